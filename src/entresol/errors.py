@@ -1,0 +1,242 @@
+"""The root of every error this package raises on purpose.
+
+    EntresolError
+    ├── MalformedValue             text or bytes that are not the value they should be
+    ├── InvalidBytecode            code that cannot be published as a factory dependency
+    ├── InvalidTransaction         a transaction that cannot be included as it stands
+    │   ├── MalformedTransaction   its bytes are not a transaction
+    │   ├── InvalidSignature       nobody can have signed it
+    │   ├── UnsupportedType        a type this chain does not take
+    │   ├── WrongChain             signed for another chain
+    │   ├── NonceTooLow            the sender already used this nonce
+    │   ├── NonceTooHigh           an earlier nonce of the sender is missing
+    │   ├── NonceOverflow          the sender has no nonce left
+    │   ├── InsufficientFunds      the sender cannot pay gas and value
+    │   ├── IntrinsicGasTooLow     the gas limit does not pay for being included
+    │   ├── GasLimitExceeded       asks for more gas than a block or a transaction may use
+    │   ├── FeeCapTooLow           offers less than the base fee
+    │   ├── TipAboveFeeCap         offers a tip above its own fee cap
+    │   ├── SenderNotEOA           the sender has code
+    │   ├── InitCodeTooLarge       creates a contract from too much code
+    │   └── EmptyAuthorizations    sets code without saying whose
+    ├── EngineError                the engine could not finish; nothing is known of the outcome
+    │   ├── StateUnavailable       the state source failed; the cause is chained
+    │   ├── EnginePanicked         a bug in the engine; the state is as it was before
+    │   └── ExecutionStopped       a limit of the caller's was reached
+    │       ├── GasBudgetSpent
+    │       ├── DeadlinePassed
+    │       ├── ExecutionCancelled
+    │       └── TraceTooLarge
+    ├── UnknownTracer              no tracer has this name, or it refuses its options
+    └── TrieError
+        ├── MissingNode            a trie node that the root refers to is not in the store
+        └── InvalidProof           a proof that does not lead from the root to the key
+
+Anything else that escapes is a bug and is reported as one.
+"""
+
+from __future__ import annotations
+
+
+class EntresolError(Exception):
+    """A failure that is part of normal operation."""
+
+
+class MalformedValue(EntresolError):
+    """Text or bytes are not the value they should be."""
+
+    def __init__(self, problem: str, *, field: str | None = None) -> None:
+        super().__init__(problem if field is None else f"{field}: {problem}")
+        self.problem = problem
+        self.field = field
+
+
+class InvalidBytecode(EntresolError):
+    """Code cannot be published as a factory dependency."""
+
+
+class InvalidTransaction(EntresolError):
+    """A transaction cannot be included as it stands."""
+
+
+class MalformedTransaction(InvalidTransaction):
+    """The bytes are not a transaction."""
+
+    def __init__(self, problem: str, *, field: str | None = None) -> None:
+        super().__init__(problem if field is None else f"{field}: {problem}")
+        self.problem = problem
+        self.field = field
+
+
+class InvalidSignature(InvalidTransaction):
+    """Nobody can have signed the transaction."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"invalid signature: {problem}")
+
+
+class UnsupportedType(InvalidTransaction):
+    """The chain does not take transactions of this type."""
+
+    def __init__(self, transaction_type: int) -> None:
+        super().__init__(f"transaction type not supported: {transaction_type:#x}")
+        self.transaction_type = transaction_type
+
+
+class WrongChain(InvalidTransaction):
+    """The transaction was signed for another chain."""
+
+    def __init__(self, expected: int, got: int) -> None:
+        super().__init__(f"invalid chain id for signer: have {got} want {expected}")
+        self.expected = expected
+        self.got = got
+
+
+class NonceTooLow(InvalidTransaction):
+    """The sender already used this nonce."""
+
+    def __init__(self, expected: int, got: int) -> None:
+        super().__init__(f"nonce too low: next nonce {expected}, tx nonce {got}")
+        self.expected = expected
+        self.got = got
+
+
+class NonceTooHigh(InvalidTransaction):
+    """An earlier nonce of the sender is missing."""
+
+    def __init__(self, expected: int, got: int) -> None:
+        super().__init__(f"nonce too high: next nonce {expected}, tx nonce {got}")
+        self.expected = expected
+        self.got = got
+
+
+class NonceOverflow(InvalidTransaction):
+    """The sender has no nonce left."""
+
+    def __init__(self) -> None:
+        super().__init__("nonce has max value")
+
+
+class InsufficientFunds(InvalidTransaction):
+    """The sender cannot pay for gas and value."""
+
+    def __init__(self, balance: int, cost: int) -> None:
+        super().__init__(f"insufficient funds for gas * price + value: have {balance} want {cost}")
+        self.balance = balance
+        self.cost = cost
+
+
+class IntrinsicGasTooLow(InvalidTransaction):
+    """The gas limit does not pay for being included."""
+
+    def __init__(self, gas_limit: int, needed: int) -> None:
+        super().__init__(f"intrinsic gas too low: gas {gas_limit}, minimum needed {needed}")
+        self.gas_limit = gas_limit
+        self.needed = needed
+
+
+class GasLimitExceeded(InvalidTransaction):
+    """The transaction asks for more gas than a block or a transaction may use."""
+
+    def __init__(self, gas_limit: int, cap: int) -> None:
+        super().__init__(f"exceeds block gas limit: gas {gas_limit}, maximum {cap}")
+        self.gas_limit = gas_limit
+        self.cap = cap
+
+
+class FeeCapTooLow(InvalidTransaction):
+    """The transaction offers less than the base fee."""
+
+    def __init__(self, fee_cap: int, base_fee: int) -> None:
+        super().__init__(
+            f"max fee per gas less than block base fee: maxFeePerGas {fee_cap}, baseFee {base_fee}"
+        )
+        self.fee_cap = fee_cap
+        self.base_fee = base_fee
+
+
+class TipAboveFeeCap(InvalidTransaction):
+    """The transaction offers a tip above its own fee cap."""
+
+    def __init__(self, tip: int, fee_cap: int) -> None:
+        super().__init__(
+            f"max priority fee per gas higher than max fee per gas: "
+            f"maxPriorityFeePerGas {tip}, maxFeePerGas {fee_cap}"
+        )
+        self.tip = tip
+        self.fee_cap = fee_cap
+
+
+class SenderNotEOA(InvalidTransaction):
+    """The sender has code that is not a delegation."""
+
+    def __init__(self) -> None:
+        super().__init__("sender not an eoa")
+
+
+class InitCodeTooLarge(InvalidTransaction):
+    """The transaction creates a contract from too much code."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"max initcode size exceeded: code size {size}, limit {limit}")
+        self.size = size
+        self.limit = limit
+
+
+class EmptyAuthorizations(InvalidTransaction):
+    """A set-code transaction names no authorization."""
+
+    def __init__(self) -> None:
+        super().__init__("set code transaction with empty auth list")
+
+
+class EngineError(EntresolError):
+    """The engine could not finish, so nothing is known of the outcome."""
+
+
+class StateUnavailable(EngineError):
+    """The state source failed; its exception is the cause of this one."""
+
+
+class EnginePanicked(EngineError):
+    """The engine hit a bug of its own; the state is as it was before the call."""
+
+
+class ExecutionStopped(EngineError):
+    """A limit of the caller's was reached before the execution ended."""
+
+
+class GasBudgetSpent(ExecutionStopped):
+    """The execution used more gas than the caller wanted to spend on it here."""
+
+
+class DeadlinePassed(ExecutionStopped):
+    """The execution took longer than the caller allowed."""
+
+
+class ExecutionCancelled(ExecutionStopped):
+    """The caller raised the cancel flag."""
+
+
+class TraceTooLarge(ExecutionStopped):
+    """The trace outgrew the memory the caller allowed."""
+
+
+class UnknownTracer(EntresolError):
+    """No tracer has this name, or it refuses its options."""
+
+
+class TrieError(EntresolError):
+    """A trie or a proof is not what its root says."""
+
+
+class MissingNode(TrieError):
+    """A trie node that the root refers to is not in the store."""
+
+    def __init__(self, node_hash: bytes) -> None:
+        super().__init__(f"trie node 0x{node_hash.hex()} is missing")
+        self.node_hash = node_hash
+
+
+class InvalidProof(TrieError):
+    """A proof does not lead from the root to the key."""
