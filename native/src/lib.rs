@@ -4,5 +4,12 @@
 //! outside [`python`] is plain Rust; [`python`] is the thin face that Python sees, described by
 //! `src/entresol/_native.pyi`.
 
+pub mod changes;
+pub mod evm;
+pub mod overlay;
 #[cfg(feature = "python")]
 mod python;
+pub mod snapshot;
+pub mod state;
+pub mod tracer;
+pub mod watch;

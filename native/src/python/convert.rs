@@ -48,9 +48,7 @@ impl<'py> FromPyObject<'_, 'py> for PyWord {
         if let Ok(small) = object.extract::<u64>() {
             return Ok(Self(U256::from(small)));
         }
-        let int = object
-            .cast::<PyInt>()
-            .map_err(|_| PyTypeError::new_err("a word is an int"))?;
+        let int = object.cast::<PyInt>().map_err(|_| PyTypeError::new_err("a word is an int"))?;
         let bytes = int
             .call_method1("to_bytes", (32, "big"))
             .map_err(|error| out_of_range(object.py(), error))?;
@@ -115,9 +113,8 @@ impl<'py> IntoPyObject<'py> for PyWord {
 }
 
 fn fixed_bytes<const N: usize>(object: Borrowed<'_, '_, PyAny>, what: &str) -> PyResult<[u8; N]> {
-    let object = object
-        .cast::<PyBytes>()
-        .map_err(|_| PyTypeError::new_err(format!("{what} is bytes")))?;
+    let object =
+        object.cast::<PyBytes>().map_err(|_| PyTypeError::new_err(format!("{what} is bytes")))?;
     let bytes = object.as_bytes();
     bytes
         .try_into()

@@ -1,5 +1,111 @@
 //! The errors of `entresol.errors` that this crate raises.
 
+use pyo3::exceptions::PyException;
 use pyo3::import_exception;
+use pyo3::prelude::*;
+use revm::context_interface::result::InvalidTransaction as Invalid;
 
+use super::convert::PyWord;
+use crate::evm::{Failure, Job};
+use crate::state::SourceError;
+use crate::watch::Stop;
+
+import_exception!(entresol.errors, DeadlinePassed);
+import_exception!(entresol.errors, EmptyAuthorizations);
+import_exception!(entresol.errors, EnginePanicked);
+import_exception!(entresol.errors, ExecutionCancelled);
+import_exception!(entresol.errors, FeeCapTooLow);
+import_exception!(entresol.errors, GasBudgetSpent);
+import_exception!(entresol.errors, GasLimitExceeded);
+import_exception!(entresol.errors, InitCodeTooLarge);
+import_exception!(entresol.errors, InsufficientFunds);
+import_exception!(entresol.errors, IntrinsicGasTooLow);
+import_exception!(entresol.errors, InvalidTransaction);
 import_exception!(entresol.errors, MalformedValue);
+import_exception!(entresol.errors, NonceOverflow);
+import_exception!(entresol.errors, NonceTooHigh);
+import_exception!(entresol.errors, NonceTooLow);
+import_exception!(entresol.errors, SenderNotEOA);
+import_exception!(entresol.errors, StateUnavailable);
+import_exception!(entresol.errors, TipAboveFeeCap);
+import_exception!(entresol.errors, TraceTooLarge);
+import_exception!(entresol.errors, UnknownTracer);
+import_exception!(entresol.errors, UnsupportedType);
+import_exception!(entresol.errors, WrongChain);
+
+/// Say in Python why `job` has no outcome.
+pub fn failed(py: Python<'_>, failure: Failure, job: &Job) -> PyErr {
+    match failure {
+        Failure::Invalid(reason) => invalid(reason, job),
+        Failure::Source(error) => source_failed(py, &error),
+        Failure::Stopped(Stop::Gas) => GasBudgetSpent::new_err("the gas budget is spent"),
+        Failure::Stopped(Stop::Deadline) => DeadlinePassed::new_err("the execution took too long"),
+        Failure::Stopped(Stop::Cancelled) => {
+            ExecutionCancelled::new_err("the execution was cancelled")
+        }
+        Failure::Stopped(Stop::Trace) => {
+            let limit = job.limits.trace_bytes.unwrap_or_default();
+            TraceTooLarge::new_err(format!("the trace needs more than {limit} bytes"))
+        }
+        Failure::Trace(text) => UnknownTracer::new_err(text),
+        Failure::Panicked(text) => EnginePanicked::new_err(text),
+    }
+}
+
+/// Say in Python that the state source failed, with its own exception as the cause.
+pub fn source_failed(py: Python<'_>, error: &SourceError) -> PyErr {
+    let Some(cause) = error.0.downcast_ref::<PyErr>() else {
+        return StateUnavailable::new_err(error.to_string());
+    };
+    if !cause.is_instance_of::<PyException>(py) {
+        // KeyboardInterrupt and its like are not the source's failure.
+        return cause.clone_ref(py);
+    }
+    let unavailable = StateUnavailable::new_err(format!("the state source failed: {cause}"));
+    unavailable.set_cause(py, Some(cause.clone_ref(py)));
+    unavailable
+}
+
+fn invalid(reason: Invalid, job: &Job) -> PyErr {
+    let message = &job.message.env;
+    match reason {
+        Invalid::NonceTooLow { tx, state } => NonceTooLow::new_err((state, tx)),
+        Invalid::NonceTooHigh { tx, state } => NonceTooHigh::new_err((state, tx)),
+        Invalid::NonceOverflowInTransaction => NonceOverflow::new_err(()),
+        Invalid::LackOfFundForMaxFee { fee, balance } => {
+            InsufficientFunds::new_err((PyWord(*balance), PyWord(*fee)))
+        }
+        Invalid::CallGasCostMoreThanGasLimit { initial_gas, gas_limit } => {
+            IntrinsicGasTooLow::new_err((gas_limit, initial_gas))
+        }
+        Invalid::GasFloorMoreThanGasLimit { gas_floor, gas_limit } => {
+            IntrinsicGasTooLow::new_err((gas_limit, gas_floor))
+        }
+        Invalid::CallerGasLimitMoreThanBlock => {
+            GasLimitExceeded::new_err((message.gas_limit, job.block.gas_limit))
+        }
+        Invalid::TxGasLimitGreaterThanCap { gas_limit, cap } => {
+            GasLimitExceeded::new_err((gas_limit, cap))
+        }
+        Invalid::GasPriceLessThanBasefee => {
+            FeeCapTooLow::new_err((message.gas_price, job.block.basefee))
+        }
+        Invalid::PriorityFeeGreaterThanMaxFee => {
+            TipAboveFeeCap::new_err((message.gas_priority_fee.unwrap_or(0), message.gas_price))
+        }
+        Invalid::RejectCallerWithCode => SenderNotEOA::new_err(()),
+        Invalid::CreateInitCodeSizeLimit => InitCodeTooLarge::new_err((
+            message.data.len(),
+            revm::primitives::eip3860::MAX_INITCODE_SIZE,
+        )),
+        Invalid::InvalidChainId | Invalid::MissingChainId => {
+            WrongChain::new_err((job.rules.chain_id, message.chain_id.unwrap_or(0)))
+        }
+        Invalid::EmptyAuthorizationList => EmptyAuthorizations::new_err(()),
+        Invalid::Eip2930NotSupported
+        | Invalid::Eip1559NotSupported
+        | Invalid::Eip4844NotSupported
+        | Invalid::Eip7702NotSupported => UnsupportedType::new_err(message.tx_type),
+        other => InvalidTransaction::new_err(other.to_string()),
+    }
+}

@@ -1,7 +1,11 @@
 //! The module `entresol._native`.
 
-pub mod convert;
-pub mod errors;
+mod convert;
+mod engine;
+mod errors;
+mod message;
+mod outcome;
+mod source;
 
 use pyo3::prelude::*;
 
@@ -9,6 +13,13 @@ use pyo3::prelude::*;
 #[pymodule(name = "_native")]
 mod native {
     use super::*;
+
+    #[pymodule_export]
+    use super::engine::{Overlay, Snapshot, Tracer, call, execute};
+    #[pymodule_export]
+    use super::message::{BlockEnv, CancelFlag, Checks, Limits, Message, Rules};
+    #[pymodule_export]
+    use super::outcome::{AccountChange, Changes, Outcome};
 
     /// Return the Keccak-256 hash of `data`.
     #[pyfunction]

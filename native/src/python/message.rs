@@ -1,0 +1,282 @@
+//! What to execute, where, and under which rules.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use alloy_eips::eip2930::{AccessList, AccessListItem};
+use alloy_eips::eip7702::{Authorization, SignedAuthorization};
+use alloy_primitives::{Address, B256, Bytes, TxKind, U256, map::HashMap};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use revm::context::{BlockEnv as Env, TxEnv};
+use revm::context_interface::block::BlobExcessGasAndPrice;
+use revm::context_interface::either::Either;
+use revm::primitives::hardfork::SpecId;
+
+use super::convert::{PyAddress, PyData, PyHash, PyWord};
+use crate::evm;
+use crate::watch;
+
+/// What the chain fixes for every execution.
+#[pyclass(frozen, module = "entresol._native")]
+pub struct Rules(pub evm::Rules);
+
+#[pymethods]
+impl Rules {
+    #[new]
+    #[pyo3(signature = (chain_id, fork = "osaka"))]
+    fn new(chain_id: u64, fork: &str) -> PyResult<Self> {
+        let fork = FORKS.iter().find(|(name, _)| *name == fork).ok_or_else(|| {
+            let known: Vec<_> = FORKS.iter().map(|(name, _)| *name).collect();
+            PyValueError::new_err(format!("no fork {fork:?}; there are {}", known.join(", ")))
+        })?;
+        Ok(Self(evm::Rules { chain_id, fork: fork.1 }))
+    }
+
+    #[getter]
+    fn chain_id(&self) -> u64 {
+        self.0.chain_id
+    }
+
+    #[getter]
+    fn fork(&self) -> &'static str {
+        FORKS.iter().find(|(_, fork)| *fork == self.0.fork).map_or("", |(name, _)| name)
+    }
+}
+
+/// The forks one can choose. Before the first of them an empty account could exist, which the
+/// changes that the engine reports do not tell from none.
+const FORKS: [(&str, SpecId); 11] = [
+    ("spurious_dragon", SpecId::SPURIOUS_DRAGON),
+    ("byzantium", SpecId::BYZANTIUM),
+    ("petersburg", SpecId::PETERSBURG),
+    ("istanbul", SpecId::ISTANBUL),
+    ("berlin", SpecId::BERLIN),
+    ("london", SpecId::LONDON),
+    ("paris", SpecId::MERGE),
+    ("shanghai", SpecId::SHANGHAI),
+    ("cancun", SpecId::CANCUN),
+    ("prague", SpecId::PRAGUE),
+    ("osaka", SpecId::OSAKA),
+];
+
+/// The block an execution runs in.
+#[pyclass(frozen, module = "entresol._native")]
+pub struct BlockEnv {
+    pub env: Env,
+    pub block_hashes: HashMap<u64, B256>,
+}
+
+#[pymethods]
+impl BlockEnv {
+    #[new]
+    #[pyo3(signature = (
+        *, number, timestamp, gas_limit, beneficiary = PyAddress(Address::ZERO), base_fee = 0,
+        prevrandao = PyHash(B256::ZERO), difficulty = PyWord(U256::ZERO), blob_base_fee = 1,
+        block_hashes = None
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+    fn new(
+        number: u64,
+        timestamp: u64,
+        gas_limit: u64,
+        beneficiary: PyAddress,
+        base_fee: u64,
+        prevrandao: PyHash,
+        difficulty: PyWord,
+        blob_base_fee: u128,
+        block_hashes: Option<std::collections::HashMap<u64, PyHash>>,
+    ) -> Self {
+        let env = Env {
+            number: U256::from(number),
+            beneficiary: beneficiary.0,
+            timestamp: U256::from(timestamp),
+            gas_limit,
+            basefee: base_fee,
+            difficulty: difficulty.0,
+            prevrandao: Some(prevrandao.0),
+            blob_excess_gas_and_price: Some(BlobExcessGasAndPrice {
+                excess_blob_gas: 0,
+                blob_gasprice: blob_base_fee,
+            }),
+            slot_num: 0,
+        };
+        let hashes = block_hashes.unwrap_or_default();
+        Self { env, block_hashes: hashes.into_iter().map(|(n, hash)| (n, hash.0)).collect() }
+    }
+}
+
+/// A transaction or a call.
+#[pyclass(frozen, module = "entresol._native")]
+pub struct Message(pub evm::Message);
+
+type PyAccessList = Vec<(PyAddress, Vec<PyHash>)>;
+type PyAuthorization = (PyWord, PyAddress, u64, u8, PyWord, PyWord);
+
+#[pymethods]
+impl Message {
+    #[new]
+    #[pyo3(signature = (
+        *, sender, gas_limit, to = None, value = PyWord(U256::ZERO), data = PyData(Bytes::new()),
+        gas_price = 0, priority_fee = None, nonce = 0, chain_id = None, access_list = None,
+        authorizations = None, mint = PyWord(U256::ZERO), keeps_nonce = false
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+    fn new(
+        sender: PyAddress,
+        gas_limit: u64,
+        to: Option<PyAddress>,
+        value: PyWord,
+        data: PyData,
+        gas_price: u128,
+        priority_fee: Option<u128>,
+        nonce: u64,
+        chain_id: Option<u64>,
+        access_list: Option<PyAccessList>,
+        authorizations: Option<Vec<PyAuthorization>>,
+        mint: PyWord,
+        keeps_nonce: bool,
+    ) -> Self {
+        let tx_type = transaction_type(&access_list, priority_fee, &authorizations);
+        let env = TxEnv {
+            tx_type,
+            caller: sender.0,
+            gas_limit,
+            gas_price,
+            kind: to.map_or(TxKind::Create, |address| TxKind::Call(address.0)),
+            value: value.0,
+            data: data.0,
+            nonce,
+            chain_id,
+            access_list: AccessList(access_list.into_iter().flatten().map(access).collect()),
+            gas_priority_fee: priority_fee,
+            blob_hashes: Vec::new(),
+            max_fee_per_blob_gas: 0,
+            authorization_list: authorizations.into_iter().flatten().map(authorization).collect(),
+        };
+        Self(evm::Message { env, mint: mint.0, keeps_nonce })
+    }
+
+    /// Return the same message with another gas limit.
+    fn with_gas_limit(&self, gas_limit: u64) -> Self {
+        let mut message = self.0.clone();
+        message.env.gas_limit = gas_limit;
+        Self(message)
+    }
+
+    #[getter]
+    fn gas_limit(&self) -> u64 {
+        self.0.env.gas_limit
+    }
+}
+
+/// A message is of the first type that has all the fields it was given.
+fn transaction_type(
+    access_list: &Option<PyAccessList>,
+    priority_fee: Option<u128>,
+    authorizations: &Option<Vec<PyAuthorization>>,
+) -> u8 {
+    match (authorizations, priority_fee, access_list) {
+        (Some(_), _, _) => 4,
+        (None, Some(_), _) => 2,
+        (None, None, Some(_)) => 1,
+        (None, None, None) => 0,
+    }
+}
+
+fn access((address, slots): (PyAddress, Vec<PyHash>)) -> AccessListItem {
+    let storage_keys = slots.into_iter().map(|slot| slot.0).collect();
+    AccessListItem { address: address.0, storage_keys }
+}
+
+fn authorization<R>(fields: PyAuthorization) -> Either<SignedAuthorization, R> {
+    let (chain_id, address, nonce, y_parity, r, s) = fields;
+    let unsigned = Authorization { chain_id: chain_id.0, address: address.0, nonce };
+    Either::Left(SignedAuthorization::new_unchecked(unsigned, y_parity, r.0, s.0))
+}
+
+/// Which checks a message has to pass, and whether it pays.
+#[pyclass(frozen, module = "entresol._native")]
+pub struct Checks(pub evm::Checks);
+
+#[pymethods]
+impl Checks {
+    #[new]
+    #[pyo3(signature = (
+        *, base_fee = true, fees = true, balance = true, nonce = true, sender_code = true,
+        gas_cap = true
+    ))]
+    fn new(
+        base_fee: bool,
+        fees: bool,
+        balance: bool,
+        nonce: bool,
+        sender_code: bool,
+        gas_cap: bool,
+    ) -> Self {
+        Self(evm::Checks { base_fee, fees, balance, nonce, sender_code, gas_cap })
+    }
+}
+
+/// A flag that stops executions when it is raised.
+#[pyclass(frozen, module = "entresol._native")]
+#[derive(Default)]
+pub struct CancelFlag(Arc<AtomicBool>);
+
+#[pymethods]
+impl CancelFlag {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Raise the flag, for good.
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    #[getter]
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How far an execution may go.
+#[pyclass(frozen, module = "entresol._native")]
+pub struct Limits {
+    gas: Option<u64>,
+    seconds: Option<f64>,
+    cancel: Option<Arc<AtomicBool>>,
+    trace_bytes: Option<usize>,
+}
+
+#[pymethods]
+impl Limits {
+    #[new]
+    #[pyo3(signature = (*, gas = None, seconds = None, cancel = None, trace_bytes = None))]
+    fn new(
+        gas: Option<u64>,
+        seconds: Option<f64>,
+        cancel: Option<Bound<'_, CancelFlag>>,
+        trace_bytes: Option<usize>,
+    ) -> PyResult<Self> {
+        if seconds.is_some_and(|seconds| !(0.0..1e9).contains(&seconds)) {
+            return Err(PyValueError::new_err("seconds is from 0 to 1e9"));
+        }
+        let cancel = cancel.map(|flag| Arc::clone(&flag.get().0));
+        Ok(Self { gas, seconds, cancel, trace_bytes })
+    }
+}
+
+impl Limits {
+    /// Start the clock.
+    pub fn start(&self) -> watch::Limits {
+        watch::Limits {
+            gas: self.gas,
+            deadline: self.seconds.map(|s| Instant::now() + Duration::from_secs_f64(s)),
+            cancel: self.cancel.clone(),
+            trace_bytes: self.trace_bytes,
+        }
+    }
+}

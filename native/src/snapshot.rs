@@ -1,0 +1,184 @@
+//! The state after one block, read through a cache that later snapshots inherit.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use alloy_primitives::map::{DefaultHashBuilder, HashMap};
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
+use parking_lot::RwLock;
+use revm::bytecode::Bytecode;
+
+use crate::changes::Changes;
+use crate::state::{Account, Source, SourceError, State};
+
+type SharedMap<K, V> =
+    imbl::GenericHashMap<K, V, DefaultHashBuilder, imbl::shared_ptr::DefaultSharedPtr>;
+
+/// Bytes of analysed code kept before the cache of codes starts anew.
+const CODE_CACHE_BYTES: usize = 256 << 20;
+
+/// The state after one block.
+///
+/// Remembers: what its source answered, and what its ancestors were told, in maps that share
+/// structure with theirs; so a hot account is read from outside once, not once a block.
+/// Persists: nothing. Assumes: its source never changes its answers. Fails: with the source's own
+/// error, which is not remembered, so that the same question can be asked again.
+pub struct Snapshot {
+    source: Arc<dyn Source>,
+    cache: RwLock<Cache>,
+    codes: Arc<CodeCache>,
+    block_hashes: RwLock<HashMap<u64, B256>>,
+    cache_entries: usize,
+}
+
+#[derive(Clone, Default)]
+struct Cache {
+    accounts: SharedMap<Address, Option<Account>>,
+    storage: SharedMap<Address, SharedMap<U256, U256>>,
+    slots: usize,
+}
+
+impl Snapshot {
+    /// Wrap `source`, keeping about `cache_entries` accounts and slots at most.
+    pub fn new(source: Arc<dyn Source>, cache_entries: usize) -> Self {
+        Self {
+            source,
+            cache: RwLock::default(),
+            codes: Arc::default(),
+            block_hashes: RwLock::default(),
+            cache_entries,
+        }
+    }
+
+    /// Return the snapshot after `changes`, which `source` already knows.
+    pub fn advance(&self, changes: &Changes, source: Arc<dyn Source>) -> Self {
+        let mut cache = self.cache.read().clone();
+        if cache.len() > self.cache_entries {
+            cache = Cache::default();
+        }
+        for change in &changes.accounts {
+            cache.accounts.insert(change.address, change.after);
+            if change.destroyed {
+                cache.forget_storage(change.address);
+            }
+            for (slot, values) in &change.storage {
+                cache.insert_slot(change.address, *slot, values.after);
+            }
+        }
+        for (hash, code) in &changes.codes {
+            self.codes.insert(*hash, code.clone());
+        }
+        Self {
+            source,
+            cache: RwLock::new(cache),
+            codes: Arc::clone(&self.codes),
+            block_hashes: RwLock::default(),
+            cache_entries: self.cache_entries,
+        }
+    }
+
+    /// Return how many accounts and slots are cached.
+    pub fn cached(&self) -> usize {
+        self.cache.read().len()
+    }
+
+    fn has_room(&self) -> bool {
+        // Twice the limit, so that one block's reads do not make the next start cold.
+        self.cache.read().len() < 2 * self.cache_entries
+    }
+}
+
+impl State for Snapshot {
+    fn account(&self, address: Address) -> Result<Option<Account>, SourceError> {
+        if let Some(known) = self.cache.read().accounts.get(&address) {
+            return Ok(*known);
+        }
+        let account = self.source.account(address)?;
+        if self.has_room() {
+            self.cache.write().accounts.insert(address, account);
+        }
+        Ok(account)
+    }
+
+    fn code(&self, hash: B256) -> Result<Bytecode, SourceError> {
+        if hash == KECCAK256_EMPTY {
+            return Ok(Bytecode::default());
+        }
+        if let Some(code) = self.codes.get(hash) {
+            return Ok(code);
+        }
+        let code = analyse(self.source.code(hash)?);
+        self.codes.insert(hash, code.clone());
+        Ok(code)
+    }
+
+    fn slot(&self, address: Address, slot: U256) -> Result<U256, SourceError> {
+        if let Some(known) = self.cache.read().slot(address, slot) {
+            return Ok(known);
+        }
+        let value = self.source.slot(address, slot)?;
+        if self.has_room() {
+            self.cache.write().insert_slot(address, slot, value);
+        }
+        Ok(value)
+    }
+
+    fn block_hash(&self, number: u64) -> Result<B256, SourceError> {
+        if let Some(known) = self.block_hashes.read().get(&number) {
+            return Ok(*known);
+        }
+        let hash = self.source.block_hash(number)?;
+        self.block_hashes.write().insert(number, hash);
+        Ok(hash)
+    }
+}
+
+impl Cache {
+    fn len(&self) -> usize {
+        self.accounts.len() + self.slots
+    }
+
+    fn slot(&self, address: Address, slot: U256) -> Option<U256> {
+        self.storage.get(&address)?.get(&slot).copied()
+    }
+
+    fn insert_slot(&mut self, address: Address, slot: U256, value: U256) {
+        let storage = self.storage.entry(address).or_default();
+        if storage.insert(slot, value).is_none() {
+            self.slots += 1;
+        }
+    }
+
+    fn forget_storage(&mut self, address: Address) {
+        if let Some(storage) = self.storage.remove(&address) {
+            self.slots -= storage.len();
+        }
+    }
+}
+
+/// Codes by hash, shared by a snapshot and all that follow it: a hash names the same code for ever.
+#[derive(Default)]
+struct CodeCache {
+    codes: RwLock<HashMap<B256, Bytecode>>,
+    bytes: AtomicUsize,
+}
+
+impl CodeCache {
+    fn get(&self, hash: B256) -> Option<Bytecode> {
+        self.codes.read().get(&hash).cloned()
+    }
+
+    fn insert(&self, hash: B256, code: Bytecode) {
+        let mut codes = self.codes.write();
+        if self.bytes.fetch_add(code.len(), Ordering::Relaxed) > CODE_CACHE_BYTES {
+            codes.clear();
+            self.bytes.store(code.len(), Ordering::Relaxed);
+        }
+        codes.insert(hash, code);
+    }
+}
+
+/// Prepare `code` for execution. Bytes that only look like a delegation are plain code.
+pub fn analyse(code: Bytes) -> Bytecode {
+    Bytecode::new_raw_checked(code.clone()).unwrap_or_else(|_| Bytecode::new_legacy(code))
+}

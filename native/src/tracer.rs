@@ -1,0 +1,300 @@
+//! The tracers: what to record while a message runs, and the record as JSON.
+
+use alloy_primitives::map::HashMap;
+use alloy_primitives::{Address, Log, U256};
+use alloy_rpc_types_trace::geth::GethDebugTracingOptions;
+use revm::Inspector;
+use revm::bytecode::opcode::{SLOAD, SSTORE};
+use revm::context_interface::ContextTr;
+use revm::context_interface::result::ResultAndState;
+use revm::handler::FrameResult;
+use revm::inspector::JournalExt;
+use revm::interpreter::interpreter_types::{InputsTr, Jumps, ReturnData};
+use revm::interpreter::{
+    CallInputs, CallOutcome, CreateInputs, CreateOutcome, FrameInput, Interpreter,
+};
+use revm_inspectors::access_list::AccessListInspector;
+use revm_inspectors::otterscan::InternalOperationsInspector;
+use revm_inspectors::tracing::{
+    DebugInspector, DebugInspectorError, StackSnapshotType, TracingInspector, TransactionContext,
+};
+use revm_inspectors::transfer::TransferInspector;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::evm::{Job, Reader};
+use crate::state::SourceError;
+use crate::watch::{Stop, Watched, halt};
+
+/// A tracer with its options, and where the traced transaction stands.
+#[derive(Clone, Debug)]
+pub struct Tracer {
+    kind: Kind,
+    context: TransactionContext,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    AccessList,
+    Transfers,
+    InternalOperations,
+    Debug(Box<GethDebugTracingOptions>),
+}
+
+/// Why there is no trace.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// There is no such tracer, or it does not take these options.
+    #[error("{0}")]
+    Tracer(String),
+    /// The state could not be read.
+    #[error("{0}")]
+    Source(SourceError),
+}
+
+impl Tracer {
+    /// Read the options object of the `debug_trace` methods.
+    ///
+    /// Beside geth's tracers there are `accessListTracer`, `transferTracer` and
+    /// `internalOperationsTracer`.
+    pub fn parse(options: &[u8], context: TransactionContext) -> Result<Self, TraceError> {
+        #[derive(Deserialize)]
+        struct Name {
+            tracer: Option<String>,
+        }
+        let malformed = |error: serde_json::Error| TraceError::Tracer(error.to_string());
+        let name: Name = serde_json::from_slice(options).map_err(malformed)?;
+        let kind = match name.tracer.as_deref() {
+            Some("accessListTracer") => Kind::AccessList,
+            Some("transferTracer") => Kind::Transfers,
+            Some("internalOperationsTracer") => Kind::InternalOperations,
+            _ => {
+                let options: GethDebugTracingOptions =
+                    serde_json::from_slice(options).map_err(malformed)?;
+                debug_inspector(&options)?;
+                Kind::Debug(Box::new(options))
+            }
+        };
+        Ok(Self { kind, context })
+    }
+}
+
+fn debug_inspector(options: &GethDebugTracingOptions) -> Result<DebugInspector, TraceError> {
+    DebugInspector::new(options.clone()).map_err(|error| match &options.tracer {
+        Some(name) if name.is_js() => {
+            TraceError::Tracer(format!("there is no tracer named {}", name.as_str()))
+        }
+        _ => TraceError::Tracer(error.to_string()),
+    })
+}
+
+/// Records while a message runs.
+pub struct TracerInspector {
+    recorder: Recorder,
+    budget: Budget,
+}
+
+enum Recorder {
+    AccessList(AccessListInspector),
+    Transfers(TransferInspector),
+    InternalOperations(InternalOperationsInspector),
+    Debug(Box<DebugInspector>),
+}
+
+impl TracerInspector {
+    /// Start recording for `tracer`, in `limit` bytes at most.
+    pub fn new(tracer: &Tracer, limit: Option<usize>) -> Result<Self, TraceError> {
+        let recorder = match &tracer.kind {
+            Kind::AccessList => Recorder::AccessList(AccessListInspector::default()),
+            Kind::Transfers => Recorder::Transfers(TransferInspector::new(false)),
+            Kind::InternalOperations => {
+                Recorder::InternalOperations(InternalOperationsInspector::default())
+            }
+            Kind::Debug(options) => Recorder::Debug(Box::new(debug_inspector(options)?)),
+        };
+        Ok(Self { recorder, budget: Budget::new(limit) })
+    }
+
+    /// Return the record as JSON.
+    pub fn finish(
+        &mut self,
+        tracer: &Tracer,
+        job: &Job,
+        finished: &ResultAndState,
+        mut reader: Reader<'_>,
+    ) -> Result<Vec<u8>, TraceError> {
+        let encoded = match &mut self.recorder {
+            Recorder::AccessList(inspector) => serde_json::to_vec(&inspector.access_list()),
+            Recorder::InternalOperations(inspector) => serde_json::to_vec(inspector.operations()),
+            Recorder::Transfers(inspector) => serde_json::to_vec(&transfers(inspector)),
+            Recorder::Debug(inspector) => {
+                let context = Some(tracer.context);
+                let trace = inspector
+                    .get_result(context, &job.message.env, &job.block, finished, &mut reader)
+                    .map_err(|error| match error {
+                        DebugInspectorError::Database(error) => TraceError::Source(error),
+                        other => TraceError::Tracer(other.to_string()),
+                    })?;
+                serde_json::to_vec(&trace)
+            }
+        };
+        encoded.map_err(|error| TraceError::Tracer(error.to_string()))
+    }
+}
+
+fn transfers(inspector: &TransferInspector) -> Vec<serde_json::Value> {
+    inspector
+        .iter()
+        .map(|transfer| {
+            let kind = format!("{:?}", transfer.kind).to_lowercase();
+            json!({"type": kind, "from": transfer.from, "to": transfer.to, "value": transfer.value})
+        })
+        .collect()
+}
+
+/// Counts the bytes that a trace takes: recorded, turned into answers, and printed.
+///
+/// The weights were taken from the sizes of the structures involved, rounded up, so that the limit
+/// bounds the process's memory rather than the length of the answer.
+struct Budget {
+    limit: usize,
+    taken: usize,
+    steps: u64,
+    /// How many slots each contract's storage shows, since every storage step prints them all.
+    slots: HashMap<Address, usize>,
+}
+
+const STEP_BYTES: usize = 900;
+const STACK_ITEM_BYTES: usize = 140;
+const MEMORY_BYTES_PER_BYTE: usize = 6;
+const SLOT_BYTES: usize = 340;
+const FRAME_BYTES: usize = 2_000;
+const DATA_BYTES_PER_BYTE: usize = 5;
+
+impl Budget {
+    fn new(limit: Option<usize>) -> Self {
+        let limit = limit.unwrap_or(usize::MAX);
+        Self { limit, taken: 0, steps: 0, slots: HashMap::default() }
+    }
+
+    fn take_frame(&mut self, data: usize) {
+        self.take(FRAME_BYTES + data * DATA_BYTES_PER_BYTE);
+    }
+
+    fn take_step(&mut self, tracing: &TracingInspector, step: &Interpreter) {
+        let config = tracing.config();
+        if !config.record_steps || config.step_limit.is_some_and(|n| self.steps >= n.get()) {
+            return;
+        }
+        self.steps += 1;
+        let mut bytes = STEP_BYTES;
+        if config.record_stack_snapshots != StackSnapshotType::None {
+            bytes += step.stack.len() * STACK_ITEM_BYTES;
+        }
+        if config.record_memory_snapshots {
+            bytes += step.memory.len() * MEMORY_BYTES_PER_BYTE;
+        }
+        if config.record_returndata_snapshots {
+            bytes += step.return_data.buffer().len() * DATA_BYTES_PER_BYTE;
+        }
+        if config.record_state_diff && matches!(step.bytecode.opcode(), SLOAD | SSTORE) {
+            let slots = self.slots.entry(step.input.target_address()).or_default();
+            *slots += 1;
+            bytes += *slots * SLOT_BYTES;
+        }
+        self.take(bytes);
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.taken = self.taken.saturating_add(bytes);
+    }
+
+    fn check<C: Watched>(&self, context: &mut C) -> bool {
+        if self.taken > self.limit {
+            halt(context, Stop::Trace);
+            return false;
+        }
+        true
+    }
+}
+
+/// Pass a hook on to whichever inspector is recording.
+macro_rules! delegate {
+    ($self:ident, $inspector:ident => $call:expr) => {
+        match &mut $self.recorder {
+            Recorder::AccessList($inspector) => $call,
+            Recorder::Transfers($inspector) => $call,
+            Recorder::InternalOperations($inspector) => $call,
+            Recorder::Debug($inspector) => $call,
+        }
+    };
+}
+
+impl<C> Inspector<C> for TracerInspector
+where
+    C: Watched + ContextTr<Journal: JournalExt>,
+{
+    fn initialize_interp(&mut self, step: &mut Interpreter, context: &mut C) {
+        delegate!(self, inspector => inspector.initialize_interp(step, context))
+    }
+
+    fn step(&mut self, step: &mut Interpreter, context: &mut C) {
+        if let Recorder::Debug(debug) = &self.recorder
+            && let DebugInspector::Default(tracing, _) | DebugInspector::Erc7562Tracer(tracing, _) =
+                debug.as_ref()
+        {
+            self.budget.take_step(tracing, step);
+        }
+        if !self.budget.check(context) {
+            step.halt_fatal();
+            return;
+        }
+        delegate!(self, inspector => inspector.step(step, context))
+    }
+
+    fn step_end(&mut self, step: &mut Interpreter, context: &mut C) {
+        delegate!(self, inspector => inspector.step_end(step, context))
+    }
+
+    fn log(&mut self, context: &mut C, log: Log) {
+        self.budget.take_frame(log.data.data.len());
+        delegate!(self, inspector => inspector.log(context, log))
+    }
+
+    fn log_full(&mut self, step: &mut Interpreter, context: &mut C, log: Log) {
+        self.budget.take_frame(log.data.data.len());
+        delegate!(self, inspector => inspector.log_full(step, context, log))
+    }
+
+    fn call(&mut self, context: &mut C, inputs: &mut CallInputs) -> Option<CallOutcome> {
+        self.budget.take_frame(inputs.input.len());
+        delegate!(self, inspector => inspector.call(context, inputs))
+    }
+
+    fn call_end(&mut self, context: &mut C, inputs: &CallInputs, outcome: &mut CallOutcome) {
+        self.budget.take_frame(outcome.result.output.len());
+        delegate!(self, inspector => inspector.call_end(context, inputs, outcome))
+    }
+
+    fn create(&mut self, context: &mut C, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
+        self.budget.take_frame(inputs.init_code().len());
+        delegate!(self, inspector => inspector.create(context, inputs))
+    }
+
+    fn create_end(&mut self, context: &mut C, inputs: &CreateInputs, outcome: &mut CreateOutcome) {
+        self.budget.take_frame(outcome.result.output.len());
+        delegate!(self, inspector => inspector.create_end(context, inputs, outcome))
+    }
+
+    fn selfdestruct(&mut self, contract: Address, target: Address, value: U256) {
+        delegate!(self, inspector => Inspector::<C>::selfdestruct(inspector, contract, target, value))
+    }
+
+    fn frame_start(&mut self, context: &mut C, input: &mut FrameInput) -> Option<FrameResult> {
+        delegate!(self, inspector => inspector.frame_start(context, input))
+    }
+
+    fn frame_end(&mut self, context: &mut C, input: &FrameInput, result: &mut FrameResult) {
+        delegate!(self, inspector => inspector.frame_end(context, input, result))
+    }
+}

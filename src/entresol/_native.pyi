@@ -1,0 +1,284 @@
+"""Execution, hashing and tries, written in Rust.
+
+Addresses are 20 `bytes`; hashes, storage slots and the values in them are 32 `bytes`; numbers are `int`. Every call that
+can take long lets go of the GIL, and everything here may be used from several threads at once.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, final
+
+# --- State -------------------------------------------------------------------
+
+type Account = tuple[int, int, bytes]
+"""An account: nonce, balance, code hash."""
+
+type Log = tuple[bytes, tuple[bytes, ...], bytes]
+"""A log: address, topics, data."""
+
+class StateSource(Protocol):
+    """The state after one block, as somebody stores it; its answers never change.
+
+    An exception of its own surfaces as the cause of `StateUnavailable`. It must not hold the snapshot made of it.
+    """
+
+    def account(self, address: bytes, /) -> Account | None: ...
+    def code(self, code_hash: bytes, /) -> bytes: ...
+    def slot(self, address: bytes, slot: bytes, /) -> bytes:
+        """Return the slot's value in at most 32 bytes, big-endian; empty is zero."""
+    def block_hash(self, number: int, /) -> bytes: ...
+
+@final
+class Snapshot:
+    """The state after one block, read through a cache that later snapshots inherit."""
+
+    def __new__(cls, source: StateSource, *, cache_entries: int = 1_000_000) -> Snapshot: ...
+    def account(self, address: bytes) -> Account | None:
+        """Return the account at `address`, or None."""
+    def code(self, code_hash: bytes) -> bytes:
+        """Return the code whose Keccak-256 is `code_hash`."""
+    def slot(self, address: bytes, slot: bytes) -> bytes:
+        """Return the 32 bytes in a slot."""
+    @property
+    def cached(self) -> int:
+        """How many accounts and slots the cache holds."""
+
+@final
+class Overlay:
+    """Changes laid over a snapshot: a block under construction, or a what-if question."""
+
+    def __new__(cls, snapshot: Snapshot) -> Overlay: ...
+    def account(self, address: bytes) -> Account | None:
+        """Return the account at `address`, or None."""
+    def code(self, code_hash: bytes) -> bytes:
+        """Return the code whose Keccak-256 is `code_hash`."""
+    def slot(self, address: bytes, slot: bytes) -> bytes:
+        """Return the 32 bytes in a slot."""
+    def apply(self, outcome: Outcome) -> None:
+        """Lay the changes of an execution on this overlay on top of it."""
+    def set_account(self, address: bytes, account: Account | None) -> None:
+        """Replace nonce, balance and code hash, keeping the storage; None removes all of it."""
+    def set_balance(self, address: bytes, balance: int) -> None:
+        """Set the balance, creating the account if there is none."""
+    def set_nonce(self, address: bytes, nonce: int) -> None:
+        """Set the nonce, creating the account if there is none."""
+    def set_code(self, address: bytes, code: bytes) -> bytes:
+        """Set the code, creating the account if there is none, and return its hash."""
+    def set_slot(self, address: bytes, slot: bytes, value: bytes) -> None:
+        """Write one slot."""
+    def replace_storage(self, address: bytes, storage: Mapping[bytes, bytes]) -> None:
+        """Replace the whole storage of an account."""
+    def changes(self) -> Changes:
+        """Return what differs from the snapshot below."""
+    def fork(self) -> Overlay:
+        """Return a copy that goes its own way."""
+    def seal(self, source: StateSource) -> Snapshot:
+        """Return the snapshot that follows, now that `source` knows the changes."""
+
+# --- Execution ---------------------------------------------------------------
+
+@final
+class Rules:
+    """What the chain fixes for every execution."""
+
+    def __new__(cls, chain_id: int, fork: str = "osaka") -> Rules: ...
+    @property
+    def chain_id(self) -> int: ...
+    @property
+    def fork(self) -> str: ...
+
+@final
+class BlockEnv:
+    """The block an execution runs in; `block_hashes` count before those of the state."""
+
+    def __new__(
+        cls,
+        *,
+        number: int,
+        timestamp: int,
+        gas_limit: int,
+        beneficiary: bytes = ...,
+        base_fee: int = 0,
+        prevrandao: bytes = ...,
+        difficulty: int = ...,
+        blob_base_fee: int = 1,
+        block_hashes: Mapping[int, bytes] | None = None,
+    ) -> BlockEnv: ...
+
+@final
+class Message:
+    """A transaction or a call.
+
+    Its type follows from its fields: authorizations make it 4, a priority fee 2, an access list 1. `gas_price` is the
+    fee cap of types 2 and 4. `mint` is credited to the sender first and kept if the execution fails; with
+    `keeps_nonce` the sender's nonce is left alone: both are for priority transactions.
+    """
+
+    def __new__(
+        cls,
+        *,
+        sender: bytes,
+        gas_limit: int,
+        to: bytes | None = None,
+        value: int = ...,
+        data: bytes = ...,
+        gas_price: int = 0,
+        priority_fee: int | None = None,
+        nonce: int = 0,
+        chain_id: int | None = None,
+        access_list: Sequence[tuple[bytes, Sequence[bytes]]] | None = None,
+        authorizations: Sequence[tuple[int, bytes, int, int, int, int]] | None = None,
+        mint: int = ...,
+        keeps_nonce: bool = False,
+    ) -> Message: ...
+    def with_gas_limit(self, gas_limit: int) -> Message:
+        """Return the same message with another gas limit."""
+    @property
+    def gas_limit(self) -> int: ...
+
+@final
+class Checks:
+    """Which checks a message has to pass, and whether it pays.
+
+    `base_fee`: the price reaches the base fee. `fees`: gas is paid for. `balance`: the sender can afford gas and value.
+    `nonce`: it is the sender's next. `sender_code`: the sender has none. `gas_cap`: the gas limit respects the caps of the
+    transaction and of the block.
+    """
+
+    def __new__(
+        cls,
+        *,
+        base_fee: bool = True,
+        fees: bool = True,
+        balance: bool = True,
+        nonce: bool = True,
+        sender_code: bool = True,
+        gas_cap: bool = True,
+    ) -> Checks: ...
+
+@final
+class CancelFlag:
+    """A flag that stops executions when it is raised."""
+
+    def __new__(cls) -> CancelFlag: ...
+    def set(self) -> None:
+        """Raise the flag, for good."""
+    @property
+    def is_set(self) -> bool: ...
+
+@final
+class Limits:
+    """How far an execution may go; past one of them it raises an `ExecutionStopped`."""
+
+    def __new__(
+        cls,
+        *,
+        gas: int | None = None,
+        seconds: float | None = None,
+        cancel: CancelFlag | None = None,
+        trace_bytes: int | None = None,
+    ) -> Limits: ...
+
+@final
+class Tracer:
+    """A tracer, by the options object of the `debug_trace` methods as JSON.
+
+    Beside geth's tracers there are `accessListTracer`, `transferTracer` and `internalOperationsTracer`.
+    """
+
+    def __new__(
+        cls,
+        options: bytes,
+        *,
+        transaction_hash: bytes | None = None,
+        transaction_index: int | None = None,
+        block_hash: bytes | None = None,
+    ) -> Tracer: ...
+
+@final
+class AccountChange:
+    """What became of one account."""
+
+    @property
+    def address(self) -> bytes: ...
+    @property
+    def before(self) -> Account | None: ...
+    @property
+    def after(self) -> Account | None: ...
+    @property
+    def destroyed(self) -> bool:
+        """Whether all storage from before is gone, also the slots that `storage` does not name."""
+    @property
+    def storage(self) -> dict[bytes, tuple[bytes, bytes]]:
+        """The changed slots, each with the value before and after."""
+
+@final
+class Changes:
+    """Everything that an execution, or a block of them, changed."""
+
+    @property
+    def accounts(self) -> list[AccountChange]:
+        """The changed accounts, in the order of their addresses."""
+    @property
+    def codes(self) -> dict[bytes, bytes]:
+        """The codes that are new, by hash."""
+
+@final
+class Outcome:
+    """How an execution ended, and what it did."""
+
+    @property
+    def status(self) -> str:
+        """`success`, `revert` or `halt`."""
+    @property
+    def reason(self) -> str:
+        """Why it ended that way."""
+    @property
+    def gas_used(self) -> int: ...
+    @property
+    def gas_refunded(self) -> int: ...
+    @property
+    def gas_spent(self) -> int:
+        """The gas used before the refund."""
+    @property
+    def output(self) -> bytes: ...
+    @property
+    def created(self) -> bytes | None:
+        """The address of the contract that a creation left."""
+    @property
+    def logs(self) -> list[Log]: ...
+    @property
+    def changes(self) -> Changes: ...
+    @property
+    def reads(self) -> dict[bytes, list[bytes]]:
+        """Every account that was looked at, with its slots that were."""
+    @property
+    def trace(self) -> bytes | None:
+        """The trace as JSON, if one was asked for."""
+
+def execute(
+    state: Snapshot | Overlay,
+    rules: Rules,
+    block: BlockEnv,
+    message: Message,
+    *,
+    checks: Checks | None = None,
+    limits: Limits | None = None,
+    tracer: Tracer | None = None,
+) -> Outcome:
+    """Run a transaction on `state`, which stays as it is until the outcome is applied to it."""
+
+def call(
+    state: Snapshot | Overlay,
+    rules: Rules,
+    block: BlockEnv,
+    message: Message,
+    *,
+    limits: Limits | None = None,
+    tracer: Tracer | None = None,
+) -> Outcome:
+    """Run a call on `state`: no fee, no check of balance, nonce, sender or gas cap."""
+
+# --- Hashing -----------------------------------------------------------------
+
+def keccak256(data: bytes) -> bytes:
+    """Return the Keccak-256 hash of `data`."""
