@@ -5,23 +5,23 @@ can take long lets go of the GIL, and everything here may be used from several t
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, final
+from typing import Protocol, TypeAlias, final
 
 # --- State -------------------------------------------------------------------
 
-type Account = tuple[int, int, bytes]
+_Account: TypeAlias = tuple[int, int, bytes]
 """An account: nonce, balance, code hash."""
 
-type Log = tuple[bytes, tuple[bytes, ...], bytes]
+_Log: TypeAlias = tuple[bytes, tuple[bytes, ...], bytes]
 """A log: address, topics, data."""
 
-class StateSource(Protocol):
+class _StateSource(Protocol):
     """The state after one block, as somebody stores it; its answers never change.
 
     An exception of its own surfaces as the cause of `StateUnavailable`. It must not hold the snapshot made of it.
     """
 
-    def account(self, address: bytes, /) -> Account | None: ...
+    def account(self, address: bytes, /) -> _Account | None: ...
     def code(self, code_hash: bytes, /) -> bytes: ...
     def slot(self, address: bytes, slot: bytes, /) -> bytes:
         """Return the slot's value in at most 32 bytes, big-endian; empty is zero."""
@@ -31,8 +31,8 @@ class StateSource(Protocol):
 class Snapshot:
     """The state after one block, read through a cache that later snapshots inherit."""
 
-    def __new__(cls, source: StateSource, *, cache_entries: int = 1_000_000) -> Snapshot: ...
-    def account(self, address: bytes) -> Account | None:
+    def __new__(cls, source: _StateSource, *, cache_entries: int = 1_000_000) -> Snapshot: ...
+    def account(self, address: bytes) -> _Account | None:
         """Return the account at `address`, or None."""
     def code(self, code_hash: bytes) -> bytes:
         """Return the code whose Keccak-256 is `code_hash`."""
@@ -47,7 +47,7 @@ class Overlay:
     """Changes laid over a snapshot: a block under construction, or a what-if question."""
 
     def __new__(cls, snapshot: Snapshot) -> Overlay: ...
-    def account(self, address: bytes) -> Account | None:
+    def account(self, address: bytes) -> _Account | None:
         """Return the account at `address`, or None."""
     def code(self, code_hash: bytes) -> bytes:
         """Return the code whose Keccak-256 is `code_hash`."""
@@ -55,7 +55,7 @@ class Overlay:
         """Return the 32 bytes in a slot."""
     def apply(self, outcome: Outcome) -> None:
         """Lay the changes of an execution on this overlay on top of it."""
-    def set_account(self, address: bytes, account: Account | None) -> None:
+    def set_account(self, address: bytes, account: _Account | None) -> None:
         """Replace nonce, balance and code hash, keeping the storage; None removes all of it."""
     def set_balance(self, address: bytes, balance: int) -> None:
         """Set the balance, creating the account if there is none."""
@@ -71,7 +71,7 @@ class Overlay:
         """Return what differs from the snapshot below."""
     def fork(self) -> Overlay:
         """Return a copy that goes its own way."""
-    def seal(self, source: StateSource) -> Snapshot:
+    def seal(self, source: _StateSource) -> Snapshot:
         """Return the snapshot that follows, now that `source` knows the changes."""
 
 # --- Execution ---------------------------------------------------------------
@@ -201,9 +201,9 @@ class AccountChange:
     @property
     def address(self) -> bytes: ...
     @property
-    def before(self) -> Account | None: ...
+    def before(self) -> _Account | None: ...
     @property
-    def after(self) -> Account | None: ...
+    def after(self) -> _Account | None: ...
     @property
     def destroyed(self) -> bool:
         """Whether all storage from before is gone, also the slots that `storage` does not name."""
@@ -245,7 +245,7 @@ class Outcome:
     def created(self) -> bytes | None:
         """The address of the contract that a creation left."""
     @property
-    def logs(self) -> list[Log]: ...
+    def logs(self) -> list[_Log]: ...
     @property
     def changes(self) -> Changes: ...
     @property
