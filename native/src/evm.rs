@@ -3,15 +3,12 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use alloy_primitives::{Address, B256, U256, map::HashMap};
-use revm::bytecode::Bytecode;
 use revm::context::{BlockEnv, CfgEnv, Context, Evm, Journal, TxEnv};
 use revm::context_interface::journaled_state::account::JournaledAccountTr;
 use revm::context_interface::result::{
     EVMError, ExecutionResult, HaltReason, InvalidTransaction, ResultAndState,
 };
 use revm::context_interface::{ContextTr, JournalTr, Transaction};
-use revm::database_interface::{Database, DatabaseRef};
 use revm::handler::instructions::EthInstructions;
 use revm::handler::pre_execution::{
     calculate_caller_fee, validate_account_nonce_and_code_with_components,
@@ -20,88 +17,14 @@ use revm::handler::{EthFrame, EthPrecompiles, EvmTr, Handler};
 use revm::inspector::InspectorHandler;
 use revm::interpreter::InitialAndFloorGas;
 use revm::interpreter::interpreter::EthInterpreter;
-use revm::primitives::hardfork::SpecId;
-use revm::state::{AccountInfo, EvmState};
+use revm::state::EvmState;
 
 use crate::changes::Changes;
+use crate::job::{Checks, Job, Message, Rules};
+use crate::reader::Reader;
 use crate::state::{SourceError, State};
 use crate::tracer::{TraceError, Tracer, TracerInspector};
-use crate::watch::{Limits, Stop, Watch, watch};
-
-/// What the chain fixes for every execution.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    /// The chain's id.
-    pub chain_id: u64,
-    /// Which EVM.
-    pub fork: SpecId,
-}
-
-/// Which checks a message has to pass, and whether it pays.
-#[derive(Clone, Copy, Debug)]
-pub struct Checks {
-    /// The price has to reach the base fee.
-    pub base_fee: bool,
-    /// Gas is paid for, and the beneficiary gets the tip.
-    pub fees: bool,
-    /// The sender has to afford gas and value.
-    pub balance: bool,
-    /// The nonce has to be the sender's next.
-    pub nonce: bool,
-    /// The sender must not have code (EIP-3607).
-    pub sender_code: bool,
-    /// The gas limit has to respect the caps of the transaction and of the block.
-    pub gas_cap: bool,
-}
-
-impl Checks {
-    /// All of them: a transaction.
-    pub const ALL: Self = Self {
-        base_fee: true,
-        fees: true,
-        balance: true,
-        nonce: true,
-        sender_code: true,
-        gas_cap: true,
-    };
-    /// None of them: a question.
-    pub const NONE: Self = Self {
-        base_fee: false,
-        fees: false,
-        balance: false,
-        nonce: false,
-        sender_code: false,
-        gas_cap: false,
-    };
-}
-
-/// A transaction or a call.
-#[derive(Clone, Debug)]
-pub struct Message {
-    /// What the EVM executes.
-    pub env: TxEnv,
-    /// Credited to the sender before anything else, and kept if the execution fails.
-    pub mint: U256,
-    /// Leave the sender's nonce alone.
-    pub keeps_nonce: bool,
-}
-
-/// Everything about an execution but the state.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// The chain's rules.
-    pub rules: Rules,
-    /// The block it runs in.
-    pub block: BlockEnv,
-    /// Hashes of earlier blocks that count instead of those the state knows.
-    pub block_hashes: HashMap<u64, B256>,
-    /// What runs.
-    pub message: Message,
-    /// The checks it has to pass.
-    pub checks: Checks,
-    /// How far it may go.
-    pub limits: Limits,
-}
+use crate::watch::{Stop, Watch, watch};
 
 /// How an execution ended, and what it did.
 #[derive(Debug)]
@@ -250,61 +173,6 @@ impl<'a> InspectorHandler for MessageHandler<'_, Machine<'a, TracerInspector>> {
     type IT = EthInterpreter;
 }
 
-/// Shows a [`State`] to the EVM.
-pub struct Reader<'a> {
-    state: &'a dyn State,
-    block_hashes: &'a HashMap<u64, B256>,
-}
-
-impl std::fmt::Debug for Reader<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Reader")
-    }
-}
-
-impl DatabaseRef for Reader<'_> {
-    type Error = SourceError;
-
-    fn basic_ref(&self, address: Address) -> Result<Option<AccountInfo>, SourceError> {
-        Ok(self.state.account(address)?.map(AccountInfo::from))
-    }
-
-    fn code_by_hash_ref(&self, hash: B256) -> Result<Bytecode, SourceError> {
-        self.state.code(hash)
-    }
-
-    fn storage_ref(&self, address: Address, slot: U256) -> Result<U256, SourceError> {
-        self.state.slot(address, slot)
-    }
-
-    fn block_hash_ref(&self, number: u64) -> Result<B256, SourceError> {
-        match self.block_hashes.get(&number) {
-            Some(hash) => Ok(*hash),
-            None => self.state.block_hash(number),
-        }
-    }
-}
-
-impl Database for Reader<'_> {
-    type Error = SourceError;
-
-    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, SourceError> {
-        self.basic_ref(address)
-    }
-
-    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, SourceError> {
-        self.code_by_hash_ref(hash)
-    }
-
-    fn storage(&mut self, address: Address, slot: U256) -> Result<U256, SourceError> {
-        self.storage_ref(address, slot)
-    }
-
-    fn block_hash(&mut self, number: u64) -> Result<B256, SourceError> {
-        self.block_hash_ref(number)
-    }
-}
-
 fn failure(error: EVMError<SourceError>, stopped: Option<Stop>) -> Failure {
     match (error, stopped) {
         (_, Some(stop)) => Failure::Stopped(stop),
@@ -336,4 +204,100 @@ fn panic_text(payload: &(dyn Any + Send)) -> String {
         .map(ToString::to_string)
         .or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| String::from("panic"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overlay::Overlay;
+    use crate::testing::{ALICE, BOB, CONTRACT, Mood, World, transaction};
+    use alloy_primitives::{B256, TxKind, U256};
+    use revm::bytecode::opcode::*;
+
+    /// `slots[0] += 1`
+    const COUNT: &[u8] = &[PUSH1, 1, PUSH0, SLOAD, ADD, PUSH0, SSTORE];
+
+    #[test]
+    fn an_outcome_changes_nothing_until_it_is_applied() {
+        let (_, snapshot) = World::with_contract(COUNT).snapshot();
+        let mut overlay = Overlay::new(snapshot);
+        let outcome = run(&overlay, &transaction(0), None).unwrap();
+        assert_eq!(overlay.slot(CONTRACT, U256::ZERO).unwrap(), U256::ZERO);
+        overlay.apply(&outcome.changes).unwrap();
+        assert_eq!(overlay.slot(CONTRACT, U256::ZERO).unwrap(), U256::ONE);
+        assert_eq!(overlay.account(ALICE).unwrap().unwrap().nonce, 1);
+    }
+
+    #[test]
+    fn a_failing_source_fails_the_run_and_may_recover() {
+        let (world, snapshot) = World::with_contract(COUNT).snapshot();
+        *world.mood.lock() = Mood::Failing;
+        let failure = run(snapshot.as_ref(), &transaction(0), None).unwrap_err();
+        assert!(matches!(failure, Failure::Source(error) if error.to_string() == "disk on fire"));
+        *world.mood.lock() = Mood::Helpful;
+        assert!(run(snapshot.as_ref(), &transaction(0), None).unwrap().result.is_success());
+    }
+
+    #[test]
+    fn a_panic_is_caught_and_leaves_the_snapshot_usable() {
+        let (world, snapshot) = World::with_contract(COUNT).snapshot();
+        *world.mood.lock() = Mood::Panicking;
+        let failure = run(snapshot.as_ref(), &transaction(0), None).unwrap_err();
+        assert!(matches!(failure, Failure::Panicked(text) if text == "the source lost its head"));
+        *world.mood.lock() = Mood::Helpful;
+        assert!(run(snapshot.as_ref(), &transaction(0), None).unwrap().result.is_success());
+    }
+
+    #[test]
+    fn a_mint_survives_the_failure_of_what_it_pays_for() {
+        let (_, snapshot) = World::with_contract(&[INVALID]).snapshot();
+        let mut job = transaction(7);
+        job.message.env.caller = BOB;
+        job.message.mint = U256::from(500);
+        job.message.keeps_nonce = true;
+        job.checks = Checks { nonce: false, fees: false, ..Checks::ALL };
+        let outcome = run(snapshot.as_ref(), &job, None).unwrap();
+        assert!(outcome.result.is_halt());
+        let bob = outcome.changes.accounts.iter().find(|change| change.address == BOB).unwrap();
+        assert_eq!(bob.before, None);
+        assert_eq!(bob.after.unwrap().balance, U256::from(500));
+        assert_eq!(bob.after.unwrap().nonce, 0);
+    }
+
+    #[test]
+    fn a_mint_that_overflows_is_refused() {
+        let (_, snapshot) = World::with_contract(&[STOP]).snapshot();
+        let mut job = transaction(0);
+        job.message.mint = U256::MAX;
+        let failure = run(snapshot.as_ref(), &job, None).unwrap_err();
+        assert!(matches!(
+            failure,
+            Failure::Invalid(InvalidTransaction::OverflowPaymentInTransaction)
+        ));
+    }
+
+    #[test]
+    fn a_block_hash_given_with_the_job_counts_before_the_states() {
+        let code = [PUSH1, 5, BLOCKHASH, PUSH0, SSTORE, PUSH1, 6, BLOCKHASH, PUSH1, 1, SSTORE];
+        let (_, snapshot) = World::with_contract(&code).snapshot();
+        let mut job = transaction(0);
+        job.block.number = U256::from(9);
+        job.block_hashes.insert(5, B256::repeat_byte(0x55));
+        let outcome = run(snapshot.as_ref(), &job, None).unwrap();
+        let contract = &outcome.changes.accounts[1];
+        assert_eq!(contract.storage[&U256::ZERO].after, U256::from_be_bytes([0x55; 32]));
+        assert_eq!(contract.storage[&U256::ONE].after, U256::from(6));
+    }
+
+    #[test]
+    fn a_contract_that_destroys_itself_as_it_is_created_leaves_no_change() {
+        let (_, snapshot) = World::with_contract(&[]).snapshot();
+        let mut job = transaction(0);
+        job.message.env.kind = TxKind::Create;
+        job.message.env.data = vec![PUSH1, 1, PUSH0, SSTORE, CALLER, SELFDESTRUCT].into();
+        let outcome = run(snapshot.as_ref(), &job, None).unwrap();
+        assert!(outcome.result.is_success());
+        let changed: Vec<_> = outcome.changes.accounts.iter().map(|c| c.address).collect();
+        assert_eq!(changed, [ALICE]);
+    }
 }

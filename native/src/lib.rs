@@ -6,10 +6,14 @@
 
 pub mod changes;
 pub mod evm;
+pub mod job;
 pub mod overlay;
 #[cfg(feature = "python")]
 mod python;
+pub mod reader;
 pub mod snapshot;
 pub mod state;
+#[cfg(test)]
+mod testing;
 pub mod tracer;
 pub mod watch;

@@ -197,3 +197,61 @@ impl State for Overlay {
         self.base.block_hash(number)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ALICE, BOB, CONTRACT, World};
+
+    fn overlay() -> Overlay {
+        let mut world = World::with_contract(&[0]);
+        world.slots.insert((CONTRACT, U256::ONE), U256::from(11));
+        Overlay::new(world.snapshot().1)
+    }
+
+    #[test]
+    fn a_value_written_back_is_no_change() {
+        let mut overlay = overlay();
+        overlay.set_slot(CONTRACT, U256::ONE, U256::from(12)).unwrap();
+        overlay.set_slot(CONTRACT, U256::ONE, U256::from(11)).unwrap();
+        assert!(overlay.changes().unwrap().accounts.is_empty());
+    }
+
+    #[test]
+    fn replaced_storage_hides_what_was_there() {
+        let mut overlay = overlay();
+        overlay.replace_storage(CONTRACT, [(U256::from(2), U256::from(22))]).unwrap();
+        assert_eq!(overlay.slot(CONTRACT, U256::ONE).unwrap(), U256::ZERO);
+        assert_eq!(overlay.slot(CONTRACT, U256::from(2)).unwrap(), U256::from(22));
+    }
+
+    #[test]
+    fn replaced_storage_is_reported_whole() {
+        let mut overlay = overlay();
+        overlay.replace_storage(CONTRACT, [(U256::ONE, U256::from(11))]).unwrap();
+        let change = overlay.changes().unwrap().accounts.remove(0);
+        assert!(change.destroyed);
+        let same = SlotChange { before: U256::from(11), after: U256::from(11) };
+        assert_eq!(change.storage[&U256::ONE], same);
+    }
+
+    #[test]
+    fn removing_an_account_removes_its_storage() {
+        let mut overlay = overlay();
+        overlay.set_account(CONTRACT, None).unwrap();
+        assert_eq!(overlay.slot(CONTRACT, U256::ONE).unwrap(), U256::ZERO);
+        let change = overlay.changes().unwrap().accounts.remove(0);
+        assert!(change.destroyed && change.after.is_none() && change.storage.is_empty());
+    }
+
+    #[test]
+    fn changes_come_in_the_order_of_addresses() {
+        let mut overlay = overlay();
+        for address in [CONTRACT, BOB, ALICE] {
+            overlay.set_account(address, Some(Account { nonce: 9, ..Default::default() })).unwrap();
+        }
+        let changes = overlay.changes().unwrap();
+        let order: Vec<_> = changes.accounts.iter().map(|change| change.address).collect();
+        assert_eq!(order, [ALICE, BOB, CONTRACT]);
+    }
+}

@@ -182,3 +182,77 @@ impl CodeCache {
 pub fn analyse(code: Bytes) -> Bytecode {
     Bytecode::new_raw_checked(code.clone()).unwrap_or_else(|_| Bytecode::new_legacy(code))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changes::{AccountChange, SlotChange};
+    use crate::testing::{ALICE, BOB, CONTRACT, World};
+
+    #[test]
+    fn the_source_is_asked_once() {
+        let (world, snapshot) = World::with_contract(&[0]).snapshot();
+        for _ in 0..3 {
+            snapshot.account(ALICE).unwrap();
+            snapshot.account(BOB).unwrap();
+            snapshot.slot(CONTRACT, U256::ONE).unwrap();
+            snapshot.block_hash(5).unwrap();
+        }
+        assert_eq!(world.asked(), 4);
+        assert_eq!(snapshot.cached(), 3);
+    }
+
+    #[test]
+    fn the_next_snapshot_inherits_what_did_not_change() {
+        let (world, snapshot) = World::with_contract(&[0]).snapshot();
+        snapshot.account(ALICE).unwrap();
+        snapshot.slot(CONTRACT, U256::ONE).unwrap();
+        let asked = world.asked();
+        let next = snapshot.advance(&Changes::default(), world.clone());
+        next.account(ALICE).unwrap();
+        next.slot(CONTRACT, U256::ONE).unwrap();
+        assert_eq!(world.asked(), asked);
+    }
+
+    #[test]
+    fn a_change_shows_in_the_next_snapshot_only() {
+        let (world, snapshot) = World::with_contract(&[0]).snapshot();
+        let before = snapshot.account(ALICE).unwrap();
+        let changes = Changes { accounts: vec![change(ALICE, before, None)], ..Default::default() };
+        let next = snapshot.advance(&changes, world);
+        assert_eq!(next.account(ALICE).unwrap(), None);
+        assert_eq!(snapshot.account(ALICE).unwrap(), before);
+    }
+
+    #[test]
+    fn a_destroyed_contract_loses_its_cached_slots() {
+        let mut world = World::with_contract(&[0]);
+        world.slots.insert((CONTRACT, U256::ONE), U256::from(11));
+        let (_, snapshot) = world.snapshot();
+        let before = snapshot.account(CONTRACT).unwrap();
+        snapshot.slot(CONTRACT, U256::ONE).unwrap();
+        let mut gone = change(CONTRACT, before, before);
+        gone.destroyed = true;
+        gone.storage
+            .insert(U256::from(2), SlotChange { before: U256::ZERO, after: U256::from(22) });
+        let after = Arc::new(World::with_contract(&[0]));
+        let next = snapshot.advance(&Changes { accounts: vec![gone], ..Default::default() }, after);
+        assert_eq!(next.slot(CONTRACT, U256::ONE).unwrap(), U256::ZERO);
+        assert_eq!(next.slot(CONTRACT, U256::from(2)).unwrap(), U256::from(22));
+    }
+
+    #[test]
+    fn the_cache_starts_anew_when_it_is_full() {
+        let source = Arc::new(World::with_contract(&[0]));
+        let snapshot = Snapshot::new(source.clone(), 10);
+        for slot in 0..100 {
+            snapshot.slot(CONTRACT, U256::from(slot)).unwrap();
+        }
+        assert_eq!(snapshot.cached(), 20);
+        assert_eq!(snapshot.advance(&Changes::default(), source).cached(), 0);
+    }
+
+    fn change(address: Address, before: Option<Account>, after: Option<Account>) -> AccountChange {
+        AccountChange { address, before, after, destroyed: false, storage: Default::default() }
+    }
+}

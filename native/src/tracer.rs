@@ -22,7 +22,8 @@ use revm_inspectors::transfer::TransferInspector;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::evm::{Job, Reader};
+use crate::job::Job;
+use crate::reader::Reader;
 use crate::state::SourceError;
 use crate::watch::{Stop, Watched, halt};
 

@@ -155,3 +155,76 @@ pub fn halt<C: Watched>(context: &mut C, stop: Stop) -> InstructionResult {
     *context.error() = Err(ContextError::Custom(String::from("stopped")));
     InstructionResult::FatalExternalError
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evm::{Failure, run};
+    use crate::testing::{World, transaction};
+    use crate::tracer::Tracer;
+    use revm::bytecode::opcode::{ADDRESS, DUP1, GAS, JUMP, PUSH0};
+    use revm_inspectors::tracing::TransactionContext;
+
+    const LOOP: &[u8] = &[JUMPDEST, PUSH0, JUMP];
+    /// Calls itself twice, so that calls alone make it long.
+    const FORK: &[u8] = &[
+        PUSH0, PUSH0, PUSH0, PUSH0, PUSH0, ADDRESS, GAS, CALL, DUP1, PUSH0, PUSH0, PUSH0, PUSH0,
+        ADDRESS, GAS, CALL,
+    ];
+
+    fn stopped(code: &[u8], gas_limit: u64, limits: Limits) -> Option<Stop> {
+        let (_, snapshot) = World::with_contract(code).snapshot();
+        let mut job = transaction(0);
+        job.checks.gas_cap = false;
+        job.checks.balance = false;
+        job.message.env.gas_limit = gas_limit;
+        job.limits = limits;
+        match run(snapshot.as_ref(), &job, None) {
+            Err(Failure::Stopped(stop)) => Some(stop),
+            Ok(_) => None,
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn a_loop_stops_at_its_gas_budget() {
+        let limits = Limits { gas: Some(50_000), ..Limits::default() };
+        assert_eq!(stopped(LOOP, 1 << 40, limits), Some(Stop::Gas));
+    }
+
+    #[test]
+    fn calls_without_loops_stop_at_their_gas_budget() {
+        let limits = Limits { gas: Some(100_000), ..Limits::default() };
+        assert_eq!(stopped(FORK, 1 << 40, limits), Some(Stop::Gas));
+    }
+
+    #[test]
+    fn an_execution_within_its_budget_is_not_stopped() {
+        let limits = Limits { gas: Some(10_000_000), ..Limits::default() };
+        assert_eq!(stopped(LOOP, 9_000_000, limits.clone()), None);
+        assert_eq!(stopped(FORK, 1_000_000, limits), None);
+    }
+
+    #[test]
+    fn a_passed_deadline_stops_at_once() {
+        let limits = Limits { deadline: Some(Instant::now()), ..Limits::default() };
+        assert_eq!(stopped(LOOP, 1 << 40, limits), Some(Stop::Deadline));
+    }
+
+    #[test]
+    fn a_raised_flag_stops_at_once() {
+        let flag = Arc::new(AtomicBool::new(true));
+        let limits = Limits { cancel: Some(flag), ..Limits::default() };
+        assert_eq!(stopped(LOOP, 1 << 40, limits), Some(Stop::Cancelled));
+    }
+
+    #[test]
+    fn a_trace_stops_when_it_outgrows_its_budget() {
+        let (_, snapshot) = World::with_contract(LOOP).snapshot();
+        let mut job = transaction(0);
+        job.limits.trace_bytes = Some(100_000);
+        let tracer = Tracer::parse(b"{}", TransactionContext::default()).unwrap();
+        let failure = run(snapshot.as_ref(), &job, Some(&tracer)).unwrap_err();
+        assert!(matches!(failure, Failure::Stopped(Stop::Trace)));
+    }
+}

@@ -12,7 +12,8 @@ use super::errors::{UnknownTracer, failed, source_failed};
 use super::message::{BlockEnv, Checks, Limits, Message, Rules};
 use super::outcome::{Changes, Outcome, PyAccount, account_fields, word};
 use super::source::PySource;
-use crate::evm::{self, Job};
+use crate::evm;
+use crate::job::{self, Job};
 use crate::overlay;
 use crate::snapshot;
 use crate::state::{Account, SourceError, State};
@@ -262,8 +263,8 @@ pub fn execute(
     limits: Option<&Bound<'_, Limits>>,
     tracer: Option<&Bound<'_, Tracer>>,
 ) -> PyResult<Outcome> {
-    let checks = checks.map_or(evm::Checks::ALL, |checks| checks.get().0);
-    run(py, state, job(rules, block, message, checks, limits), tracer)
+    let checks = checks.map_or(job::Checks::ALL, |checks| checks.get().0);
+    run(py, state, gather(rules, block, message, checks, limits), tracer)
 }
 
 /// Run a call on `state`: no fee, no check of balance, nonce, sender or gas cap.
@@ -278,21 +279,19 @@ pub fn call(
     limits: Option<&Bound<'_, Limits>>,
     tracer: Option<&Bound<'_, Tracer>>,
 ) -> PyResult<Outcome> {
-    run(py, state, job(rules, block, message, evm::Checks::NONE, limits), tracer)
+    run(py, state, gather(rules, block, message, job::Checks::NONE, limits), tracer)
 }
 
-fn job(
+fn gather(
     rules: &Bound<'_, Rules>,
     block: &Bound<'_, BlockEnv>,
     message: &Bound<'_, Message>,
-    checks: evm::Checks,
+    checks: job::Checks,
     limits: Option<&Bound<'_, Limits>>,
 ) -> Job {
     let mut message = message.get().0.clone();
-    if !checks.nonce && message.env.chain_id.is_none() {
-        // A call names no chain; only a transaction can be meant for another one.
-        message.env.chain_id = Some(rules.get().0.chain_id);
-    }
+    // No chain id means any chain.
+    message.env.chain_id.get_or_insert(rules.get().0.chain_id);
     Job {
         rules: rules.get().0,
         block: block.get().env.clone(),

@@ -6,7 +6,8 @@ use pyo3::prelude::*;
 use revm::context_interface::result::InvalidTransaction as Invalid;
 
 use super::convert::PyWord;
-use crate::evm::{Failure, Job};
+use crate::evm::Failure;
+use crate::job::Job;
 use crate::state::SourceError;
 use crate::watch::Stop;
 

@@ -15,12 +15,12 @@ use revm::context_interface::either::Either;
 use revm::primitives::hardfork::SpecId;
 
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
-use crate::evm;
+use crate::job;
 use crate::watch;
 
 /// What the chain fixes for every execution.
 #[pyclass(frozen, module = "entresol._native")]
-pub struct Rules(pub evm::Rules);
+pub struct Rules(pub job::Rules);
 
 #[pymethods]
 impl Rules {
@@ -31,7 +31,7 @@ impl Rules {
             let known: Vec<_> = FORKS.iter().map(|(name, _)| *name).collect();
             PyValueError::new_err(format!("no fork {fork:?}; there are {}", known.join(", ")))
         })?;
-        Ok(Self(evm::Rules { chain_id, fork: fork.1 }))
+        Ok(Self(job::Rules { chain_id, fork: fork.1 }))
     }
 
     #[getter]
@@ -109,7 +109,7 @@ impl BlockEnv {
 
 /// A transaction or a call.
 #[pyclass(frozen, module = "entresol._native")]
-pub struct Message(pub evm::Message);
+pub struct Message(pub job::Message);
 
 type PyAccessList = Vec<(PyAddress, Vec<PyHash>)>;
 type PyAuthorization = (PyWord, PyAddress, u64, u8, PyWord, PyWord);
@@ -155,7 +155,7 @@ impl Message {
             max_fee_per_blob_gas: 0,
             authorization_list: authorizations.into_iter().flatten().map(authorization).collect(),
         };
-        Self(evm::Message { env, mint: mint.0, keeps_nonce })
+        Self(job::Message { env, mint: mint.0, keeps_nonce })
     }
 
     /// Return the same message with another gas limit.
@@ -198,7 +198,7 @@ fn authorization<R>(fields: PyAuthorization) -> Either<SignedAuthorization, R> {
 
 /// Which checks a message has to pass, and whether it pays.
 #[pyclass(frozen, module = "entresol._native")]
-pub struct Checks(pub evm::Checks);
+pub struct Checks(pub job::Checks);
 
 #[pymethods]
 impl Checks {
@@ -215,7 +215,7 @@ impl Checks {
         sender_code: bool,
         gas_cap: bool,
     ) -> Self {
-        Self(evm::Checks { base_fee, fees, balance, nonce, sender_code, gas_cap })
+        Self(job::Checks { base_fee, fees, balance, nonce, sender_code, gas_cap })
     }
 }
 
