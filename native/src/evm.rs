@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use alloy_primitives::U256;
 use revm::context::{BlockEnv, CfgEnv, Context, Evm, Journal, TxEnv};
 use revm::context_interface::journaled_state::account::JournaledAccountTr;
 use revm::context_interface::result::{
@@ -69,7 +70,7 @@ pub fn run(state: &dyn State, job: &Job, tracer: Option<&Tracer>) -> Result<Outc
 
 fn run_plain(state: &dyn State, job: &Job) -> Result<Outcome, Failure> {
     let mut evm = build(state, job, ());
-    let result = MessageHandler::new(&job.message).run(&mut evm);
+    let result = MessageHandler::new(job).run(&mut evm);
     let touched = evm.ctx.journaled_state.finalize();
     let result = result.map_err(|error| failure(error, evm.ctx.chain.stopped))?;
     Ok(Outcome { changes: Changes::of(&touched), result, touched, trace: None })
@@ -78,7 +79,7 @@ fn run_plain(state: &dyn State, job: &Job) -> Result<Outcome, Failure> {
 fn run_traced(state: &dyn State, job: &Job, tracer: &Tracer) -> Result<Outcome, Failure> {
     let inspector = TracerInspector::new(tracer, job.limits.trace_bytes)?;
     let mut evm = build(state, job, inspector);
-    let result = MessageHandler::new(&job.message).inspect_run(&mut evm);
+    let result = MessageHandler::new(job).inspect_run(&mut evm);
     let touched = evm.ctx.journaled_state.finalize();
     let result = result.map_err(|error| failure(error, evm.ctx.chain.stopped))?;
     let changes = Changes::of(&touched);
@@ -132,13 +133,27 @@ fn config(rules: &Rules, checks: &Checks) -> CfgEnv {
 /// Runs a message as Ethereum runs a transaction, but for what a priority transaction needs.
 struct MessageHandler<'m, M> {
     message: &'m Message,
+    checks: &'m Checks,
     machine: std::marker::PhantomData<M>,
 }
 
 impl<'m, M> MessageHandler<'m, M> {
-    fn new(message: &'m Message) -> Self {
-        Self { message, machine: std::marker::PhantomData }
+    fn new(job: &'m Job) -> Self {
+        Self { message: &job.message, checks: &job.checks, machine: std::marker::PhantomData }
     }
+}
+
+/// Return the balance from which `value` can be sent. Where fees are not charged, revm does not
+/// look at the balance either.
+fn afford(balance: U256, value: U256, checks: &Checks) -> Result<U256, InvalidTransaction> {
+    if !checks.balance {
+        return Ok(balance.max(value));
+    }
+    if balance < value {
+        let (fee, balance) = (Box::new(value), Box::new(balance));
+        return Err(InvalidTransaction::LackOfFundForMaxFee { fee, balance });
+    }
+    Ok(balance)
 }
 
 impl<'a, I> Handler for MessageHandler<'_, Machine<'a, I>>
@@ -161,7 +176,8 @@ where
             .balance()
             .checked_add(self.message.mint)
             .ok_or(InvalidTransaction::OverflowPaymentInTransaction)?;
-        sender.set_balance(calculate_caller_fee(minted, tx, block, cfg)?);
+        let charged = calculate_caller_fee(minted, tx, block, cfg)?;
+        sender.set_balance(afford(charged, tx.value(), self.checks)?);
         if tx.kind().is_call() && !self.message.keeps_nonce {
             sender.bump_nonce();
         }
@@ -211,7 +227,7 @@ mod tests {
     use super::*;
     use crate::overlay::Overlay;
     use crate::testing::{ALICE, BOB, CONTRACT, Mood, World, transaction};
-    use alloy_primitives::{B256, TxKind, U256};
+    use alloy_primitives::{B256, TxKind};
     use revm::bytecode::opcode::*;
 
     /// `slots[0] += 1`

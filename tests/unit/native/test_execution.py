@@ -1,0 +1,271 @@
+"""What one execution reports."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol import errors
+from entresol._native import BlockEnv, Checks, Message, Overlay, Rules, Snapshot, call, execute
+from tests.worlds import (
+    ALICE,
+    BLOCK,
+    BOB,
+    CONTRACT,
+    EMPTY_CODE,
+    ETHER,
+    RULES,
+    World,
+    run,
+    to_contract,
+    word,
+)
+
+STORE_7 = "6007 5f 55"
+RETURN_CALLER = "33 5f 52 6020 5f f3"
+REVERT_WORD = "6001 5f 52 6020 5f fd"
+LOG_1 = "6009 5f 52 6003 6002 6020 5f a2"
+# Returns init code's own two-byte program `5f5f`.
+CREATE_CODE = bytes.fromhex("615f5f 5f 52 6002 601e f3")
+
+
+def test_a_success_tells_its_output_and_gas() -> None:
+    outcome = run(RETURN_CALLER)
+    assert (outcome.status, outcome.reason) == ("success", "return")
+    assert outcome.output == bytes(12) + ALICE
+    assert outcome.gas_used == outcome.gas_spent == 21_000 + 2 + 2 + 3 + 3 + 3 + 2
+
+
+def test_a_revert_keeps_its_data_and_no_logs() -> None:
+    outcome = run(LOG_1 + REVERT_WORD)
+    assert outcome.status == "revert"
+    assert outcome.output == word(1)
+    assert outcome.logs == []
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("fe", "invalid 0xFE opcode"),
+        ("0c", "opcode not found"),
+        ("5f 56", "invalid jump destination"),
+        ("01", "stack underflow"),
+        ("5b 5f 56", "out of gas"),
+    ],
+)
+def test_a_halt_says_why_and_takes_all_gas(code: str, reason: str) -> None:
+    outcome = run(code)
+    assert (outcome.status, outcome.reason, outcome.output) == ("halt", reason, b"")
+    assert outcome.gas_used == 1_000_000
+
+
+def test_logs_carry_address_topics_and_data() -> None:
+    assert run(LOG_1).logs == [(CONTRACT, (word(2), word(3)), word(9))]
+
+
+def test_changes_hold_the_values_before_and_after() -> None:
+    world = World.with_contract(STORE_7)
+    world.slots[CONTRACT, word(0)] = b"\x05"
+    outcome = execute(Snapshot(world), RULES, BLOCK, to_contract())
+    alice, contract = outcome.changes.accounts
+    assert (alice.address, alice.before, alice.after) == (
+        ALICE,
+        (0, ETHER, EMPTY_CODE),
+        (1, ETHER, EMPTY_CODE),
+    )
+    assert contract.address == CONTRACT
+    assert contract.before == contract.after
+    assert contract.storage == {word(0): (word(5), word(7))}
+    assert not contract.destroyed
+
+
+def test_a_reverted_execution_changes_only_its_sender() -> None:
+    outcome = run(STORE_7 + REVERT_WORD)
+    assert [change.address for change in outcome.changes.accounts] == [ALICE]
+
+
+def test_reads_name_every_account_and_slot_looked_at() -> None:
+    balance_of_bob = "73" + BOB.hex() + "31"
+    outcome = run(balance_of_bob + "6005 54 6006 54")
+    assert outcome.reads.keys() == {ALICE, CONTRACT, BOB, bytes(20)}
+    assert sorted(outcome.reads[CONTRACT]) == [word(5), word(6)]
+
+
+def test_a_creation_tells_address_and_code() -> None:
+    world = World.with_contract("")
+    message = Message(sender=ALICE, gas_limit=200_000, data=CREATE_CODE)
+    outcome = execute(Snapshot(world), RULES, BLOCK, message)
+    created = next(c for c in outcome.changes.accounts if c.address == outcome.created)
+    assert created.before is None
+    assert created.after is not None
+    assert outcome.changes.codes == {created.after[2]: bytes.fromhex("5f5f")}
+
+
+def test_a_refund_is_part_of_the_gas_reported() -> None:
+    world = World.with_contract("5f 5f 55")
+    world.slots[CONTRACT, word(0)] = b"\x01"
+    outcome = execute(Snapshot(world), RULES, BLOCK, to_contract())
+    assert outcome.gas_refunded == 4_800
+    assert outcome.gas_used == outcome.gas_spent - 4_800
+
+
+def test_the_sender_pays_and_the_beneficiary_gets_the_tip() -> None:
+    block = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7, beneficiary=BOB)
+    message = Message(sender=ALICE, to=CONTRACT, gas_limit=21_000, gas_price=10, priority_fee=2)
+    outcome = execute(Snapshot(World.with_contract("")), RULES, block, message)
+    after = {change.address: change.after for change in outcome.changes.accounts}
+    assert after[ALICE] == (1, ETHER - 21_000 * 9, EMPTY_CODE)
+    assert after[BOB] == (0, 21_000 * 2, EMPTY_CODE)
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"nonce": 1}, errors.NonceTooHigh(0, 1)),
+        ({"gas_limit": 20_999}, errors.IntrinsicGasTooLow(20_999, 21_000)),
+        ({"gas_limit": 30_000_001}, errors.GasLimitExceeded(30_000_001, 2**24)),
+        ({"gas_limit": 16_777_217}, errors.GasLimitExceeded(16_777_217, 2**24)),
+        ({"gas_price": 6}, errors.FeeCapTooLow(6, 7)),
+        ({"gas_price": 9, "priority_fee": 10}, errors.TipAboveFeeCap(10, 9)),
+        ({"value": ETHER}, errors.InsufficientFunds(ETHER, ETHER + 100_000 * 7)),
+        ({"chain_id": 1}, errors.WrongChain(270, 1)),
+        ({"authorizations": []}, errors.EmptyAuthorizations()),
+        ({"sender": CONTRACT}, errors.SenderNotEOA()),
+        ({"to": None, "data": bytes(49_153)}, errors.InitCodeTooLarge(49_153, 49_152)),
+    ],
+)
+def test_an_invalid_transaction_is_refused_with_its_values(
+    fields: dict[str, object], error: errors.InvalidTransaction
+) -> None:
+    block = BlockEnv(number=1, timestamp=1, gas_limit=2**24, base_fee=7)
+    given: dict[str, object] = {"sender": ALICE, "to": BOB, "gas_limit": 100_000, "gas_price": 7}
+    if "data" in fields:
+        given["gas_limit"] = 5_000_000
+    message = Message(**{**given, **fields})  # type: ignore[arg-type]
+    with pytest.raises(type(error)) as caught:
+        execute(Snapshot(World.with_contract("00")), RULES, block, message)
+    assert str(caught.value) == str(error)
+
+
+def test_a_used_nonce_is_refused() -> None:
+    world = World(accounts={ALICE: (5, ETHER, EMPTY_CODE)})
+    with pytest.raises(errors.NonceTooLow, match="next nonce 5, tx nonce 0"):
+        execute(Snapshot(world), RULES, BLOCK, to_contract())
+
+
+@pytest.mark.parametrize(
+    ("fields", "checks"),
+    [
+        ({"nonce": 9}, Checks(nonce=False)),
+        ({"gas_limit": 40_000_000}, Checks(gas_cap=False)),
+        ({"gas_price": 1}, Checks(base_fee=False)),
+        ({"value": 2 * ETHER}, Checks(balance=False)),
+        ({"sender": CONTRACT, "nonce": 1, "gas_price": 7}, Checks(sender_code=False, fees=False)),
+    ],
+)
+def test_each_check_can_be_turned_off(fields: dict[str, object], checks: Checks) -> None:
+    block = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7)
+    given: dict[str, object] = {"sender": ALICE, "to": BOB, "gas_limit": 100_000, "gas_price": 7}
+    message = Message(**{**given, **fields})  # type: ignore[arg-type]
+    state = Snapshot(World.with_contract("00"))
+    assert execute(state, RULES, block, message, checks=checks).status == "success"
+    with pytest.raises(errors.InvalidTransaction):
+        execute(state, RULES, block, message)
+
+
+def test_without_fees_nobody_pays() -> None:
+    message = Message(sender=ALICE, to=BOB, gas_limit=21_000, gas_price=50)
+    state = Snapshot(World.with_contract(""))
+    outcome = execute(state, RULES, BLOCK, message, checks=Checks(fees=False))
+    (alice,) = outcome.changes.accounts
+    assert alice.after == (1, ETHER, EMPTY_CODE)
+
+
+def test_a_call_needs_no_funds_no_nonce_and_no_sender() -> None:
+    message = Message(sender=BOB, to=CONTRACT, value=ETHER, gas_limit=10**9, nonce=77)
+    outcome = call(Snapshot(World.with_contract(RETURN_CALLER)), RULES, BLOCK, message)
+    assert outcome.output == bytes(12) + BOB
+
+
+def test_the_base_fee_shows_in_a_call_that_offers_nothing() -> None:
+    block = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=1_234)
+    state = Snapshot(World.with_contract("48 5f 52 6020 5f f3"))
+    assert call(state, RULES, block, to_contract()).output == word(1_234)
+
+
+@pytest.mark.parametrize(
+    ("opcode", "answer"),
+    [
+        ("43", 10),
+        ("42", 1_000),
+        ("41", int.from_bytes(BOB, "big")),
+        ("45", 30_000_000),
+        ("44", 0x77),
+        ("48", 3),
+        ("4a", 5),
+        ("46", 270),
+    ],
+)
+def test_the_block_environment_is_what_was_given(opcode: str, answer: int) -> None:
+    block = BlockEnv(
+        number=10,
+        timestamp=1_000,
+        gas_limit=30_000_000,
+        beneficiary=BOB,
+        base_fee=3,
+        prevrandao=word(0x77),
+        blob_base_fee=5,
+    )
+    state = Snapshot(World.with_contract(opcode + "5f 52 6020 5f f3"))
+    assert call(state, RULES, block, to_contract()).output == word(answer)
+
+
+def test_block_hashes_given_with_the_block_count_first() -> None:
+    block = BlockEnv(number=10, timestamp=1, gas_limit=10**7, block_hashes={8: word(88)})
+    world = World.with_contract("6008 40 5f 52 6009 40 6020 52 6040 5f f3")
+    output = call(Snapshot(world), RULES, block, to_contract()).output
+    assert output == word(88) + world.block_hash(9)
+
+
+@pytest.mark.parametrize(("fork", "status"), [("paris", "halt"), ("shanghai", "success")])
+def test_the_fork_decides_which_opcodes_there_are(fork: str, status: str) -> None:
+    state = Snapshot(World.with_contract("5f"))
+    rules = Rules(270, fork)
+    assert rules.fork == fork
+    assert call(state, rules, BLOCK, to_contract()).status == status
+
+
+def test_an_unknown_fork_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r'no fork "atlantis"; there are .*prague, osaka'):
+        Rules(270, "atlantis")
+
+
+def test_a_mint_pays_for_the_transaction_and_leaves_the_nonce_alone() -> None:
+    message = Message(
+        sender=BOB, to=ALICE, value=40, gas_limit=50_000, mint=100, keeps_nonce=True, nonce=9
+    )
+    checks = Checks(nonce=False, fees=False, gas_cap=False, base_fee=False)
+    overlay = Overlay(Snapshot(World.with_contract("")))
+    overlay.apply(execute(overlay, RULES, BLOCK, message, checks=checks))
+    assert overlay.account(BOB) == (0, 60, EMPTY_CODE)
+    assert overlay.account(ALICE) == (0, ETHER + 40, EMPTY_CODE)
+
+
+def test_another_gas_limit_makes_another_message() -> None:
+    message = to_contract(gas_limit=30_000)
+    assert message.with_gas_limit(40_000).gas_limit == 40_000
+    assert message.gas_limit == 30_000
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"sender": b"\x01"}, "an address is 20 bytes, got 1"),
+        ({"to": b"\x01" * 21}, "an address is 20 bytes, got 21"),
+        ({"value": -1}, r"a word is from 0 to 2\^256 - 1"),
+        ({"value": 2**256}, r"a word is from 0 to 2\^256 - 1"),
+        ({"access_list": [(ALICE, [b""])]}, "a hash is 32 bytes, got 0"),
+    ],
+)
+def test_a_field_of_the_wrong_size_is_refused(fields: dict[str, object], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        Message(**{"sender": ALICE, "gas_limit": 1, **fields})  # type: ignore[arg-type]

@@ -1,0 +1,171 @@
+"""Snapshots, overlays, and the source below them."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol import errors
+from entresol._native import Message, Overlay, Snapshot, call, execute
+from tests.worlds import (
+    ALICE,
+    BLOCK,
+    BOB,
+    CONTRACT,
+    EMPTY_CODE,
+    ETHER,
+    RULES,
+    World,
+    produce,
+    to_contract,
+    word,
+)
+
+COUNT = "6001 5f 54 01 5f 55"
+RETURN_COUNT = "5f 54 5f 52 6020 5f f3"
+
+
+def test_a_snapshot_reads_through_to_its_source() -> None:
+    world = World.with_contract("5f")
+    world.slots[CONTRACT, word(1)] = b"\x2a"
+    snapshot = Snapshot(world)
+    assert snapshot.account(ALICE) == (0, ETHER, EMPTY_CODE)
+    assert snapshot.account(BOB) is None
+    assert snapshot.slot(CONTRACT, word(1)) == word(42)
+    assert snapshot.slot(CONTRACT, word(2)) == word(0)
+    assert snapshot.code(world.accounts[CONTRACT][2]) == b"\x5f"
+    assert snapshot.code(EMPTY_CODE) == b""
+
+
+def test_what_was_read_once_is_not_asked_again() -> None:
+    world = World.with_contract(RETURN_COUNT)
+    snapshot = Snapshot(world)
+    call(snapshot, RULES, BLOCK, to_contract())
+    asked = world.questions
+    call(snapshot, RULES, BLOCK, to_contract())
+    assert world.questions == asked
+
+
+def test_a_block_is_built_on_an_overlay_and_becomes_the_next_snapshot() -> None:
+    world = World.with_contract(COUNT)
+    snapshot = Snapshot(world)
+    overlay = Overlay(snapshot)
+    messages = [
+        Message(sender=ALICE, to=CONTRACT, gas_limit=100_000, nonce=nonce) for nonce in range(3)
+    ]
+    produce(world, overlay, *messages)
+    after = overlay.seal(world)
+    asked = world.questions
+    assert after.slot(CONTRACT, word(0)) == word(3)
+    assert after.account(ALICE) == (3, ETHER, EMPTY_CODE)
+    assert world.questions == asked
+
+
+def test_the_snapshot_below_stays_as_it_was() -> None:
+    world = World.with_contract(COUNT)
+    snapshot = Snapshot(world)
+    overlay = Overlay(snapshot)
+    overlay.apply(execute(overlay, RULES, BLOCK, to_contract()))
+    assert overlay.slot(CONTRACT, word(0)) == word(1)
+    assert snapshot.slot(CONTRACT, word(0)) == word(0)
+
+
+def test_changes_of_a_block_span_all_its_transactions() -> None:
+    world = World.with_contract(COUNT)
+    world.slots[CONTRACT, word(0)] = b"\x05"
+    overlay = Overlay(Snapshot(world))
+    for nonce in range(4):
+        message = Message(sender=ALICE, to=CONTRACT, gas_limit=100_000, nonce=nonce)
+        overlay.apply(execute(overlay, RULES, BLOCK, message))
+    alice, contract = overlay.changes().accounts
+    assert (alice.before, alice.after) == ((0, ETHER, EMPTY_CODE), (4, ETHER, EMPTY_CODE))
+    assert contract.storage == {word(0): (word(5), word(9))}
+
+
+def test_a_fork_of_an_overlay_goes_its_own_way() -> None:
+    overlay = Overlay(Snapshot(World.with_contract(COUNT)))
+    overlay.set_balance(BOB, 5)
+    fork = overlay.fork()
+    fork.set_balance(BOB, 6)
+    assert overlay.account(BOB) == (0, 5, EMPTY_CODE)
+    assert fork.account(BOB) == (0, 6, EMPTY_CODE)
+
+
+def test_overrides_change_what_a_call_sees() -> None:
+    overlay = Overlay(Snapshot(World.with_contract(RETURN_COUNT)))
+    overlay.set_slot(CONTRACT, word(0), word(7))
+    assert call(overlay, RULES, BLOCK, to_contract()).output == word(7)
+    overlay.replace_storage(CONTRACT, {word(1): word(1)})
+    assert call(overlay, RULES, BLOCK, to_contract()).output == word(0)
+    overlay.set_code(CONTRACT, bytes.fromhex("6063 5f 52 6020 5f f3"))
+    assert call(overlay, RULES, BLOCK, to_contract()).output == word(99)
+
+
+def test_balance_nonce_and_code_are_set_one_by_one() -> None:
+    overlay = Overlay(Snapshot(World()))
+    overlay.set_balance(BOB, 2**200)
+    overlay.set_nonce(BOB, 2**63)
+    code_hash = overlay.set_code(BOB, b"\x5f")
+    assert overlay.account(BOB) == (2**63, 2**200, code_hash)
+    assert overlay.code(code_hash) == b"\x5f"
+
+
+def test_an_account_set_to_none_is_gone_with_its_storage() -> None:
+    world = World.with_contract("")
+    world.slots[CONTRACT, word(1)] = b"\x01"
+    overlay = Overlay(Snapshot(world))
+    overlay.set_account(CONTRACT, None)
+    assert overlay.account(CONTRACT) is None
+    assert overlay.slot(CONTRACT, word(1)) == word(0)
+    (change,) = overlay.changes().accounts
+    assert change.destroyed
+    assert change.after is None
+
+
+def test_a_failing_source_is_the_cause_and_leaves_the_snapshot_usable() -> None:
+    world = World.with_contract(COUNT)
+    snapshot = Snapshot(world)
+    world.failure = OSError("disk on fire")
+    with pytest.raises(errors.StateUnavailable, match="disk on fire") as caught:
+        execute(snapshot, RULES, BLOCK, to_contract())
+    assert caught.value.__cause__ is world.failure
+    world.failure = None
+    assert execute(snapshot, RULES, BLOCK, to_contract()).status == "success"
+
+
+def test_an_interrupt_in_the_source_is_not_disguised() -> None:
+    world = World.with_contract(COUNT)
+    world.failure = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        execute(Snapshot(world), RULES, BLOCK, to_contract())
+
+
+@pytest.mark.parametrize(
+    ("method", "answer"),
+    [
+        ("account", "a string"),
+        ("account", (1, 2)),
+        ("account", (-1, 0, EMPTY_CODE)),
+        ("account", (0, 2**256, EMPTY_CODE)),
+        ("account", (0, 0, b"short")),
+        ("slot", None),
+        ("slot", bytes(33)),
+        ("code", 7),
+    ],
+)
+def test_a_source_that_answers_nonsense_is_unavailable(method: str, answer: object) -> None:
+    world = World.with_contract(COUNT)
+    setattr(world, method, lambda *_: answer)
+    with pytest.raises(errors.StateUnavailable):
+        execute(Snapshot(world), RULES, BLOCK, to_contract())
+
+
+def test_a_source_needs_its_four_methods() -> None:
+    with pytest.raises(AttributeError, match="account"):
+        Snapshot(object())  # type: ignore[arg-type]
+
+
+def test_the_cache_keeps_to_its_size() -> None:
+    snapshot = Snapshot(World(), cache_entries=50)
+    for number in range(500):
+        snapshot.slot(CONTRACT, word(number))
+    assert snapshot.cached == 100

@@ -1,0 +1,106 @@
+"""The engine under several threads, and over a long time."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from entresol import errors
+from entresol._native import Limits, Message, Overlay, Snapshot, Tracer, call, execute
+from tests.worlds import ALICE, BLOCK, CONTRACT, RULES, World, to_contract, word
+
+# Returns the sum of the slots 1 to 200.
+SUM_SLOTS = "5f 60c8 5b 80 54 90 91 01 90 6001 90 03 80 6003 57 50 5f 52 6020 5f f3"
+
+
+def world_with_slots() -> World:
+    world = World.with_contract(SUM_SLOTS)
+    for number in range(1, 201):
+        world.slots[CONTRACT, word(number)] = word(number)
+    return world
+
+
+def test_threads_share_a_snapshot() -> None:
+    snapshot = Snapshot(world_with_slots())
+
+    def ask(_: int) -> bytes:
+        return call(snapshot, RULES, BLOCK, to_contract()).output
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = set(pool.map(ask, range(200)))
+    assert answers == {word(sum(range(1, 201)))}
+
+
+def test_others_run_while_an_execution_does() -> None:
+    snapshot = Snapshot(World.with_contract("5b 5f 56"))
+    limits = Limits(seconds=0.2)
+    stopped: list[errors.DeadlinePassed] = []
+
+    def loop() -> None:
+        try:
+            call(snapshot, RULES, BLOCK, to_contract(gas_limit=10**15), limits=limits)
+        except errors.DeadlinePassed as error:
+            stopped.append(error)
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    turns = 0
+    while thread.is_alive():
+        turns += 1
+        time.sleep(0)
+    thread.join()
+    assert stopped
+    assert turns > 100
+
+
+def test_an_overlay_can_change_while_a_call_runs_on_it() -> None:
+    overlay = Overlay(Snapshot(world_with_slots()))
+
+    def ask(_: int) -> str:
+        return call(overlay, RULES, BLOCK, to_contract()).status
+
+    with ThreadPoolExecutor(4) as pool:
+        asked = pool.map(ask, range(100))
+        for number in range(100):
+            overlay.set_slot(CONTRACT, word(1), word(number))
+        assert set(asked) == {"success"}
+    assert overlay.slot(CONTRACT, word(1)) == word(99)
+
+
+@pytest.mark.slow
+def test_a_million_calls_do_not_grow_the_process() -> None:
+    world = world_with_slots()
+    world.deploy(CONTRACT, "5f 54 5f 52 6020 5f f3")
+    snapshot = Snapshot(world)
+    tracer = Tracer(b'{"tracer": "callTracer"}')
+    overlay = Overlay(snapshot)
+
+    def calls(count: int) -> None:
+        for number in range(count):
+            call(snapshot, RULES, BLOCK, to_contract())
+            if number % 100 == 0:
+                outcome = call(Snapshot(world), RULES, BLOCK, to_contract(), tracer=tracer)
+                assert outcome.trace
+                message = Message(sender=ALICE, to=CONTRACT, gas_limit=100_000)
+                assert execute(overlay, RULES, BLOCK, message).changes.accounts
+                fail(world)
+
+    calls(50_000)
+    gc.collect()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    calls(1_000_000)
+    grown_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown_kib < 8 * 1024
+
+
+def fail(world: World) -> None:
+    """Let a call fail in its source, since exceptions are what leaks first."""
+    world.failure = OSError("gone")
+    with pytest.raises(errors.StateUnavailable):
+        call(Snapshot(world), RULES, BLOCK, to_contract())
+    world.failure = None
