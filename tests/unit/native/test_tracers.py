@@ -1,0 +1,228 @@
+"""What the tracers record."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from entresol import errors
+from entresol._native import Message, Snapshot, Tracer, call, execute
+from tests.worlds import ALICE, BLOCK, BOB, CONTRACT, RULES, World, to_contract, word
+
+# Calls Bob's contract with the selector 0x11223344 and 3 wei.
+CALL_BOB = "6311223344 5f 52 5f 5f 6004 601c 6003 73" + BOB.hex() + "61ffff f1"
+STORE = "6007 6001 55"
+LOG = "6009 5f 52 6002 6020 5f a1"
+
+
+def trace(code: str, options: dict[str, Any], **position: Any) -> Any:
+    """Trace a transaction to a contract with this code that calls another one."""
+    world = World.with_contract(code)
+    world.deploy(BOB, STORE + LOG)
+    world.accounts[CONTRACT] = (1, 100, world.accounts[CONTRACT][2])
+    tracer = Tracer(json.dumps(options).encode(), **position)
+    outcome = execute(Snapshot(world), RULES, BLOCK, to_contract(), tracer=tracer)
+    assert outcome.trace is not None
+    return json.loads(outcome.trace)
+
+
+def hexed(data: bytes) -> str:
+    return "0x" + data.hex()
+
+
+def test_struct_logs_show_each_step() -> None:
+    answer = trace("6001 6002 01", {})
+    assert answer["failed"] is False
+    assert answer["gas"] == 21_009
+    assert [step["op"] for step in answer["structLogs"]] == ["PUSH1", "PUSH1", "ADD", "STOP"]
+    assert answer["structLogs"][2]["stack"] == ["0x1", "0x2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "present", "absent"),
+    [
+        ({}, {"stack", "storage"}, {"memory", "returnData"}),
+        ({"disableStack": True}, {"storage"}, {"stack"}),
+        ({"disableStorage": True}, {"stack"}, {"storage"}),
+        ({"enableMemory": True}, {"memory"}, set()),
+        ({"enableReturnData": True}, {"returnData"}, set()),
+    ],
+)
+def test_struct_logs_show_what_is_asked_for(
+    options: dict[str, Any], present: set[str], absent: set[str]
+) -> None:
+    # A word in memory, and Bob's log as return data, before the store.
+    steps = trace(CALL_BOB + STORE, options)["structLogs"]
+    (store,) = [step for step in steps if step["op"] == "SSTORE" and step["depth"] == 1]
+    assert present <= {key for key, value in store.items() if value is not None}
+    assert not absent & store.keys()
+
+
+def test_struct_logs_end_at_their_limit() -> None:
+    assert len(trace("5b 5f 50" * 50, {"limit": 10})["structLogs"]) == 10
+
+
+def test_the_call_tracer_nests_calls() -> None:
+    answer = trace(CALL_BOB, {"tracer": "callTracer"})
+    assert (answer["type"], answer["from"], answer["to"]) == ("CALL", hexed(ALICE), hexed(CONTRACT))
+    (inner,) = answer["calls"]
+    assert (inner["to"], inner["value"], inner["input"]) == (hexed(BOB), "0x3", "0x11223344")
+
+
+def test_the_call_tracer_shows_logs_on_demand() -> None:
+    answer = trace(CALL_BOB, {"tracer": "callTracer", "tracerConfig": {"withLog": True}})
+    (log,) = answer["calls"][0]["logs"]
+    assert log["address"] == hexed(BOB)
+    assert log["topics"] == [hexed(word(2))]
+    assert log["data"] == hexed(word(9))
+
+
+def test_the_call_tracer_can_stop_at_the_top() -> None:
+    answer = trace(CALL_BOB, {"tracer": "callTracer", "tracerConfig": {"onlyTopCall": True}})
+    assert "calls" not in answer
+
+
+def test_the_prestate_tracer_shows_the_state_before() -> None:
+    answer = trace(CALL_BOB, {"tracer": "prestateTracer"})
+    assert answer[hexed(CONTRACT)]["balance"] == "0x64"
+    assert answer[hexed(BOB)]["storage"] == {hexed(word(1)): hexed(word(0))}
+
+
+def test_the_prestate_tracer_shows_the_difference() -> None:
+    options = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
+    answer = trace(CALL_BOB, options)
+    assert answer["pre"][hexed(CONTRACT)]["balance"] == "0x64"
+    assert answer["post"][hexed(CONTRACT)] == {"balance": "0x61"}
+    assert answer["post"][hexed(BOB)]["storage"] == {hexed(word(1)): hexed(word(7))}
+
+
+def test_the_4byte_tracer_counts_selectors() -> None:
+    assert trace(CALL_BOB * 2, {"tracer": "4byteTracer"}) == {"0x11223344-0": 2}
+
+
+def test_the_flat_tracer_says_where_the_transaction_stands() -> None:
+    position = {"transaction_hash": word(5), "transaction_index": 3, "block_hash": word(6)}
+    top, inner = trace(CALL_BOB, {"tracer": "flatCallTracer"}, **position)
+    assert (top["subtraces"], top["traceAddress"]) == (1, [])
+    assert inner["traceAddress"] == [0]
+    assert (top["transactionHash"], top["transactionPosition"]) == (hexed(word(5)), 3)
+    assert (top["blockHash"], top["blockNumber"]) == (hexed(word(6)), 10)
+
+
+def test_the_mux_tracer_runs_several() -> None:
+    options = {"tracer": "muxTracer", "tracerConfig": {"callTracer": {}, "4byteTracer": None}}
+    answer = trace(CALL_BOB, options)
+    assert answer.keys() == {"callTracer", "4byteTracer"}
+    assert answer["callTracer"]["to"] == hexed(CONTRACT)
+
+
+def test_the_noop_tracer_records_nothing() -> None:
+    assert trace(CALL_BOB, {"tracer": "noopTracer"}) == {}
+
+
+def test_the_access_list_tracer_lists_what_was_touched() -> None:
+    answer = trace(CALL_BOB + STORE, {"tracer": "accessListTracer"})
+    touched = {item["address"]: item["storageKeys"] for item in answer}
+    assert touched == {hexed(CONTRACT): [hexed(word(1))], hexed(BOB): [hexed(word(1))]}
+
+
+def test_the_transfer_tracer_lists_value_moved() -> None:
+    world = World.with_contract(CALL_BOB)
+    tracer = Tracer(b'{"tracer": "transferTracer"}')
+    outcome = execute(Snapshot(world), RULES, BLOCK, to_contract(value=5), tracer=tracer)
+    assert outcome.trace is not None
+    assert json.loads(outcome.trace) == [
+        {"type": "call", "from": hexed(ALICE), "to": hexed(CONTRACT), "value": "0x5"},
+        {"type": "call", "from": hexed(CONTRACT), "to": hexed(BOB), "value": "0x3"},
+    ]
+
+
+def test_the_internal_operations_tracer_leaves_out_the_top() -> None:
+    answer = trace(CALL_BOB, {"tracer": "internalOperationsTracer"})
+    assert answer == [{"type": 0, "from": hexed(CONTRACT), "to": hexed(BOB), "value": "0x3"}]
+
+
+def test_a_trace_does_not_change_the_outcome() -> None:
+    state = Snapshot(World.with_contract(STORE + LOG))
+    plain = execute(state, RULES, BLOCK, to_contract())
+    traced = execute(state, RULES, BLOCK, to_contract(), tracer=Tracer(b"{}"))
+    assert (traced.gas_used, traced.logs) == (plain.gas_used, plain.logs)
+    assert plain.trace is None
+
+
+def test_a_reverting_creation_is_traced() -> None:
+    tracer = Tracer(b'{"tracer": "callTracer"}')
+    message = Message(sender=ALICE, gas_limit=100_000, data=bytes.fromhex("5f5ffd"))
+    outcome = call(Snapshot(World.with_contract("")), RULES, BLOCK, message, tracer=tracer)
+    assert outcome.trace is not None
+    answer = json.loads(outcome.trace)
+    assert (answer["type"], answer["error"]) == ("CREATE", "execution reverted")
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (b'{"tracer": "magicTracer"}', "there is no tracer named magicTracer"),
+        (b'{"tracer": 7}', "invalid type: integer `7`"),
+        (b'{"tracer": "callTracer", "tracerConfig": 7}', "invalid tracer config"),
+        (b'{"tracer": "muxTracer", "tracerConfig": {"magic": {}}}', "unsupported tracer type.*magic"),
+        (b"[]", "invalid length 0"),
+        (b"not json", "expected ident"),
+    ],
+)
+def test_options_nobody_understands_are_refused(options: bytes, complaint: str) -> None:
+    with pytest.raises(errors.UnknownTracer, match=complaint):
+        Tracer(options)
+
+
+PROGRAMS = {
+    "a deep stack": "5f" * 900 + "5b 5f 50 610384 56",
+    "storage that grows": "5f 5b 6001 01 80 80 55 6001 56",
+    "large memory": "6001 620fffff 52 5b 5f 50 6007 56",
+    "calls with large data": "6001 620fffff 52 5b 5f 5f 620fffff 5f 5f 6004 5a f1 50 6007 56",
+}
+FILL = """
+import resource, sys
+from entresol import errors
+from entresol._native import Limits, Snapshot, Tracer, call
+from tests.worlds import BLOCK, RULES, World, to_contract
+limit, code, options = int(sys.argv[1]), sys.argv[2], sys.argv[3].encode()
+state = Snapshot(World.with_contract(code))
+def fits(gas):
+    try:
+        limits = Limits(trace_bytes=limit)
+        call(state, RULES, BLOCK, to_contract(gas_limit=gas), limits=limits, tracer=Tracer(options))
+    except errors.TraceTooLarge:
+        return False
+    return True
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+gas = 30_000
+while fits(gas):
+    gas = gas * 5 // 4
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+
+
+STRUCT_LOGS, WITH_MEMORY, CALLS = "{}", '{"enableMemory": true}', '{"tracer": "callTracer"}'
+
+
+@pytest.mark.parametrize(
+    ("program", "options"),
+    [
+        ("a deep stack", STRUCT_LOGS),
+        ("storage that grows", STRUCT_LOGS),
+        ("large memory", STRUCT_LOGS),
+        ("large memory", WITH_MEMORY),
+        ("calls with large data", WITH_MEMORY),
+        ("calls with large data", CALLS),
+    ],
+)
+def test_a_trace_keeps_to_the_memory_it_was_given(program: str, options: str) -> None:
+    limit = 100_000_000
+    arguments = [sys.executable, "-c", FILL, str(limit), PROGRAMS[program], options]
+    used = int(subprocess.run(arguments, capture_output=True, check=True, text=True).stdout)
+    assert used < limit
