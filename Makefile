@@ -19,8 +19,6 @@ REQUIREMENTS_STAMP := $(VENV)/.requirements
 
 # maturin has to be found by the build back end, and the tools by each other.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-# The same for every cargo command: with another interpreter each would build pyo3 again.
-export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 ifeq ($(CI),true)
 LOCKED := --locked
@@ -99,11 +97,11 @@ python-check: $(REQUIREMENTS_STAMP) $(NATIVE)
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python docs/generate.py --check
 
-# Run the cargo command $(1) with the arguments $(2). maturin can build without a toolchain on the
-# machine, the checks cannot: without one they are left out, except in CI.
+# Run the cargo command $(1) with the arguments $(2) and the environment $(3). maturin can build
+# without a toolchain on the machine, the checks cannot: without one they are left out, except in CI.
 define cargo
 @if cargo $(1) --version >/dev/null 2>&1 || cargo help $(1) >/dev/null 2>&1; then \
-    set -x; cargo $(1) --manifest-path native/Cargo.toml $(2); \
+    set -x; $(3) cargo $(1) --manifest-path native/Cargo.toml $(2); \
 else \
     echo "WARNING: NOT CHECKED: no 'cargo $(1)' on this machine. Get it from https://rustup.rs," \
         "then: rustup component add rustfmt clippy" >&2; \
@@ -111,12 +109,13 @@ else \
 fi
 endef
 
-# Clippy sees the release profile so that it shares build scripts, C libraries among them, with the
-# native build.
+# Clippy sees the release profile, and of the environment what maturin sets, so that it shares build
+# scripts, C libraries among them, with the native build, and the two do not undo each other's work.
 .PHONY: rust-check
 rust-check: $(NATIVE)
 	$(call cargo,fmt,--check)
-	$(call cargo,clippy,--release --all-targets --quiet $(LOCKED) -- --deny warnings)
+	$(call cargo,clippy,--release --all-targets --quiet $(LOCKED) -- --deny warnings,\
+	    PYO3_BUILD_EXTENSION_MODULE=1 PYO3_CONFIG_FILE=$$(ls $(CURDIR)/native/target/maturin/pyo3-config-*.txt | head -1))
 
 # Without the feature `python` the tests link no interpreter.
 .PHONY: rust-test

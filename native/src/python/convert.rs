@@ -3,6 +3,8 @@
 //! Each wrapper is named for what Python holds: an address is 20 `bytes`, a hash is 32 `bytes`, a
 //! word is an `int` below 2^256. A value of another size is a `ValueError` that says so.
 
+#![allow(dead_code, reason = "used by the engine and the trie, which come next")]
+
 use alloy_primitives::{Address, B256, Bytes, U256};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
