@@ -19,6 +19,7 @@ import msgspec
 
 START_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 0.01
+MINE_SECONDS: Final = 30.0
 REQUEST_SECONDS: Final = 120.0
 STOP_SECONDS: Final = 5.0
 
@@ -58,6 +59,16 @@ class Anvil:
             return []
         answers = {answer["id"]: answer for answer in self._post(requests)}
         return [self._outcome(answers[n]) for n in range(len(requests))]
+
+    def receipt(self, transaction_hash: str) -> dict[str, Any]:
+        """Return the receipt of a transaction that anvil took; it mines a moment after it answers."""
+        deadline = time.monotonic() + MINE_SECONDS
+        while time.monotonic() < deadline:
+            receipt: dict[str, Any] | None = self.rpc("eth_getTransactionReceipt", transaction_hash)
+            if receipt is not None:
+                return receipt
+            time.sleep(POLL_SECONDS)
+        raise TimeoutError(f"anvil did not mine {transaction_hash}")
 
     def close(self) -> None:
         """Close the connection; the next call opens another."""

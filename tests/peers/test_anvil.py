@@ -20,8 +20,7 @@ OTHER = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
 def test_a_transfer_arrives(anvil: Anvil) -> None:
     before = int(anvil.rpc("eth_getBalance", OTHER, "latest"), 16)
     sent = anvil.rpc("eth_sendTransaction", {"from": RICH, "to": OTHER, "value": "0x7"})
-    receipt = anvil.rpc("eth_getTransactionReceipt", sent)
-    assert receipt["status"] == "0x1"
+    assert anvil.receipt(sent)["status"] == "0x1"
     assert int(anvil.rpc("eth_getBalance", OTHER, "latest"), 16) == before + 7
 
 
