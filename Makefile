@@ -66,7 +66,9 @@ $(NATIVE): $(NATIVE_SOURCES) pyproject.toml $(REQUIREMENTS_STAMP)
 	    exit 1; }
 	@command -v cargo >/dev/null || \
 	    echo "note: cargo not found; maturin now fetches a Rust toolchain. To have your own: https://rustup.rs" >&2
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable . || { \
+	    command -v cargo >/dev/null || echo "error: no Rust toolchain could be fetched. Install one: https://rustup.rs" >&2; \
+	    exit 1; }
 	@touch $@
 
 $(NODE_MODULES): tests/package.json tests/package-lock.json $(REQUIREMENTS_STAMP)
