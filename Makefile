@@ -64,10 +64,13 @@ $(NATIVE): $(NATIVE_SOURCES) pyproject.toml $(REQUIREMENTS_STAMP)
 	@command -v cc >/dev/null || { \
 	    echo "error: no C compiler (cc) found. On Debian and Ubuntu: apt install gcc; on macOS: xcode-select --install" >&2; \
 	    exit 1; }
+	@command -v perl >/dev/null || { \
+	    echo "error: perl not found; the assembler of keccak is written by it. On Debian and Ubuntu: apt install perl" >&2; \
+	    exit 1; }
 	@command -v cargo >/dev/null || \
 	    echo "note: cargo not found; maturin now fetches a Rust toolchain. To have your own: https://rustup.rs" >&2
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable . || { \
-	    command -v cargo >/dev/null || echo "error: no Rust toolchain could be fetched. Install one: https://rustup.rs" >&2; \
+	    command -v cargo >/dev/null || echo "error: the build failed without a Rust toolchain of yours. To have one: https://rustup.rs" >&2; \
 	    exit 1; }
 	@touch $@
 
@@ -80,7 +83,7 @@ $(NODE_MODULES): tests/package.json tests/package-lock.json $(REQUIREMENTS_STAMP
 	    set -- node "$$wheel/lib/node_modules/npm/bin/npm-cli.js"; \
 	fi; \
 	echo "$$* ci --prefix tests"; \
-	"$$@" ci --prefix tests --ignore-scripts --no-audit --no-fund --loglevel=error
+	"$$@" ci --prefix tests --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error
 	@touch $@
 
 # --- Checks ------------------------------------------------------------------------------------
