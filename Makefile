@@ -17,9 +17,6 @@ PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_
 PYTHON_STAMP := $(VENV)/.python-$(PYTHON_VERSION)
 REQUIREMENTS_STAMP := $(VENV)/.requirements
 
-# maturin has to be found by the build back end, and the tools by each other.
-export PATH := $(CURDIR)/$(BIN):$(PATH)
-
 ifeq ($(CI),true)
 LOCKED := --locked
 export MATURIN_PEP517_ARGS := --locked
@@ -59,7 +56,8 @@ $(REQUIREMENTS_STAMP): requirements-dev.txt $(PYTHON_STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
 	@touch $@
 
-# Through the build back end, not `maturin develop`, because only that fetches a missing toolchain.
+# Through the build back end, not `maturin develop`, because only that fetches a missing toolchain. It
+# looks for maturin on the PATH.
 $(NATIVE): $(NATIVE_SOURCES) pyproject.toml $(REQUIREMENTS_STAMP)
 	@command -v cc >/dev/null || { \
 	    echo "error: no C compiler (cc) found. On Debian and Ubuntu: apt install gcc; on macOS: xcode-select --install" >&2; \
@@ -69,7 +67,8 @@ $(NATIVE): $(NATIVE_SOURCES) pyproject.toml $(REQUIREMENTS_STAMP)
 	    exit 1; }
 	@command -v cargo >/dev/null || \
 	    echo "note: cargo not found; maturin now fetches a Rust toolchain. To have your own: https://rustup.rs" >&2
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable . || { \
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    --no-build-isolation --no-deps --editable . || { \
 	    command -v cargo >/dev/null || echo "error: the build failed without a Rust toolchain of yours. To have one: https://rustup.rs" >&2; \
 	    exit 1; }
 	@touch $@
