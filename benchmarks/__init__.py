@@ -1,0 +1,1 @@
+"""Measurements of Entresol, beside those of its peers."""

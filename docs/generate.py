@@ -1,0 +1,66 @@
+"""Write the parts of the documentation that come from the code.
+
+`make docs` runs it; `make check` runs it with `--check`, which writes nothing and fails when a page
+is stale.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+DOCS: Final = Path(__file__).resolve().parent
+PACKAGE: Final = DOCS.parent / "src" / "entresol"
+
+ARCHITECTURE: Final = DOCS / "architecture.md"
+MODULES: Final = re.compile(r"(?<=<!-- modules: generated -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+
+def architecture() -> str:
+    """Return the architecture page with its list of modules renewed."""
+    page = ARCHITECTURE.read_text(encoding="utf-8")
+    table = "\n".join(("| module | what it is |", "|---|---|", *module_rows()))
+    renewed, places = MODULES.subn(lambda _: f"\n{table}\n\n", page)
+    if places != 1:
+        raise SystemExit(
+            f"{ARCHITECTURE}: expected one place for the list of modules, got {places}"
+        )
+    return renewed
+
+
+def module_rows() -> Iterator[str]:
+    """Yield a table row for each module: its name and the first sentence of its docstring."""
+    for path in sorted((*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")), key=module_name):
+        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        if docstring is None:
+            raise SystemExit(f"{path}: a module starts with a sentence that says what it is")
+        first_paragraph = " ".join(docstring.split("\n\n")[0].split())
+        sentence = re.split(r"(?<=\.)\s", first_paragraph)[0]
+        yield f"| `{module_name(path)}` | {sentence} |"
+
+
+def module_name(path: Path) -> str:
+    """Return the dotted name under which the module in `path` is imported."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def main() -> None:
+    """Renew every page, or with `--check` fail if one is stale."""
+    pages = {ARCHITECTURE: architecture()}
+    stale = [path for path, text in pages.items() if path.read_text(encoding="utf-8") != text]
+    if "--check" in sys.argv[1:]:
+        if stale:
+            names = ", ".join(str(path.relative_to(DOCS.parent)) for path in stale)
+            raise SystemExit(f"stale: {names}; run `make docs` and commit the result")
+        return
+    for path in stale:
+        path.write_text(pages[path], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

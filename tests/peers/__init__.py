@@ -1,0 +1,1 @@
+"""Other implementations that the tests compare with."""

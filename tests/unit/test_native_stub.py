@@ -1,0 +1,31 @@
+"""The stub of the native module says what the built module is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_stub_agrees_with_the_built_module(tmp_path: Path) -> None:
+    """Compare every name, class member and signature, with mypy's own tool for it.
+
+    A class of the module is `@final` in the stub and declares `__new__`; a name that exists for type
+    checkers only is marked `@typing.type_check_only`.
+    """
+    allowed = tmp_path / "allowed"
+    # pyo3 lists every public name there, so the stub would only repeat itself.
+    allowed.write_text("entresol._native.__all__\n", encoding="utf-8")
+    stubtest = [sys.executable, "-m", "mypy.stubtest", "entresol._native", "--concise"]
+    checked = subprocess.run(
+        [*stubtest, "--allowlist", str(allowed)],
+        cwd=ROOT,
+        env=os.environ | {"MYPYPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
