@@ -4,5 +4,9 @@
 //! outside [`python`] is plain Rust; [`python`] is the thin face that Python sees, described by
 //! `src/entresol/_native.pyi`.
 
+mod crypto;
+mod rlp;
+mod transaction;
+
 #[cfg(feature = "python")]
 mod python;

@@ -1,18 +1,20 @@
 //! The module `entresol._native`.
 
 pub mod convert;
+pub mod crypto;
 pub mod errors;
+pub mod rlp;
+pub mod transaction;
 
 use pyo3::prelude::*;
 
 /// What Python sees of this crate.
 #[pymodule(name = "_native")]
 mod native {
-    use super::*;
-
-    /// Return the Keccak-256 hash of `data`.
-    #[pyfunction]
-    fn keccak256(data: &[u8]) -> [u8; 32] {
-        alloy_primitives::keccak256(data).0
-    }
+    #[pymodule_export]
+    use super::crypto::{address_of, keccak256, public_key, recover, sign};
+    #[pymodule_export]
+    use super::rlp::{rlp_decode, rlp_encode};
+    #[pymodule_export]
+    use super::transaction::{DecodedTransaction, decode_transaction, decode_transactions};
 }
