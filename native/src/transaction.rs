@@ -1,8 +1,8 @@
 //! Ethereum transactions from bytes: strict decoding and sender recovery for types 0, 1, 2 and 4.
 //!
-//! The decoder is our own because alloy's is lenient (it takes trailing bytes, a high `s`, any
-//! legacy `v`) and cannot say which field is wrong. What was decoded is held in alloy's types,
-//! which also give the digest that was signed.
+//! The decoder is our own because alloy's leaves trailing bytes and a high `s` to its caller, and
+//! cannot say which field is wrong. What was decoded is held in alloy's types, which also give the
+//! digest that was signed.
 
 use alloy_consensus::{
     SignableTransaction, TxEip1559, TxEip2930, TxEip7702, TxLegacy, TypedTransaction,
