@@ -4,9 +4,9 @@
 //! outside [`python`] is plain Rust; [`python`] is the thin face that Python sees, described by
 //! `src/entresol/_native.pyi`.
 
-mod crypto;
-mod rlp;
-mod transaction;
+pub mod crypto;
+pub mod rlp;
+pub mod transaction;
 
 #[cfg(feature = "python")]
 mod python;

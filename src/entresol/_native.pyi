@@ -8,11 +8,11 @@ from entresol.errors import InvalidTransaction
 RlpItem: TypeAlias = bytes | list[RlpItem]
 RlpSource: TypeAlias = bytes | Sequence[RlpSource]
 
-def keccak256(data: bytes) -> bytes:
+def keccak256(data: bytes, /) -> bytes:
     """Return the Keccak-256 hash of `data`."""
 
 def recover(digest: bytes, signature: bytes, /) -> bytes:
-    """Return the address that signed `digest` with `r ‖ s ‖ parity`, or raise `InvalidSignature`."""
+    """Return the address that signed `digest` with `r ‖ s ‖ parity`; `InvalidSignature` if none."""
 
 def sign(digest: bytes, secret: bytes, /) -> bytes:
     """Sign `digest` deterministically; return `r ‖ s ‖ parity` with a low `s` and parity 0 or 1."""

@@ -46,7 +46,7 @@ class FixedBytes(bytes):
         """Take exactly as many bytes as the kind has."""
         if len(value) != cls.size:
             raise MalformedValue(f"{cls.noun} is {cls.size} bytes, got {len(value)}")
-        return super().__new__(cls, value)
+        return bytes.__new__(cls, value)
 
     @classmethod
     def parse(cls, text: object) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from eth_account import Account
-from eth_keys import keys
+from eth_keys.datatypes import PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,7 +45,7 @@ def test_keccak_gives_the_published_hashes(data: bytes, digest: str) -> None:
 @given(digests, secrets)
 @settings(max_examples=20, deadline=None)
 def test_signatures_are_those_of_eth_keys(digest: bytes, secret: bytes) -> None:
-    expected = keys.PrivateKey(secret).sign_msg_hash(digest).to_bytes()
+    expected = PrivateKey(secret).sign_msg_hash(digest).to_bytes()
     assert _native.sign(digest, secret) == expected
 
 
@@ -86,6 +86,17 @@ def with_parts(*, r: int | None = None, s: int | None = None, parity: int | None
 def test_a_refused_signature_says_why(signature: bytes, reason: str) -> None:
     with pytest.raises(InvalidSignature, match=reason):
         _native.recover(DIGEST, signature)
+
+
+def test_values_of_other_lengths_are_refused() -> None:
+    with pytest.raises(MalformedValue, match="a digest is 32 bytes, got 31"):
+        _native.recover(bytes(31), bytes(65))
+    with pytest.raises(MalformedValue, match="a digest is 32 bytes, got 33"):
+        _native.sign(bytes(33), SECRET)
+    with pytest.raises(MalformedValue, match="a secret key is 32 bytes, got 0"):
+        _native.sign(DIGEST, b"")
+    with pytest.raises(MalformedValue, match="a secret key is 32 bytes, got 64"):
+        _native.public_key(bytes(64))
 
 
 @pytest.mark.parametrize("secret", [bytes(32), ORDER.to_bytes(32)])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import rlp as reference
+import rlp as reference  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 

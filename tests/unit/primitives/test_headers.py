@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,9 @@ from entresol._native import rlp_encode
 from entresol.errors import MalformedValue
 from entresol.primitives.headers import EMPTY_OMMERS, EMPTY_TRIE, Header
 from entresol.primitives.values import Address, Bloom, Hash32, Nonce8
+
+if TYPE_CHECKING:
+    from entresol._native import RlpItem
 
 hashes = st.binary(min_size=32, max_size=32).map(Hash32)
 u64 = st.integers(0, 2**64 - 1)
@@ -84,11 +88,9 @@ def test_the_defaults_are_those_of_an_empty_block() -> None:
         (15, b"\1" * 33, "baseFeePerGas: integer is at most 32 bytes, got 33"),
     ],
 )
-def test_a_malformed_header_is_refused_by_field(
-    index: int, item: list[bytes], problem: str
-) -> None:
+def test_a_malformed_header_is_refused_by_field(index: int, item: RlpItem, problem: str) -> None:
     items = GENESIS.to_rlp()
-    items[index] = item  # type: ignore[assignment]  # mypy reads a list of bytes as invariant
+    items[index] = item
     with pytest.raises(MalformedValue, match=problem):
         Header.decode(rlp_encode(items))
 

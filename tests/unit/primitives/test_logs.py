@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,9 @@ from entresol._native import rlp_decode, rlp_encode
 from entresol.errors import MalformedValue
 from entresol.primitives.logs import Log, bloom_of, may_contain, union
 from entresol.primitives.values import Address, Bloom, Hash32
+
+if TYPE_CHECKING:
+    from entresol._native import RlpItem
 
 addresses = st.binary(min_size=20, max_size=20).map(Address)
 hashes = st.binary(min_size=32, max_size=32).map(Hash32)
@@ -74,6 +78,6 @@ def test_no_logs_have_an_empty_bloom() -> None:
         ([bytes(20), [], []], "log.data: a byte string is expected"),
     ],
 )
-def test_other_items_are_no_logs(item: list[bytes], problem: str) -> None:
+def test_other_items_are_no_logs(item: RlpItem, problem: str) -> None:
     with pytest.raises(MalformedValue, match=problem):
         Log.from_rlp(item)

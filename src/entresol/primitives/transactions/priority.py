@@ -74,23 +74,24 @@ class PriorityTransaction(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def from_abi(cls, canonical: bytes, factory_deps: tuple[bytes, ...] = ()) -> Self:
         """Read the tuple as L1 encodes it, with the code of its dependencies."""
-        tuple_ = _Tuple(canonical)
+        # Each call reads on where the one before ended, so the fields stand in the tuple's order.
+        words = _Tuple(canonical)
         payload = cls(
-            type=tuple_.transaction_type(),
-            sender=tuple_.address("from"),
-            to=tuple_.address("to"),
-            gas_limit=tuple_.word(),
-            gas_per_pubdata_limit=tuple_.word(),
-            max_fee_per_gas=tuple_.word(),
-            nonce=tuple_.zero("maxPriorityFeePerGas", "paymaster").word(),
-            value=tuple_.word(),
-            to_mint=tuple_.word(),
-            refund_recipient=tuple_.address("reserved[1]"),
-            data=tuple_.zero("reserved[2]", "reserved[3]").data("data"),
-            factory_dep_hashes=tuple_.no_data("signature").hashes("factoryDeps"),
+            type=words.transaction_type(),
+            sender=words.address("from"),
+            to=words.address("to"),
+            gas_limit=words.word(),
+            gas_per_pubdata_limit=words.word(),
+            max_fee_per_gas=words.word(),
+            nonce=words.zero("maxPriorityFeePerGas", "paymaster").word(),
+            value=words.word(),
+            to_mint=words.word(),
+            refund_recipient=words.address("reserved[1]"),
+            data=words.zero("reserved[2]", "reserved[3]").data("data"),
+            factory_dep_hashes=words.no_data("signature").hashes("factoryDeps"),
             factory_deps=factory_deps,
         )
-        tuple_.no_data("paymasterInput", "reservedDynamic").finish()
+        words.no_data("paymasterInput", "reservedDynamic").finish()
         return payload
 
     @property

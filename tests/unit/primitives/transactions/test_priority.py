@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from eth_abi import encode as abi_encode
+from eth_abi.abi import encode as abi_encode
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -124,7 +124,8 @@ def test_a_priority_transaction_answers_like_any_other() -> None:
     payload = deposit()
     assert (payload.type, payload.chain_id, payload.tip) == (0xFF, None, 0)
     assert payload.fee_cap == payload.max_fee_per_gas
-    assert payload.access_list == payload.authorizations == ()
+    assert payload.access_list == ()
+    assert payload.authorizations == ()
 
 
 def tuple_with(index: int, word: int) -> bytes:

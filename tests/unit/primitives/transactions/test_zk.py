@@ -138,7 +138,7 @@ def test_the_digest_is_the_typed_data_of_eth_account() -> None:
     }
     domain = {"name": "zkSync", "version": "2", "chainId": 270}
     typed = encode_typed_data(domain, {"Transaction": fields}, message)
-    assert PLAIN.signing_hash() == _hash_eip191_message(typed)
+    assert PLAIN.signing_hash().hex() == _hash_eip191_message(typed).hex()
 
 
 def test_a_plain_signature_in_either_form_of_v_has_one_hash() -> None:
