@@ -5,15 +5,18 @@
 //! `src/entresol/_native.pyi`.
 
 pub mod changes;
+pub mod crypto;
 pub mod evm;
 pub mod job;
 pub mod overlay;
 #[cfg(feature = "python")]
 mod python;
 pub mod reader;
+pub mod rlp;
 pub mod snapshot;
 pub mod state;
 #[cfg(test)]
 mod testing;
 pub mod tracer;
+pub mod transaction;
 pub mod watch;

@@ -5,23 +5,26 @@ can take long lets go of the GIL, and everything here may be used from several t
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeAlias, final
+from typing import Protocol, TypeAlias, final, type_check_only
+
+from entresol.errors import InvalidTransaction
 
 # --- State -------------------------------------------------------------------
 
-_Account: TypeAlias = tuple[int, int, bytes]
+Account: TypeAlias = tuple[int, int, bytes]
 """An account: nonce, balance, code hash."""
 
-_Log: TypeAlias = tuple[bytes, tuple[bytes, ...], bytes]
+Log: TypeAlias = tuple[bytes, tuple[bytes, ...], bytes]
 """A log: address, topics, data."""
 
-class _StateSource(Protocol):
+@type_check_only
+class StateSource(Protocol):
     """The state after one block, as somebody stores it; its answers never change.
 
     An exception of its own surfaces as the cause of `StateUnavailable`. It must not hold the snapshot made of it.
     """
 
-    def account(self, address: bytes, /) -> _Account | None: ...
+    def account(self, address: bytes, /) -> Account | None: ...
     def code(self, code_hash: bytes, /) -> bytes: ...
     def slot(self, address: bytes, slot: bytes, /) -> bytes:
         """Return the slot's value in at most 32 bytes, big-endian; empty is zero."""
@@ -31,8 +34,8 @@ class _StateSource(Protocol):
 class Snapshot:
     """The state after one block, read through a cache that later snapshots inherit."""
 
-    def __new__(cls, source: _StateSource, *, cache_entries: int = 1_000_000) -> Snapshot: ...
-    def account(self, address: bytes) -> _Account | None:
+    def __new__(cls, source: StateSource, *, cache_entries: int = 1_000_000) -> Snapshot: ...
+    def account(self, address: bytes) -> Account | None:
         """Return the account at `address`, or None."""
     def code(self, code_hash: bytes) -> bytes:
         """Return the code whose Keccak-256 is `code_hash`."""
@@ -47,7 +50,7 @@ class Overlay:
     """Changes laid over a snapshot: a block under construction, or a what-if question."""
 
     def __new__(cls, snapshot: Snapshot) -> Overlay: ...
-    def account(self, address: bytes) -> _Account | None:
+    def account(self, address: bytes) -> Account | None:
         """Return the account at `address`, or None."""
     def code(self, code_hash: bytes) -> bytes:
         """Return the code whose Keccak-256 is `code_hash`."""
@@ -55,7 +58,7 @@ class Overlay:
         """Return the 32 bytes in a slot."""
     def apply(self, outcome: Outcome) -> None:
         """Lay the changes of an execution on this overlay on top of it."""
-    def set_account(self, address: bytes, account: _Account | None) -> None:
+    def set_account(self, address: bytes, account: Account | None) -> None:
         """Replace nonce, balance and code hash, keeping the storage; None removes all of it."""
     def set_balance(self, address: bytes, balance: int) -> None:
         """Set the balance, creating the account if there is none."""
@@ -71,7 +74,7 @@ class Overlay:
         """Return what differs from the snapshot below."""
     def fork(self) -> Overlay:
         """Return a copy that goes its own way."""
-    def seal(self, source: _StateSource) -> Snapshot:
+    def seal(self, source: StateSource) -> Snapshot:
         """Return the snapshot that follows, now that `source` knows the changes."""
 
 # --- Execution ---------------------------------------------------------------
@@ -201,9 +204,9 @@ class AccountChange:
     @property
     def address(self) -> bytes: ...
     @property
-    def before(self) -> _Account | None: ...
+    def before(self) -> Account | None: ...
     @property
-    def after(self) -> _Account | None: ...
+    def after(self) -> Account | None: ...
     @property
     def destroyed(self) -> bool:
         """Whether all storage from before is gone, also the slots that `storage` does not name."""
@@ -245,7 +248,7 @@ class Outcome:
     def created(self) -> bytes | None:
         """The address of the contract that a creation left."""
     @property
-    def logs(self) -> list[_Log]: ...
+    def logs(self) -> list[Log]: ...
     @property
     def changes(self) -> Changes: ...
     @property
@@ -278,7 +281,97 @@ def call(
 ) -> Outcome:
     """Run a call on `state`: no fee, no check of balance, nonce, sender or gas cap."""
 
-# --- Hashing -----------------------------------------------------------------
+# --- Hashing and signing -------------------------------------------------------
 
-def keccak256(data: bytes) -> bytes:
+def keccak256(data: bytes, /) -> bytes:
     """Return the Keccak-256 hash of `data`."""
+
+def recover(digest: bytes, signature: bytes, /) -> bytes:
+    """Return the address that signed `digest` with `r ‖ s ‖ parity`; `InvalidSignature` if none."""
+
+def sign(digest: bytes, secret: bytes, /) -> bytes:
+    """Sign `digest` deterministically; return `r ‖ s ‖ parity` with a low `s` and parity 0 or 1."""
+
+def public_key(secret: bytes, /) -> bytes:
+    """Return the 64 bytes of the public key of `secret`."""
+
+def address_of(public_key: bytes, /) -> bytes:
+    """Return the address of a public key of 64 bytes."""
+
+# --- RLP ---------------------------------------------------------------------
+
+RlpItem: TypeAlias = bytes | list[RlpItem]
+RlpSource: TypeAlias = bytes | Sequence[RlpSource]
+
+def rlp_encode(item: RlpSource, /) -> bytes:
+    """Return the RLP encoding of `item`; lists and tuples are lists."""
+
+def rlp_decode(data: bytes, /) -> RlpItem:
+    """Return the item that `data` encodes, or raise `MalformedValue` if it is not canonical."""
+
+# --- Transactions ------------------------------------------------------------
+
+def decode_transaction(raw: bytes, /, *, sender: bytes | None = None) -> DecodedTransaction:
+    """Decode a transaction of type 0, 1, 2 or 4; a known `sender` is believed, not recovered."""
+
+def decode_transactions(raws: list[bytes], /) -> list[DecodedTransaction | InvalidTransaction]:
+    """Decode many transactions on all cores without the GIL; a refusal takes its item's place."""
+
+@final
+class DecodedTransaction:
+    """A transaction as its sender signed it."""
+
+    @property
+    def type(self) -> int:
+        """The transaction type: 0, 1, 2 or 4."""
+    @property
+    def chain_id(self) -> int | None:
+        """The chain it was signed for; none for a legacy transaction that is valid on any chain."""
+    @property
+    def nonce(self) -> int:
+        """How many transactions the sender had sent before."""
+    @property
+    def gas_price(self) -> int | None:
+        """The price of types 0 and 1."""
+    @property
+    def max_fee_per_gas(self) -> int | None:
+        """The fee cap of types 2 and 4."""
+    @property
+    def max_priority_fee_per_gas(self) -> int | None:
+        """The tip of types 2 and 4."""
+    @property
+    def gas_limit(self) -> int:
+        """The most gas it may use."""
+    @property
+    def to(self) -> bytes | None:
+        """The account it calls; none if it creates a contract."""
+    @property
+    def value(self) -> int:
+        """The wei it transfers."""
+    @property
+    def data(self) -> bytes:
+        """The input of the call, or the init code."""
+    @property
+    def access_list(self) -> tuple[tuple[bytes, tuple[bytes, ...]], ...]:
+        """The accounts it declares, each with its slots."""
+    @property
+    def authorizations(self) -> tuple[tuple[int, bytes, int, int, int, int], ...]:
+        """Its authorizations: chain id, address, nonce, parity, r and s."""
+    @property
+    def y_parity(self) -> int:
+        """The parity of the signature: 0 or 1."""
+    @property
+    def v(self) -> int:
+        """The `v` of a legacy transaction as encoded, the parity of any other."""
+    @property
+    def r(self) -> int:
+        """The signature's `r`."""
+    @property
+    def s(self) -> int:
+        """The signature's `s`."""
+    @property
+    def hash(self) -> bytes:
+        """The transaction hash."""
+    @property
+    def sender(self) -> bytes:
+        """Who signed it."""

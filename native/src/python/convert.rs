@@ -54,9 +54,7 @@ impl<'py> FromPyObject<'_, 'py> for PyWord {
         let bytes = int
             .call_method1("to_bytes", (32, "big"))
             .map_err(|error| out_of_range(object.py(), error))?;
-        Ok(Self(U256::from_be_slice(
-            bytes.cast::<PyBytes>()?.as_bytes(),
-        )))
+        Ok(Self(U256::from_be_slice(bytes.cast::<PyBytes>()?.as_bytes())))
     }
 }
 
@@ -64,9 +62,7 @@ impl<'py> FromPyObject<'_, 'py> for PyData {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        Ok(Self(Bytes::copy_from_slice(
-            object.cast::<PyBytes>()?.as_bytes(),
-        )))
+        Ok(Self(Bytes::copy_from_slice(object.cast::<PyBytes>()?.as_bytes())))
     }
 }
 
@@ -114,9 +110,7 @@ impl<'py> IntoPyObject<'py> for PyWord {
             let int: Bound<'_, PyType> = py.get_type::<PyInt>();
             int.getattr("from_bytes").map(Bound::unbind)
         })?;
-        from_bytes
-            .bind(py)
-            .call1((PyBytes::new(py, &self.0.to_be_bytes::<32>()), "big"))
+        from_bytes.bind(py).call1((PyBytes::new(py, &self.0.to_be_bytes::<32>()), "big"))
     }
 }
 

@@ -3,12 +3,16 @@
 use pyo3::exceptions::PyException;
 use pyo3::import_exception;
 use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyString};
 use revm::context_interface::result::InvalidTransaction as Invalid;
 
 use super::convert::PyWord;
+use crate::crypto::CryptoError;
 use crate::evm::Failure;
 use crate::job::Job;
+use crate::rlp::RlpError;
 use crate::state::SourceError;
+use crate::transaction::DecodeError;
 use crate::watch::Stop;
 
 import_exception!(entresol.errors, DeadlinePassed);
@@ -21,7 +25,9 @@ import_exception!(entresol.errors, GasLimitExceeded);
 import_exception!(entresol.errors, InitCodeTooLarge);
 import_exception!(entresol.errors, InsufficientFunds);
 import_exception!(entresol.errors, IntrinsicGasTooLow);
+import_exception!(entresol.errors, InvalidSignature);
 import_exception!(entresol.errors, InvalidTransaction);
+import_exception!(entresol.errors, MalformedTransaction);
 import_exception!(entresol.errors, MalformedValue);
 import_exception!(entresol.errors, NonceOverflow);
 import_exception!(entresol.errors, NonceTooHigh);
@@ -109,4 +115,41 @@ fn invalid(reason: Invalid, job: &Job) -> PyErr {
         | Invalid::Eip7702NotSupported => UnsupportedType::new_err(message.tx_type),
         other => InvalidTransaction::new_err(other.to_string()),
     }
+}
+
+impl From<RlpError> for PyErr {
+    fn from(error: RlpError) -> Self {
+        MalformedValue::new_err(error.to_string())
+    }
+}
+
+impl From<CryptoError> for PyErr {
+    fn from(error: CryptoError) -> Self {
+        match error {
+            CryptoError::Secret | CryptoError::PublicKey => {
+                MalformedValue::new_err(error.to_string())
+            }
+            _ => InvalidSignature::new_err(error.to_string()),
+        }
+    }
+}
+
+/// Return the exception that stands for `error`.
+pub fn decode_error(py: Python<'_>, error: DecodeError) -> PyErr {
+    match error {
+        DecodeError::Signature(problem) => InvalidSignature::new_err(problem),
+        DecodeError::Unsupported(transaction_type) => UnsupportedType::new_err(transaction_type),
+        DecodeError::Malformed { field, problem } => malformed_transaction(py, problem, field)
+            .map_or_else(|failure| failure, PyErr::from_value),
+    }
+}
+
+fn malformed_transaction(
+    py: Python<'_>,
+    problem: String,
+    field: Option<String>,
+) -> PyResult<Bound<'_, PyAny>> {
+    let field = field.map(|field| PyString::new(py, &field));
+    let keywords = [("field", field)].into_py_dict(py)?;
+    py.get_type::<MalformedTransaction>().call((problem,), Some(&keywords))
 }

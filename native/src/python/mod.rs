@@ -1,29 +1,30 @@
 //! The module `entresol._native`.
 
 mod convert;
+mod crypto;
 mod engine;
 mod errors;
 mod message;
 mod outcome;
+mod rlp;
 mod source;
+mod transaction;
 
 use pyo3::prelude::*;
 
 /// What Python sees of this crate.
 #[pymodule(name = "_native")]
 mod native {
-    use super::*;
-
+    #[pymodule_export]
+    use super::crypto::{address_of, keccak256, public_key, recover, sign};
     #[pymodule_export]
     use super::engine::{Overlay, Snapshot, Tracer, call, execute};
     #[pymodule_export]
     use super::message::{BlockEnv, CancelFlag, Checks, Limits, Message, Rules};
     #[pymodule_export]
     use super::outcome::{AccountChange, Changes, Outcome};
-
-    /// Return the Keccak-256 hash of `data`.
-    #[pyfunction]
-    fn keccak256(data: &[u8]) -> [u8; 32] {
-        alloy_primitives::keccak256(data).0
-    }
+    #[pymodule_export]
+    use super::rlp::{rlp_decode, rlp_encode};
+    #[pymodule_export]
+    use super::transaction::{DecodedTransaction, decode_transaction, decode_transactions};
 }

@@ -1,0 +1,176 @@
+//! Transaction decoding for Python.
+
+use alloy_consensus::{Transaction, Typed2718};
+use alloy_primitives::U256;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyTuple;
+
+use super::convert::{PyAddress, PyData, PyHash, PyWord};
+use super::errors::decode_error;
+use crate::transaction::{self, Decoded};
+
+/// A transaction as its sender signed it.
+#[pyclass(frozen, module = "entresol._native")]
+pub struct DecodedTransaction(pub Decoded);
+
+type Authorization = (PyWord, PyAddress, u64, u8, PyWord, PyWord);
+
+#[pymethods]
+impl DecodedTransaction {
+    #[getter]
+    fn r#type(&self) -> u8 {
+        self.0.transaction.ty()
+    }
+
+    #[getter]
+    fn chain_id(&self) -> Option<u64> {
+        self.0.transaction.chain_id()
+    }
+
+    #[getter]
+    fn nonce(&self) -> u64 {
+        self.0.transaction.nonce()
+    }
+
+    #[getter]
+    fn gas_price(&self) -> Option<PyWord> {
+        self.0.transaction.gas_price().map(wei)
+    }
+
+    #[getter]
+    fn max_fee_per_gas(&self) -> Option<PyWord> {
+        self.fee_market().then(|| wei(self.0.transaction.max_fee_per_gas()))
+    }
+
+    #[getter]
+    fn max_priority_fee_per_gas(&self) -> Option<PyWord> {
+        self.0.transaction.max_priority_fee_per_gas().map(wei)
+    }
+
+    #[getter]
+    fn gas_limit(&self) -> u64 {
+        self.0.transaction.gas_limit()
+    }
+
+    #[getter]
+    fn to(&self) -> Option<PyAddress> {
+        self.0.transaction.to().map(PyAddress)
+    }
+
+    #[getter]
+    fn value(&self) -> PyWord {
+        PyWord(self.0.transaction.value())
+    }
+
+    #[getter]
+    fn data(&self) -> PyData {
+        PyData(self.0.transaction.input().clone())
+    }
+
+    #[getter]
+    fn access_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let Some(list) = self.0.transaction.access_list() else {
+            return Ok(PyTuple::empty(py));
+        };
+        let entries: Vec<(PyAddress, Bound<'py, PyTuple>)> = list
+            .iter()
+            .map(|entry| {
+                let slots = PyTuple::new(py, entry.storage_keys.iter().copied().map(PyHash))?;
+                Ok((PyAddress(entry.address), slots))
+            })
+            .collect::<PyResult<_>>()?;
+        PyTuple::new(py, entries)
+    }
+
+    #[getter]
+    fn authorizations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let authorizations = self.0.transaction.authorization_list().unwrap_or_default();
+        let entries = authorizations.iter().map(|entry| -> Authorization {
+            (
+                PyWord(entry.chain_id),
+                PyAddress(entry.address),
+                entry.nonce,
+                entry.y_parity(),
+                PyWord(entry.r()),
+                PyWord(entry.s()),
+            )
+        });
+        PyTuple::new(py, entries)
+    }
+
+    #[getter]
+    fn y_parity(&self) -> u8 {
+        self.0.odd.into()
+    }
+
+    #[getter]
+    fn v(&self) -> PyWord {
+        wei(self.0.v)
+    }
+
+    #[getter]
+    fn r(&self) -> PyWord {
+        PyWord(self.0.r)
+    }
+
+    #[getter]
+    fn s(&self) -> PyWord {
+        PyWord(self.0.s)
+    }
+
+    #[getter]
+    fn hash(&self) -> PyHash {
+        PyHash(self.0.hash)
+    }
+
+    #[getter]
+    fn sender(&self) -> PyAddress {
+        PyAddress(self.0.sender)
+    }
+
+    fn __repr__(&self) -> String {
+        let Decoded { transaction, hash, sender, .. } = &self.0;
+        format!("<DecodedTransaction type={} hash={hash:#x} sender={sender:#x}>", transaction.ty())
+    }
+}
+
+impl DecodedTransaction {
+    fn fee_market(&self) -> bool {
+        self.0.transaction.max_priority_fee_per_gas().is_some()
+    }
+}
+
+/// Decode a transaction of type 0, 1, 2 or 4.
+#[pyfunction]
+#[pyo3(signature = (raw, /, *, sender = None))]
+pub fn decode_transaction(
+    py: Python<'_>,
+    raw: &[u8],
+    sender: Option<PyAddress>,
+) -> PyResult<DecodedTransaction> {
+    transaction::decode(raw, sender.map(|sender| sender.0))
+        .map(DecodedTransaction)
+        .map_err(|error| decode_error(py, error))
+}
+
+/// Decode many transactions at once, on all cores.
+#[pyfunction]
+#[pyo3(signature = (raws, /))]
+pub fn decode_transactions(
+    py: Python<'_>,
+    raws: Vec<PyBackedBytes>,
+) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    let outcomes = py.detach(|| transaction::decode_many(&raws));
+    outcomes
+        .into_iter()
+        .map(|outcome| match outcome {
+            Ok(decoded) => Ok(Bound::new(py, DecodedTransaction(decoded))?.into_any()),
+            Err(error) => Ok(decode_error(py, error).into_value(py).into_bound(py).into_any()),
+        })
+        .collect()
+}
+
+fn wei(amount: u128) -> PyWord {
+    PyWord(U256::from(amount))
+}

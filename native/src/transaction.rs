@@ -1,0 +1,489 @@
+//! Ethereum transactions from bytes: strict decoding and sender recovery for types 0, 1, 2 and 4.
+//!
+//! The decoder is our own because alloy's leaves trailing bytes and a high `s` to its caller, and
+//! cannot say which field is wrong. What was decoded is held in alloy's types, which also give the
+//! digest that was signed.
+
+use alloy_consensus::{
+    SignableTransaction, TxEip1559, TxEip2930, TxEip7702, TxLegacy, TypedTransaction,
+};
+use alloy_eips::eip2930::{AccessList, AccessListItem};
+use alloy_eips::eip7702::{Authorization, SignedAuthorization};
+use alloy_primitives::{Address, B256, Bytes, TxKind, U256, keccak256};
+use rayon::prelude::*;
+use thiserror::Error;
+
+use crate::crypto::{self, CryptoError};
+use crate::rlp::{Item, Reader, RlpError};
+
+/// A transaction, who signed it and how.
+#[derive(Clone, Debug)]
+pub struct Decoded {
+    /// What was signed.
+    pub transaction: TypedTransaction,
+    /// The `v` of a legacy transaction as encoded, the parity of any other.
+    pub v: u128,
+    /// Whether the signature's point has an odd ordinate.
+    pub odd: bool,
+    /// The signature's `r`.
+    pub r: U256,
+    /// The signature's `s`.
+    pub s: U256,
+    /// The Keccak-256 hash of the encoding.
+    pub hash: B256,
+    /// Who signed it.
+    pub sender: Address,
+}
+
+/// Why bytes are not a transaction that somebody signed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DecodeError {
+    /// The bytes are not a transaction.
+    #[error("{}{problem}", field.as_ref().map(|name| format!("{name}: ")).unwrap_or_default())]
+    Malformed {
+        /// The wire name of the field, where it is known.
+        field: Option<String>,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The signature cannot be one.
+    #[error("invalid signature: {0}")]
+    Signature(String),
+    /// The transaction has a type that is not decoded here.
+    #[error("transaction type not supported: {0:#x}")]
+    Unsupported(u8),
+}
+
+impl From<RlpError> for DecodeError {
+    fn from(error: RlpError) -> Self {
+        Self::Malformed { field: None, problem: error.to_string() }
+    }
+}
+
+impl From<CryptoError> for DecodeError {
+    fn from(error: CryptoError) -> Self {
+        Self::Signature(error.to_string())
+    }
+}
+
+/// Decode one transaction; a `sender` that is already known is believed instead of recovered.
+pub fn decode(raw: &[u8], sender: Option<Address>) -> Result<Decoded, DecodeError> {
+    let (transaction, signature) = match raw.first() {
+        None => return Err(malformed(None, "empty input")),
+        Some(1) => access_list_transaction(&raw[1..])?,
+        Some(2) => fee_market_transaction(&raw[1..])?,
+        Some(4) => set_code_transaction(&raw[1..])?,
+        Some(&other @ ..0x80) => return Err(DecodeError::Unsupported(other)),
+        Some(0x80..0xc0) => {
+            return Err(malformed(None, "neither a typed transaction nor an rlp list"));
+        }
+        Some(0xc0..) => legacy_transaction(raw)?,
+    };
+    let Signature { v, odd, r, s } = signature;
+    let mut rs = [0; 64];
+    rs[..32].copy_from_slice(&r.to_be_bytes::<32>());
+    rs[32..].copy_from_slice(&s.to_be_bytes::<32>());
+    let sender = match sender {
+        Some(sender) => crypto::check_scalars(&rs).map(|()| sender)?,
+        None => crypto::recover_compact(&transaction.signature_hash(), &rs, odd)?,
+    };
+    Ok(Decoded { transaction, v, odd, r, s, hash: keccak256(raw), sender })
+}
+
+/// Decode many transactions on all cores, each with its own outcome.
+pub fn decode_many<T: AsRef<[u8]> + Sync>(raws: &[T]) -> Vec<Result<Decoded, DecodeError>> {
+    raws.par_iter().map(|raw| decode(raw.as_ref(), None)).collect()
+}
+
+struct Signature {
+    v: u128,
+    odd: bool,
+    r: U256,
+    s: U256,
+}
+
+type Parts = Result<(TypedTransaction, Signature), DecodeError>;
+
+fn legacy_transaction(raw: &[u8]) -> Parts {
+    let mut fields = Fields::of(raw, 0, 9)?;
+    let mut transaction = TxLegacy {
+        chain_id: None,
+        nonce: fields.small("nonce")?,
+        gas_price: fields.wei("gasPrice")?,
+        gas_limit: fields.small("gasLimit")?,
+        to: fields.target()?,
+        value: fields.word("value")?,
+        input: fields.data("data")?,
+    };
+    let v = fields.wei("v")?;
+    let (chain_id, odd) = match v {
+        27 | 28 => (None, v == 28),
+        35.. => {
+            let chain_id = u64::try_from((v - 35) / 2)
+                .map_err(|_| malformed(Some("v"), "chain id is more than 8 bytes"))?;
+            (Some(chain_id), v % 2 == 0)
+        }
+        _ => {
+            let problem = format!("v is 27, 28 or from 35 on, got {v}");
+            return Err(DecodeError::Signature(problem));
+        }
+    };
+    transaction.chain_id = chain_id;
+    let signature = Signature { v, odd, r: fields.word("r")?, s: fields.word("s")? };
+    Ok((transaction.into(), signature))
+}
+
+fn access_list_transaction(body: &[u8]) -> Parts {
+    let mut fields = Fields::of(body, 1, 11)?;
+    let transaction = TxEip2930 {
+        chain_id: fields.small("chainId")?,
+        nonce: fields.small("nonce")?,
+        gas_price: fields.wei("gasPrice")?,
+        gas_limit: fields.small("gasLimit")?,
+        to: fields.target()?,
+        value: fields.word("value")?,
+        input: fields.data("data")?,
+        access_list: fields.access_list()?,
+    };
+    Ok((transaction.into(), fields.signature()?))
+}
+
+fn fee_market_transaction(body: &[u8]) -> Parts {
+    let mut fields = Fields::of(body, 1, 12)?;
+    let transaction = TxEip1559 {
+        chain_id: fields.small("chainId")?,
+        nonce: fields.small("nonce")?,
+        max_priority_fee_per_gas: fields.wei("maxPriorityFeePerGas")?,
+        max_fee_per_gas: fields.wei("maxFeePerGas")?,
+        gas_limit: fields.small("gasLimit")?,
+        to: fields.target()?,
+        value: fields.word("value")?,
+        input: fields.data("data")?,
+        access_list: fields.access_list()?,
+    };
+    Ok((transaction.into(), fields.signature()?))
+}
+
+fn set_code_transaction(body: &[u8]) -> Parts {
+    let mut fields = Fields::of(body, 1, 13)?;
+    let transaction = TxEip7702 {
+        chain_id: fields.small("chainId")?,
+        nonce: fields.small("nonce")?,
+        max_priority_fee_per_gas: fields.wei("maxPriorityFeePerGas")?,
+        max_fee_per_gas: fields.wei("maxFeePerGas")?,
+        gas_limit: fields.small("gasLimit")?,
+        to: match fields.target()? {
+            TxKind::Call(to) => to,
+            TxKind::Create => {
+                return Err(malformed(Some("to"), "a set-code transaction cannot create"));
+            }
+        },
+        value: fields.word("value")?,
+        input: fields.data("data")?,
+        access_list: fields.access_list()?,
+        authorization_list: fields.authorizations()?,
+    };
+    Ok((transaction.into(), fields.signature()?))
+}
+
+/// The items of one list, read in order, each under its name.
+struct Fields<'a> {
+    items: Reader<'a>,
+    /// How many bytes precede the ones read, so that offsets are those of the whole input.
+    skipped: usize,
+    /// Where this list is inside the transaction, as a prefix of its fields' names.
+    path: String,
+}
+
+impl<'a> Fields<'a> {
+    /// Open the one list that `data` holds, which must have `count` items.
+    fn of(data: &'a [u8], skipped: usize, count: usize) -> Result<Self, DecodeError> {
+        let shift = |mut error: RlpError| {
+            error.offset += skipped;
+            error
+        };
+        let mut outer = Reader::new(data);
+        let Item::List(items) = outer.next().map_err(shift)? else {
+            return Err(malformed(None, "a transaction is an rlp list"));
+        };
+        outer.finish().map_err(shift)?;
+        let fields = Self { items, skipped, path: String::new() };
+        fields.expect(count, None)?;
+        Ok(fields)
+    }
+
+    /// Refuse a list that does not have `count` items; what the items hold is checked later.
+    fn expect(&self, count: usize, field: Option<&str>) -> Result<(), DecodeError> {
+        let mut items = self.items.clone();
+        let mut found = 0;
+        while !items.is_empty() {
+            items.next().map_err(|error| self.at(field, error))?;
+            found += 1;
+        }
+        if found == count {
+            return Ok(());
+        }
+        Err(malformed(field, format!("{count} items expected, got {found}")))
+    }
+
+    fn bytes(&mut self, name: &str) -> Result<&'a [u8], DecodeError> {
+        match self.items.next() {
+            Ok(Item::Bytes(bytes)) => Ok(bytes),
+            Ok(Item::List(_)) => Err(self.wrong(name, "a byte string is expected, got a list")),
+            Err(error) => Err(self.at(Some(&self.name(name)), error)),
+        }
+    }
+
+    fn list(&mut self, name: &str) -> Result<Fields<'a>, DecodeError> {
+        let path = self.name(name);
+        match self.items.next() {
+            Ok(Item::List(items)) => Ok(Fields { items, skipped: self.skipped, path }),
+            Ok(Item::Bytes(_)) => Err(self.wrong(name, "a list is expected, got a byte string")),
+            Err(error) => Err(self.at(Some(&path), error)),
+        }
+    }
+
+    fn uint(&mut self, name: &str, width: usize) -> Result<U256, DecodeError> {
+        let bytes = self.bytes(name)?;
+        if bytes.first() == Some(&0) {
+            return Err(self.wrong(name, "integer has a leading zero byte"));
+        }
+        if bytes.len() > width {
+            let problem = format!("integer is at most {width} bytes, got {}", bytes.len());
+            return Err(self.wrong(name, problem));
+        }
+        Ok(U256::from_be_slice(bytes))
+    }
+
+    fn small(&mut self, name: &str) -> Result<u64, DecodeError> {
+        self.uint(name, 8).map(|value| value.to())
+    }
+
+    fn wei(&mut self, name: &str) -> Result<u128, DecodeError> {
+        self.uint(name, 16).map(|value| value.to())
+    }
+
+    fn word(&mut self, name: &str) -> Result<U256, DecodeError> {
+        self.uint(name, 32)
+    }
+
+    fn data(&mut self, name: &str) -> Result<Bytes, DecodeError> {
+        self.bytes(name).map(Bytes::copy_from_slice)
+    }
+
+    fn fixed<const N: usize>(&mut self, name: &str, what: &str) -> Result<[u8; N], DecodeError> {
+        let bytes = self.bytes(name)?;
+        bytes
+            .try_into()
+            .map_err(|_| self.wrong(name, format!("{what} is {N} bytes, got {}", bytes.len())))
+    }
+
+    fn target(&mut self) -> Result<TxKind, DecodeError> {
+        let mut ahead = self.items.clone();
+        if let Ok(Item::Bytes([])) = ahead.next() {
+            self.items = ahead;
+            return Ok(TxKind::Create);
+        }
+        self.fixed("to", "an address").map(|to| TxKind::Call(to.into()))
+    }
+
+    fn access_list(&mut self) -> Result<AccessList, DecodeError> {
+        let mut entries = self.list("accessList")?;
+        let mut access_list = Vec::new();
+        while !entries.items.is_empty() {
+            let mut entry = entries.list(&format!("[{}]", access_list.len()))?;
+            entry.expect(2, Some(&entry.path))?;
+            let address = entry.fixed(".address", "an address").map(Address::from)?;
+            let mut keys = entry.list(".storageKeys")?;
+            let mut storage_keys = Vec::new();
+            while !keys.items.is_empty() {
+                let name = format!("[{}]", storage_keys.len());
+                storage_keys.push(keys.fixed(&name, "a storage key").map(B256::from)?);
+            }
+            access_list.push(AccessListItem { address, storage_keys });
+        }
+        Ok(AccessList(access_list))
+    }
+
+    fn authorizations(&mut self) -> Result<Vec<SignedAuthorization>, DecodeError> {
+        let mut entries = self.list("authorizationList")?;
+        let mut authorizations = Vec::new();
+        while !entries.items.is_empty() {
+            let mut entry = entries.list(&format!("[{}]", authorizations.len()))?;
+            entry.expect(6, Some(&entry.path))?;
+            let inner = Authorization {
+                chain_id: entry.word(".chainId")?,
+                address: entry.fixed(".address", "an address").map(Address::from)?,
+                nonce: entry.small(".nonce")?,
+            };
+            let y_parity = entry.uint(".yParity", 1)?.to();
+            let (r, s) = (entry.word(".r")?, entry.word(".s")?);
+            authorizations.push(SignedAuthorization::new_unchecked(inner, y_parity, r, s));
+        }
+        Ok(authorizations)
+    }
+
+    fn signature(&mut self) -> Result<Signature, DecodeError> {
+        let v = self.wei("yParity")?;
+        if v > 1 {
+            return Err(DecodeError::Signature(format!("yParity is 0 or 1, got {v}")));
+        }
+        Ok(Signature { v, odd: v == 1, r: self.word("r")?, s: self.word("s")? })
+    }
+
+    fn name(&self, name: &str) -> String {
+        format!("{}{name}", self.path)
+    }
+
+    fn wrong(&self, name: &str, problem: impl Into<String>) -> DecodeError {
+        malformed(Some(&self.name(name)), problem)
+    }
+
+    fn at(&self, field: Option<&str>, mut error: RlpError) -> DecodeError {
+        error.offset += self.skipped;
+        malformed(field, error.to_string())
+    }
+}
+
+fn malformed(field: Option<&str>, problem: impl Into<String>) -> DecodeError {
+    DecodeError::Malformed { field: field.map(str::to_owned), problem: problem.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rlp::{close_list, encode_bytes};
+    use alloy_consensus::{Transaction, TxEnvelope};
+    use alloy_eips::eip2718::Encodable2718;
+    use alloy_primitives::Signature as AlloySignature;
+
+    const SECRET: B256 = B256::repeat_byte(0x46);
+
+    fn signer() -> Address {
+        crypto::address_of(&crypto::public_key(&SECRET).unwrap()).unwrap()
+    }
+
+    fn signed<T: SignableTransaction<AlloySignature>>(transaction: T) -> Vec<u8>
+    where
+        TxEnvelope: From<alloy_consensus::Signed<T>>,
+    {
+        let bytes = crypto::sign(&transaction.signature_hash(), &SECRET).unwrap();
+        let signature = AlloySignature::from_raw_array(&bytes).unwrap();
+        TxEnvelope::from(transaction.into_signed(signature)).encoded_2718()
+    }
+
+    fn fee_market() -> TxEip1559 {
+        TxEip1559 {
+            chain_id: 270,
+            nonce: 9,
+            gas_limit: 21_000,
+            max_fee_per_gas: 3,
+            max_priority_fee_per_gas: 2,
+            to: TxKind::Call(Address::repeat_byte(1)),
+            value: U256::from(10),
+            access_list: AccessList(vec![AccessListItem {
+                address: Address::repeat_byte(2),
+                storage_keys: vec![B256::repeat_byte(3)],
+            }]),
+            input: Bytes::from_static(b"input"),
+        }
+    }
+
+    fn legacy(chain_id: Option<u64>) -> TxLegacy {
+        TxLegacy { chain_id, nonce: 1, gas_limit: 21_000, ..Default::default() }
+    }
+
+    fn set_code() -> TxEip7702 {
+        let inner = Authorization { chain_id: U256::ZERO, address: Address::ZERO, nonce: 4 };
+        TxEip7702 {
+            chain_id: 270,
+            authorization_list: vec![SignedAuthorization::new_unchecked(
+                inner,
+                1,
+                U256::from(5),
+                U256::from(6),
+            )],
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn what_alloy_encodes_is_decoded() {
+        let access = TxEip2930 { chain_id: 1, ..Default::default() };
+        let all = [
+            signed(fee_market()),
+            signed(legacy(None)),
+            signed(legacy(Some(270))),
+            signed(access),
+            signed(set_code()),
+        ];
+        for (raw, decoded) in all.iter().zip(decode_many(&all)) {
+            let decoded = decoded.unwrap();
+            assert_eq!(decoded.sender, signer());
+            assert_eq!(decoded.hash, keccak256(raw));
+        }
+        let decoded = decode(&all[0], None).unwrap().transaction;
+        assert_eq!(decoded, TypedTransaction::from(fee_market()));
+        assert_eq!(decode(&all[2], None).unwrap().transaction.chain_id(), Some(270));
+        assert_eq!(decode(&all[4], None).unwrap().transaction, set_code().into());
+    }
+
+    #[test]
+    fn a_known_sender_is_believed() {
+        let known = Address::repeat_byte(9);
+        assert_eq!(decode(&signed(legacy(None)), Some(known)).unwrap().sender, known);
+    }
+
+    #[test]
+    fn truncated_and_extended_inputs_are_refused() {
+        for raw in [signed(fee_market()), signed(legacy(Some(270))), signed(set_code())] {
+            for length in 0..raw.len() {
+                assert!(decode(&raw[..length], None).is_err(), "{length}");
+            }
+            let longer = [raw.as_slice(), &[0]].concat();
+            let error = decode(&longer, None).unwrap_err().to_string();
+            assert_eq!(error, format!("rlp has trailing bytes at byte {}", raw.len()));
+        }
+    }
+
+    #[test]
+    fn types_that_are_not_decoded_are_unsupported() {
+        for other in [0, 3, 5, 0x71, 0x7f] {
+            assert_eq!(decode(&[other, 0xc0], None).unwrap_err(), DecodeError::Unsupported(other));
+        }
+        assert!(matches!(decode(&[0x80], None), Err(DecodeError::Malformed { .. })));
+    }
+
+    /// Encode a legacy transaction whose item `index` is `item`.
+    fn legacy_with(index: usize, item: &[u8]) -> Vec<u8> {
+        let mut items: [&[u8]; 9] =
+            [b"", b"\x01", b"\x52\x08", &[1; 20], b"", b"", b"\x1b", b"\x01", b"\x01"];
+        items[index] = item;
+        let mut out = Vec::new();
+        items.iter().for_each(|item| encode_bytes(item, &mut out));
+        close_list(0, &mut out);
+        out
+    }
+
+    #[test]
+    fn a_refusal_names_its_field() {
+        let cases: [(usize, &[u8], &str); 12] = [
+            (0, b"\x00", "nonce: integer has a leading zero byte"),
+            (0, &[1; 9], "nonce: integer is at most 8 bytes, got 9"),
+            (2, b"\x00\x01", "gasLimit: integer has a leading zero byte"),
+            (3, &[1; 19], "to: an address is 20 bytes, got 19"),
+            (4, &[1; 33], "value: integer is at most 32 bytes, got 33"),
+            (6, b"\x1d", "invalid signature: v is 27, 28 or from 35 on, got 29"),
+            (6, b"", "invalid signature: v is 27, 28 or from 35 on, got 0"),
+            (6, &[1; 10], "v: chain id is more than 8 bytes"),
+            (7, b"", "invalid signature: r is zero"),
+            (8, b"", "invalid signature: s is zero"),
+            (7, &crypto::ORDER, "invalid signature: r is not below the order of the curve"),
+            (8, &[0x80; 32], "invalid signature: s is in the upper half of the order of the curve"),
+        ];
+        for (index, item, reason) in cases {
+            let error = decode(&legacy_with(index, item), None).unwrap_err();
+            assert_eq!(error.to_string(), reason);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+"""Versioned hashes of bytecode, and which code may be published as a factory dependency."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Final
+
+from entresol.errors import InvalidBytecode
+from entresol.primitives.values import Hash32
+
+WORD: Final = 32
+MAX_WORDS: Final = 0xFFFF
+MAX_SIZE: Final = MAX_WORDS * WORD
+MAX_EVM_SIZE: Final = 0xFFFF
+
+ERAVM_VERSION: Final = 1
+EVM_VERSION: Final = 2
+
+
+def validate_bytecode(code: bytes) -> None:
+    """Refuse code that has no versioned hash; the messages are the ones clients know."""
+    if len(code) > MAX_SIZE:
+        raise InvalidBytecode(f"Bytecode too long: {len(code)} bytes, while max {MAX_SIZE} allowed")
+    if len(code) % WORD:
+        raise InvalidBytecode("Bytecode length is not divisible by 32")
+    if len(code) // WORD % 2 == 0:
+        raise InvalidBytecode("Bytecode has even number of 32-byte words")
+
+
+def eravm_hash(code: bytes) -> Hash32:
+    """Return the hash under which a factory dependency is published."""
+    validate_bytecode(code)
+    return _versioned(ERAVM_VERSION, len(code) // WORD, code)
+
+
+def evm_hash(code: bytes) -> Hash32:
+    """Return the versioned hash of EVM code, which counts its bytes before padding."""
+    if len(code) > MAX_EVM_SIZE:
+        raise InvalidBytecode(
+            f"Bytecode too long: {len(code)} bytes, while max {MAX_EVM_SIZE} allowed"
+        )
+    return _versioned(EVM_VERSION, len(code), pad_evm(code))
+
+
+def pad_evm(code: bytes) -> bytes:
+    """Fill EVM code with zeros to an odd number of words."""
+    words = -(-len(code) // WORD)
+    return code.ljust((words | 1) * WORD, b"\0")
+
+
+def _versioned(version: int, length: int, code: bytes) -> Hash32:
+    return Hash32(bytes([version, 0]) + length.to_bytes(2) + sha256(code).digest()[4:])

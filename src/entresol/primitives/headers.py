@@ -1,0 +1,96 @@
+"""Block headers: the 16 fields of the London fork, whose hash any light client can check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Self
+
+import msgspec
+
+from entresol._native import keccak256, rlp_encode
+from entresol.primitives import rlp
+from entresol.primitives.values import Address, Bloom, Hash32, Nonce8
+
+if TYPE_CHECKING:
+    from entresol._native import _RlpItem
+
+FIELD_COUNT: Final = 16
+EMPTY_OMMERS: Final = Hash32(keccak256(rlp_encode([])))
+EMPTY_TRIE: Final = Hash32(keccak256(rlp_encode(b"")))
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What a block commits to."""
+
+    parent_hash: Hash32
+    ommers_hash: Hash32 = EMPTY_OMMERS
+    beneficiary: Address = Address.zero()
+    state_root: Hash32
+    transactions_root: Hash32 = EMPTY_TRIE
+    receipts_root: Hash32 = EMPTY_TRIE
+    logs_bloom: Bloom = Bloom.zero()
+    difficulty: int = 0
+    number: int
+    gas_limit: int
+    gas_used: int = 0
+    timestamp: int
+    extra_data: bytes = b""
+    mix_hash: Hash32 = Hash32.zero()
+    nonce: Nonce8 = Nonce8.zero()
+    base_fee_per_gas: int
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """Read the bytes that `encode` writes."""
+        return cls.from_rlp(rlp.decode_fields(data, FIELD_COUNT, "a header"))
+
+    @classmethod
+    def from_rlp(cls, item: _RlpItem) -> Self:
+        """Read a header from the item that `to_rlp` makes."""
+        items = rlp.read_fields(item, FIELD_COUNT, "header")
+        return cls(
+            parent_hash=rlp.read_fixed(items[0], Hash32, "parentHash"),
+            ommers_hash=rlp.read_fixed(items[1], Hash32, "sha3Uncles"),
+            beneficiary=rlp.read_fixed(items[2], Address, "miner"),
+            state_root=rlp.read_fixed(items[3], Hash32, "stateRoot"),
+            transactions_root=rlp.read_fixed(items[4], Hash32, "transactionsRoot"),
+            receipts_root=rlp.read_fixed(items[5], Hash32, "receiptsRoot"),
+            logs_bloom=rlp.read_fixed(items[6], Bloom, "logsBloom"),
+            difficulty=rlp.read_uint(items[7], 256, "difficulty"),
+            number=rlp.read_uint(items[8], 64, "number"),
+            gas_limit=rlp.read_uint(items[9], 64, "gasLimit"),
+            gas_used=rlp.read_uint(items[10], 64, "gasUsed"),
+            timestamp=rlp.read_uint(items[11], 64, "timestamp"),
+            extra_data=rlp.read_bytes(items[12], "extraData"),
+            mix_hash=rlp.read_fixed(items[13], Hash32, "mixHash"),
+            nonce=rlp.read_fixed(items[14], Nonce8, "nonce"),
+            base_fee_per_gas=rlp.read_uint(items[15], 256, "baseFeePerGas"),
+        )
+
+    def to_rlp(self) -> list[_RlpItem]:
+        """Return the header as an RLP item."""
+        return [
+            self.parent_hash,
+            self.ommers_hash,
+            self.beneficiary,
+            self.state_root,
+            self.transactions_root,
+            self.receipts_root,
+            self.logs_bloom,
+            rlp.encode_uint(self.difficulty),
+            rlp.encode_uint(self.number),
+            rlp.encode_uint(self.gas_limit),
+            rlp.encode_uint(self.gas_used),
+            rlp.encode_uint(self.timestamp),
+            self.extra_data,
+            self.mix_hash,
+            self.nonce,
+            rlp.encode_uint(self.base_fee_per_gas),
+        ]
+
+    def encode(self) -> bytes:
+        """Return the bytes whose hash is the block's."""
+        return rlp_encode(self.to_rlp())
+
+    def hash(self) -> Hash32:
+        """Return the block hash; callers that need it often should keep it."""
+        return Hash32(keccak256(self.encode()))

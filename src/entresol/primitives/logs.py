@@ -1,0 +1,77 @@
+"""Events that contracts emit, and the bloom filters over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, Self
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.errors import MalformedValue
+from entresol.primitives import rlp
+from entresol.primitives.values import Address, Bloom, Hash32
+
+if TYPE_CHECKING:
+    from entresol._native import _RlpItem
+
+MAX_TOPICS: Final = 4
+
+
+class Log(msgspec.Struct, frozen=True, kw_only=True):
+    """An event, without its place in a block."""
+
+    address: Address
+    topics: tuple[Hash32, ...]
+    data: bytes
+
+    @classmethod
+    def from_rlp(cls, item: _RlpItem, field: str = "log") -> Self:
+        """Read a log from the item that `to_rlp` makes."""
+        address, topics, data = rlp.read_fields(item, 3, field)
+        hashes = rlp.read_list(topics, f"{field}.topics")
+        if len(hashes) > MAX_TOPICS:
+            problem = f"a log has at most {MAX_TOPICS} topics, got {len(hashes)}"
+            raise MalformedValue(problem, field=f"{field}.topics")
+        return cls(
+            address=rlp.read_fixed(address, Address, f"{field}.address"),
+            topics=tuple(
+                rlp.read_fixed(topic, Hash32, f"{field}.topics[{i}]")
+                for i, topic in enumerate(hashes)
+            ),
+            data=rlp.read_bytes(data, f"{field}.data"),
+        )
+
+    def to_rlp(self) -> list[_RlpItem]:
+        """Return the log as an RLP item."""
+        return [self.address, list(self.topics), self.data]
+
+
+def bloom_of(logs: Iterable[Log]) -> Bloom:
+    """Return the filter that contains every address and topic of `logs`."""
+    bits = 0
+    for log in logs:
+        bits |= _bits(log.address)
+        for topic in log.topics:
+            bits |= _bits(topic)
+    return Bloom(bits.to_bytes(Bloom.size))
+
+
+def union(blooms: Iterable[Bloom]) -> Bloom:
+    """Return the filter that contains whatever one of `blooms` contains."""
+    bits = 0
+    for bloom in blooms:
+        bits |= int.from_bytes(bloom)
+    return Bloom(bits.to_bytes(Bloom.size))
+
+
+def may_contain(bloom: Bloom, value: bytes) -> bool:
+    """Say whether an address or topic may be in `bloom`; a no is certain."""
+    bits = _bits(value)
+    return int.from_bytes(bloom) & bits == bits
+
+
+def _bits(value: bytes) -> int:
+    digest = keccak256(value)
+    positions = (int.from_bytes(digest[i : i + 2]) & 0x7FF for i in (0, 2, 4))
+    return sum(1 << position for position in set(positions))

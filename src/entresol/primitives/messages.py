@@ -1,0 +1,78 @@
+"""L2-to-L1 logs: what a batch tells its settlement layer, one leaf of its message tree each."""
+
+from __future__ import annotations
+
+from typing import Final, Self
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.errors import MalformedValue
+from entresol.primitives.values import Address, Hash32
+
+PACKED_SIZE: Final = 88
+
+BOOTLOADER: Final = Address.parse("0x0000000000000000000000000000000000008001")
+L1_MESSENGER: Final = Address.parse("0x0000000000000000000000000000000000008008")
+
+L1_MESSAGE_SENT: Final = Hash32(keccak256(b"L1MessageSent(address,bytes32,bytes)"))
+DEFAULT_LEAF: Final = Hash32(keccak256(bytes(PACKED_SIZE)))
+
+SUCCEEDED: Final = Hash32((1).to_bytes(32))
+FAILED: Final = Hash32.zero()
+
+
+class L2ToL1Log(msgspec.Struct, frozen=True, kw_only=True):
+    """A log that L1 can check against the batch it settled."""
+
+    shard_id: int = 0
+    is_service: bool = True
+    tx_number: int
+    sender: Address
+    key: Hash32
+    value: Hash32
+
+    @classmethod
+    def of_message(cls, tx_number: int, sender: Address, message: bytes) -> Self:
+        """Return the log that stands for a message `sender` gave to the messenger."""
+        key = Hash32(sender.rjust(32, b"\0"))
+        value = Hash32(keccak256(message))
+        return cls(tx_number=tx_number, sender=L1_MESSENGER, key=key, value=value)
+
+    @classmethod
+    def of_status(cls, tx_number: int, tx_hash: Hash32, *, succeeded: bool) -> Self:
+        """Return the log by which the bootloader reports how a priority transaction ended."""
+        value = SUCCEEDED if succeeded else FAILED
+        return cls(tx_number=tx_number, sender=BOOTLOADER, key=tx_hash, value=value)
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> Self:
+        """Read the 88 bytes that `pack` writes."""
+        if len(packed) != PACKED_SIZE:
+            raise MalformedValue(f"an L2-to-L1 log is {PACKED_SIZE} bytes, got {len(packed)}")
+        if packed[1] > 1:
+            raise MalformedValue(f"a flag is 0 or 1, got {packed[1]}", field="isService")
+        return cls(
+            shard_id=packed[0],
+            is_service=packed[1] == 1,
+            tx_number=int.from_bytes(packed[2:4]),
+            sender=Address(packed[4:24]),
+            key=Hash32(packed[24:56]),
+            value=Hash32(packed[56:]),
+        )
+
+    def pack(self) -> bytes:
+        """Return the 88 bytes that L1 hashes."""
+        head = bytes([self.shard_id, self.is_service]) + self._tx_number_bytes()
+        return head + self.sender + self.key + self.value
+
+    def leaf(self) -> Hash32:
+        """Return the log's leaf in the message tree of its batch."""
+        return Hash32(keccak256(self.pack()))
+
+    def _tx_number_bytes(self) -> bytes:
+        try:
+            return self.tx_number.to_bytes(2)
+        except OverflowError:
+            problem = f"a batch has at most 65536 transactions, got number {self.tx_number}"
+            raise MalformedValue(problem, field="txNumberInBatch") from None

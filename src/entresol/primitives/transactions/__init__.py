@@ -1,0 +1,40 @@
+"""Transactions of every type the node knows: what they say, who sent them, and their bytes."""
+
+from entresol.primitives.transactions.envelope import (
+    Payload,
+    SignedPayload,
+    Transaction,
+    decode,
+    decode_many,
+    load,
+    sign,
+)
+from entresol.primitives.transactions.ethereum import (
+    Access,
+    AccessListTransaction,
+    Authorization,
+    FeeMarketTransaction,
+    LegacyTransaction,
+    SetCodeTransaction,
+)
+from entresol.primitives.transactions.priority import PriorityTransaction
+from entresol.primitives.transactions.zk import Paymaster, ZkTransaction
+
+__all__ = [
+    "Access",
+    "AccessListTransaction",
+    "Authorization",
+    "FeeMarketTransaction",
+    "LegacyTransaction",
+    "Payload",
+    "Paymaster",
+    "PriorityTransaction",
+    "SetCodeTransaction",
+    "SignedPayload",
+    "Transaction",
+    "ZkTransaction",
+    "decode",
+    "decode_many",
+    "load",
+    "sign",
+]

@@ -1,0 +1,119 @@
+"""The transaction the rest of the node passes around, and how it comes from bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Self, TypeAlias
+
+import msgspec
+
+from entresol import _native
+from entresol.errors import InvalidTransaction, UnsupportedType
+from entresol.primitives.transactions import zk
+from entresol.primitives.transactions.ethereum import EthereumTransaction, payload_of
+from entresol.primitives.transactions.priority import L1_TYPES, PriorityTransaction
+from entresol.primitives.transactions.zk import ZK_TYPE, ZkTransaction
+from entresol.primitives.values import Address, Hash32
+
+SignedPayload: TypeAlias = EthereumTransaction | ZkTransaction
+Payload: TypeAlias = SignedPayload | PriorityTransaction
+
+_ZK_PREFIX: Final = bytes([ZK_TYPE])
+
+
+class Transaction(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction with its sender, its hash and the bytes it came in.
+
+    Whatever its type, a payload answers `type`, `chain_id`, `nonce`, `gas_limit`, `to`, `value`,
+    `data`, `fee_cap`, `tip`, `access_list` and `authorizations`.
+    """
+
+    payload: Payload
+    sender: Address
+    hash: Hash32
+    raw: bytes
+
+    @classmethod
+    def from_l1(cls, payload: PriorityTransaction) -> Self:
+        """Wrap a transaction that came from L1; its `raw` is the storage encoding."""
+        return cls(
+            payload=payload, sender=payload.sender, hash=payload.hash(), raw=payload.encode()
+        )
+
+    @property
+    def type(self) -> int:
+        """The transaction type."""
+        return self.payload.type
+
+
+def decode(raw: bytes) -> Transaction:
+    """Decode what a user sent: type 0, 1, 2, 4 or 0x71, signed.
+
+    Types that only L1 may send are refused, whatever their bytes say.
+    """
+    _refuse_l1(raw)
+    if raw.startswith(_ZK_PREFIX):
+        return _decode_zk(raw)
+    return _from_native(_native.decode_transaction(raw), raw)
+
+
+def decode_many(raws: Sequence[bytes]) -> list[Transaction | InvalidTransaction]:
+    """Decode like `decode`, on all cores; a refusal takes its transaction's place."""
+    outcomes = _native.decode_transactions(list(raws))
+    return [_settle(outcome, raw) for outcome, raw in zip(outcomes, raws, strict=True)]
+
+
+def load(raw: bytes, sender: Address) -> Transaction:
+    """Read back the `raw` of any transaction, believing that `sender` was checked when it came."""
+    if raw.startswith(_ZK_PREFIX):
+        return _from_zk(ZkTransaction.decode(raw), raw)
+    if raw and raw[0] in L1_TYPES:
+        l1_payload = PriorityTransaction.decode(raw)
+        return Transaction(
+            payload=l1_payload, sender=l1_payload.sender, hash=l1_payload.hash(), raw=raw
+        )
+    return _from_native(_native.decode_transaction(raw, sender=sender), raw)
+
+
+def sign(payload: SignedPayload, secret: bytes) -> Transaction:
+    """Sign `payload` with a secret key of 32 bytes."""
+    signature = _native.sign(payload.signing_hash(), secret)
+    return decode(payload.with_signature(signature).encode())
+
+
+def _settle(
+    outcome: _native.DecodedTransaction | InvalidTransaction, raw: bytes
+) -> Transaction | InvalidTransaction:
+    if isinstance(outcome, _native.DecodedTransaction):
+        return _from_native(outcome, raw)
+    try:
+        _refuse_l1(raw)
+        return _decode_zk(raw) if raw.startswith(_ZK_PREFIX) else outcome
+    except InvalidTransaction as error:
+        return error
+
+
+def _refuse_l1(raw: bytes) -> None:
+    if raw and raw[0] in L1_TYPES:
+        raise UnsupportedType(raw[0])
+
+
+def _decode_zk(raw: bytes) -> Transaction:
+    payload = ZkTransaction.decode(raw)
+    zk.verify(payload)
+    return _from_zk(payload, raw)
+
+
+def _from_zk(payload: ZkTransaction, raw: bytes) -> Transaction:
+    return Transaction(
+        payload=payload, sender=payload.sender, hash=zk.transaction_hash(payload), raw=raw
+    )
+
+
+def _from_native(decoded: _native.DecodedTransaction, raw: bytes) -> Transaction:
+    return Transaction(
+        payload=payload_of(decoded),
+        sender=Address(decoded.sender),
+        hash=Hash32(decoded.hash),
+        raw=raw,
+    )

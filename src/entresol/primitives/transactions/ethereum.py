@@ -1,0 +1,264 @@
+"""The transaction types of Ethereum: legacy, access list, fee market and set code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+
+import msgspec
+
+from entresol._native import keccak256, rlp_encode
+from entresol.primitives.rlp import encode_uint
+from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from entresol._native import DecodedTransaction, RlpItem
+
+
+class Access(msgspec.Struct, frozen=True):
+    """An account that a transaction declares it will touch, with some of its slots."""
+
+    account: Address
+    slots: tuple[Hash32, ...] = ()
+
+
+class Authorization(msgspec.Struct, frozen=True):
+    """A signed permission to run the code of `address` as one's own."""
+
+    chain_id: int
+    address: Address
+    nonce: int
+    y_parity: int
+    r: int
+    s: int
+
+
+class EthereumPayload(msgspec.Struct, frozen=True, kw_only=True):
+    """What the types of Ethereum have in common; unsigned as long as `r` and `s` are zero."""
+
+    type: ClassVar[int]
+
+    nonce: int
+    gas_limit: int
+    to: Address | None
+    value: int = 0
+    data: bytes = b""
+    y_parity: int = 0
+    r: int = 0
+    s: int = 0
+
+    @property
+    def v(self) -> int:
+        """The last part of the signature as it is encoded."""
+        return self.y_parity
+
+    def encode(self) -> bytes:
+        """Return the raw transaction."""
+        signature = [encode_uint(self.v), encode_uint(self.r), encode_uint(self.s)]
+        return self._enveloped([*self._signed_fields(), *signature])
+
+    def signing_hash(self) -> Hash32:
+        """Return the digest that the sender signs."""
+        return Hash32(keccak256(self._enveloped(self._signed_fields())))
+
+    def with_signature(self, signature: bytes) -> Self:
+        """Return this transaction signed with `r ‖ s ‖ parity`, parity being 0 or 1."""
+        return msgspec.structs.replace(
+            self,
+            y_parity=signature[64],
+            r=int.from_bytes(signature[:32]),
+            s=int.from_bytes(signature[32:64]),
+        )
+
+    def _signed_fields(self) -> list[RlpItem]:
+        raise NotImplementedError
+
+    def _enveloped(self, fields: list[RlpItem]) -> bytes:
+        return bytes([self.type]) + rlp_encode(fields)
+
+
+class GasPricePayload(EthereumPayload, frozen=True, kw_only=True):
+    """What the types with one gas price have in common."""
+
+    authorizations: ClassVar[tuple[Authorization, ...]] = ()
+
+    gas_price: int
+
+    @property
+    def fee_cap(self) -> int:
+        """The most wei it pays for a unit of gas."""
+        return self.gas_price
+
+    @property
+    def tip(self) -> int:
+        """The most wei of them that may go to the producer."""
+        return self.gas_price
+
+
+class LegacyTransaction(GasPricePayload, frozen=True, kw_only=True):
+    """A transaction from before types; without a chain id it is valid on any chain."""
+
+    type: ClassVar[int] = 0
+    access_list: ClassVar[tuple[Access, ...]] = ()
+
+    chain_id: int | None = None
+
+    @property
+    def v(self) -> int:
+        """The parity, mixed with the chain id if there is one."""
+        return self.y_parity + (27 if self.chain_id is None else 35 + 2 * self.chain_id)
+
+    def signing_hash(self) -> Hash32:
+        """Return the digest that the sender signs."""
+        fields = self._signed_fields()
+        if self.chain_id is not None:
+            fields += [encode_uint(self.chain_id), b"", b""]
+        return Hash32(keccak256(rlp_encode(fields)))
+
+    def _signed_fields(self) -> list[RlpItem]:
+        return [
+            encode_uint(self.nonce),
+            encode_uint(self.gas_price),
+            encode_uint(self.gas_limit),
+            self.to or b"",
+            encode_uint(self.value),
+            self.data,
+        ]
+
+    def _enveloped(self, fields: list[RlpItem]) -> bytes:
+        return rlp_encode(fields)
+
+
+class AccessListTransaction(GasPricePayload, frozen=True, kw_only=True):
+    """A transaction that declares what it will touch."""
+
+    type: ClassVar[int] = 1
+
+    chain_id: int
+    access_list: tuple[Access, ...] = ()
+
+    def _signed_fields(self) -> list[RlpItem]:
+        return [
+            encode_uint(self.chain_id),
+            encode_uint(self.nonce),
+            encode_uint(self.gas_price),
+            encode_uint(self.gas_limit),
+            self.to or b"",
+            encode_uint(self.value),
+            self.data,
+            _access_items(self.access_list),
+        ]
+
+
+class FeeCapPayload(EthereumPayload, frozen=True, kw_only=True):
+    """What the types with a fee cap and a tip have in common."""
+
+    chain_id: int
+    max_priority_fee_per_gas: int
+    max_fee_per_gas: int
+    access_list: tuple[Access, ...] = ()
+
+    @property
+    def fee_cap(self) -> int:
+        """The most wei it pays for a unit of gas."""
+        return self.max_fee_per_gas
+
+    @property
+    def tip(self) -> int:
+        """The most wei of them that may go to the producer."""
+        return self.max_priority_fee_per_gas
+
+    def _signed_fields(self) -> list[RlpItem]:
+        return [
+            encode_uint(self.chain_id),
+            encode_uint(self.nonce),
+            encode_uint(self.max_priority_fee_per_gas),
+            encode_uint(self.max_fee_per_gas),
+            encode_uint(self.gas_limit),
+            self.to or b"",
+            encode_uint(self.value),
+            self.data,
+            _access_items(self.access_list),
+        ]
+
+
+class FeeMarketTransaction(FeeCapPayload, frozen=True, kw_only=True):
+    """A transaction with a fee cap and a tip."""
+
+    type: ClassVar[int] = 2
+    authorizations: ClassVar[tuple[Authorization, ...]] = ()
+
+
+class SetCodeTransaction(FeeCapPayload, frozen=True, kw_only=True):
+    """A transaction that also makes accounts act by the code of others."""
+
+    type: ClassVar[int] = 4
+
+    to: Address
+    authorizations: tuple[Authorization, ...] = ()
+
+    def _signed_fields(self) -> list[RlpItem]:
+        return [*super()._signed_fields(), [_authorization_item(a) for a in self.authorizations]]
+
+
+EthereumTransaction: TypeAlias = (
+    LegacyTransaction | AccessListTransaction | FeeMarketTransaction | SetCodeTransaction
+)
+
+
+def payload_of(decoded: DecodedTransaction) -> EthereumTransaction:
+    """Return the payload of a transaction that was decoded natively."""
+    # The crate has checked every field, so the keywords of a type are not checked again.
+    fields: dict[str, Any] = {
+        "chain_id": decoded.chain_id,
+        "nonce": decoded.nonce,
+        "gas_limit": decoded.gas_limit,
+        "to": None if (to := decoded.to) is None else Address(to),
+        "value": decoded.value,
+        "data": decoded.data,
+        "y_parity": decoded.y_parity,
+        "r": decoded.r,
+        "s": decoded.s,
+    }
+    kind = decoded.type
+    if kind < FeeMarketTransaction.type:
+        fields["gas_price"] = decoded.gas_price
+    else:
+        fields["max_fee_per_gas"] = decoded.max_fee_per_gas
+        fields["max_priority_fee_per_gas"] = decoded.max_priority_fee_per_gas
+    if kind == LegacyTransaction.type:
+        return LegacyTransaction(**fields)
+    fields["access_list"] = _access_list(decoded)
+    if kind == AccessListTransaction.type:
+        return AccessListTransaction(**fields)
+    if kind == FeeMarketTransaction.type:
+        return FeeMarketTransaction(**fields)
+    return SetCodeTransaction(authorizations=_authorizations(decoded), **fields)
+
+
+def _access_list(decoded: DecodedTransaction) -> tuple[Access, ...]:
+    return tuple(
+        Access(Address(account), tuple(map(Hash32, slots)))
+        for account, slots in decoded.access_list
+    )
+
+
+def _authorizations(decoded: DecodedTransaction) -> tuple[Authorization, ...]:
+    return tuple(
+        Authorization(chain_id, Address(address), nonce, y_parity, r, s)
+        for chain_id, address, nonce, y_parity, r, s in decoded.authorizations
+    )
+
+
+def _access_items(access_list: tuple[Access, ...]) -> list[RlpItem]:
+    return [[access.account, list(access.slots)] for access in access_list]
+
+
+def _authorization_item(authorization: Authorization) -> list[RlpItem]:
+    return [
+        encode_uint(authorization.chain_id),
+        authorization.address,
+        encode_uint(authorization.nonce),
+        encode_uint(authorization.y_parity),
+        encode_uint(authorization.r),
+        encode_uint(authorization.s),
+    ]

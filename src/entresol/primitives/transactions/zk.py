@@ -1,0 +1,260 @@
+"""The ZKsync transaction type 0x71: typed-data signatures, paymasters and factory dependencies."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, Final, Self
+
+import msgspec
+
+from entresol._native import keccak256, recover, rlp_encode
+from entresol.errors import (
+    InvalidBytecode,
+    InvalidSignature,
+    MalformedTransaction,
+    MalformedValue,
+    NonceOverflow,
+)
+from entresol.primitives import rlp
+from entresol.primitives.bytecode import eravm_hash
+from entresol.primitives.transactions.ethereum import Access, Authorization
+from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from entresol._native import RlpItem
+
+ZK_TYPE: Final = 0x71
+FIELD_COUNT: Final = 16
+MAX_NONCE: Final = 2**32 - 1
+
+DOMAIN_TYPE_HASH: Final = keccak256(b"EIP712Domain(string name,string version,uint256 chainId)")
+TRANSACTION_TYPE_HASH: Final = keccak256(
+    b"Transaction(uint256 txType,uint256 from,uint256 to,uint256 gasLimit,"
+    b"uint256 gasPerPubdataByteLimit,uint256 maxFeePerGas,uint256 maxPriorityFeePerGas,"
+    b"uint256 paymaster,uint256 nonce,uint256 value,bytes data,bytes32[] factoryDeps,"
+    b"bytes paymasterInput)"
+)
+
+_PLAIN_V: Final = frozenset({0, 1, 27, 28})
+
+
+class Paymaster(msgspec.Struct, frozen=True):
+    """Who pays the fee in the sender's place, and what to tell them."""
+
+    address: Address
+    input: bytes = b""
+
+
+class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction that names its sender instead of leaving it to the signature.
+
+    It is signed in one of two forms: `v`, `r` and `s` as in any other type, or a
+    `custom_signature` that only the sender's account can judge, and that wins over the other.
+    `v` is kept as it was written, 0 or 1 by some clients and 27 or 28 by others; without a plain
+    signature it is none, and the encoding has the chain id in its place.
+    """
+
+    type: ClassVar[int] = ZK_TYPE
+    access_list: ClassVar[tuple[Access, ...]] = ()
+    authorizations: ClassVar[tuple[Authorization, ...]] = ()
+
+    nonce: int
+    max_priority_fee_per_gas: int
+    max_fee_per_gas: int
+    gas_limit: int
+    to: Address
+    value: int = 0
+    data: bytes = b""
+    v: int | None = None
+    r: int = 0
+    s: int = 0
+    chain_id: int
+    sender: Address
+    gas_per_pubdata_limit: int
+    factory_deps: tuple[bytes, ...] = ()
+    custom_signature: bytes = b""
+    paymaster: Paymaster | None = None
+
+    @classmethod
+    def decode(cls, raw: bytes) -> Self:
+        """Read the bytes that `encode` writes; whether they are signed is not asked."""
+        try:
+            return cls._from_rlp(
+                rlp.decode_fields(raw[1:], FIELD_COUNT, "a transaction of type 0x71")
+            )
+        except MalformedValue as error:
+            raise MalformedTransaction(error.problem, field=error.field) from None
+
+    @property
+    def fee_cap(self) -> int:
+        """The most wei it pays for a unit of gas."""
+        return self.max_fee_per_gas
+
+    @property
+    def tip(self) -> int:
+        """The most wei of them that may go to the producer."""
+        return self.max_priority_fee_per_gas
+
+    @property
+    def signature(self) -> bytes:
+        """The signature that counts: the custom one, or `r ‖ s ‖ v` with `v` 27 or 28, or none."""
+        if self.custom_signature or self.v is None:
+            return self.custom_signature
+        return self.r.to_bytes(32) + self.s.to_bytes(32) + bytes([27 + self.v % 27])
+
+    def encode(self) -> bytes:
+        """Return the raw transaction."""
+        fields: list[RlpItem] = [
+            rlp.encode_uint(self.nonce),
+            rlp.encode_uint(self.max_priority_fee_per_gas),
+            rlp.encode_uint(self.max_fee_per_gas),
+            rlp.encode_uint(self.gas_limit),
+            self.to,
+            rlp.encode_uint(self.value),
+            self.data,
+            rlp.encode_uint(self.chain_id if self.v is None else self.v),
+            rlp.encode_uint(self.r),
+            rlp.encode_uint(self.s),
+            rlp.encode_uint(self.chain_id),
+            self.sender,
+            rlp.encode_uint(self.gas_per_pubdata_limit),
+            list(self.factory_deps),
+            self.custom_signature,
+            [] if self.paymaster is None else [self.paymaster.address, self.paymaster.input],
+        ]
+        return bytes([ZK_TYPE]) + rlp_encode(fields)
+
+    def signing_hash(self) -> Hash32:
+        """Return the typed-data digest that the sender signs."""
+        paymaster = self.paymaster or _NO_PAYMASTER
+        words = (
+            ZK_TYPE,
+            int.from_bytes(self.sender),
+            int.from_bytes(self.to),
+            self.gas_limit,
+            self.gas_per_pubdata_limit,
+            self.max_fee_per_gas,
+            self.max_priority_fee_per_gas,
+            int.from_bytes(paymaster.address),
+            self.nonce,
+            self.value,
+        )
+        content = TRANSACTION_TYPE_HASH + b"".join(word.to_bytes(32) for word in words)
+        content += keccak256(self.data)
+        content += keccak256(b"".join(self.factory_dep_hashes()))
+        content += keccak256(paymaster.input)
+        return Hash32(keccak256(b"\x19\x01" + domain_separator(self.chain_id) + keccak256(content)))
+
+    def factory_dep_hashes(self) -> tuple[Hash32, ...]:
+        """Return the hashes under which the dependencies are published."""
+        return tuple(_dep_hash(i, code) for i, code in enumerate(self.factory_deps))
+
+    def with_signature(self, signature: bytes) -> Self:
+        """Return this transaction signed with `r ‖ s ‖ parity`, parity being 0 or 1."""
+        r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64])
+        return msgspec.structs.replace(self, v=signature[64], r=r, s=s)
+
+    @classmethod
+    def _from_rlp(cls, items: list[RlpItem]) -> Self:
+        chain_id = rlp.read_uint(items[10], 64, "chainId")
+        v, r, s = _read_signature(items[7:10], chain_id)
+        return cls(
+            nonce=_read_nonce(items[0]),
+            max_priority_fee_per_gas=rlp.read_uint(items[1], 128, "maxPriorityFeePerGas"),
+            max_fee_per_gas=rlp.read_uint(items[2], 128, "maxFeePerGas"),
+            gas_limit=rlp.read_uint(items[3], 64, "gasLimit"),
+            to=_read_target(items[4]),
+            value=rlp.read_uint(items[5], 256, "value"),
+            data=rlp.read_bytes(items[6], "data"),
+            v=v,
+            r=r,
+            s=s,
+            chain_id=chain_id,
+            sender=rlp.read_fixed(items[11], Address, "from"),
+            gas_per_pubdata_limit=rlp.read_uint(items[12], 64, "gasPerPubdata"),
+            factory_deps=tuple(
+                rlp.read_bytes(code, f"factoryDeps[{i}]")
+                for i, code in enumerate(rlp.read_list(items[13], "factoryDeps"))
+            ),
+            custom_signature=rlp.read_bytes(items[14], "customSignature"),
+            paymaster=_read_paymaster(items[15]),
+        )
+
+
+_NO_PAYMASTER: Final = Paymaster(Address.zero())
+
+
+def transaction_hash(payload: ZkTransaction) -> Hash32:
+    """Return the transaction hash, which covers the signature that counts."""
+    return Hash32(keccak256(payload.signing_hash() + keccak256(payload.signature)))
+
+
+def signer(payload: ZkTransaction) -> Address | None:
+    """Return whose key made the signature that counts, or none if no key did.
+
+    A custom signature of 65 bytes is often an ordinary one; whether another is good is for the
+    sender's account to say.
+    """
+    try:
+        return Address(recover(payload.signing_hash(), payload.signature))
+    except InvalidSignature:
+        return None
+
+
+def verify(payload: ZkTransaction) -> None:
+    """Refuse a transaction without a signature, or with a plain one that is not its sender's."""
+    if payload.custom_signature:
+        return
+    if payload.v is None:
+        raise InvalidSignature("the transaction is not signed")
+    signed_by = Address(recover(payload.signing_hash(), payload.signature))
+    if signed_by != payload.sender:
+        raise InvalidSignature(f"signed by {signed_by}, sent from {payload.sender}")
+
+
+@lru_cache(maxsize=16)
+def domain_separator(chain_id: int) -> bytes:
+    """Return the typed-data domain of a chain."""
+    content = DOMAIN_TYPE_HASH + keccak256(b"zkSync") + keccak256(b"2") + chain_id.to_bytes(32)
+    return keccak256(content)
+
+
+def _dep_hash(index: int, code: bytes) -> Hash32:
+    try:
+        return eravm_hash(code)
+    except InvalidBytecode as error:
+        raise MalformedTransaction(f"factory dependency #{index} is invalid: {error}") from error
+
+
+def _read_nonce(item: RlpItem) -> int:
+    nonce = rlp.read_uint(item, 64, "nonce")
+    if nonce > MAX_NONCE:
+        raise NonceOverflow
+    return nonce
+
+
+def _read_target(item: RlpItem) -> Address:
+    if item == b"":
+        raise MalformedValue("a transaction of type 0x71 cannot go without one", field="to")
+    return rlp.read_fixed(item, Address, "to")
+
+
+def _read_signature(items: list[RlpItem], chain_id: int) -> tuple[int | None, int, int]:
+    v = rlp.read_uint(items[0], 64, "v")
+    r = rlp.read_uint(items[1], 256, "r")
+    s = rlp.read_uint(items[2], 256, "s")
+    if v == chain_id and r == s == 0:
+        return None, 0, 0
+    if v not in _PLAIN_V:
+        raise InvalidSignature(f"v is 0, 1, 27 or 28, got {v}")
+    return v, r, s
+
+
+def _read_paymaster(item: RlpItem) -> Paymaster | None:
+    if item == []:
+        return None
+    address, message = rlp.read_fields(item, 2, "paymasterParams")
+    return Paymaster(
+        rlp.read_fixed(address, Address, "paymasterParams.paymaster"),
+        rlp.read_bytes(message, "paymasterParams.paymasterInput"),
+    )

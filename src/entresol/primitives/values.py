@@ -1,0 +1,178 @@
+"""Addresses, hashes, byte strings and quantities: the values every other value is made of."""
+
+from __future__ import annotations
+
+import re
+from binascii import unhexlify
+from typing import ClassVar, Final, Self
+
+from entresol._native import keccak256
+from entresol.errors import MalformedValue
+
+_HEX: Final = re.compile("[0-9a-fA-F]*")
+
+
+class Data(bytes):
+    """A byte string of any length; its text is `0x` and two digits a byte."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: object) -> Self:
+        """Read `0x` and an even number of hex digits."""
+        digits = _digits(text, "data")
+        if digits is text:
+            raise MalformedValue("data starts with 0x")
+        if len(digits) % 2:
+            raise MalformedValue(f"data is whole bytes, got {len(digits)} hex digits")
+        return cls(unhexlify(digits))
+
+    def __str__(self) -> str:
+        return "0x" + self.hex()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}('{self}')"
+
+
+class FixedBytes(bytes):
+    """A byte string whose kind fixes its length."""
+
+    __slots__ = ()
+
+    size: ClassVar[int]
+    noun: ClassVar[str]
+
+    def __new__(cls, value: bytes) -> Self:
+        """Take exactly as many bytes as the kind has."""
+        if len(value) != cls.size:
+            raise MalformedValue(f"{cls.noun} is {cls.size} bytes, got {len(value)}")
+        return bytes.__new__(cls, value)
+
+    @classmethod
+    def parse(cls, text: object) -> Self:
+        """Read hex digits of any case, with or without `0x`."""
+        digits = _digits(text, cls.noun)
+        if len(digits) % 2:
+            raise MalformedValue(f"{cls.noun} is {cls.size} bytes, got {len(digits)} hex digits")
+        return cls(unhexlify(digits))
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the value whose bytes are all zero."""
+        return cls(bytes(cls.size))
+
+    def __str__(self) -> str:
+        return "0x" + self.hex()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}('{self}')"
+
+
+class Address(FixedBytes):
+    """An account's address."""
+
+    __slots__ = ()
+
+    size = 20
+    noun = "an address"
+
+    def checksummed(self) -> str:
+        """Return the text whose letter case guards against typing errors."""
+        digits = self.hex()
+        case = keccak256(digits.encode()).hex()
+        pairs = zip(digits, case, strict=False)
+        return "0x" + "".join(d.upper() if guard >= "8" else d for d, guard in pairs)
+
+
+class Hash32(FixedBytes):
+    """A hash, or any other word of 32 bytes."""
+
+    __slots__ = ()
+
+    size = 32
+    noun = "a hash"
+
+
+class Bloom(FixedBytes):
+    """A filter that contains every address and topic of some logs."""
+
+    __slots__ = ()
+
+    size = 256
+    noun = "a bloom"
+
+
+class Nonce8(FixedBytes):
+    """The nonce of a block header, a leftover of mining."""
+
+    __slots__ = ()
+
+    size = 8
+    noun = "a block nonce"
+
+
+class Quantity(int):
+    """A number from 0 to 2^256 - 1; its text is `0x` and hex digits without leading zeros."""
+
+    __slots__ = ()
+
+    bits: ClassVar[int] = 256
+
+    def __new__(cls, value: int) -> Self:
+        """Take a number that fits the kind's width."""
+        if value < 0 or value.bit_length() > cls.bits:
+            raise MalformedValue(f"a quantity is from 0 to 2^{cls.bits} - 1, got {value:#x}")
+        return super().__new__(cls, value)
+
+    @classmethod
+    def parse(cls, text: object) -> Self:
+        """Read hex digits, with or without `0x`; leading zeros are fine."""
+        digits = _digits(text, "a quantity")
+        if not 1 <= len(digits) <= cls.bits // 4:
+            raise MalformedValue(f"a quantity is 1 to {cls.bits // 4} digits, got {len(digits)}")
+        return cls(int(digits, 16))
+
+    def __str__(self) -> str:
+        return hex(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({hex(self)})"
+
+
+class Quantity64(Quantity):
+    """A number from 0 to 2^64 - 1."""
+
+    __slots__ = ()
+
+    bits = 64
+
+
+def _digits(text: object, noun: str) -> str:
+    """Return the hex digits of `text` without their prefix, and `text` itself if it has none."""
+    if not isinstance(text, str):
+        raise MalformedValue(f"{noun} is a hex string, got {_kind(text)}")
+    digits = text[2:] if text.startswith("0x") else text
+    if _HEX.fullmatch(digits) is None:
+        raise MalformedValue(f"{noun} is written in hex digits, got {_excerpt(text)}")
+    return digits
+
+
+def _kind(value: object) -> str:
+    """Name the JSON kind of `value`."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case list() | tuple():
+            return "an array"
+        case dict():
+            return "an object"
+    return type(value).__name__
+
+
+def _excerpt(text: str) -> str:
+    """Quote `text`, shortened so that an error never grows with its input."""
+    return repr(text if len(text) <= 70 else text[:67] + "...")

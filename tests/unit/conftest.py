@@ -1,0 +1,40 @@
+"""What the unit tests of codecs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import pytest
+from hypothesis import strategies as st
+
+from entresol.errors import EntresolError
+
+CheckMutation: TypeAlias = Callable[[bytes, Callable[[bytes], bytes], st.DataObject], None]
+
+
+@pytest.fixture(scope="session")
+def check_mutation() -> CheckMutation:
+    """Return a check that damaged bytes are refused, or decode to what encodes to them again."""
+
+    def check(encoded: bytes, again: Callable[[bytes], bytes], data: st.DataObject) -> None:
+        mutated = data.draw(mutations(encoded))
+        try:
+            result = again(mutated)
+        except EntresolError:
+            return
+        assert result == mutated
+
+    return check
+
+
+@st.composite
+def mutations(draw: st.DrawFn, encoded: bytes) -> bytes:
+    """Change, insert or remove a few bytes of `encoded`."""
+    mutated = bytearray(encoded)
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(mutated)))
+        removed = draw(st.sampled_from([0, 1, 1, 1, 2, 32]))
+        inserted = draw(st.sampled_from([0, 1, 1, 1, 2, 32]))
+        mutated[start : start + removed] = draw(st.binary(min_size=inserted, max_size=inserted))
+    return bytes(mutated)

@@ -1,0 +1,253 @@
+"""Decoding of Ethereum transactions, against eth_account and byte by byte."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from eth_account import Account
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entresol import _native
+from entresol.errors import (
+    InvalidSignature,
+    InvalidTransaction,
+    MalformedTransaction,
+    UnsupportedType,
+)
+
+ACCOUNT = Account.from_key(bytes([0x46]) * 32)
+TO = bytes([0x11]) * 20
+ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+
+u64 = st.integers(0, 2**64 - 1)
+wei = st.integers(0, 2**128 - 1)
+targets = st.none() | st.binary(min_size=20, max_size=20)
+access_lists = st.lists(
+    st.tuples(
+        st.binary(min_size=20, max_size=20),
+        st.lists(st.binary(min_size=32, max_size=32), max_size=3),
+    ),
+    max_size=3,
+)
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a transaction as eth_account takes it."""
+    kind = draw(st.sampled_from(["any chain", "legacy", 1, 2, 4]))
+    request: dict[str, Any] = {
+        "nonce": draw(st.integers(0, 2**64 - 2)),
+        "gas": draw(u64),
+        "value": draw(st.integers(0, 2**256 - 1)),
+        "data": draw(st.binary(max_size=80)),
+    }
+    to = draw(st.binary(min_size=20, max_size=20) if kind == 4 else targets)
+    if to is not None:
+        request["to"] = to
+    if kind in ("any chain", "legacy", 1):
+        request["gasPrice"] = draw(wei)
+    else:
+        request["maxFeePerGas"] = draw(wei)
+        request["maxPriorityFeePerGas"] = draw(wei)
+    if kind != "any chain":
+        request["chainId"] = draw(st.integers(1, 2**63))
+    if isinstance(kind, int):
+        request["type"] = kind
+        request["accessList"] = [
+            {"address": f"0x{address.hex()}", "storageKeys": [f"0x{slot.hex()}" for slot in slots]}
+            for address, slots in draw(access_lists)
+        ]
+    if kind == 4:
+        authorization = {
+            "chainId": draw(u64),
+            "address": draw(st.binary(min_size=20, max_size=20)),
+            "nonce": draw(st.integers(0, 2**64 - 2)),
+        }
+        request["authorizationList"] = [ACCOUNT.sign_authorization(authorization)]
+    return request
+
+
+def unhex(text: str) -> bytes:
+    return bytes.fromhex(text[2:])
+
+
+def signed(**changes: Any) -> bytes:
+    request = {"nonce": 1, "gas": 21_000, "to": TO, "value": 5, "chainId": 270}
+    prices = {"maxFeePerGas": 10, "maxPriorityFeePerGas": 1}
+    return bytes(ACCOUNT.sign_transaction(request | prices | changes).raw_transaction)
+
+
+@given(requests())
+@settings(max_examples=40, deadline=None)
+def test_what_eth_account_signs_is_decoded_field_by_field(wanted: dict[str, Any]) -> None:
+    expected = ACCOUNT.sign_transaction(wanted)
+    decoded = _native.decode_transaction(bytes(expected.raw_transaction))
+
+    assert decoded.sender.hex() == ACCOUNT.address[2:].lower()
+    assert decoded.hash == expected.hash
+    assert (decoded.v, decoded.r, decoded.s) == (expected.v, expected.r, expected.s)
+    assert decoded.type == wanted.get("type", 0)
+    assert decoded.chain_id == wanted.get("chainId")
+    assert decoded.nonce == wanted["nonce"]
+    assert decoded.gas_price == wanted.get("gasPrice")
+    assert decoded.max_fee_per_gas == wanted.get("maxFeePerGas")
+    assert decoded.max_priority_fee_per_gas == wanted.get("maxPriorityFeePerGas")
+    assert decoded.gas_limit == wanted["gas"]
+    assert decoded.to == wanted.get("to")
+    assert decoded.value == wanted["value"]
+    assert decoded.data == wanted["data"]
+    assert decoded.access_list == tuple(
+        (unhex(entry["address"]), tuple(map(unhex, entry["storageKeys"])))
+        for entry in wanted.get("accessList", [])
+    )
+    assert decoded.authorizations == tuple(
+        (a.chain_id, bytes(a.address), a.nonce, a.y_parity, a.r, a.s)
+        for a in wanted.get("authorizationList", [])
+    )
+
+
+def test_a_known_sender_is_believed() -> None:
+    known = bytes([9]) * 20
+    assert _native.decode_transaction(signed(), sender=known).sender == known
+
+
+def test_a_refusal_among_many_takes_its_place() -> None:
+    good, bad, strange = _native.decode_transactions([signed(), signed() + b"\0", b"\x03\xc0"])
+    assert isinstance(good, _native.DecodedTransaction)
+    assert isinstance(bad, MalformedTransaction)
+    assert isinstance(strange, UnsupportedType)
+
+
+def test_many_are_decoded_in_order() -> None:
+    raws = [signed(nonce=nonce) for nonce in range(20)]
+    nonces = [getattr(decoded, "nonce", None) for decoded in _native.decode_transactions(raws)]
+    assert nonces == list(range(20))
+
+
+@pytest.mark.parametrize("kind", [0, 3, 5, 0x71, 0x7E, 0x7F])
+def test_other_types_are_unsupported(kind: int) -> None:
+    with pytest.raises(UnsupportedType) as caught:
+        _native.decode_transaction(bytes([kind]) + signed()[1:])
+    assert caught.value.transaction_type == kind
+
+
+def fee_market(**changes: Any) -> bytes:
+    """Encode a type 2 transaction that has some of its items replaced."""
+    items: dict[str, Any] = {
+        "chainId": b"\x01",
+        "nonce": b"",
+        "maxPriorityFeePerGas": b"\x01",
+        "maxFeePerGas": b"\x02",
+        "gasLimit": b"\x52\x08",
+        "to": TO,
+        "value": b"",
+        "data": b"",
+        "accessList": [],
+        "yParity": b"\x01",
+        "r": b"\x01",
+        "s": b"\x01",
+    }
+    return b"\x02" + _native.rlp_encode(list((items | changes).values()))
+
+
+def set_code(**changes: Any) -> bytes:
+    """Encode a type 4 transaction that has some of its items replaced."""
+    items = {"to": TO, "authorizationList": [[b"\x01", TO, b"", b"", b"\x01", b"\x01"]]} | changes
+    head = [b"\x01", b"", b"\x01", b"\x02", b"\x52\x08", items["to"], b"", b"", []]
+    tail = [items["authorizationList"], b"\x01", b"\x01", b"\x01"]
+    return b"\x04" + _native.rlp_encode(head + tail)
+
+
+@pytest.mark.parametrize(
+    ("raw", "field", "problem"),
+    [
+        (b"", None, "empty input"),
+        (b"\x80", None, "neither a typed transaction nor an rlp list"),
+        (b"\x02", None, "rlp ends before its item at byte 1"),
+        (b"\x02\x80", None, "a transaction is an rlp list"),
+        (b"\x02\xc0", None, "12 items expected, got 0"),
+        (b"\xc0", None, "9 items expected, got 0"),
+        (b"\xff" * 9, None, "rlp item is longer than its input at byte 0"),
+        (signed() + b"\0", None, "rlp has trailing bytes at byte 103"),
+        (fee_market(extra=b""), None, "12 items expected, got 13"),
+        (fee_market(chainId=b"\x00"), "chainId", "integer has a leading zero byte"),
+        (fee_market(nonce=b"\x00\x01"), "nonce", "integer has a leading zero byte"),
+        (fee_market(nonce=b"\x01" * 9), "nonce", "integer is at most 8 bytes, got 9"),
+        (fee_market(maxFeePerGas=b"\x01" * 17), "maxFeePerGas", "at most 16 bytes, got 17"),
+        (fee_market(gasLimit=[]), "gasLimit", "a byte string is expected, got a list"),
+        (fee_market(to=TO[1:]), "to", "an address is 20 bytes, got 19"),
+        (fee_market(to=[]), "to", "a byte string is expected, got a list"),
+        (fee_market(value=b"\x01" * 33), "value", "integer is at most 32 bytes, got 33"),
+        (fee_market(accessList=b""), "accessList", "a list is expected, got a byte string"),
+        (fee_market(accessList=[[TO]]), "accessList[0]", "2 items expected, got 1"),
+        (
+            fee_market(accessList=[[TO, []], [b"", []]]),
+            "accessList[1].address",
+            "an address is 20 bytes, got 0",
+        ),
+        (
+            fee_market(accessList=[[TO, [b"\x01"]]]),
+            "accessList[0].storageKeys[0]",
+            "a storage key is 32 bytes, got 1",
+        ),
+        (fee_market(yParity=b"\x00"), "yParity", "integer has a leading zero byte"),
+        (fee_market(r=b"\x01" * 33), "r", "integer is at most 32 bytes, got 33"),
+        (fee_market(s=b"\x00" + b"\x01" * 31), "s", "integer has a leading zero byte"),
+        (set_code(to=b""), "to", "a set-code transaction cannot create"),
+        (set_code(authorizationList=[[]]), "authorizationList[0]", "6 items expected, got 0"),
+        (
+            set_code(authorizationList=[[b"", TO, b"", b"\x01\x00", b"", b""]]),
+            "authorizationList[0].yParity",
+            "integer is at most 1 bytes, got 2",
+        ),
+    ],
+)
+def test_a_malformed_transaction_is_refused_by_field(
+    raw: bytes, field: str | None, problem: str
+) -> None:
+    with pytest.raises(MalformedTransaction) as caught:
+        _native.decode_transaction(raw)
+    assert caught.value.field == field
+    assert problem in caught.value.problem
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (fee_market(yParity=b"\x02"), "yParity is 0 or 1, got 2"),
+        (fee_market(yParity=b"\x1b"), "yParity is 0 or 1, got 27"),
+        (fee_market(r=b""), "r is zero"),
+        (fee_market(s=b""), "s is zero"),
+        (fee_market(r=ORDER.to_bytes(32)), "r is not below the order of the curve"),
+        (fee_market(s=ORDER.to_bytes(32)), "s is not below the order of the curve"),
+        (fee_market(s=(ORDER // 2 + 1).to_bytes(32)), "s is in the upper half"),
+        (fee_market(r=b"\x05"), "no public key gives this signature"),
+    ],
+)
+def test_an_impossible_signature_is_refused(raw: bytes, reason: str) -> None:
+    with pytest.raises(InvalidSignature, match=reason):
+        _native.decode_transaction(raw)
+
+
+@pytest.mark.parametrize("v", [b"", b"\x01", b"\x1a", b"\x1d", b"\x22"])
+def test_a_legacy_v_is_27_28_or_carries_a_chain_id(v: bytes) -> None:
+    raw = _native.rlp_encode([b"", b"\x01", b"\x52\x08", TO, b"", b"", v, b"\x01", b"\x01"])
+    with pytest.raises(InvalidSignature, match="v is 27, 28 or from 35 on"):
+        _native.decode_transaction(raw)
+
+
+def test_a_legacy_chain_id_has_a_limit() -> None:
+    v = (35 + 2**65).to_bytes(9)
+    raw = _native.rlp_encode([b"", b"\x01", b"\x52\x08", TO, b"", b"", v, b"\x01", b"\x01"])
+    with pytest.raises(MalformedTransaction, match="v: chain id is more than 8 bytes"):
+        _native.decode_transaction(raw)
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_escape_the_error_tree(raw: bytes) -> None:
+    try:
+        _native.decode_transaction(raw)
+    except InvalidTransaction:
+        pass

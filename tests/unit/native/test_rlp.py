@@ -1,0 +1,110 @@
+"""RLP: every value has one encoding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import rlp as reference  # type: ignore[import-untyped]
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entresol import _native
+from entresol.errors import MalformedValue
+
+items = st.recursive(st.binary(max_size=70), lambda inner: st.lists(inner, max_size=8))
+
+
+def again(data: bytes) -> bytes:
+    return _native.rlp_encode(_native.rlp_decode(data))
+
+
+@given(items)
+def test_items_survive_a_round_trip(item: Any) -> None:
+    assert _native.rlp_decode(_native.rlp_encode(item)) == item
+
+
+@given(items)
+def test_encodings_are_those_of_the_reference_library(item: Any) -> None:
+    assert _native.rlp_encode(item) == reference.encode(item)
+
+
+@given(items, st.data())
+def test_damaged_encodings_are_refused_or_mean_something_else(
+    check_mutation: Callable[..., None], item: Any, data: st.DataObject
+) -> None:
+    check_mutation(_native.rlp_encode(item), again, data)
+
+
+@given(st.binary(max_size=100))
+def test_no_bytes_have_two_meanings(data: bytes) -> None:
+    try:
+        assert again(data) == data
+    except MalformedValue:
+        pass
+
+
+@pytest.mark.parametrize("size", [0, 1, 55, 56, 255, 256, 65535, 65536, 2**24])
+def test_lengths_of_every_width_survive(size: int) -> None:
+    assert _native.rlp_decode(_native.rlp_encode(bytes(size))) == bytes(size)
+
+
+@pytest.mark.parametrize(
+    ("encoded", "reason"),
+    [
+        ("", "rlp ends before its item at byte 0"),
+        ("8001", "rlp has trailing bytes at byte 1"),
+        ("817f", "rlp wraps a single byte that encodes itself at byte 0"),
+        ("c28100", "rlp wraps a single byte that encodes itself at byte 1"),
+        ("b800", "rlp length is not minimal at byte 0"),
+        ("b90038", "rlp length is not minimal at byte 0"),
+        ("f837", "rlp length is not minimal at byte 0"),
+        ("b8", "rlp item is longer than its input at byte 0"),
+        ("8201", "rlp item is longer than its input at byte 0"),
+        ("c101c0", "rlp has trailing bytes at byte 2"),
+        ("c382ffff82", "rlp has trailing bytes at byte 4"),
+        ("c28201", "rlp item is longer than its input at byte 1"),
+        ("bfffffffffffffffff", "rlp item is longer than its input at byte 0"),
+        ("ffffffffffffffffff", "rlp item is longer than its input at byte 0"),
+        ("bf0100000000000000", "rlp item is longer than its input at byte 0"),
+    ],
+)
+def test_other_encodings_are_refused_with_their_place(encoded: str, reason: str) -> None:
+    with pytest.raises(MalformedValue) as caught:
+        _native.rlp_decode(bytes.fromhex(encoded))
+    assert str(caught.value) == reason
+
+
+def test_deep_nesting_is_refused_both_ways() -> None:
+    deepest: Any = []
+    for _ in range(63):
+        deepest = [deepest]
+    assert _native.rlp_decode(_native.rlp_encode(deepest)) == deepest
+    with pytest.raises(MalformedValue, match="rlp nests deeper than 64 lists"):
+        _native.rlp_encode([deepest])
+    bomb = b"\xc0"
+    for _ in range(2000):
+        bomb = reference.codec.length_prefix(len(bomb), 0xC0) + bomb
+    with pytest.raises(MalformedValue, match="rlp nests deeper than 64 lists"):
+        _native.rlp_decode(bomb)
+
+
+def test_a_list_that_contains_itself_is_refused() -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+    with pytest.raises(MalformedValue, match="rlp nests deeper"):
+        _native.rlp_encode(loop)
+
+
+def test_tuples_and_bytes_of_other_kinds_are_items_too() -> None:
+    class Kind(bytes):
+        pass
+
+    assert _native.rlp_encode((Kind(b"ab"), ())) == bytes.fromhex("c4826162c0")
+
+
+@pytest.mark.parametrize("item", [1, None, "text", [1], bytearray(b"a")])
+def test_anything_else_is_no_item(item: Any) -> None:
+    with pytest.raises(TypeError, match="an rlp item is bytes or a list"):
+        _native.rlp_encode(item)

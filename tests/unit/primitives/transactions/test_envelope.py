@@ -1,0 +1,259 @@
+"""Transactions from bytes and back, whatever their type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from eth_account import Account
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entresol.errors import InvalidTransaction, MalformedTransaction, UnsupportedType
+from entresol.primitives.transactions import (
+    Access,
+    AccessListTransaction,
+    Authorization,
+    FeeMarketTransaction,
+    LegacyTransaction,
+    Paymaster,
+    PriorityTransaction,
+    SetCodeTransaction,
+    SignedPayload,
+    Transaction,
+    ZkTransaction,
+    decode,
+    decode_many,
+    load,
+    sign,
+)
+from entresol.primitives.values import Address, Hash32
+
+SECRET = bytes([0x46]) * 32
+SENDER = Address.parse(Account.from_key(SECRET).address)
+TO = Address(b"\x11" * 20)
+
+u64 = st.integers(0, 2**64 - 1)
+wei = st.integers(0, 2**128 - 1)
+words = st.integers(0, 2**256 - 1)
+addresses = st.binary(min_size=20, max_size=20).map(Address)
+hashes = st.binary(min_size=32, max_size=32).map(Hash32)
+accesses = st.builds(Access, addresses, st.lists(hashes, max_size=2).map(tuple))
+signed_bits = st.integers(0, 255)
+authorizations = st.builds(Authorization, words, addresses, u64, signed_bits, words, words)
+
+common: dict[str, Any] = {
+    "nonce": u64,
+    "gas_limit": u64,
+    "to": st.none() | addresses,
+    "value": words,
+    "data": st.binary(max_size=60),
+}
+fees: dict[str, Any] = {"max_fee_per_gas": wei, "max_priority_fee_per_gas": wei}
+listed: dict[str, Any] = {"access_list": st.lists(accesses, max_size=2).map(tuple)}
+
+legacy = st.builds(LegacyTransaction, **common, gas_price=wei, chain_id=st.none() | u64)
+access_list = st.builds(AccessListTransaction, **common, **listed, chain_id=u64, gas_price=wei)
+fee_market = st.builds(FeeMarketTransaction, **common, **fees, **listed, chain_id=u64)
+set_code = st.builds(
+    SetCodeTransaction,
+    **common | {"to": addresses},
+    **fees,
+    **listed,
+    chain_id=u64,
+    authorizations=st.lists(authorizations, max_size=2).map(tuple),
+)
+zk = st.builds(
+    ZkTransaction,
+    **common | {"to": addresses, "nonce": st.integers(0, 2**32 - 1)},
+    **fees,
+    chain_id=u64,
+    sender=st.just(SENDER),
+    gas_per_pubdata_limit=u64,
+    factory_deps=st.lists(st.sampled_from([bytes(32), b"\x01" * 96]), max_size=2).map(tuple),
+    custom_signature=st.binary(max_size=70),
+    paymaster=st.none() | st.builds(Paymaster, addresses, st.binary(max_size=40)),
+)
+payloads = st.one_of(legacy, access_list, fee_market, set_code, zk)
+
+TRANSFER = FeeMarketTransaction(
+    chain_id=270, nonce=3, gas_limit=21_000, to=TO, max_fee_per_gas=9, max_priority_fee_per_gas=1
+)
+
+
+def again(raw: bytes) -> bytes:
+    return decode(raw).payload.encode()
+
+
+@given(payloads)
+@settings(deadline=None)
+def test_signed_transactions_survive_a_round_trip(payload: SignedPayload) -> None:
+    transaction = sign(payload, SECRET)
+    assert transaction.sender == SENDER
+    assert transaction.payload.encode() == transaction.raw
+    assert transaction.payload == payload.with_signature(_signature_of(transaction))
+    assert decode(transaction.raw) == transaction
+    assert load(transaction.raw, SENDER) == transaction
+    assert decode_many([transaction.raw]) == [transaction]
+
+
+@given(payloads, st.data())
+@settings(deadline=None, max_examples=200)
+def test_damaged_transactions_are_refused_or_are_other_transactions(
+    check_mutation: Callable[..., None], payload: SignedPayload, data: st.DataObject
+) -> None:
+    check_mutation(sign(payload, SECRET).raw, again, data)
+
+
+@given(st.binary(max_size=150))
+def test_no_bytes_have_two_meanings(raw: bytes) -> None:
+    for read in (decode, partial(load, sender=SENDER)):
+        try:
+            assert read(raw).payload.encode() == raw
+        except InvalidTransaction:
+            pass
+
+
+@given(payloads)
+@settings(deadline=None, max_examples=20)
+def test_every_payload_answers_the_same_questions(payload: SignedPayload) -> None:
+    answers = [payload.type, payload.nonce, payload.gas_limit, payload.value, payload.fee_cap]
+    assert all(isinstance(answer, int) for answer in answers)
+    assert isinstance(payload.tip, int)
+    assert payload.chain_id is None or isinstance(payload.chain_id, int)
+    assert payload.to is None or isinstance(payload.to, Address)
+    assert isinstance(payload.access_list, tuple)
+    assert isinstance(payload.authorizations, tuple)
+
+
+@pytest.mark.parametrize(
+    ("payload", "request_fields"),
+    [
+        (
+            LegacyTransaction(nonce=1, gas_price=5, gas_limit=21_000, to=TO, value=9),
+            {"gasPrice": 5},
+        ),
+        (
+            LegacyTransaction(nonce=1, gas_price=5, gas_limit=21_000, to=TO, value=9, chain_id=270),
+            {"gasPrice": 5, "chainId": 270},
+        ),
+        (
+            AccessListTransaction(
+                nonce=1,
+                gas_price=5,
+                gas_limit=21_000,
+                to=TO,
+                value=9,
+                chain_id=270,
+                access_list=(Access(TO, (Hash32(bytes(32)),)),),
+            ),
+            {
+                "type": 1,
+                "gasPrice": 5,
+                "chainId": 270,
+                "accessList": [{"address": str(TO), "storageKeys": [str(Hash32.zero())]}],
+            },
+        ),
+        (
+            FeeMarketTransaction(
+                nonce=1,
+                max_fee_per_gas=5,
+                max_priority_fee_per_gas=2,
+                gas_limit=21_000,
+                to=TO,
+                value=9,
+                chain_id=270,
+            ),
+            {"maxFeePerGas": 5, "maxPriorityFeePerGas": 2, "chainId": 270},
+        ),
+    ],
+)
+def test_signing_gives_the_bytes_that_eth_account_gives(
+    payload: SignedPayload, request_fields: dict[str, Any]
+) -> None:
+    shared = {"nonce": 1, "gas": 21_000, "to": bytes(TO), "value": 9}
+    expected = Account.sign_transaction(shared | request_fields, SECRET)
+    transaction = sign(payload, SECRET)
+    assert transaction.raw == expected.raw_transaction
+    assert transaction.hash == expected.hash
+
+
+def test_signing_a_set_code_transaction_gives_the_bytes_that_eth_account_gives() -> None:
+    account = Account.from_key(SECRET)
+    permission = account.sign_authorization({"chainId": 270, "address": bytes(TO), "nonce": 5})
+    expected = account.sign_transaction(
+        {
+            "type": 4,
+            "chainId": 270,
+            "nonce": 1,
+            "gas": 90_000,
+            "to": bytes(TO),
+            "value": 0,
+            "maxFeePerGas": 5,
+            "maxPriorityFeePerGas": 2,
+            "authorizationList": [permission],
+        }
+    )
+    payload = SetCodeTransaction(
+        chain_id=270,
+        nonce=1,
+        gas_limit=90_000,
+        to=TO,
+        max_fee_per_gas=5,
+        max_priority_fee_per_gas=2,
+        authorizations=(
+            Authorization(270, TO, 5, permission.y_parity, permission.r, permission.s),
+        ),
+    )
+    assert sign(payload, SECRET).raw == expected.raw_transaction
+
+
+@pytest.mark.parametrize("kind", [0x7E, 0x7F, 0xFE, 0xFF])
+def test_nobody_but_l1_sends_what_l1_sends(kind: int) -> None:
+    payload = PriorityTransaction(
+        type=kind,
+        sender=TO,
+        to=TO,
+        gas_limit=1,
+        gas_per_pubdata_limit=1,
+        max_fee_per_gas=0,
+        nonce=0,
+    )
+    transaction = Transaction.from_l1(payload)
+    with pytest.raises(UnsupportedType):
+        decode(transaction.raw)
+    assert isinstance(decode_many([transaction.raw])[0], UnsupportedType)
+    assert load(transaction.raw, TO) == transaction
+
+
+def test_a_refusal_among_many_takes_its_place() -> None:
+    good = sign(TRANSFER, SECRET)
+    outcomes = decode_many([good.raw, b"", b"\x71\xc0", b"\x03", good.raw])
+    kinds = [type(outcome) for outcome in outcomes]
+    assert kinds == [
+        Transaction,
+        MalformedTransaction,
+        MalformedTransaction,
+        UnsupportedType,
+        Transaction,
+    ]
+
+
+def test_nothing_is_no_transaction() -> None:
+    for read in (decode, partial(load, sender=SENDER)):
+        with pytest.raises(MalformedTransaction, match="empty input"):
+            read(b"")
+
+
+def test_a_stored_sender_is_believed() -> None:
+    assert load(sign(TRANSFER, SECRET).raw, TO).sender == TO
+
+
+def _signature_of(transaction: Transaction) -> bytes:
+    payload = transaction.payload
+    assert not isinstance(payload, PriorityTransaction)
+    parity = payload.v if isinstance(payload, ZkTransaction) else payload.y_parity
+    assert parity is not None
+    return payload.r.to_bytes(32) + payload.s.to_bytes(32) + bytes([parity])

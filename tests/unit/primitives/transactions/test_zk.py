@@ -1,0 +1,261 @@
+"""Type 0x71, against the vectors of its client libraries and eth_account's typed data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from eth_account import Account
+from eth_account.messages import _hash_eip191_message, encode_typed_data
+
+from entresol._native import rlp_encode
+from entresol._native import sign as sign_digest
+from entresol.errors import InvalidSignature, MalformedTransaction, NonceOverflow
+from entresol.primitives.bytecode import eravm_hash
+from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, load, sign
+from entresol.primitives.transactions.zk import (
+    TRANSACTION_TYPE_HASH,
+    domain_separator,
+    signer,
+    transaction_hash,
+)
+from entresol.primitives.values import Address
+
+if TYPE_CHECKING:
+    from entresol._native import RlpItem
+
+SECRET = bytes([0x46]) * 32
+SENDER = Address.parse(Account.from_key(SECRET).address)
+ALICE = Address.parse("0x36615Cf349d7F6344891B1e7CA7C72883F5dc049")
+BOB = Address.parse("0xa61464658AfeAf65CccaaFD3a512b69A83B77618")
+
+RAW = bytes.fromhex(
+    "71f87f8080808094a61464658afeaf65cccaafd3a512b69a83b77618830f42408001"
+    "a073a20167b8d23b610b058c05368174495adf7da3a4ed4a57eb6dbdeb1fafc24a"
+    "a02f87530d663a0d061f69bb564d2c6fb46ae5ae776bbd4bd2a2a4478b9cd1b42a"
+    "82010e9436615cf349d7f6344891b1e7ca7c72883f5dc04982c350c080c0"
+)
+PLAIN = ZkTransaction(
+    chain_id=270,
+    nonce=7,
+    max_fee_per_gas=250_000_000,
+    max_priority_fee_per_gas=3,
+    gas_limit=1_000_000,
+    to=BOB,
+    value=5,
+    data=b"call",
+    sender=SENDER,
+    gas_per_pubdata_limit=50_000,
+    factory_deps=(bytes(32), b"\x01" * 96),
+    paymaster=Paymaster(ALICE, b"please"),
+)
+
+
+def test_the_published_type_hash_and_domains() -> None:
+    kind = "848e1bfa1ac4e3576b728bda6721b215c70a7799a5b4866282a71bab954baac8"
+    assert TRANSACTION_TYPE_HASH.hex() == kind
+    published = {
+        270: "90c05efb083b1455ff9cfdbd3792b42bea87908b3a05f46c28244311c105b5a6",
+        300: "2542d09dcd1d2c7fb4e011e51e425eb19fc16ec350d406b8d8cc26402dc0c9f2",
+        324: "38d6914dece859729eb1096cb0287992db769d1cfb35027c07a15c58c30ee62e",
+    }
+    assert {chain_id: domain_separator(chain_id).hex() for chain_id in published} == published
+
+
+def test_the_raw_transaction_of_the_client_library() -> None:
+    payload = ZkTransaction.decode(RAW)
+    assert (payload.sender, payload.to, payload.value, payload.v) == (ALICE, BOB, 10**6, 1)
+    assert payload.encode() == RAW
+    digest = "8dab5bf770e684d64358f554ad181cf6c4c5b92d54f45b2b70127efd7061042a"
+    assert payload.signing_hash().hex() == digest
+    expected = "8efdc7ce5f5a75ab945976c3e2b0c2a45e9f8e15ff940d05625ac5545cd9f870"
+    assert transaction_hash(payload).hex() == expected
+    assert load(RAW, ALICE).hash.hex() == expected
+
+
+def test_the_raw_transaction_of_the_client_library_is_not_signed_by_its_sender() -> None:
+    with pytest.raises(InvalidSignature, match=f"signed by 0x.*, sent from {ALICE}"):
+        decode(RAW)
+
+
+def test_the_custom_signature_of_the_client_library() -> None:
+    signature = (
+        "0x772b9ab4758d5cf08f7d7201adc2e54893ae27bcfeb21b9c7d6fd4097f4dde0c"
+        "01f7f053228f4f6d88e6bf3434649141567ac906620fae82c2933990b55ca3661b"
+    )
+    paymaster_input = (
+        "949431dc000000000000000000000000841c43fa5d8fffdb9efe3358906f7578d8700dd4"
+        "0000000000000000000000000000000000000000000000000000000000000001"
+        "0000000000000000000000000000000000000000000000000000000000000060"
+        "0000000000000000000000000000000000000000000000000000000000000000"
+    )
+    payload = ZkTransaction(
+        chain_id=270,
+        nonce=0,
+        max_fee_per_gas=0,
+        max_priority_fee_per_gas=0,
+        gas_limit=0,
+        to=BOB,
+        value=10**6,
+        sender=ALICE,
+        gas_per_pubdata_limit=50_000,
+        custom_signature=signature.encode(),
+        paymaster=Paymaster(
+            Address.parse("0xa222f0c183AFA73a8Bc1AFb48D34C88c9Bf7A174"),
+            bytes.fromhex(paymaster_input),
+        ),
+    )
+    expected = "c0ba55587423e1ef281b06a9d684b481365897f37a6ad611d7619b1b7e0bc908"
+    assert decode(payload.encode()).hash.hex() == expected
+
+
+def test_the_digest_is_the_typed_data_of_eth_account() -> None:
+    words = "txType from to gasLimit gasPerPubdataByteLimit maxFeePerGas maxPriorityFeePerGas"
+    names = [*words.split(), "paymaster", "nonce", "value"]
+    assert PLAIN.paymaster is not None
+    values: list[int] = [
+        0x71,
+        int.from_bytes(SENDER),
+        int.from_bytes(BOB),
+        PLAIN.gas_limit,
+        PLAIN.gas_per_pubdata_limit,
+        PLAIN.max_fee_per_gas,
+        PLAIN.max_priority_fee_per_gas,
+        int.from_bytes(PLAIN.paymaster.address),
+        PLAIN.nonce,
+        PLAIN.value,
+    ]
+    fields = [{"name": name, "type": "uint256"} for name in names] + [
+        {"name": "data", "type": "bytes"},
+        {"name": "factoryDeps", "type": "bytes32[]"},
+        {"name": "paymasterInput", "type": "bytes"},
+    ]
+    message: dict[str, Any] = dict(zip(names, values, strict=True)) | {
+        "data": PLAIN.data,
+        "factoryDeps": [bytes(eravm_hash(code)) for code in PLAIN.factory_deps],
+        "paymasterInput": PLAIN.paymaster.input,
+    }
+    domain = {"name": "zkSync", "version": "2", "chainId": 270}
+    typed = encode_typed_data(domain, {"Transaction": fields}, message)
+    assert PLAIN.signing_hash().hex() == _hash_eip191_message(typed).hex()
+
+
+def test_a_plain_signature_in_either_form_of_v_has_one_hash() -> None:
+    transaction = sign(PLAIN, SECRET)
+    payload = transaction.payload
+    assert isinstance(payload, ZkTransaction)
+    assert payload.v in (0, 1)
+    older = msgspec.structs.replace(payload, v=payload.v + 27)
+    assert decode(older.encode()).hash == transaction.hash
+    assert older.encode() != transaction.raw
+    assert signer(payload) == signer(older) == SENDER
+
+
+def test_a_custom_signature_wins_and_is_not_judged() -> None:
+    payload = msgspec.structs.replace(PLAIN, custom_signature=b"whatever")
+    transaction = decode(payload.encode())
+    assert transaction.sender == SENDER
+    assert signer(payload) is None
+
+
+def test_a_custom_signature_may_be_an_ordinary_one() -> None:
+    signature = sign_digest(PLAIN.signing_hash(), SECRET)
+    ordinary = signature[:64] + bytes([signature[64] + 27])
+    payload = msgspec.structs.replace(PLAIN, custom_signature=ordinary)
+    assert signer(payload) == SENDER
+    assert decode(payload.encode()).hash == sign(PLAIN, SECRET).hash
+
+
+def test_the_unsigned_form_has_the_chain_id_for_v() -> None:
+    payload = ZkTransaction.decode(PLAIN.encode())
+    assert payload == PLAIN
+    assert payload.signature == b""
+    with pytest.raises(InvalidSignature, match="the transaction is not signed"):
+        decode(PLAIN.encode())
+
+
+def test_a_signature_of_another_sender_is_refused() -> None:
+    stranger = sign(msgspec.structs.replace(PLAIN, sender=SENDER), SECRET).payload
+    assert isinstance(stranger, ZkTransaction)
+    forged = msgspec.structs.replace(stranger, sender=ALICE)
+    with pytest.raises(InvalidSignature, match=f"sent from {ALICE}"):
+        decode(forged.encode())
+
+
+def raw_with(index: int, item: RlpItem) -> bytes:
+    items: list[RlpItem] = [
+        *(b"\x01", b"\x02", b"\x03", b"\x04", BOB, b"", b""),
+        *(b"\x01", b"\x01", b"\x01", b"\x82\x0e", SENDER, b"\xc3\x50"),
+        *([], b"custom", []),
+    ]
+    items[index] = item
+    return b"\x71" + rlp_encode(items)
+
+
+@pytest.mark.parametrize(
+    ("index", "item", "field", "problem"),
+    [
+        (0, b"\0", "nonce", "integer has a leading zero byte"),
+        (1, b"\1" * 17, "maxPriorityFeePerGas", "integer is at most 16 bytes, got 17"),
+        (2, [], "maxFeePerGas", "a byte string is expected, got a list"),
+        (3, b"\1" * 9, "gasLimit", "integer is at most 8 bytes, got 9"),
+        (4, b"", "to", "a transaction of type 0x71 cannot go without one"),
+        (4, b"\1", "to", "an address is 20 bytes, got 1"),
+        (5, b"\1" * 33, "value", "integer is at most 32 bytes, got 33"),
+        (6, [], "data", "a byte string is expected, got a list"),
+        (8, b"\0\1", "r", "integer has a leading zero byte"),
+        (9, b"\1" * 33, "s", "integer is at most 32 bytes, got 33"),
+        (10, b"\1" * 9, "chainId", "integer is at most 8 bytes, got 9"),
+        (11, b"", "from", "an address is 20 bytes, got 0"),
+        (12, b"\1" * 9, "gasPerPubdata", "integer is at most 8 bytes, got 9"),
+        (13, b"", "factoryDeps", "a list is expected, got a byte string"),
+        (13, [[]], "factoryDeps[0]", "a byte string is expected, got a list"),
+        (14, [], "customSignature", "a byte string is expected, got a list"),
+        (15, b"", "paymasterParams", "a list is expected, got a byte string"),
+        (15, [b""], "paymasterParams", "2 items expected, got 1"),
+        (15, [b"", b""], "paymasterParams.paymaster", "an address is 20 bytes, got 0"),
+        (15, [bytes(BOB), []], "paymasterParams.paymasterInput", "a byte string is expected"),
+    ],
+)
+def test_a_malformed_transaction_is_refused_by_field(
+    index: int, item: RlpItem, field: str, problem: str
+) -> None:
+    with pytest.raises(MalformedTransaction) as caught:
+        decode(raw_with(index, item))
+    assert caught.value.field == field
+    assert problem in caught.value.problem
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"),
+    [
+        (b"\x71", "rlp ends before its item"),
+        (b"\x71\x80", "a transaction of type 0x71 is an rlp list"),
+        (b"\x71\xc0", "a transaction of type 0x71 has 16 items, got 0"),
+        (RAW + b"\0", "rlp has trailing bytes"),
+        (
+            raw_with(13, [bytes(32), bytes(64)]),
+            "factory dependency #1 is invalid: Bytecode has even number of 32-byte words",
+        ),
+        (
+            raw_with(13, [b"\1"]),
+            "factory dependency #0 is invalid: Bytecode length is not divisible by 32",
+        ),
+    ],
+)
+def test_other_bytes_are_no_transaction(raw: bytes, problem: str) -> None:
+    with pytest.raises(MalformedTransaction) as caught:
+        decode(raw)
+    assert str(caught.value).startswith(problem)
+
+
+def test_a_nonce_has_32_bits() -> None:
+    with pytest.raises(NonceOverflow, match="nonce has max value"):
+        decode(raw_with(0, b"\1\0\0\0\0"))
+
+
+@pytest.mark.parametrize("v", [b"\x02", b"\x1d", b"\x82\x0e\x01"])
+def test_any_other_v_is_refused(v: bytes) -> None:
+    with pytest.raises(InvalidSignature, match="v is 0, 1, 27 or 28"):
+        decode(raw_with(7, v))
