@@ -19,4 +19,5 @@ pub mod state;
 mod testing;
 pub mod tracer;
 pub mod transaction;
+pub mod trie;
 pub mod watch;

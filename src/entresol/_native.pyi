@@ -4,7 +4,7 @@ Addresses are 20 `bytes`; hashes, storage slots and the values in them are 32 `b
 can take long lets go of the GIL, and everything here may be used from several threads at once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeAlias, final, type_check_only
 
 from entresol.errors import InvalidTransaction
@@ -375,3 +375,45 @@ class DecodedTransaction:
     @property
     def sender(self) -> bytes:
         """Who signed it."""
+
+# --- Tries -------------------------------------------------------------------
+
+EMPTY_ROOT: bytes
+"""The root of a trie without keys."""
+
+@final
+class Trie:
+    """An Ethereum trie over nodes that `source` finds by hash.
+
+    Nodes never change under their hash, so up to `cache_bytes` of them are cached. 
+    They raise `MissingNode` for a node that `source` does not have, `TrieError` for one that is
+    not what its hash says, and `StateUnavailable`, with the cause chained, if `source` raises.
+    The trie remains usable after each of them.
+    """
+
+    def __new__(
+        cls, source: Callable[[bytes], bytes | None], cache_bytes: int = 67_108_864
+    ) -> Trie: ...
+    def get(self, root: bytes, key: bytes) -> bytes | None:
+        """Return the value of `key` under `root`."""
+
+    def update(
+        self, root: bytes, changes: Iterable[tuple[bytes, bytes | None]]
+    ) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+        """Return the root after `changes` (None deletes) and the nodes that are new, by hash.
+
+        Of several changes of a key the last counts. An empty value, or a key of more than 128
+        bytes, is a `ValueError`.
+        """
+
+    def prove(self, root: bytes, key: bytes) -> list[bytes]:
+        """Return the nodes from `root` towards `key`, which prove its value or that it has none."""
+
+def verify_proof(root: bytes, key: bytes, value: bytes | None, proof: Sequence[bytes]) -> None:
+    """Check that `proof` shows `key` to have `value` (None: no value) under `root`.
+
+    Raises `InvalidProof`, saying why, if it does not.
+    """
+
+def ordered_root(values: Sequence[bytes]) -> bytes:
+    """Return the root of a list: of transactions, receipts or withdrawals, each encoded."""

@@ -9,12 +9,15 @@ mod outcome;
 mod rlp;
 mod source;
 mod transaction;
+mod trie;
 
 use pyo3::prelude::*;
 
 /// What Python sees of this crate.
 #[pymodule(name = "_native")]
 mod native {
+    use super::*;
+
     #[pymodule_export]
     use super::crypto::{address_of, keccak256, public_key, recover, sign};
     #[pymodule_export]
@@ -27,4 +30,12 @@ mod native {
     use super::rlp::{rlp_decode, rlp_encode};
     #[pymodule_export]
     use super::transaction::{DecodedTransaction, decode_transaction, decode_transactions};
+    #[pymodule_export]
+    use super::trie::{PyTrie, ordered_root, verify_proof};
+
+    /// Add the constants, which the declarations above cannot express.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("EMPTY_ROOT", super::convert::PyHash(alloy_trie::EMPTY_ROOT_HASH))
+    }
 }

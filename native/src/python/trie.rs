@@ -1,0 +1,136 @@
+//! The trie as Python sees it.
+
+use std::borrow::Cow;
+
+use alloy_primitives::B256;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
+
+use super::convert::{PyData, PyHash};
+use super::errors::{InvalidProof, MissingNode, StateUnavailable, TrieError};
+use crate::trie::{self, Change, Error, NodeSource};
+
+/// An Ethereum trie over nodes that `source` finds by hash.
+#[pyclass(name = "Trie", module = "entresol._native", frozen)]
+pub struct PyTrie {
+    trie: trie::Trie<PySource>,
+}
+
+/// The callable that Python keeps its nodes behind.
+struct PySource(Py<PyAny>);
+
+impl NodeSource for PySource {
+    type Error = PyErr;
+
+    fn nodes(&self, hashes: &[B256], found: &mut dyn FnMut(&B256, &[u8])) -> PyResult<()> {
+        Python::attach(|py| {
+            for hash in hashes {
+                let node = self.0.bind(py).call1((PyHash(*hash),))?;
+                if !node.is_none() {
+                    found(hash, node.cast::<PyBytes>()?.as_bytes());
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+#[pymethods]
+impl PyTrie {
+    #[new]
+    #[pyo3(signature = (source, cache_bytes = 64 << 20))]
+    fn new(source: Py<PyAny>, cache_bytes: usize) -> Self {
+        Self { trie: trie::Trie::new(PySource(source), cache_bytes) }
+    }
+
+    /// Return the value of `key` under `root`.
+    fn get(&self, py: Python<'_>, root: PyHash, key: PyBackedBytes) -> PyResult<Option<PyData>> {
+        let value = py.detach(|| self.trie.get(root.0, &key));
+        Ok(value.map_err(|error| raised(py, error))?.map(PyData))
+    }
+
+    /// Return the root after `changes` (`None` deletes) and the nodes that are new, by hash.
+    fn update<'py>(
+        &self,
+        py: Python<'py>,
+        root: PyHash,
+        changes: &Bound<'py, PyAny>,
+    ) -> PyResult<(PyHash, Bound<'py, PyList>)> {
+        let changes = changes.try_iter()?.map(|change| extract_change(&change?));
+        let changes = changes.collect::<PyResult<Vec<_>>>()?;
+        let updated = py.detach(|| {
+            let updated = self.trie.update(root.0, &changes);
+            // A large batch takes a while to drop.
+            drop(changes);
+            updated
+        });
+        let updated = updated.map_err(|error| raised(py, error))?;
+        let pair = |(hash, node)| {
+            PyTuple::new(py, [PyBytes::new(py, B256::as_slice(&hash)), PyBytes::new(py, node)])
+        };
+        let nodes = updated.nodes.iter().map(pair).collect::<PyResult<Vec<_>>>()?;
+        Ok((PyHash(updated.root), PyList::new(py, nodes)?))
+    }
+
+    /// Return the proof of what `key` has under `root`, the root's node first.
+    fn prove<'py>(
+        &self,
+        py: Python<'py>,
+        root: PyHash,
+        key: PyBackedBytes,
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let proof = py.detach(|| self.trie.prove(root.0, &key));
+        let proof = proof.map_err(|error| raised(py, error))?;
+        Ok(proof.iter().map(|node| PyBytes::new(py, node)).collect())
+    }
+
+    /// The source is often a method of what owns the trie, so the collector must see it.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.trie.source().0)
+    }
+}
+
+/// Check that `proof` shows `key` to have `value` under `root`; `None` is no value.
+#[pyfunction]
+pub fn verify_proof(
+    py: Python<'_>,
+    root: PyHash,
+    key: PyBackedBytes,
+    value: Option<PyBackedBytes>,
+    proof: Vec<PyBackedBytes>,
+) -> PyResult<()> {
+    py.detach(|| trie::verify_proof(root.0, &key, value.as_deref(), &proof))
+        .map_err(|error| InvalidProof::new_err(error.to_string()))
+}
+
+/// Return the root of the trie in which each value has its index, in RLP, for key.
+#[pyfunction]
+pub fn ordered_root(py: Python<'_>, values: Vec<PyBackedBytes>) -> PyResult<PyHash> {
+    if values.iter().any(|value| value.is_empty()) {
+        return Err(PyValueError::new_err("a trie cannot hold an empty value"));
+    }
+    Ok(PyHash(py.detach(|| alloy_trie::root::ordered_trie_root_encoded(&values))))
+}
+
+fn extract_change(change: &Bound<'_, PyAny>) -> PyResult<Change> {
+    let (key, value): (Cow<'_, [u8]>, Option<PyData>) = change.extract()?;
+    Change::new(&key, value.map(|value| value.0))
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn raised(py: Python<'_>, error: Error<PyErr>) -> PyErr {
+    match error {
+        Error::Missing(hash) => MissingNode::new_err((PyHash(hash),)),
+        // An interrupt or an exit is not a failure of the source.
+        Error::Source(cause) if !cause.is_instance_of::<PyException>(py) => cause,
+        Error::Source(cause) => {
+            let error = StateUnavailable::new_err("the source of trie nodes failed");
+            error.set_cause(py, Some(cause));
+            error
+        }
+        corrupt => TrieError::new_err(corrupt.to_string()),
+    }
+}
