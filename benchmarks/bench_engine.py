@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from benchmarks.harness import Peer, Row, Target, best_seconds
-from entresol._native import BlockEnv, Message, Overlay, Rules, Snapshot, call, execute
+from entresol._native import BlockEnv, Message, Rules, Snapshot, call
 from tests.peers.anvil import running_anvil
-from tests.worlds import ALICE, BOB, CONTRACT, ETHER, World, word
+from tests.worlds import ALICE, BOB, CONTRACT, World, word
 
 RULES: Final = Rules(31337)
 BLOCK: Final = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000)
@@ -23,6 +23,8 @@ THOUSAND_SLOTS: Final = "5f 6103e8 5b 80 54 90 91 01 90 6001 90 03 80 6004 57 50
 # Multiplies, adds and hashes until the gas is gone.
 BURN: Final = "5f 5b 6003 02 6007 01 80 5f 52 6020 5f 20 50 6001 56"
 BURN_GAS: Final = 30_000_000
+TRANSFERS: Final = 2_000
+RICH: Final = (0, ETHER, EMPTY_CODE)
 
 # What a node sets at its start, so that a thread that asks for the GIL soon gets it.
 SWITCH_SECONDS: Final = 50e-6
@@ -55,6 +57,60 @@ def balance_of() -> Iterable[Row]:
         unit="µs",
         target=Target(6, "at most"),
     )
+
+
+def transfers() -> Row:
+    """Measure transfers from their raw bytes to an outcome that is applied."""
+    secrets = [number.to_bytes(32) for number in range(1, TRANSFERS + 1)]
+    raws = [sign(transfer(), secret).raw for secret in secrets]
+    snapshot = Snapshot(World(dict.fromkeys(map(address_of_secret, secrets), RICH)))
+
+    def block() -> None:
+        overlay = Overlay(snapshot)
+        for raw in raws:
+            transaction = decode(raw)
+            overlay.apply(execute(overlay, RULES, BLOCK, message_of(transaction)))
+
+    return Row(
+        what="transfers, one by one from raw bytes to an applied outcome",
+        value=TRANSFERS / best_seconds(block, calls=1),
+        unit="/s",
+        target=Target(15_000, "at least"),
+    )
+
+
+def transfer() -> FeeMarketTransaction:
+    """Return an unsigned transfer."""
+    return FeeMarketTransaction(
+        chain_id=RULES.chain_id,
+        nonce=0,
+        max_priority_fee_per_gas=0,
+        max_fee_per_gas=1,
+        gas_limit=21_000,
+        to=Address(BOB),
+        value=1,
+    )
+
+
+def message_of(transaction: Transaction) -> Message:
+    """Return what the engine executes for `transaction`."""
+    payload = transaction.payload
+    return Message(
+        sender=transaction.sender,
+        gas_limit=payload.gas_limit,
+        to=payload.to,
+        value=payload.value,
+        data=payload.data,
+        gas_price=payload.fee_cap,
+        priority_fee=payload.tip,
+        nonce=payload.nonce,
+        chain_id=payload.chain_id,
+    )
+
+
+def address_of_secret(secret: bytes) -> bytes:
+    """Return the address of a secret key."""
+    return address_of(public_key(secret))
 
 
 def raw_gas() -> Row:

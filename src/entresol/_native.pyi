@@ -385,7 +385,7 @@ EMPTY_ROOT: bytes
 class Trie:
     """An Ethereum trie over nodes that `source` finds by hash.
 
-    Nodes never change under their hash, so up to `cache_bytes` of them are cached. 
+    Nodes never change under their hash, so up to `cache_bytes` of them are cached.
     They raise `MissingNode` for a node that `source` does not have, `TrieError` for one that is
     not what its hash says, and `StateUnavailable`, with the cause chained, if `source` raises.
     The trie remains usable after each of them.

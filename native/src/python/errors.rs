@@ -67,12 +67,17 @@ pub fn source_failed(py: Python<'_>, error: &SourceError) -> PyErr {
     let Some(cause) = error.0.downcast_ref::<PyErr>() else {
         return StateUnavailable::new_err(error.to_string());
     };
+    unavailable(py, "the state source", cause.clone_ref(py))
+}
+
+/// Say in Python that `source` failed with `cause`.
+pub fn unavailable(py: Python<'_>, source: &str, cause: PyErr) -> PyErr {
     if !cause.is_instance_of::<PyException>(py) {
         // KeyboardInterrupt and its like are not the source's failure.
-        return cause.clone_ref(py);
+        return cause;
     }
-    let unavailable = StateUnavailable::new_err(format!("the state source failed: {cause}"));
-    unavailable.set_cause(py, Some(cause.clone_ref(py)));
+    let unavailable = StateUnavailable::new_err(format!("{source} failed: {cause}"));
+    unavailable.set_cause(py, Some(cause));
     unavailable
 }
 

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use alloy_primitives::B256;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
 use super::convert::{PyData, PyHash};
-use super::errors::{InvalidProof, MissingNode, StateUnavailable, TrieError};
+use super::errors::{InvalidProof, MissingNode, TrieError, unavailable};
 use crate::trie::{self, Change, Error, NodeSource};
 
 /// An Ethereum trie over nodes that `source` finds by hash.
@@ -124,13 +124,7 @@ fn extract_change(change: &Bound<'_, PyAny>) -> PyResult<Change> {
 fn raised(py: Python<'_>, error: Error<PyErr>) -> PyErr {
     match error {
         Error::Missing(hash) => MissingNode::new_err((PyHash(hash),)),
-        // An interrupt or an exit is not a failure of the source.
-        Error::Source(cause) if !cause.is_instance_of::<PyException>(py) => cause,
-        Error::Source(cause) => {
-            let error = StateUnavailable::new_err("the source of trie nodes failed");
-            error.set_cause(py, Some(cause));
-            error
-        }
+        Error::Source(cause) => unavailable(py, "the source of trie nodes", cause),
         corrupt => TrieError::new_err(corrupt.to_string()),
     }
 }

@@ -11,7 +11,7 @@ from entresol.primitives import rlp
 from entresol.primitives.values import Address, Bloom, Hash32, Nonce8
 
 if TYPE_CHECKING:
-    from entresol._native import _RlpItem
+    from entresol._native import RlpItem
 
 FIELD_COUNT: Final = 16
 EMPTY_OMMERS: Final = Hash32(keccak256(rlp_encode([])))
@@ -44,7 +44,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         return cls.from_rlp(rlp.decode_fields(data, FIELD_COUNT, "a header"))
 
     @classmethod
-    def from_rlp(cls, item: _RlpItem) -> Self:
+    def from_rlp(cls, item: RlpItem) -> Self:
         """Read a header from the item that `to_rlp` makes."""
         items = rlp.read_fields(item, FIELD_COUNT, "header")
         return cls(
@@ -66,7 +66,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
             base_fee_per_gas=rlp.read_uint(items[15], 256, "baseFeePerGas"),
         )
 
-    def to_rlp(self) -> list[_RlpItem]:
+    def to_rlp(self) -> list[RlpItem]:
         """Return the header as an RLP item."""
         return [
             self.parent_hash,

@@ -13,7 +13,7 @@ from entresol.primitives import rlp
 from entresol.primitives.values import Address, Bloom, Hash32
 
 if TYPE_CHECKING:
-    from entresol._native import _RlpItem
+    from entresol._native import RlpItem
 
 MAX_TOPICS: Final = 4
 
@@ -26,7 +26,7 @@ class Log(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
 
     @classmethod
-    def from_rlp(cls, item: _RlpItem, field: str = "log") -> Self:
+    def from_rlp(cls, item: RlpItem, field: str = "log") -> Self:
         """Read a log from the item that `to_rlp` makes."""
         address, topics, data = rlp.read_fields(item, 3, field)
         hashes = rlp.read_list(topics, f"{field}.topics")
@@ -42,7 +42,7 @@ class Log(msgspec.Struct, frozen=True, kw_only=True):
             data=rlp.read_bytes(data, f"{field}.data"),
         )
 
-    def to_rlp(self) -> list[_RlpItem]:
+    def to_rlp(self) -> list[RlpItem]:
         """Return the log as an RLP item."""
         return [self.address, list(self.topics), self.data]
 

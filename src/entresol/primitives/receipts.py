@@ -13,7 +13,7 @@ from entresol.primitives.logs import Log, bloom_of
 from entresol.primitives.values import Bloom
 
 if TYPE_CHECKING:
-    from entresol._native import _RlpItem
+    from entresol._native import RlpItem
 
 FIELD_COUNT: Final = 4
 
@@ -33,11 +33,16 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(
-        cls, type: int, *, succeeded: bool, cumulative_gas_used: int, logs: tuple[Log, ...]
+        cls,
+        transaction_type: int,
+        *,
+        succeeded: bool,
+        cumulative_gas_used: int,
+        logs: tuple[Log, ...],
     ) -> Self:
         """Return a receipt with the bloom of its logs."""
         return cls(
-            type=type,
+            type=transaction_type,
             succeeded=succeeded,
             cumulative_gas_used=cumulative_gas_used,
             bloom=bloom_of(logs),
@@ -75,7 +80,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
         return body if self.type == 0 else bytes([self.type]) + body
 
 
-def _read_status(item: _RlpItem) -> bool:
+def _read_status(item: RlpItem) -> bool:
     status = rlp.read_uint(item, 8, "status")
     if status > 1:
         raise MalformedValue(f"a status is 0 or 1, got {status}", field="status")

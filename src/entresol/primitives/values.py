@@ -151,7 +151,7 @@ def _digits(text: object, noun: str) -> str:
     """Return the hex digits of `text` without their prefix, and `text` itself if it has none."""
     if not isinstance(text, str):
         raise MalformedValue(f"{noun} is a hex string, got {_kind(text)}")
-    digits = text[2:] if text.startswith("0x") else text
+    digits = text.removeprefix("0x")
     if _HEX.fullmatch(digits) is None:
         raise MalformedValue(f"{noun} is written in hex digits, got {_excerpt(text)}")
     return digits

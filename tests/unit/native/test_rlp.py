@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import rlp as reference  # type: ignore[import-untyped]
+import rlp as reference
 from hypothesis import given
 from hypothesis import strategies as st
 

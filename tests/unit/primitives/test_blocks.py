@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-import rlp as reference  # type: ignore[import-untyped]
+import rlp as reference
 
 from entresol.primitives.blocks import Block, block_size
 from entresol.primitives.headers import Header

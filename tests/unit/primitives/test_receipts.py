@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-import rlp as reference  # type: ignore[import-untyped]
+import rlp as reference
 from hypothesis import given
 from hypothesis import strategies as st
 

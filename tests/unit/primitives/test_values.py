@@ -50,7 +50,7 @@ def test_text_is_read(kind: Any, text: str, value: object) -> None:
         (Address, "0xzz", "an address is written in hex digits, got '0xzz'"),
         (Address, "0X" + "11" * 20, "an address is written in hex digits, got '0X1111"),
         (Address, "11 " * 13 + "1", "an address is written in hex digits"),
-        (Address, "١" * 40, "an address is written in hex digits"),
+        (Address, "\N{ARABIC-INDIC DIGIT ONE}" * 40, "an address is written in hex digits"),
         (Address, None, "an address is a hex string, got null"),
         (Hash32, "0x12", "a hash is 32 bytes, got 1"),
         (Hash32, 5, "a hash is a hex string, got a number"),

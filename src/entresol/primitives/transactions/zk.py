@@ -36,6 +36,7 @@ TRANSACTION_TYPE_HASH: Final = keccak256(
 )
 
 _PLAIN_V: Final = frozenset({0, 1, 27, 28})
+_SIGNATURE_SIZE: Final = 65
 
 
 class Paymaster(msgspec.Struct, frozen=True):
@@ -49,7 +50,7 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction that names its sender instead of leaving it to the signature.
 
     It is signed in one of two forms: `v`, `r` and `s` as in any other type, or a
-    `custom_signature` that only the sender's account can judge, and that wins over the other.
+    `custom_signature`, which wins over the other.
     `v` is kept as it was written, 0 or 1 by some clients and 27 or 28 by others; without a plain
     signature it is none, and the encoding has the chain id in its place.
     """
@@ -152,7 +153,7 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
     def with_signature(self, signature: bytes) -> Self:
         """Return this transaction signed with `r ‖ s ‖ parity`, parity being 0 or 1."""
         r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64])
-        return msgspec.structs.replace(self, v=signature[64], r=r, s=s)
+        return msgspec.structs.replace(self, v=signature[64], r=r, s=s, custom_signature=b"")
 
     @classmethod
     def _from_rlp(cls, items: list[RlpItem]) -> Self:
@@ -189,25 +190,18 @@ def transaction_hash(payload: ZkTransaction) -> Hash32:
     return Hash32(keccak256(payload.signing_hash() + keccak256(payload.signature)))
 
 
-def signer(payload: ZkTransaction) -> Address | None:
-    """Return whose key made the signature that counts, or none if no key did.
-
-    A custom signature of 65 bytes is often an ordinary one; whether another is good is for the
-    sender's account to say.
-    """
-    try:
-        return Address(recover(payload.signing_hash(), payload.signature))
-    except InvalidSignature:
-        return None
-
-
 def verify(payload: ZkTransaction) -> None:
-    """Refuse a transaction without a signature, or with a plain one that is not its sender's."""
-    if payload.custom_signature:
-        return
-    if payload.v is None:
+    """Refuse a transaction that its sender's key did not sign.
+
+    Client libraries put an ordinary signature into either form. One of any other size is for the
+    sender's account to judge, and no account here can.
+    """
+    digest, signature = payload.signing_hash(), payload.signature
+    if not signature:
         raise InvalidSignature("the transaction is not signed")
-    signed_by = Address(recover(payload.signing_hash(), payload.signature))
+    if len(signature) != _SIGNATURE_SIZE:
+        raise InvalidSignature(f"a signature is {_SIGNATURE_SIZE} bytes, got {len(signature)}")
+    signed_by = Address(recover(digest, signature))
     if signed_by != payload.sender:
         raise InvalidSignature(f"signed by {signed_by}, sent from {payload.sender}")
 
