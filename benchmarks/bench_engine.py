@@ -9,15 +9,27 @@ from collections.abc import Iterable
 from typing import Final
 
 from benchmarks.harness import Peer, Row, Target, best_seconds
-from entresol._native import BlockEnv, Message, Rules, Snapshot, call
+from entresol._native import (
+    BlockEnv,
+    Message,
+    Overlay,
+    Rules,
+    Snapshot,
+    address_of,
+    call,
+    execute,
+    public_key,
+)
+from entresol.primitives.transactions import FeeMarketTransaction, Transaction, decode, sign
+from entresol.primitives.values import Address
 from tests.peers.anvil import running_anvil
-from tests.worlds import ALICE, BOB, CONTRACT, World, word
+from tests.worlds import ALICE, BOB, CONTRACT, EMPTY_CODE, ETHER, World, word
 
 RULES: Final = Rules(31337)
 BLOCK: Final = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000)
 
 # `balanceOf(address)` of an ERC-20 whose balances are at slot 0: check the selector, hash, load, return.
-BALANCE_OF: Final = "5f 35 60e0 1c 6370a08231 14 6010 57 5f 5f fd 5b 6004 35 5f 52 5f 6020 52 6040 5f 20 54 5f 52 6020 5f f3"
+BALANCE_OF: Final = "5f 35 60e0 1c 6370a08231 14 6011 57 5f 5f fd 5b 6004 35 5f 52 5f 6020 52 6040 5f 20 54 5f 52 6020 5f f3"
 # Sums the slots 1 to 1,000.
 THOUSAND_SLOTS: Final = "5f 6103e8 5b 80 54 90 91 01 90 6001 90 03 80 6004 57 50 5f 52 6020 5f f3"
 # Multiplies, adds and hashes until the gas is gone.
