@@ -9,7 +9,7 @@ use revm::context_interface::journaled_state::account::JournaledAccountTr;
 use revm::context_interface::result::{
     EVMError, ExecutionResult, HaltReason, InvalidTransaction, ResultAndState,
 };
-use revm::context_interface::{ContextTr, JournalTr, Transaction};
+use revm::context_interface::{ContextTr, FrameStack, JournalTr, Transaction};
 use revm::handler::instructions::EthInstructions;
 use revm::handler::pre_execution::{
     calculate_caller_fee, validate_account_nonce_and_code_with_components,
@@ -113,7 +113,14 @@ fn build<'a, I>(state: &'a dyn State, job: &'a Job, inspector: I) -> Machine<'a,
     if Watch::is_needed(&job.limits) {
         watch(&mut instructions);
     }
-    Evm::new_with_inspector(context, inspector, instructions, EthPrecompiles::new(job.rules.fork))
+    Evm {
+        ctx: context,
+        inspector,
+        instruction: instructions,
+        precompiles: EthPrecompiles::new(job.rules.fork),
+        // A frame brings a stack of 32 KiB, and most calls need just one: see bench_engine.
+        frame_stack: FrameStack::new_prealloc(1),
+    }
 }
 
 fn config(rules: &Rules, checks: &Checks) -> CfgEnv {
