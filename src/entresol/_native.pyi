@@ -406,6 +406,15 @@ class Trie:
         bytes, is a `ValueError`.
         """
 
+    def update_state(
+        self, root: bytes, changes: Changes
+    ) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+        """Return the state root after `changes`, and the nodes that are new, by hash.
+
+        The keys of the state trie are the hashes of addresses, and those of an account's storage
+        the hashes of its slots.
+        """
+
     def prove(self, root: bytes, key: bytes) -> list[bytes]:
         """Return the nodes from `root` towards `key`, which prove its value or that it has none."""
 

@@ -28,14 +28,26 @@
     │       ├── ExecutionCancelled
     │       └── TraceTooLarge
     ├── UnknownTracer              no tracer has this name, or it refuses its options
-    └── TrieError
-        ├── MissingNode            a trie node that the root refers to is not in the store
-        └── InvalidProof           a proof that does not lead from the root to the key
+    ├── TrieError
+    │   ├── MissingNode            a trie node that the root refers to is not in the store
+    │   └── InvalidProof           a proof that does not lead from the root to the key
+    └── StoreFailed                the directory of a chain cannot be used
+        ├── StoreLocked            another process has it open
+        ├── StoreForeign           something else is in it
+        ├── StoreTooNew            a newer version wrote it
+        ├── StoreDamaged           it cannot be read
+        ├── StoreFull              there is no space left
+        └── WrongParent            a record that does not continue the chain
 
 Anything else that escapes is a bug and is reported as one.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class EntresolError(Exception):
@@ -240,3 +252,66 @@ class MissingNode(TrieError):
 
 class InvalidProof(TrieError):
     """A proof does not lead from the root to the key."""
+
+
+class StoreFailed(EntresolError):
+    """The directory of a chain cannot be used."""
+
+
+class StoreLocked(StoreFailed):
+    """Another process has the directory open."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} is in use by another process: stop it, or choose another directory"
+        )
+        self.path = path
+
+
+class StoreForeign(StoreFailed):
+    """Something else is in the directory."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} is not empty and holds no chain: choose an empty or missing directory"
+        )
+        self.path = path
+
+
+class StoreTooNew(StoreFailed):
+    """A newer version wrote the directory."""
+
+    def __init__(self, path: Path, found: int, known: int) -> None:
+        super().__init__(
+            f"{path} has format {found}, and this version knows up to {known}: update entresol"
+        )
+        self.path = path
+        self.found = found
+        self.known = known
+
+
+class StoreDamaged(StoreFailed):
+    """The directory cannot be read."""
+
+    def __init__(self, path: Path, detail: str) -> None:
+        super().__init__(f"{path} is damaged ({detail}): restore it from a copy, or start anew")
+        self.path = path
+        self.detail = detail
+
+
+class StoreFull(StoreFailed):
+    """There is no space left for the directory."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"no space left for {path}: make room, then start again")
+        self.path = path
+
+
+class WrongParent(StoreFailed):
+    """A record does not continue the chain."""
+
+    def __init__(self, number: int, head: int | None) -> None:
+        after = "an empty store" if head is None else f"block {head}"
+        super().__init__(f"block {number} does not follow {after}")
+        self.number = number
+        self.head = head

@@ -11,7 +11,8 @@ use pyo3::{PyTraverseError, PyVisit};
 
 use super::convert::{PyData, PyHash};
 use super::errors::{InvalidProof, MissingNode, TrieError, unavailable};
-use crate::trie::{self, Change, Error, NodeSource};
+use super::outcome::Changes;
+use crate::trie::{self, Change, Error, NodeSource, Updated};
 
 /// An Ethereum trie over nodes that `source` finds by hash.
 #[pyclass(name = "Trie", module = "entresol._native", frozen)]
@@ -67,12 +68,19 @@ impl PyTrie {
             drop(changes);
             updated
         });
-        let updated = updated.map_err(|error| raised(py, error))?;
-        let pair = |(hash, node)| {
-            PyTuple::new(py, [PyBytes::new(py, B256::as_slice(&hash)), PyBytes::new(py, node)])
-        };
-        let nodes = updated.nodes.iter().map(pair).collect::<PyResult<Vec<_>>>()?;
-        Ok((PyHash(updated.root), PyList::new(py, nodes)?))
+        listed(py, updated)
+    }
+
+    /// Return the state root after `changes`, and the nodes that are new, by hash.
+    fn update_state<'py>(
+        &self,
+        py: Python<'py>,
+        root: PyHash,
+        changes: &Bound<'py, Changes>,
+    ) -> PyResult<(PyHash, Bound<'py, PyList>)> {
+        let changes = &changes.get().0;
+        let updated = py.detach(|| self.trie.update_state(root.0, changes));
+        listed(py, updated)
     }
 
     /// Return the proof of what `key` has under `root`, the root's node first.
@@ -113,6 +121,18 @@ pub fn ordered_root(py: Python<'_>, values: Vec<PyBackedBytes>) -> PyResult<PyHa
         return Err(PyValueError::new_err("a trie cannot hold an empty value"));
     }
     Ok(PyHash(py.detach(|| alloy_trie::root::ordered_trie_root_encoded(&values))))
+}
+
+fn listed<'py>(
+    py: Python<'py>,
+    updated: Result<Updated, Error<PyErr>>,
+) -> PyResult<(PyHash, Bound<'py, PyList>)> {
+    let updated = updated.map_err(|error| raised(py, error))?;
+    let pair = |(hash, node)| {
+        PyTuple::new(py, [PyBytes::new(py, B256::as_slice(&hash)), PyBytes::new(py, node)])
+    };
+    let nodes = updated.nodes.iter().map(pair).collect::<PyResult<Vec<_>>>()?;
+    Ok((PyHash(updated.root), PyList::new(py, nodes)?))
 }
 
 fn extract_change(change: &Bound<'_, PyAny>) -> PyResult<Change> {

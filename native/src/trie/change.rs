@@ -1,6 +1,6 @@
 //! Changes of keys, and the order in which an update takes them.
 
-use alloy_primitives::Bytes;
+use alloy_primitives::{B256, Bytes};
 
 use super::path;
 
@@ -38,6 +38,11 @@ impl Change {
             return Err(InvalidChange::EmptyValue);
         }
         Ok(Self { path: path::unpack(key), value })
+    }
+
+    /// Let a key of 32 bytes have `value`, which is not empty; `None` deletes it.
+    pub(super) fn of_word(key: B256, value: Option<Bytes>) -> Self {
+        Self { path: path::unpack(key.as_slice()), value }
     }
 
     fn entry(&self) -> Entry<'_> {

@@ -10,6 +10,7 @@ mod node;
 mod nodes;
 mod path;
 mod proof;
+mod state;
 mod update;
 
 #[cfg(test)]

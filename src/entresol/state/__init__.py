@@ -1,0 +1,1 @@
+"""Accounts, code and slots as they stood after any block; roots and proofs."""

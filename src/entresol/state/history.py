@@ -1,0 +1,34 @@
+"""The state after a given block, read from the store."""
+
+from __future__ import annotations
+
+from entresol.errors import StoreFailed
+from entresol.storage.readers import StateReader
+
+
+class StateAfter:
+    """The state after block `number`; the engine's source."""
+
+    def __init__(self, store: StateReader, number: int) -> None:
+        self._store = store
+        self.number = number
+
+    def account(self, address: bytes) -> tuple[int, int, bytes] | None:
+        """Return nonce, balance and code hash of an account."""
+        return self._store.account(address, self.number)
+
+    def slot(self, address: bytes, slot: bytes) -> bytes:
+        """Return a slot's value, big-endian without leading zeros."""
+        return self._store.slot(address, slot, self.number)
+
+    def code(self, code_hash: bytes) -> bytes:
+        """Return the code with this hash."""
+        code = self._store.code(code_hash)
+        if code is None:
+            raise StoreFailed(f"code 0x{code_hash.hex()} is missing")
+        return code
+
+    def block_hash(self, number: int) -> bytes:
+        """Return the hash of an earlier block; that of a block that is not there is zero."""
+        found = self._store.block_hash(number)
+        return bytes(32) if found is None else found

@@ -1,0 +1,1 @@
+"""Where a chain is kept: the log of canonical records, and the indexes over it."""

@@ -1,0 +1,142 @@
+"""The canonical record of a block: all there is to know of it, in bytes that any node can follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Self
+
+import msgspec
+
+from entresol.errors import MalformedValue
+from entresol.primitives.headers import Header
+from entresol.primitives.logs import Log
+from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.receipts import Receipt
+from entresol.primitives.transactions import Transaction, load
+from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from entresol._native import Changes
+
+VERSION: Final = 1
+
+
+class StoredAccount(msgspec.Struct, frozen=True, array_like=True):
+    """An account after a block; the balance is big-endian without leading zeros."""
+
+    nonce: int
+    balance: bytes
+    code_hash: bytes
+
+
+class StoredChange(msgspec.Struct, frozen=True, array_like=True):
+    """What a block made of one account.
+
+    `destroyed` says that all storage from before is gone; `slots` are written after that. A value is
+    big-endian without leading zeros, so zero is empty.
+    """
+
+    address: bytes
+    account: StoredAccount | None
+    destroyed: bool
+    slots: tuple[tuple[bytes, bytes], ...]
+
+
+class Outcome(msgspec.Struct, frozen=True, array_like=True):
+    """How a transaction ended: what its receipt is made from."""
+
+    succeeded: bool
+    gas_used: int
+    created: bytes | None = None
+    logs: tuple[tuple[bytes, tuple[bytes, ...], bytes], ...] = ()
+    messages: tuple[bytes, ...] = ()
+    """Its L2-to-L1 logs, packed, with the transaction's place in the block for its number."""
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """A sealed block with its outcomes and changes; enough to apply it, or to execute it again."""
+
+    header_rlp: bytes
+    transactions: tuple[tuple[bytes, bytes], ...]
+    """The raw transactions, each with its sender."""
+    outcomes: tuple[Outcome, ...]
+    changes: tuple[StoredChange, ...]
+    codes: tuple[bytes, ...]
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """Read the bytes that `encode` writes."""
+        if not data or data[0] != VERSION:
+            raise MalformedValue(f"a record of version {VERSION} is expected, got {data[:1].hex()}")
+        try:
+            return _decoder.decode(memoryview(data)[1:])  # type: ignore[return-value]
+        except msgspec.DecodeError as error:
+            raise MalformedValue(f"a record is not readable: {error}") from error
+
+    def encode(self) -> bytes:
+        """Return the version, then the fields in MessagePack."""
+        return _VERSION_BYTE + _encoder.encode(self)
+
+    def header(self) -> Header:
+        """Return the header."""
+        return Header.decode(self.header_rlp)
+
+    def transaction(self, index: int) -> Transaction:
+        """Return the transaction at `index`."""
+        raw, sender = self.transactions[index]
+        return load(raw, Address(sender))
+
+    def receipts(self) -> Iterator[Receipt]:
+        """Yield the receipts that the header's root commits to."""
+        cumulative = 0
+        for (raw, _), outcome in zip(self.transactions, self.outcomes, strict=True):
+            cumulative += outcome.gas_used
+            yield Receipt.of(
+                transaction_type(raw),
+                succeeded=outcome.succeeded,
+                cumulative_gas_used=cumulative,
+                logs=tuple(logs_of(outcome)),
+            )
+
+
+_VERSION_BYTE: Final = bytes([VERSION])
+_encoder: Final = msgspec.msgpack.Encoder()
+_decoder: Final = msgspec.msgpack.Decoder(Record)
+
+
+def transaction_type(raw: bytes) -> int:
+    """Return the type of an encoded transaction; a legacy one starts with a list."""
+    first = raw[0]
+    return 0 if 0xC0 <= first < 0xFE else first
+
+
+def logs_of(outcome: Outcome) -> Iterator[Log]:
+    """Yield the events of a transaction."""
+    for address, topics, data in outcome.logs:
+        yield Log(address=Address(address), topics=tuple(map(Hash32, topics)), data=data)
+
+
+def messages_of(outcome: Outcome) -> Iterator[L2ToL1Log]:
+    """Yield the L2-to-L1 logs of a transaction."""
+    return map(L2ToL1Log.unpack, outcome.messages)
+
+
+def stored_changes(changes: Changes) -> tuple[StoredChange, ...]:
+    """Return what a record keeps of `changes`."""
+    return tuple(
+        StoredChange(
+            change.address,
+            None if (after := change.after) is None else stored_account(*after),
+            change.destroyed,
+            tuple(
+                (slot, value.lstrip(b"\0")) for slot, (_, value) in sorted(change.storage.items())
+            ),
+        )
+        for change in changes.accounts
+    )
+
+
+def stored_account(nonce: int, balance: int, code_hash: bytes) -> StoredAccount:
+    """Return an account in its stored form."""
+    return StoredAccount(nonce, balance.to_bytes(-(-balance.bit_length() // 8)), code_hash)

@@ -1,0 +1,112 @@
+"""The layout of the store: every key, and the small values. `docs/storage.md` explains it.
+
+Numbers in keys are big-endian, so that the order of keys is the order of numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from entresol._native import keccak256
+from entresol.storage.records import StoredAccount
+
+FORMAT: Final = 1
+
+RECORD: Final = b"r"
+NUMBER_OF_HASH: Final = b"h"
+PLACE_OF_TRANSACTION: Final = b"t"
+HASH_OF_NONCE: Final = b"n"
+ACCOUNT: Final = b"a"
+SLOT: Final = b"s"
+CODE: Final = b"c"
+NODE: Final = b"p"
+LOGS: Final = b"l"
+META: Final = b"m"
+
+HEAD: Final = META + b"head"
+GENESIS: Final = META + b"genesis"
+
+# Everything that can be made again from the records.
+DERIVED: Final = (
+    NUMBER_OF_HASH,
+    PLACE_OF_TRANSACTION,
+    HASH_OF_NONCE,
+    ACCOUNT,
+    SLOT,
+    CODE,
+    NODE,
+    LOGS,
+)
+
+NUMBER_SIZE: Final = 8
+LAST_NUMBER: Final = b"\xff" * NUMBER_SIZE
+
+# What a key of the log index names: the emitting address, a topic by its position, or any log at all.
+ANY_LOG: Final = b"\xff"
+ADDRESS_OF_LOG: Final = b"\x00"
+
+_EMPTY_CODE: Final = keccak256(b"")
+
+
+def number(value: int) -> bytes:
+    """Return a block number as part of a key."""
+    return value.to_bytes(NUMBER_SIZE)
+
+
+def record_key(block: int) -> bytes:
+    """Return the key of a block's record."""
+    return RECORD + number(block)
+
+
+def account_key(address: bytes, block: int) -> bytes:
+    """Return the key of an account as it stood after `block`."""
+    return ACCOUNT + address + number(block)
+
+
+def slot_key(address: bytes, slot: bytes, block: int) -> bytes:
+    """Return the key of a slot as it stood after `block`."""
+    return SLOT + address + slot + number(block)
+
+
+def nonce_key(sender: bytes, nonce: int) -> bytes:
+    """Return the key of the transaction that used a nonce."""
+    return HASH_OF_NONCE + sender + nonce.to_bytes(8)
+
+
+def topic_of_log(position: int) -> bytes:
+    """Return what precedes a topic in the log index."""
+    return bytes([1 + position])
+
+
+def log_key(kind: bytes, value: bytes, block: int) -> bytes:
+    """Return the key that says: `block` has a log with this address or topic."""
+    return LOGS + kind + value + number(block)
+
+
+def pack_place(block: int, index: int) -> bytes:
+    """Return where a transaction is."""
+    return number(block) + index.to_bytes(4)
+
+
+def unpack_place(data: bytes) -> tuple[int, int]:
+    """Return block and index of a transaction."""
+    return int.from_bytes(data[:NUMBER_SIZE]), int.from_bytes(data[NUMBER_SIZE:])
+
+
+def pack_account(account: StoredAccount | None) -> bytes:
+    """Return an account's row: nothing, or a flag for code, the nonce, the code hash, the balance."""
+    if account is None:
+        return b""
+    has_code = account.code_hash != _EMPTY_CODE
+    code_hash = account.code_hash if has_code else b""
+    return bytes([has_code]) + account.nonce.to_bytes(8) + code_hash + account.balance
+
+
+def unpack_account(row: bytes) -> tuple[int, int, bytes] | None:
+    """Return nonce, balance and code hash from an account's row."""
+    if not row:
+        return None
+    nonce = int.from_bytes(row[1:9])
+    if row[0]:
+        return nonce, int.from_bytes(row[41:]), row[9:41]
+    return nonce, int.from_bytes(row[9:]), _EMPTY_CODE
