@@ -27,6 +27,8 @@
     │       ├── DeadlinePassed
     │       ├── ExecutionCancelled
     │       └── TraceTooLarge
+    ├── BlockFull                  a transaction that has no room in the block
+    ├── ReplayDiffers              a block that does not come out as its record says
     ├── UnknownTracer              no tracer has this name, or it refuses its options
     ├── TrieError
     │   ├── MissingNode            a trie node that the root refers to is not in the store
@@ -232,6 +234,24 @@ class ExecutionCancelled(ExecutionStopped):
 
 class TraceTooLarge(ExecutionStopped):
     """The trace outgrew the memory the caller allowed."""
+
+
+class BlockFull(EntresolError):
+    """A transaction has no room in the block that is being built."""
+
+    def __init__(self, gas_limit: int, gas_left: int) -> None:
+        super().__init__(f"the block has {gas_left} gas left, the transaction asks for {gas_limit}")
+        self.gas_limit = gas_limit
+        self.gas_left = gas_left
+
+
+class ReplayDiffers(EntresolError):
+    """A block does not come out as its record says."""
+
+    def __init__(self, number: int, difference: str) -> None:
+        super().__init__(f"block {number} does not come out as recorded: {difference}")
+        self.number = number
+        self.difference = difference
 
 
 class UnknownTracer(EntresolError):

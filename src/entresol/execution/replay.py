@@ -1,0 +1,73 @@
+"""Blocks that others made: applied from their record, or executed again and compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol._native import Overlay, keccak256
+from entresol.errors import ReplayDiffers
+from entresol.execution.transition import BlockContext, Transition
+from entresol.primitives.values import Hash32
+
+if TYPE_CHECKING:
+    from entresol._native import Rules, Snapshot
+    from entresol.execution.transition import Executed
+    from entresol.primitives.headers import Header
+    from entresol.state.roots import StateTrie
+    from entresol.storage.records import Record
+
+
+def execute_again(
+    record: Record, parent: Header, *, rules: Rules, snapshot: Snapshot, trie: StateTrie
+) -> Executed:
+    """Execute the block of `record` on the state after its parent; it must come out the same."""
+    header = record.header()
+    transition = Transition(rules, snapshot, BlockContext.of(header, parent))
+    for index in range(len(record.transactions)):
+        transition.run(record.transaction(index))
+    executed = transition.finish(trie)
+    if executed.record != record:
+        raise ReplayDiffers(header.number, _first_difference(executed.record, record))
+    return executed
+
+
+def overlay_of(record: Record, snapshot: Snapshot) -> Overlay:
+    """Return the state after the block of `record`, without executing it."""
+    overlay = Overlay(snapshot)
+    codes = {keccak256(code): code for code in record.codes}
+    for change in record.changes:
+        if change.destroyed:
+            overlay.set_account(change.address, None)
+        if change.account is None:
+            overlay.set_account(change.address, None)
+            continue
+        account = change.account
+        if account.code_hash in codes:
+            overlay.set_code(change.address, codes[account.code_hash])
+        balance = int.from_bytes(account.balance)
+        overlay.set_account(change.address, (account.nonce, balance, account.code_hash))
+        for slot, value in change.slots:
+            overlay.set_slot(change.address, slot, value.rjust(32, b"\0"))
+    return overlay
+
+
+def new_nodes(
+    record: Record, parent_root: Hash32, *, snapshot: Snapshot, trie: StateTrie
+) -> tuple[Overlay, list[tuple[bytes, bytes]]]:
+    """Return the state after the block of `record` and its new trie nodes; its root must be right."""
+    header = record.header()
+    overlay = overlay_of(record, snapshot)
+    root, nodes = trie.update(parent_root, overlay.changes())
+    if root != header.state_root:
+        raise ReplayDiffers(header.number, f"state root {root}, not {header.state_root}")
+    return overlay, nodes
+
+
+def _first_difference(ours: Record, theirs: Record) -> str:
+    parts = (
+        ("outcomes", ours.outcomes == theirs.outcomes),
+        ("changes", ours.changes == theirs.changes),
+        ("codes", ours.codes == theirs.codes),
+        ("header", ours.header_rlp == theirs.header_rlp),
+    )
+    return next((f"other {name}" for name, same in parts if not same), "other transactions")

@@ -1,0 +1,230 @@
+"""The block transition: from a state, a block's context and transactions to the block and its changes.
+
+Whoever produces a block, replays one or follows another node runs the same code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol._native import BlockEnv, Checks, Overlay, execute, ordered_root
+from entresol.errors import BlockFull, InvalidTransaction
+from entresol.execution.messages import message_of, priority_message
+from entresol.primitives.headers import EMPTY_TRIE, Header
+from entresol.primitives.logs import union
+from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER, L2ToL1Log
+from entresol.primitives.transactions import PriorityTransaction, Transaction
+from entresol.primitives.values import Address, Hash32
+from entresol.storage.records import Outcome, Record, stored_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from entresol import _native
+    from entresol._native import Changes, Rules, Snapshot
+    from entresol.state.roots import StateTrie
+
+# L1 has already asked for these and taken the fee; nothing may keep them out.
+_PRIORITY_CHECKS: Final = Checks(
+    base_fee=False, fees=False, nonce=False, sender_code=False, gas_cap=False
+)
+
+
+class BlockContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What a block is before it has transactions."""
+
+    number: int
+    timestamp: int
+    gas_limit: int
+    base_fee: int
+    parent_hash: Hash32
+    parent_state_root: Hash32
+    beneficiary: Address = Address.zero()
+    prevrandao: Hash32 = Hash32.zero()
+    extra_data: bytes = b""
+
+    @classmethod
+    def of(cls, header: Header, parent: Header) -> BlockContext:
+        """Return the context in which the block with this header was made."""
+        return cls(
+            number=header.number,
+            timestamp=header.timestamp,
+            gas_limit=header.gas_limit,
+            base_fee=header.base_fee_per_gas,
+            parent_hash=header.parent_hash,
+            parent_state_root=parent.state_root,
+            beneficiary=header.beneficiary,
+            prevrandao=header.mix_hash,
+            extra_data=header.extra_data,
+        )
+
+    def environment(self) -> BlockEnv:
+        """Return what contracts see of the block."""
+        return BlockEnv(
+            number=self.number,
+            timestamp=self.timestamp,
+            gas_limit=self.gas_limit,
+            base_fee=self.base_fee,
+            beneficiary=self.beneficiary,
+            prevrandao=self.prevrandao,
+        )
+
+
+class Executed(msgspec.Struct, frozen=True):
+    """A finished block: its header, its record, the trie nodes that are new, and the state after it."""
+
+    header: Header
+    record: Record
+    nodes: list[tuple[bytes, bytes]]
+    overlay: Overlay
+
+
+class Transition:
+    """A block while its transactions run, one after the other."""
+
+    def __init__(self, rules: Rules, snapshot: Snapshot, context: BlockContext) -> None:
+        self.context = context
+        self.gas_used = 0
+        self.overlay = Overlay(snapshot)
+        self._rules = rules
+        self._block = context.environment()
+        self._transactions: list[Transaction] = []
+        self._outcomes: list[Outcome] = []
+
+    @property
+    def transactions(self) -> Sequence[Transaction]:
+        """The transactions that are in the block so far."""
+        return self._transactions
+
+    @property
+    def outcomes(self) -> Sequence[Outcome]:
+        """How they ended."""
+        return self._outcomes
+
+    @property
+    def gas_left(self) -> int:
+        """The gas that the block still has room for."""
+        return self.context.gas_limit - self.gas_used
+
+    def run(self, transaction: Transaction) -> Outcome:
+        """Add `transaction` to the block.
+
+        Raises `InvalidTransaction` if it is not valid here and `BlockFull` if it does not fit; the
+        block is then as it was before.
+        """
+        payload = transaction.payload
+        if payload.gas_limit > self.gas_left and not self._must_fit(transaction):
+            raise BlockFull(payload.gas_limit, self.gas_left)
+        if isinstance(payload, PriorityTransaction):
+            outcome = self._run_priority(transaction, payload)
+        else:
+            outcome = self._run(transaction)
+        self.gas_used += outcome.gas_used
+        self._transactions.append(transaction)
+        self._outcomes.append(outcome)
+        return outcome
+
+    def finish(self, trie: StateTrie) -> Executed:
+        """Compute the roots and return the block."""
+        changes = self.overlay.changes()
+        state_root, nodes = trie.update(self.context.parent_state_root, changes)
+        header = self._header(state_root)
+        return Executed(header, self._record(header, changes), nodes, self.overlay)
+
+    def _must_fit(self, transaction: Transaction) -> bool:
+        """Say whether the block exists for this transaction alone, which nothing may keep out."""
+        return isinstance(transaction.payload, PriorityTransaction) and not self._transactions
+
+    def _run(self, transaction: Transaction) -> Outcome:
+        outcome = execute(self.overlay, self._rules, self._block, message_of(transaction))
+        self.overlay.apply(outcome)
+        return self._outcome_of(outcome)
+
+    def _run_priority(self, transaction: Transaction, payload: PriorityTransaction) -> Outcome:
+        message = priority_message(payload)
+        try:
+            ran = execute(self.overlay, self._rules, self._block, message, checks=_PRIORITY_CHECKS)
+            outcome = self._outcome_of(ran)
+        except InvalidTransaction:
+            # Too little gas even to begin: it is in all the same, and all its gas is gone.
+            outcome = Outcome(succeeded=False, gas_used=payload.gas_limit)
+        if outcome.succeeded:
+            self.overlay.apply(ran)
+        self._settle(payload, outcome)
+        index = len(self._transactions)
+        status = L2ToL1Log.of_status(index, transaction.hash, succeeded=outcome.succeeded)
+        return msgspec.structs.replace(outcome, messages=(*outcome.messages, status.pack()))
+
+    def _settle(self, payload: PriorityTransaction, outcome: Outcome) -> None:
+        """Pay the fee out of what L1 minted, and give back what is left of it.
+
+        The value went with the execution if it succeeded, and is part of the rest if it did not.
+        """
+        fee = min(outcome.gas_used * payload.max_fee_per_gas, payload.to_mint)
+        sent = payload.value if outcome.succeeded else 0
+        self._credit(self.context.beneficiary, fee)
+        self._credit(payload.refund_recipient, max(payload.to_mint - sent - fee, 0))
+
+    def _credit(self, address: Address, wei: int) -> None:
+        if wei:
+            account = self.overlay.account(address)
+            self.overlay.set_balance(address, wei + (0 if account is None else account[1]))
+
+    def _outcome_of(self, ran: _native.Outcome) -> Outcome:
+        logs = tuple(ran.logs)
+        return Outcome(
+            succeeded=ran.status == "success",
+            gas_used=ran.gas_used,
+            created=ran.created,
+            logs=logs,
+            messages=tuple(self._messages(logs)),
+        )
+
+    def _messages(self, logs: Iterable[_native.Log]) -> Iterable[bytes]:
+        """Yield the L2-to-L1 log of each message that the messenger took, in order."""
+        for address, topics, _ in logs:
+            if address == L1_MESSENGER and topics[:1] == (L1_MESSAGE_SENT,) and len(topics) == 3:
+                yield L2ToL1Log(
+                    tx_number=len(self._transactions),
+                    sender=L1_MESSENGER,
+                    key=Hash32(topics[1]),
+                    value=Hash32(topics[2]),
+                ).pack()
+
+    def _header(self, state_root: Hash32) -> Header:
+        record = Record(b"", self._stored_transactions(), tuple(self._outcomes), (), ())
+        receipts = list(record.receipts())
+        return Header(
+            parent_hash=self.context.parent_hash,
+            beneficiary=self.context.beneficiary,
+            state_root=state_root,
+            transactions_root=_root([transaction.raw for transaction in self._transactions]),
+            receipts_root=_root([receipt.encode() for receipt in receipts]),
+            logs_bloom=union(receipt.bloom for receipt in receipts),
+            number=self.context.number,
+            gas_limit=self.context.gas_limit,
+            gas_used=self.gas_used,
+            timestamp=self.context.timestamp,
+            extra_data=self.context.extra_data,
+            mix_hash=self.context.prevrandao,
+            base_fee_per_gas=self.context.base_fee,
+        )
+
+    def _record(self, header: Header, changes: Changes) -> Record:
+        codes = changes.codes
+        return Record(
+            header.encode(),
+            self._stored_transactions(),
+            tuple(self._outcomes),
+            stored_changes(changes),
+            tuple(codes[code_hash] for code_hash in sorted(codes)),
+        )
+
+    def _stored_transactions(self) -> tuple[tuple[bytes, bytes], ...]:
+        return tuple((it.raw, bytes(it.sender)) for it in self._transactions)
+
+
+def _root(items: list[bytes]) -> Hash32:
+    return Hash32(ordered_root(items)) if items else EMPTY_TRIE
