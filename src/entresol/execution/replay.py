@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol._native import Overlay, keccak256
+from entresol._native import Overlay
 from entresol.errors import ReplayDiffers
+from entresol.execution.edits import apply_changes
 from entresol.execution.transition import BlockContext, Transition
 from entresol.primitives.values import Hash32
 
@@ -23,6 +24,7 @@ def execute_again(
     """Execute the block of `record` on the state after its parent; it must come out the same."""
     header = record.header()
     transition = Transition(rules, snapshot, BlockContext.of(header, parent))
+    transition.edit(record.edits, record.codes)
     for index in range(len(record.transactions)):
         transition.run(record.transaction(index))
     executed = transition.finish(trie)
@@ -34,20 +36,7 @@ def execute_again(
 def overlay_of(record: Record, snapshot: Snapshot) -> Overlay:
     """Return the state after the block of `record`, without executing it."""
     overlay = Overlay(snapshot)
-    codes = {keccak256(code): code for code in record.codes}
-    for change in record.changes:
-        if change.destroyed:
-            overlay.set_account(change.address, None)
-        if change.account is None:
-            overlay.set_account(change.address, None)
-            continue
-        account = change.account
-        if account.code_hash in codes:
-            overlay.set_code(change.address, codes[account.code_hash])
-        balance = int.from_bytes(account.balance)
-        overlay.set_account(change.address, (account.nonce, balance, account.code_hash))
-        for slot, value in change.slots:
-            overlay.set_slot(change.address, slot, value.rjust(32, b"\0"))
+    apply_changes(overlay, record.changes, record.codes)
     return overlay
 
 

@@ -11,13 +11,14 @@ import msgspec
 
 from entresol._native import BlockEnv, Checks, Overlay, execute, ordered_root
 from entresol.errors import BlockFull, InvalidTransaction
+from entresol.execution.edits import apply_changes
 from entresol.execution.messages import message_of, priority_message
 from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.logs import union
 from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER, L2ToL1Log
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
-from entresol.storage.records import Outcome, Record, stored_changes
+from entresol.storage.records import Outcome, Record, StoredChange, stored_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -92,6 +93,7 @@ class Transition:
         self._block = context.environment()
         self._transactions: list[Transaction] = []
         self._outcomes: list[Outcome] = []
+        self._edits: tuple[StoredChange, ...] = ()
 
     @property
     def transactions(self) -> Sequence[Transaction]:
@@ -107,6 +109,11 @@ class Transition:
     def gas_left(self) -> int:
         """The gas that the block still has room for."""
         return self.context.gas_limit - self.gas_used
+
+    def edit(self, changes: Iterable[StoredChange], codes: Iterable[bytes]) -> None:
+        """Change the state by hand, before the first transaction."""
+        self._edits = tuple(changes)
+        apply_changes(self.overlay, self._edits, codes)
 
     def run(self, transaction: Transaction) -> Outcome:
         """Add `transaction` to the block.
@@ -220,6 +227,7 @@ class Transition:
             tuple(self._outcomes),
             stored_changes(changes),
             tuple(codes[code_hash] for code_hash in sorted(codes)),
+            self._edits,
         )
 
     def _stored_transactions(self) -> tuple[tuple[bytes, bytes], ...]:

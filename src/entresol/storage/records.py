@@ -63,6 +63,8 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     outcomes: tuple[Outcome, ...]
     changes: tuple[StoredChange, ...]
     codes: tuple[bytes, ...]
+    edits: tuple[StoredChange, ...] = ()
+    """What a developer changed by hand before the first transaction; `changes` cover it too."""
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
