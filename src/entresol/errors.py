@@ -27,6 +27,7 @@
     │       ├── DeadlinePassed
     │       ├── ExecutionCancelled
     │       └── TraceTooLarge
+    ├── TimestampTooLow            a time for the next block that is not after the last one's
     ├── BlockFull                  a transaction that has no room in the block
     ├── ReplayDiffers              a block that does not come out as its record says
     ├── UnknownTracer              no tracer has this name, or it refuses its options
@@ -234,6 +235,15 @@ class ExecutionCancelled(ExecutionStopped):
 
 class TraceTooLarge(ExecutionStopped):
     """The trace outgrew the memory the caller allowed."""
+
+
+class TimestampTooLow(EntresolError):
+    """The time for the next block is not after the last one's."""
+
+    def __init__(self, timestamp: int, parent: int) -> None:
+        super().__init__(f"timestamp {timestamp} is not after the last block's, which is {parent}")
+        self.timestamp = timestamp
+        self.parent = parent
 
 
 class BlockFull(EntresolError):

@@ -1,0 +1,100 @@
+"""What happens on a chain, told to whoever listens."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import msgspec
+
+from entresol.primitives.values import Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.primitives.headers import Header
+    from entresol.primitives.transactions import Transaction
+    from entresol.storage.records import Record
+
+BACKLOG: Final = 1_024
+
+
+class Sealed(msgspec.Struct, frozen=True):
+    """A block became the head."""
+
+    number: int
+    hash: Hash32
+    header: Header
+
+
+class Removed(msgspec.Struct, frozen=True):
+    """The chain went back to `head`: these blocks are gone, the newest first.
+
+    They come with their records, because the store no longer has them.
+    """
+
+    records: tuple[Record, ...]
+    head: int
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A transaction came into the pool."""
+
+    transaction: Transaction
+
+
+Event: TypeAlias = Sealed | Removed | Pending
+
+
+class Subscription:
+    """The events since it was made, until they are taken.
+
+    Who does not take them in time loses the oldest, and is told so; the chain never waits.
+    """
+
+    def __init__(self, backlog: int, wake: Callable[[], None] | None) -> None:
+        self._events: deque[Event] = deque(maxlen=backlog)
+        self._lost = 0
+        self._wake = wake
+
+    def take(self) -> tuple[list[Event], int]:
+        """Return the events since the last time, and how many older ones were lost."""
+        events, lost = list(self._events), self._lost
+        self._events.clear()
+        self._lost = 0
+        return events, lost
+
+    def put(self, event: Event) -> None:
+        """Add an event."""
+        if len(self._events) == self._events.maxlen:
+            self._lost += 1
+        self._events.append(event)
+        if self._wake is not None:
+            self._wake()
+
+
+class Feed:
+    """Passes events on, in order, to every subscription.
+
+    Remembers: who listens. Persists: nothing. Fails: never; a slow listener loses its own events.
+    """
+
+    def __init__(self) -> None:
+        self._subscriptions: set[Subscription] = set()
+
+    def subscribe(
+        self, *, backlog: int = BACKLOG, wake: Callable[[], None] | None = None
+    ) -> Subscription:
+        """Listen from now on; `wake` is called after each event, from the chain's thread."""
+        subscription = Subscription(backlog, wake)
+        self._subscriptions.add(subscription)
+        return subscription
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Stop listening."""
+        self._subscriptions.discard(subscription)
+
+    def publish(self, event: Event) -> None:
+        """Tell everybody."""
+        for subscription in tuple(self._subscriptions):
+            subscription.put(event)

@@ -1,0 +1,46 @@
+"""What makes a chain the one it is: the difference between the two layers, as a value."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from entresol import _native
+from entresol.chain.fees import ConstantFee, FeePolicy, MarketFee
+from entresol.primitives.transactions.zk import ZK_TYPE
+from entresol.primitives.values import Address
+
+ETHEREUM_TYPES: Final = frozenset({0, 1, 2, 4})
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules of one chain."""
+
+    chain_id: int
+    fork: str = "osaka"
+    gas_limit: int = 30_000_000
+    fees: FeePolicy
+    accepted_types: frozenset[int] = ETHEREUM_TYPES
+    beneficiary: Address = Address.zero()
+    takes_priority_transactions: bool = False
+    """Whether another layer may send transactions that nothing here can refuse."""
+
+    @classmethod
+    def layer_1(cls, chain_id: int = 31337) -> Rules:
+        """Return the rules of the development L1."""
+        return cls(chain_id=chain_id, fees=MarketFee())
+
+    @classmethod
+    def layer_2(cls, chain_id: int = 270, base_fee: int = 100_000_000) -> Rules:
+        """Return the rules of an L2 that settles to it."""
+        return cls(
+            chain_id=chain_id,
+            fees=ConstantFee(base_fee),
+            accepted_types=ETHEREUM_TYPES | {ZK_TYPE},
+            takes_priority_transactions=True,
+        )
+
+    def engine(self) -> _native.Rules:
+        """Return the part of the rules that executions follow."""
+        return _native.Rules(self.chain_id, self.fork)
