@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,15 +62,20 @@ def running_anvil(*arguments: str) -> Iterator[Anvil]:
     """Start anvil with `arguments` on a free port, and stop it at the end whatever happens."""
     command = [find_anvil(), "--host", "127.0.0.1", "--port", "0", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    # Anvil tells of every request, and stops when nobody listens.
+    listener = threading.Thread(target=process.stdout.read)
     try:
-        assert process.stdout is not None
         listening = (re.search(r"Listening on ([0-9.]+):(\d+)", line) for line in process.stdout)
         host, port = next(found for found in listening if found).groups()
+        listener.start()
         with contextlib.closing(Anvil(host, int(port))) as anvil:
             yield anvil
     finally:
         process.kill()
-        process.communicate()
+        process.wait()
+        listener.join()
+        process.stdout.close()
 
 
 def find_anvil() -> str:

@@ -105,10 +105,9 @@ def peers(fork: str, seed: int, *arguments: str) -> Iterator[Peers]:
         yield Peers(anvil, Replay(fork, read_state(anvil)), World(Random(seed), fork))
 
 
-def refusals(anvil: Anvil, transactions: Sequence[Signed]) -> list[bool]:
-    """Return which transactions anvil does not take."""
-    answers = anvil.batch([_send(signed) for signed in transactions])
-    return [isinstance(answer, RpcError) for answer in answers]
+def refuses(anvil: Anvil, signed: Signed) -> bool:
+    """Whether anvil does not take a transaction."""
+    return isinstance(anvil.batch([_send(signed)])[0], RpcError)
 
 
 def _send(signed: Signed) -> tuple[str, list[object]]:

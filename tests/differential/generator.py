@@ -12,7 +12,6 @@ from tests.differential.kinds import (
     storage,
     transfers,
 )
-from tests.differential.kinds.rejections import REJECTIONS
 from tests.differential.transactions import Signed
 from tests.differential.world import Kind, World
 
@@ -42,8 +41,3 @@ def blocks(world: World, rounds: int, size: int) -> Iterator[list[Signed]]:
     world.random.shuffle(names)
     for start in range(0, len(names), size):
         yield [world.sign(name, KINDS[name](world)) for name in names[start : start + size]]
-
-
-def rejections(world: World) -> list[Signed]:
-    """Write one transaction of each kind that has to be refused."""
-    return [write(world) for write, fork in REJECTIONS.items() if world.since(fork)]

@@ -70,6 +70,12 @@ def to_faulty(world: World) -> Draft:
     return Draft(to=FAULTY, data=data, value=world.random.randrange(2), gas=200_000)
 
 
+def every_failure() -> list[Draft]:
+    """Fail once in each way."""
+    ways = range(len(FAULTS))
+    return [Draft(to=FAULTY, data=word(way) + b"reason", gas=200_000) for way in ways]
+
+
 def out_of_gas(world: World) -> Draft:
     """Run out of gas at some depth."""
     depth = world.random.randrange(1, 30)
