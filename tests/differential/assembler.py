@@ -14,7 +14,9 @@ _NAMES = {
     " BLOBHASH BLOBBASEFEE",
     0x50: "POP MLOAD MSTORE MSTORE8 SLOAD SSTORE JUMP JUMPI PC MSIZE GAS JUMPDEST TLOAD TSTORE"
     " MCOPY PUSH0",
-    0x80: " ".join(f"DUP{n}" for n in range(1, 17)) + " " + " ".join(f"SWAP{n}" for n in range(1, 17)),
+    0x80: " ".join(f"DUP{n}" for n in range(1, 17))
+    + " "
+    + " ".join(f"SWAP{n}" for n in range(1, 17)),
     0xA0: "LOG0 LOG1 LOG2 LOG3 LOG4",
     0xF0: "CREATE CALL CALLCODE RETURN DELEGATECALL CREATE2",
     0xFA: "STATICCALL",

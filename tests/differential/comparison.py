@@ -14,7 +14,8 @@ from tests.differential.replay import NO_CODE, ZERO, Ran, Replay, Source, read_s
 from tests.differential.transactions import Signed
 from tests.differential.world import World, found
 
-GAS_LIMIT = 10**9
+GAS_LIMIT = 10**12
+LATEST = ("latest", False)
 FIRST_TIMESTAMP = 1_800_000_000
 
 
@@ -44,7 +45,7 @@ class Peers:
             assert self.anvil.rpc(method, *params) == "0x" + signed.hash.hex()
         self.anvil.rpc("evm_setNextBlockTimestamp", FIRST_TIMESTAMP + 12 * len(self.mined))
         self.anvil.rpc("evm_mine")
-        block = self.anvil.rpc("eth_getBlockByNumber", "latest", False)
+        block = self.anvil.rpc("eth_getBlockByNumber", *LATEST)
         receipts = self.anvil.rpc("eth_getBlockReceipts", "latest")
         assert list(map(unhex, block["transactions"])) == [signed.hash for signed in transactions]
         ran = self.replay.run(block, [signed.message for signed in transactions])
@@ -56,15 +57,12 @@ class Peers:
 
     def compare_touched(self, mined: Mined) -> None:
         """Compare every account and slot that the block looked at."""
-        touched: dict[bytes, set[bytes]] = {}
-        for outcome in mined.ran.outcomes:
-            for address, slots in outcome.reads.items():
-                touched.setdefault(address, set()).update(slots)
+        touched = _touched(mined.ran.outcomes)
         questions = [question for item in touched.items() for question in _questions(*item)]
         theirs = iter(self.anvil.batch(questions))
         for address, slots in touched.items():
             nonce, balance, code = (next(theirs) for _ in range(3))
-            values = [unhex(next(theirs)) for _ in sorted(slots)]
+            values = [unhex(next(theirs)) for _ in slots]
             told = (int(nonce, 16), int(balance, 16), unhex(code), values)
             assert told == _ours(self.replay.snapshot, address, slots), address.hex()
 
@@ -73,7 +71,9 @@ class Peers:
         theirs, ours = read_state(self.anvil), self.replay.source
         assert ours.accounts == theirs.accounts
         assert _without_empty(ours.storage) == theirs.storage
-        assert all(ours.codes[hash_] == theirs.codes[hash_] for _, _, hash_ in ours.accounts.values())
+        assert all(
+            ours.codes[hash_] == theirs.codes[hash_] for _, _, hash_ in ours.accounts.values()
+        )
 
     def compare_with_fresh_snapshot(self) -> None:
         """Check that the sealed snapshot's cache says what its source says."""
@@ -139,17 +139,26 @@ def _receipt(receipt: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _questions(address: bytes, slots: set[bytes]) -> list[tuple[str, list[object]]]:
+def _touched(outcomes: Sequence[Outcome]) -> dict[bytes, list[bytes]]:
+    touched: dict[bytes, set[bytes]] = {}
+    for outcome in outcomes:
+        for address, slots in outcome.reads.items():
+            touched.setdefault(address, set()).update(slots)
+    return {address: sorted(slots) for address, slots in touched.items()}
+
+
+def _questions(address: bytes, slots: Sequence[bytes]) -> list[tuple[str, list[str]]]:
     who = "0x" + address.hex()
     account = ("eth_getTransactionCount", "eth_getBalance", "eth_getCode")
-    about_slots = [("eth_getStorageAt", [who, "0x" + slot.hex(), "latest"]) for slot in sorted(slots)]
+    about_slots = [("eth_getStorageAt", [who, "0x" + slot.hex(), "latest"]) for slot in slots]
     return [(method, [who, "latest"]) for method in account] + about_slots
 
 
-def _ours(state: Snapshot, address: bytes, slots: set[bytes]) -> tuple[int, int, bytes, list[bytes]]:
+def _ours(
+    state: Snapshot, address: bytes, slots: Sequence[bytes]
+) -> tuple[int, int, bytes, list[bytes]]:
     nonce, balance, code_hash = state.account(address) or (0, 0, NO_CODE)
-    values = [state.slot(address, slot) for slot in sorted(slots)]
-    return nonce, balance, state.code(code_hash), values
+    return nonce, balance, state.code(code_hash), [state.slot(address, slot) for slot in slots]
 
 
 def _without_empty(storage: dict[bytes, dict[bytes, bytes]]) -> dict[bytes, dict[bytes, bytes]]:

@@ -48,7 +48,16 @@ FORWARD = assemble("""
 
 # (way to fail, data...): see `FAULTS`.
 FAULTS = (
-    "revert invalid underflow jump loop overflow memory returndata unknown static_log".split()
+    "revert",
+    "invalid",
+    "underflow",
+    "jump",
+    "loop",
+    "overflow",
+    "memory",
+    "returndata",
+    "unknown",
+    "static_log",
 )
 FAULTY = assemble(
     "0 calldataload "

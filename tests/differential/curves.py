@@ -35,7 +35,7 @@ class Curve:
         """Return the multiple of `point`, or of the generator."""
         addend, total = point or self.generator, None
         step: Point | None = addend
-        for bit in reversed(bin(scalar)[2:]):
+        for bit in reversed(f"{scalar:b}"):
             total = self.add(total, step) if bit == "1" else total
             step = self.add(step, step)
         return total

@@ -15,15 +15,14 @@ from tests.differential.kinds import (
 from tests.differential.transactions import Signed
 from tests.differential.world import Kind, World
 
-_FAMILIES: tuple[dict[str, Kind], ...] = (
-    transfers.KINDS,
-    creations.KINDS,
-    storage.KINDS,
-    calls.KINDS,
-    precompiles.KINDS,
-    delegations.KINDS,
-)
-KINDS: dict[str, Kind] = {name: kind for family in _FAMILIES for name, kind in family.items()}
+KINDS: dict[str, Kind] = {
+    **transfers.KINDS,
+    **creations.KINDS,
+    **storage.KINDS,
+    **calls.KINDS,
+    **precompiles.KINDS,
+    **delegations.KINDS,
+}
 _SINCE = storage.SINCE | precompiles.SINCE | delegations.SINCE
 
 

@@ -10,11 +10,12 @@ from entresol._native import BlockEnv, Overlay, execute
 from entresol.errors import InvalidTransaction
 from tests.differential.comparison import Peers, peers, refuses
 from tests.differential.generator import blocks, kinds_of
+from tests.differential.kinds.creations import word
 from tests.differential.kinds.delegations import new_account
 from tests.differential.kinds.rejections import rejections
 from tests.differential.replay import NO_CODE, Account, Replay, Source
 from tests.differential.transactions import Draft, Signed
-from tests.differential.world import ACTORS
+from tests.differential.world import ACTORS, RECURSE
 
 pytestmark = pytest.mark.peer
 
@@ -22,8 +23,9 @@ SEED = 20_260_101
 ROUNDS = 32
 BLOCK_SIZE = 45
 BLOCKS_BETWEEN_DUMPS = 10
-# The kinds that came with a fork are few beside those that every fork has.
-FORK_ROUNDS = 3
+FORK_ROUNDS = 6
+# What it takes to reach the depth limit, each call keeping a 64th of what is left.
+DEEP_GAS = 3 * 10**11
 NEW_AUTHORITY_REFUND = 12_500
 # Anvil's pool takes these; it is only when it mines that it finds them invalid.
 ONLY_LEFT_OUT = {"less than the floor price of data"}
@@ -41,6 +43,14 @@ def test_both_sides_agree_on_every_transaction_and_on_the_state_after_every_bloc
 def test_both_sides_agree_under_the_rules_of_earlier_forks(fork: str) -> None:
     with peers(fork, SEED) as both:
         agree(both, FORK_ROUNDS)
+
+
+def test_both_sides_stop_at_the_same_depth() -> None:
+    with peers("prague", SEED) as both:
+        draft = Draft(to=RECURSE, data=word(2_000), gas=DEEP_GAS)
+        (outcome,) = both.mine([both.world.sign("depth", draft)]).ran.outcomes
+    ((_, _, depth),) = outcome.logs
+    assert int.from_bytes(depth, "big") == 1025
 
 
 def agree(both: Peers, rounds: int) -> None:

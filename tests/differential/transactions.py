@@ -48,7 +48,8 @@ class Authorization:
     def signed(self) -> tuple[int, bytes, int, int, int, int]:
         """The fields, as the engine takes them."""
         wish = {"chainId": self.chain_id, "address": self.delegate, "nonce": self.nonce}
-        signed = self.authority.account.sign_authorization(wish)  # type: ignore[arg-type]
+        # eth_account says that it returns a message; it is an authorization.
+        signed: Any = self.authority.account.sign_authorization(wish)
         s = 0 if self.spoiled else signed.s
         return self.chain_id, self.delegate, self.nonce, signed.y_parity, signed.r, s
 

@@ -109,21 +109,19 @@ Kind = Callable[[World], Draft]
 
 def found(anvil: Anvil) -> None:
     """Make the accounts of the world on a fresh anvil."""
-    calls: list[tuple[str, list[object]]] = [("anvil_setCoinbase", [_hex(COINBASE)])]
+    anvil.rpc("anvil_setCoinbase", _hex(COINBASE))
     for actor in ACTORS:
-        calls.append(("anvil_setBalance", [_hex(actor.address), hex(10**6 * ETHER)]))
+        anvil.rpc("anvil_setBalance", _hex(actor.address), hex(10**6 * ETHER))
     for actor in AUTHORITIES + PAUPERS:
-        calls.append(("anvil_setBalance", [_hex(actor.address), hex(PAUPER_BALANCE)]))
+        anvil.rpc("anvil_setBalance", _hex(actor.address), hex(PAUPER_BALANCE))
     for address, code in _CODES.items():
-        calls.append(("anvil_setCode", [_hex(address), _hex(code)]))
-        calls.append(("anvil_setBalance", [_hex(address), hex(100 * ETHER)]))
+        anvil.rpc("anvil_setCode", _hex(address), _hex(code))
+        anvil.rpc("anvil_setBalance", _hex(address), hex(100 * ETHER))
     for n, address in enumerate(BOMBS):
-        calls.append(("anvil_setCode", [_hex(address), _hex(contracts.BOMB)]))
-        calls.append(("anvil_setBalance", [_hex(address), hex(n)]))
-        calls.append(("anvil_setNonce", [_hex(address), "0x1"]))
-        calls.append(("anvil_setStorageAt", [_hex(address), _word(1), _word(0x1234 + n)]))
-    for outcome in anvil.batch(calls):
-        assert not isinstance(outcome, Exception), outcome
+        anvil.rpc("anvil_setCode", _hex(address), _hex(contracts.BOMB))
+        anvil.rpc("anvil_setBalance", _hex(address), hex(n))
+        anvil.rpc("anvil_setNonce", _hex(address), "0x1")
+        anvil.rpc("anvil_setStorageAt", _hex(address), _word(1), _word(0x1234 + n))
 
 
 def _hex(data: bytes) -> str:

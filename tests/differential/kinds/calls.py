@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.differential.assembler import assemble
+from tests.differential.assembler import OPCODES, assemble
 from tests.differential.contracts import FAULTS
 from tests.differential.kinds.creations import word
 from tests.differential.transactions import Draft
@@ -71,9 +71,9 @@ def to_faulty(world: World) -> Draft:
 
 
 def every_failure() -> list[Draft]:
-    """Fail once in each way."""
-    ways = range(len(FAULTS))
-    return [Draft(to=FAULTY, data=word(way) + b"reason", gas=200_000) for way in ways]
+    """Fail once in each way, but for the full stack, which makes huge traces."""
+    ways = [way for way, name in enumerate(FAULTS) if name != "overflow"]
+    return [Draft(to=FAULTY, data=word(way) + b"reason", gas=40_000) for way in ways]
 
 
 def out_of_gas(world: World) -> Draft:
@@ -120,16 +120,17 @@ def surroundings(world: World) -> Draft:
     return Draft(to=None, data=assemble(code), value=value, gas=1_000_000)
 
 
+ARITHMETIC = [name for name, code in OPCODES.items() if 0x01 <= code <= 0x1D]
+
+
 def arithmetic(world: World) -> Draft:
     """Store what the arithmetic of random words gives."""
     random = world.random
     numbers = (0, 1, 2**255, 2**256 - 1, random.getrandbits(256), random.getrandbits(64), 31, 255)
-    names = """ADD MUL SUB DIV SDIV MOD SMOD EXP SIGNEXTEND LT GT SLT SGT EQ AND OR XOR BYTE SHL SHR
-        SAR ADDMOD MULMOD""".split()
     code = ""
     for n in range(24):
         operands = " ".join(str(random.choice(numbers)) for _ in range(3))
-        code += f"{operands} {random.choice(names)} {32 * n} mstore "
+        code += f"{operands} {random.choice(ARITHMETIC)} {32 * n} mstore "
     return Draft(to=None, data=assemble(code + "768 0 log0"), gas=500_000)
 
 

@@ -103,7 +103,9 @@ def _random_program(world: World) -> bytes:
     body = bytearray()
     for _ in range(random.randrange(10, 120)):
         if random.random() < 0.6:
-            body += push(random.choice((0, 1, 32, 64, random.getrandbits(8), random.getrandbits(256))))
+            body += push(
+                random.choice((0, 1, 32, 64, random.getrandbits(8), random.getrandbits(256)))
+            )
         else:
             body.append(OPCODES[random.choice(names)])
     return _padding(random.randrange(8)) + bytes(body) + assemble("0 mstore 1 sstore 64 0 return")

@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Callable
 from random import Random
 
+from eth_typing import Hash32
+
 from tests.differential.curves import (
     BLS12,
     BLS12_G2,
@@ -26,7 +28,7 @@ Input = Callable[[Random], bytes]
 def ecrecover(random: Random) -> bytes:
     """Sign a random digest."""
     digest = random.randbytes(32)
-    signed = ACTORS[0].account.unsafe_sign_hash(digest)
+    signed = ACTORS[0].account.unsafe_sign_hash(Hash32(digest))
     return digest + word(signed.v) + word(signed.r) + word(signed.s)
 
 

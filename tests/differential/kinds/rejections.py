@@ -15,7 +15,7 @@ DRAFTS: dict[str, tuple[str, Draft]] = {
     "less gas than a transfer costs": ("london", Draft(to=STORE, gas=20_999)),
     "signed for another chain": ("london", Draft(to=STORE, chain_id=CHAIN_ID + 1, type=2)),
     "a tip above the price": ("london", Draft(to=STORE, gas_price=2, tip=3, type=2)),
-    "more gas than the block": ("london", Draft(to=STORE, gas=10**12, type=0)),
+    "more gas than the block": ("london", Draft(to=STORE, gas=10**13, type=0)),
     "a byte too much of init code": (
         "shanghai",
         Draft(to=None, data=bytes(MAX_INITCODE + 1), gas=10**7),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from entresol._native import keccak256
 from tests.differential import contracts
 from tests.differential.assembler import initcode
 from tests.differential.kinds.creations import word
@@ -26,7 +27,9 @@ MINT, TRANSFER, APPROVE, TRANSFER_FROM, BALANCE_OF = (
 def patterns(world: World) -> Draft:
     """Set, clear and reset a few slots over and over, for all the prices and refunds."""
     random = world.random
-    writes = [(random.randrange(6), random.choice((0, 0, 1, 2))) for _ in range(random.randrange(16))]
+    writes = [
+        (random.randrange(6), random.choice((0, 0, 1, 2))) for _ in range(random.randrange(16))
+    ]
     return Draft(to=STORE, data=b"".join(word(slot) + word(value) for slot, value in writes))
 
 
@@ -70,7 +73,13 @@ def transient(world: World) -> Draft:
 def destruction(world: World) -> Draft:
     """Destroy an old contract in favour of itself, somebody, or somebody new."""
     bomb = world.random.choice(BOMBS)
-    beneficiaries = (bomb, ACTORS[0].address, world.address(), world.random.choice(BOMBS), bytes(20))
+    beneficiaries = (
+        bomb,
+        ACTORS[0].address,
+        world.address(),
+        world.random.choice(BOMBS),
+        bytes(20),
+    )
     beneficiary = world.random.choice(beneficiaries)
     value = world.random.choice((0, 0, 77))
     return Draft(to=bomb, data=bytes(12) + beneficiary, value=value)
@@ -93,6 +102,16 @@ def suicidal_constructor(world: World) -> Draft:
     return Draft(to=None, data=code, value=world.random.randrange(3))
 
 
+def phoenix(world: World) -> Draft:
+    """Create, destroy and create again, at the same address and in separate transactions."""
+    salt = word(world.random.randrange(100, 102))
+    code = initcode(contracts.BOMB, contracts.BOMB_CONSTRUCTOR)
+    if world.random.random() < 0.5:
+        return Draft(to=FACTORY, data=word(1) + word(3) + salt + word(0) + code, gas=1_000_000)
+    address = keccak256(b"\xff" + FACTORY + salt + keccak256(code))[12:]
+    return Draft(to=address, data=bytes(12) + ACTORS[3].address)
+
+
 KINDS = {
     "storage patterns": patterns,
     "storage of many slots": many_slots,
@@ -103,5 +122,6 @@ KINDS = {
     "destruction": destruction,
     "short life": short_life,
     "suicidal constructor": suicidal_constructor,
+    "phoenix": phoenix,
 }
 SINCE = {"transient storage": "cancun"}
