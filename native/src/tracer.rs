@@ -4,14 +4,15 @@ use alloy_primitives::map::HashMap;
 use alloy_primitives::{Address, Log, U256};
 use alloy_rpc_types_trace::geth::GethDebugTracingOptions;
 use revm::Inspector;
-use revm::bytecode::opcode::{SLOAD, SSTORE};
-use revm::context_interface::ContextTr;
+use revm::bytecode::opcode::{SELFDESTRUCT, SLOAD, SSTORE};
+use revm::context_interface::{ContextTr, JournalTr};
 use revm::context_interface::result::ResultAndState;
 use revm::handler::FrameResult;
 use revm::inspector::JournalExt;
 use revm::interpreter::interpreter_types::{InputsTr, Jumps, ReturnData};
 use revm::interpreter::{
-    CallInputs, CallOutcome, CreateInputs, CreateOutcome, FrameInput, Interpreter,
+    CallInputs, CallOutcome, CreateInputs, CreateOutcome, FrameInput, InstructionResult,
+    Interpreter,
 };
 use revm_inspectors::access_list::AccessListInspector;
 use revm_inspectors::otterscan::InternalOperationsInspector;
@@ -92,6 +93,8 @@ fn debug_inspector(options: &GethDebugTracingOptions) -> Result<DebugInspector, 
 pub struct TracerInspector {
     recorder: Recorder,
     budget: Budget,
+    /// A contract about to destroy itself in its own favour.
+    destroying: Option<Address>,
 }
 
 enum Recorder {
@@ -112,7 +115,7 @@ impl TracerInspector {
             }
             Kind::Debug(options) => Recorder::Debug(Box::new(debug_inspector(options)?)),
         };
-        Ok(Self { recorder, budget: Budget::new(limit) })
+        Ok(Self { recorder, budget: Budget::new(limit), destroying: None })
     }
 
     /// Return the record as JSON.
@@ -139,6 +142,34 @@ impl TracerInspector {
             }
         };
         encoded.map_err(|error| TraceError::Tracer(error.to_string()))
+    }
+}
+
+impl TracerInspector {
+    /// Note a contract that names itself as the beneficiary.
+    fn watch_destruction(&mut self, step: &Interpreter) {
+        let contract = step.input.target_address();
+        if step.bytecode.opcode() == SELFDESTRUCT {
+            let favours_itself =
+                step.stack.peek(0).is_ok_and(|word| Address::from_word(word.into()) == contract);
+            self.destroying = favours_itself.then_some(contract);
+        }
+    }
+
+    /// Tell of a destruction that moved nothing, and so left no trace from which revm could tell.
+    fn tell_destruction<C>(&mut self, context: &C, result: InstructionResult)
+    where
+        C: Watched + ContextTr<Journal: JournalExt>,
+    {
+        let Some(contract) = self.destroying.take_if(|_| result == InstructionResult::SelfDestruct)
+        else {
+            return;
+        };
+        if let Recorder::Debug(inspector) = &mut self.recorder {
+            let account = context.journal_ref().evm_state().get(&contract);
+            let balance = account.map(|account| account.info.balance).unwrap_or_default();
+            Inspector::<C>::selfdestruct(inspector, contract, contract, balance);
+        }
     }
 }
 
@@ -249,6 +280,7 @@ where
             step.halt_fatal();
             return;
         }
+        self.watch_destruction(step);
         delegate!(self, inspector => inspector.step(step, context))
     }
 
@@ -273,6 +305,7 @@ where
 
     fn call_end(&mut self, context: &mut C, inputs: &CallInputs, outcome: &mut CallOutcome) {
         self.budget.take_frame(outcome.result.output.len());
+        self.tell_destruction(context, outcome.result.result);
         delegate!(self, inspector => inspector.call_end(context, inputs, outcome))
     }
 
@@ -283,10 +316,12 @@ where
 
     fn create_end(&mut self, context: &mut C, inputs: &CreateInputs, outcome: &mut CreateOutcome) {
         self.budget.take_frame(outcome.result.output.len());
+        self.tell_destruction(context, outcome.result.result);
         delegate!(self, inspector => inspector.create_end(context, inputs, outcome))
     }
 
     fn selfdestruct(&mut self, contract: Address, target: Address, value: U256) {
+        self.destroying = None;
         delegate!(self, inspector => Inspector::<C>::selfdestruct(inspector, contract, target, value))
     }
 
