@@ -94,29 +94,24 @@ def too_large_inside(world: World) -> Draft:
 
 def at_random(world: World) -> Draft:
     """Run random instructions as a constructor."""
-    return Draft(to=None, data=_random_program(world), gas=world.random.randrange(100_000, 900_000))
+    return Draft(to=None, data=_random_program(world), gas=world.random.randrange(1, 9) * 10**6)
 
 
 def _random_program(world: World) -> bytes:
-    names = [name for name in OPCODES if name not in _UNFIT and _exists(world, name)]
     random = world.random
+    names = [name for name in OPCODES if name not in _ENDS and _exists(world, name)]
+    small = (0, 1, 2, 3, 31, 32, 64, 255)
     body = bytearray()
-    for _ in range(random.randrange(10, 120)):
-        if random.random() < 0.6:
-            body += push(
-                random.choice((0, 1, 32, 64, random.getrandbits(8), random.getrandbits(256)))
-            )
-        else:
-            body.append(OPCODES[random.choice(names)])
-    return _padding(random.randrange(8)) + bytes(body) + assemble("0 mstore 1 sstore 64 0 return")
+    for _ in range(random.randrange(10, 100)):
+        # As many operands as the hungriest instruction takes; a wild one makes most programs short.
+        for _ in range(7):
+            wild = random.random() < 0.002
+            body += push(random.getrandbits(256) if wild else random.choice(small))
+        body.append(OPCODES[random.choice(names)])
+    return bytes(body) + assemble("64 mstore 1 sstore msize 0 log0 96 0 return")
 
 
-def _padding(items: int) -> bytes:
-    return b"".join(push(n * 11) for n in range(items + 4))
-
-
-# Wild jumps and ends would make most programs short; GAS is fine, both sides must agree on it.
-_UNFIT = {"STOP", "JUMP", "JUMPI", "RETURN", "REVERT", "INVALID", "SELFDESTRUCT", "BLOCKHASH"}
+_ENDS = {"STOP", "JUMP", "JUMPI", "RETURN", "REVERT", "INVALID", "SELFDESTRUCT"}
 _SINCE = {
     "PUSH0": "shanghai",
     "TLOAD": "cancun",

@@ -85,6 +85,11 @@ def destruction(world: World) -> Draft:
     return Draft(to=bomb, data=bytes(12) + beneficiary, value=value)
 
 
+def vain_destructions() -> list[Draft]:
+    """Destroy an old contract in its own favour, with and without sending it something."""
+    return [Draft(to=BOMBS[0], data=bytes(12) + BOMBS[0], value=value) for value in (0, 5)]
+
+
 def short_life(world: World) -> Draft:
     """Create a contract and destroy it in the same transaction, money in it."""
     code = initcode(contracts.BOMB, contracts.BOMB_CONSTRUCTOR)
