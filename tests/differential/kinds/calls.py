@@ -67,7 +67,7 @@ def to_faulty(world: World) -> Draft:
     """Fail in every way there is."""
     way = world.random.randrange(len(FAULTS) + 1)
     data = word(way) + world.random.randbytes(world.random.randrange(100))
-    return Draft(to=FAULTY, data=data, value=world.random.randrange(2), gas=200_000)
+    return Draft(to=FAULTY, data=data, value=world.random.randrange(2), gas=60_000)
 
 
 def every_failure() -> list[Draft]:
