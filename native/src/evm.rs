@@ -9,11 +9,12 @@ use revm::context_interface::journaled_state::account::JournaledAccountTr;
 use revm::context_interface::result::{
     EVMError, ExecutionResult, HaltReason, InvalidTransaction, ResultAndState,
 };
-use revm::context_interface::{ContextTr, FrameStack, JournalTr, Transaction};
+use revm::context_interface::{ContextTr, FrameStack, JournalTr, Transaction, TransactionType};
 use revm::handler::instructions::EthInstructions;
 use revm::handler::pre_execution::{
     calculate_caller_fee, validate_account_nonce_and_code_with_components,
 };
+use revm::handler::validation::validate_env;
 use revm::handler::{EthFrame, EthPrecompiles, EvmTr, Handler};
 use revm::inspector::InspectorHandler;
 use revm::interpreter::InitialAndFloorGas;
@@ -170,6 +171,16 @@ where
     type Evm = Machine<'a, I>;
     type Error = EVMError<SourceError>;
     type HaltReason = HaltReason;
+
+    fn validate_env(&self, evm: &mut Self::Evm) -> Result<(), Self::Error> {
+        let tx = &evm.ctx.tx;
+        // revm leaves this to the decoder of transactions, which a message did not pass.
+        if tx.tx_type() == TransactionType::Eip7702 && tx.kind().is_create() {
+            let reason = "EIP-7702 transaction cannot be used to create contract";
+            return Err(InvalidTransaction::from(reason).into());
+        }
+        validate_env(evm.ctx())
+    }
 
     fn validate_against_state_and_deduct_caller(
         &self,

@@ -4,6 +4,7 @@
 //! outside [`python`] is plain Rust; [`python`] is the thin face that Python sees, described by
 //! `src/entresol/_native.pyi`.
 
+pub mod budget;
 pub mod changes;
 pub mod crypto;
 pub mod evm;

@@ -1,31 +1,30 @@
 //! The tracers: what to record while a message runs, and the record as JSON.
 
-use alloy_primitives::map::HashMap;
 use alloy_primitives::{Address, Log, U256};
 use alloy_rpc_types_trace::geth::GethDebugTracingOptions;
 use revm::Inspector;
-use revm::bytecode::opcode::{SLOAD, SSTORE};
-use revm::context_interface::ContextTr;
+use revm::bytecode::opcode::SELFDESTRUCT;
 use revm::context_interface::result::ResultAndState;
+use revm::context_interface::{ContextTr, JournalTr};
 use revm::handler::FrameResult;
 use revm::inspector::JournalExt;
-use revm::interpreter::interpreter_types::{InputsTr, Jumps, ReturnData};
+use revm::interpreter::interpreter_types::{InputsTr, Jumps};
 use revm::interpreter::{
-    CallInputs, CallOutcome, CreateInputs, CreateOutcome, FrameInput, Interpreter,
+    CallInputs, CallOutcome, CreateInputs, CreateOutcome, FrameInput, InstructionResult,
+    Interpreter,
 };
 use revm_inspectors::access_list::AccessListInspector;
 use revm_inspectors::otterscan::InternalOperationsInspector;
-use revm_inspectors::tracing::{
-    DebugInspector, DebugInspectorError, StackSnapshotType, TracingInspector, TransactionContext,
-};
+use revm_inspectors::tracing::{DebugInspector, DebugInspectorError, TransactionContext};
 use revm_inspectors::transfer::TransferInspector;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::budget::Budget;
 use crate::job::Job;
 use crate::reader::Reader;
 use crate::state::SourceError;
-use crate::watch::{Stop, Watched, halt};
+use crate::watch::Watched;
 
 /// A tracer with its options, and where the traced transaction stands.
 #[derive(Clone, Debug)]
@@ -93,6 +92,8 @@ fn debug_inspector(options: &GethDebugTracingOptions) -> Result<DebugInspector, 
 pub struct TracerInspector {
     recorder: Recorder,
     budget: Budget,
+    /// A contract about to destroy itself in its own favour.
+    destroying: Option<Address>,
 }
 
 enum Recorder {
@@ -113,7 +114,7 @@ impl TracerInspector {
             }
             Kind::Debug(options) => Recorder::Debug(Box::new(debug_inspector(options)?)),
         };
-        Ok(Self { recorder, budget: Budget::new(limit) })
+        Ok(Self { recorder, budget: Budget::new(limit), destroying: None })
     }
 
     /// Return the record as JSON.
@@ -143,6 +144,34 @@ impl TracerInspector {
     }
 }
 
+impl TracerInspector {
+    /// Note a contract that names itself as the beneficiary.
+    fn watch_destruction(&mut self, step: &Interpreter) {
+        let contract = step.input.target_address();
+        if step.bytecode.opcode() == SELFDESTRUCT {
+            let favours_itself =
+                step.stack.peek(0).is_ok_and(|word| Address::from_word(word.into()) == contract);
+            self.destroying = favours_itself.then_some(contract);
+        }
+    }
+
+    /// Tell of a destruction that moved nothing, and so left no trace from which revm could tell.
+    fn tell_destruction<C>(&mut self, context: &C, result: InstructionResult)
+    where
+        C: Watched + ContextTr<Journal: JournalExt>,
+    {
+        let Some(contract) = self.destroying.take_if(|_| result == InstructionResult::SelfDestruct)
+        else {
+            return;
+        };
+        if let Recorder::Debug(inspector) = &mut self.recorder {
+            let account = context.journal_ref().evm_state().get(&contract);
+            let balance = account.map(|account| account.info.balance).unwrap_or_default();
+            Inspector::<C>::selfdestruct(inspector, contract, contract, balance);
+        }
+    }
+}
+
 fn transfers(inspector: &TransferInspector) -> Vec<serde_json::Value> {
     inspector
         .iter()
@@ -151,72 +180,6 @@ fn transfers(inspector: &TransferInspector) -> Vec<serde_json::Value> {
             json!({"type": kind, "from": transfer.from, "to": transfer.to, "value": transfer.value})
         })
         .collect()
-}
-
-/// Counts the bytes that a trace takes: recorded, turned into answers, and printed.
-///
-/// The weights were taken from the sizes of the structures involved, rounded up, so that the limit
-/// bounds the process's memory rather than the length of the answer.
-struct Budget {
-    limit: usize,
-    taken: usize,
-    steps: u64,
-    /// How many slots each contract's storage shows, since every storage step prints them all.
-    slots: HashMap<Address, usize>,
-}
-
-const STEP_BYTES: usize = 900;
-const STACK_ITEM_BYTES: usize = 140;
-const MEMORY_BYTES_PER_BYTE: usize = 6;
-const SLOT_BYTES: usize = 340;
-const FRAME_BYTES: usize = 2_000;
-const DATA_BYTES_PER_BYTE: usize = 5;
-
-impl Budget {
-    fn new(limit: Option<usize>) -> Self {
-        let limit = limit.unwrap_or(usize::MAX);
-        Self { limit, taken: 0, steps: 0, slots: HashMap::default() }
-    }
-
-    fn take_frame(&mut self, data: usize) {
-        self.take(FRAME_BYTES + data * DATA_BYTES_PER_BYTE);
-    }
-
-    fn take_step(&mut self, tracing: &TracingInspector, step: &Interpreter) {
-        let config = tracing.config();
-        if !config.record_steps || config.step_limit.is_some_and(|n| self.steps >= n.get()) {
-            return;
-        }
-        self.steps += 1;
-        let mut bytes = STEP_BYTES;
-        if config.record_stack_snapshots != StackSnapshotType::None {
-            bytes += step.stack.len() * STACK_ITEM_BYTES;
-        }
-        if config.record_memory_snapshots {
-            bytes += step.memory.len() * MEMORY_BYTES_PER_BYTE;
-        }
-        if config.record_returndata_snapshots {
-            bytes += step.return_data.buffer().len() * DATA_BYTES_PER_BYTE;
-        }
-        if config.record_state_diff && matches!(step.bytecode.opcode(), SLOAD | SSTORE) {
-            let slots = self.slots.entry(step.input.target_address()).or_default();
-            *slots += 1;
-            bytes += *slots * SLOT_BYTES;
-        }
-        self.take(bytes);
-    }
-
-    fn take(&mut self, bytes: usize) {
-        self.taken = self.taken.saturating_add(bytes);
-    }
-
-    fn check<C: Watched>(&self, context: &mut C) -> bool {
-        if self.taken > self.limit {
-            halt(context, Stop::Trace);
-            return false;
-        }
-        true
-    }
 }
 
 /// Pass a hook on to whichever inspector is recording.
@@ -250,6 +213,7 @@ where
             step.halt_fatal();
             return;
         }
+        self.watch_destruction(step);
         delegate!(self, inspector => inspector.step(step, context))
     }
 
@@ -274,6 +238,7 @@ where
 
     fn call_end(&mut self, context: &mut C, inputs: &CallInputs, outcome: &mut CallOutcome) {
         self.budget.take_frame(outcome.result.output.len());
+        self.tell_destruction(context, outcome.result.result);
         delegate!(self, inspector => inspector.call_end(context, inputs, outcome))
     }
 
@@ -284,10 +249,12 @@ where
 
     fn create_end(&mut self, context: &mut C, inputs: &CreateInputs, outcome: &mut CreateOutcome) {
         self.budget.take_frame(outcome.result.output.len());
+        self.tell_destruction(context, outcome.result.result);
         delegate!(self, inspector => inspector.create_end(context, inputs, outcome))
     }
 
     fn selfdestruct(&mut self, contract: Address, target: Address, value: U256) {
+        self.destroying = None;
         delegate!(self, inspector => Inspector::<C>::selfdestruct(inspector, contract, target, value))
     }
 

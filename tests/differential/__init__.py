@@ -1,0 +1,1 @@
+"""The engine against a real anvil: generated transactions, run by both."""

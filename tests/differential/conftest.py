@@ -1,0 +1,7 @@
+"""Settings for the comparison with anvil."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.register_assert_rewrite("tests.differential.comparison", "tests.differential.replay")

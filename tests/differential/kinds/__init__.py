@@ -1,0 +1,1 @@
+"""What the generator can write, one module a family."""

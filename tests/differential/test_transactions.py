@@ -1,0 +1,113 @@
+"""The engine and anvil agree on thousands of generated transactions."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from entresol._native import BlockEnv, Overlay, execute
+from entresol.errors import InvalidTransaction
+from tests.differential.comparison import Peers, peers, refuses
+from tests.differential.generator import blocks, kinds_of
+from tests.differential.kinds.creations import word
+from tests.differential.kinds.delegations import new_account
+from tests.differential.kinds.rejections import rejections
+from tests.differential.replay import NO_CODE, Account, Replay, Source
+from tests.differential.transactions import Draft, Signed
+from tests.differential.world import ACTORS, RECURSE
+
+pytestmark = pytest.mark.peer
+
+SEED = 20_260_101
+ROUNDS = 32
+BLOCK_SIZE = 45
+BLOCKS_BETWEEN_DUMPS = 10
+FORK_ROUNDS = 6
+# What it takes to reach the depth limit, each call keeping a 64th of what is left.
+DEEP_GAS = 3 * 10**11
+NEW_AUTHORITY_REFUND = 12_500
+# Anvil's pool takes these; it is only when it mines that it finds them invalid.
+ONLY_LEFT_OUT = {"less than the floor price of data"}
+
+
+def test_both_sides_agree_on_every_transaction_and_on_the_state_after_every_block() -> None:
+    with peers("osaka", SEED) as both:
+        agree(both, ROUNDS)
+    count = Counter(signed.kind for mined in both.mined for signed in mined.transactions)
+    assert count == dict.fromkeys(kinds_of(both.world), ROUNDS)
+    assert count.total() >= 2_000
+
+
+@pytest.mark.parametrize("fork", ["london", "paris", "shanghai", "cancun", "prague"])
+def test_both_sides_agree_under_the_rules_of_earlier_forks(fork: str) -> None:
+    with peers(fork, SEED) as both:
+        agree(both, FORK_ROUNDS)
+
+
+def test_both_sides_stop_at_the_same_depth() -> None:
+    with peers("prague", SEED) as both:
+        draft = Draft(to=RECURSE, data=word(2_000), gas=DEEP_GAS)
+        (outcome,) = both.mine([both.world.sign("depth", draft)]).ran.outcomes
+    ((_, _, depth),) = outcome.logs
+    assert int.from_bytes(depth, "big") == 1025
+
+
+def agree(both: Peers, rounds: int) -> None:
+    for transactions in blocks(both.world, rounds, BLOCK_SIZE):
+        mined = both.mine(transactions)
+        both.compare_touched(mined)
+        both.compare_with_fresh_snapshot()
+        if len(both.mined) % BLOCKS_BETWEEN_DUMPS == 0:
+            both.compare_whole_state()
+    both.compare_whole_state()
+
+
+@pytest.mark.parametrize("fork", ["london", "shanghai", "prague", "osaka"])
+def test_both_sides_refuse_what_no_block_may_contain(fork: str) -> None:
+    with peers(fork, SEED) as both:
+        first = both.world.sign("first", Draft(to=ACTORS[1].address))
+        env = both.mine([first]).ran.env
+        refused = rejections(both.world, first)
+        taken = [signed.kind for signed in refused if not refuses(both.anvil, signed)]
+        assert set(taken) <= ONLY_LEFT_OUT
+        assert both.mine([]).block["transactions"] == []
+    overlay = Overlay(both.replay.snapshot)
+    executed = [signed.kind for signed in refused if executes(both, overlay, env, signed)]
+    assert executed == []
+    assert overlay.changes().accounts == []
+
+
+def executes(both: Peers, overlay: Overlay, env: BlockEnv, signed: Signed) -> bool:
+    try:
+        execute(overlay, both.replay.rules, env, signed.message)
+    except InvalidTransaction:
+        return False
+    return True
+
+
+class EagerSource(Source):
+    """Answers for an absent account with an empty one."""
+
+    def account(self, address: bytes, /) -> Account | None:
+        return super().account(address) or (0, 0, NO_CODE)
+
+
+def test_a_new_authority_is_cheaper_on_anvil_which_knows_no_absent_accounts() -> None:
+    """Anvil's state answers for an absent account with an empty one, which revm takes for existing.
+
+    So it gives the refund that EIP-7702 keeps for accounts that exist. Over a source that answers
+    the same way the engine agrees with anvil; over one that tells the truth it does not refund.
+    """
+    with peers("osaka", SEED) as both:
+        transactions = [both.world.sign("newcomer", new_account(both.world)) for _ in range(20)]
+        truthful = Overlay(both.replay.snapshot)
+        both.replay = Replay("osaka", EagerSource(**vars(both.replay.source)))
+        mined = both.mine(transactions)
+        both.compare_touched(mined)
+    for signed, outcome in zip(transactions, mined.ran.outcomes, strict=True):
+        alone = execute(truthful, both.replay.rules, mined.ran.env, signed.message)
+        truthful.apply(alone)
+        assert alone.gas_spent == outcome.gas_spent
+        refund = min(NEW_AUTHORITY_REFUND, outcome.gas_spent // 5)
+        assert (outcome.gas_refunded, alone.gas_refunded) == (refund, 0)
