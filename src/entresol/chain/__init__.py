@@ -1,0 +1,1 @@
+"""One chain, either layer: genesis, head, mempool, block producer, fees and log index."""
