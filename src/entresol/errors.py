@@ -3,6 +3,7 @@
     EntresolError
     ├── MalformedValue             text or bytes that are not the value they should be
     ├── InvalidBytecode            code that cannot be published as a factory dependency
+    ├── InvalidGenesis             not a state and a header that a chain can start with
     ├── InvalidTransaction         a transaction that cannot be included as it stands
     │   ├── MalformedTransaction   its bytes are not a transaction
     │   ├── InvalidSignature       nobody can have signed it
@@ -68,6 +69,15 @@ class MalformedValue(EntresolError):
 
 class InvalidBytecode(EntresolError):
     """Code cannot be published as a factory dependency."""
+
+
+class InvalidGenesis(EntresolError):
+    """A chain cannot start with what the genesis says."""
+
+    def __init__(self, problem: str, *, field: str | None = None) -> None:
+        super().__init__(problem if field is None else f"{field}: {problem}")
+        self.problem = problem
+        self.field = field
 
 
 class InvalidTransaction(EntresolError):
