@@ -385,15 +385,13 @@ EMPTY_ROOT: bytes
 class Trie:
     """An Ethereum trie over nodes that `source` finds by hash.
 
-    Nodes never change under their hash, so up to `cache_bytes` of them are cached.
+    Nodes never change under their hash, so up to `cache_bytes` of them, 64 MiB if not said, are cached.
     They raise `MissingNode` for a node that `source` does not have, `TrieError` for one that is
     not what its hash says, and `StateUnavailable`, with the cause chained, if `source` raises.
     The trie remains usable after each of them.
     """
 
-    def __new__(
-        cls, source: Callable[[bytes], bytes | None], cache_bytes: int = 67_108_864
-    ) -> Trie: ...
+    def __new__(cls, source: Callable[[bytes], bytes | None], cache_bytes: int = ...) -> Trie: ...
     def get(self, root: bytes, key: bytes) -> bytes | None:
         """Return the value of `key` under `root`."""
 

@@ -9,10 +9,10 @@ from random import Random
 from typing import Any
 
 from entresol._native import Outcome, Snapshot
-from tests.peers.anvil import Anvil, RpcError, running_anvil
 from tests.differential.replay import NO_CODE, ZERO, Ran, Replay, read_state, unhex
 from tests.differential.transactions import Signed
 from tests.differential.world import World, found
+from tests.peers.anvil import Anvil, RpcError, running_anvil
 
 GAS_LIMIT = 10**12
 LATEST = ("latest", False)

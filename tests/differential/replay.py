@@ -19,8 +19,8 @@ from entresol._native import (
     execute,
     keccak256,
 )
-from tests.peers.anvil import Anvil
 from tests.differential.transactions import CHAIN_ID
+from tests.peers.anvil import Anvil
 
 Account = tuple[int, int, bytes]
 NO_CODE = keccak256(b"")

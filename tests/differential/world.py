@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from random import Random
 
 from tests.differential import contracts
-from tests.peers.anvil import Anvil
 from tests.differential.transactions import CHAIN_ID, Actor, Authorization, Draft, Signed
+from tests.peers.anvil import Anvil
 
 ETHER = 10**18
 FORKS = ("london", "paris", "shanghai", "cancun", "prague", "osaka")
