@@ -28,6 +28,7 @@
     │       ├── DeadlinePassed
     │       ├── ExecutionCancelled
     │       └── TraceTooLarge
+    ├── UnknownBlock               a block that is not there
     ├── TimestampTooLow            a time for the next block that is not after the last one's
     ├── BlockFull                  a transaction that has no room in the block
     ├── ReplayDiffers              a block that does not come out as its record says
@@ -41,6 +42,7 @@
         ├── StoreTooNew            a newer version wrote it
         ├── StoreDamaged           it cannot be read
         ├── StoreFull              there is no space left
+        ├── GenesisDiffers         the chain in it began otherwise
         └── WrongParent            a record that does not continue the chain
 
 Anything else that escapes is a bug and is reported as one.
@@ -247,6 +249,15 @@ class TraceTooLarge(ExecutionStopped):
     """The trace outgrew the memory the caller allowed."""
 
 
+class UnknownBlock(EntresolError):
+    """There is no such block."""
+
+    def __init__(self, block: int | bytes) -> None:
+        name = f"number {block}" if isinstance(block, int) else f"hash 0x{block.hex()}"
+        super().__init__(f"there is no block with the {name}")
+        self.block = block
+
+
 class TimestampTooLow(EntresolError):
     """The time for the next block is not after the last one's."""
 
@@ -344,6 +355,16 @@ class StoreFull(StoreFailed):
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"no space left for {path}: make room, then start again")
+        self.path = path
+
+
+class GenesisDiffers(StoreFailed):
+    """The chain in the directory began otherwise."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} holds a chain with another genesis: give that one, or choose another directory"
+        )
         self.path = path
 
 

@@ -60,6 +60,11 @@ class Store:
         """The number of the last block, if there is one."""
         return self._head
 
+    @property
+    def identity(self) -> bytes | None:
+        """What the chain was begun with, so that it is not taken for another one."""
+        return self._engine.get(tables.GENESIS)
+
     def close(self) -> None:
         """Let go of the directory."""
         self._engine.close()
@@ -126,12 +131,25 @@ class Store:
 
     # Writing
 
+    def begin(self, record: Record, nodes: Iterable[tuple[bytes, bytes]], identity: bytes) -> None:
+        """Add the first block to an empty store, with the mark by which the chain is known."""
+        self._append(record, nodes, [(tables.GENESIS, identity)])
+
     def append(self, record: Record, nodes: Iterable[tuple[bytes, bytes]]) -> None:
         """Add the next block, with the trie nodes that are new in it, durably and at once."""
+        self._append(record, nodes, [])
+
+    def _append(
+        self,
+        record: Record,
+        nodes: Iterable[tuple[bytes, bytes]],
+        marks: list[tuple[bytes, bytes]],
+    ) -> None:
         number = record.header().number
         if number != (0 if self._head is None else self._head + 1):
             raise WrongParent(number, self._head)
         rows = [
+            *marks,
             (tables.record_key(number), record.encode()),
             (tables.HEAD, tables.number(number)),
             *self._derived(record, number, nodes),

@@ -1,0 +1,51 @@
+"""The engine's view of past and present states, kept where it is likely to be asked for again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+from entresol._native import Snapshot
+from entresol.state.history import StateAfter
+
+if TYPE_CHECKING:
+    from entresol._native import Overlay
+    from entresol.storage.readers import StateReader
+
+KEPT: Final = 32
+
+
+class Snapshots:
+    """Snapshots of the states after some blocks.
+
+    Remembers: the ones used last; each follows from the one before, so that what is hot stays cached
+    from block to block. Persists: nothing.
+    """
+
+    def __init__(self, store: StateReader, kept: int = KEPT) -> None:
+        self._store = store
+        self._kept = kept
+        self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
+
+    def after(self, number: int) -> Snapshot:
+        """Return the state after block `number`."""
+        snapshot = self._snapshots.get(number)
+        if snapshot is None:
+            return self._keep(number, Snapshot(StateAfter(self._store, number)))
+        self._snapshots.move_to_end(number)
+        return snapshot
+
+    def advance(self, number: int, overlay: Overlay) -> Snapshot:
+        """Keep the state after block `number`, which `overlay` led to and the store knows now."""
+        return self._keep(number, overlay.seal(StateAfter(self._store, number)))
+
+    def forget_above(self, number: int) -> None:
+        """Forget the states after blocks that are gone."""
+        for later in [kept for kept in self._snapshots if kept > number]:
+            del self._snapshots[later]
+
+    def _keep(self, number: int, snapshot: Snapshot) -> Snapshot:
+        self._snapshots[number] = snapshot
+        if len(self._snapshots) > self._kept:
+            self._snapshots.popitem(last=False)
+        return snapshot
