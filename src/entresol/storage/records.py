@@ -39,8 +39,8 @@ class StoredChange(msgspec.Struct, frozen=True, array_like=True):
 
     address: bytes
     account: StoredAccount | None
-    destroyed: bool
-    slots: tuple[tuple[bytes, bytes], ...]
+    destroyed: bool = False
+    slots: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class Outcome(msgspec.Struct, frozen=True, array_like=True):
