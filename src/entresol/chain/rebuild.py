@@ -1,0 +1,35 @@
+"""Making everything anew that is derived from the records of a store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol._native import EMPTY_ROOT, Snapshot
+from entresol.execution.replay import new_nodes
+from entresol.primitives.values import Hash32
+from entresol.state.history import StateAfter
+from entresol.state.roots import StateTrie
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.storage.records import Record
+    from entresol.storage.store import Store
+
+
+def rebuild(
+    store: Store, progress: Callable[[int, int], None] = lambda _done, _all: None
+) -> None:
+    """Rebuild the state, the tries and the indexes; each block's state root is checked on the way."""
+    trie = StateTrie(store)
+    root = Hash32(EMPTY_ROOT)
+
+    def nodes_of(record: Record) -> list[tuple[bytes, bytes]]:
+        nonlocal root
+        header = record.header()
+        before = Snapshot(StateAfter(store, max(header.number - 1, 0)))
+        _, nodes = new_nodes(record, root, snapshot=before, trie=trie)
+        root = header.state_root
+        return nodes
+
+    store.rebuild(nodes_of, progress)
