@@ -1,0 +1,1 @@
+"""One chain, either layer: genesis, head, mempool, producer, fees and events."""
