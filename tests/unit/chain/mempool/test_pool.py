@@ -251,6 +251,14 @@ def test_nobody_leaves_for_one_that_is_refused_in_the_end() -> None:
     assert pool.add(transfer(CAT, tip=5, size=100)).evicted == (transactions[0].hash,)
 
 
+def test_refusals_leave_nothing_behind() -> None:
+    pool = pool_of(transfer(tip=2), transfer(BEN, tip=2), config=PoolConfig(limit=2))
+    for _ in range(1_000):
+        with pytest.raises(errors.PoolFull):
+            pool.add(transfer(BEN, nonce=1, tip=1))
+    assert len(pool._tails._heap or []) < 100
+
+
 def test_a_sender_has_a_limit() -> None:
     pool = pool_of(transfer(), transfer(nonce=1), config=PoolConfig(sender_limit=2))
     with pytest.raises(errors.SenderLimitExceeded, match=r"^account limit exceeded"):
@@ -342,9 +350,10 @@ def test_only_touched_senders_are_read_if_they_are_named() -> None:
 
 
 def test_going_back_takes_back_what_was_included() -> None:
-    first, second = transfer(), transfer(nonce=1)
+    first, second = transfer(tip=1), transfer(nonce=1, tip=9)
     pool = pool_of(first, second)
     pool.on_block([first.hash], Accounts(nonces={ANN: 1}), BASE_FEE)
+    assert list(pool.best()) == [second]
     refreshed = pool.reset(Accounts(), BASE_FEE, undone=[first])
     assert refreshed == Refreshed((first.hash, second.hash), ())
     assert list(pool.best()) == [first, second]
