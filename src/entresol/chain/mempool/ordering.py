@@ -163,7 +163,10 @@ class Tails:
         """Return who leaves for a newcomer, the worst first; refuse one that is no better."""
         heap = self._built(pricing)
         excess, excess_bytes = newcomer.excess, newcomer.excess_bytes
-        depths = {newcomer.entry.sender: newcomer.leaving} if newcomer.leaving else {}
+        depths: dict[Address, int] = {}
+        if newcomer.leaving:
+            depths[newcomer.entry.sender] = newcomer.leaving
+            _offer(heap, self._lanes[newcomer.entry.sender], newcomer.leaving, pricing)
         leaving: list[Entry] = []
         while excess > 0 or excess_bytes > 0:
             worst = self._pop(heap, depths)

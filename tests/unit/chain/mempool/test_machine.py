@@ -23,14 +23,37 @@ from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
 from tests.pools import RULES, Accounts, transfer
 
-SENDERS = [Address(bytes([n] * 20)) for n in range(1, 5)]
-LIMIT, LIMIT_BYTES, SENDER_LIMIT, QUEUE_LIMIT = 12, 1_400, 6, 3
+SENDERS = [Address(bytes([n] * 20)) for n in range(1, 4)]
+LIMIT, LIMIT_BYTES, SENDER_LIMIT, QUEUE_LIMIT = 8, 1_000, 5, 3
 BALANCE = 21_000 * 1_000 * 5
 
 senders = st.sampled_from(SENDERS)
+
+
+@dataclass
+class Offer:
+    """A transaction to be made; `ahead` counts from the sender's next nonce."""
+
+    sender: Address
+    ahead: int
+    tip: int
+    fee_cap: int
+    value: int
+    size: int
+
+
 tips = st.sampled_from([0, 1, 2, 50, 55, 56, 100])
 fee_caps = st.sampled_from([100, 110, 150, 165, 200, 1_000, 1_100])
-base_fees = st.sampled_from([0, 100, 120, 160])
+offers = st.builds(
+    Offer,
+    sender=senders,
+    ahead=st.sampled_from([-1, 0, 0, 0, 0, 1, 1, 1, 2, 3]),
+    tip=tips,
+    fee_cap=fee_caps,
+    value=st.sampled_from([0, 0, 0, BALANCE // 4]),
+    size=st.sampled_from([80, 110, 110, 400]),
+)
+base_fees = st.sampled_from([100, 100, 100, 0, 120, 160])
 
 
 @dataclass
@@ -193,21 +216,20 @@ class PoolMachine(RuleBasedStateMachine):
         self.chain: list[Block] = []
         self.saved: tuple[PoolSnapshot, Model, list[Block]] | None = None
 
-    @rule(
-        sender=senders,
-        ahead=st.sampled_from([-1, 0, 0, 0, 1, 1, 2, 3, 5]),
-        tip=tips,
-        fee_cap=fee_caps,
-        value=st.sampled_from([0, 0, BALANCE // 4]),
-        size=st.sampled_from([80, 110, 400]),
-    )
-    def add(
-        self, sender: Address, ahead: int, tip: int, fee_cap: int, value: int, size: int
-    ) -> None:
-        nonce = max(0, self.model.next_nonce(sender) + ahead)
-        tip = min(tip, fee_cap)
-        new = transfer(sender, nonce, tip=tip, fee_cap=fee_cap, value=value, size=size)
-        self.check_add(new)
+    @rule(offers=st.lists(offers, min_size=1, max_size=6))
+    def add(self, offers: list[Offer]) -> None:
+        for offer in offers:
+            nonce = max(0, self.model.next_nonce(offer.sender) + offer.ahead)
+            self.check_add(
+                transfer(
+                    offer.sender,
+                    nonce,
+                    tip=min(offer.tip, offer.fee_cap),
+                    fee_cap=offer.fee_cap,
+                    value=offer.value,
+                    size=offer.size,
+                )
+            )
 
     @precondition(lambda self: len(self.pool) > 0)
     @rule(data=st.data(), percent=st.sampled_from([5, 10, 30]))
@@ -323,6 +345,13 @@ class PoolMachine(RuleBasedStateMachine):
         self.pool.restore(snapshot)
         self.model = Model(**{**vars(model), "pooled": list(model.pooled)})
         self.chain = list(chain)
+
+    @precondition(lambda self: len(self.pool) > 0)
+    @rule(data=st.data())
+    def remove(self, data: st.DataObject) -> None:
+        chosen = data.draw(st.sampled_from(list(self.pool)))
+        assert self.pool.remove(chosen.hash, "dropped by hand") is chosen
+        self.model.pooled.remove(chosen)
 
     @rule(base_fee=base_fees)
     def change_base_fee(self, base_fee: int) -> None:

@@ -284,6 +284,25 @@ def test_the_missing_nonce_is_taken_from_a_sender_at_the_limit() -> None:
     assert pool.pending() == {ANN: {0: first, 1: second}}
 
 
+def test_a_sender_at_the_limit_makes_room_once() -> None:
+    config = PoolConfig(sender_limit=2, limit_bytes=300)
+    queued = [transfer(nonce=1, size=100), transfer(nonce=2, size=100)]
+    pool = pool_of(*queued, other := transfer(BEN, size=100), config=config)
+    added = pool.add(first := transfer(tip=9, size=200))
+    assert added.evicted == (queued[1].hash, queued[0].hash)
+    assert list(pool) == [other, first]
+
+
+def test_a_full_pool_knows_what_is_last_after_a_removal() -> None:
+    first, last = transfer(tip=1), transfer(nonce=1, tip=2)
+    pool = pool_of(first, last, transfer(BEN, tip=5), config=PoolConfig(limit=3))
+    with pytest.raises(errors.PoolFull):
+        pool.add(transfer(CAT, tip=1))
+    pool.remove(last.hash, "dropped by hand")
+    pool.add(transfer(CAT, tip=4))
+    assert pool.add(transfer(Address.zero(), tip=4)).evicted == (first.hash,)
+
+
 def test_a_sole_transaction_can_give_way_to_a_lower_nonce() -> None:
     pool = pool_of(last := transfer(nonce=2), config=PoolConfig(sender_limit=1))
     assert pool.add(first := transfer()).evicted == (last.hash,)
