@@ -19,7 +19,16 @@
     │   ├── TipAboveFeeCap         offers a tip above its own fee cap
     │   ├── SenderNotEOA           the sender has code
     │   ├── InitCodeTooLarge       creates a contract from too much code
-    │   └── EmptyAuthorizations    sets code without saying whose
+    │   ├── EmptyAuthorizations    sets code without saying whose
+    │   ├── TransactionTooLarge    longer than the chain takes
+    │   ├── UnprotectedTransaction valid on any chain, where that is not wanted
+    │   ├── NoPubdataLimit         allows no gas for published data
+    │   └── TipTooLow              offers less than the least tip
+    ├── PoolRefusal                a valid transaction that the pool has no place for
+    │   ├── AlreadyKnown           it is in the pool
+    │   ├── ReplacementUnderpriced too little more than the one with the same nonce
+    │   ├── SenderLimitExceeded    the sender has too many in the pool
+    │   └── PoolFull               everything in the pool is worth as much
     ├── EngineError                the engine could not finish; nothing is known of the outcome
     │   ├── StateUnavailable       the state source failed; the cause is chained
     │   ├── EnginePanicked         a bug in the engine; the state is as it was before
@@ -215,6 +224,76 @@ class EmptyAuthorizations(InvalidTransaction):
 
     def __init__(self) -> None:
         super().__init__("set code transaction with empty auth list")
+
+
+class TransactionTooLarge(InvalidTransaction):
+    """The transaction is longer than the chain takes."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"oversized data: transaction size {size}, limit {limit}")
+        self.size = size
+        self.limit = limit
+
+
+class UnprotectedTransaction(InvalidTransaction):
+    """The transaction names no chain, so anybody could send it on another one."""
+
+    def __init__(self) -> None:
+        super().__init__("only replay-protected (EIP-155) transactions allowed over RPC")
+
+
+class NoPubdataLimit(InvalidTransaction):
+    """The transaction allows no gas for a byte of published data."""
+
+    def __init__(self) -> None:
+        super().__init__("gas per pub data limit is zero")
+
+
+class TipTooLow(InvalidTransaction):
+    """The transaction offers less than the least tip."""
+
+    def __init__(self, tip: int, minimum: int) -> None:
+        super().__init__(f"transaction underpriced: gas tip cap {tip}, minimum needed {minimum}")
+        self.tip = tip
+        self.minimum = minimum
+
+
+class PoolRefusal(EntresolError):
+    """The pool has no place for a transaction that is valid."""
+
+
+class AlreadyKnown(PoolRefusal):
+    """The transaction is in the pool."""
+
+    def __init__(self) -> None:
+        super().__init__("already known")
+
+
+class ReplacementUnderpriced(PoolRefusal):
+    """The transaction offers too little more than the one with the same nonce."""
+
+    def __init__(self, fee_cap: int, tip: int) -> None:
+        super().__init__(
+            f"replacement transaction underpriced: "
+            f"maxFeePerGas {fee_cap} and maxPriorityFeePerGas {tip} needed"
+        )
+        self.fee_cap = fee_cap
+        self.tip = tip
+
+
+class SenderLimitExceeded(PoolRefusal):
+    """The sender has as many transactions in the pool as one may have."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"account limit exceeded: {limit} transactions")
+        self.limit = limit
+
+
+class PoolFull(PoolRefusal):
+    """The pool is full of transactions that are worth as much."""
+
+    def __init__(self) -> None:
+        super().__init__("txpool is full")
 
 
 class EngineError(EntresolError):

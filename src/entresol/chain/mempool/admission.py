@@ -1,0 +1,176 @@
+"""What a transaction has to be before a mempool takes it, in geth's words where it is not.
+
+First come the checks that need nothing but the transaction and the rules, then those that look at the
+sender's account.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.chain.mempool.intrinsic import SCHEDULES, GasSchedule, intrinsic_gas
+from entresol.errors import (
+    EmptyAuthorizations,
+    FeeCapTooLow,
+    GasLimitExceeded,
+    InitCodeTooLarge,
+    InsufficientFunds,
+    IntrinsicGasTooLow,
+    InvalidTransaction,
+    NonceOverflow,
+    NonceTooLow,
+    NoPubdataLimit,
+    ReplacementUnderpriced,
+    SenderNotEOA,
+    TipAboveFeeCap,
+    TipTooLow,
+    TransactionTooLarge,
+    UnprotectedTransaction,
+    UnsupportedType,
+    WrongChain,
+)
+from entresol.primitives.transactions import SetCodeTransaction, ZkTransaction
+
+if TYPE_CHECKING:
+    from entresol._native import Account
+    from entresol.chain.mempool.lanes import Entry, Lane
+    from entresol.primitives.transactions import Payload, Transaction
+
+EMPTY_CODE_HASH: Final = keccak256(b"")
+MAX_NONCE: Final = 2**64 - 2
+
+_DELEGATION_PREFIX: Final = b"\xef\x01\x00"
+_DELEGATION_SIZE: Final = 23
+
+
+class AccountReader(Protocol):
+    """The accounts as they stand after one block."""
+
+    def account(self, address: bytes, /) -> Account | None:
+        """Return nonce, balance and code hash, or None."""
+
+    def code(self, code_hash: bytes, /) -> bytes:
+        """Return the code with this hash."""
+
+
+class AdmissionRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a chain takes.
+
+    `gas_limit` is that of a block; `waits_for_base_fee` says whether a transaction that offers less
+    than the base fee may wait for it to fall.
+    """
+
+    chain_id: int
+    gas_limit: int
+    accepted_types: frozenset[int] = frozenset({0, 1, 2, 4, 0x71})
+    transaction_gas_limit: int | None = 2**24
+    size_limit_bytes: int = 128 * 1024
+    init_code_limit_bytes: int | None = 48 * 1024
+    schedule: GasSchedule = SCHEDULES["osaka"]
+    minimum_tip: int = 0
+    takes_unprotected: bool = True
+    waits_for_base_fee: bool = False
+
+
+def check_transaction(transaction: Transaction, rules: AdmissionRules) -> None:
+    """Refuse what can never be included under `rules`, whatever the state."""
+    payload = transaction.payload
+    _check_form(payload, len(transaction.raw), rules)
+    _check_chain(payload.chain_id, rules)
+    _check_price(payload, rules)
+    _check_gas(payload, rules)
+
+
+def read_standing(accounts: AccountReader, sender: bytes) -> tuple[int, int]:
+    """Return nonce and balance of a sender; refuse one that has code of its own."""
+    account = accounts.account(sender)
+    if account is None:
+        return 0, 0
+    nonce, balance, code_hash = account
+    if code_hash != EMPTY_CODE_HASH and not _is_delegation(accounts.code(code_hash)):
+        raise SenderNotEOA
+    return nonce, balance
+
+
+def check_standing(entry: Entry, lane: Lane, rules: AdmissionRules, base_fee: int) -> None:
+    """Refuse what its sender cannot send now, together with what the pool has from the sender."""
+    if entry.nonce < lane.nonce:
+        raise NonceTooLow(lane.nonce, entry.nonce)
+    if entry.fee_cap < base_fee and not rules.waits_for_base_fee:
+        raise FeeCapTooLow(entry.fee_cap, base_fee)
+    replaced = lane.entries.get(entry.nonce)
+    cost = lane.cost + entry.cost - (0 if replaced is None else replaced.cost)
+    if cost > lane.balance:
+        raise InsufficientFunds(lane.balance, cost)
+
+
+def check_replacement(entry: Entry, replaced: Entry, percent: int) -> None:
+    """Refuse what does not offer `percent` more than the entry in its place."""
+    # Rounded down, because that is how clients compute what they offer.
+    fee_cap = max(replaced.fee_cap * (100 + percent) // 100, replaced.fee_cap + 1)
+    # Where the base fee is constant nobody tips, so no tip may be replaced by no tip.
+    tip = max(replaced.tip * (100 + percent) // 100, replaced.tip + 1) if replaced.tip else 0
+    if entry.fee_cap < fee_cap or entry.tip < tip:
+        raise ReplacementUnderpriced(fee_cap, tip)
+
+
+def reason_to_leave(entry: Entry, lane: Lane) -> InvalidTransaction:
+    """Say why a pooled entry cannot stay, now that its lane knows the account's new standing."""
+    if entry.nonce < lane.nonce:
+        return NonceTooLow(lane.nonce, entry.nonce)
+    if entry.cost > lane.balance:
+        return InsufficientFunds(lane.balance, entry.cost)
+    return SenderNotEOA()
+
+
+def _check_form(payload: Payload, size: int, rules: AdmissionRules) -> None:
+    if payload.type not in rules.accepted_types:
+        raise UnsupportedType(payload.type)
+    if size > rules.size_limit_bytes:
+        raise TransactionTooLarge(size, rules.size_limit_bytes)
+    if payload.nonce > MAX_NONCE:
+        raise NonceOverflow
+    if payload.to is None:
+        _check_init_code(len(payload.data), rules.init_code_limit_bytes)
+    elif isinstance(payload, SetCodeTransaction) and not payload.authorizations:
+        raise EmptyAuthorizations
+    elif isinstance(payload, ZkTransaction) and payload.gas_per_pubdata_limit == 0:
+        raise NoPubdataLimit
+
+
+def _check_init_code(size: int, limit: int | None) -> None:
+    if limit is not None and size > limit:
+        raise InitCodeTooLarge(size, limit)
+
+
+def _check_chain(chain_id: int | None, rules: AdmissionRules) -> None:
+    if chain_id is None:
+        if not rules.takes_unprotected:
+            raise UnprotectedTransaction
+    elif chain_id != rules.chain_id:
+        raise WrongChain(rules.chain_id, chain_id)
+
+
+def _check_price(payload: Payload, rules: AdmissionRules) -> None:
+    if payload.tip > payload.fee_cap:
+        raise TipAboveFeeCap(payload.tip, payload.fee_cap)
+    if payload.tip < rules.minimum_tip:
+        raise TipTooLow(payload.tip, rules.minimum_tip)
+
+
+def _check_gas(payload: Payload, rules: AdmissionRules) -> None:
+    cap = rules.gas_limit
+    if rules.transaction_gas_limit is not None:
+        cap = min(cap, rules.transaction_gas_limit)
+    if payload.gas_limit > cap:
+        raise GasLimitExceeded(payload.gas_limit, cap)
+    needed = intrinsic_gas(payload, rules.schedule)
+    if payload.gas_limit < needed:
+        raise IntrinsicGasTooLow(payload.gas_limit, needed)
+
+
+def _is_delegation(code: bytes) -> bool:
+    return len(code) == _DELEGATION_SIZE and code.startswith(_DELEGATION_PREFIX)

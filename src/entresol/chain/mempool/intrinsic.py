@@ -1,0 +1,72 @@
+"""Intrinsic gas: what a transaction pays before it does anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from entresol.primitives.transactions import Access, Payload
+
+TRANSACTION_GAS: Final = 21_000
+CREATION_GAS: Final = 32_000
+ZERO_BYTE_GAS: Final = 4
+ACCESSED_ACCOUNT_GAS: Final = 2_400
+ACCESSED_SLOT_GAS: Final = 1_900
+AUTHORIZATION_GAS: Final = 25_000
+
+
+class GasSchedule(msgspec.Struct, frozen=True, kw_only=True):
+    """What a fork charges for the bytes of a transaction.
+
+    A token is a zero byte or a quarter of another one; `floor_token` is what each costs at least,
+    however little the transaction does.
+    """
+
+    nonzero_byte: int = 16
+    init_code_word: int = 2
+    floor_token: int = 10
+
+
+_PRAGUE: Final = GasSchedule()
+_SHANGHAI: Final = GasSchedule(floor_token=0)
+_ISTANBUL: Final = GasSchedule(floor_token=0, init_code_word=0)
+_SPURIOUS_DRAGON: Final = GasSchedule(floor_token=0, init_code_word=0, nonzero_byte=68)
+
+SCHEDULES: Final = {
+    "spurious_dragon": _SPURIOUS_DRAGON,
+    "byzantium": _SPURIOUS_DRAGON,
+    "petersburg": _SPURIOUS_DRAGON,
+    "istanbul": _ISTANBUL,
+    "berlin": _ISTANBUL,
+    "london": _ISTANBUL,
+    "paris": _ISTANBUL,
+    "shanghai": _SHANGHAI,
+    "cancun": _SHANGHAI,
+    "prague": _PRAGUE,
+    "osaka": _PRAGUE,
+}
+"""The schedules by fork, under the names that the engine knows."""
+
+
+def intrinsic_gas(payload: Payload, schedule: GasSchedule = _PRAGUE) -> int:
+    """Return the least gas limit with which a transaction can be included."""
+    zeros = payload.data.count(0)
+    nonzeros = len(payload.data) - zeros
+    gas = TRANSACTION_GAS + ZERO_BYTE_GAS * zeros + schedule.nonzero_byte * nonzeros
+    if payload.to is None:
+        gas += CREATION_GAS + schedule.init_code_word * _words(payload.data)
+    if payload.access_list:
+        gas += _access_gas(payload.access_list)
+    gas += AUTHORIZATION_GAS * len(payload.authorizations)
+    return max(gas, TRANSACTION_GAS + schedule.floor_token * (zeros + 4 * nonzeros))
+
+
+def _access_gas(access_list: tuple[Access, ...]) -> int:
+    slots = sum(len(access.slots) for access in access_list)
+    return ACCESSED_ACCOUNT_GAS * len(access_list) + ACCESSED_SLOT_GAS * slots
+
+
+def _words(data: bytes) -> int:
+    return (len(data) + 31) // 32

@@ -1,0 +1,310 @@
+"""The mempool: transactions that wait for a block."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from entresol.chain.mempool.admission import (
+    AccountReader,
+    AdmissionRules,
+    check_replacement,
+    check_standing,
+    check_transaction,
+    read_standing,
+    reason_to_leave,
+)
+from entresol.chain.mempool.contents import PoolContents
+from entresol.chain.mempool.lanes import Entry, Lane, hashes
+from entresol.chain.mempool.ordering import Best, Heads, Newcomer, Order, Pricing, Tails
+from entresol.chain.mempool.reports import Added, Dropped, Refreshed
+from entresol.errors import (
+    AlreadyKnown,
+    InvalidTransaction,
+    PoolFull,
+    PoolRefusal,
+    SenderLimitExceeded,
+    SenderNotEOA,
+)
+
+if TYPE_CHECKING:
+    from entresol.primitives.transactions import Transaction
+    from entresol.primitives.values import Address
+
+log = logging.getLogger(__name__)
+
+
+class PoolConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a mempool holds, and what it prefers.
+
+    A sender may have `sender_limit` transactions, `queue_limit` of them behind a missing nonce.
+    """
+
+    order: Order = "fees"
+    limit: int = 20_000
+    limit_bytes: int = 64 * 1024 * 1024
+    sender_limit: int = 4_096
+    queue_limit: int = 64
+    replacement_percent: int = 10
+
+
+class PoolSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """A mempool as it was, to go back to."""
+
+    entries: tuple[Entry, ...]
+    nonces: dict[Address, int]
+    balances: dict[Address, int]
+    accounts: AccountReader
+    pricing: Pricing
+    arrivals: int
+
+
+class Mempool(PoolContents):
+    """Holds transactions until a block includes them or they cannot be executed any more.
+
+    Remembers: transactions by hash and by sender, with the nonce and balance of each sender.
+    Persists:  nothing; a restart begins with an empty pool.
+    Assumes:   one thread, and that it hears of every change of the head's state, by `on_block` or `reset`.
+    Fails:     by refusing a transaction; a refusal changes nothing. What the account reader raises leaves
+               `on_block` and `reset` half done, and calling them again mends that.
+    """
+
+    def __init__(
+        self,
+        rules: AdmissionRules,
+        accounts: AccountReader,
+        *,
+        base_fee: int = 0,
+        config: PoolConfig | None = None,
+    ) -> None:
+        super().__init__(accounts)
+        self.rules = rules
+        self._config = config or PoolConfig()
+        self._pricing = Pricing(self._config.order, base_fee)
+        self._heads = Heads(self._lanes)
+        self._tails = Tails(self._lanes)
+        self._arrivals = 0
+        self._bytes = 0
+
+    @property
+    def base_fee(self) -> int:
+        """The base fee of the next block."""
+        return self._pricing.base_fee
+
+    @base_fee.setter
+    def base_fee(self, base_fee: int) -> None:
+        if base_fee != self._pricing.base_fee:
+            self._pricing = Pricing(self._config.order, base_fee)
+            self._forget_order()
+
+    def add(self, transaction: Transaction) -> Added:
+        """Take a transaction, or raise an `InvalidTransaction` or a `PoolRefusal`."""
+        if transaction.hash in self._entries:
+            raise AlreadyKnown
+        check_transaction(transaction, self.rules)
+        entry = Entry.of(transaction, self._arrivals)
+        lane = self._lanes.get(entry.sender)
+        if lane is None:
+            lane = Lane(entry.sender, *read_standing(self._accounts, entry.sender))
+        replaced = lane.entries.get(entry.nonce)
+        check_standing(entry, lane, self.rules, self.base_fee)
+        if replaced is not None:
+            check_replacement(entry, replaced, self._config.replacement_percent)
+        evicted = self._choose_evicted(lane, entry, replaced)
+        for victim in evicted:
+            self._discard(victim)
+        promoted = self._insert(lane, entry, replaced)
+        return Added(
+            hash=transaction.hash,
+            is_pending=entry.nonce < lane.gap,
+            replaced=None if replaced is None else replaced.transaction.hash,
+            promoted=hashes(promoted),
+            evicted=hashes(evicted),
+        )
+
+    def best(self) -> Best:
+        """Return what is pending and pays the base fee, in the order in which a block takes it."""
+        return self._heads.best(self._pricing)
+
+    def remove(self, transaction_hash: bytes, reason: str) -> Transaction | None:
+        """Drop a transaction, and queue what its sender sent after it."""
+        entry = self._entries.get(transaction_hash)
+        if entry is None:
+            return None
+        log.debug("dropped 0x%s: %s", transaction_hash.hex(), reason)
+        self._discard(entry)
+        return entry.transaction
+
+    def on_block(
+        self,
+        included: Sequence[bytes],
+        accounts: AccountReader,
+        base_fee: int,
+        *,
+        touched: Iterable[Address] | None = None,
+    ) -> Refreshed:
+        """Follow the head to a block that included transactions; `base_fee` is for the one after.
+
+        `touched` names the accounts that the block changed. With it the cost is that of the block
+        instead of that of the pool.
+        """
+        self._accounts = accounts
+        self.base_fee = base_fee
+        if touched is None:
+            senders = list(self._lanes)
+        else:
+            pooled = [self._entries[known].sender for known in included if known in self._entries]
+            senders = [
+                sender for sender in dict.fromkeys([*pooled, *touched]) if sender in self._lanes
+            ]
+        return self._refresh(senders, frozenset(included))
+
+    def reset(
+        self, accounts: AccountReader, base_fee: int, *, undone: Iterable[Transaction] = ()
+    ) -> Refreshed:
+        """Follow the head to any other state, and take back what the `undone` blocks included."""
+        self._accounts = accounts
+        self.base_fee = base_fee
+        refreshed = self._refresh(list(self._lanes), frozenset())
+        promoted, dropped = list(refreshed.promoted), list(refreshed.dropped)
+        for transaction in undone:
+            try:
+                added = self.add(transaction)
+            except (InvalidTransaction, PoolRefusal) as refusal:
+                dropped.append(Dropped(transaction.hash, refusal))
+            else:
+                promoted += added.promoted
+                dropped += [Dropped(evicted, PoolFull()) for evicted in added.evicted]
+        return Refreshed(tuple(filter(self.is_pending, promoted)), tuple(dropped))
+
+    def snapshot(self) -> PoolSnapshot:
+        """Return the pool as it is; entries are shared, so it costs a copy of their references."""
+        lanes = self._lanes.values()
+        return PoolSnapshot(
+            entries=tuple(self._entries.values()),
+            nonces={lane.sender: lane.nonce for lane in lanes},
+            balances={lane.sender: lane.balance for lane in lanes},
+            accounts=self._accounts,
+            pricing=self._pricing,
+            arrivals=self._arrivals,
+        )
+
+    def restore(self, snapshot: PoolSnapshot) -> None:
+        """Make the pool what it was."""
+        self._accounts = snapshot.accounts
+        self._pricing = snapshot.pricing
+        self._arrivals = snapshot.arrivals
+        self._entries = {entry.transaction.hash: entry for entry in snapshot.entries}
+        self._bytes = sum(entry.size for entry in snapshot.entries)
+        self._lanes.clear()
+        for sender, nonce in snapshot.nonces.items():
+            self._lanes[sender] = Lane(sender, nonce, snapshot.balances[sender])
+        for entry in snapshot.entries:
+            self._lanes[entry.sender].put(entry)
+        self._forget_order()
+
+    # --- Adding --------------------------------------------------------------
+
+    def _choose_evicted(self, lane: Lane, entry: Entry, replaced: Entry | None) -> list[Entry]:
+        own = [] if replaced is not None else self._choose_own(lane, entry)
+        gone = own if replaced is None else [replaced]
+        excess = len(self._entries) + 1 - len(gone) - self._config.limit
+        excess_bytes = (
+            self._bytes + entry.size - sum(other.size for other in gone) - self._config.limit_bytes
+        )
+        if excess <= 0 and excess_bytes <= 0:
+            return own
+        newcomer = Newcomer(
+            entry=entry,
+            is_pending=entry.nonce <= lane.gap,
+            leaving=len(own),
+            excess=excess,
+            excess_bytes=excess_bytes,
+        )
+        return own + self._tails.make_way(newcomer, self._pricing)
+
+    def _choose_own(self, lane: Lane, entry: Entry) -> list[Entry]:
+        """Return the sender's own entry that leaves because the sender has too many."""
+        is_queued = entry.nonce > lane.gap
+        if len(lane.nonces) >= self._config.sender_limit:
+            limit = self._config.sender_limit
+        elif is_queued and lane.queued_count >= self._config.queue_limit:
+            limit = self._config.queue_limit
+        else:
+            return []
+        last = lane.from_end(0)
+        # Before the last nonce there is a gap to fill, so what leaves was queued.
+        if last is None or last.nonce < entry.nonce:
+            raise SenderLimitExceeded(limit)
+        return [last]
+
+    def _insert(self, lane: Lane, entry: Entry, replaced: Entry | None) -> list[Entry]:
+        if replaced is not None:
+            del self._entries[replaced.transaction.hash]
+            self._bytes -= replaced.size
+        self._entries[entry.transaction.hash] = entry
+        self._lanes[entry.sender] = lane
+        self._bytes += entry.size
+        self._arrivals += 1
+        promoted = lane.put(entry)
+        if entry.nonce == lane.nonce:
+            self._heads.note(lane, self._pricing)
+        self._tails.note(lane, self._pricing)
+        return promoted
+
+    # --- Leaving -------------------------------------------------------------
+
+    def _discard(self, entry: Entry) -> None:
+        lane = self._lanes[entry.sender]
+        lane.take(entry)
+        self._forget(entry)
+        self._settle(lane)
+
+    def _forget(self, entry: Entry) -> None:
+        del self._entries[entry.transaction.hash]
+        self._bytes -= entry.size
+
+    def _settle(self, lane: Lane) -> None:
+        if not lane.nonces:
+            del self._lanes[lane.sender]
+        else:
+            self._tails.note(lane, self._pricing)
+
+    def _forget_order(self) -> None:
+        self._heads.forget()
+        self._tails.forget()
+
+    # --- Following the head --------------------------------------------------
+
+    def _refresh(self, senders: list[Address], included: frozenset[bytes]) -> Refreshed:
+        promoted: list[Entry] = []
+        dropped: list[Dropped] = []
+        for sender in senders:
+            lane = self._lanes[sender]
+            leaving, risen = self._follow(lane)
+            for entry in leaving:
+                self._forget(entry)
+                if entry.transaction.hash not in included:
+                    dropped.append(Dropped(entry.transaction.hash, reason_to_leave(entry, lane)))
+            promoted += risen
+        for known in included & self._entries.keys():
+            self._discard(self._entries[known])
+        return Refreshed(hashes(promoted), tuple(dropped))
+
+    def _follow(self, lane: Lane) -> tuple[list[Entry], list[Entry]]:
+        """Bring a lane to where its account is; return what leaves, and what is pending by it."""
+        try:
+            nonce, balance = read_standing(self._accounts, lane.sender)
+        except SenderNotEOA:
+            leaving, risen = lane.take_all(), list[Entry]()
+        else:
+            if lane.stays_with(nonce, balance):
+                return [], []
+            leaving, risen = lane.move_to(nonce)
+            leaving += lane.take_unaffordable()
+        self._settle(lane)
+        self._heads.note(lane, self._pricing)
+        return leaving, [entry for entry in risen if entry.nonce < lane.gap]
