@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from entresol.storage.store import Store
 
 
-def rebuild(
-    store: Store, progress: Callable[[int, int], None] = lambda _done, _all: None
-) -> None:
+def rebuild(store: Store, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
     """Rebuild the state, the tries and the indexes; each block's state root is checked on the way."""
     trie = StateTrie(store)
     root = Hash32(EMPTY_ROOT)

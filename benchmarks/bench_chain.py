@@ -1,0 +1,194 @@
+"""Blocks from raw transactions to disk, beside anvil's, which keeps them in memory."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from benchmarks.harness import Peer, Row, Target, best_seconds
+from entresol._native import Message, address_of, call, keccak256, public_key
+from entresol.chain.chain import Chain, Mining
+from entresol.chain.genesis import Genesis, GenesisAccount
+from entresol.chain.rules import Rules
+from entresol.primitives.transactions import FeeMarketTransaction, decode, decode_many, sign
+from entresol.primitives.values import Address, Hash32
+from tests.differential.contracts import TOKEN
+from tests.peers.anvil import Anvil, running_anvil
+
+CHAIN_ID: Final = 31337
+SENDERS: Final = 500
+ETHER: Final = 10**18
+TOKEN_ADDRESS: Final = Address(b"\x70" * 20)
+TRANSFER: Final = bytes.fromhex("a9059cbb")
+BALANCE_OF: Final = bytes.fromhex("70a08231")
+
+SECRETS: Final = [number.to_bytes(32) for number in range(1, SENDERS + 1)]
+ADDRESSES: Final = [Address(address_of(public_key(secret))) for secret in SECRETS]
+
+RULES: Final = Rules(
+    chain_id=CHAIN_ID, gas_limit=1_000_000_000, fees=Rules.layer_2(base_fee=1).fees
+)
+
+
+def rows() -> Iterable[Row]:
+    """Measure a chain."""
+    for kind in ("transfers", "ERC-20 transfers"):
+        yield from throughput(kind)
+    yield from checkpoints()
+    yield warm_call()
+
+
+def throughput(kind: str) -> Iterator[Row]:
+    """Measure transactions a second, in blocks of several sizes, with and without durability."""
+    for size, count in ((1, 1_000), (50, 3_000), (500, 5_000)):
+        raws = transactions(kind, count)
+        theirs = Peer("anvil", anvil_rate(kind, raws, size))
+        for durable in (True, False):
+            yield Row(
+                what=f"{kind}, blocks of {size}, {'durable' if durable else 'not synced'}",
+                value=our_rate(raws, size, durable=durable),
+                unit="/s",
+                peer=theirs,
+                target=target(kind, size, theirs, durable=durable),
+            )
+
+
+def target(kind: str, size: int, peer: Peer, *, durable: bool) -> Target | None:
+    """Return what a row has to hold."""
+    if kind == "transfers" and size == 500 and durable:
+        return Target(5_000, "at least")
+    if kind == "transfers" and size == 1 and not durable:
+        return Target(peer.value, "at least")
+    return None
+
+
+def transactions(kind: str, count: int) -> list[bytes]:
+    """Return signed transactions of many senders, each sender's in order."""
+    raws = []
+    for number in range(count):
+        nonce, sender = divmod(number, SENDERS)
+        to = Address(ADDRESSES[sender][::-1])
+        data = TRANSFER + bytes(12) + to + (1).to_bytes(32)
+        is_token = kind != "transfers"
+        payload = FeeMarketTransaction(
+            chain_id=CHAIN_ID,
+            nonce=nonce,
+            max_priority_fee_per_gas=0,
+            max_fee_per_gas=2 * 10**9,
+            gas_limit=100_000 if is_token else 21_000,
+            to=TOKEN_ADDRESS if is_token else to,
+            value=0 if is_token else 1,
+            data=data if is_token else b"",
+        )
+        raws.append(sign(payload, SECRETS[sender]).raw)
+    return raws
+
+
+def our_rate(raws: Sequence[bytes], size: int, *, durable: bool) -> float:
+    """Return how many transactions a second go from raw bytes into sealed blocks."""
+    with open_chain(durable=durable) as chain:
+        start = time.perf_counter()
+        for first in range(0, len(raws), size):
+            burst = raws[first : first + size]
+            for transaction in [decode(burst[0])] if size == 1 else decode_many(burst):
+                assert not isinstance(transaction, Exception)
+                chain.add(transaction)
+            chain.seal()
+        taken = time.perf_counter() - start
+        sealed = sum(len(record.transactions) for record in chain.ledger.store.records())
+        assert sealed == len(raws)
+        assert all(o.succeeded for r in chain.ledger.store.records() for o in r.outcomes)
+    return len(raws) / taken
+
+
+def anvil_rate(kind: str, raws: Sequence[bytes], size: int) -> float:
+    """Return how many transactions a second anvil takes and mines, sent to it in batches."""
+    options = ["--no-mining"] if size > 1 else []
+    with running_anvil(*options, "--gas-limit", str(RULES.gas_limit)) as anvil:
+        found(anvil, kind)
+        calls = [("eth_sendRawTransaction", ["0x" + raw.hex()]) for raw in raws]
+        start = time.perf_counter()
+        if size == 1:
+            hashes = [h for n in range(0, len(calls), 500) for h in anvil.batch(calls[n : n + 500])]
+        else:
+            hashes = []
+            for first in range(0, len(calls), size):
+                hashes += anvil.batch(calls[first : first + size])
+                anvil.rpc("evm_mine")
+        anvil.receipt(hashes[-1])
+        return len(raws) / (time.perf_counter() - start)
+
+
+def found(anvil: Anvil, kind: str) -> None:
+    """Give anvil the same beginning."""
+    anvil.batch([("anvil_setBalance", ["0x" + a.hex(), hex(100 * ETHER)]) for a in ADDRESSES])
+    if kind != "transfers":
+        anvil.rpc("anvil_setCode", str(TOKEN_ADDRESS), "0x" + TOKEN.hex())
+        slots = [
+            ("anvil_setStorageAt", [str(TOKEN_ADDRESS), str(s), str(v)]) for s, v in balances()
+        ]
+        anvil.batch(slots)
+
+
+def balances() -> Iterator[tuple[Hash32, Hash32]]:
+    """Yield the token's storage: everybody has a million."""
+    for address in ADDRESSES:
+        slot = keccak256(address.rjust(32, b"\0") + bytes(32))
+        yield Hash32(slot), Hash32((10**6).to_bytes(32))
+
+
+@contextmanager
+def open_chain(*, durable: bool) -> Iterator[Chain]:
+    """Open a chain with rich senders and a token."""
+    token = GenesisAccount(code=TOKEN, nonce=1, storage=dict(balances()))
+    genesis = Genesis.development(CHAIN_ID, ADDRESSES, 100 * ETHER, {TOKEN_ADDRESS: token})
+    with tempfile.TemporaryDirectory() as directory:
+        chain = Chain.open(Path(directory) / "chain", RULES, genesis, durable=durable)
+        chain.mining = Mining.MANUAL
+        yield chain
+        chain.close()
+
+
+def checkpoints() -> Iterator[Row]:
+    """Measure going back one block, on a small and on a larger state."""
+    for blocks in (1, 20):
+        with open_chain(durable=False) as chain:
+            raws = transactions("transfers", blocks * SENDERS + 1)
+            for first in range(0, len(raws) - 1, SENDERS):
+                for raw in raws[first : first + SENDERS]:
+                    chain.add(decode(raw))
+                chain.seal()
+            taken = []
+            for _ in range(20):
+                start = time.perf_counter()
+                checkpoint = chain.checkpoint()
+                chain.add(decode(raws[-1]))
+                chain.seal()
+                chain.restore(checkpoint)
+                taken.append(time.perf_counter() - start)
+        yield Row(
+            what=f"checkpoint, a block, and back, after {blocks * SENDERS:,} transfers",
+            value=min(taken) * 1e3,
+            unit="ms",
+        )
+
+
+def warm_call() -> Row:
+    """Measure a call on the latest state."""
+    with open_chain(durable=False) as chain:
+        rules = chain.rules.engine()
+        block = chain.ledger.next_context(chain.head.timestamp + 1).environment()
+        data = BALANCE_OF + bytes(12) + ADDRESSES[0]
+        message = Message(sender=ADDRESSES[1], to=TOKEN_ADDRESS, data=data, gas_limit=10**6)
+        assert call(chain.ledger.latest, rules, block, message).status == "success"
+        seconds = best_seconds(lambda: call(chain.ledger.latest, rules, block, message))
+    return Row(
+        what="call balanceOf on the latest state, warm",
+        value=seconds * 1e6,
+        unit="µs",
+        target=Target(25, "at most"),
+    )

@@ -1,0 +1,256 @@
+"""One chain: sealed blocks, the transactions that wait, and the events of both."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+
+from entresol.chain.clock import Clock, ClockState
+from entresol.chain.feed import Feed, Pending, Removed, Sealed
+from entresol.chain.fees import MarketFee
+from entresol.chain.ledger import Ledger
+from entresol.chain.mempool import SCHEDULES, AdmissionRules, Mempool, PoolConfig, PoolSnapshot
+from entresol.chain.producer import Producer
+from entresol.chain.tags import Finality, Tag
+from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
+from entresol.primitives.values import Address, Hash32
+from entresol.storage.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from entresol._native import Snapshot
+    from entresol.chain.genesis import Genesis
+    from entresol.chain.rules import Rules
+    from entresol.execution.transition import Transition
+    from entresol.primitives.headers import Header
+    from entresol.storage.records import Record
+
+
+class Mining(StrEnum):
+    """When a block is sealed: as soon as a transaction waits, or only when somebody says so.
+
+    Sealing at an interval is saying so at an interval.
+    """
+
+    AUTO = "auto"
+    MANUAL = "manual"
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A chain as it was, to go back to."""
+
+    number: int
+    pool: PoolSnapshot
+    priority: tuple[Transaction, ...]
+    clock: ClockState
+    finality: Finality
+
+
+class Chain:
+    """A chain of either layer; its rules make the difference.
+
+    Remembers: the pool, the priority queue, checkpoints and how far the chain is confirmed.
+    Persists: sealed blocks, through the ledger. Assumes: one thread writes; any thread may read what is
+    sealed. Fails: an error leaves the chain as it was before the call.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        rules: Rules,
+        genesis: Genesis,
+        *,
+        clock: Clock | None = None,
+        pool: PoolConfig | None = None,
+    ) -> None:
+        self.ledger = Ledger(store, rules, genesis)
+        self.rules = rules
+        self.clock = clock or Clock()
+        self.feed = Feed()
+        self.finality = Finality()
+        self.mining = Mining.AUTO
+        self.pool = Mempool(
+            _admission(rules), self.ledger.latest, base_fee=self.next_base_fee(), config=pool
+        )
+        self.producer = Producer(self.ledger, self.pool)
+        self._checkpoints: dict[int, Checkpoint] = {}
+        self._last_checkpoint = 0
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | None,
+        rules: Rules,
+        genesis: Genesis,
+        *,
+        durable: bool = True,
+        clock: Clock | None = None,
+        pool: PoolConfig | None = None,
+    ) -> Self:
+        """Open the chain in the directory `path`, or a temporary one."""
+        store = Store.temporary() if path is None else Store.open(path, durable=durable)
+        try:
+            return cls(store, rules, genesis, clock=clock, pool=pool)
+        except BaseException:
+            store.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self.ledger.store.close()
+
+    # Reading
+
+    @property
+    def head(self) -> Header:
+        """The header of the last block."""
+        return self.ledger.head
+
+    @property
+    def number(self) -> int:
+        """The number of the last block."""
+        return self.ledger.number
+
+    def resolve(self, block: int | Tag) -> int:
+        """Return the number of a block; that of the pending one follows the head's."""
+        return self.finality.resolve(block, self.number) if isinstance(block, Tag) else block
+
+    def state_after(self, block: int | Tag) -> Snapshot:
+        """Return the state after a sealed block."""
+        return self.ledger.state_after(self.resolve(block))
+
+    def next_base_fee(self) -> int:
+        """Return the base fee of the next block."""
+        return self.rules.fees.next(self.ledger.head)
+
+    def pending(self) -> Transition:
+        """Return the block that would be sealed now, with its transactions run."""
+        return self.producer.fill(self._next_timestamp())
+
+    # Transactions
+
+    def submit(self, raw: bytes) -> Hash32:
+        """Take a raw transaction, and seal it if the chain does so by itself."""
+        transaction = decode(raw)
+        self.add(transaction)
+        if self.mining is Mining.AUTO:
+            self.seal_waiting()
+        return transaction.hash
+
+    def add(self, transaction: Transaction) -> None:
+        """Take a transaction into the pool."""
+        self.pool.add(transaction)
+        self.feed.publish(Pending(transaction))
+
+    def enqueue(self, payload: PriorityTransaction) -> Hash32:
+        """Take a transaction from the other layer."""
+        transaction = self.producer.enqueue(payload)
+        self.feed.publish(Pending(transaction))
+        return transaction.hash
+
+    # Blocks
+
+    def seal_waiting(self) -> None:
+        """Seal blocks until nothing that waits can go into one."""
+        while self.producer.has_work:
+            if not self.seal().gas_used:
+                return
+
+    def seal(self, *, limit: int | None = None) -> Header:
+        """Seal the next block, be it empty."""
+        executed = self.producer.build(self._next_timestamp(), limit=limit)
+        self.ledger.append(executed)
+        self.producer.sealed(executed)
+        self.clock.sealed(executed.header.timestamp)
+        self._follow_head(executed.record, executed.transactions)
+        return executed.header
+
+    def follow(self, record: Record, *, execute: bool = False) -> None:
+        """Take over a block that another node sealed."""
+        self.ledger.follow(record, execute=execute)
+        self._follow_head(record, _transactions(record))
+
+    def confirm(self, *, safe: int | None = None, finalized: int | None = None) -> None:
+        """Note how far the other layer has confirmed the chain."""
+        before = self.finality
+        self.finality = Finality(
+            before.safe if safe is None else safe,
+            before.finalized if finalized is None else finalized,
+        )
+
+    # Going back
+
+    def checkpoint(self) -> int:
+        """Remember the chain as it is, and return a number to go back by."""
+        self._last_checkpoint += 1
+        self._checkpoints[self._last_checkpoint] = Checkpoint(
+            number=self.number,
+            pool=self.pool.snapshot(),
+            priority=tuple(self.producer.priority),
+            clock=self.clock.state,
+            finality=self.finality,
+        )
+        return self._last_checkpoint
+
+    def restore(self, checkpoint: int) -> bool:
+        """Make the chain what it was at a checkpoint, and forget that one and all later ones."""
+        was = self._checkpoints.get(checkpoint)
+        if was is None:
+            return False
+        self._checkpoints = {n: c for n, c in self._checkpoints.items() if n < checkpoint}
+        gone = self.ledger.truncate(was.number) if was.number < self.number else ()
+        self.pool.restore(was.pool)
+        self.producer.priority.clear()
+        self.producer.priority.extend(was.priority)
+        self.clock.state = was.clock
+        self.finality = was.finality
+        self._tell_removed(gone)
+        return True
+
+    def rewind(self, number: int) -> None:
+        """Go back to block `number`; the transactions of the blocks that are gone wait again."""
+        gone = self.ledger.truncate(number)
+        self._checkpoints = {n: c for n, c in self._checkpoints.items() if c.number <= number}
+        self.finality = self.finality.at_most(number)
+        undone = [it for record in reversed(gone) for it in _transactions(record)]
+        from_l1 = [it for it in undone if isinstance(it.payload, PriorityTransaction)]
+        self.producer.priority.extendleft(reversed(from_l1))
+        others = [it for it in undone if not isinstance(it.payload, PriorityTransaction)]
+        self.pool.reset(self.ledger.latest, self.next_base_fee(), undone=others)
+        self._tell_removed(gone)
+
+    def _next_timestamp(self) -> int:
+        return self.clock.next_timestamp(self.head.timestamp)
+
+    def _follow_head(self, record: Record, transactions: Iterable[Transaction]) -> None:
+        self.pool.on_block(
+            [transaction.hash for transaction in transactions],
+            self.ledger.latest,
+            self.next_base_fee(),
+            touched=[Address(change.address) for change in record.changes],
+        )
+        header = self.head
+        self.feed.publish(Sealed(header.number, header.hash(), header))
+
+    def _tell_removed(self, gone: tuple[Record, ...]) -> None:
+        if gone:
+            self.feed.publish(Removed(gone, self.number))
+
+
+def _transactions(record: Record) -> list[Transaction]:
+    return [record.transaction(index) for index in range(len(record.transactions))]
+
+
+def _admission(rules: Rules) -> AdmissionRules:
+    """Return what the pool of a chain with these rules takes."""
+    return AdmissionRules(
+        chain_id=rules.chain_id,
+        gas_limit=rules.gas_limit,
+        accepted_types=rules.accepted_types,
+        schedule=SCHEDULES[rules.fork],
+        waits_for_base_fee=isinstance(rules.fees, MarketFee),
+    )

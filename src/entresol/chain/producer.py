@@ -1,0 +1,110 @@
+"""Making blocks out of what waits: priority transactions first, then the best of the pool."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING
+
+from entresol.errors import BlockFull, InvalidTransaction
+from entresol.execution.transition import Transition
+from entresol.primitives.transactions import Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from entresol.chain.ledger import Ledger
+    from entresol.chain.mempool import Mempool
+    from entresol.execution.transition import Executed
+    from entresol.primitives.transactions import PriorityTransaction
+    from entresol.storage.records import StoredChange
+
+log = logging.getLogger(__name__)
+
+
+class Producer:
+    """Builds the next block on the ledger.
+
+    Remembers: the priority transactions that no block has yet, in the order they came. Persists:
+    nothing; whoever hands them over knows which ones a restart has to hand over again. Assumes: one
+    thread. Fails: as the ledger does; a transaction that cannot be executed is dropped and never
+    keeps out those behind it.
+    """
+
+    def __init__(self, ledger: Ledger, pool: Mempool) -> None:
+        self._ledger = ledger
+        self._pool = pool
+        self._rules = ledger.rules.engine()
+        self.priority: deque[Transaction] = deque()
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a block made now would have a transaction."""
+        return bool(self.priority) or next(self._pool.best(), None) is not None
+
+    def enqueue(self, payload: PriorityTransaction) -> Transaction:
+        """Take a transaction that another layer has accepted; nothing can refuse it any more."""
+        transaction = Transaction.from_l1(payload)
+        self.priority.append(transaction)
+        return transaction
+
+    def build(
+        self,
+        timestamp: int,
+        edits: Iterable[StoredChange] = (),
+        codes: Iterable[bytes] = (),
+        *,
+        limit: int | None = None,
+    ) -> Executed:
+        """Execute the next block, with `limit` transactions at most, without sealing it."""
+        transition = self.fill(timestamp, edits, codes, limit=limit)
+        return transition.finish(self._ledger.trie)
+
+    def fill(
+        self,
+        timestamp: int,
+        edits: Iterable[StoredChange] = (),
+        codes: Iterable[bytes] = (),
+        *,
+        limit: int | None = None,
+    ) -> Transition:
+        """Return the next block with its transactions run, but no roots yet."""
+        context = self._ledger.next_context(timestamp)
+        transition = Transition(self._rules, self._ledger.latest, context)
+        transition.edit(edits, codes)
+        if self._take_priority(transition, limit):
+            self._take_best(transition, limit)
+        return transition
+
+    def sealed(self, executed: Executed) -> None:
+        """Forget the priority transactions that are in a sealed block."""
+        for transaction in executed.transactions:
+            if not self.priority or transaction.hash != self.priority[0].hash:
+                return
+            self.priority.popleft()
+
+    def _take_priority(self, transition: Transition, limit: int | None) -> bool:
+        """Run the priority transactions, and say whether there is room for others behind them."""
+        for transaction in self.priority:
+            if limit is not None and len(transition.transactions) >= limit:
+                return False
+            try:
+                transition.run(transaction)
+            except BlockFull:
+                return False
+        return True
+
+    def _take_best(self, transition: Transition, limit: int | None) -> None:
+        best = self._pool.best()
+        for transaction in best:
+            if limit is not None and len(transition.transactions) >= limit:
+                return
+            try:
+                transition.run(transaction)
+            except BlockFull:
+                # A smaller one of somebody else's may still fit.
+                best.skip_sender(transaction.sender)
+            except InvalidTransaction as error:
+                log.info("dropped transaction %s: %s", transaction.hash, error)
+                best.skip_sender(transaction.sender)
+                self._pool.remove(transaction.hash, str(error))

@@ -1,0 +1,304 @@
+"""A chain as its users see it: transactions in, blocks out, and back again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from entresol._native import address_of, keccak256, public_key
+from entresol.chain.chain import Chain, Mining
+from entresol.chain.clock import Clock
+from entresol.chain.feed import Pending, Removed, Sealed
+from entresol.chain.genesis import Genesis, GenesisAccount
+from entresol.chain.logs import find_logs
+from entresol.chain.rules import Rules
+from entresol.chain.tags import Tag
+from entresol.errors import InsufficientFunds, NonceTooLow, UnknownBlock
+from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.transactions import (
+    FeeMarketTransaction,
+    PriorityTransaction,
+    Transaction,
+    sign,
+)
+from entresol.primitives.values import Address, Hash32
+from entresol.storage.log_index import LogQuery
+
+SECRETS = [bytes([number]) * 32 for number in (1, 2, 3)]
+ALICE, BOB, CAROL = (Address(address_of(public_key(secret))) for secret in SECRETS)
+NOBODY = Address(b"\xee" * 20)
+LOGGER = Address(b"\xaa" * 20)
+ETHER = 10**18
+FEE = 100_000_000
+# Logs the call data with the caller for topic.
+LOG_CODE = bytes.fromhex("365f5f37 33365fa1")
+GENESIS = Genesis.development(
+    270, [ALICE, BOB, CAROL], 100 * ETHER, {LOGGER: GenesisAccount(code=LOG_CODE, nonce=1)}
+)
+
+
+def transaction(
+    nonce: int, *, by: int = 0, to: Address = NOBODY, wei: int = 1, data: bytes = b"", tip: int = 0
+) -> Transaction:
+    payload = FeeMarketTransaction(
+        chain_id=270,
+        nonce=nonce,
+        max_priority_fee_per_gas=tip,
+        max_fee_per_gas=FEE + tip,
+        gas_limit=100_000,
+        to=to,
+        value=wei,
+        data=data,
+    )
+    return sign(payload, SECRETS[by])
+
+
+def deposit(number: int, *, wei: int = ETHER, gas_limit: int = 100_000) -> PriorityTransaction:
+    return PriorityTransaction(
+        sender=CAROL,
+        to=NOBODY,
+        gas_limit=gas_limit,
+        gas_per_pubdata_limit=800,
+        max_fee_per_gas=FEE,
+        nonce=number,
+        value=wei,
+        to_mint=wei + gas_limit * FEE,
+        refund_recipient=CAROL,
+    )
+
+
+def open_chain(path: Path | None = None) -> Chain:
+    return Chain.open(path, Rules.layer_2(), GENESIS, clock=Clock(lambda: 1_000.0))
+
+
+@pytest.fixture
+def chain() -> Iterator[Chain]:
+    chain = open_chain()
+    yield chain
+    chain.close()
+
+
+@pytest.fixture
+def manual(chain: Chain) -> Chain:
+    chain.mining = Mining.MANUAL
+    return chain
+
+
+def balance(chain: Chain, address: Address, block: int | Tag = Tag.LATEST) -> int:
+    account = chain.state_after(block).account(address)
+    return 0 if account is None else account[1]
+
+
+def test_a_transaction_is_sealed_as_it_comes(chain: Chain) -> None:
+    sent = chain.submit(transaction(0, wei=5).raw)
+    assert chain.number == 1
+    assert chain.ledger.store.place_of(sent) == (1, 0)
+    assert balance(chain, NOBODY) == 5
+
+
+def test_a_manual_chain_seals_what_waits_in_one_block(manual: Chain) -> None:
+    for nonce in range(3):
+        manual.submit(transaction(nonce).raw)
+    assert manual.number == 0
+    assert manual.seal().gas_used == 3 * 21_000
+    assert len(manual.ledger.record(1).transactions) == 3
+
+
+def test_a_gapped_nonce_waits_until_the_gap_is_filled(chain: Chain) -> None:
+    chain.submit(transaction(1).raw)
+    assert chain.number == 0
+    chain.submit(transaction(0).raw)
+    assert len(chain.ledger.record(1).transactions) == 2
+
+
+def test_the_better_tip_goes_first(manual: Chain) -> None:
+    low = manual.submit(transaction(0, by=0, tip=1).raw)
+    high = manual.submit(transaction(0, by=1, tip=2).raw)
+    manual.seal()
+    places = [manual.ledger.store.place_of(sent) for sent in (high, low)]
+    assert places == [(1, 0), (1, 1)]
+
+
+def test_a_refused_transaction_changes_nothing(chain: Chain) -> None:
+    chain.submit(transaction(0).raw)
+    with pytest.raises(NonceTooLow):
+        chain.submit(transaction(0, wei=2).raw)
+    with pytest.raises(InsufficientFunds):
+        chain.submit(transaction(1, wei=1_000 * ETHER).raw)
+    assert chain.number == 1
+
+
+def test_blocks_are_a_second_apart_when_time_stands_still(chain: Chain) -> None:
+    times = [chain.seal().timestamp for _ in range(3)]
+    assert times == [1_000, 1_001, 1_002]
+
+
+def test_an_empty_block_can_be_sealed(chain: Chain) -> None:
+    header = chain.seal()
+    assert (header.number, header.gas_used) == (1, 0)
+    assert header.state_root == chain.ledger.header(0).state_root
+
+
+def test_priority_transactions_come_before_all_others(manual: Chain) -> None:
+    manual.submit(transaction(0, tip=10).raw)
+    first = manual.enqueue(deposit(0))
+    second = manual.enqueue(deposit(1))
+    manual.seal()
+    places = [manual.ledger.store.place_of(sent) for sent in (first, second)]
+    assert places == [(1, 0), (1, 1)]
+    assert not manual.producer.priority
+
+
+def test_a_deposit_credits_its_target_and_refunds_the_rest(manual: Chain) -> None:
+    sent = manual.enqueue(deposit(0, wei=3 * ETHER))
+    manual.seal()
+    assert balance(manual, NOBODY) == 3 * ETHER
+    assert balance(manual, CAROL) == 100 * ETHER + (100_000 - 21_000) * FEE
+    (message,) = manual.ledger.record(1).outcomes[0].messages
+    assert L2ToL1Log.unpack(message) == L2ToL1Log.of_status(0, sent, succeeded=True)
+
+
+def test_a_deposit_too_poor_in_gas_is_in_the_block_all_the_same(manual: Chain) -> None:
+    manual.enqueue(deposit(0, wei=ETHER, gas_limit=20_000))
+    manual.submit(transaction(0).raw)
+    manual.seal()
+    failed, other = manual.ledger.record(1).outcomes
+    assert (failed.succeeded, failed.gas_used, other.succeeded) == (False, 20_000, True)
+    assert balance(manual, CAROL) == 101 * ETHER
+
+
+def test_the_pending_block_is_what_would_be_sealed(manual: Chain) -> None:
+    manual.submit(transaction(0, wei=9).raw)
+    pending = manual.pending()
+    assert pending.context.number == 1
+    assert [it.hash for it in pending.transactions] == [transaction(0, wei=9).hash]
+    assert pending.overlay.account(NOBODY) == (0, 9, keccak256(b""))
+    assert balance(manual, NOBODY) == 0
+
+
+def test_a_block_takes_no_more_than_its_gas(manual: Chain) -> None:
+    for nonce in range(400):
+        manual.submit(transaction(nonce, by=nonce % 3 and 0).raw)
+    first = manual.seal()
+    assert first.gas_used <= manual.rules.gas_limit
+    manual.seal_waiting()
+    assert sum(len(r.transactions) for r in manual.ledger.store.records()) == 400
+
+
+def test_logs_are_found_by_address_and_topic(chain: Chain) -> None:
+    for nonce, data in enumerate((b"one", b"two", b"three")):
+        chain.submit(transaction(nonce, to=LOGGER, wei=0, data=data).raw)
+    chain.submit(transaction(0, by=1, to=LOGGER, wei=0, data=b"bob's").raw)
+    topic = Hash32(bytes(12) + ALICE)
+    query = LogQuery(addresses=frozenset({LOGGER}), topics=(frozenset({topic}),))
+    found = list(find_logs(chain.ledger.store, query, 0, chain.number))
+    assert [(log.data, log.block_number) for log in found] == [
+        (b"one", 1),
+        (b"two", 2),
+        (b"three", 3),
+    ]
+    newest = next(find_logs(chain.ledger.store, query, 0, chain.number, newest_first=True))
+    assert newest.data == b"three"
+    assert newest.transaction_hash == transaction(2, to=LOGGER, wei=0, data=b"three").hash
+
+
+def test_events_tell_of_transactions_and_blocks(chain: Chain) -> None:
+    subscription = chain.feed.subscribe()
+    chain.submit(transaction(0).raw)
+    (pending, sealed), lost = subscription.take()
+    assert isinstance(pending, Pending)
+    assert pending.transaction.hash == transaction(0).hash
+    assert isinstance(sealed, Sealed)
+    assert (sealed.hash, lost) == (chain.head.hash(), 0)
+
+
+def test_a_checkpoint_restores_state_pool_clock_and_confirmations(manual: Chain) -> None:
+    manual.submit(transaction(0, wei=5).raw)
+    manual.confirm(safe=0)
+    checkpoint = manual.checkpoint()
+    manual.clock.increase(1_000)
+    manual.seal()
+    manual.submit(transaction(1).raw)
+    manual.confirm(safe=1, finalized=1)
+    assert manual.restore(checkpoint)
+    assert manual.number == 0
+    assert balance(manual, NOBODY) == 0
+    assert manual.resolve(Tag.SAFE) == 0
+    assert manual.clock.now() == 1_000
+    header = manual.seal()
+    assert header.timestamp == 1_000
+    assert [raw for raw, _ in manual.ledger.record(1).transactions] == [transaction(0, wei=5).raw]
+
+
+def test_a_checkpoint_serves_once_and_takes_the_later_ones_along(chain: Chain) -> None:
+    first, second = chain.checkpoint(), chain.checkpoint()
+    assert chain.restore(first)
+    assert not chain.restore(first)
+    assert not chain.restore(second)
+
+
+def test_listeners_hear_of_blocks_that_are_gone(chain: Chain) -> None:
+    checkpoint = chain.checkpoint()
+    chain.submit(transaction(0).raw)
+    chain.submit(transaction(1).raw)
+    subscription = chain.feed.subscribe()
+    chain.restore(checkpoint)
+    (removed,), _ = subscription.take()
+    assert isinstance(removed, Removed)
+    assert [record.header().number for record in removed.records] == [2, 1]
+    assert removed.head == 0
+
+
+def test_transactions_of_rewound_blocks_wait_again(manual: Chain) -> None:
+    first = manual.enqueue(deposit(0))
+    manual.submit(transaction(0).raw)
+    manual.seal()
+    manual.submit(transaction(1).raw)
+    manual.seal()
+    manual.rewind(0)
+    assert manual.number == 0
+    manual.seal()
+    assert manual.ledger.store.place_of(first) == (1, 0)
+    assert len(manual.ledger.record(1).transactions) == 3
+
+
+def test_safe_and_finalized_start_at_genesis_and_are_moved(chain: Chain) -> None:
+    for nonce in range(3):
+        chain.submit(transaction(nonce).raw)
+    assert (chain.resolve(Tag.SAFE), chain.resolve(Tag.FINALIZED)) == (0, 0)
+    chain.confirm(safe=2)
+    chain.confirm(finalized=1)
+    assert (chain.resolve(Tag.L1_COMMITTED), chain.resolve(Tag.FAST_FINALIZED)) == (2, 1)
+
+
+def test_a_block_to_come_has_no_state(chain: Chain) -> None:
+    with pytest.raises(UnknownBlock):
+        chain.state_after(1)
+
+
+def test_a_chain_survives_being_closed(tmp_path: Path) -> None:
+    chain = open_chain(tmp_path)
+    chain.submit(transaction(0, wei=5).raw)
+    head = chain.head
+    chain.close()
+    again = open_chain(tmp_path)
+    assert again.head == head
+    assert balance(again, NOBODY) == 5
+    again.submit(transaction(1, wei=5).raw)
+    assert balance(again, NOBODY) == 10
+    again.close()
+
+
+def test_a_chain_follows_another_by_its_records(chain: Chain) -> None:
+    for nonce in range(4):
+        chain.submit(transaction(nonce).raw)
+    follower = open_chain()
+    follower.mining = Mining.MANUAL
+    follower.submit(transaction(0).raw)
+    for record in list(chain.ledger.store.records())[1:]:
+        follower.follow(record)
+    assert follower.head == chain.head
+    assert follower.pool.get(transaction(0).hash) is None
+    follower.close()

@@ -1,0 +1,155 @@
+"""Any sequence of transactions, blocks and ways back keeps the promises of a chain."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from entresol.chain.chain import Chain, Mining
+from entresol.chain.clock import Clock
+from entresol.chain.genesis import Genesis
+from entresol.chain.rules import Rules
+from entresol.errors import InvalidTransaction, PoolRefusal
+from entresol.primitives.transactions import PriorityTransaction, Transaction
+from entresol.primitives.values import Hash32
+from tests.unit.chain.test_chain import (
+    ALICE,
+    BOB,
+    CAROL,
+    ETHER,
+    FEE,
+    NOBODY,
+    deposit,
+    transaction,
+)
+
+SENDERS = (ALICE, BOB, CAROL)
+EVERYBODY = (*SENDERS, NOBODY, Rules.layer_2().beneficiary)
+FUNDS = 3 * ETHER
+GENESIS = Genesis.development(270, SENDERS, FUNDS)
+
+# Signing dominates, and the same few transactions come again and again.
+signed = cache(transaction)
+
+
+class ChainMachine(RuleBasedStateMachine):
+    """Drives a chain and remembers what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chain = Chain.open(None, Rules.layer_2(), GENESIS, clock=Clock(lambda: 1_000.0))
+        self.chain.mining = Mining.MANUAL
+        self.given: dict[Hash32, Transaction] = {}
+        self.deposits = 0
+        self.checkpoints: list[tuple[int, int]] = []
+
+    def teardown(self) -> None:
+        self.chain.close()
+
+    @initialize(auto=st.booleans())
+    def choose_mining(self, auto: bool) -> None:
+        self.chain.mining = Mining.AUTO if auto else Mining.MANUAL
+
+    @rule(
+        by=st.integers(0, 2),
+        ahead=st.integers(-1, 3),
+        wei=st.sampled_from([0, 1, ETHER, 2 * ETHER]),
+        tip=st.sampled_from([0, 1, 5, 100]),
+    )
+    def submit(self, by: int, ahead: int, wei: int, tip: int) -> None:
+        nonce = self.chain.pool.next_nonce(SENDERS[by]) + ahead
+        if nonce < 0:
+            return
+        sent = signed(nonce, by=by, wei=wei, tip=tip)
+        try:
+            self.chain.submit(sent.raw)
+        except (InvalidTransaction, PoolRefusal):
+            return
+        self.given[sent.hash] = sent
+
+    @rule(wei=st.sampled_from([0, 1, ETHER]), gas_limit=st.sampled_from([20_000, 100_000]))
+    def enqueue(self, wei: int, gas_limit: int) -> None:
+        payload = deposit(self.deposits, wei=wei, gas_limit=gas_limit)
+        self.chain.enqueue(payload)
+        self.deposits += 1
+
+    @rule(limit=st.none() | st.integers(0, 2))
+    def seal(self, limit: int | None) -> None:
+        self.chain.seal(limit=limit)
+
+    @rule()
+    def remember(self) -> None:
+        self.checkpoints.append((self.chain.checkpoint(), self.deposits))
+
+    @rule(data=st.data())
+    def restore(self, data: st.DataObject) -> None:
+        if not self.checkpoints:
+            return
+        index = data.draw(st.integers(0, len(self.checkpoints) - 1))
+        checkpoint, deposits = self.checkpoints[index]
+        del self.checkpoints[index:]
+        assert self.chain.restore(checkpoint)
+        self.deposits = deposits
+
+    @rule(back=st.integers(1, 3))
+    def rewind(self, back: int) -> None:
+        target = max(self.chain.number - back, 0)
+        self.chain.rewind(target)
+        self.checkpoints = [it for it in self.checkpoints if it[0] in self.chain._checkpoints]
+
+    @invariant()
+    def nothing_is_included_twice_and_nonces_have_no_gaps(self) -> None:
+        seen: Counter[bytes] = Counter()
+        nonces = dict.fromkeys(SENDERS, 0)
+        for sent in self.included():
+            seen[sent.hash] += 1
+            if not isinstance(sent.payload, PriorityTransaction):
+                assert sent.payload.nonce == nonces[sent.sender]
+                nonces[sent.sender] += 1
+        assert all(count == 1 for count in seen.values())
+        for sender, nonce in nonces.items():
+            account = self.chain.ledger.latest.account(sender)
+            assert account is not None
+            assert account[0] == nonce
+
+    @invariant()
+    def every_deposit_is_included_or_waits(self) -> None:
+        included = [it for it in self.included() if isinstance(it.payload, PriorityTransaction)]
+        numbers = [it.payload.nonce for it in [*included, *self.chain.producer.priority]]
+        assert numbers == list(range(self.deposits))
+
+    @invariant()
+    def money_is_neither_made_nor_lost(self) -> None:
+        minted = burned = 0
+        for record in self.chain.ledger.store.records():
+            for index, outcome in enumerate(record.outcomes):
+                payload = record.transaction(index).payload
+                if isinstance(payload, PriorityTransaction):
+                    minted += payload.to_mint
+                else:
+                    burned += outcome.gas_used * FEE
+        held = 0
+        for address in EVERYBODY:
+            account = self.chain.ledger.latest.account(address)
+            held += 0 if account is None else account[1]
+        assert held == len(SENDERS) * FUNDS + minted - burned
+
+    @invariant()
+    def what_waits_is_not_in_a_block(self) -> None:
+        included = {it.hash for it in self.included()}
+        assert not any(it.hash in included for it in self.chain.pool)
+
+    def included(self) -> list[Transaction]:
+        return [
+            record.transaction(index)
+            for record in self.chain.ledger.store.records()
+            for index in range(len(record.transactions))
+        ]
+
+
+TestChainMachine = ChainMachine.TestCase
+TestChainMachine.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
