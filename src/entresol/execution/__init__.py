@@ -1,0 +1,1 @@
+"""Running a transaction, a call, an estimate or a trace against a state."""
