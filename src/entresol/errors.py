@@ -29,6 +29,11 @@
     │   ├── ReplacementUnderpriced too little more than the one with the same nonce
     │   ├── SenderLimitExceeded    the sender has too many in the pool
     │   └── PoolFull               everything in the pool is worth as much
+    ├── ExecutionFailed            a call ran, and failing is its answer
+    │   ├── ExecutionReverted      it gave up, and may have said why
+    │   ├── ExecutionHalted        it broke a rule of the machine
+    │   └── GasAllowanceExceeded   no gas limit that is allowed suffices
+    ├── InvalidOverride            a what-if question that cannot be asked
     ├── EngineError                the engine could not finish; nothing is known of the outcome
     │   ├── StateUnavailable       the state source failed; the cause is chained
     │   ├── EnginePanicked         a bug in the engine; the state is as it was before
@@ -294,6 +299,41 @@ class PoolFull(PoolRefusal):
 
     def __init__(self) -> None:
         super().__init__("txpool is full")
+
+
+class ExecutionFailed(EntresolError):
+    """A call ran, and failing is its answer."""
+
+
+class ExecutionReverted(ExecutionFailed):
+    """The execution gave up; `data` is what it said, `reason` what that means if it is known."""
+
+    def __init__(self, data: bytes, reason: str | None = None) -> None:
+        super().__init__(
+            "execution reverted" if reason is None else f"execution reverted: {reason}"
+        )
+        self.data = data
+        self.reason = reason
+
+
+class ExecutionHalted(ExecutionFailed):
+    """The execution broke a rule of the machine and lost all its gas."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class GasAllowanceExceeded(ExecutionFailed):
+    """The execution runs out of gas even at the highest gas limit that is allowed."""
+
+    def __init__(self, allowance: int) -> None:
+        super().__init__(f"gas required exceeds allowance ({allowance})")
+        self.allowance = allowance
+
+
+class InvalidOverride(EntresolError):
+    """A what-if question assumes something that cannot be."""
 
 
 class EngineError(EntresolError):

@@ -27,7 +27,7 @@ PRIORITY_CHECKS: Final = Checks(
 
 def message_of(transaction: Transaction) -> Message:
     """Return what the engine runs for `transaction`; type 0x71 runs like type 2."""
-    # The fields are named once a type, not collected first: see the test of its cost.
+    # The fields are named for each kind, not collected first: see bench_calls.
     payload = transaction.payload
     if isinstance(payload, LegacyTransaction):
         return Message(

@@ -1,0 +1,68 @@
+"""Calls, estimates and the messages they become, without a server around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from benchmarks.bench_engine import BALANCE_OF
+from benchmarks.harness import Row, Target, best_seconds
+from entresol._native import Rules, Snapshot
+from entresol.execution.calls import CallRequest, call
+from entresol.execution.estimation import estimate_gas
+from entresol.execution.messages import message_of
+from entresol.execution.scene import BlockParts, Scene
+from entresol.primitives.transactions import FeeMarketTransaction, sign
+from entresol.primitives.values import Address
+from tests.programs import call_to, program, store, work
+from tests.worlds import ALICE, BOB, CONTRACT, World
+
+PARTS: Final = BlockParts(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7)
+SENDER, TO = Address(ALICE), Address(CONTRACT)
+INNER: Final = b"\x1c" * 20
+
+
+def rows() -> Iterable[Row]:
+    """Measure what lies between a request and the engine."""
+    yield message()
+    yield warm_call()
+    yield estimate()
+
+
+def message() -> Row:
+    """Measure the message of a transfer."""
+    payload = FeeMarketTransaction(
+        nonce=3,
+        gas_limit=21_000,
+        to=Address(BOB),
+        value=10**15,
+        chain_id=270,
+        max_fee_per_gas=30,
+        max_priority_fee_per_gas=4,
+    )
+    transaction = sign(payload, b"\x46" * 32)
+    seconds = best_seconds(lambda: message_of(transaction))
+    return Row(what="message of a transfer", value=seconds * 1e6, unit="µs", target=_at_most(5))
+
+
+def warm_call() -> Row:
+    """Measure the most common call, from its request to its answer."""
+    scene = Scene.at(Snapshot(World.with_contract(BALANCE_OF)), Rules(270), PARTS)
+    data = bytes.fromhex("70a08231") + bytes(12) + ALICE
+    assert len(call(scene, CallRequest(to=TO, data=data))) == 32
+    seconds = best_seconds(lambda: call(scene, CallRequest(to=TO, data=data)))
+    return Row(what="call of balanceOf, warm", value=seconds * 1e6, unit="µs", target=_at_most(25))
+
+
+def estimate() -> Row:
+    """Measure the estimate of a contract that calls another."""
+    world = World.with_contract(program([call_to(INNER), store(1, 1)]))
+    world.deploy(INNER, program([work(100), store(1, 1)]))
+    scene = Scene.at(Snapshot(world), Rules(270), PARTS)
+    request = CallRequest(sender=SENDER, to=TO)
+    seconds = best_seconds(lambda: estimate_gas(scene, request))
+    return Row(what="estimate of a nested call", value=seconds * 1e6, unit="µs")
+
+
+def _at_most(microseconds: float) -> Target:
+    return Target(microseconds, "at most")

@@ -1,0 +1,55 @@
+"""Where a call runs: on which state, under which rules, in which block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self, TypeAlias
+
+import msgspec
+
+from entresol._native import BlockEnv, Overlay, Rules, Snapshot
+from entresol.primitives.values import Address, Hash32
+
+State: TypeAlias = Snapshot | Overlay
+
+
+class BlockParts(msgspec.Struct, frozen=True, kw_only=True):
+    """What an execution sees of its block; `block_hashes` count before those of the state."""
+
+    number: int
+    timestamp: int
+    gas_limit: int
+    beneficiary: Address = Address.zero()
+    base_fee: int = 0
+    prevrandao: Hash32 = Hash32.zero()
+    difficulty: int = 0
+    blob_base_fee: int = 1
+    block_hashes: Mapping[int, Hash32] | None = None
+
+    def env(self) -> BlockEnv:
+        """Return the block as the engine takes it."""
+        return BlockEnv(
+            number=self.number,
+            timestamp=self.timestamp,
+            gas_limit=self.gas_limit,
+            beneficiary=self.beneficiary,
+            base_fee=self.base_fee,
+            prevrandao=self.prevrandao,
+            difficulty=self.difficulty,
+            blob_base_fee=self.blob_base_fee,
+            block_hashes=self.block_hashes,
+        )
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """A state, the chain's rules and a block; one scene serves every call on the same block."""
+
+    state: State
+    rules: Rules
+    block: BlockParts
+    env: BlockEnv
+
+    @classmethod
+    def at(cls, state: State, rules: Rules, block: BlockParts) -> Self:
+        """Return the scene of calls on `state` in `block`."""
+        return cls(state, rules, block, block.env())

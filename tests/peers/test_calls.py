@@ -1,0 +1,161 @@
+"""Calls and estimates, beside those of a real anvil on the same state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from entresol._native import Rules, Snapshot
+from entresol.errors import ExecutionHalted, ExecutionReverted
+from entresol.execution.calls import CallRequest, call
+from entresol.execution.estimation import estimate_gas
+from entresol.execution.scene import BlockParts, Scene
+from entresol.primitives.values import Address
+from tests.peers.anvil import Anvil, RpcError, running_anvil
+from tests.programs import Step, call_to, create, demand_gas, program, store, work
+from tests.worlds import EMPTY_CODE, World, word
+
+pytestmark = pytest.mark.peer
+
+# Anvil's first account, which it signs for.
+SENDER = Address.parse("0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266")
+STRANGER = Address(b"\x42" * 20)
+BALANCE = 10_000 * 10**18
+WITH_TRANSACTIONS = False
+
+ECHO_REVERT = "36 5f 5f 37 36 5f fd"
+
+
+def contract(number: int) -> Address:
+    return Address(bytes([0xC0 + number] * 20))
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Anvil]:
+    with running_anvil() as anvil:
+        yield anvil
+
+
+@pytest.fixture
+def peer(running: Anvil) -> Iterator[Anvil]:
+    """Return an anvil that forgets what the test did."""
+    snapshot = running.rpc("evm_snapshot")
+    yield running
+    running.rpc("evm_revert", snapshot)
+
+
+def deploy(peer: Anvil, codes: Sequence[str]) -> Scene:
+    """Put the same contracts into anvil and into a scene, each with some wei and used slots."""
+    world = World(accounts={SENDER: (0, BALANCE, EMPTY_CODE)})
+    for number, code in enumerate(codes):
+        address = contract(number)
+        world.deploy(address, code)
+        world.accounts[address] = (1, 1_000, world.accounts[address][2])
+        peer.rpc("anvil_setCode", str(address), "0x" + bytes.fromhex(code).hex())
+        peer.rpc("anvil_setBalance", str(address), hex(1_000))
+        peer.rpc("anvil_setNonce", str(address), "0x1")
+        for slot in range(1, 31):
+            value = word(1 if slot < 10 else 0)
+            world.slots[address, word(slot)] = value
+            peer.rpc("anvil_setStorageAt", str(address), hex(slot), "0x" + value.hex())
+    peer.rpc("anvil_setBalance", str(SENDER), hex(BALANCE))
+    block = peer.rpc("eth_getBlockByNumber", "latest", WITH_TRANSACTIONS)
+    parts = BlockParts(
+        number=int(block["number"], 16),
+        timestamp=int(block["timestamp"], 16),
+        gas_limit=int(block["gasLimit"], 16),
+        beneficiary=Address.parse(block["miner"]),
+        base_fee=int(block["baseFeePerGas"], 16),
+    )
+    return Scene.at(Snapshot(world), Rules(31337), parts)
+
+
+def as_json(request: CallRequest) -> dict[str, Any]:
+    fields = {"from": str(request.sender), "value": hex(request.value)}
+    fields["data"] = "0x" + request.data.hex()
+    return fields if request.to is None else {**fields, "to": str(request.to)}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "33 5f 52 34 6020 52 36 6040 52 6060 5f f3",
+        "48 5f 52 3a 6020 52 43 6040 52 6060 5f f3",
+        "6001 54 5f 52 600b 54 6020 52 6040 5f f3",
+        "33 31 5f 52 30 31 6020 52 6040 5f f3",
+    ],
+)
+@pytest.mark.parametrize("value", [0, 5])
+def test_calls_answer_alike(peer: Anvil, code: str, value: int) -> None:
+    scene = deploy(peer, [code])
+    request = CallRequest(sender=SENDER, to=contract(0), value=value, data=b"\x01\x02")
+    assert "0x" + call(scene, request).hex() == peer.rpc("eth_call", as_json(request), "latest")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        bytes.fromhex("08c379a0") + word(32) + word(2) + b"no".ljust(32, b"\x00"),
+        *[bytes.fromhex("4e487b71") + word(code) for code in (0, 1, 0x11, 0x12, 0x21, 0x22)],
+        *[bytes.fromhex("4e487b71") + word(code) for code in (0x31, 0x32, 0x41, 0x51, 0x99)],
+    ],
+)
+def test_reverts_are_worded_alike(peer: Anvil, data: bytes) -> None:
+    scene = deploy(peer, [ECHO_REVERT])
+    request = CallRequest(sender=SENDER, to=contract(0), data=data)
+    with pytest.raises(ExecutionReverted) as ours:
+        call(scene, request)
+    with pytest.raises(RpcError) as theirs:
+        peer.rpc("eth_call", as_json(request), "latest")
+    assert (str(ours.value), "0x" + ours.value.data.hex()) == (
+        theirs.value.message,
+        theirs.value.data,
+    )
+
+
+@pytest.mark.parametrize("code", ["fe", "01", "5f 56", "0c"])
+def test_halts_fail_alike(peer: Anvil, code: str) -> None:
+    scene = deploy(peer, [code])
+    request = CallRequest(sender=SENDER, to=contract(0))
+    with pytest.raises(ExecutionHalted):
+        call(scene, request)
+    with pytest.raises(RpcError, match="EVM error"):
+        peer.rpc("eth_call", as_json(request), "latest")
+
+
+def chain(depth: int, *inner: Step) -> list[list[Step]]:
+    callers: list[list[Step]] = [[call_to(contract(n + 1))] for n in range(depth)]
+    return [*callers, list(inner)]
+
+
+@pytest.mark.parametrize(
+    ("contracts", "fields"),
+    [
+        ([], {"to": STRANGER, "value": 1}),
+        ([], {"to": STRANGER, "data": b"\x01" * 500}),
+        ([], {"data": bytes.fromhex("6001 5f 55 610400 5f f3")}),
+        ([[work(100)]], {}),
+        ([[store(20, 1), work(50)]], {"value": 3}),
+        ([[store(slot, 0) for slot in range(1, 10)]], {}),
+        ([[call_to(STRANGER, value=1)]], {}),
+        ([[create(300), store(21, 1)]], {}),
+        ([[demand_gas(200_000), store(20, 1)]], {}),
+        (chain(1, work(3_000), store(20, 1)), {}),
+        (chain(4, work(3_000), store(1, 0)), {}),
+        (chain(10, work(10_000)), {}),
+    ],
+)
+def test_estimates_are_as_small_as_anvils_and_suffice_there(
+    peer: Anvil, contracts: list[list[Step]], fields: dict[str, Any]
+) -> None:
+    scene = deploy(peer, [program(steps) for steps in contracts])
+    target = {"to": contract(0)} if contracts else {}
+    request = CallRequest(**{"sender": SENDER, **target, **fields})
+    estimate = estimate_gas(scene, request)
+    assert estimate.gas <= int(peer.rpc("eth_estimateGas", as_json(request)), 16) * 1.02
+    sent = {**as_json(request), "gas": hex(estimate.gas)}
+    receipt = peer.receipt(peer.rpc("eth_sendTransaction", sent))
+    assert receipt["status"] == "0x1"

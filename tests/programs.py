@@ -1,0 +1,64 @@
+"""Contracts put together from steps, for tests that need many different ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+# A step gives its code when it is told where that will stand.
+Step: TypeAlias = Callable[[int], bytes]
+
+GAS = "5a"
+
+
+def program(steps: Sequence[Step]) -> str:
+    """Return the code of `steps` in a row, in hex."""
+    code = b""
+    for step in steps:
+        code += step(len(code))
+    return code.hex()
+
+
+def work(rounds: int) -> Step:
+    """Count `rounds` down to nothing."""
+    return lambda at: bytes.fromhex(f"61{rounds:04x} 5b 6001 90 03 80 61{at + 3:04x} 57 50")
+
+
+def store(slot: int, value: int) -> Step:
+    """Write a slot; zero where there was something earns a refund."""
+    return lambda _: bytes.fromhex(f"60{value:02x} 60{slot:02x} 55")
+
+
+def demand_gas(gas: int) -> Step:
+    """Revert unless this much gas is left."""
+    return lambda at: bytes.fromhex(f"63{gas:08x} 5a 11") + _or_revert(at + 7)
+
+
+def store_if_gas(gas: int, slot: int) -> Step:
+    """Write a slot only if more than this much gas is left."""
+    return lambda at: bytes.fromhex(
+        f"63{gas:08x} 5a 11 15 61{at + 17:04x} 57 6001 60{slot:02x} 55 5b"
+    )
+
+
+def spend_down_to(gas: int) -> Step:
+    """Go round until no more than this much gas is left."""
+    return lambda at: bytes.fromhex(f"5b 63{gas:08x} 5a 11 61{at:04x} 57")
+
+
+def call_to(target: bytes, *, value: int = 0, gas: int | None = None, checked: bool = True) -> Step:
+    """Call `target` with all gas or with some, and revert if that fails, or do not care."""
+    sent = GAS if gas is None else f"63{gas:08x}"
+    code = bytes.fromhex(f"5f 5f 5f 5f 60{value:02x} 73{target.hex()} {sent} f1")
+    return lambda at: code + (_or_revert(at + len(code)) if checked else b"\x50")
+
+
+def create(size: int) -> Step:
+    """Create a contract of `size` zero bytes, and revert if that fails."""
+    # The init code is `PUSH2 size PUSH0 RETURN`, stored as the last bytes of a word.
+    code = bytes.fromhex(f"64 61{size:04x} 5f f3 5f 52 6005 601b 5f f0")
+    return lambda at: code + _or_revert(at + len(code))
+
+
+def _or_revert(at: int) -> bytes:
+    return bytes.fromhex(f"61{at + 7:04x} 57 5f 5f fd 5b")
