@@ -121,8 +121,15 @@ class Record(Part, frozen=True):
             )
 
 
+def _as_bytes(value: object) -> bytes:
+    """Return an address or a hash as the bytes it is; MessagePack knows no kinds of them."""
+    if isinstance(value, bytes):
+        return bytes(value)
+    raise TypeError(f"a record has no place for {type(value).__name__}")
+
+
 _VERSION_BYTE: Final = bytes([VERSION])
-_encoder: Final = msgspec.msgpack.Encoder()
+_encoder: Final = msgspec.msgpack.Encoder(enc_hook=_as_bytes)
 _decoder: Final = msgspec.msgpack.Decoder(Record)
 
 
