@@ -30,6 +30,9 @@ _WORDS: Final = "entresol chain, format "
 _UNFINISHED: Final = FORMAT_FILE + ".new"
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
+# Opening alone writes some files; with less than this it would fail halfway.
+ROOM_BYTES: Final = 1 << 20
+
 
 class Directory:
     """A directory that holds one chain, locked as long as it is open.
@@ -55,6 +58,7 @@ class Directory:
             is_new = _is_unfinished(path)
             if not is_new:
                 _check_format(path)
+            _check_room(path)
             path.mkdir(parents=True, exist_ok=True)
             return cls(path, _lock(path), is_new=is_new, is_temporary=False)
         except OSError as error:
@@ -113,6 +117,12 @@ def _check_format(path: Path) -> None:
         raise StoreDamaged(path, f"{FORMAT_FILE} reads {text[:80]!r}")
     if int(found[1]) > FORMAT:
         raise StoreTooNew(path, int(found[1]), FORMAT)
+
+
+def _check_room(path: Path) -> None:
+    existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    if shutil.disk_usage(existing).free < ROOM_BYTES:
+        raise StoreFull(path)
 
 
 def _lock(path: Path) -> int:

@@ -65,10 +65,11 @@ def _head(links: Path, recovery: Recovery) -> int:
 
 
 def _check_samples(links: Path, recovery: Recovery) -> None:
-    """Look for some of the records, the first and the last among them."""
+    """Look for what is read at every start, and for some of the records, first and last among them."""
     engine = Engine(links, read_only=True, recovery=recovery)
     try:
         head = _number(engine)
+        engine.get(tables.REBUILDING)
         for block in sorted({head * part // SAMPLES for part in range(SAMPLES + 1)}):
             if head >= 0 and engine.get(tables.record_key(block)) is None:
                 raise StoreDamaged(links, f"block {block} of {head} is missing")
