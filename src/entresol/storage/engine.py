@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -69,6 +70,8 @@ class Engine:
             self._db = Rdict(str(path), options, access_type=access)
         except Exception as error:
             raise self._failure(error) from error
+        # A program that ends without closing would wait for the engine's own threads.
+        self._close = weakref.finalize(self, _close, self._db)
         self._waiting = _write_options(sync=durable, log=durable)
         self._hasty = _write_options(sync=False, log=durable)
 
@@ -139,9 +142,7 @@ class Engine:
     def close(self) -> None:
         """Write down what is still in memory only, and let go of the directory."""
         try:
-            self._db.close()
-        except DbClosedError:
-            return
+            self._close()
         except Exception as error:
             raise self._failure(error) from error
 
@@ -165,6 +166,10 @@ class Engine:
             return StoreFailed(f"the store in {self._path} is closed")
         # The binding raises bare exceptions, so their text is all there is to go by.
         return _failure(self._path, str(error)) if type(error) is Exception else error
+
+
+def _close(db: Rdict) -> None:
+    db.close()
 
 
 def _here(cursor: RdictIter, prefix: bytes) -> tuple[bytes, bytes] | None:

@@ -30,8 +30,8 @@ class Store:
     """
 
     def __init__(self, directory: Directory, engine: Engine) -> None:
-        self._directory = directory
         self._engine = engine
+        self._directory = directory
         self._records = _RecordCache()
         head = engine.get(tables.HEAD)
         self._head = None if head is None else int.from_bytes(head)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import random
 import subprocess
@@ -20,7 +21,6 @@ from entresol.errors import (
     StoreLocked,
     StoreTooNew,
 )
-from entresol.storage import directory
 from entresol.storage.directory import Directory
 from entresol.storage.store import Store
 from tests.ledger import dump, files_of, fill, random_chain, record_after
@@ -219,7 +219,7 @@ def test_what_the_system_refuses_is_told(
     kind: type[StoreFailed],
     complaint: str,
 ) -> None:
-    monkeypatch.setattr(directory.fcntl, "flock", failing(number))
+    monkeypatch.setattr(fcntl, "flock", failing(number))
     with pytest.raises(kind, match=complaint) as caught:
         Directory.open(tmp_path)
     assert type(caught.value) is kind

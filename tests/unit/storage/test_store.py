@@ -177,7 +177,8 @@ def test_only_the_next_block_is_taken(store: Store, head: int | None, number: in
     fill(store, chain[:expected])
     before = dump(store)
     if number == expected:
-        return store.append(chain[number], [])
+        store.append(chain[number], [])
+        return
     with pytest.raises(WrongParent, match=f"block {number} does not follow"):
         store.append(chain[number], [])
     assert (store.head, dump(store)) == (head, before)
