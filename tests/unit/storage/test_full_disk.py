@@ -52,16 +52,23 @@ def endless_chain() -> Iterator[Record]:
         yield parent
 
 
+def fill_up(store: Store) -> tuple[list[Record], Record]:
+    """Append until there is no space left; return what was taken, and what was not."""
+    taken: list[Record] = []
+    for record in endless_chain():
+        try:
+            store.append(record, [])
+        except StoreFull:
+            return taken, record
+        taken.append(record)
+    raise AssertionError
+
+
 def test_a_full_disk_takes_nothing_back(small_disk: Path) -> None:
-    store, chain = Store.open(small_disk / "chain"), endless_chain()
-    acknowledged: list[Record] = []
-    with pytest.raises(StoreFull, match="make room, then start again"):
-        while True:
-            refused = next(chain)
-            store.append(refused, [])
-            acknowledged.append(refused)
+    store = Store.open(small_disk / "chain")
+    acknowledged, refused = fill_up(store)
     assert list(store.records()) == acknowledged
-    with pytest.raises(StoreFull):
+    with pytest.raises(StoreFull, match="make room, then start again"):
         store.append(refused, [])
     with pytest.raises(StoreFailed):
         store.close()
