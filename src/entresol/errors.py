@@ -28,6 +28,7 @@
     │       ├── DeadlinePassed
     │       ├── ExecutionCancelled
     │       └── TraceTooLarge
+    ├── UnknownBlock               a block that is not there
     ├── TimestampTooLow            a time for the next block that is not after the last one's
     ├── BlockFull                  a transaction that has no room in the block
     ├── ReplayDiffers              a block that does not come out as its record says
@@ -42,6 +43,7 @@
         ├── StoreDamaged           it cannot be read
         ├── StoreFull              there is no space left
         ├── StoreUnfinished        its indexes are being made anew
+        ├── GenesisDiffers         the chain in it began otherwise
         └── WrongParent            a record that does not continue the chain
 
 Anything else that escapes is a bug and is reported as one.
@@ -248,6 +250,15 @@ class TraceTooLarge(ExecutionStopped):
     """The trace outgrew the memory the caller allowed."""
 
 
+class UnknownBlock(EntresolError):
+    """There is no such block."""
+
+    def __init__(self, block: int | bytes) -> None:
+        name = f"number {block}" if isinstance(block, int) else f"hash 0x{block.hex()}"
+        super().__init__(f"there is no block with the {name}")
+        self.block = block
+
+
 class TimestampTooLow(EntresolError):
     """The time for the next block is not after the last one's."""
 
@@ -353,6 +364,16 @@ class StoreUnfinished(StoreFailed):
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"rebuilding {path} was interrupted: rebuild it again")
+        self.path = path
+
+
+class GenesisDiffers(StoreFailed):
+    """The chain in the directory began otherwise."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} holds a chain with another genesis: give that one, or choose another directory"
+        )
         self.path = path
 
 

@@ -1,20 +1,49 @@
-"""Transactions as the engine runs them."""
+"""What the engine is asked to run for a transaction of any type."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Final, TypeAlias
 
-from entresol._native import Message
-from entresol.primitives.transactions import AccessListTransaction, LegacyTransaction
+from entresol._native import Checks, Message
+from entresol.primitives.transactions import (
+    Access,
+    AccessListTransaction,
+    Authorization,
+    LegacyTransaction,
+    PriorityTransaction,
+    SetCodeTransaction,
+    Transaction,
+)
 
-if TYPE_CHECKING:
-    from entresol.primitives.transactions import PriorityTransaction, Transaction
+AccessItem: TypeAlias = tuple[bytes, Sequence[bytes]]
+AuthorizationItem: TypeAlias = tuple[int, bytes, int, int, int, int]
+
+PRIORITY_CHECKS: Final = Checks(
+    base_fee=False, fees=False, balance=False, nonce=False, sender_code=False, gas_cap=False
+)
+"""The checks of a priority transaction: none, since L1 has accepted it."""
 
 
 def message_of(transaction: Transaction) -> Message:
-    """Return the message of a signed transaction; type 0x71 runs as one with a fee cap and a tip."""
+    """Return what the engine runs for `transaction`; type 0x71 runs like type 2."""
+    # The fields are named once a type, not collected first: see the test of its cost.
     payload = transaction.payload
-    has_one_price = isinstance(payload, LegacyTransaction | AccessListTransaction)
+    if isinstance(payload, LegacyTransaction):
+        return Message(
+            sender=transaction.sender,
+            gas_limit=payload.gas_limit,
+            to=payload.to,
+            value=payload.value,
+            data=payload.data,
+            gas_price=payload.gas_price,
+            nonce=payload.nonce,
+            chain_id=payload.chain_id,
+        )
+    if isinstance(payload, PriorityTransaction):
+        return priority_message(payload)
+    is_access_list = isinstance(payload, AccessListTransaction)
+    is_set_code = isinstance(payload, SetCodeTransaction)
     return Message(
         sender=transaction.sender,
         gas_limit=payload.gas_limit,
@@ -22,17 +51,20 @@ def message_of(transaction: Transaction) -> Message:
         value=payload.value,
         data=payload.data,
         gas_price=payload.fee_cap,
-        priority_fee=None if has_one_price else payload.tip,
+        priority_fee=None if is_access_list else payload.tip,
         nonce=payload.nonce,
         chain_id=payload.chain_id,
-        access_list=[(access.account, access.slots) for access in payload.access_list]
-        if payload.type in (1, 2, 4)
-        else None,
+        access_list=access_items(payload.access_list),
+        authorizations=authorization_items(payload.authorizations) if is_set_code else None,
     )
 
 
 def priority_message(payload: PriorityTransaction) -> Message:
-    """Return the message of an L1 transaction, which brings its value along."""
+    """Return what the engine runs for a transaction that came from L1, under `PRIORITY_CHECKS`.
+
+    Only the value is minted here: whoever builds the block pays the fee and the refund out of
+    what remains of `to_mint`. The nonce counts requests on L1 and is not the sender's.
+    """
     return Message(
         sender=payload.sender,
         gas_limit=payload.gas_limit,
@@ -43,3 +75,13 @@ def priority_message(payload: PriorityTransaction) -> Message:
         mint=payload.value,
         keeps_nonce=True,
     )
+
+
+def access_items(access_list: Sequence[Access]) -> list[AccessItem]:
+    """Return an access list as the engine takes it."""
+    return [(access.account, access.slots) for access in access_list]
+
+
+def authorization_items(authorizations: Sequence[Authorization]) -> list[AuthorizationItem]:
+    """Return authorizations as the engine takes them."""
+    return [(a.chain_id, a.address, a.nonce, a.y_parity, a.r, a.s) for a in authorizations]

@@ -74,9 +74,10 @@ class BlockContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Executed(msgspec.Struct, frozen=True):
-    """A finished block: its header, its record, the trie nodes that are new, and the state after it."""
+    """A finished block: with its record, the trie nodes that are new, and the state after it."""
 
     header: Header
+    transactions: tuple[Transaction, ...]
     record: Record
     nodes: list[tuple[bytes, bytes]]
     overlay: Overlay
@@ -138,7 +139,8 @@ class Transition:
         changes = self.overlay.changes()
         state_root, nodes = trie.update(self.context.parent_state_root, changes)
         header = self._header(state_root)
-        return Executed(header, self._record(header, changes), nodes, self.overlay)
+        record = self._record(header, changes)
+        return Executed(header, tuple(self._transactions), record, nodes, self.overlay)
 
     def _must_fit(self, transaction: Transaction) -> bool:
         """Say whether the block exists for this transaction alone, which nothing may keep out."""

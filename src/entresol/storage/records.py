@@ -51,8 +51,8 @@ class StoredChange(Part, frozen=True):
 
     address: AddressBytes
     account: StoredAccount | None
-    destroyed: bool
-    slots: tuple[tuple[HashBytes, NumberBytes], ...]
+    destroyed: bool = False
+    slots: tuple[tuple[HashBytes, NumberBytes], ...] = ()
 
 
 class Outcome(Part, frozen=True):

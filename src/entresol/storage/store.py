@@ -75,6 +75,11 @@ class Store:
         """The number of the last block, if there is one."""
         return self._head
 
+    @property
+    def identity(self) -> bytes | None:
+        """What the chain was begun with, so that it is not taken for another one."""
+        return self._engine.get(tables.IDENTITY)
+
     def close(self) -> None:
         """Let go of the directory."""
         try:
@@ -145,18 +150,15 @@ class Store:
 
     # Writing
 
+    def begin(self, record: Record, nodes: Iterable[tuple[bytes, bytes]], identity: bytes) -> None:
+        """Add the first block to an empty store, with the mark by which the chain is known."""
+        if self._head is not None:
+            raise WrongParent(record.header().number, self._head)
+        self._append(record, nodes, [(tables.IDENTITY, identity)])
+
     def append(self, record: Record, nodes: Iterable[tuple[bytes, bytes]]) -> None:
         """Add the next block, with the trie nodes that are new in it, durably and at once."""
-        header = record.header()
-        if not self._continues(header.number, header.parent_hash):
-            raise WrongParent(header.number, self._head)
-        rows = [
-            (tables.record_key(header.number), record.encode()),
-            (tables.HEAD, tables.number(header.number)),
-            *rows_of(self._engine, record, header.number, nodes),
-        ]
-        self._engine.write(rows)
-        self._head = header.number
+        self._append(record, nodes, [])
 
     def truncate(self, number: int) -> None:
         """Forget every block above `number`, at once; trie nodes and codes stay, by their hash."""
@@ -191,6 +193,24 @@ class Store:
             self._engine.write(rows, wait=False)
             progress(number + 1, total)
         self._engine.write([], [tables.REBUILDING])
+
+    def _append(
+        self,
+        record: Record,
+        nodes: Iterable[tuple[bytes, bytes]],
+        marks: list[tuple[bytes, bytes]],
+    ) -> None:
+        header = record.header()
+        if not self._continues(header.number, header.parent_hash):
+            raise WrongParent(header.number, self._head)
+        rows = [
+            *marks,
+            (tables.record_key(header.number), record.encode()),
+            (tables.HEAD, tables.number(header.number)),
+            *rows_of(self._engine, record, header.number, nodes),
+        ]
+        self._engine.write(rows)
+        self._head = header.number
 
     def _continues(self, number: int, parent_hash: bytes) -> bool:
         if self._head is None:

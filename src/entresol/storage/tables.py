@@ -25,6 +25,7 @@ LOGS: Final = b"l"
 META: Final = b"m"
 
 HEAD: Final = META + b"head"
+IDENTITY: Final = META + b"genesis"
 REBUILDING: Final = META + b"rebuilding"
 
 # Everything that can be made again from the records.

@@ -1,0 +1,168 @@
+"""The sealed part of a chain: its blocks, the states after them, and the one way they grow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol._native import EMPTY_ROOT, Overlay, Snapshot, keccak256
+from entresol.errors import GenesisDiffers, StoreDamaged, UnknownBlock, WrongParent
+from entresol.execution.replay import execute_again, new_nodes
+from entresol.execution.transition import BlockContext
+from entresol.primitives.values import Hash32
+from entresol.state.history import StateAfter
+from entresol.state.roots import StateTrie
+from entresol.state.snapshots import Snapshots
+from entresol.storage.records import Record, stored_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.chain.genesis import Genesis
+    from entresol.chain.rules import Rules
+    from entresol.execution.transition import Executed
+    from entresol.primitives.headers import Header
+    from entresol.storage.store import Store
+
+
+class Ledger:
+    """Blocks and states of one chain, on a store.
+
+    Remembers: the head's header, recent snapshots, trie nodes. Persists: what it appends, through
+    the store. Assumes: one thread appends and truncates; any may read. Fails: with the store's
+    error, and then nothing has changed.
+    """
+
+    def __init__(self, store: Store, rules: Rules, genesis: Genesis) -> None:
+        self.store = store
+        self.rules = rules
+        self.trie = StateTrie(store)
+        self._snapshots = Snapshots(store)
+        if store.head is None:
+            self._begin(genesis)
+        elif store.identity != _identity(genesis):
+            raise GenesisDiffers(store.path)
+        self._head = self.header(self.number)
+
+    @property
+    def head(self) -> Header:
+        """The header of the last block."""
+        return self._head
+
+    @property
+    def number(self) -> int:
+        """The number of the last block."""
+        head = self.store.head
+        if head is None:
+            raise StoreDamaged(self.store.path, "there is no genesis")
+        return head
+
+    @property
+    def latest(self) -> Snapshot:
+        """The state after the last block."""
+        return self._snapshots.after(self.number)
+
+    def header(self, number: int) -> Header:
+        """Return the header of a block."""
+        return self.record(number).header()
+
+    def record(self, number: int) -> Record:
+        """Return the record of a block."""
+        record = self.store.record(number)
+        if record is None:
+            raise UnknownBlock(number)
+        return record
+
+    def state_after(self, number: int) -> Snapshot:
+        """Return the state after a block."""
+        if not 0 <= number <= self.number:
+            raise UnknownBlock(number)
+        return self._snapshots.after(number)
+
+    def next_context(self, timestamp: int) -> BlockContext:
+        """Return what the block after the head is, before it has transactions."""
+        parent = self._head
+        parent_hash = parent.hash()
+        return BlockContext(
+            number=parent.number + 1,
+            timestamp=timestamp,
+            gas_limit=self.rules.gas_limit,
+            base_fee=self.rules.fees.next(parent),
+            parent_hash=parent_hash,
+            parent_state_root=parent.state_root,
+            beneficiary=self.rules.beneficiary,
+        )
+
+    def append(self, executed: Executed) -> None:
+        """Make an executed block the head; when this returns, it stays."""
+        self._append(executed.header, executed.record, executed.nodes, executed.overlay)
+
+    def follow(self, record: Record, *, execute: bool = False) -> None:
+        """Make a block that somebody else sealed the head, by its record or by executing it again."""
+        header = record.header()
+        if header.number != self.number + 1 or header.parent_hash != self._head.hash():
+            raise WrongParent(header.number, self.number)
+        if execute:
+            self.append(self._execute_again(record))
+            return
+        overlay, nodes = new_nodes(
+            record, self._head.state_root, snapshot=self.latest, trie=self.trie
+        )
+        self._append(header, record, nodes, overlay)
+
+    def truncate(self, number: int) -> tuple[Record, ...]:
+        """Go back to block `number`, and return the records of the blocks that are gone, newest first."""
+        gone = tuple(self.record(n) for n in range(self.number, number, -1))
+        self.store.truncate(number)
+        self._snapshots.forget_above(number)
+        self._head = self.header(number)
+        return gone
+
+    def verify(self, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
+        """Execute every block again and compare; raises `ReplayDiffers` at the first that differs."""
+        parent = self.header(0)
+        for number in range(1, self.number + 1):
+            record = self.record(number)
+            execute_again(
+                record,
+                parent,
+                rules=self.rules.engine(),
+                snapshot=self._snapshots.after(number - 1),
+                trie=self.trie,
+            )
+            parent = record.header()
+            progress(number, self.number)
+
+    def _execute_again(self, record: Record) -> Executed:
+        return execute_again(
+            record, self._head, rules=self.rules.engine(), snapshot=self.latest, trie=self.trie
+        )
+
+    def _append(
+        self, header: Header, record: Record, nodes: list[tuple[bytes, bytes]], overlay: Overlay
+    ) -> None:
+        self.store.append(record, nodes)
+        self._snapshots.advance(header.number, overlay)
+        self._head = header
+
+    def _begin(self, genesis: Genesis) -> None:
+        overlay = Overlay(Snapshot(StateAfter(self.store, 0)))
+        state = genesis.state()
+        for address, account in state.accounts.items():
+            code = state.codes.get(account[2])
+            if code is not None:
+                overlay.set_code(address, code)
+            overlay.set_account(address, account)
+            for slot, value in state.storage.get(address, {}).items():
+                overlay.set_slot(address, slot, value)
+        changes = overlay.changes()
+        root, nodes = self.trie.update(Hash32(EMPTY_ROOT), changes)
+        codes = tuple(code for _, code in sorted(changes.codes.items()))
+        header = genesis.header(root)
+        record = Record(header.encode(), (), (), stored_changes(changes), codes)
+        self.store.begin(record, nodes, _identity(genesis))
+        self._snapshots.advance(0, overlay)
+
+
+def _identity(genesis: Genesis) -> bytes:
+    """Return what tells a chain from others; the hash of its first header leaves out the chain id."""
+    return keccak256(genesis.dump())

@@ -1,0 +1,68 @@
+"""Finding logs: which ones, and where they stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from entresol.storage.log_index import LogQuery
+    from entresol.storage.readers import LogReader
+    from entresol.storage.records import Record
+
+
+class PlacedLog(msgspec.Struct, frozen=True, kw_only=True):
+    """A log with its place in the chain."""
+
+    address: Address
+    topics: tuple[Hash32, ...]
+    data: bytes
+    block_number: int
+    block_hash: Hash32
+    block_timestamp: int
+    transaction_hash: Hash32
+    transaction_index: int
+    index: int
+    """Its number among the logs of the block."""
+    index_in_transaction: int
+
+
+def find_logs(
+    reader: LogReader, query: LogQuery, first: int, last: int, *, newest_first: bool = False
+) -> Iterator[PlacedLog]:
+    """Yield the logs of `query` in the blocks from `first` to `last`, in order or the newest first."""
+    for number in reader.blocks_with_logs(query, first, last, newest_first=newest_first):
+        record = reader.record(number)
+        if record is None:
+            # The chain went back while this was reading.
+            return
+        found = logs_of_block(record, query)
+        yield from reversed(list(found)) if newest_first else found
+
+
+def logs_of_block(record: Record, query: LogQuery) -> Iterator[PlacedLog]:
+    """Yield the logs of `query` in one block."""
+    header, block_hash = record.header(), Hash32(keccak256(record.header_rlp))
+    index = 0
+    for position, outcome in enumerate(record.outcomes):
+        for within, (address, topics, data) in enumerate(outcome.logs):
+            if query.accepts(address, topics):
+                yield PlacedLog(
+                    address=Address(address),
+                    topics=tuple(map(Hash32, topics)),
+                    data=data,
+                    block_number=header.number,
+                    block_hash=block_hash,
+                    block_timestamp=header.timestamp,
+                    transaction_hash=record.transaction(position).hash,
+                    transaction_index=position,
+                    index=index + within,
+                    index_in_transaction=within,
+                )
+        index += len(outcome.logs)

@@ -1,0 +1,177 @@
+"""Sealed blocks and the states after them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from entresol._native import address_of, public_key
+from entresol.chain.genesis import Genesis
+from entresol.chain.ledger import Ledger
+from entresol.chain.rules import Rules
+from entresol.errors import GenesisDiffers, ReplayDiffers, UnknownBlock, WrongParent
+from entresol.execution.transition import Executed, Transition
+from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
+from entresol.primitives.values import Address
+from entresol.storage.store import Store
+
+SECRET = b"\x01" * 32
+ALICE = Address(address_of(public_key(SECRET)))
+BOB = Address(b"\xb0" * 20)
+ETHER = 10**18
+RULES = Rules.layer_2()
+GENESIS = Genesis.development(270, [ALICE], 100 * ETHER)
+
+
+def transfer(nonce: int, wei: int = 1) -> Transaction:
+    payload = FeeMarketTransaction(
+        chain_id=270,
+        nonce=nonce,
+        max_priority_fee_per_gas=0,
+        max_fee_per_gas=100_000_000,
+        gas_limit=21_000,
+        to=BOB,
+        value=wei,
+    )
+    return sign(payload, SECRET)
+
+
+def build(ledger: Ledger, *transactions: Transaction) -> Executed:
+    context = ledger.next_context(timestamp=ledger.head.timestamp + 1)
+    transition = Transition(ledger.rules.engine(), ledger.latest, context)
+    for transaction in transactions:
+        transition.run(transaction)
+    return transition.finish(ledger.trie)
+
+
+def seal(ledger: Ledger, *transactions: Transaction) -> Executed:
+    executed = build(ledger, *transactions)
+    ledger.append(executed)
+    return executed
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    store = Store.temporary()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def ledger(store: Store) -> Ledger:
+    return Ledger(store, RULES, GENESIS)
+
+
+def balance(ledger: Ledger, address: Address, number: int) -> int:
+    account = ledger.state_after(number).account(address)
+    return 0 if account is None else account[1]
+
+
+def test_a_new_chain_begins_with_its_genesis(ledger: Ledger) -> None:
+    assert ledger.number == 0
+    assert balance(ledger, ALICE, 0) == 100 * ETHER
+    assert ledger.trie.prove(ledger.head.state_root, ALICE).balance == 100 * ETHER
+
+
+def test_every_state_stays_readable(ledger: Ledger) -> None:
+    for nonce in range(5):
+        seal(ledger, transfer(nonce, wei=10))
+    assert [balance(ledger, BOB, number) for number in range(6)] == [0, 10, 20, 30, 40, 50]
+
+
+def test_each_header_commits_to_its_parent_and_its_state(ledger: Ledger) -> None:
+    before = ledger.head
+    executed = seal(ledger, transfer(0, wei=7))
+    assert executed.header.parent_hash == before.hash()
+    assert ledger.trie.prove(executed.header.state_root, BOB).balance == 7
+    assert ledger.trie.prove(before.state_root, BOB).balance == 0
+
+
+def test_a_reopened_chain_is_the_same(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "chain")
+    ledger = Ledger(store, RULES, GENESIS)
+    sealed = seal(ledger, transfer(0), transfer(1))
+    store.close()
+    store = Store.open(tmp_path / "chain")
+    again = Ledger(store, RULES, GENESIS)
+    assert again.head == sealed.header
+    seal(again, transfer(2))
+    assert balance(again, BOB, 2) == 3
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        msgspec.structs.replace(GENESIS, chain_id=271),
+        msgspec.structs.replace(GENESIS, timestamp=1),
+        Genesis.development(270, [ALICE, BOB], 100 * ETHER),
+    ],
+)
+def test_a_chain_with_another_genesis_is_refused(store: Store, other: Genesis) -> None:
+    Ledger(store, RULES, GENESIS)
+    with pytest.raises(GenesisDiffers, match="holds a chain with another genesis"):
+        Ledger(store, RULES, other)
+
+
+def test_a_chain_goes_back_and_on_another_way(ledger: Ledger) -> None:
+    for nonce in range(4):
+        seal(ledger, transfer(nonce, wei=10))
+    gone = ledger.truncate(2)
+    assert [record.header().number for record in gone] == [4, 3]
+    assert balance(ledger, BOB, ledger.number) == 20
+    with pytest.raises(UnknownBlock):
+        ledger.state_after(3)
+    seal(ledger, transfer(2, wei=5))
+    assert balance(ledger, BOB, 3) == 25
+
+
+@pytest.mark.parametrize("execute", [False, True])
+def test_a_follower_comes_to_the_same_chain(ledger: Ledger, execute: bool) -> None:
+    records = [seal(ledger, transfer(nonce)).record for nonce in range(3)]
+    store = Store.temporary()
+    follower = Ledger(store, RULES, GENESIS)
+    for record in records:
+        follower.follow(record, execute=execute)
+    assert follower.head == ledger.head
+    assert list(follower.store.records()) == list(ledger.store.records())
+    store.close()
+
+
+def test_a_follower_refuses_a_block_out_of_turn(ledger: Ledger) -> None:
+    record = seal(ledger, transfer(0)).record
+    with pytest.raises(WrongParent):
+        ledger.follow(record)
+
+
+def test_a_follower_refuses_a_record_that_lies_about_the_state(ledger: Ledger) -> None:
+    record = build(ledger, transfer(0)).record
+    lying = msgspec.structs.replace(record, changes=record.changes[1:])
+    with pytest.raises(ReplayDiffers, match="block 1 does not come out as recorded: state root"):
+        ledger.follow(lying)
+    assert ledger.number == 0
+
+
+def test_a_follower_that_executes_finds_a_lie_in_an_outcome(ledger: Ledger) -> None:
+    record = build(ledger, transfer(0)).record
+    outcome = msgspec.structs.replace(record.outcomes[0], gas_used=20_999)
+    lying = msgspec.structs.replace(record, outcomes=(outcome,))
+    with pytest.raises(ReplayDiffers, match="other outcomes"):
+        ledger.follow(lying, execute=True)
+
+
+def test_a_chain_verifies_itself_with_progress(ledger: Ledger) -> None:
+    for nonce in range(3):
+        seal(ledger, transfer(nonce))
+    seen: list[tuple[int, int]] = []
+    ledger.verify(lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize("number", [-1, 1, 10**9])
+def test_a_block_that_is_not_there_is_unknown(ledger: Ledger, number: int) -> None:
+    with pytest.raises(UnknownBlock, match=f"there is no block with the number {number}"):
+        ledger.state_after(number)
