@@ -57,7 +57,7 @@ def kill_a_writer(path: Path, randomness: random.Random) -> list[tuple[int, str]
 
 
 def check_blocks(store: Store, acknowledged: dict[int, str]) -> None:
-    """Every acknowledged block is there, and the chain has no gap and nothing above its head."""
+    """Check that every acknowledged block is there, with no gap and nothing above the head."""
     head = -1 if store.head is None else store.head
     records = list(store.records())
     assert len(records) == head + 1
@@ -73,7 +73,7 @@ def check_blocks(store: Store, acknowledged: dict[int, str]) -> None:
 
 
 def check_rows_of_head(store: Store) -> None:
-    """All that is derived from the last block is there: what a store has that got it anew."""
+    """Check that the store has, but for nodes, what one has that was given the records anew."""
     follower = Store.temporary()
     everything = dump(store)
     for record in store.records():
@@ -85,7 +85,7 @@ def check_rows_of_head(store: Store) -> None:
 
 
 def check_root(store: Store) -> None:
-    """The state root of the head is that of all accounts and slots, computed by py-trie."""
+    """Check that the state root of the head is what py-trie makes of all accounts and slots."""
     assert store.head is not None
     record = store.record(store.head)
     assert record is not None
@@ -107,7 +107,7 @@ def check_root(store: Store) -> None:
 
 
 def check_execution(store: Store, producer: Producer) -> None:
-    """The last block comes out the same when it is executed again."""
+    """Check that the last block comes out the same when it is executed again."""
     assert store.head is not None
     if store.head == 0:
         return

@@ -45,7 +45,7 @@ def main() -> None:
     """Seal blocks for ever."""
     directory, seed = sys.argv[1:]
     randomness = random.Random(int(seed))
-    balances = {sender(name): 10**6 * ETHER for name in range(1, SENDERS + 1)}
+    balances: dict[bytes, int] = {sender(name): 10**6 * ETHER for name in range(1, SENDERS + 1)}
     # The store is opened within sight of the killer, too.
     sys.stdout.write("begin\n")
     sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import weakref
 from collections.abc import Iterable, Iterator
@@ -71,7 +72,7 @@ class Engine:
         except Exception as error:
             raise self._failure(error) from error
         # A program that ends without closing would wait for the engine's own threads.
-        self._close = weakref.finalize(self, _close, self._db)
+        self._forgotten = weakref.finalize(self, _close_quietly, self._db)
         self._waiting = _write_options(sync=durable, log=durable)
         self._hasty = _write_options(sync=False, log=durable)
 
@@ -141,8 +142,10 @@ class Engine:
 
     def close(self) -> None:
         """Write down what is still in memory only, and let go of the directory."""
+        if self._forgotten.detach() is None:
+            return
         try:
-            self._close()
+            self._db.close()
         except Exception as error:
             raise self._failure(error) from error
 
@@ -168,8 +171,9 @@ class Engine:
         return _failure(self._path, str(error)) if type(error) is Exception else error
 
 
-def _close(db: Rdict) -> None:
-    db.close()
+def _close_quietly(db: Rdict) -> None:
+    with contextlib.suppress(Exception):
+        db.close()
 
 
 def _here(cursor: RdictIter, prefix: bytes) -> tuple[bytes, bytes] | None:
