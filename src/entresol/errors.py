@@ -56,6 +56,7 @@
         ├── StoreTooNew            a newer version wrote it
         ├── StoreDamaged           it cannot be read
         ├── StoreFull              there is no space left
+        ├── StoreUnfinished        its indexes are being made anew
         ├── GenesisDiffers         the chain in it began otherwise
         └── WrongParent            a record that does not continue the chain
 
@@ -474,6 +475,14 @@ class StoreFull(StoreFailed):
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"no space left for {path}: make room, then start again")
+        self.path = path
+
+
+class StoreUnfinished(StoreFailed):
+    """The indexes in the directory are being made anew, and that has not come to its end."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"rebuilding {path} was interrupted: rebuild it again")
         self.path = path
 
 

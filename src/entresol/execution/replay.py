@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol._native import Overlay
-from entresol.errors import ReplayDiffers
+from entresol.errors import BlockFull, InvalidTransaction, ReplayDiffers
 from entresol.execution.edits import apply_changes
 from entresol.execution.transition import BlockContext, Transition
 from entresol.primitives.values import Hash32
@@ -23,10 +23,15 @@ def execute_again(
 ) -> Executed:
     """Execute the block of `record` on the state after its parent; it must come out the same."""
     header = record.header()
-    transition = Transition(rules, snapshot, BlockContext.of(header, parent))
+    if (header.number, header.parent_hash) != (parent.number + 1, parent.hash()):
+        raise ReplayDiffers(header.number, f"block {parent.number} is not its parent")
+    try:
+        transition = Transition(rules, snapshot, BlockContext.of(header, parent))
+    except OverflowError as error:
+        raise ReplayDiffers(header.number, f"no block has such a header: {error}") from error
     transition.edit(record.edits, record.codes)
     for index in range(len(record.transactions)):
-        transition.run(record.transaction(index))
+        _run_again(transition, record, index)
     executed = transition.finish(trie)
     if executed.record != record:
         raise ReplayDiffers(header.number, _first_difference(executed.record, record))
@@ -50,6 +55,14 @@ def new_nodes(
     if root != header.state_root:
         raise ReplayDiffers(header.number, f"state root {root}, not {header.state_root}")
     return overlay, nodes
+
+
+def _run_again(transition: Transition, record: Record, index: int) -> None:
+    number = transition.context.number
+    try:
+        transition.run(record.transaction(index))
+    except (InvalidTransaction, BlockFull) as error:
+        raise ReplayDiffers(number, f"transaction {index} is refused: {error}") from error
 
 
 def _first_difference(ours: Record, theirs: Record) -> str:

@@ -5,14 +5,14 @@ Whoever produces a block, replays one or follows another node runs the same code
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from entresol._native import BlockEnv, Checks, Overlay, execute, ordered_root
+from entresol._native import BlockEnv, Overlay, execute, keccak256, ordered_root
 from entresol.errors import BlockFull, InvalidTransaction
 from entresol.execution.edits import apply_changes
-from entresol.execution.messages import message_of, priority_message
+from entresol.execution.messages import PRIORITY_CHECKS, message_of, priority_message
 from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.logs import union
 from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER, L2ToL1Log
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from entresol import _native
     from entresol._native import Changes, Rules, Snapshot
     from entresol.state.roots import StateTrie
-
-# L1 has already asked for these and taken the fee; nothing may keep them out.
-_PRIORITY_CHECKS: Final = Checks(
-    base_fee=False, fees=False, nonce=False, sender_code=False, gas_cap=False
-)
 
 
 class BlockContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +90,7 @@ class Transition:
         self._transactions: list[Transaction] = []
         self._outcomes: list[Outcome] = []
         self._edits: tuple[StoredChange, ...] = ()
+        self._edited_codes: dict[bytes, bytes] = {}
 
     @property
     def transactions(self) -> Sequence[Transaction]:
@@ -113,8 +109,12 @@ class Transition:
 
     def edit(self, changes: Iterable[StoredChange], codes: Iterable[bytes]) -> None:
         """Change the state by hand, before the first transaction."""
-        self._edits = tuple(changes)
-        apply_changes(self.overlay, self._edits, codes)
+        assert not self._transactions
+        edits, code_of = tuple(changes), {keccak256(code): code for code in codes}
+        apply_changes(self.overlay, edits, code_of.values())
+        self._edits += edits
+        used = {edit.account.code_hash for edit in edits if edit.account is not None}
+        self._edited_codes |= {key: code for key, code in code_of.items() if key in used}
 
     def run(self, transaction: Transaction) -> Outcome:
         """Add `transaction` to the block.
@@ -152,19 +152,27 @@ class Transition:
         return self._outcome_of(outcome)
 
     def _run_priority(self, transaction: Transaction, payload: PriorityTransaction) -> Outcome:
-        message = priority_message(payload)
-        try:
-            ran = execute(self.overlay, self._rules, self._block, message, checks=_PRIORITY_CHECKS)
-            outcome = self._outcome_of(ran)
-        except InvalidTransaction:
-            # Too little gas even to begin: it is in all the same, and all its gas is gone.
-            outcome = Outcome(succeeded=False, gas_used=payload.gas_limit)
-        if outcome.succeeded:
-            self.overlay.apply(ran)
+        outcome = self._attempt(payload)
         self._settle(payload, outcome)
         index = len(self._transactions)
         status = L2ToL1Log.of_status(index, transaction.hash, succeeded=outcome.succeeded)
         return msgspec.structs.replace(outcome, messages=(*outcome.messages, status.pack()))
+
+    def _attempt(self, payload: PriorityTransaction) -> Outcome:
+        """Execute it and take what it did if it succeeded."""
+        # What cannot even begin is in all the same, and all its gas is gone.
+        hopeless = Outcome(succeeded=False, gas_used=payload.gas_limit)
+        if payload.to_mint < payload.value + payload.gas_limit * payload.max_fee_per_gas:
+            return hopeless
+        message = priority_message(payload)
+        try:
+            ran = execute(self.overlay, self._rules, self._block, message, checks=PRIORITY_CHECKS)
+        except InvalidTransaction:
+            return hopeless
+        outcome = self._outcome_of(ran)
+        if outcome.succeeded:
+            self.overlay.apply(ran)
+        return outcome
 
     def _settle(self, payload: PriorityTransaction, outcome: Outcome) -> None:
         """Pay the fee out of what L1 minted, and give back what is left of it.
@@ -222,7 +230,8 @@ class Transition:
         )
 
     def _record(self, header: Header, changes: Changes) -> Record:
-        codes = changes.codes
+        # An edit's code may be gone again by the end of the block, but not from the edit.
+        codes = self._edited_codes | changes.codes
         return Record(
             header.encode(),
             self._stored_transactions(),

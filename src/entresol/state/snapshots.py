@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from entresol._native import Snapshot
@@ -16,7 +17,7 @@ KEPT: Final = 32
 
 
 class Snapshots:
-    """Snapshots of the states after some blocks.
+    """Snapshots of the states after some blocks; any thread may ask.
 
     Remembers: the ones used last; each follows from the one before, so that what is hot stays cached
     from block to block. Persists: nothing.
@@ -26,23 +27,28 @@ class Snapshots:
         self._store = store
         self._kept = kept
         self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
+        self._lock = Lock()
 
     def after(self, number: int) -> Snapshot:
         """Return the state after block `number`."""
-        snapshot = self._snapshots.get(number)
-        if snapshot is None:
-            return self._keep(number, Snapshot(StateAfter(self._store, number)))
-        self._snapshots.move_to_end(number)
-        return snapshot
+        with self._lock:
+            snapshot = self._snapshots.get(number)
+            if snapshot is None:
+                return self._keep(number, Snapshot(StateAfter(self._store, number)))
+            self._snapshots.move_to_end(number)
+            return snapshot
 
     def advance(self, number: int, overlay: Overlay) -> Snapshot:
         """Keep the state after block `number`, which `overlay` led to and the store knows now."""
-        return self._keep(number, overlay.seal(StateAfter(self._store, number)))
+        snapshot = overlay.seal(StateAfter(self._store, number))
+        with self._lock:
+            return self._keep(number, snapshot)
 
     def forget_above(self, number: int) -> None:
         """Forget the states after blocks that are gone."""
-        for later in [kept for kept in self._snapshots if kept > number]:
-            del self._snapshots[later]
+        with self._lock:
+            for later in [kept for kept in self._snapshots if kept > number]:
+                del self._snapshots[later]
 
     def _keep(self, number: int, snapshot: Snapshot) -> Snapshot:
         self._snapshots[number] = snapshot

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from rocksdict import (
     AccessType,
     BlockBasedOptions,
     Cache,
+    DbClosedError,
     DBCompressionType,
+    DBRecoveryMode,
     Options,
     Rdict,
     ReadOptions,
@@ -19,11 +23,27 @@ from rocksdict import (
     WriteOptions,
 )
 
-from entresol.errors import StoreDamaged, StoreFailed, StoreFull, StoreLocked
+from entresol.errors import EntresolError, StoreDamaged, StoreFailed, StoreFull, StoreLocked
 
-BLOCK_CACHE_BYTES: Final = 256 << 20
-WRITE_BUFFER_BYTES: Final = 64 << 20
+if TYPE_CHECKING:
+    from rocksdict import RdictIter
+
+# A process has two chains, and a laptop other things to do.
+BLOCK_CACHE_BYTES: Final = 64 << 20
+WRITE_BUFFER_BYTES: Final = 32 << 20
+OPEN_FILES: Final = 256
 BLOOM_BITS: Final = 10
+
+SCAN_STEP: Final = 512
+
+# What to do at a part of the write-ahead log that cannot be read: stop there, as a torn last write
+# demands; refuse; or go on behind it.
+Recovery = Literal["stop", "refuse", "skip"]
+_RECOVERY: Final = {
+    "stop": DBRecoveryMode.point_in_time,
+    "refuse": DBRecoveryMode.tolerate_corrupted_tail_records,
+    "skip": DBRecoveryMode.skip_any_corrupted_record,
+}
 
 
 class Engine:
@@ -34,18 +54,27 @@ class Engine:
     directory. Fails: with a `StoreFailed` that says what to do.
     """
 
-    def __init__(self, path: Path, *, durable: bool, create: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        durable: bool = True,
+        create: bool = False,
+        read_only: bool = False,
+        recovery: Recovery = "stop",
+    ) -> None:
         self._path = path
+        access = AccessType.read_only(False) if read_only else AccessType.read_write()  # noqa: FBT003
+        options = _options(create=create)
+        options.set_wal_recovery_mode(_RECOVERY[recovery]())
         try:
-            self._db = Rdict(
-                str(path), _options(create=create), access_type=AccessType.read_write()
-            )
+            self._db = Rdict(str(path), options, access_type=access)
         except Exception as error:
             raise self._failure(error) from error
-        self._write_options = WriteOptions()
-        self._write_options.sync = durable
-        # A property at run time, whatever the binding's stub says; likewise below.
-        self._write_options.disable_wal = not durable  # type: ignore[method-assign,assignment]
+        # A program that ends without closing would wait for the engine's own threads.
+        self._forgotten = weakref.finalize(self, _close_quietly, self._db)
+        self._waiting = _write_options(sync=durable, log=durable)
+        self._hasty = _write_options(sync=False, log=durable)
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of `key`."""
@@ -60,9 +89,7 @@ class Engine:
         try:
             cursor = self._db.iter()
             cursor.seek_for_prev(key)
-            if not cursor.valid() or not (found := cursor.key()).startswith(prefix):
-                return None
-            return found, cursor.value()
+            return _here(cursor, prefix)
         except Exception as error:
             raise self._failure(error) from error
 
@@ -71,62 +98,114 @@ class Engine:
         try:
             cursor = self._db.iter()
             cursor.seek(key)
-            if not cursor.valid() or not (found := cursor.key()).startswith(prefix):
-                return None
-            return found, cursor.value()
+            return _here(cursor, prefix)
         except Exception as error:
             raise self._failure(error) from error
 
-    def scan(self, prefix: bytes, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        """Yield the keys that have `prefix`, from `prefix + start` on, with their values."""
-        options = ReadOptions()
-        # A long walk must not push out what is read again and again.
-        options.fill_cache(False)  # type: ignore[call-arg]  # noqa: FBT003
-        try:
-            cursor = self._db.iter(options)
-            cursor.seek(prefix + start)
-            while cursor.valid() and (key := cursor.key()).startswith(prefix):
-                yield key, cursor.value()
-                cursor.next()
-        except Exception as error:
-            raise self._failure(error) from error
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys that have `prefix`, with their values.
 
-    def write(self, puts: Iterable[tuple[bytes, bytes]], deletes: Iterable[bytes] = ()) -> None:
-        """Delete and put, all or nothing."""
+        An abandoned walk must not keep the directory, so it holds no cursor between two steps.
+        """
+        start = prefix
+        while step := self._step(prefix, start):
+            yield from step
+            start = step[-1][0] + b"\0"
+
+    def write(
+        self,
+        puts: Iterable[tuple[bytes, bytes]],
+        deletes: Iterable[bytes] = (),
+        *,
+        wait: bool = True,
+    ) -> None:
+        """Delete and put, all or nothing.
+
+        Without `wait` a power cut may undo it, until the next write that does wait.
+        """
         batch = WriteBatch(raw_mode=True)
         for key in deletes:
             batch.delete(key)
         for key, value in puts:
             batch.put(key, value)
         try:
-            self._db.write(batch, self._write_options)
+            self._db.write(batch, self._waiting if wait else self._hasty)
         except Exception as error:
             raise self._failure(error) from error
 
     def drop(self, prefix: bytes) -> None:
         """Delete every key that has this one-byte prefix."""
         try:
-            self._db.delete_range(prefix, bytes([prefix[0] + 1]))
+            self._db.delete_range(prefix, bytes([prefix[0] + 1]), self._hasty)
         except Exception as error:
             raise self._failure(error) from error
 
     def close(self) -> None:
-        """Let go of the directory."""
-        self._db.close()
+        """Write down what is still in memory only, and let go of the directory."""
+        if self._forgotten.detach() is None:
+            return
+        try:
+            self._db.close()
+        except Exception as error:
+            raise self._failure(error) from error
+
+    def _step(self, prefix: bytes, start: bytes) -> list[tuple[bytes, bytes]]:
+        options = ReadOptions()
+        # A long walk must not push out what is read again and again. (The stub forgets the argument.)
+        options.fill_cache(False)  # type: ignore[call-arg]  # noqa: FBT003
+        found: list[tuple[bytes, bytes]] = []
+        try:
+            cursor = self._db.iter(options)
+            cursor.seek(start)
+            while len(found) < SCAN_STEP and (row := _here(cursor, prefix)) is not None:
+                found.append(row)
+                cursor.next()
+        except Exception as error:
+            raise self._failure(error) from error
+        return found
 
     def _failure(self, error: Exception) -> Exception:
+        if isinstance(error, DbClosedError):
+            return StoreFailed(f"the store in {self._path} is closed")
         # The binding raises bare exceptions, so their text is all there is to go by.
         return _failure(self._path, str(error)) if type(error) is Exception else error
 
 
-def _failure(path: Path, text: str) -> StoreFailed:
-    if "No space left" in text or f"errno = {errno.ENOSPC}" in text:
+def _close_quietly(db: Rdict) -> None:
+    with contextlib.suppress(Exception):
+        db.close()
+
+
+def _here(cursor: RdictIter, prefix: bytes) -> tuple[bytes, bytes] | None:
+    """Return key and value under `cursor` if the key has `prefix`."""
+    if not cursor.valid():
+        # At the end, or before something unreadable: only the status tells them apart.
+        cursor.status()
+        return None
+    key: bytes = cursor.key()
+    return (key, cursor.value()) if key.startswith(prefix) else None
+
+
+def _failure(path: Path, text: str) -> EntresolError:
+    if (
+        "No space left" in text
+        or "Disk quota exceeded" in text
+        or f"errno = {errno.ENOSPC}" in text
+    ):
         return StoreFull(path)
-    if "lock" in text.lower() and "LOCK" in text:
+    if "lock hold by current process" in text or "While lock file" in text:
         return StoreLocked(path)
-    if text.startswith("Corruption") or "does not exist (create_if_missing is false)" in text:
+    if text.startswith("Corruption") or "CURRENT" in text or "MANIFEST" in text:
         return StoreDamaged(path, text)
     return StoreFailed(f"the store in {path} failed: {text}")
+
+
+def _write_options(*, sync: bool, log: bool) -> WriteOptions:
+    options = WriteOptions()
+    options.sync = sync
+    # A property at run time, whatever the binding's stub says.
+    options.disable_wal = not log  # type: ignore[method-assign,assignment]
+    return options
 
 
 def _options(*, create: bool) -> Options:
@@ -134,7 +213,7 @@ def _options(*, create: bool) -> Options:
     options.create_if_missing(create)
     options.set_write_buffer_size(WRITE_BUFFER_BYTES)
     options.set_compression_type(DBCompressionType.lz4())
-    options.set_max_open_files(512)
+    options.set_max_open_files(OPEN_FILES)
     options.set_keep_log_file_num(2)
     table = BlockBasedOptions()
     table.set_bloom_filter(BLOOM_BITS, False)  # noqa: FBT003 - whole-file filters

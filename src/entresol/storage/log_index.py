@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from entresol.storage.tables import (
-    ADDRESS_OF_LOG,
-    ANY_LOG,
-    LOGS,
-    NUMBER_SIZE,
-    number,
-    topic_of_log,
-)
+from entresol.primitives.logs import MAX_TOPICS
+from entresol.storage.tables import ADDRESS_OF_LOG, ANY_LOG, LOGS, block_of, number, topic_of_log
 
 if TYPE_CHECKING:
     from entresol.storage.engine import Engine
     from entresol.storage.records import Record
+
+Search: TypeAlias = Callable[[bytes, int], int | None]
 
 
 class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,37 +69,69 @@ def candidates(
 ) -> Iterator[int]:
     """Yield the blocks from `first` to `last` whose index entries satisfy every criterion.
 
-    Each criterion offers its next block in turn and the others skip to it, so the work follows the
-    rarest of them; nothing but one number a criterion is held in memory.
+    Each criterion offers its next block and the others skip to the furthest of them, so the work
+    follows the rarest; nothing but one number an address or topic is held in memory.
     """
-    criteria = query.criteria()
-    search = _last_of if newest_first else _first_of
-    step = -1 if newest_first else 1
-    further = min if newest_first else max
-    block = last if newest_first else first
-    while first <= block <= last:
-        offers = [search(engine, prefixes, block) for prefixes in criteria]
-        found = [offer for offer in offers if offer is not None]
-        if len(found) < len(offers):
-            return
-        if all(offer == block for offer in found):
+    if len(query.topics) > MAX_TOPICS:
+        return
+    # Seen from the far end the search is the same, with the order of the blocks turned round.
+    sign = -1 if newest_first else 1
+    start, end = (last, first) if newest_first else (first, last)
+    search = _backwards(engine) if newest_first else _forwards(engine)
+    criteria = [_Criterion(search, prefixes, start, sign) for prefixes in query.criteria()]
+    block: int | None = start
+    while block is not None and block * sign <= end * sign:
+        furthest = _furthest(criteria, block, sign)
+        if furthest == block:
             yield block
-            block += step
+            block += sign
         else:
-            block = further(found)
+            block = furthest
 
 
-def _first_of(engine: Engine, prefixes: list[bytes], block: int) -> int | None:
-    """Return the first block from `block` on that has an entry under one of `prefixes`."""
-    offers = (engine.first_at_least(LOGS + p + number(block), LOGS + p) for p in prefixes)
-    return min((_block_of(offer[0]) for offer in offers if offer is not None), default=None)
+class _Criterion:
+    """The next block under any of several prefixes; each is searched only when it is passed."""
+
+    def __init__(self, search: Search, prefixes: list[bytes], start: int, sign: int) -> None:
+        self._search = search
+        self._sign = sign
+        offers = ((search(prefix, start), prefix) for prefix in prefixes)
+        self._offers = [(offer * sign, prefix) for offer, prefix in offers if offer is not None]
+        heapq.heapify(self._offers)
+
+    def from_block(self, block: int) -> int | None:
+        """Return the nearest block, `block` itself or behind it."""
+        while self._offers and self._offers[0][0] < block * self._sign:
+            prefix = self._offers[0][1]
+            offer = self._search(prefix, block)
+            if offer is None:
+                heapq.heappop(self._offers)
+            else:
+                heapq.heapreplace(self._offers, (offer * self._sign, prefix))
+        return self._offers[0][0] * self._sign if self._offers else None
 
 
-def _last_of(engine: Engine, prefixes: list[bytes], block: int) -> int | None:
-    """Return the last block up to `block` that has an entry under one of `prefixes`."""
-    offers = (engine.last_at_most(LOGS + p + number(block), LOGS + p) for p in prefixes)
-    return max((_block_of(offer[0]) for offer in offers if offer is not None), default=None)
+def _furthest(criteria: list[_Criterion], block: int, sign: int) -> int | None:
+    """Return the first block that may satisfy all criteria, or none if one has no more."""
+    for criterion in criteria:
+        offer = criterion.from_block(block)
+        if offer is None:
+            return None
+        block = max(block * sign, offer * sign) * sign
+    return block
 
 
-def _block_of(key: bytes) -> int:
-    return int.from_bytes(key[-NUMBER_SIZE:])
+def _forwards(engine: Engine) -> Search:
+    def search(prefix: bytes, block: int) -> int | None:
+        found = engine.first_at_least(LOGS + prefix + number(block), LOGS + prefix)
+        return None if found is None else block_of(found[0])
+
+    return search
+
+
+def _backwards(engine: Engine) -> Search:
+    def search(prefix: bytes, block: int) -> int | None:
+        found = engine.last_at_most(LOGS + prefix + number(block), LOGS + prefix)
+        return None if found is None else block_of(found[0])
+
+    return search

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Annotated, Final, Self, TypeAlias
 
 import msgspec
 
 from entresol.errors import MalformedValue
 from entresol.primitives.headers import Header
-from entresol.primitives.logs import Log
-from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.logs import MAX_TOPICS, Log
+from entresol.primitives.messages import PACKED_SIZE, L2ToL1Log
 from entresol.primitives.receipts import Receipt
 from entresol.primitives.transactions import Transaction, load
 from entresol.primitives.values import Address, Hash32
@@ -21,44 +21,56 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1
 
+AddressBytes: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=20, max_length=20)]
+HashBytes: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+NumberBytes: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=32)]
+NotEmpty: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=1)]
+Packed: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=PACKED_SIZE, max_length=PACKED_SIZE)]
+Topics: TypeAlias = Annotated[tuple[HashBytes, ...], msgspec.Meta(max_length=MAX_TOPICS)]
+Natural: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
-class StoredAccount(msgspec.Struct, frozen=True, array_like=True):
+
+class Part(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A part of a record: an array that has its fields in their order, and no others."""
+
+
+class StoredAccount(Part, frozen=True):
     """An account after a block; the balance is big-endian without leading zeros."""
 
-    nonce: int
-    balance: bytes
-    code_hash: bytes
+    nonce: Natural
+    balance: NumberBytes
+    code_hash: HashBytes
 
 
-class StoredChange(msgspec.Struct, frozen=True, array_like=True):
+class StoredChange(Part, frozen=True):
     """What a block made of one account.
 
     `destroyed` says that all storage from before is gone; `slots` are written after that. A value is
     big-endian without leading zeros, so zero is empty.
     """
 
-    address: bytes
+    address: AddressBytes
     account: StoredAccount | None
     destroyed: bool = False
-    slots: tuple[tuple[bytes, bytes], ...] = ()
+    slots: tuple[tuple[HashBytes, NumberBytes], ...] = ()
 
 
-class Outcome(msgspec.Struct, frozen=True, array_like=True):
+class Outcome(Part, frozen=True):
     """How a transaction ended: what its receipt is made from."""
 
     succeeded: bool
-    gas_used: int
-    created: bytes | None = None
-    logs: tuple[tuple[bytes, tuple[bytes, ...], bytes], ...] = ()
-    messages: tuple[bytes, ...] = ()
+    gas_used: Natural
+    created: AddressBytes | None = None
+    logs: tuple[tuple[AddressBytes, Topics, bytes], ...] = ()
+    messages: tuple[Packed, ...] = ()
     """Its L2-to-L1 logs, packed, with the transaction's place in the block for its number."""
 
 
-class Record(msgspec.Struct, frozen=True, array_like=True):
+class Record(Part, frozen=True):
     """A sealed block with its outcomes and changes; enough to apply it, or to execute it again."""
 
     header_rlp: bytes
-    transactions: tuple[tuple[bytes, bytes], ...]
+    transactions: tuple[tuple[NotEmpty, AddressBytes], ...]
     """The raw transactions, each with its sender."""
     outcomes: tuple[Outcome, ...]
     changes: tuple[StoredChange, ...]
@@ -68,13 +80,20 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """Read the bytes that `encode` writes."""
+        """Read the bytes that `encode` writes, and no others."""
         if not data or data[0] != VERSION:
             raise MalformedValue(f"a record of version {VERSION} is expected, got {data[:1].hex()}")
         try:
-            return _decoder.decode(memoryview(data)[1:])  # type: ignore[return-value]
+            record: Self = _decoder.decode(memoryview(data)[1:])  # type: ignore[assignment]
         except msgspec.DecodeError as error:
             raise MalformedValue(f"a record is not readable: {error}") from error
+        if len(record.transactions) != len(record.outcomes):
+            counts = f"{len(record.transactions)} transactions and {len(record.outcomes)} outcomes"
+            raise MalformedValue(f"a record has {counts}")
+        # MessagePack has several ways to write a number or a length; a record has one.
+        if record.encode() != data:
+            raise MalformedValue("a record is not written in the shortest way")
+        return record
 
     def encode(self) -> bytes:
         """Return the version, then the fields in MessagePack."""
@@ -102,8 +121,15 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
             )
 
 
+def _as_bytes(value: object) -> bytes:
+    """Return an address or a hash as the bytes it is; MessagePack knows no kinds of them."""
+    if isinstance(value, bytes):
+        return bytes(value)
+    raise TypeError(f"a record has no place for {type(value).__name__}")
+
+
 _VERSION_BYTE: Final = bytes([VERSION])
-_encoder: Final = msgspec.msgpack.Encoder()
+_encoder: Final = msgspec.msgpack.Encoder(enc_hook=_as_bytes)
 _decoder: Final = msgspec.msgpack.Decoder(Record)
 
 

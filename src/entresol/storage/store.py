@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Final, Self
 
-from entresol._native import keccak256
-from entresol.errors import StoreDamaged, WrongParent
-from entresol.primitives.transactions import PriorityTransaction, load
-from entresol.primitives.values import Address, Hash32
-from entresol.storage import tables
+from entresol.errors import MalformedValue, StoreDamaged, StoreUnfinished, WrongParent
+from entresol.primitives.values import Hash32
+from entresol.storage import recovery, tables
+from entresol.storage.derived import keys_of, rows_of
 from entresol.storage.directory import Directory
 from entresol.storage.engine import Engine
-from entresol.storage.log_index import LogQuery, candidates, index_keys
+from entresol.storage.log_index import LogQuery, candidates
 from entresol.storage.records import Record
 
 RECORDS_KEPT: Final = 64
@@ -23,32 +23,47 @@ RECORDS_KEPT: Final = 64
 class Store:
     """A chain's records and the indexes over them.
 
-    Remembers: the number of the last block, and the records read last. Persists: each appended record
-    with all that is derived from it, in one write that is there whole or not at all. Assumes: one
-    writer at a time, who appends blocks in order, be it a producer or a log that is followed. Fails:
-    with a `StoreFailed`; what was acknowledged stays.
+    Remembers: number and hash of the last block, and the records read last. Persists: each appended
+    record with all that is derived from it, in one write that is there whole or not at all. Assumes:
+    one writer at a time, who appends blocks in order, be it a producer or a log that is followed;
+    readers may be on any thread. Fails: with a `StoreFailed`; what was acknowledged stays.
     """
 
-    def __init__(self, directory: Directory, *, durable: bool) -> None:
+    def __init__(self, directory: Directory, engine: Engine) -> None:
+        self._engine = engine
         self._directory = directory
-        try:
-            self._engine = Engine(directory.database, durable=durable, create=directory.is_new)
-        except BaseException:
-            directory.close()
-            raise
-        head = self._engine.get(tables.HEAD)
+        self._records = _RecordCache()
+        head = engine.get(tables.HEAD)
         self._head = None if head is None else int.from_bytes(head)
-        self._record = lru_cache(RECORDS_KEPT)(self._read_record)
 
     @classmethod
-    def open(cls, path: Path, *, durable: bool = True) -> Self:
-        """Open the chain in the directory `path`, which is created if it is missing."""
-        return cls(Directory.open(path), durable=durable)
+    def open(cls, path: Path, *, durable: bool = True, rebuilding: bool = False) -> Self:
+        """Open the chain in the directory `path`, which is created if it is missing.
+
+        With `rebuilding`, also one whose indexes are not whole, and of which only the records can be
+        read before `rebuild` has come to its end.
+        """
+        return cls._in(Directory.open(path), durable=durable, rebuilding=rebuilding)
 
     @classmethod
     def temporary(cls) -> Self:
         """Make an empty chain that is gone when it is closed."""
-        return cls(Directory.temporary(), durable=False)
+        return cls._in(Directory.temporary(), durable=False, rebuilding=False)
+
+    @classmethod
+    def _in(cls, directory: Directory, *, durable: bool, rebuilding: bool) -> Self:
+        with contextlib.ExitStack() as undo:
+            undo.callback(directory.close)
+            if not directory.is_new:
+                recovery.check(directory.database)
+            engine = Engine(directory.database, durable=durable, create=directory.is_new)
+            undo.callback(engine.close)
+            directory.finish()
+            if engine.get(tables.REBUILDING) is not None and not rebuilding:
+                raise StoreUnfinished(directory.path)
+            store = cls(directory, engine)
+            undo.pop_all()
+        return store
 
     @property
     def path(self) -> Path:
@@ -63,23 +78,27 @@ class Store:
     @property
     def identity(self) -> bytes | None:
         """What the chain was begun with, so that it is not taken for another one."""
-        return self._engine.get(tables.GENESIS)
+        return self._engine.get(tables.IDENTITY)
 
     def close(self) -> None:
         """Let go of the directory."""
-        self._engine.close()
-        self._directory.close()
+        try:
+            self._engine.close()
+        finally:
+            self._directory.close()
 
     # Blocks
 
     def record(self, number: int) -> Record | None:
         """Return the record of a block."""
-        return self._record(number)
+        return self._records.get(number, self._read_record)
 
     def records(self, first: int = 0) -> Iterator[Record]:
         """Yield the records from block `first` on."""
-        for _, value in self._engine.scan(tables.RECORD, tables.number(first)):
-            yield Record.decode(value)
+        number = first
+        while (record := self._read_record(number)) is not None:
+            yield record
+            number += 1
 
     def number_of(self, block_hash: bytes) -> int | None:
         """Return the number of the block with this hash."""
@@ -88,18 +107,18 @@ class Store:
 
     def block_hash(self, number: int) -> Hash32 | None:
         """Return the hash of a block."""
-        record = self._record(number)
-        return None if record is None else Hash32(keccak256(record.header_rlp))
+        row = self._engine.get(tables.HASH_OF_NUMBER + tables.number(number))
+        return None if row is None else Hash32(row)
 
     def place_of(self, transaction_hash: bytes) -> tuple[int, int] | None:
-        """Return block and index of the transaction with this hash."""
-        row = self._engine.get(tables.PLACE_OF_TRANSACTION + transaction_hash)
-        return None if row is None else tables.unpack_place(row)
+        """Return block and index of the transaction with this hash, where it was last."""
+        found = self._last(tables.PLACE_OF_TRANSACTION + transaction_hash)
+        return None if found is None else (tables.block_of(found[0]), int.from_bytes(found[1]))
 
     def sent_by(self, sender: bytes, nonce: int) -> Hash32 | None:
-        """Return the hash of the transaction by which `sender` used `nonce`."""
-        row = self._engine.get(tables.nonce_key(sender, nonce))
-        return None if row is None else Hash32(row)
+        """Return the hash of the last transaction by which `sender` used `nonce`."""
+        found = self._last(tables.HASH_OF_NONCE + sender + tables.number(nonce))
+        return None if found is None else Hash32(found[1])
 
     def blocks_with_logs(
         self, query: LogQuery, first: int, last: int, *, newest_first: bool = False
@@ -133,11 +152,47 @@ class Store:
 
     def begin(self, record: Record, nodes: Iterable[tuple[bytes, bytes]], identity: bytes) -> None:
         """Add the first block to an empty store, with the mark by which the chain is known."""
-        self._append(record, nodes, [(tables.GENESIS, identity)])
+        if self._head is not None:
+            raise WrongParent(record.header().number, self._head)
+        self._append(record, nodes, [(tables.IDENTITY, identity)])
 
     def append(self, record: Record, nodes: Iterable[tuple[bytes, bytes]]) -> None:
         """Add the next block, with the trie nodes that are new in it, durably and at once."""
         self._append(record, nodes, [])
+
+    def truncate(self, number: int) -> None:
+        """Forget every block above `number`, at once; trie nodes and codes stay, by their hash."""
+        head = self._head
+        if head is None or number >= head:
+            return
+        doomed = [key for block in range(number + 1, head + 1) for key in self._keys_of(block)]
+        # First the head, so that no reader sees one without its block.
+        self._head = number
+        try:
+            self._engine.write([(tables.HEAD, tables.number(number))], doomed)
+        except BaseException:
+            self._head = head
+            raise
+        self._records.clear()
+
+    def rebuild(
+        self,
+        nodes_of: Callable[[Record], Iterable[tuple[bytes, bytes]]],
+        progress: Callable[[int, int], None] = lambda _done, _all: None,
+    ) -> None:
+        """Make everything anew that is derived from the records; nobody may read meanwhile.
+
+        If it is interrupted, the store can only be opened to do it again.
+        """
+        self._engine.write([(tables.REBUILDING, b"")])
+        for table in tables.DERIVED:
+            self._engine.drop(table)
+        total = 0 if self._head is None else self._head + 1
+        for number, record in enumerate(self.records()):
+            rows = rows_of(self._engine, record, number, nodes_of(record))
+            self._engine.write(rows, wait=False)
+            progress(number + 1, total)
+        self._engine.write([], [tables.REBUILDING])
 
     def _append(
         self,
@@ -145,87 +200,68 @@ class Store:
         nodes: Iterable[tuple[bytes, bytes]],
         marks: list[tuple[bytes, bytes]],
     ) -> None:
-        number = record.header().number
-        if number != (0 if self._head is None else self._head + 1):
-            raise WrongParent(number, self._head)
+        header = record.header()
+        if not self._continues(header.number, header.parent_hash):
+            raise WrongParent(header.number, self._head)
         rows = [
             *marks,
-            (tables.record_key(number), record.encode()),
-            (tables.HEAD, tables.number(number)),
-            *self._derived(record, number, nodes),
+            (tables.record_key(header.number), record.encode()),
+            (tables.HEAD, tables.number(header.number)),
+            *rows_of(self._engine, record, header.number, nodes),
         ]
         self._engine.write(rows)
-        self._head = number
+        self._head = header.number
 
-    def truncate(self, number: int) -> None:
-        """Forget every block above `number`, at once; trie nodes and codes stay, by their hash."""
-        doomed = [key for block in self._above(number) for key in self._keys_of(block)]
-        self._engine.write([(tables.HEAD, tables.number(number))], doomed)
-        self._head = number
-        self._record.cache_clear()
+    def _continues(self, number: int, parent_hash: bytes) -> bool:
+        if self._head is None:
+            return number == 0
+        return number == self._head + 1 and self.block_hash(self._head) == parent_hash
 
-    def rebuild(
-        self,
-        nodes_of: Callable[[Record], Iterable[tuple[bytes, bytes]]],
-        progress: Callable[[int, int], None] = lambda _done, _all: None,
-    ) -> None:
-        """Make everything anew that is derived from the records."""
-        for table in tables.DERIVED:
-            self._engine.drop(table)
-        total = 0 if self._head is None else self._head + 1
-        for number, record in enumerate(self.records()):
-            self._engine.write(self._derived(record, number, nodes_of(record)))
-            progress(number + 1, total)
-
-    def _derived(
-        self, record: Record, number: int, nodes: Iterable[tuple[bytes, bytes]]
-    ) -> Iterator[tuple[bytes, bytes]]:
-        yield tables.NUMBER_OF_HASH + keccak256(record.header_rlp), tables.number(number)
-        for index, (raw, sender) in enumerate(record.transactions):
-            transaction = load(raw, Address(sender))
-            place = tables.pack_place(number, index)
-            yield tables.PLACE_OF_TRANSACTION + transaction.hash, place
-            if not isinstance(transaction.payload, PriorityTransaction):
-                yield tables.nonce_key(sender, transaction.payload.nonce), transaction.hash
-        yield from self._state_rows(record, number)
-        for code in record.codes:
-            yield tables.CODE + keccak256(code), code
-        for node_hash, node in nodes:
-            yield tables.NODE + node_hash, node
-        for key in index_keys(record, number):
-            yield key, b""
-
-    def _state_rows(self, record: Record, number: int) -> Iterator[tuple[bytes, bytes]]:
-        for change in record.changes:
-            key = tables.account_key(change.address, number)
-            yield key, tables.pack_account(change.account)
-            if change.destroyed:
-                for slot in self._live_slots(change.address, number):
-                    yield tables.slot_key(change.address, slot, number), b""
-            for slot, value in change.slots:
-                yield tables.slot_key(change.address, slot, number), value
-
-    def _live_slots(self, address: bytes, number: int) -> Iterator[bytes]:
-        """Yield the slots of `address` that were not zero before block `number`."""
-        prefix = tables.SLOT + address
-        live: dict[bytes, bool] = {}
-        for key, value in self._engine.scan(prefix):
-            if int.from_bytes(key[-tables.NUMBER_SIZE :]) < number:
-                live[key[len(prefix) : -tables.NUMBER_SIZE]] = bool(value)
-        return (slot for slot, is_live in live.items() if is_live)
-
-    def _above(self, number: int) -> Iterator[int]:
-        return iter(range(number + 1, (self._head or 0) + 1))
+    def _last(self, prefix: bytes) -> tuple[bytes, bytes] | None:
+        return self._engine.last_at_most(prefix + tables.LAST_NUMBER, prefix)
 
     def _keys_of(self, number: int) -> Iterator[bytes]:
         record = self.record(number)
         if record is None:
             raise StoreDamaged(self.path, f"block {number} is missing")
-        yield tables.record_key(number)
-        kept = (tables.CODE, tables.NODE)
-        derived = self._derived(record, number, ())
-        yield from (key for key, _ in derived if not key.startswith(kept))
+        return keys_of(self._engine, record, number)
 
     def _read_record(self, number: int) -> Record | None:
         data = self._engine.get(tables.record_key(number))
-        return None if data is None else Record.decode(data)
+        try:
+            return None if data is None else Record.decode(data)
+        except MalformedValue as error:
+            raise StoreDamaged(self.path, f"block {number}: {error}") from error
+
+
+class _RecordCache:
+    """The records read last, for readers on any thread beside one writer."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, Record] = {}
+        self._lock = Lock()
+        self._times_cleared = 0
+
+    def get(self, number: int, read: Callable[[int], Record | None]) -> Record | None:
+        with self._lock:
+            before = self._times_cleared
+            if (record := self._kept.pop(number, None)) is not None:
+                self._kept[number] = record
+                return record
+        record = read(number)
+        if record is not None:
+            self._keep(number, record, before)
+        return record
+
+    def clear(self) -> None:
+        with self._lock:
+            self._kept.clear()
+            self._times_cleared += 1
+
+    def _keep(self, number: int, record: Record, before: int) -> None:
+        with self._lock:
+            # What was read before the cache was cleared may be gone since.
+            if before == self._times_cleared:
+                self._kept[number] = record
+                if len(self._kept) > RECORDS_KEPT:
+                    del self._kept[next(iter(self._kept))]

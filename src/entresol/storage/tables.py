@@ -13,6 +13,7 @@ from entresol.storage.records import StoredAccount
 FORMAT: Final = 1
 
 RECORD: Final = b"r"
+HASH_OF_NUMBER: Final = b"b"
 NUMBER_OF_HASH: Final = b"h"
 PLACE_OF_TRANSACTION: Final = b"t"
 HASH_OF_NONCE: Final = b"n"
@@ -24,10 +25,12 @@ LOGS: Final = b"l"
 META: Final = b"m"
 
 HEAD: Final = META + b"head"
-GENESIS: Final = META + b"genesis"
+IDENTITY: Final = META + b"genesis"
+REBUILDING: Final = META + b"rebuilding"
 
 # Everything that can be made again from the records.
 DERIVED: Final = (
+    HASH_OF_NUMBER,
     NUMBER_OF_HASH,
     PLACE_OF_TRANSACTION,
     HASH_OF_NONCE,
@@ -39,6 +42,7 @@ DERIVED: Final = (
 )
 
 NUMBER_SIZE: Final = 8
+INDEX_SIZE: Final = 4
 LAST_NUMBER: Final = b"\xff" * NUMBER_SIZE
 
 # What a key of the log index names: the emitting address, a topic by its position, or any log at all.
@@ -68,9 +72,14 @@ def slot_key(address: bytes, slot: bytes, block: int) -> bytes:
     return SLOT + address + slot + number(block)
 
 
-def nonce_key(sender: bytes, nonce: int) -> bytes:
-    """Return the key of the transaction that used a nonce."""
-    return HASH_OF_NONCE + sender + nonce.to_bytes(8)
+def place_key(transaction_hash: bytes, block: int) -> bytes:
+    """Return the key of a transaction's place in `block`."""
+    return PLACE_OF_TRANSACTION + transaction_hash + number(block)
+
+
+def nonce_key(sender: bytes, nonce: int, block: int) -> bytes:
+    """Return the key of the transaction that used a nonce in `block`."""
+    return HASH_OF_NONCE + sender + number(nonce) + number(block)
 
 
 def topic_of_log(position: int) -> bytes:
@@ -78,23 +87,21 @@ def topic_of_log(position: int) -> bytes:
     return bytes([1 + position])
 
 
-def log_key(kind: bytes, value: bytes, block: int) -> bytes:
-    """Return the key that says: `block` has a log with this address or topic."""
-    return LOGS + kind + value + number(block)
+def block_of(key: bytes) -> int:
+    """Return the block number at the end of a key."""
+    return int.from_bytes(key[-NUMBER_SIZE:])
 
 
-def pack_place(block: int, index: int) -> bytes:
-    """Return where a transaction is."""
-    return number(block) + index.to_bytes(4)
-
-
-def unpack_place(data: bytes) -> tuple[int, int]:
-    """Return block and index of a transaction."""
-    return int.from_bytes(data[:NUMBER_SIZE]), int.from_bytes(data[NUMBER_SIZE:])
+def pack_index(index: int) -> bytes:
+    """Return a transaction's place in its block."""
+    return index.to_bytes(INDEX_SIZE)
 
 
 def pack_account(account: StoredAccount | None) -> bytes:
-    """Return an account's row: nothing, or a flag for code, the nonce, the code hash, the balance."""
+    """Return an account's row: nothing, or a flag for code, the nonce, the code hash, the balance.
+
+    Without the flag there is no code hash.
+    """
     if account is None:
         return b""
     has_code = account.code_hash != _EMPTY_CODE

@@ -1,0 +1,185 @@
+"""Records without an execution behind them, chains of them, and the bytes of a store."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from entresol._native import keccak256
+from entresol.primitives.headers import Header
+from entresol.primitives.transactions import (
+    FeeMarketTransaction,
+    PriorityTransaction,
+    Transaction,
+    sign,
+)
+from entresol.primitives.values import Address, Hash32
+from entresol.storage import tables
+from entresol.storage.records import Outcome, Record, StoredChange, stored_account
+from entresol.storage.store import Store
+
+EMPTY_CODE = keccak256(b"")
+SECRET = bytes(31) + b"\x01"
+
+Log = tuple[bytes, tuple[bytes, ...], bytes]
+
+
+def address(name: int) -> Address:
+    """Return one of many addresses."""
+    return Address(keccak256(b"address" + name.to_bytes(4))[:20])
+
+
+def word(value: int) -> bytes:
+    """Return `value` as 32 bytes."""
+    return value.to_bytes(32)
+
+
+def transfer(nonce: int, *, value: int = 1, to: Address | None = None) -> Transaction:
+    """Return a signed transfer."""
+    return sign(
+        FeeMarketTransaction(
+            chain_id=270,
+            nonce=nonce,
+            to=address(1) if to is None else to,
+            value=value,
+            gas_limit=21_000,
+            max_fee_per_gas=10**9,
+            max_priority_fee_per_gas=0,
+        ),
+        SECRET,
+    )
+
+
+def deposit(nonce: int, *, value: int = 1) -> Transaction:
+    """Return a transaction that came from L1."""
+    return Transaction.from_l1(
+        PriorityTransaction(
+            sender=address(8),
+            to=address(9),
+            gas_limit=100_000,
+            gas_per_pubdata_limit=800,
+            max_fee_per_gas=0,
+            nonce=nonce,
+            value=value,
+            to_mint=value,
+            refund_recipient=address(8),
+        )
+    )
+
+
+def change(
+    who: bytes,
+    balance: int | None = 1,
+    *,
+    nonce: int = 0,
+    code: bytes = b"",
+    destroyed: bool = False,
+    slots: Iterable[tuple[int, int]] = (),
+) -> StoredChange:
+    """Return what a block made of an account; without a balance the account is gone."""
+    account = None if balance is None else stored_account(nonce, balance, keccak256(code))
+    values = tuple((word(slot), word(value).lstrip(b"\0")) for slot, value in slots)
+    return StoredChange(who, account, destroyed, values)
+
+
+def record_after(
+    parent: Record | None,
+    *,
+    transactions: Sequence[Transaction] = (),
+    logs: Sequence[Sequence[Log]] = (),
+    changes: Iterable[StoredChange] = (),
+    codes: Iterable[bytes] = (),
+    salt: bytes = b"",
+) -> Record:
+    """Return the record of a block that follows `parent`; `logs` are given by transaction."""
+    number = 0 if parent is None else parent.header().number + 1
+    header = Header(
+        parent_hash=Hash32.zero() if parent is None else parent.header().hash(),
+        state_root=Hash32(keccak256(number.to_bytes(8) + salt)),
+        number=number,
+        gas_limit=30_000_000,
+        timestamp=1_000 + number,
+        base_fee_per_gas=0,
+    )
+    outcomes = [
+        Outcome(succeeded=True, gas_used=21_000, logs=tuple(logs[i]) if i < len(logs) else ())
+        for i in range(len(transactions))
+    ]
+    stored = tuple((it.raw, bytes(it.sender)) for it in transactions)
+    return Record(header.encode(), stored, tuple(outcomes), tuple(changes), tuple(codes))
+
+
+def random_chain(randomness: random.Random, blocks: int) -> list[Record]:
+    """Return a chain in which everything happens: changes, destructions, codes, logs, deposits."""
+    chain: list[Record] = []
+    nonce = 0
+    for number in range(blocks):
+        transactions: list[Transaction] = []
+        if number and randomness.random() < 0.3:
+            transactions.append(deposit(number))
+        for _ in range(randomness.randrange(3)):
+            transactions.append(transfer(nonce))
+            nonce += 1
+        codes = [randomness.randbytes(5)] if randomness.random() < 0.2 else []
+        chain.append(
+            record_after(
+                chain[-1] if chain else None,
+                transactions=transactions,
+                logs=[[_random_log(randomness)] for _ in transactions],
+                changes=_random_changes(randomness, codes),
+                codes=codes,
+                salt=randomness.randbytes(4),
+            )
+        )
+    return chain
+
+
+def nodes_of(record: Record) -> list[tuple[bytes, bytes]]:
+    """Return something to stand for the trie nodes that are new in a block."""
+    node = b"node" + record.header().state_root
+    return [(keccak256(node), node)]
+
+
+def fill(store: Store, chain: Iterable[Record]) -> None:
+    """Append records with their nodes."""
+    for record in chain:
+        store.append(record, nodes_of(record))
+
+
+def dump(store: Store) -> dict[bytes, bytes]:
+    """Return every key and value of a store."""
+    return dict(store._engine.scan(b""))
+
+
+def without_shared(rows: dict[bytes, bytes]) -> dict[bytes, bytes]:
+    """Leave out what is stored by its hash and may belong to several blocks."""
+    return {k: v for k, v in rows.items() if not k.startswith((tables.CODE, tables.NODE))}
+
+
+def files_of(path: Path) -> dict[str, tuple[int, bytes]]:
+    """Return time and content of every file under `path`, and the time of every directory."""
+    return {
+        str(entry.relative_to(path)): (
+            entry.lstat().st_mtime_ns,
+            entry.read_bytes() if entry.is_file() else b"",
+        )
+        for entry in (path, *path.rglob("*"))
+    }
+
+
+def _random_log(randomness: random.Random) -> Log:
+    topics = tuple(word(randomness.randrange(3)) for _ in range(randomness.randrange(5)))
+    return address(randomness.randrange(3)), topics, randomness.randbytes(3)
+
+
+def _random_changes(randomness: random.Random, codes: list[bytes]) -> list[StoredChange]:
+    changes = []
+    for who in sorted(address(name) for name in randomness.sample(range(6), 3)):
+        destroyed = randomness.random() < 0.2
+        gone = destroyed and randomness.random() < 0.5
+        slots = [] if gone else [(n, randomness.randrange(3)) for n in range(3)]
+        code = randomness.choice(codes) if codes else b""
+        balance = None if gone else randomness.randrange(10**20)
+        changes.append(change(who, balance, destroyed=destroyed, slots=slots, code=code))
+    return changes

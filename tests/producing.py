@@ -1,0 +1,205 @@
+"""A chain that is produced block by block on a store, by the real transition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from entresol._native import Changes, Overlay, Rules, Snapshot, public_key
+from entresol._native import address_of as _address_of
+from entresol.execution.transition import BlockContext, Executed, Transition
+from entresol.primitives.headers import EMPTY_TRIE, Header
+from entresol.primitives.transactions import (
+    FeeMarketTransaction,
+    PriorityTransaction,
+    Transaction,
+    sign,
+)
+from entresol.primitives.values import Address, Hash32
+from entresol.state.history import StateAfter
+from entresol.state.roots import StateTrie
+from entresol.storage.records import StoredChange, stored_account
+from entresol.storage.store import Store
+
+CHAIN_ID = 270
+GWEI = 10**9
+ETHER = 10**18
+BENEFICIARY = Address(b"\xbe" * 20)
+
+
+def secret(name: int) -> bytes:
+    """Return one of many secret keys."""
+    return name.to_bytes(32)
+
+
+def sender(name: int) -> Address:
+    """Return the address of a secret key."""
+    return Address(_address_of(public_key(secret(name))))
+
+
+class Producer:
+    """Seals blocks on a store, and goes on from its head."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        fork: str = "osaka",
+        balances: Mapping[bytes, int] | None = None,
+        codes: Mapping[bytes, bytes] | None = None,
+        gas_limit: int = 30_000_000,
+        base_fee: int = 0,
+    ) -> None:
+        self.store = store
+        self.rules = Rules(CHAIN_ID, fork)
+        self.trie = StateTrie(store)
+        self.gas_limit = gas_limit
+        self.base_fee = base_fee
+        if store.head is None:
+            self._genesis(balances or {}, codes or {})
+        assert store.head is not None
+        self.snapshot = Snapshot(StateAfter(store, store.head))
+
+    @property
+    def head(self) -> Header:
+        """The last header."""
+        assert self.store.head is not None
+        record = self.store.record(self.store.head)
+        assert record is not None
+        return record.header()
+
+    def begin(self) -> Transition:
+        """Return a block on top of the head."""
+        parent = self.head
+        context = BlockContext(
+            number=parent.number + 1,
+            timestamp=parent.timestamp + 1,
+            gas_limit=self.gas_limit,
+            base_fee=self.base_fee,
+            parent_hash=parent.hash(),
+            parent_state_root=parent.state_root,
+            beneficiary=BENEFICIARY,
+        )
+        return Transition(self.rules, self.snapshot, context)
+
+    def finish(self, transition: Transition) -> Executed:
+        """Seal a block and store it."""
+        executed = transition.finish(self.trie)
+        self.store.append(executed.record, executed.nodes)
+        self.snapshot = executed.overlay.seal(StateAfter(self.store, executed.header.number))
+        return executed
+
+    def seal(
+        self,
+        *transactions: Transaction,
+        edits: Iterable[StoredChange] = (),
+        codes: Iterable[bytes] = (),
+    ) -> Executed:
+        """Seal a block with these transactions."""
+        transition = self.begin()
+        transition.edit(edits, codes)
+        for transaction in transactions:
+            transition.run(transaction)
+        return self.finish(transition)
+
+    def balance(self, address: bytes) -> int:
+        """Return what an account has after the head."""
+        account = self.snapshot.account(address)
+        return 0 if account is None else account[1]
+
+    def nonce(self, address: bytes) -> int:
+        """Return an account's next nonce after the head."""
+        account = self.snapshot.account(address)
+        return 0 if account is None else account[0]
+
+    def _genesis(self, balances: Mapping[bytes, int], codes: Mapping[bytes, bytes]) -> None:
+        context = BlockContext(
+            number=0,
+            timestamp=1_000,
+            gas_limit=self.gas_limit,
+            base_fee=self.base_fee,
+            parent_hash=Hash32.zero(),
+            parent_state_root=EMPTY_TRIE,
+        )
+        transition = Transition(self.rules, Snapshot(StateAfter(self.store, 0)), context)
+        for address, balance in balances.items():
+            transition.overlay.set_balance(address, balance)
+        for address, code in codes.items():
+            transition.overlay.set_code(address, code)
+        executed = transition.finish(self.trie)
+        self.store.append(executed.record, executed.nodes)
+
+
+def call(
+    name: int,
+    nonce: int,
+    to: bytes | None,
+    *,
+    value: int = 0,
+    data: bytes = b"",
+    gas_limit: int = 200_000,
+    fee: int = GWEI,
+) -> Transaction:
+    """Return a signed transaction."""
+    payload = FeeMarketTransaction(
+        chain_id=CHAIN_ID,
+        nonce=nonce,
+        to=None if to is None else Address(to),
+        value=value,
+        data=data,
+        gas_limit=gas_limit,
+        max_fee_per_gas=fee,
+        max_priority_fee_per_gas=min(fee, GWEI),
+    )
+    return sign(payload, secret(name))
+
+
+def priority(
+    to: bytes,
+    *,
+    value: int = 0,
+    to_mint: int = ETHER,
+    gas_limit: int = 200_000,
+    fee: int = GWEI,
+    data: bytes = b"",
+    nonce: int = 0,
+    refund_recipient: bytes = b"\xef" * 20,
+    source: bytes = b"\xf0" * 20,
+) -> Transaction:
+    """Return a transaction that L1 sends."""
+    return Transaction.from_l1(
+        PriorityTransaction(
+            sender=Address(source),
+            to=Address(to),
+            gas_limit=gas_limit,
+            gas_per_pubdata_limit=800,
+            max_fee_per_gas=fee,
+            nonce=nonce,
+            value=value,
+            to_mint=to_mint,
+            refund_recipient=Address(refund_recipient),
+            data=data,
+        )
+    )
+
+
+def set_balance(address: bytes, balance: int, *, nonce: int = 0, code_hash: bytes) -> StoredChange:
+    """Return an edit of an account by hand."""
+    account = stored_account(nonce, balance, code_hash)
+    return StoredChange(address, account, destroyed=False, slots=())
+
+
+def sums(changes: Changes) -> int:
+    """Return how much wei there is more than before."""
+
+    def wei(account: tuple[int, int, bytes] | None) -> int:
+        return 0 if account is None else account[1]
+
+    return sum(wei(change.after) - wei(change.before) for change in changes.accounts)
+
+
+def changes_of(overlay: Overlay) -> list[tuple[object, ...]]:
+    """Return what an overlay changed, to compare it with another."""
+    return [
+        (it.address, it.before, it.after, it.destroyed, it.storage)
+        for it in overlay.changes().accounts
+    ]

@@ -1,0 +1,271 @@
+"""Blocks of others: executed again or applied, they come out the same or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from entresol._native import Snapshot, keccak256
+from entresol.errors import ReplayDiffers
+from entresol.execution.replay import execute_again, new_nodes, overlay_of
+from entresol.execution.transition import Executed
+from entresol.primitives.headers import Header
+from entresol.primitives.values import Address, Bloom, Hash32
+from entresol.state.history import StateAfter
+from entresol.storage.records import Record, StoredChange, stored_account
+from entresol.storage.store import Store
+from tests.differential.assembler import assemble, initcode
+from tests.ledger import EMPTY_CODE, dump, word
+from tests.producing import ETHER, Producer, call, changes_of, priority, sender
+
+ALICE, BOB = sender(1), sender(2)
+TARGET = b"\xc1" * 20
+MORTAL = b"\xc2" * 20
+EDITED = b"\xed" * 20
+
+STORING = assemble("0 calldataload 0 sstore 0 0 log0")
+# Without input it destroys itself, else it keeps the input.
+DESTROYING = assemble("calldatasize @keep jumpi 0 selfdestruct keep: 0 calldataload dup1 sstore")
+
+
+@pytest.fixture(params=["osaka", "shanghai"])
+def producer(request: pytest.FixtureRequest) -> Iterator[Producer]:
+    """Return a chain of some blocks in which all sorts of things happen."""
+    store = Store.temporary()
+    producer = Producer(
+        store,
+        fork=request.param,
+        balances={ALICE: 100 * ETHER, BOB: ETHER},
+        codes={TARGET: STORING, MORTAL: DESTROYING},
+    )
+    producer.seal(call(1, 0, MORTAL, data=word(7)), call(1, 1, BOB, value=5))
+    producer.seal()
+    producer.seal(priority(TARGET, data=word(3)), call(1, 2, TARGET, data=word(4)))
+    producer.seal(call(1, 3, None, data=initcode(STORING + b"\0")), call(1, 4, MORTAL))
+    edit = StoredChange(
+        EDITED, stored_account(9, 5, keccak256(b"\x00")), slots=((word(1), b"\x02"),)
+    )
+    producer.seal(call(1, 5, EDITED), edits=[edit], codes=[b"\x00"])
+    yield producer
+    store.close()
+
+
+def record_of(producer: Producer, number: int) -> Record:
+    record = producer.store.record(number)
+    assert record is not None
+    return record
+
+
+def again(producer: Producer, record: Record, number: int) -> Executed:
+    """Execute a record on the state after the block before."""
+    return execute_again(
+        record,
+        record_of(producer, number - 1).header(),
+        rules=producer.rules,
+        snapshot=Snapshot(StateAfter(producer.store, number - 1)),
+        trie=producer.trie,
+    )
+
+
+def test_every_block_comes_out_the_same(producer: Producer) -> None:
+    for number in range(1, 6):
+        record = record_of(producer, number)
+        executed = again(producer, record, number)
+        assert executed.record.encode() == record.encode()
+        assert executed.header == record.header()
+
+
+def test_applying_a_record_is_executing_it(producer: Producer) -> None:
+    for number in range(1, 6):
+        record = record_of(producer, number)
+        applied = overlay_of(record, Snapshot(StateAfter(producer.store, number - 1)))
+        assert changes_of(applied) == changes_of(again(producer, record, number).overlay)
+
+
+def test_a_follower_that_applies_has_the_same_bytes(producer: Producer) -> None:
+    follower = Producer(
+        Store.temporary(),
+        fork=producer.rules.fork,
+        balances={ALICE: 100 * ETHER, BOB: ETHER},
+        codes={TARGET: STORING, MORTAL: DESTROYING},
+    )
+    for record in producer.store.records(1):
+        overlay, nodes = new_nodes(
+            record, follower.head.state_root, snapshot=follower.snapshot, trie=follower.trie
+        )
+        follower.store.append(record, nodes)
+        follower.snapshot = overlay.seal(StateAfter(follower.store, record.header().number))
+    assert dump(follower.store) == dump(producer.store)
+    follower.store.close()
+
+
+def test_the_nodes_can_be_made_anew(producer: Producer) -> None:
+    before = dump(producer.store)
+
+    def nodes_of(record: Record) -> list[tuple[bytes, bytes]]:
+        number = record.header().number
+        parent = Snapshot(StateAfter(producer.store, max(number - 1, 0)))
+        root = record_of(producer, number - 1).header().state_root if number else None
+        if root is None:
+            empty = Store.temporary()
+            fresh = Producer(empty, fork=producer.rules.fork, balances={ALICE: 100 * ETHER, BOB: ETHER}, codes={TARGET: STORING, MORTAL: DESTROYING})  # fmt: skip
+            nodes = [(k[1:], v) for k, v in dump(fresh.store).items() if k.startswith(b"p")]
+            empty.close()
+            return nodes
+        return new_nodes(record, root, snapshot=parent, trie=producer.trie)[1]
+
+    producer.store.rebuild(nodes_of)
+    assert dump(producer.store) == before
+
+
+def test_code_that_an_edit_sets_and_replaces_is_replayed(producer: Producer) -> None:
+    number = producer.head.number + 1
+    transition = producer.begin()
+    for code in (b"\x00", b"\x5b\x00", b"\x5b\x5b\x00"):
+        edit = StoredChange(b"\xee" * 20, stored_account(0, 0, keccak256(code)))
+        transition.edit([edit], [code])
+    producer.finish(transition)
+    again(producer, record_of(producer, number), number)
+
+
+def test_an_edit_may_use_code_that_is_there_already(producer: Producer) -> None:
+    number = producer.head.number + 1
+    edit = StoredChange(b"\xee" * 20, stored_account(0, 0, keccak256(STORING)))
+    producer.seal(call(1, 6, b"\xee" * 20, data=word(8)), edits=[edit])
+    assert producer.store.slot(b"\xee" * 20, word(0), number) == b"\x08"
+    again(producer, record_of(producer, number), number)
+
+
+def test_an_edit_may_destroy_and_make_again(producer: Producer) -> None:
+    number = producer.head.number + 1
+    edit = StoredChange(
+        TARGET,
+        stored_account(1, 1, keccak256(STORING)),
+        destroyed=True,
+        slots=((word(9), b"\x09"),),
+    )
+    producer.seal(edits=[edit])
+    assert producer.store.slot(TARGET, word(0), number) == b""
+    assert producer.store.slot(TARGET, word(9), number) == b"\x09"
+    again(producer, record_of(producer, number), number)
+
+
+# Tampering
+
+Tamper = Callable[[Record], Record]
+replace = msgspec.structs.replace
+
+
+def header_with(**fields: Any) -> Tamper:
+    return lambda record: replace(record, header_rlp=replace(record.header(), **fields).encode())
+
+
+def outcome_with(**fields: Any) -> Tamper:
+    def tamper(record: Record) -> Record:
+        first, *others = record.outcomes
+        return replace(record, outcomes=(replace(first, **fields), *others))
+
+    return tamper
+
+
+def change_with(**fields: Any) -> Tamper:
+    def tamper(record: Record) -> Record:
+        first, *others = record.changes
+        return replace(record, changes=(replace(first, **fields), *others))
+
+    return tamper
+
+
+def sent_by(stranger: bytes) -> Tamper:
+    def tamper(record: Record) -> Record:
+        *others, (raw, _) = record.transactions
+        return replace(record, transactions=(*others, (raw, stranger)))
+
+    return tamper
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        header_with(parent_hash=Hash32.zero()),
+        header_with(number=9),
+        header_with(state_root=Hash32.zero()),
+        header_with(transactions_root=Hash32.zero()),
+        header_with(receipts_root=Hash32.zero()),
+        header_with(ommers_hash=Hash32.zero()),
+        header_with(logs_bloom=Bloom(b"\xff" * 256)),
+        header_with(gas_used=1),
+        header_with(gas_limit=1),
+        header_with(difficulty=1),
+        header_with(base_fee_per_gas=10**18),
+        header_with(base_fee_per_gas=2**100),
+        header_with(beneficiary=Address(b"\x01" * 20)),
+        outcome_with(succeeded=False),
+        outcome_with(gas_used=1),
+        outcome_with(created=b"\x01" * 20),
+        outcome_with(logs=()),
+        outcome_with(messages=()),
+        change_with(address=b"\x01" * 20),
+        change_with(account=None),
+        change_with(account=stored_account(0, 1, EMPTY_CODE)),
+        change_with(destroyed=True),
+        change_with(slots=((word(1), b"\x01"),)),
+        lambda record: replace(record, codes=(b"\x01",)),
+        lambda record: replace(record, changes=record.changes[1:]),
+        lambda record: replace(record, changes=record.changes[::-1]),
+        lambda record: replace(record, outcomes=record.outcomes[1:]),
+        lambda record: replace(record, outcomes=record.outcomes[::-1]),
+        lambda record: replace(record, transactions=record.transactions[1:]),
+        lambda record: replace(record, transactions=record.transactions[::-1]),
+        lambda record: replace(record, transactions=record.transactions * 2),
+        lambda record: replace(record, transactions=((b"\x02nonsense", bytes(20)),)),
+        lambda record: replace(record, edits=(StoredChange(BOB, None),)),
+        sent_by(BOB),
+        sent_by(sender(77)),
+    ],
+)
+def test_a_tampered_record_is_refused(producer: Producer, tamper: Tamper) -> None:
+    record = tamper(record_of(producer, 3))
+    assert record != record_of(producer, 3)
+    with pytest.raises(ReplayDiffers, match=r"block . does not come out as recorded: "):
+        again(producer, record, 3)
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        header_with(state_root=Hash32.zero()),
+        change_with(address=b"\x01" * 20),
+        change_with(account=None),
+        change_with(slots=((word(1), b"\x01"),)),
+        lambda record: replace(record, changes=record.changes[1:]),
+    ],
+)
+def test_changes_that_do_not_give_the_root_are_refused(producer: Producer, tamper: Tamper) -> None:
+    parent: Header = record_of(producer, 2).header()
+    with pytest.raises(ReplayDiffers, match="state root 0x"):
+        new_nodes(
+            tamper(record_of(producer, 3)),
+            parent.state_root,
+            snapshot=Snapshot(StateAfter(producer.store, 2)),
+            trie=producer.trie,
+        )
+
+
+@pytest.mark.parametrize(
+    ("tamper", "difference"),
+    [
+        (outcome_with(gas_used=1), "other outcomes"),
+        (change_with(account=None), "other changes"),
+        (header_with(gas_used=1), "other header"),
+        (lambda record: replace(record, codes=(b"\x01",)), "other codes"),
+        (header_with(parent_hash=Hash32.zero()), "block 2 is not its parent"),
+        (sent_by(sender(77)), "transaction 1 is refused: "),
+    ],
+)
+def test_the_difference_is_named(producer: Producer, tamper: Tamper, difference: str) -> None:
+    with pytest.raises(ReplayDiffers, match=difference):
+        again(producer, tamper(record_of(producer, 3)), 3)

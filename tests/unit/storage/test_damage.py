@@ -1,0 +1,206 @@
+"""Damaged files: refused as they are, or read without a wrong answer."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from entresol.errors import StoreDamaged
+from entresol.storage import tables
+from entresol.storage.records import Record
+from entresol.storage.store import Store
+from tests.ledger import change, dump, files_of, fill, random_chain, record_after
+
+BLOCKS = 200
+CHAIN = random_chain(random.Random(4), BLOCKS)
+
+Damage = Callable[[bytes], bytes]
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the directory of a chain as a killed process leaves it: half in tables, half in a log."""
+    path = tmp_path_factory.mktemp("store")
+    store = Store.open(path / "running")
+    fill(store, CHAIN[: BLOCKS // 2])
+    store._engine._db.flush()
+    fill(store, CHAIN[BLOCKS // 2 :])
+    shutil.copytree(path / "running", path / "killed")
+    store.close()
+    return path / "killed"
+
+
+@pytest.fixture
+def copy(killed: Path, tmp_path: Path) -> Path:
+    """Return a copy to damage."""
+    shutil.copytree(killed, tmp_path / "chain")
+    return tmp_path / "chain"
+
+
+def damage(store: Path, pattern: str, how: Damage) -> None:
+    """Damage the one file of the database whose name matches."""
+    (file,) = (store / "database").glob(pattern)
+    file.write_bytes(how(file.read_bytes()))
+
+
+def flipped(position: float) -> Damage:
+    """Turn one byte, `position` being from 0 to 1."""
+
+    def flip(content: bytes) -> bytes:
+        at = int(len(content) * position)
+        return content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :]
+
+    return flip
+
+
+def cut(position: float) -> Damage:
+    """Leave out everything from there on."""
+    return lambda content: content[: int(len(content) * position)]
+
+
+def test_a_killed_store_is_whole(copy: Path) -> None:
+    store = Store.open(copy)
+    assert list(store.records()) == CHAIN
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "how"),
+    [
+        ("CURRENT", cut(0)),
+        ("CURRENT", cut(0.5)),
+        ("CURRENT", flipped(0.5)),
+        ("MANIFEST-*", cut(0)),
+        # Without its end the manifest knows nothing of the tables, and the engine would do without.
+        ("MANIFEST-*", cut(0.5)),
+        ("MANIFEST-*", flipped(0.5)),
+        ("MANIFEST-*", flipped(0.99)),
+        ("*.sst", cut(0)),
+        ("*.sst", cut(0.9)),
+        ("*.sst", flipped(0.999)),
+        ("*.log", flipped(0)),
+        ("*.log", flipped(0.5)),
+    ],
+)
+def test_a_damaged_database_is_refused_and_not_touched(
+    copy: Path, pattern: str, how: Damage
+) -> None:
+    damage(copy, pattern, how)
+    before = files_of(copy)
+    with pytest.raises(StoreDamaged, match="restore it from a copy, or start anew") as caught:
+        Store.open(copy)
+    assert files_of(copy) == before
+    assert "entresol-check" not in str(caught.value)
+
+
+@pytest.mark.parametrize("pattern", ["CURRENT", "MANIFEST-*", "*.sst"])
+def test_a_missing_file_is_damage(copy: Path, pattern: str) -> None:
+    (file,) = (copy / "database").glob(pattern)
+    file.unlink()
+    before = files_of(copy)
+    with pytest.raises(StoreDamaged):
+        Store.open(copy)
+    assert files_of(copy) == before
+
+
+@pytest.mark.parametrize("pattern", ["IDENTITY", "OPTIONS-*", "rocksdict-config.json"])
+def test_files_that_nobody_needs_may_be_lost(copy: Path, pattern: str) -> None:
+    damage(copy, pattern, cut(0))
+    store = Store.open(copy)
+    assert list(store.records()) == CHAIN
+    store.close()
+
+
+@pytest.mark.parametrize("position", [0.9999, 0.995, 0.99])
+def test_a_torn_last_write_is_as_if_it_had_not_been(copy: Path, position: float) -> None:
+    damage(copy, "*.log", cut(position))
+    store = Store.open(copy)
+    assert store.head is not None
+    assert BLOCKS - 10 < store.head < BLOCKS - 1
+    assert list(store.records()) == CHAIN[: store.head + 1]
+    reference = Store.temporary()
+    fill(reference, CHAIN[: store.head + 1])
+    assert dump(store) == dump(reference)
+    fill(store, CHAIN[store.head + 1 :])
+    assert store.head == BLOCKS - 1
+    reference.close()
+    store.close()
+
+
+def test_a_garbled_last_write_is_as_if_it_had_not_been(copy: Path) -> None:
+    damage(copy, "*.log", flipped(0.9999))
+    store = Store.open(copy)
+    assert list(store.records()) == CHAIN[:-1]
+    store.close()
+
+
+def test_an_unreadable_block_of_a_table_is_an_error_not_an_absence(copy: Path) -> None:
+    damage(copy, "*.sst", flipped(0.5))
+    store = Store.open(copy)
+    answers, errors = ask_everything(store)
+    assert errors > 0
+    assert set(answers) <= {True}
+    with pytest.raises(StoreDamaged):
+        dump(store)
+    store.close()
+
+
+def ask_everything(store: Store) -> tuple[list[bool], int]:
+    """Ask for every record and account; return whether each answer was right, and the errors."""
+    right: list[bool] = []
+    errors = 0
+    for number, record in enumerate(CHAIN):
+        try:
+            right.append(store.record(number) == record)
+        except StoreDamaged:
+            errors += 1
+        for changed in record.changes:
+            try:
+                row = store.account(changed.address, number)
+            except StoreDamaged:
+                errors += 1
+                continue
+            expected = tables.unpack_account(tables.pack_account(changed.account))
+            right.append(row == expected)
+    return right, errors
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_damage_never_gives_a_wrong_answer(copy: Path, seed: int) -> None:
+    randomness = random.Random(seed)
+    names = [f for f in (copy / "database").iterdir() if f.name not in {"LOG", "LOCK"}]
+    file = randomness.choice(sorted(names))
+    content = bytearray(file.read_bytes())
+    start = randomness.randrange(len(content))
+    content[start : start + randomness.choice([1, 1, 50])] = b""
+    file.write_bytes(content)
+    before = files_of(copy)
+    try:
+        store = Store.open(copy)
+    except StoreDamaged:
+        assert files_of(copy) == before
+        return
+    assert store.head is not None
+    for number in range(store.head + 1):
+        try:
+            assert store.record(number) == CHAIN[number]
+        except StoreDamaged:
+            break
+    store.close()
+
+
+def test_a_record_of_a_kind_that_nobody_writes_is_damage(store: Store) -> None:
+    fill(store, CHAIN[:2])
+    store._engine.write([(tables.record_key(1), b"\x02")])
+    with pytest.raises(StoreDamaged, match="block 1: a record of version 1 is expected, got 02"):
+        store.record(1)
+
+
+def test_a_record_is_not_taken_for_another_one(store: Store) -> None:
+    record = record_after(None, changes=[change(b"\1" * 20)])
+    fill(store, [record])
+    assert store.record(0) == Record.decode(record.encode())

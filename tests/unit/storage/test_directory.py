@@ -1,0 +1,283 @@
+"""The directory of a chain: which ones are taken, and that the others are left as they are."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from entresol.errors import (
+    StoreDamaged,
+    StoreFailed,
+    StoreForeign,
+    StoreFull,
+    StoreLocked,
+    StoreTooNew,
+)
+from entresol.storage.directory import Directory
+from entresol.storage.store import Store
+from tests.ledger import dump, files_of, fill, random_chain, record_after
+
+HOLDER = """
+import pathlib, sys
+from entresol.storage.store import Store
+store = Store.open(pathlib.Path(sys.argv[1]))
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> Path:
+    """Return the directory of a chain of some blocks, closed."""
+    store = Store.open(tmp_path / "chain")
+    fill(store, random_chain(random.Random(2), 10))
+    store.close()
+    return tmp_path / "chain"
+
+
+@pytest.fixture
+def holder(chain: Path) -> Iterator[subprocess.Popen[str]]:
+    """Return a process that has the chain open."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(chain)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open\n"
+        yield process
+        process.kill()
+
+
+def refused(path: Path, kind: type[StoreFailed], advice: str) -> None:
+    """Check that opening `path` fails in this way and leaves everything as it was."""
+    before = files_of(path) if path.is_dir() else path.read_bytes()
+    with pytest.raises(kind, match=advice):
+        Store.open(path)
+    assert (files_of(path) if path.is_dir() else path.read_bytes()) == before
+
+
+def test_a_missing_directory_is_made_with_its_parents(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "a" / "b" / "c")
+    fill(store, [record_after(None)])
+    store.close()
+    assert (tmp_path / "a/b/c/FORMAT").read_text() == "entresol chain, format 1\n"
+
+
+def test_an_empty_directory_is_used(tmp_path: Path) -> None:
+    Store.open(tmp_path).close()
+    Store.open(tmp_path).close()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"notes.txt": "hello"},
+        {".hidden": ""},
+        {"CURRENT": "MANIFEST-000001\n", "LOCK": "", "MANIFEST-000001": "x"},
+        {"LOCK": "", "database/000004.sst": "x"},
+        {"FORMAT": "somebody else's file\n"},
+        {"FORMAT": ""},
+        {"FORMAT": "\udcff\udcfe"},
+    ],
+)
+def test_a_foreign_directory_is_left_alone(tmp_path: Path, content: dict[str, str]) -> None:
+    for name, text in content.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, errors="surrogateescape")
+    refused(tmp_path, StoreForeign, "choose an empty or missing directory")
+
+
+def test_a_file_is_no_directory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("important")
+    refused(tmp_path / "file", StoreForeign, "choose an empty or missing directory")
+
+
+def test_a_path_under_a_file_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("important")
+    with pytest.raises(StoreFailed, match="cannot be used: Not a directory"):
+        Store.open(tmp_path / "file" / "chain")
+
+
+@pytest.mark.parametrize("found", [2, 10, 999_999_999])
+def test_a_newer_format_asks_for_an_update(chain: Path, found: int) -> None:
+    (chain / "FORMAT").write_text(f"entresol chain, format {found}\n")
+    refused(chain, StoreTooNew, f"has format {found}, .* update entresol")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x\n", "0\n", "-1\n", "1", "1_0\n", "1 \n", "1\n1\n", "9" * 99]
+)
+def test_a_format_that_cannot_be_read_is_damage(chain: Path, text: str) -> None:
+    (chain / "FORMAT").write_text(f"entresol chain, format {text}")
+    refused(chain, StoreDamaged, "restore it from a copy, or start anew")
+
+
+def test_a_directory_without_its_database_is_damaged(chain: Path) -> None:
+    for file in (chain / "database").iterdir():
+        file.unlink()
+    refused(chain, StoreDamaged, "CURRENT is missing")
+
+
+@pytest.mark.parametrize("left", [[], ["LOCK"], ["LOCK", "FORMAT.new"], ["LOCK", "database/LOG"]])
+def test_making_a_directory_may_be_interrupted(tmp_path: Path, left: list[str]) -> None:
+    for name in left:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    store = Store.open(tmp_path)
+    fill(store, [record_after(None)])
+    store.close()
+    store = Store.open(tmp_path)
+    assert store.head == 0
+    store.close()
+
+
+def test_a_directory_without_a_format_whose_database_is_ready_is_finished(chain: Path) -> None:
+    # Killed between the last two steps of making it.
+    fresh = chain.parent / "fresh"
+    Store.open(fresh).close()
+    (fresh / "FORMAT").unlink()
+    Store.open(fresh).close()
+    assert (fresh / "FORMAT").exists()
+
+
+def test_another_process_keeps_a_directory_to_itself(
+    chain: Path, holder: subprocess.Popen[str]
+) -> None:
+    refused(chain, StoreLocked, "in use by another process")
+    holder.kill()
+    holder.wait()
+    Store.open(chain).close()
+
+
+def test_this_process_cannot_open_a_directory_twice(chain: Path) -> None:
+    store = Store.open(chain)
+    refused(chain, StoreLocked, "in use")
+    assert store.head == 9
+    fill(store, [record_after(store.record(9))])
+    store.close()
+    Store.open(chain).close()
+
+
+def test_an_abandoned_walk_does_not_keep_the_directory(chain: Path) -> None:
+    store = Store.open(chain)
+    records, rows = store.records(), store._engine.scan(b"")
+    next(records)
+    next(rows)
+    store.close()
+    Store.open(chain).close()
+
+
+def test_a_refused_directory_is_free_again(chain: Path) -> None:
+    current = (chain / "database" / "CURRENT").read_bytes()
+    (chain / "database" / "CURRENT").write_bytes(b"nonsense")
+    with pytest.raises(StoreDamaged):
+        Store.open(chain)
+    (chain / "database" / "CURRENT").write_bytes(current)
+    Store.open(chain).close()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_without_permission_cannot_be_used(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(StoreFailed, match="cannot be used: Permission denied"):
+        Store.open(tmp_path / "chain")
+
+
+def failing(number: int) -> Callable[..., int]:
+    """Return a function that fails as the system would."""
+
+    def fail(*_args: object, **_kwargs: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "complaint"),
+    [
+        (errno.ENOSPC, StoreFull, "make room, then start again"),
+        (errno.EDQUOT, StoreFull, "make room, then start again"),
+        (errno.EACCES, StoreFailed, "cannot be used: Permission denied"),
+        (errno.EROFS, StoreFailed, "cannot be used: Read-only file system"),
+        (errno.ENOLCK, StoreFailed, "cannot be used: No locks available"),
+    ],
+)
+def test_what_the_system_refuses_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    kind: type[StoreFailed],
+    complaint: str,
+) -> None:
+    monkeypatch.setattr(fcntl, "flock", failing(number))
+    with pytest.raises(kind, match=complaint) as caught:
+        Directory.open(tmp_path)
+    assert type(caught.value) is kind
+
+
+def test_a_temporary_directory_is_gone_after_closing() -> None:
+    store = Store.temporary()
+    fill(store, [record_after(None)])
+    assert store.path.exists()
+    store.close()
+    assert not store.path.exists()
+
+
+def test_a_temporary_directory_is_gone_when_nobody_has_it() -> None:
+    store = Store.temporary()
+    path = store.path
+    del store
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("ending", ["", "raise SystemExit(1)", "1 / 0"])
+def test_a_temporary_directory_is_gone_after_the_program(ending: str) -> None:
+    program = f"""
+from entresol.storage.store import Store
+from tests.ledger import fill, record_after
+store = Store.temporary()
+fill(store, [record_after(None)])
+print(store.path, flush=True)
+{ending}
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    path = Path(ran.stdout.strip())
+    assert path.name.startswith("entresol-")
+    assert not path.exists()
+
+
+def test_a_forked_process_leaves_the_directory_to_its_parent() -> None:
+    program = """
+import os, sys
+from entresol.storage.directory import Directory
+directory = Directory.temporary()
+if os.fork() == 0:
+    sys.exit()
+os.wait()
+print(directory.path.exists())
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "True\n"
+
+
+def test_no_file_stays_open_after_closing(chain: Path) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(3):
+        store = Store.open(chain)
+        dump(store)
+        store.close()
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -1,0 +1,199 @@
+"""Going back, making the indexes anew, and following a log: always the same bytes."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entresol.errors import StoreFailed, StoreUnfinished
+from entresol.storage import tables
+from entresol.storage.records import Record
+from entresol.storage.store import Store
+from tests.ledger import (
+    EMPTY_CODE,
+    address,
+    dump,
+    fill,
+    nodes_of,
+    random_chain,
+    record_after,
+    without_shared,
+    word,
+)
+
+chains = st.builds(random_chain, st.randoms(use_true_random=False), st.integers(1, 12))
+few = settings(max_examples=25)
+
+
+class Model:
+    """The state after each block, as dictionaries."""
+
+    def __init__(self, chain: list[Record]) -> None:
+        self.accounts: list[dict[bytes, tuple[int, int, bytes] | None]] = []
+        self.slots: list[dict[tuple[bytes, bytes], bytes]] = []
+        accounts: dict[bytes, tuple[int, int, bytes] | None] = {}
+        slots: dict[tuple[bytes, bytes], bytes] = {}
+        for record in chain:
+            for change in record.changes:
+                who, stored = change.address, change.account
+                accounts[who] = None
+                if stored is not None:
+                    balance = int.from_bytes(stored.balance)
+                    accounts[who] = (stored.nonce, balance, stored.code_hash)
+                if change.destroyed:
+                    slots = {key: value for key, value in slots.items() if key[0] != who}
+                slots |= {(who, slot): value for slot, value in change.slots}
+            self.accounts.append(dict(accounts))
+            self.slots.append(dict(slots))
+
+
+@few
+@given(chains)
+def test_every_account_and_slot_is_known_at_every_block(chain: list[Record]) -> None:
+    store, model = Store.temporary(), Model(chain)
+    fill(store, chain)
+    for number in range(len(chain)):
+        for who in map(address, range(6)):
+            assert store.account(who, number) == model.accounts[number].get(who)
+            for slot in map(word, range(3)):
+                value = model.slots[number].get((who, slot), b"")
+                assert store.slot(who, slot, number) == value
+    store.close()
+
+
+@few
+@given(chains, st.data())
+def test_going_back_leaves_what_was_there_before(chain: list[Record], data: st.DataObject) -> None:
+    target = data.draw(st.integers(0, len(chain) - 1))
+    store = Store.temporary()
+    fill(store, chain[: target + 1])
+    before = dump(store)
+    fill(store, chain[target + 1 :])
+    everything = dump(store)
+    store.truncate(target)
+    assert store.head == target
+    assert without_shared(dump(store)) == without_shared(before)
+    assert dump(store).items() >= before.items()
+    fill(store, chain[target + 1 :])
+    assert dump(store) == everything
+    store.close()
+
+
+@few
+@given(chains)
+def test_rebuilding_gives_the_same_bytes(chain: list[Record]) -> None:
+    store = Store.temporary()
+    fill(store, chain)
+    before, steps = dump(store), []
+    store.rebuild(nodes_of, lambda done, of: steps.append((done, of)))
+    assert dump(store) == before
+    assert steps == [(number + 1, len(chain)) for number in range(len(chain))]
+    store.close()
+
+
+@few
+@given(chains)
+def test_following_the_records_gives_the_same_bytes(chain: list[Record]) -> None:
+    store, follower = Store.temporary(), Store.temporary()
+    fill(store, chain)
+    fill(follower, (Record.decode(record.encode()) for record in store.records()))
+    assert dump(follower) == dump(store)
+    store.close()
+    follower.close()
+
+
+def test_every_table_but_the_records_can_be_made_anew() -> None:
+    store = Store.temporary()
+    fill(store, random_chain(random.Random(3), 30))
+    kept = (tables.RECORD, tables.META)
+    before = dump(store)
+    assert {key[:1] for key in before} == {*kept, *tables.DERIVED}
+    store._engine.write([], [key for key in before if not key.startswith(kept)])
+    store.rebuild(nodes_of)
+    assert dump(store) == before
+    store.close()
+
+
+def test_going_back_to_the_head_or_beyond_changes_nothing(store: Store) -> None:
+    store.truncate(5)
+    assert (store.head, dump(store)) == (None, {})
+    fill(store, random_chain(random.Random(1), 3))
+    before = dump(store)
+    for number in (2, 3, 100):
+        store.truncate(number)
+        assert (store.head, dump(store)) == (2, before)
+
+
+def test_what_was_read_before_going_back_is_forgotten(store: Store) -> None:
+    genesis = record_after(None)
+    ours, theirs = record_after(genesis, salt=b"1"), record_after(genesis, salt=b"2")
+    fill(store, [genesis, ours])
+    assert store.record(1) == ours
+    store.truncate(0)
+    assert store.record(1) is None
+    fill(store, [theirs])
+    assert store.record(1) == theirs
+    assert store.number_of(ours.header().hash()) is None
+
+
+def test_a_store_is_the_same_after_reopening(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "chain")
+    chain = random_chain(random.Random(5), 20)
+    fill(store, chain)
+    before = dump(store)
+    store.close()
+    store = Store.open(tmp_path / "chain")
+    assert (store.head, dump(store)) == (19, before)
+    assert list(store.records()) == chain
+    fill(store, [record_after(chain[-1])])
+    store.close()
+
+
+def test_a_store_without_sync_is_whole_after_closing(tmp_path: Path) -> None:
+    store = Store.open(tmp_path, durable=False)
+    fill(store, random_chain(random.Random(6), 20))
+    before = dump(store)
+    store.close()
+    store = Store.open(tmp_path)
+    assert dump(store) == before
+    store.close()
+
+
+def test_an_interrupted_rebuild_can_only_be_done_again(tmp_path: Path) -> None:
+    def interrupt(done: int, _of: int) -> None:
+        if done == 5:
+            raise KeyboardInterrupt
+
+    store = Store.open(tmp_path)
+    fill(store, random_chain(random.Random(7), 20))
+    before = dump(store)
+    with pytest.raises(KeyboardInterrupt):
+        store.rebuild(nodes_of, interrupt)
+    store.close()
+    with pytest.raises(StoreUnfinished, match="rebuild it again"):
+        Store.open(tmp_path)
+    store = Store.open(tmp_path, rebuilding=True)
+    store.rebuild(nodes_of)
+    assert dump(store) == before
+    store.close()
+    Store.open(tmp_path).close()
+
+
+def test_a_head_without_its_block_is_not_gone_back_from(store: Store) -> None:
+    fill(store, random_chain(random.Random(8), 3))
+    store._engine.write([], [tables.record_key(1)])
+    with pytest.raises(StoreFailed, match="block 1 is missing"):
+        store.truncate(0)
+    assert store.head == 2
+
+
+def test_an_account_that_never_changed_is_none_at_any_block(store: Store) -> None:
+    fill(store, random_chain(random.Random(9), 3))
+    assert store.account(bytes(20), 2) is None
+    assert store.account(b"\xff" * 20, 2**64 - 1) is None
+    assert store.account(address(0), 2**64 - 1) == store.account(address(0), 2)
+    assert EMPTY_CODE not in {key[1:] for key in dump(store) if key.startswith(tables.CODE)}

@@ -1,0 +1,226 @@
+"""Blocks, transactions and state, as a store gives them back."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol._native import keccak256
+from entresol.errors import InvalidTransaction, StoreFailed, WrongParent
+from entresol.storage.records import Record
+from entresol.storage.store import RECORDS_KEPT, Store
+from tests.ledger import (
+    EMPTY_CODE,
+    address,
+    change,
+    deposit,
+    dump,
+    fill,
+    nodes_of,
+    record_after,
+    transfer,
+    word,
+)
+
+ALICE, BOB = address(1), address(2)
+
+
+def chain_of(*blocks: dict[str, object]) -> list[Record]:
+    """Return records whose parts are given block by block."""
+    chain: list[Record] = []
+    for parts in blocks:
+        chain.append(record_after(chain[-1] if chain else None, **parts))  # type: ignore[arg-type]
+    return chain
+
+
+def test_an_empty_store_has_no_head(store: Store) -> None:
+    assert store.head is None
+    assert store.record(0) is None
+    assert store.block_hash(0) is None
+    assert list(store.records()) == []
+
+
+def test_a_block_is_found_by_number_and_by_hash(store: Store) -> None:
+    chain = chain_of({}, {"transactions": [transfer(0)]}, {})
+    fill(store, chain)
+    for number, record in enumerate(chain):
+        assert store.record(number) == record
+        assert store.block_hash(number) == record.header().hash()
+        assert store.number_of(record.header().hash()) == number
+    assert store.head == 2
+    assert store.record(3) is None
+    assert store.number_of(word(9)) is None
+
+
+def test_records_come_in_order_from_any_block_on(store: Store) -> None:
+    chain = chain_of(*({} for _ in range(5)))
+    fill(store, chain)
+    assert list(store.records()) == chain
+    assert list(store.records(3)) == chain[3:]
+    assert list(store.records(5)) == []
+
+
+def test_a_block_that_was_asked_for_too_early_is_found_later(store: Store) -> None:
+    assert store.record(0) is None
+    fill(store, chain := chain_of({}))
+    assert store.record(0) == chain[0]
+
+
+def test_no_more_records_are_kept_than_allowed(store: Store) -> None:
+    chain = chain_of(*({} for _ in range(RECORDS_KEPT + 5)))
+    fill(store, chain)
+    assert [store.record(number) for number in range(len(chain))] == chain
+    assert len(store._records._kept) == RECORDS_KEPT
+
+
+def test_a_transaction_is_found_by_hash_and_by_nonce(store: Store) -> None:
+    fill(store, chain_of({}, {"transactions": [transfer(0), transfer(1)]}))
+    assert store.place_of(transfer(0).hash) == (1, 0)
+    assert store.place_of(transfer(1).hash) == (1, 1)
+    assert store.place_of(transfer(2).hash) is None
+    assert store.sent_by(transfer(1).sender, 1) == transfer(1).hash
+    assert store.sent_by(transfer(1).sender, 2) is None
+
+
+def test_a_priority_transaction_uses_no_nonce(store: Store) -> None:
+    fill(store, chain_of({}, {"transactions": [deposit(0)]}))
+    assert store.place_of(deposit(0).hash) == (1, 0)
+    assert store.sent_by(deposit(0).sender, 0) is None
+
+
+def test_a_transaction_that_came_twice_is_found_where_it_was_last(store: Store) -> None:
+    # Somebody set a nonce back by hand.
+    fill(store, chain_of({}, {"transactions": [transfer(0)]}, {"transactions": [deposit(1), transfer(0)]}))  # fmt: skip
+    assert store.place_of(transfer(0).hash) == (2, 1)
+    store.truncate(1)
+    assert store.place_of(transfer(0).hash) == (1, 0)
+    assert store.sent_by(transfer(0).sender, 0) == transfer(0).hash
+
+
+def test_an_account_is_known_at_every_block(store: Store) -> None:
+    fill(
+        store,
+        chain_of(
+            {},
+            {"changes": [change(ALICE, 5)]},
+            {},
+            {"changes": [change(ALICE, 2**255, nonce=2**63, code=b"\1"), change(BOB, 0)]},
+            {"changes": [change(ALICE, None, destroyed=True)]},
+        ),
+    )
+    answers = [store.account(ALICE, number) for number in range(6)]
+    rich = (2**63, 2**255, keccak256(b"\1"))
+    assert answers == [None, (0, 5, EMPTY_CODE), (0, 5, EMPTY_CODE), rich, None, None]
+    assert store.account(BOB, 2) is None
+    assert store.account(BOB, 3) == (0, 0, EMPTY_CODE)
+
+
+def test_a_slot_is_known_at_every_block(store: Store) -> None:
+    fill(
+        store,
+        chain_of(
+            {},
+            {"changes": [change(ALICE, slots=[(1, 7), (2, 8)])]},
+            {"changes": [change(ALICE, slots=[(1, 0)])]},
+            {"changes": [change(ALICE, slots=[(1, 2**256 - 1)])]},
+        ),
+    )
+    answers = [store.slot(ALICE, word(1), number) for number in range(4)]
+    assert answers == [b"", b"\x07", b"", b"\xff" * 32]
+    assert store.slot(ALICE, word(2), 3) == b"\x08"
+    assert store.slot(ALICE, word(3), 3) == b""
+    assert store.slot(BOB, word(1), 3) == b""
+
+
+def test_a_destroyed_account_loses_its_slots(store: Store) -> None:
+    fill(
+        store,
+        chain_of(
+            {"changes": [change(ALICE, slots=[(1, 7), (2, 8)]), change(BOB, slots=[(1, 9)])]},
+            {"changes": [change(ALICE, slots=[(2, 0), (3, 5)])]},
+            {"changes": [change(ALICE, None, destroyed=True)]},
+        ),
+    )
+    slots = [word(1), word(2), word(3)]
+    assert [store.slot(ALICE, slot, 1) for slot in slots] == [b"\x07", b"", b"\x05"]
+    assert [store.slot(ALICE, slot, 2) for slot in slots] == [b"", b"", b""]
+    assert store.slot(BOB, word(1), 2) == b"\x09"
+
+
+def test_an_account_may_be_destroyed_and_made_again_in_one_block(store: Store) -> None:
+    fill(
+        store,
+        chain_of(
+            {"changes": [change(ALICE, slots=[(1, 7), (2, 8)])]},
+            {"changes": [change(ALICE, 3, destroyed=True, slots=[(2, 4), (3, 5)])]},
+        ),
+    )
+    assert store.account(ALICE, 1) == (0, 3, EMPTY_CODE)
+    slots = [word(1), word(2), word(3)]
+    assert [store.slot(ALICE, slot, 1) for slot in slots] == [b"", b"\x04", b"\x05"]
+
+
+def test_codes_and_nodes_are_found_by_hash(store: Store) -> None:
+    fill(store, chain := chain_of({"codes": [b"\1\2", b"\3"]}))
+    assert store.code(keccak256(b"\1\2")) == b"\1\2"
+    assert store.code(keccak256(b"\3")) == b"\3"
+    assert store.code(word(1)) is None
+    ((node_hash, node),) = nodes_of(chain[0])
+    assert store.node(node_hash) == node
+    assert store.node(word(1)) is None
+
+
+@pytest.mark.parametrize("head", [None, 0, 1])
+@pytest.mark.parametrize("number", [0, 1, 2, 3])
+def test_only_the_next_block_is_taken(store: Store, head: int | None, number: int) -> None:
+    chain = chain_of({}, {}, {}, {})
+    expected = 0 if head is None else head + 1
+    fill(store, chain[:expected])
+    before = dump(store)
+    if number == expected:
+        store.append(chain[number], [])
+        return
+    with pytest.raises(WrongParent, match=f"block {number} does not follow"):
+        store.append(chain[number], [])
+    assert (store.head, dump(store)) == (head, before)
+
+
+def test_a_block_of_another_branch_is_refused(store: Store) -> None:
+    ours, theirs = chain_of({}, {"salt": b"1"}, {}), chain_of({}, {"salt": b"2"}, {})
+    fill(store, ours[:2])
+    with pytest.raises(WrongParent):
+        store.append(theirs[2], [])
+    store.append(ours[2], [])
+
+
+def test_a_record_that_cannot_be_indexed_leaves_nothing(store: Store) -> None:
+    genesis = record_after(None)
+    bad = Record(
+        record_after(genesis).header_rlp,
+        ((b"\x02nonsense", bytes(20)),),
+        (),
+        (change(ALICE),),
+        (),
+    )
+    fill(store, [genesis])
+    before = dump(store)
+    with pytest.raises(InvalidTransaction):
+        store.append(bad, [])
+    assert (store.head, dump(store)) == (0, before)
+    fill(store, [record_after(genesis)])
+
+
+def test_a_closed_store_says_so() -> None:
+    store = Store.temporary()
+    fill(store, chain_of({"changes": [change(ALICE)]}))
+    walk = store._engine.scan(b"")
+    store.close()
+    store.close()
+    for question in (
+        lambda: store.record(0),
+        lambda: store.account(ALICE, 0),
+        lambda: store.code(word(1)),
+        lambda: store.append(record_after(record_after(None)), []),
+        lambda: next(walk),
+    ):
+        with pytest.raises(StoreFailed, match="is closed"):
+            question()
