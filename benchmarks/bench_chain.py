@@ -11,7 +11,7 @@ from typing import Final
 
 from benchmarks.harness import Peer, Row, Target, best_seconds
 from entresol._native import Message, address_of, call, keccak256, public_key
-from entresol.chain.chain import Chain, Mining
+from entresol.chain.chain import Chain
 from entresol.chain.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import Rules
 from entresol.primitives.transactions import FeeMarketTransaction, decode, decode_many, sign
@@ -148,7 +148,7 @@ def open_chain(*, durable: bool) -> Iterator[Chain]:
     genesis = Genesis.development(CHAIN_ID, ADDRESSES, 100 * ETHER, {TOKEN_ADDRESS: token})
     with tempfile.TemporaryDirectory() as directory:
         chain = Chain.open(Path(directory) / "chain", RULES, genesis, durable=durable)
-        chain.mining = Mining.MANUAL
+        chain.schedule.seal_on_request()
         yield chain
         chain.close()
 

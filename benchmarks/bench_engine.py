@@ -20,7 +20,8 @@ from entresol._native import (
     execute,
     public_key,
 )
-from entresol.primitives.transactions import FeeMarketTransaction, Transaction, decode, sign
+from entresol.execution.messages import message_of
+from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.primitives.values import Address
 from tests.peers.anvil import running_anvil
 from tests.worlds import ALICE, BOB, CONTRACT, EMPTY_CODE, ETHER, World, word
@@ -101,22 +102,6 @@ def transfer() -> FeeMarketTransaction:
         gas_limit=21_000,
         to=Address(BOB),
         value=1,
-    )
-
-
-def message_of(transaction: Transaction) -> Message:
-    """Return what the engine executes for `transaction`."""
-    payload = transaction.payload
-    return Message(
-        sender=transaction.sender,
-        gas_limit=payload.gas_limit,
-        to=payload.to,
-        value=payload.value,
-        data=payload.data,
-        gas_price=payload.fee_cap,
-        priority_fee=payload.tip,
-        nonce=payload.nonce,
-        chain_id=payload.chain_id,
     )
 
 

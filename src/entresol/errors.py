@@ -43,6 +43,7 @@
     │       ├── ExecutionCancelled
     │       └── TraceTooLarge
     ├── UnknownBlock               a block that is not there
+    ├── InvalidInterval            a time between blocks that is none
     ├── TimestampTooLow            a time for the next block that is not after the last one's
     ├── BlockFull                  a transaction that has no room in the block
     ├── ReplayDiffers              a block that does not come out as its record says
@@ -376,6 +377,14 @@ class UnknownBlock(EntresolError):
         name = f"number {block}" if isinstance(block, int) else f"hash 0x{block.hex()}"
         super().__init__(f"there is no block with the {name}")
         self.block = block
+
+
+class InvalidInterval(EntresolError):
+    """The time between blocks is not a time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"an interval is a positive number of seconds, got {seconds}")
+        self.seconds = seconds
 
 
 class TimestampTooLow(EntresolError):

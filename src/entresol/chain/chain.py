@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
 import msgspec
@@ -13,6 +12,7 @@ from entresol.chain.fees import MarketFee
 from entresol.chain.ledger import Ledger
 from entresol.chain.mempool import SCHEDULES, AdmissionRules, Mempool, PoolConfig, PoolSnapshot
 from entresol.chain.producer import Producer
+from entresol.chain.schedule import Mining, Schedule
 from entresol.chain.tags import Finality, Tag
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
 from entresol.primitives.values import Address, Hash32
@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from entresol.execution.transition import Transition
     from entresol.primitives.headers import Header
     from entresol.storage.records import Record
-
-
-class Mining(StrEnum):
-    """When a block is sealed: as soon as a transaction waits, or only when somebody says so.
-
-    Sealing at an interval is saying so at an interval.
-    """
-
-    AUTO = "auto"
-    MANUAL = "manual"
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +62,7 @@ class Chain:
         self.clock = clock or Clock()
         self.feed = Feed()
         self.finality = Finality()
-        self.mining = Mining.AUTO
+        self.schedule = Schedule()
         self.pool = Mempool(
             _admission(rules), self.ledger.latest, base_fee=self.next_base_fee(), config=pool
         )
@@ -137,7 +127,7 @@ class Chain:
         """Take a raw transaction, and seal it if the chain does so by itself."""
         transaction = decode(raw)
         self.add(transaction)
-        if self.mining is Mining.AUTO:
+        if self.schedule.mode is Mining.AUTO:
             self.seal_waiting()
         return transaction.hash
 
@@ -153,6 +143,10 @@ class Chain:
         return transaction.hash
 
     # Blocks
+
+    def tick(self, now: float) -> Header | None:
+        """Seal the next block if it is due at `now`, by any clock that only goes forward."""
+        return self.seal() if self.schedule.is_due(now) else None
 
     def seal_waiting(self) -> None:
         """Seal blocks until nothing that waits can go into one."""

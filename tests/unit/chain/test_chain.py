@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from entresol._native import address_of, keccak256, public_key
-from entresol.chain.chain import Chain, Mining
+from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.feed import Pending, Removed, Sealed
 from entresol.chain.genesis import Genesis, GenesisAccount
@@ -82,7 +82,7 @@ def chain() -> Iterator[Chain]:
 
 @pytest.fixture
 def manual(chain: Chain) -> Chain:
-    chain.mining = Mining.MANUAL
+    chain.schedule.seal_on_request()
     return chain
 
 
@@ -295,10 +295,19 @@ def test_a_chain_follows_another_by_its_records(chain: Chain) -> None:
     for nonce in range(4):
         chain.submit(transaction(nonce).raw)
     follower = open_chain()
-    follower.mining = Mining.MANUAL
+    follower.schedule.seal_on_request()
     follower.submit(transaction(0).raw)
     for record in list(chain.ledger.store.records())[1:]:
         follower.follow(record)
     assert follower.head == chain.head
     assert follower.pool.get(transaction(0).hash) is None
     follower.close()
+
+
+def test_a_chain_with_an_interval_seals_when_it_is_ticked(chain: Chain) -> None:
+    chain.schedule.seal_every(1.0, now=0.0)
+    chain.submit(transaction(0).raw)
+    assert chain.tick(0.9) is None
+    header = chain.tick(1.0)
+    assert header is not None
+    assert (header.number, header.gas_used) == (1, 21_000)

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from entresol.chain.chain import Chain, Mining
+from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis import Genesis
 from entresol.chain.rules import Rules
@@ -42,7 +42,7 @@ class ChainMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.chain = Chain.open(None, Rules.layer_2(), GENESIS, clock=Clock(lambda: 1_000.0))
-        self.chain.mining = Mining.MANUAL
+        self.chain.schedule.seal_on_request()
         self.given: dict[Hash32, Transaction] = {}
         self.deposits = 0
         self.checkpoints: list[tuple[int, int]] = []
@@ -52,7 +52,8 @@ class ChainMachine(RuleBasedStateMachine):
 
     @initialize(auto=st.booleans())
     def choose_mining(self, auto: bool) -> None:
-        self.chain.mining = Mining.AUTO if auto else Mining.MANUAL
+        if auto:
+            self.chain.schedule.seal_at_once()
 
     @rule(
         by=st.integers(0, 2),

@@ -1,0 +1,42 @@
+"""When a chain seals by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol.chain.schedule import Mining, Schedule
+from entresol.errors import InvalidInterval
+
+
+def test_a_chain_seals_at_once_unless_told_otherwise() -> None:
+    schedule = Schedule()
+    assert schedule.mode is Mining.AUTO
+    assert not schedule.is_due(10**9)
+
+
+def test_blocks_of_an_interval_are_due_one_after_the_other() -> None:
+    schedule = Schedule()
+    schedule.seal_every(2.0, now=100.0)
+    due = [now for now in (100.0, 101.9, 102.0, 102.1, 103.9, 104.0) if schedule.is_due(now)]
+    assert due == [102.0, 104.0]
+
+
+def test_who_comes_late_makes_one_block() -> None:
+    schedule = Schedule()
+    schedule.seal_every(1.0, now=0.0)
+    assert schedule.is_due(50.0)
+    assert schedule.is_due(50.5)
+    assert not schedule.is_due(50.9)
+
+
+def test_nothing_is_due_on_request() -> None:
+    schedule = Schedule()
+    schedule.seal_every(1.0, now=0.0)
+    schedule.seal_on_request()
+    assert not schedule.is_due(100.0)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("inf"), float("nan")])
+def test_an_interval_is_a_positive_time(seconds: float) -> None:
+    with pytest.raises(InvalidInterval):
+        Schedule().seal_every(seconds, now=0.0)
