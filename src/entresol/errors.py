@@ -43,6 +43,7 @@
     │       ├── ExecutionCancelled
     │       └── TraceTooLarge
     ├── UnknownBlock               a block that is not there
+    ├── InvalidConfig              a setting that makes no sense, named by where it was set
     ├── InvalidInterval            a time between blocks that is none
     ├── TimestampTooLow            a time for the next block that is not after the last one's
     ├── BlockFull                  a transaction that has no room in the block
@@ -377,6 +378,15 @@ class UnknownBlock(EntresolError):
         name = f"number {block}" if isinstance(block, int) else f"hash 0x{block.hex()}"
         super().__init__(f"there is no block with the {name}")
         self.block = block
+
+
+class InvalidConfig(EntresolError):
+    """A setting makes no sense."""
+
+    def __init__(self, source: str, problem: str) -> None:
+        super().__init__(f"{source}: {problem}" if source else problem)
+        self.source = source
+        self.problem = problem
 
 
 class InvalidInterval(EntresolError):

@@ -1,0 +1,1 @@
+"""Configuration, assembly and life cycle of a node."""
