@@ -45,6 +45,7 @@
     ├── UnknownBlock               a block that is not there
     ├── InvalidConfig              a setting that makes no sense, named by where it was set
     ├── InvalidInterval            a time between blocks that is none
+    ├── InvalidPercentiles         percentiles that are none, or in disorder
     ├── TimestampTooLow            a time for the next block that is not after the last one's
     ├── BlockFull                  a transaction that has no room in the block
     ├── ReplayDiffers              a block that does not come out as its record says
@@ -395,6 +396,13 @@ class InvalidInterval(EntresolError):
     def __init__(self, seconds: float) -> None:
         super().__init__(f"an interval is a positive number of seconds, got {seconds}")
         self.seconds = seconds
+
+
+class InvalidPercentiles(EntresolError):
+    """Percentiles are not from 0 to 100, or in disorder."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"invalid `eth_feeHistory` reward percentiles: {problem}")
 
 
 class TimestampTooLow(EntresolError):
