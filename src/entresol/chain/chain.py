@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from entresol.chain.clock import Clock, ClockState
+from entresol.chain.edits import Edits
 from entresol.chain.feed import Feed, Pending, Removed, Sealed
 from entresol.chain.fees import MarketFee
 from entresol.chain.ledger import Ledger
@@ -19,10 +20,10 @@ from entresol.primitives.values import Address, Hash32
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from entresol._native import Snapshot
+    from entresol._native import Overlay, Snapshot
     from entresol.chain.genesis import Genesis
     from entresol.chain.rules import Rules
     from entresol.execution.transition import Transition
@@ -38,6 +39,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     priority: tuple[Transaction, ...]
     clock: ClockState
     finality: Finality
+    edited: Overlay | None
 
 
 class Chain:
@@ -63,6 +65,7 @@ class Chain:
         self.feed = Feed()
         self.finality = Finality()
         self.schedule = Schedule()
+        self._edits = Edits()
         self.pool = Mempool(
             _admission(rules), self.ledger.latest, base_fee=self.next_base_fee(), config=pool
         )
@@ -109,9 +112,15 @@ class Chain:
         """Return the number of a block; that of the pending one follows the head's."""
         return self.finality.resolve(block, self.number) if isinstance(block, Tag) else block
 
-    def state_after(self, block: int | Tag) -> Snapshot:
-        """Return the state after a sealed block."""
-        return self.ledger.state_after(self.resolve(block))
+    @property
+    def latest(self) -> Snapshot | Overlay:
+        """The state after the last block and the edits since."""
+        return self._edits.on(self.ledger.latest)
+
+    def state_after(self, block: int | Tag) -> Snapshot | Overlay:
+        """Return the state after a sealed block; that after the head shows the edits since."""
+        number = self.resolve(block)
+        return self.latest if number == self.number else self.ledger.state_after(number)
 
     def next_base_fee(self) -> int:
         """Return the base fee of the next block."""
@@ -119,7 +128,7 @@ class Chain:
 
     def pending(self) -> Transition:
         """Return the block that would be sealed now, with its transactions run."""
-        return self.producer.fill(self._next_timestamp())
+        return self.producer.fill(self._next_timestamp(), *self._edits.stored())
 
     # Transactions
 
@@ -142,6 +151,11 @@ class Chain:
         self.feed.publish(Pending(transaction))
         return transaction.hash
 
+    def edit(self, address: Address, change: Callable[[Overlay], object]) -> None:
+        """Change the account at `address` by hand; the next block records it."""
+        edited = self._edits.make(self.ledger.latest, change)
+        self.pool.on_block([], edited, self.next_base_fee(), touched=[address])
+
     # Blocks
 
     def tick(self, now: float) -> Header | None:
@@ -156,7 +170,7 @@ class Chain:
 
     def seal(self, *, limit: int | None = None) -> Header:
         """Seal the next block, be it empty."""
-        executed = self.producer.build(self._next_timestamp(), limit=limit)
+        executed = self.producer.build(self._next_timestamp(), *self._edits.stored(), limit=limit)
         self.ledger.append(executed)
         self.producer.sealed(executed)
         self.clock.sealed(executed.header.timestamp)
@@ -187,6 +201,7 @@ class Chain:
             priority=tuple(self.producer.priority),
             clock=self.clock.state,
             finality=self.finality,
+            edited=self._edits.checkpoint(),
         )
         return self._last_checkpoint
 
@@ -202,12 +217,14 @@ class Chain:
         self.producer.priority.extend(was.priority)
         self.clock.state = was.clock
         self.finality = was.finality
+        self._edits.restore(was.edited)
         self._tell_removed(gone)
         return True
 
     def rewind(self, number: int) -> None:
         """Go back to block `number`; the transactions of the blocks that are gone wait again."""
         gone = self.ledger.truncate(number)
+        self._edits.restore(None)
         self._checkpoints = {n: c for n, c in self._checkpoints.items() if c.number <= number}
         self.finality = self.finality.at_most(number)
         undone = [it for record in reversed(gone) for it in _transactions(record)]
@@ -221,6 +238,7 @@ class Chain:
         return self.clock.next_timestamp(self.head.timestamp)
 
     def _follow_head(self, record: Record, transactions: Iterable[Transaction]) -> None:
+        self._edits.restore(None)
         self.pool.on_block(
             [transaction.hash for transaction in transactions],
             self.ledger.latest,
