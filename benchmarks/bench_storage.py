@@ -26,6 +26,7 @@ from entresol.storage.store import Store
 
 LENGTHS: Final = (1_000, 10_000, 100_000)
 MATCHES: Final = 10
+SETTLING_SECONDS: Final = 2
 ACCOUNTS: Final = 2_000
 
 TRANSFER_BLOCKS: Final = 100
@@ -45,9 +46,17 @@ def rows() -> Iterable[Row]:
         grown: Record | None = None
         for length in LENGTHS:
             grown = grow(directory, grown, length)
+            settle(directory)
             yield from measure(directory, length)
     finally:
         shutil.rmtree(directory)
+
+
+def settle(directory: Path) -> None:
+    """Give the engine the time to tidy up after growing, which would be measured otherwise."""
+    store = Store.open(directory)
+    time.sleep(SETTLING_SECONDS)
+    store.close()
 
 
 def measure(directory: Path, length: int) -> Iterable[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -90,3 +91,15 @@ def test_snapshots_of_blocks_that_are_gone_go_too(store: Store) -> None:
     snapshots.forget_above(1)
     assert snapshots.after(1) is kept
     assert snapshots.after(2) is not gone
+
+
+def test_snapshots_may_be_asked_for_from_any_thread(store: Store) -> None:
+    snapshots = Snapshots(store, kept=2)
+
+    def ask(turn: int) -> None:
+        number = turn % 4
+        assert snapshots.after(number).account(ALICE) == (0, number, keccak256(b"\x01"))
+        snapshots.forget_above(turn % 3)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(ask, range(400)))

@@ -34,6 +34,7 @@ def chain_of(*blocks: dict[str, object]) -> list[Record]:
 
 def test_an_empty_store_has_no_head(store: Store) -> None:
     assert store.head is None
+    assert store.identity is None
     assert store.record(0) is None
     assert store.block_hash(0) is None
     assert list(store.records()) == []
@@ -224,3 +225,21 @@ def test_a_closed_store_says_so() -> None:
     ):
         with pytest.raises(StoreFailed, match="is closed"):
             question()
+
+
+def test_a_chain_is_known_by_what_it_was_begun_with(store: Store) -> None:
+    genesis, following = chain_of({}, {})
+    store.begin(genesis, nodes_of(genesis), word(5))
+    assert (store.head, store.identity) == (0, word(5))
+    store.append(following, [])
+    store.truncate(0)
+    assert store.identity == word(5)
+
+
+def test_a_chain_begins_once(store: Store) -> None:
+    genesis, following = chain_of({}, {})
+    store.begin(genesis, [], word(5))
+    for record in (genesis, following):
+        with pytest.raises(WrongParent):
+            store.begin(record, [], word(6))
+    assert (store.head, store.identity) == (0, word(5))
