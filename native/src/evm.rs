@@ -15,7 +15,7 @@ use revm::handler::pre_execution::{
     calculate_caller_fee, validate_account_nonce_and_code_with_components,
 };
 use revm::handler::validation::validate_env;
-use revm::handler::{EthFrame, EthPrecompiles, EvmTr, Handler};
+use revm::handler::{EthFrame, EvmTr, Handler};
 use revm::inspector::InspectorHandler;
 use revm::interpreter::InitialAndFloorGas;
 use revm::interpreter::interpreter::EthInterpreter;
@@ -23,6 +23,7 @@ use revm::state::EvmState;
 
 use crate::changes::Changes;
 use crate::job::{Checks, Job, Message, Rules};
+use crate::precompiles::Precompiles;
 use crate::reader::Reader;
 use crate::state::{SourceError, State};
 use crate::tracer::{TraceError, Tracer, TracerInspector};
@@ -96,7 +97,7 @@ type Machine<'a, I> = Evm<
     Ctx<'a>,
     I,
     EthInstructions<EthInterpreter, Ctx<'a>>,
-    EthPrecompiles,
+    Precompiles,
     EthFrame<EthInterpreter>,
 >;
 
@@ -118,7 +119,7 @@ fn build<'a, I>(state: &'a dyn State, job: &'a Job, inspector: I) -> Machine<'a,
         ctx: context,
         inspector,
         instruction: instructions,
-        precompiles: EthPrecompiles::new(job.rules.fork),
+        precompiles: Precompiles::new(job.rules.fork),
         // A frame brings a stack of 32 KiB, and most calls need just one: see bench_engine.
         frame_stack: FrameStack::new_prealloc(1),
     }

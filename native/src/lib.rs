@@ -10,6 +10,7 @@ pub mod crypto;
 pub mod evm;
 pub mod job;
 pub mod overlay;
+pub mod precompiles;
 #[cfg(feature = "python")]
 mod python;
 pub mod reader;

@@ -32,6 +32,17 @@ pub struct Limits {
     pub cancel: Option<Arc<AtomicBool>>,
     /// Stop when a trace takes more bytes than this.
     pub trace_bytes: Option<usize>,
+    /// Whom to tell that the execution goes on.
+    pub pace: Option<Pace>,
+}
+
+/// What to call while a program computes, for whoever holds a lock meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Called where a loop or a call passes.
+    pub pass: fn(),
+    /// Called before a precompile runs, which may take long.
+    pub precompile: fn(),
 }
 
 /// Which limit was reached.
@@ -66,10 +77,23 @@ impl Watch {
 
     /// Whether there is anything to watch while instructions run.
     pub fn is_needed(limits: &Limits) -> bool {
-        limits.gas.is_some() || limits.deadline.is_some() || limits.cancel.is_some()
+        limits.gas.is_some()
+            || limits.deadline.is_some()
+            || limits.cancel.is_some()
+            || limits.pace.is_some()
+    }
+
+    /// Tell that a precompile is about to run.
+    pub fn announce_precompile(&self) {
+        if let Some(pace) = self.limits.pace {
+            (pace.precompile)();
+        }
     }
 
     fn look(&mut self, depth: usize, frame_gas: u64) -> Option<Stop> {
+        if let Some(pace) = self.limits.pace {
+            (pace.pass)();
+        }
         if self.limits.gas.is_some_and(|limit| self.used(depth, frame_gas) > limit) {
             return Some(Stop::Gas);
         }

@@ -9,6 +9,7 @@ use revm_inspectors::tracing::TransactionContext;
 
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::errors::{UnknownTracer, failed, source_failed};
+use super::gil;
 use super::message::{BlockEnv, Checks, Limits, Message, Rules};
 use super::outcome::{Changes, Outcome, PyAccount, account_fields, word};
 use super::source::PySource;
@@ -298,7 +299,7 @@ fn gather(
         block_hashes: block.get().block_hashes.clone(),
         message,
         checks,
-        limits: limits.map(|limits| limits.get().start()).unwrap_or_default(),
+        limits: limits.map_or_else(Limits::none, |limits| limits.get().start()),
     }
 }
 
@@ -312,11 +313,11 @@ fn run(
     let outcome = match state {
         AnyState::Snapshot(snapshot) => {
             let snapshot = &snapshot.get().0;
-            py.detach(|| evm::run(snapshot.as_ref(), &job, tracer))
+            gil::release(py, || evm::run(snapshot.as_ref(), &job, tracer))
         }
         AnyState::Overlay(overlay) => {
             let overlay = overlay.get();
-            py.detach(|| evm::run(overlay.current().as_ref(), &job, tracer))
+            gil::release(py, || evm::run(overlay.current().as_ref(), &job, tracer))
         }
     };
     outcome.map(Outcome).map_err(|failure| failed(py, failure, &job))

@@ -15,6 +15,7 @@ use revm::context_interface::either::Either;
 use revm::primitives::hardfork::SpecId;
 
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
+use super::gil;
 use crate::job;
 use crate::watch;
 
@@ -277,6 +278,13 @@ impl Limits {
             deadline: self.seconds.map(|s| Instant::now() + Duration::from_secs_f64(s)),
             cancel: self.cancel.clone(),
             trace_bytes: self.trace_bytes,
+            ..Self::none()
         }
+    }
+
+    /// Set no limit, but let go of the interpreter lock in time.
+    pub fn none() -> watch::Limits {
+        let pace = watch::Pace { pass: gil::pass, precompile: gil::let_go };
+        watch::Limits { pace: Some(pace), ..watch::Limits::default() }
     }
 }

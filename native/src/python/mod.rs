@@ -4,6 +4,7 @@ mod convert;
 mod crypto;
 mod engine;
 mod errors;
+mod gil;
 mod message;
 mod outcome;
 mod rlp;

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
+use super::gil;
 use crate::state::{Account, Source, SourceError};
 
 /// An object of Python's that has the four methods of the protocol `StateSource`.
@@ -35,7 +36,7 @@ impl PySource {
 
 impl Source for PySource {
     fn account(&self, address: Address) -> Result<Option<Account>, SourceError> {
-        attach(|py| {
+        ask(|py| {
             let answer = self.account.bind(py).call1((PyAddress(address),))?;
             let fields: Option<(u64, PyWord, PyHash)> = answer.extract()?;
             Ok(fields.map(|(nonce, PyWord(balance), PyHash(code_hash))| Account {
@@ -47,14 +48,14 @@ impl Source for PySource {
     }
 
     fn code(&self, hash: B256) -> Result<Bytes, SourceError> {
-        attach(|py| {
+        ask(|py| {
             let PyData(code) = self.code.bind(py).call1((PyHash(hash),))?.extract()?;
             Ok(code)
         })
     }
 
     fn slot(&self, address: Address, slot: U256) -> Result<U256, SourceError> {
-        attach(|py| {
+        ask(|py| {
             let slot = PyBytes::new(py, &slot.to_be_bytes::<32>());
             let answer = self.slot.bind(py).call1((PyAddress(address), slot))?;
             let value = answer.cast::<PyBytes>()?.as_bytes();
@@ -65,13 +66,13 @@ impl Source for PySource {
     }
 
     fn block_hash(&self, number: u64) -> Result<B256, SourceError> {
-        attach(|py| {
+        ask(|py| {
             let PyHash(hash) = self.block_hash.bind(py).call1((number,))?.extract()?;
             Ok(hash)
         })
     }
 }
 
-fn attach<T>(ask: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, SourceError> {
-    Python::attach(|py| ask(py).map_err(|error| SourceError(Arc::new(error))))
+fn ask<T>(question: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, SourceError> {
+    gil::ask(|py| question(py).map_err(|error| SourceError(Arc::new(error))))
 }
