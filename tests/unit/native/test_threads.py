@@ -72,6 +72,32 @@ def test_an_overlay_can_change_while_a_call_runs_on_it() -> None:
     assert overlay.slot(CONTRACT, word(1)) == word(99)
 
 
+def test_a_source_may_execute_on_another_state_to_find_its_answer() -> None:
+    inner = Snapshot(world_with_slots())
+
+    class Deriving(World):
+        def slot(self, address: bytes, slot: bytes) -> bytes:
+            return call(inner, RULES, BLOCK, to_contract()).output
+
+    world = Deriving(**vars(World.with_contract("5f 54 6001 54 01 5f 52 6020 5f f3")))
+    output = call(Snapshot(world), RULES, BLOCK, to_contract()).output
+    assert output == word(2 * sum(range(1, 201)))
+
+
+def test_a_precompile_does_not_keep_others_waiting() -> None:
+    # Raises a number of 1,024 bytes to the power of another, modulo a third: many ms of work.
+    data = 3 * word(1_024) + b"\xfd" * 3_072
+    snapshot = Snapshot(World.with_contract("36 5f 5f 37" + "5f 5f 36 5f 6005 5a fa 50" * 3))
+    turns = 0
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(call, snapshot, RULES, BLOCK, to_contract(data, gas_limit=10**12))
+        while not asked.done():
+            turns += 1
+            time.sleep(0)
+    assert asked.result().status == "success"
+    assert turns > 100
+
+
 @pytest.mark.slow
 def test_a_million_calls_do_not_grow_the_process() -> None:
     world = world_with_slots()
