@@ -10,15 +10,14 @@ from entresol.chain.tags import Tag
 from entresol.errors import MalformedValue
 from entresol.primitives.values import Hash32, Quantity64
 
-_TAGS: Final = {str(tag): tag for tag in Tag}
-
 
 class BlockNumber:
     """A block by number or by tag; just one of the two is set."""
 
     __slots__ = ("block_hash", "number", "require_canonical", "tag")
 
-    hash_allowed: ClassVar[bool] = False
+    # Tags are asked for so often that there is one object for each.
+    _by_tag: ClassVar[dict[str, Self]] = {}
 
     def __init__(
         self,
@@ -38,9 +37,9 @@ class BlockNumber:
         """Read a tag or the hex digits of a number; what else is allowed, subclasses say."""
         if not isinstance(value, str):
             raise MalformedValue("a block is a hex number or a tag, as a string")
-        tag = _TAGS.get(value)
-        if tag is not None:
-            return cls(tag=tag)
+        known = cls._by_tag.get(value)
+        if known is not None:
+            return known
         try:
             return cls(number=int(Quantity64.parse(value)))
         except MalformedValue:
@@ -69,14 +68,16 @@ class BlockRef(BlockNumber):
 
     __slots__ = ()
 
-    hash_allowed = True
-
     @classmethod
     def parse(cls, value: object) -> Self:
         """Read a number, a tag, 32 bytes of hash, `{blockNumber}` or `{blockHash, requireCanonical}`."""
         if isinstance(value, dict):
             return cls._parse_object(value)
-        if isinstance(value, str) and len(value.removeprefix("0x")) == 64:
+        if (
+            isinstance(value, str)
+            and 64 <= len(value) <= 66
+            and len(value.removeprefix("0x")) == 64
+        ):
             return cls(block_hash=Hash32.parse(value))
         return super().parse(value)
 
@@ -105,10 +106,12 @@ class BlockRef(BlockNumber):
         return cls(number=plain.number, tag=plain.tag)
 
 
-LATEST: Final = BlockRef(tag=Tag.LATEST)
-PENDING: Final = BlockRef(tag=Tag.PENDING)
-EARLIEST: Final = BlockRef(tag=Tag.EARLIEST)
-LATEST_NUMBER: Final = BlockNumber(tag=Tag.LATEST)
+for _kind in (BlockNumber, BlockRef):
+    _kind._by_tag = {str(tag): _kind(tag=tag) for tag in Tag}  # noqa: SLF001
+
+LATEST: Final = BlockRef.parse("latest")
+PENDING: Final = BlockRef.parse("pending")
+EARLIEST: Final = BlockRef.parse("earliest")
 
 
 def _excerpt(text: str) -> str:

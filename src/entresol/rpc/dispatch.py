@@ -204,8 +204,13 @@ class Dispatcher:
             return _failed(error, name)
 
     def _encoded(self, result: object) -> Outcome:
-        payload = result if type(result) is Raw else encode(result)
-        if memoryview(payload).nbytes > self._limits.answer_bytes:
+        if type(result) is Raw:
+            size = memoryview(result).nbytes
+            payload: bytes | Raw = result
+        else:
+            payload = encode(result)
+            size = len(payload)
+        if size > self._limits.answer_bytes:
             raise AnswerSizeError(self._limits.answer_bytes)
         return RESULT, payload, 0
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from binascii import unhexlify
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -41,6 +42,10 @@ class ByteArray(bytes):
             pass
         raise MalformedValue("bytes are an array of numbers from 0 to 255, or hex digits")
 
+    def to_json(self) -> list[int]:
+        """Return the numbers."""
+        return list(self)
+
 
 def decode_hook(kind: type[Any], value: object) -> Any:
     """Make a domain value of a decoded JSON value."""
@@ -54,13 +59,20 @@ def decode_hook(kind: type[Any], value: object) -> Any:
 def encode_hook(value: Any) -> Any:
     """Return the JSON form of a domain value: its text, or what its `to_json` says."""
     kind = type(value)
-    if isinstance(value, ByteArray):
-        return list(value)
+    form = _forms.get(kind)
+    if form is None:
+        form = _forms[kind] = _form_of(kind)
+    return form(value)
+
+
+def _form_of(kind: type[Any]) -> Callable[[Any], Any]:
     if hasattr(kind, "to_json"):
-        return value.to_json()
+        return lambda value: value.to_json()
     if hasattr(kind, "parse"):
-        return str(value)
+        return str
     raise TypeError(f"{kind.__name__} has no JSON form")
 
+
+_forms: Final[dict[type[Any], Callable[[Any], Any]]] = {}
 
 encode = msgspec.json.Encoder(enc_hook=encode_hook).encode
