@@ -1,0 +1,131 @@
+"""Reading the parameters of a call, by position or by name, straight into domain values."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, NoReturn
+
+import msgspec
+from msgspec import Raw
+from msgspec.structs import astuple
+
+from entresol.errors import MalformedValue
+from entresol.rpc.envelope import ABSENT, NULL
+from entresol.rpc.errors import InvalidParamsError
+from entresol.rpc.wire import camel, decode_hook
+
+REQUIRED: Final = object()
+"""Stands for the default of a parameter that has none."""
+
+_NO_PARAMS: Final = Raw(b"[]")
+_PLACE: Final = re.compile(r"(.*) - at `(?:key in )?\$([^`]*)`", re.DOTALL)
+_INDEX: Final = re.compile(r"\[(\d+)\]")
+_TOO_FEW: Final = re.compile(r"Expected `array` of at least length \d+, got (\d+)")
+_MISSING: Final = re.compile(r"Object missing required field `([^`]*)`")
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A parameter as its method declares it."""
+
+    name: str
+    hint: Any
+    default: Any = REQUIRED
+
+    @property
+    def wire_name(self) -> str:
+        """Return the name in camel case."""
+        return camel(self.name)
+
+    @property
+    def required(self) -> bool:
+        """Say whether a call has to give it."""
+        return self.default is REQUIRED
+
+
+class ParamsReader:
+    """Turns the `params` of a call into the arguments of its method.
+
+    What is missing or null takes the parameter's default, and surplus values are ignored.
+    """
+
+    def __init__(self, parameters: list[Parameter]) -> None:
+        self._parameters = parameters
+        self._defaults = tuple(None if p.required else p.default for p in parameters)
+        self._fills = any(default is not None for default in self._defaults)
+        self._decode = msgspec.json.Decoder(_positional(parameters), dec_hook=decode_hook).decode
+        self._decode_names = msgspec.json.Decoder(_by_name(parameters)).decode
+
+    def read(self, params: Raw) -> tuple[Any, ...]:
+        """Return the arguments, or raise InvalidParamsError that names the place of the problem."""
+        try:
+            values = astuple(self._decode(_NO_PARAMS if params is ABSENT else params))
+        except msgspec.ValidationError as error:
+            values = self._read_otherwise(bytes(params), error)
+        except (ValueError, RecursionError) as error:
+            raise InvalidParamsError("params", str(error)) from None
+        if self._fills and None in values:
+            pairs = zip(values, self._defaults, strict=True)
+            return tuple(default if value is None else value for value, default in pairs)
+        return values
+
+    def _read_otherwise(self, params: bytes, error: msgspec.ValidationError) -> tuple[Any, ...]:
+        """Read what is no array of the right shape: null, an object, or a mistake."""
+        if params == NULL:
+            return self.read(_NO_PARAMS)
+        if params[:1] == b"{":
+            return self._read_by_name(params)
+        if params[:1] in {b"[", b""}:
+            self._complain(error, named=False)
+        raise InvalidParamsError("params", "should be an array or an object")
+
+    def _read_by_name(self, params: bytes) -> tuple[Any, ...]:
+        """Put named values in their places, and read them as an array."""
+        given = astuple(self._decode_names(params))
+        half = len(given) // 2
+        values = [other if one is ABSENT else one for one, other in zip(given[:half], given[half:], strict=True)]  # fmt: skip
+        for parameter, value in zip(self._parameters, values, strict=True):
+            if value is ABSENT and parameter.required:
+                raise InvalidParamsError(f"params.{parameter.wire_name}", "is missing")
+        array = b",".join(NULL if value is ABSENT else bytes(value) for value in values)
+        try:
+            return astuple(self._decode(b"[" + array + b"]"))
+        except msgspec.ValidationError as error:
+            self._complain(error, named=True)
+        except (ValueError, RecursionError) as error:
+            raise InvalidParamsError("params", str(error)) from None
+
+    def _complain(self, error: msgspec.ValidationError, *, named: bool) -> NoReturn:
+        """Say what is wrong and where, in the words of the value that refused if there is one."""
+        found = _PLACE.fullmatch(str(error))
+        problem, path = found.groups() if found else (str(error), "")
+        if not found and (few := _TOO_FEW.fullmatch(problem)):
+            index = int(few[1])
+            name = self._parameters[index].wire_name
+            raise InvalidParamsError(f"params[{index}]", f"{name} is missing") from None
+        place = "params" + (self._with_name(path) if named else path)
+        if missing := _MISSING.fullmatch(problem):
+            raise InvalidParamsError(f"{place}.{missing[1]}", "is missing") from None
+        origin = error.__cause__ and error.__cause__.__cause__
+        if isinstance(origin, MalformedValue) and origin.field is not None:
+            place = f"{place}.{origin.field}"
+        raise InvalidParamsError(place, problem[:1].lower() + problem[1:]) from None
+
+    def _with_name(self, path: str) -> str:
+        """Write the first index of `path` as the parameter's name."""
+        return _INDEX.sub(lambda index: f".{self._parameters[int(index[1])].wire_name}", path, 1)
+
+
+def _positional(parameters: list[Parameter]) -> type[msgspec.Struct]:
+    """Return the shape of an array of parameters; defaults are filled in later."""
+    fields = [(p.name, p.hint) if p.required else (p.name, p.hint | None, None) for p in parameters]
+    return msgspec.defstruct("Positional", fields, array_like=True)
+
+
+def _by_name(parameters: list[Parameter]) -> type[msgspec.Struct]:
+    """Return the shape of an object of parameters: their names in camel case, then in snake case."""
+    spellings = [p.wire_name for p in parameters]
+    # A name without words is spelt alike in both, and a struct may not have one key twice.
+    spellings += [p.name if p.name != p.wire_name else f"{p.name} " for p in parameters]
+    fields = [(f"value_{index}", Raw, ABSENT) for index in range(len(spellings))]
+    rename = {f"value_{index}": spelling for index, spelling in enumerate(spellings)}
+    return msgspec.defstruct("Named", fields, rename=rename)
