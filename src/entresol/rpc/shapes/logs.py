@@ -1,0 +1,83 @@
+"""Log objects: what contracts emitted, and what they told the settlement layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from entresol.chain.logs import PlacedLog
+from entresol.primitives.messages import L2ToL1Log
+from entresol.rpc.shapes.hexes import array, quantity
+from entresol.rpc.shapes.places import BatchInfo, BatchReader, Place
+
+
+def log_text(log: PlacedLog, batch: BatchInfo | None = None, *, removed: bool = False) -> str:
+    """Return a log that was found on its own."""
+    place = Place(log.block_number, log.block_hash, log.block_timestamp, 0, batch)
+    context = log_context(place, log.transaction_hash, log.transaction_index, removed=removed)
+    return event_text(
+        (log.address, log.topics, log.data), context, log.index, log.index_in_transaction
+    )
+
+
+def log_texts(
+    logs: Iterable[PlacedLog], batches: BatchReader, *, removed: bool = False
+) -> Iterable[str]:
+    """Yield logs that come in order; what those of one transaction share is made once."""
+    at, block, batch, context = (-1, -1), -1, None, ""
+    for log in logs:
+        if log.block_number != block:
+            block = log.block_number
+            batch = None if removed else batches.batch_of(block)
+        if (block, log.transaction_index) != at:
+            at = block, log.transaction_index
+            place = Place(block, log.block_hash, log.block_timestamp, 0, batch)
+            context = log_context(
+                place, log.transaction_hash, log.transaction_index, removed=removed
+            )
+        event = log.address, log.topics, log.data
+        yield event_text(event, context, log.index, log.index_in_transaction)
+
+
+def log_context(
+    place: Place, transaction_hash: bytes, transaction_index: int, *, removed: bool = False
+) -> str:
+    """Return what the logs of one transaction have in common."""
+    return (
+        f'{place.text},"blockTimestamp":"{place.timestamp:#x}",'
+        f'"transactionHash":"0x{transaction_hash.hex()}",'
+        f'"transactionIndex":"{transaction_index:#x}","logType":null,'
+        f'"removed":{"true" if removed else "false"}'
+    )
+
+
+def event_text(
+    event: tuple[bytes, tuple[bytes, ...], bytes], context: str, index: int, within: int
+) -> str:
+    """Return a log by what it says, its context, and its indexes in block and transaction."""
+    address, topics, content = event
+    listed = ",".join([f'"0x{topic.hex()}"' for topic in topics])
+    return (
+        f'{{"address":"0x{address.hex()}","topics":[{listed}],"data":"0x{content.hex()}",'
+        f'{context},"logIndex":"{index:#x}","transactionLogIndex":"{within:#x}"}}'
+    )
+
+
+def message_texts(
+    messages: Iterable[L2ToL1Log],
+    place: Place,
+    transaction: tuple[bytes, int],
+    first_index: int,
+) -> str:
+    """Return the L2-to-L1 logs of a transaction, given by its hash and index."""
+    transaction_hash, transaction_index = transaction
+    context = (
+        f'{place.text},"transactionHash":"0x{transaction_hash.hex()}",'
+        f'"transactionIndex":"{transaction_index:#x}",'
+        f'"txIndexInL1Batch":{quantity(place.index_in_batch(transaction_index))}'
+    )
+    return array(
+        f'{{{context},"logIndex":"{first_index + within:#x}","transactionLogIndex":"{within:#x}",'
+        f'"shardId":"{it.shard_id:#x}","isService":{"true" if it.is_service else "false"},'
+        f'"sender":"0x{it.sender.hex()}","key":"0x{it.key.hex()}","value":"0x{it.value.hex()}"}}'
+        for within, it in enumerate(messages)
+    )

@@ -1,0 +1,212 @@
+"""What clients ask about blocks and transactions, answered in JSON that is ready to send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.chain.feed import Event, Pending, Removed
+from entresol.chain.logs import PlacedLog
+from entresol.execution.transition import Executed
+from entresol.primitives.headers import Header
+from entresol.primitives.transactions import Transaction
+from entresol.primitives.values import Hash32
+from entresol.rpc.shapes.blocks import (
+    block_text,
+    full_transactions,
+    header_text,
+    pending_text,
+    transaction_hashes,
+)
+from entresol.rpc.shapes.cache import AnswerCache, Key, Kind
+from entresol.rpc.shapes.hexes import array, data, raw
+from entresol.rpc.shapes.logs import log_texts
+from entresol.rpc.shapes.places import BatchReader, NoBatches, Place
+from entresol.rpc.shapes.receipts import receipt_at, receipts_of
+from entresol.rpc.shapes.transactions import transaction_text
+from entresol.storage.readers import BlockReader
+from entresol.storage.records import Record
+
+
+class WaitingReader(Protocol):
+    """Transactions that wait for a block."""
+
+    def get(self, transaction_hash: bytes) -> Transaction | None:
+        """Return the transaction with this hash."""
+
+
+class Views:
+    """Blocks, transactions, receipts and logs of one chain, as clients see them.
+
+    Remembers: encoded answers, within bounds. Persists: nothing. Assumes: `follow` gets the chain's
+    events as they happen, and `batch_sealed` is called for each batch. Fails: as its readers do; what
+    does not exist is none.
+    """
+
+    def __init__(
+        self,
+        chain_id: int,
+        blocks: BlockReader,
+        waiting: WaitingReader,
+        pending: Callable[[], Executed],
+        *,
+        batches: BatchReader | None = None,
+        cache: AnswerCache | None = None,
+    ) -> None:
+        self._chain_id = chain_id
+        self._blocks = blocks
+        self._waiting = waiting
+        self._pending = pending
+        self._batches = batches or NoBatches()
+        self._cache = AnswerCache() if cache is None else cache
+
+    # Blocks
+
+    def block(self, number: int, *, full: bool) -> msgspec.Raw | None:
+        """Return a sealed block, with whole transactions or their hashes."""
+        key = (Kind.FULL_BLOCK if full else Kind.BLOCK), number
+        return self._cache.get(key) or self._of_block(key, number, self._block)
+
+    def header(self, number: int) -> msgspec.Raw | None:
+        """Return the header of a sealed block."""
+        key = Kind.HEADER, number
+        return self._cache.get(key) or self._of_block(key, number, _header)
+
+    def block_receipts(self, number: int) -> msgspec.Raw | None:
+        """Return the receipts of a sealed block."""
+        key = Kind.RECEIPTS, number
+        return self._cache.get(key) or self._of_block(key, number, _receipts)
+
+    def transaction_count(self, number: int) -> int | None:
+        """Return how many transactions a sealed block has."""
+        record = self._blocks.record(number)
+        return None if record is None else len(record.transactions)
+
+    # Transactions
+
+    def transaction(self, transaction_hash: bytes) -> msgspec.Raw | None:
+        """Return a transaction that is in a block or waits for one."""
+        key = Kind.TRANSACTION, transaction_hash
+        if (known := self._cache.get(key)) is not None:
+            return known
+        # The pool first: what leaves it is in the store by then, so nothing is missed in between.
+        if (waiting := self._waiting.get(transaction_hash)) is not None:
+            return self.waiting(waiting)
+        return self._of_transaction(key, transaction_hash, self._transaction)
+
+    def transaction_at(self, number: int, index: int) -> msgspec.Raw | None:
+        """Return a transaction by its place."""
+        record = self._blocks.record(number)
+        if record is None or not 0 <= index < len(record.transactions):
+            return None
+        return raw(self._transaction(record, self._place(record)[1], index))
+
+    def waiting(self, transaction: Transaction) -> msgspec.Raw:
+        """Return a transaction that has no place yet."""
+        return raw(transaction_text(transaction, self._chain_id))
+
+    def raw_transaction(self, transaction_hash: bytes) -> msgspec.Raw | None:
+        """Return the bytes of a transaction that is in a block or waits for one."""
+        if (waiting := self._waiting.get(transaction_hash)) is not None:
+            return raw(data(waiting.raw))
+        place = self._blocks.place_of(transaction_hash)
+        return None if place is None else self.raw_transaction_at(*place)
+
+    def raw_transaction_at(self, number: int, index: int) -> msgspec.Raw | None:
+        """Return the bytes of a transaction by its place."""
+        record = self._blocks.record(number)
+        if record is None or not 0 <= index < len(record.transactions):
+            return None
+        return raw(data(record.transactions[index][0]))
+
+    def receipt(self, transaction_hash: bytes) -> msgspec.Raw | None:
+        """Return how a transaction ended."""
+        key = Kind.RECEIPT, transaction_hash
+        return self._cache.get(key) or self._of_transaction(key, transaction_hash, receipt_at)
+
+    # Logs and heads, which come from searches and events
+
+    def logs(self, logs: Iterable[PlacedLog], *, removed: bool = False) -> msgspec.Raw:
+        """Return an array of logs; `removed` says that the chain went back behind them."""
+        return raw(array(log_texts(logs, self._batches, removed=removed)))
+
+    def head(self, header: Header, block_hash: Hash32) -> msgspec.Raw:
+        """Return a header that an event told of."""
+        return raw(header_text(header, block_hash))
+
+    # The block that is being built
+
+    def pending_block(self, *, full: bool) -> msgspec.Raw:
+        """Return the block that would be sealed now."""
+        executed = self._pending()
+        record = executed.record
+        whole = full_transactions(record, self._chain_id, None)
+        return raw(
+            pending_text(record, executed.header, whole if full else transaction_hashes(record))
+        )
+
+    def pending_header(self) -> msgspec.Raw:
+        """Return the header of the block that would be sealed now."""
+        return raw(header_text(self._pending().header, None))
+
+    # What changes answers
+
+    def follow(self, event: Event) -> None:
+        """Take note of what happened on the chain."""
+        if isinstance(event, Removed):
+            self._cache.forget_above(event.head)
+        elif isinstance(event, Pending):
+            self._cache.forget_transaction(event.transaction.hash)
+
+    def batch_sealed(self, first: int, last: int) -> None:
+        """Take note that the blocks from `first` to `last` have a batch."""
+        self._cache.forget(first, last)
+
+    def _block(self, record: Record, header: Header, place: Place, kind: Kind) -> str:
+        if kind is Kind.BLOCK:
+            return block_text(record, header, place, transaction_hashes(record))
+        return block_text(record, header, place, full_transactions(record, self._chain_id, place))
+
+    def _transaction(self, record: Record, place: Place, index: int) -> str:
+        return transaction_text(record.transaction(index), self._chain_id, place, index)
+
+    def _of_block(
+        self, key: Key, number: int, write: Callable[[Record, Header, Place, Kind], str]
+    ) -> msgspec.Raw | None:
+        age = self._cache.age
+        record = self._blocks.record(number)
+        if record is None:
+            return None
+        answer = raw(write(record, *self._place(record), key[0]))
+        self._cache.put(key, answer, block=number, age=age)
+        return answer
+
+    def _of_transaction(
+        self, key: Key, transaction_hash: bytes, write: Callable[[Record, Place, int], str]
+    ) -> msgspec.Raw | None:
+        age = self._cache.age
+        found = self._blocks.place_of(transaction_hash)
+        record = None if found is None else self._blocks.record(found[0])
+        if found is None or record is None:
+            return None
+        answer = raw(write(record, self._place(record)[1], found[1]))
+        # One that waits a second time gets another place when its time has come.
+        if self._waiting.get(transaction_hash) is None:
+            self._cache.put(key, answer, block=found[0], age=age)
+        return answer
+
+    def _place(self, record: Record) -> tuple[Header, Place]:
+        header = record.header()
+        batch = self._batches.batch_of(header.number)
+        return header, Place.of(header, keccak256(record.header_rlp), batch)
+
+
+def _header(_record: Record, header: Header, place: Place, _kind: Kind) -> str:
+    return header_text(header, place.hash)
+
+
+def _receipts(record: Record, _header: Header, place: Place, _kind: Kind) -> str:
+    return array(receipts_of(record, place))
