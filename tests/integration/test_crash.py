@@ -43,8 +43,14 @@ pytestmark = pytest.mark.slow
 def kill_a_writer(path: Path, randomness: random.Random) -> list[tuple[int, str]]:
     """Let a writer run for a moment, and return the blocks that it was told are safe."""
     command = [sys.executable, "-m", "tests.integration.writer", str(path)]
+    scratch = path.with_name("scratch")
+    scratch.mkdir(exist_ok=True)
     with subprocess.Popen(
-        [*command, str(randomness.randrange(10**9))], stdout=subprocess.PIPE, text=True
+        [*command, str(randomness.randrange(10**9))],
+        stdout=subprocess.PIPE,
+        text=True,
+        # Who is killed does not tidy up.
+        env=os.environ | {"TMPDIR": str(scratch)},
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "begin\n"

@@ -67,8 +67,11 @@ class Engine:
         access = AccessType.read_only(False) if read_only else AccessType.read_write()  # noqa: FBT003
         options = _options(create=create)
         options.set_wal_recovery_mode(_RECOVERY[recovery]())
+        # Named for the one column family, too: otherwise the binding takes the options of a database that
+        # exists from its files, and a cache of 8 MiB with them.
+        families = {"default": options}
         try:
-            self._db = Rdict(str(path), options, access_type=access)
+            self._db = Rdict(str(path), options, families, access)
         except Exception as error:
             raise self._failure(error) from error
         # A program that ends without closing would wait for the engine's own threads.
