@@ -23,13 +23,15 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     fees: FeePolicy
     accepted_types: frozenset[int] = ETHEREUM_TYPES
     beneficiary: Address = Address.zero()
+    suggested_tip: int = 0
+    """What wallets are told to offer to the producer."""
     takes_priority_transactions: bool = False
     """Whether another layer may send transactions that nothing here can refuse."""
 
     @classmethod
     def layer_1(cls, chain_id: int = 31337) -> Rules:
         """Return the rules of the development L1."""
-        return cls(chain_id=chain_id, fees=MarketFee())
+        return cls(chain_id=chain_id, fees=MarketFee(), suggested_tip=10**9)
 
     @classmethod
     def layer_2(cls, chain_id: int = 270, base_fee: int = 100_000_000) -> Rules:

@@ -1,0 +1,87 @@
+"""The small namespaces, and what clients ask of a node before anything else."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import TYPE_CHECKING, Literal
+
+from entresol._native import keccak256
+from entresol.primitives.values import Address, Data, Hash32, Quantity
+from entresol.rpc.method import method
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+
+
+class Net:
+    """The network, of which this node is all."""
+
+    prefix = "net"
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+
+    @method()
+    def version(self) -> str:
+        """Return the chain id in decimal digits."""
+        return str(self._chain.rules.chain_id)
+
+    @method()
+    def listening(self) -> bool:
+        """Return whether the node takes part in a network: false."""
+        return False
+
+    @method()
+    def peer_count(self) -> Quantity:
+        """Return how many other nodes this one talks to: none."""
+        return Quantity(0)
+
+
+class Web3:
+    """The node as software."""
+
+    prefix = "web3"
+
+    @method()
+    def client_version(self) -> str:
+        """Return the name and version of the node."""
+        return f"entresol/v{metadata.version('entresol')}"
+
+    @method()
+    def sha3(self, data: Data) -> Hash32:
+        """Return the Keccak-256 hash of data."""
+        return Hash32(keccak256(data))
+
+
+class EthBasics:
+    """What a node says of itself."""
+
+    prefix = "eth"
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+
+    @method()
+    def syncing(self) -> Literal[False]:
+        """Return false: the node has every block."""
+        return False
+
+    @method()
+    def coinbase(self) -> Address:
+        """Return the account that gets the tips."""
+        return self._chain.rules.beneficiary
+
+    @method()
+    def mining(self) -> bool:
+        """Return false: blocks are sealed, not mined."""
+        return False
+
+    @method()
+    def hashrate(self) -> Quantity:
+        """Return zero: blocks are sealed, not mined."""
+        return Quantity(0)
+
+    @method()
+    def protocol_version(self) -> str:
+        """Return the protocol that the node speaks, as a ZK Stack node names it."""
+        return "zks/0.26.0"

@@ -1,0 +1,99 @@
+"""Blocks, headers and their counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+
+from entresol.chain.tags import Tag
+from entresol.primitives.values import Hash32, Quantity
+from entresol.rpc.block_ref import BlockNumber, BlockRef
+from entresol.rpc.method import method
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.rpc.places import Places
+    from entresol.rpc.shapes.views import Views
+
+
+class EthBlocks:
+    """Blocks of the chain."""
+
+    prefix = "eth"
+
+    def __init__(self, chain: Chain, places: Places, views: Views) -> None:
+        self._chain = chain
+        self._places = places
+        self._views = views
+
+    @method()
+    def chain_id(self) -> Quantity:
+        """Return the chain id."""
+        return Quantity(self._chain.rules.chain_id)
+
+    @method()
+    def block_number(self) -> Quantity:
+        """Return the number of the latest block."""
+        return Quantity(self._chain.number)
+
+    @method()
+    def get_block_by_number(self, block_number: BlockNumber, full_transactions: bool) -> Raw | None:
+        """Return a block by number or tag, with whole transactions or their hashes."""
+        if block_number.tag is Tag.PENDING:
+            return self._views.pending_block(full=full_transactions)
+        number = self._places.number(block_number)
+        return None if number is None else self._views.block(number, full=full_transactions)
+
+    @method()
+    def get_block_by_hash(self, hash: Hash32, full_transactions: bool) -> Raw | None:
+        """Return a block by hash, with whole transactions or their hashes."""
+        number = self._chain.ledger.store.number_of(hash)
+        return None if number is None else self._views.block(number, full=full_transactions)
+
+    @method()
+    def get_header_by_number(self, block_number: BlockNumber) -> Raw | None:
+        """Return the header of a block by number or tag."""
+        if block_number.tag is Tag.PENDING:
+            return self._views.pending_header()
+        number = self._places.number(block_number)
+        return None if number is None else self._views.header(number)
+
+    @method()
+    def get_header_by_hash(self, hash: Hash32) -> Raw | None:
+        """Return the header of a block by hash."""
+        number = self._chain.ledger.store.number_of(hash)
+        return None if number is None else self._views.header(number)
+
+    @method()
+    def get_block_transaction_count_by_number(self, block_number: BlockNumber) -> Quantity | None:
+        """Return how many transactions a block has, by number or tag."""
+        if block_number.tag is Tag.PENDING:
+            return Quantity(len(self._chain.pending().transactions))
+        return self._count(self._places.number(block_number))
+
+    @method()
+    def get_block_transaction_count_by_hash(self, hash: Hash32) -> Quantity | None:
+        """Return how many transactions a block has, by hash."""
+        return self._count(self._chain.ledger.store.number_of(hash))
+
+    @method()
+    def get_block_receipts(self, block: BlockRef) -> Raw | None:
+        """Return the receipts of a block's transactions, in order."""
+        number = self._places.number(block)
+        return None if number is None else self._views.block_receipts(number)
+
+    @method()
+    def get_uncle_count_by_block_number(self, block_number: BlockNumber) -> Quantity | None:
+        """Return how many uncles a block has: none."""
+        number = self._places.number(block_number)
+        return None if self._count(number) is None else Quantity(0)
+
+    @method()
+    def get_uncle_count_by_block_hash(self, hash: Hash32) -> Quantity | None:
+        """Return how many uncles a block has: none."""
+        return None if self._chain.ledger.store.number_of(hash) is None else Quantity(0)
+
+    def _count(self, number: int | None) -> Quantity | None:
+        count = None if number is None else self._views.transaction_count(number)
+        return None if count is None else Quantity(count)

@@ -1,0 +1,92 @@
+"""What gas costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from entresol.chain.fee_history import fee_history
+from entresol.errors import InvalidPercentiles, UnknownBlock
+from entresol.primitives.values import Quantity, Quantity64
+from entresol.rpc.block_ref import BlockNumber
+from entresol.rpc.method import method
+from entresol.rpc.wire import Wire
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.rpc.places import Places
+
+
+class BlockCount(Quantity64):
+    """A number of blocks, which clients also send as a JSON number."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: object) -> BlockCount:
+        """Read hex digits or a number."""
+        if isinstance(text, int) and not isinstance(text, bool):
+            return cls(text)
+        return cls(Quantity64.parse(text))
+
+
+class FeeHistoryAnswer(Wire, frozen=True, kw_only=True):
+    """The fees of some blocks in a row."""
+
+    oldest_block: Quantity
+    base_fee_per_gas: list[Quantity]
+    gas_used_ratio: list[float]
+    reward: list[list[Quantity]]
+    base_fee_per_blob_gas: list[Quantity]
+    blob_gas_used_ratio: list[float]
+
+
+class EthFees:
+    """Prices of gas."""
+
+    prefix = "eth"
+
+    def __init__(self, chain: Chain, places: Places) -> None:
+        self._chain = chain
+        self._places = places
+
+    @method()
+    def gas_price(self) -> Quantity:
+        """Return a price at which a transaction is included in the next block."""
+        return Quantity(self._chain.next_base_fee() + self._chain.rules.suggested_tip)
+
+    @method()
+    def max_priority_fee_per_gas(self) -> Quantity:
+        """Return a tip at which a transaction is included in the next block."""
+        return Quantity(self._chain.rules.suggested_tip)
+
+    @method()
+    def base_fee(self) -> Quantity:
+        """Return the base fee of the next block."""
+        return Quantity(self._chain.next_base_fee())
+
+    @method()
+    def blob_base_fee(self) -> Quantity:
+        """Return the base fee for blobs, which this chain does not take."""
+        return Quantity(1)
+
+    @method(UnknownBlock, InvalidPercentiles)
+    def fee_history(
+        self,
+        block_count: BlockCount,
+        newest_block: BlockNumber,
+        reward_percentiles: Annotated[list[float], msgspec.Meta()] | None = None,
+    ) -> FeeHistoryAnswer:
+        """Return base fees, how full blocks were, and tips at percentiles of gas, for blocks in a row."""
+        newest = self._places.sealed(newest_block)
+        history = fee_history(self._chain.ledger, block_count, newest, reward_percentiles or ())
+        blocks = len(history.gas_used_ratios)
+        return FeeHistoryAnswer(
+            oldest_block=Quantity(history.oldest),
+            base_fee_per_gas=[Quantity(fee) for fee in history.base_fees],
+            gas_used_ratio=list(history.gas_used_ratios),
+            reward=[[Quantity(tip) for tip in tips] for tips in history.rewards],
+            base_fee_per_blob_gas=[Quantity(1)] * (blocks + 1),
+            blob_gas_used_ratio=[0.0] * blocks,
+        )

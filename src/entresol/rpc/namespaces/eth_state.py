@@ -1,0 +1,117 @@
+"""Accounts, code and storage as they stood after a block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.chain.tags import Tag
+from entresol.errors import UnknownBlock
+from entresol.primitives.values import Address, Data, Hash32, Quantity
+from entresol.rpc.block_ref import LATEST, BlockRef
+from entresol.rpc.method import method
+from entresol.rpc.wire import Wire
+
+if TYPE_CHECKING:
+    from entresol._native import Account
+    from entresol.chain.chain import Chain
+    from entresol.rpc.places import Places
+
+
+class StorageProof(Wire, frozen=True, kw_only=True):
+    """A slot's value and the trie nodes that prove it."""
+
+    key: Hash32
+    value: Quantity
+    proof: list[Data]
+
+
+class AccountProof(Wire, frozen=True, kw_only=True):
+    """An account, the trie nodes that prove it, and slots with theirs."""
+
+    address: Address
+    account_proof: list[Data]
+    balance: Quantity
+    code_hash: Hash32
+    nonce: Quantity
+    storage_hash: Hash32
+    storage_proof: list[StorageProof]
+
+
+class AccountInfo(Wire, frozen=True, kw_only=True):
+    """An account with its code."""
+
+    balance: Quantity
+    nonce: Quantity
+    code: Data
+
+
+class EthState:
+    """Accounts of the chain."""
+
+    prefix = "eth"
+
+    def __init__(self, chain: Chain, places: Places) -> None:
+        self._chain = chain
+        self._places = places
+
+    @method(UnknownBlock)
+    def get_balance(self, address: Address, block: BlockRef = LATEST) -> Quantity:
+        """Return the balance of an account in wei."""
+        account = self._account(address, block)
+        return Quantity(0 if account is None else account[1])
+
+    @method(UnknownBlock)
+    def get_code(self, address: Address, block: BlockRef = LATEST) -> Data:
+        """Return the code of a contract."""
+        state = self._places.state(block)
+        account = state.account(address)
+        return Data(b"" if account is None else state.code(account[2]))
+
+    @method(UnknownBlock)
+    def get_storage_at(self, address: Address, slot: Quantity, block: BlockRef = LATEST) -> Hash32:
+        """Return the 32 bytes in a storage slot."""
+        return Hash32(self._places.state(block).slot(address, slot.to_bytes(32)))
+
+    @method(UnknownBlock)
+    def get_transaction_count(self, address: Address, block: BlockRef = LATEST) -> Quantity:
+        """Return how many transactions an account has sent; `pending` counts those that wait."""
+        if block.tag is Tag.PENDING:
+            return Quantity(self._chain.pool.next_nonce(address))
+        account = self._account(address, block)
+        return Quantity(0 if account is None else account[0])
+
+    @method(UnknownBlock)
+    def get_account_info(self, address: Address, block: BlockRef = LATEST) -> AccountInfo:
+        """Return balance, nonce and code of an account together."""
+        state = self._places.state(block)
+        nonce, balance, code_hash = state.account(address) or (0, 0, b"")
+        code = state.code(code_hash) if code_hash else b""
+        return AccountInfo(balance=Quantity(balance), nonce=Quantity(nonce), code=Data(code))
+
+    @method(UnknownBlock)
+    def get_proof(
+        self, address: Address, storage_keys: list[Quantity], block: BlockRef = LATEST
+    ) -> AccountProof:
+        """Return an account and some of its slots with Merkle proofs against the block's state root."""
+        header = self._chain.ledger.header(self._places.sealed(block))
+        slots = [Hash32(key.to_bytes(32)) for key in storage_keys]
+        proof = self._chain.ledger.trie.prove(header.state_root, address, slots)
+        return AccountProof(
+            address=address,
+            account_proof=[Data(node) for node in proof.proof],
+            balance=Quantity(proof.balance),
+            code_hash=proof.code_hash,
+            nonce=Quantity(proof.nonce),
+            storage_hash=proof.storage_root,
+            storage_proof=[
+                StorageProof(
+                    key=slot.slot,
+                    value=Quantity(slot.value),
+                    proof=[Data(node) for node in slot.proof],
+                )
+                for slot in proof.slots
+            ],
+        )
+
+    def _account(self, address: Address, block: BlockRef) -> Account | None:
+        return self._places.state(block).account(address)

@@ -1,0 +1,94 @@
+"""Where a question is asked: block references as numbers, states and scenes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.chain.tags import Tag
+from entresol.errors import UnknownBlock
+from entresol.execution.scene import BlockParts, Scene
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.execution.scene import State
+    from entresol.execution.transition import BlockContext
+    from entresol.primitives.headers import Header
+    from entresol.rpc.block_ref import BlockNumber
+
+
+class Places:
+    """Resolves block references on one chain.
+
+    Remembers: the scene of the latest block, since most calls run there. Fails: with `UnknownBlock`.
+    """
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+        self._rules = chain.rules.engine()
+        self._latest: tuple[Header, Scene] | None = None
+
+    def number(self, block: BlockNumber) -> int | None:
+        """Return the number of a block, or None if there is none; a pending one follows the head."""
+        if block.tag is not None:
+            return self._chain.resolve(block.tag)
+        if block.block_hash is not None:
+            return self._chain.ledger.store.number_of(block.block_hash)
+        return block.number
+
+    def sealed(self, block: BlockNumber) -> int:
+        """Return the number of a sealed block; pending means the latest."""
+        if block.tag is Tag.PENDING:
+            return self._chain.number
+        number = self.number(block)
+        if number is None or number > self._chain.number:
+            raise UnknownBlock(number if block.block_hash is None else block.block_hash)  # type: ignore[arg-type]
+        return number
+
+    def state(self, block: BlockNumber) -> State:
+        """Return the state after a block."""
+        if block.tag is Tag.PENDING and self._chain.producer.has_work:
+            return self._chain.pending().overlay
+        return self._chain.state_after(self.sealed(block))
+
+    def scene(self, block: BlockNumber) -> Scene:
+        """Return where a call on a block runs."""
+        if block.tag is Tag.PENDING:
+            pending = self._chain.pending()
+            return Scene.at(pending.overlay, self._rules, _parts_of_context(pending.context))
+        number = self.sealed(block)
+        if number == self._chain.number:
+            return self._latest_scene()
+        header = self._chain.ledger.header(number)
+        return Scene.at(self._chain.state_after(number), self._rules, _parts_of_header(header))
+
+    def _latest_scene(self) -> Scene:
+        header, state = self._chain.head, self._chain.latest
+        known = self._latest
+        if known is not None and known[0] is header and known[1].state is state:
+            return known[1]
+        scene = Scene.at(state, self._rules, _parts_of_header(header))
+        self._latest = header, scene
+        return scene
+
+
+def _parts_of_header(header: Header) -> BlockParts:
+    return BlockParts(
+        number=header.number,
+        timestamp=header.timestamp,
+        gas_limit=header.gas_limit,
+        beneficiary=header.beneficiary,
+        base_fee=header.base_fee_per_gas,
+        prevrandao=header.mix_hash,
+        difficulty=header.difficulty,
+    )
+
+
+def _parts_of_context(context: BlockContext) -> BlockParts:
+    return BlockParts(
+        number=context.number,
+        timestamp=context.timestamp,
+        gas_limit=context.gas_limit,
+        beneficiary=context.beneficiary,
+        base_fee=context.base_fee,
+        prevrandao=context.prevrandao,
+    )
