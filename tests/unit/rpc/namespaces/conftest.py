@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ from entresol.rpc.connection import LocalConnection
 from entresol.rpc.dispatch import Dispatcher
 from entresol.rpc.namespaces.basics import EthBasics, Net, Web3
 from entresol.rpc.namespaces.eth_blocks import EthBlocks
+from entresol.rpc.namespaces.eth_calls import EthCalls
 from entresol.rpc.namespaces.eth_fees import EthFees
 from entresol.rpc.namespaces.eth_state import EthState
 from entresol.rpc.namespaces.eth_transactions import EthTransactions
@@ -28,7 +30,7 @@ class RpcError(Exception):
         super().__init__(f"{error['code']}: {error['message']}")
         self.code = error["code"]
         self.message = error["message"]
-        self.data = error.get("data")
+        self.data: Any = error.get("data")
 
 
 class Client:
@@ -47,6 +49,7 @@ class Client:
             [
                 EthBasics(chain),
                 EthBlocks(chain, places, views),
+                EthCalls(places),
                 EthFees(chain, places),
                 EthState(chain, places),
                 EthTransactions(chain, places, views),
@@ -57,12 +60,16 @@ class Client:
 
     def __call__(self, method: str, *params: object) -> Any:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-        answer = self.dispatcher.handle(body.encode(), LocalConnection())
-        assert isinstance(answer, bytes)
-        decoded = json.loads(answer)
+        decoded = json.loads(asyncio.run(self.ask(body.encode())))
         if "error" in decoded:
             raise RpcError(decoded["error"])
         return decoded["result"]
+
+    async def ask(self, body: bytes) -> bytes:
+        answer = self.dispatcher.handle(body, LocalConnection())
+        settled = answer if isinstance(answer, bytes) or answer is None else await answer
+        assert settled is not None
+        return settled
 
 
 @pytest.fixture

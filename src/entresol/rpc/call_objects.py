@@ -1,0 +1,157 @@
+"""The objects by which clients describe a call and what to assume for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from entresol.errors import MalformedValue
+from entresol.execution.calls import CallRequest
+from entresol.execution.overrides import BlockOverrides, StateOverride
+from entresol.primitives.transactions import Access, Authorization
+from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
+from entresol.rpc.wire import Wire
+
+
+class AccessItem(Wire, frozen=True, kw_only=True):
+    """An account that a call declares, with some of its slots."""
+
+    address: Address
+    storage_keys: list[Hash32] | None = None
+
+    def access(self) -> Access:
+        """Return the domain value."""
+        return Access(self.address, tuple(self.storage_keys or ()))
+
+
+class AuthorizationItem(Wire, frozen=True, kw_only=True):
+    """A signed permission to act by the code of an account."""
+
+    chain_id: Quantity
+    address: Address
+    nonce: Quantity64
+    y_parity: Quantity64
+    r: Quantity
+    s: Quantity
+
+    def authorization(self) -> Authorization:
+        """Return the domain value."""
+        return Authorization(
+            int(self.chain_id), self.address, int(self.nonce), int(self.y_parity), self.r, self.s
+        )
+
+
+class CallObject(Wire, frozen=True, kw_only=True):
+    """A transaction that is tried rather than sent; keys of other dialects are ignored."""
+
+    from_: Address | None = None
+    to: Address | None = None
+    gas: Quantity64 | None = None
+    gas_price: Quantity | None = None
+    max_fee_per_gas: Quantity | None = None
+    max_priority_fee_per_gas: Quantity | None = None
+    value: Quantity | None = None
+    data: Data | None = None
+    input: Data | None = None
+    nonce: Quantity64 | None = None
+    chain_id: Quantity64 | None = None
+    access_list: list[AccessItem] | None = None
+    authorization_list: list[AuthorizationItem] | None = None
+
+    def request(self) -> CallRequest:
+        """Return the domain value; a gas price beside a fee cap counts alone, as clients mean it."""
+        has_price = self.gas_price is not None
+        return CallRequest(
+            sender=self.from_ or Address.zero(),
+            to=self.to,
+            gas=self.gas,
+            gas_price=self.gas_price,
+            max_fee_per_gas=None if has_price else self.max_fee_per_gas,
+            max_priority_fee_per_gas=None if has_price else self.max_priority_fee_per_gas,
+            value=self.value or 0,
+            data=bytes(self._payload()),
+            nonce=self.nonce,
+            chain_id=self.chain_id,
+            access_list=None
+            if self.access_list is None
+            else tuple(item.access() for item in self.access_list),
+            authorizations=None
+            if self.authorization_list is None
+            else tuple(item.authorization() for item in self.authorization_list),
+        )
+
+    def _payload(self) -> Data:
+        """Return the call data, whichever of its two names was used."""
+        if self.data is not None and self.input is not None and self.data != self.input:
+            raise MalformedValue("data and input are both given and differ")
+        return self.input or self.data or Data(b"")
+
+
+class AccountOverride(Wire, frozen=True, kw_only=True):
+    """What to assume of an account: `state` is its whole storage, `stateDiff` some slots."""
+
+    balance: Quantity | None = None
+    nonce: Quantity64 | None = None
+    code: Data | None = None
+    state: dict[str, Hash32] | None = None
+    state_diff: dict[str, Hash32] | None = None
+    move_precompile_to_address: Address | None = None
+
+    def override(self) -> StateOverride:
+        """Return the domain value."""
+        return StateOverride(
+            balance=self.balance,
+            nonce=self.nonce,
+            code=None if self.code is None else bytes(self.code),
+            state=_slots(self.state),
+            state_diff=_slots(self.state_diff),
+            move_precompile_to=self.move_precompile_to_address,
+        )
+
+
+class BlockOverride(Wire, frozen=True, kw_only=True):
+    """What to assume of the block."""
+
+    number: Quantity64 | None = None
+    time: Quantity64 | None = None
+    gas_limit: Quantity64 | None = None
+    fee_recipient: Address | None = None
+    prev_randao: Hash32 | None = None
+    base_fee_per_gas: Quantity64 | None = None
+    blob_base_fee: Quantity64 | None = None
+    difficulty: Quantity | None = None
+
+    def override(self) -> BlockOverrides:
+        """Return the domain value."""
+        return BlockOverrides(
+            number=self.number,
+            time=self.time,
+            gas_limit=self.gas_limit,
+            fee_recipient=self.fee_recipient,
+            prev_randao=self.prev_randao,
+            base_fee_per_gas=self.base_fee_per_gas,
+            blob_base_fee=self.blob_base_fee,
+            difficulty=self.difficulty,
+        )
+
+
+StateOverrides = dict[str, AccountOverride]
+
+
+def state_overrides(accounts: StateOverrides | None) -> dict[Address, StateOverride] | None:
+    """Return the domain values of overrides by address."""
+    if not accounts:
+        return None
+    return {_parsed(Address, key): item.override() for key, item in accounts.items()}
+
+
+def _slots(slots: dict[str, Hash32] | None) -> dict[Hash32, Hash32] | None:
+    if slots is None:
+        return None
+    return {Hash32(_parsed(Quantity, slot).to_bytes(32)): value for slot, value in slots.items()}
+
+
+def _parsed(kind: type[Any], key: str) -> Any:
+    try:
+        return kind.parse(key)
+    except MalformedValue as error:
+        raise MalformedValue(error.problem, field=key[:70]) from None
