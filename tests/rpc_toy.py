@@ -119,7 +119,7 @@ class Toy:
     @method()
     async def wait(self, word: str, turns: int = 1) -> str:
         """Return `word` some turns of the loop later."""
-        for _ in range(turns):
+        for _ in range(min(turns, 1000)):
             await asyncio.sleep(0)
         if word == "boom":
             raise RuntimeError(word)
@@ -151,7 +151,7 @@ class Toy:
     @method()
     def long(self, length: int) -> str:
         """Return a text of some length."""
-        return "x" * length
+        return "x" * min(length, 100_000)
 
     def not_a_method(self) -> int:
         """Return nothing that anybody may ask for."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from entresol.rpc.dispatch import Dispatcher, Limits
 from tests.rpc_toy import ALICE, Toy, dispatch
 
-DISPATCHER = Dispatcher([Toy()], limits=Limits(batch=5, answer_bytes=100_000))
+DISPATCHER = Dispatcher([Toy()], limits=Limits(batch=5, answer_bytes=50_000))
 NAMES = sorted(DISPATCHER.methods)
 
 scalars = st.one_of(
