@@ -55,7 +55,9 @@ class Batch(Generic[_T]):
             while not self._done():
                 await asyncio.sleep(0)
                 self.advance()
-            await asyncio.gather(*self._pending)
+            for task in self._pending:
+                if not self.too_large:
+                    await task
         finally:
             for task in self._pending:
                 task.cancel()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, Self
+from typing import ClassVar, Final, Self
 
 import msgspec
 
@@ -82,7 +82,7 @@ class BlockRef(BlockNumber):
         return super().parse(value)
 
     @classmethod
-    def _parse_object(cls, value: dict[str, Any]) -> Self:
+    def _parse_object(cls, value: dict[str, object]) -> Self:
         number, block_hash = value.get("blockNumber"), value.get("blockHash")
         if (number is None) == (block_hash is None):
             raise MalformedValue("give either blockNumber or blockHash")

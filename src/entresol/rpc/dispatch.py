@@ -40,6 +40,7 @@ from entresol.rpc.errors import (
 )
 from entresol.rpc.method import Later, Method, Namespace, methods_of
 from entresol.rpc.metrics import Metrics
+from entresol.rpc.openrpc import Discovery, Json
 from entresol.rpc.wire import encode
 
 Outcome = tuple[bytes, bytes | Raw, int]
@@ -73,7 +74,9 @@ class Dispatcher:
         limits: Limits = Limits(),  # noqa: B008  # frozen
         metrics: Metrics | None = None,
     ) -> None:
-        self._methods = methods_of(namespaces)
+        self._discovery = Discovery()
+        self._methods = methods_of([*namespaces, self._discovery])
+        self._discovery.methods = self.methods
         self._executor = executor
         self._limits = limits
         self.metrics = metrics or Metrics()
@@ -84,6 +87,10 @@ class Dispatcher:
     def methods(self) -> Mapping[str, Method]:
         """Return all methods by name."""
         return MappingProxyType(self._methods)
+
+    def openrpc(self) -> Json:
+        """Return the document that describes all methods."""
+        return self._discovery.document
 
     def handle(self, body: bytes, connection: Connection) -> Answer:
         """Answer a request or a batch: at once if that is possible, else through an awaitable.
@@ -137,7 +144,11 @@ class Dispatcher:
     def _answer_item(self, connection: Connection, item: Request | Raw) -> Answer:
         if isinstance(item, Request):
             return self._call(connection, item)
-        return self._refuse(_not_a_request(item), remaining_id(item) or NULL)
+        try:
+            identity = remaining_id(item)
+        except ParseError as error:
+            return self._refuse(error)
+        return self._refuse(_not_a_request(item), identity or NULL)
 
     def _call(self, connection: Connection, request: Request) -> Answer:
         identity = bytes(request.id)
@@ -232,4 +243,5 @@ def _not_a_request(body: bytes | Raw) -> InvalidRequestError:
         decode_request(body)
     except (ValueError, RecursionError) as error:
         return InvalidRequestError(str(error).replace(" - at `$.", " - at `"))
-    raise AssertionError("this is a request")
+    # What is nested deep may fail first and pass later: it depends on the depth of the stack.
+    return InvalidRequestError("nested too deep")

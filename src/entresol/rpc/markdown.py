@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
@@ -33,13 +34,15 @@ def _section(method: Json) -> list[str]:
         lines += [_row(param) for param in method["params"]]
         lines += [""]
     lines += [f"Result: {_type(method['result']['schema'])}", ""]
-    lines += [f"Error {error['code']}: {error['message']}." for error in method.get("errors", [])]
-    return [*lines, ""] if method.get("errors") else lines
+    errors = method.get("errors", [])
+    lines += [f"- Error {error['code']}: {error['message']}." for error in errors]
+    return [*lines, ""] if errors else lines
 
 
 def _row(param: Json) -> str:
     default = param["schema"].get("default")
-    shown = "required" if param["required"] else f"`{'null' if default is None else default}`"
+    written = default if isinstance(default, str) else json.dumps(default)
+    shown = "required" if param["required"] else f"`{written}`"
     return f"| `{param['name']}` | {_type(param['schema'])} | {shown} |"
 
 

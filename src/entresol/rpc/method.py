@@ -89,7 +89,7 @@ class Method:
 
     def __init__(self, name: str, function: Callable[..., Any], mark: Mark) -> None:
         self.name = name
-        self.function = function
+        self.function = _positional(function)
         self.errors = mark.errors
         self.offload = mark.offload
         self.is_async = inspect.iscoroutinefunction(function)
@@ -137,6 +137,20 @@ def _marked(kind: type) -> Iterator[tuple[str, Mark]]:
         mark = getattr(inspect.getattr_static(kind, name), _MARK, None)
         if isinstance(mark, Mark):
             yield name, mark
+
+
+def _positional(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what takes all arguments by position, also those that `function` wants by name."""
+    parameters = inspect.signature(function).parameters.values()
+    named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    if not named:
+        return function
+    split = len(parameters) - len(named)
+
+    def adapted(*arguments: Any) -> Any:
+        return function(*arguments[:split], **dict(zip(named, arguments[split:], strict=True)))
+
+    return adapted
 
 
 def _parameter(parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
+from importlib.metadata import version
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -23,27 +25,32 @@ _NUMBER_OR_TAG: Final = "^((0x)?[0-9a-fA-F]{1,16}|[a-z][a-z0-9_]*)$"
 
 
 class Discovery:
-    """The method that describes all methods, itself among them."""
+    """The method that describes all methods, itself among them.
+
+    Remembers: the document, once it was asked for.
+    Persists:  nothing.
+    Assumes:   that the methods no longer change by then.
+    Fails:     never.
+    """
 
     prefix = "rpc"
 
-    def __init__(self, version: str) -> None:
-        self._version = version
-        self._document: Json = {}
+    def __init__(self) -> None:
+        self.methods: Mapping[str, Method] = {}
 
-    def describe(self, methods: Mapping[str, Method]) -> Json:
-        """Make the document that describes `methods`, and serve it from now on."""
-        self._document = openrpc(methods, self._version)
-        return self._document
+    @cached_property
+    def document(self) -> Json:
+        """Return the document as it can be encoded."""
+        return openrpc(self.methods)
 
     @method(name="rpc.discover")
     def discover(self) -> dict[str, object]:
         """Return the OpenRPC document of this node."""
-        return self._document
+        return self.document
 
 
-def openrpc(methods: Mapping[str, Method], version: str) -> Json:
-    """Describe `methods`; `version` is that of the node."""
+def openrpc(methods: Mapping[str, Method]) -> Json:
+    """Describe `methods`."""
     served = [methods[name] for name in sorted(methods)]
     hints = [hint for served_one in served for hint in _hints(served_one)]
     schemas, components = msgspec.json.schema_components(
@@ -52,7 +59,7 @@ def openrpc(methods: Mapping[str, Method], version: str) -> Json:
     remaining = iter(schemas)
     return {
         "openrpc": _VERSION,
-        "info": {"title": "Entresol", "version": version},
+        "info": {"title": "Entresol", "version": version("entresol")},
         "methods": [_entry(one, [next(remaining) for _ in _hints(one)]) for one in served],
         "components": {"schemas": components},
     }

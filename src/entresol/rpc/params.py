@@ -9,19 +9,16 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import astuple
 
-from entresol.errors import MalformedValue
 from entresol.rpc.envelope import ABSENT, NULL
 from entresol.rpc.errors import InvalidParamsError
-from entresol.rpc.wire import camel, decode_hook
+from entresol.rpc.wire import camel, decode_hook, locate
 
 REQUIRED: Final = object()
 """Stands for the default of a parameter that has none."""
 
 _NO_PARAMS: Final = Raw(b"[]")
-_PLACE: Final = re.compile(r"(.*) - at `(?:key in )?\$([^`]*)`", re.DOTALL)
 _INDEX: Final = re.compile(r"\[(\d+)\]")
 _TOO_FEW: Final = re.compile(r"Expected `array` of at least length \d+, got (\d+)")
-_MISSING: Final = re.compile(r"Object missing required field `([^`]*)`")
 
 
 class Parameter(msgspec.Struct, frozen=True):
@@ -96,19 +93,13 @@ class ParamsReader:
 
     def _complain(self, error: msgspec.ValidationError, *, named: bool) -> NoReturn:
         """Say what is wrong and where, in the words of the value that refused if there is one."""
-        found = _PLACE.fullmatch(str(error))
-        problem, path = found.groups() if found else (str(error), "")
-        if not found and (few := _TOO_FEW.fullmatch(problem)):
+        if few := _TOO_FEW.fullmatch(str(error)):
             index = int(few[1])
             name = self._parameters[index].wire_name
             raise InvalidParamsError(f"params[{index}]", f"{name} is missing") from None
+        problem, path = locate(error)
         place = "params" + (self._with_name(path) if named else path)
-        if missing := _MISSING.fullmatch(problem):
-            raise InvalidParamsError(f"{place}.{missing[1]}", "is missing") from None
-        origin = error.__cause__ and error.__cause__.__cause__
-        if isinstance(origin, MalformedValue) and origin.field is not None:
-            place = f"{place}.{origin.field}"
-        raise InvalidParamsError(place, problem[:1].lower() + problem[1:]) from None
+        raise InvalidParamsError(place, problem) from None
 
     def _with_name(self, path: str) -> str:
         """Write the first index of `path` as the parameter's name."""

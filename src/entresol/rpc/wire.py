@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from binascii import unhexlify
 from collections.abc import Callable
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
 from entresol.errors import MalformedValue
+
+_T = TypeVar("_T")
+
+_PLACE: Final = re.compile(r"(.*) - at (?:`key` in )?`\$([^`]*)`", re.DOTALL)
+_MISSING: Final = re.compile(r"Object missing required field `([^`]*)`")
 
 
 def camel(name: str) -> str:
@@ -54,6 +60,27 @@ def decode_hook(kind: type[Any], value: object) -> Any:
     except MalformedValue as error:
         # A ValueError is what msgspec adds the place to; the cause keeps what this one knows.
         raise ValueError(error.problem) from error
+
+
+def convert(value: object, kind: type[_T]) -> _T:
+    """Read a JSON value that is decoded already, as a class does whose `parse` takes several forms."""
+    try:
+        return msgspec.convert(value, kind, dec_hook=decode_hook)
+    except msgspec.ValidationError as error:
+        problem, path = locate(error)
+        raise MalformedValue(problem, field=path.removeprefix(".") or None) from None
+
+
+def locate(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return what is wrong with a value, and at which path within it: `.to` or `[0].to` or nothing."""
+    found = _PLACE.fullmatch(str(error))
+    problem, path = found.groups() if found else (str(error), "")
+    if missing := _MISSING.fullmatch(problem):
+        return "is missing", f"{path}.{missing[1]}"
+    origin = error.__cause__ and error.__cause__.__cause__
+    if isinstance(origin, MalformedValue) and origin.field is not None:
+        path += origin.field if origin.field[0] == "[" else f".{origin.field}"
+    return problem[:1].lower() + problem[1:], path
 
 
 def encode_hook(value: Any) -> Any:

@@ -1,0 +1,187 @@
+"""A namespace with a method for every way to declare one, and a caller of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from threading import current_thread, main_thread
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Raw
+
+from entresol.errors import ExecutionReverted, NonceTooLow, StoreFailed, UnknownBlock
+from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
+from entresol.rpc.block_ref import LATEST, PENDING, BlockNumber, BlockRef
+from entresol.rpc.connection import Connection, LocalConnection
+from entresol.rpc.dispatch import Dispatcher, Limits
+from entresol.rpc.method import Later, method
+from entresol.rpc.wire import ByteArray, Wire
+
+ALICE = "0x36615cf349d7f6344891b1e7ca7c72883f5dc049"
+
+
+class ToyCall(Wire, frozen=True, kw_only=True):
+    """A call object."""
+
+    from_: Address | None = None
+    to: Address | None = None
+    gas_limit: Quantity64 | None = None
+    data: Data | None = None
+    factory_deps: list[ByteArray] | None = None
+
+
+class ToyBlock(Wire, frozen=True, kw_only=True):
+    """A result with fields of all kinds."""
+
+    block_hash: Hash32
+    size: Quantity
+    index: int
+    code: ByteArray
+    parent: Hash32 | None = None
+
+
+class Toy:
+    """Methods that show what they were given."""
+
+    prefix = "toy"
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    @method()
+    def chain_id(self) -> Quantity:
+        """Return the id of the chain."""
+        return Quantity(270)
+
+    @method(UnknownBlock, NonceTooLow)
+    def get_balance(self, address: Address, block: BlockRef = LATEST) -> str:
+        """Return what was asked for.
+
+        A second paragraph.
+        """
+        return f"{address}@{block}"
+
+    @method()
+    def get_block(self, block_number: BlockNumber, *, full: bool = False) -> ToyBlock | None:
+        """Return a block."""
+        if block_number.number != 1:
+            return None
+        code = ByteArray(b"\x00\xff" if full else b"")
+        return ToyBlock(block_hash=Hash32.zero(), size=Quantity(5), index=7, code=code)
+
+    @method()
+    def call(
+        self,
+        request: ToyCall,
+        block: BlockRef = PENDING,
+        overrides: dict[Address, ToyCall] | None = None,
+    ) -> list[object]:
+        """Return the call."""
+        return [request, block, len(overrides or {})]
+
+    @method()
+    def numbers(self, count: int, weights: list[float] | None = None) -> list[object]:
+        """Return numbers, which stay JSON numbers."""
+        return [count, weights]
+
+    @method()
+    def anything(self, value: Any = None) -> Any:
+        """Return what was given."""
+        return value
+
+    @method()
+    def cached(self) -> Annotated[Raw, ToyBlock] | None:
+        """Return bytes that are JSON already."""
+        return Raw(b'{ "kept": 1.0 }')
+
+    @method(ExecutionReverted)
+    def revert(self, data: Data, reason: str | None = None) -> None:
+        """Revert."""
+        raise ExecutionReverted(data, reason)
+
+    @method(StoreFailed)
+    def fail(self, kind: str) -> None:
+        """Fail in the way that `kind` says."""
+        kinds: dict[str, Exception] = {
+            "nonce": NonceTooLow(expected=5, got=3),
+            "block": UnknownBlock(9),
+            "store": StoreFailed("/secret/path is broken"),
+        }
+        raise kinds.get(kind) or RuntimeError("secret: " + kind)
+
+    @method()
+    def remember(self, word: str) -> None:
+        """Remember a word."""
+        self.heard.append(word)
+
+    @method()
+    async def wait(self, word: str, turns: int = 1) -> str:
+        """Return `word` some turns of the loop later."""
+        for _ in range(min(turns, 1000)):
+            await asyncio.sleep(0)
+        if word == "boom":
+            raise RuntimeError(word)
+        self.heard.append(word)
+        return word
+
+    @method(offload=True)
+    def thread(self, word: str) -> list[object]:
+        """Return whether this runs on the main thread."""
+        if word == "boom":
+            raise UnknownBlock(1)
+        return [word, current_thread() is main_thread()]
+
+    @method()
+    def maybe_later(self, *, heavy: bool = False) -> bool | Later[bool]:
+        """Return whether this ran on the main thread."""
+        return Later(self._on_main) if heavy else self._on_main()
+
+    @method()
+    def who(self, word: str, connection: Connection, more: str = "") -> str:
+        """Return something about the caller."""
+        return word + connection.transport + more
+
+    @method(name="toy_signTypedData_v4")
+    def sign_typed_data(self, text: str) -> str:
+        """Return a text."""
+        return text
+
+    @method()
+    def long(self, length: int) -> str:
+        """Return a text of some length."""
+        return "x" * min(length, 100_000)
+
+    def not_a_method(self) -> int:
+        """Return nothing that anybody may ask for."""
+        return 1
+
+    def _on_main(self) -> bool:
+        return current_thread() is main_thread()
+
+
+def request(name: str, *params: object, **more: object) -> bytes:
+    """Return the body of a call."""
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": name, "params": params} | more).encode()
+
+
+def dispatch(dispatcher: Dispatcher, body: bytes, connection: Connection | None = None) -> bytes | None:  # fmt: skip
+    """Return the answer to `body`, however long that takes."""
+
+    async def answer() -> bytes | None:
+        given = dispatcher.handle(body, connection or LocalConnection())
+        return given if isinstance(given, bytes | None) else await given
+
+    return asyncio.run(answer())
+
+
+def caller(*, limits: Limits | None = None) -> Callable[..., Any]:
+    """Return a function that sends bytes to a fresh dispatcher, and decodes what comes back."""
+    dispatcher = Dispatcher([Toy()], limits=limits or Limits())
+
+    def send(body: bytes, path: str = "/") -> Any:
+        answer = dispatch(dispatcher, body, LocalConnection(path))
+        return answer and msgspec.json.decode(answer)
+
+    return send

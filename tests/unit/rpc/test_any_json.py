@@ -1,0 +1,76 @@
+"""Whatever is sent, the answer is JSON-RPC, and the next call works."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entresol.rpc.dispatch import Dispatcher, Limits
+from tests.rpc_toy import ALICE, Toy, dispatch
+
+DISPATCHER = Dispatcher([Toy()], limits=Limits(batch=5, answer_bytes=50_000))
+NAMES = sorted(DISPATCHER.methods)
+
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(0, 300),
+    st.floats(allow_nan=True),
+    st.text(),
+    st.sampled_from([ALICE, "0x", "latest", "0x1", "2.0", *NAMES]),
+)
+keys = st.one_of(st.text(), st.sampled_from(["jsonrpc", "id", "method", "params", "blockHash", "address"]))  # fmt: skip
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner) | st.dictionaries(keys, inner), max_leaves=12
+)
+calls = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0"), "method": st.sampled_from(NAMES)},
+    optional={"id": scalars, "params": values | st.lists(values, max_size=3)},
+)
+
+
+def check(body: bytes) -> None:
+    answer = dispatch(DISPATCHER, body)
+    if answer is not None:
+        decoded = json.loads(answer, parse_constant=pytest.fail)
+        items = decoded if isinstance(decoded, list) else [decoded]
+        assert items
+        for item in items:
+            check_answer(item)
+
+
+def check_answer(answer: dict[str, Any]) -> None:
+    assert answer["jsonrpc"] == "2.0"
+    assert answer["id"] is None or isinstance(answer["id"], str | int | float)
+    assert set(answer) in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"})
+    if "error" in answer:
+        assert {"code", "message"} <= set(answer["error"]) <= {"code", "message", "data"}
+
+
+@given(st.binary())
+def test_any_bytes_are_answered(body: bytes) -> None:
+    check(body)
+
+
+@given(values, st.booleans())
+def test_any_json_is_answered(body: object, ascii_only: bool) -> None:
+    check(json.dumps(body, ensure_ascii=ascii_only).encode(errors="surrogatepass"))
+
+
+@settings(max_examples=300)
+@given(calls | st.lists(calls | values, max_size=6))
+def test_any_call_is_answered(body: object) -> None:
+    check(json.dumps(body).encode())
+
+
+@given(calls, st.data())
+def test_any_damaged_call_is_answered(call: object, data: st.DataObject) -> None:
+    body = bytearray(json.dumps(call).encode())
+    at = data.draw(st.integers(0, len(body)))
+    body[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    check(bytes(body))

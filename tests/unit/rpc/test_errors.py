@@ -1,0 +1,28 @@
+"""The table of error codes."""
+
+from __future__ import annotations
+
+import pytest
+
+import entresol.rpc.dispatch  # noqa: F401  # every error of this layer is defined now
+from entresol.errors import EntresolError, ExecutionReverted
+from entresol.rpc.errors import CODES, code_of, failure_of
+
+
+def kinds(root: type[EntresolError]) -> list[type[EntresolError]]:
+    return [kind for child in root.__subclasses__() for kind in (child, *kinds(child))]
+
+
+def test_every_expected_error_has_a_code() -> None:
+    unmapped = [kind for kind in kinds(EntresolError) if not set(kind.__mro__) & CODES.keys()]
+    assert unmapped == []
+
+
+@pytest.mark.parametrize("kind", [Exception, EntresolError, KeyError])
+def test_any_other_exception_is_a_bug(kind: type[Exception]) -> None:
+    assert code_of(kind) == -32603
+
+
+def test_what_a_contract_says_may_be_no_text() -> None:
+    failure = failure_of(ExecutionReverted(b"", "\ud800"), "eth_call")
+    assert failure.message == "execution reverted: ?"
