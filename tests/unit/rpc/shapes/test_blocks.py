@@ -114,12 +114,19 @@ def test_a_header_of_an_event_is_the_one_that_is_asked_for(world: World) -> None
     assert told == parsed(world.views.header(2))
 
 
-def test_a_missing_block_is_none(world: World) -> None:
-    assert world.views.block(3, full=False) is None
-    assert world.views.block(3, full=True) is None
-    assert world.views.header(3) is None
-    assert world.views.block_receipts(3) is None
-    assert world.views.transaction_count(3) is None
+@pytest.mark.parametrize("number", [-1, 3, 2**64, 2**256 - 1])
+def test_a_missing_block_is_none(world: World, number: int) -> None:
+    assert world.views.block(number, full=False) is None
+    assert world.views.block(number, full=True) is None
+    assert world.views.header(number) is None
+    assert world.views.block_receipts(number) is None
+    assert world.views.transaction_count(number) is None
+    assert world.views.transaction_at(number, 0) is None
+    assert world.views.raw_transaction_at(number, 0) is None
+
+
+def test_transactions_are_counted(world: World) -> None:
+    assert [world.views.transaction_count(number) for number in (0, 1, 2)] == [0, 0, 9]
 
 
 def test_the_pending_block_is_the_one_that_would_be_sealed(own_world: World) -> None:
