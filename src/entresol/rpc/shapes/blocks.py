@@ -64,7 +64,7 @@ def _block(
 ) -> str:
     return (
         f'{{{_header_fields(header, block_hash)},"totalDifficulty":"0x0",'
-        f'"size":"{size_of(record):#x}","transactions":{array(transactions)},'
+        f'"size":"{hex(size_of(record))}","transactions":{array(transactions)},'
         f'"uncles":[],"sealFields":[],'
         f'"l1BatchNumber":{quantity(None if batch is None else batch.number)},'
         f'"l1BatchTimestamp":{quantity(None if batch is None else batch.timestamp)}}}'
@@ -73,16 +73,16 @@ def _block(
 
 def _header_fields(header: Header, block_hash: bytes | None) -> str:
     return (
-        f'"number":"{header.number:#x}","hash":{data(block_hash)},'
+        f'"number":"{hex(header.number)}","hash":{data(block_hash)},'
         f'"parentHash":"0x{header.parent_hash.hex()}","nonce":"0x{header.nonce.hex()}",'
         f'"sha3Uncles":"0x{header.ommers_hash.hex()}","logsBloom":"0x{header.logs_bloom.hex()}",'
         f'"transactionsRoot":"0x{header.transactions_root.hex()}",'
         f'"stateRoot":"0x{header.state_root.hex()}",'
         f'"receiptsRoot":"0x{header.receipts_root.hex()}","miner":"0x{header.beneficiary.hex()}",'
-        f'"difficulty":"{header.difficulty:#x}","extraData":"0x{header.extra_data.hex()}",'
-        f'"gasLimit":"{header.gas_limit:#x}","gasUsed":"{header.gas_used:#x}",'
-        f'"timestamp":"{header.timestamp:#x}","mixHash":"0x{header.mix_hash.hex()}",'
-        f'"baseFeePerGas":"{header.base_fee_per_gas:#x}"'
+        f'"difficulty":"{hex(header.difficulty)}","extraData":"0x{header.extra_data.hex()}",'
+        f'"gasLimit":"{hex(header.gas_limit)}","gasUsed":"{hex(header.gas_used)}",'
+        f'"timestamp":"{hex(header.timestamp)}","mixHash":"0x{header.mix_hash.hex()}",'
+        f'"baseFeePerGas":"{hex(header.base_fee_per_gas)}"'
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 def quantity(value: int | None) -> str:
     """Return a quantity, or null."""
-    return "null" if value is None else f'"{value:#x}"'
+    return "null" if value is None else f'"{hex(value)}"'
 
 
 def data(value: bytes | None) -> str:

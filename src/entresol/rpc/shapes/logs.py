@@ -43,9 +43,9 @@ def log_context(
 ) -> str:
     """Return what the logs of one transaction have in common."""
     return (
-        f'{place.text},"blockTimestamp":"{place.timestamp:#x}",'
+        f'{place.text},"blockTimestamp":"{hex(place.timestamp)}",'
         f'"transactionHash":"0x{transaction_hash.hex()}",'
-        f'"transactionIndex":"{transaction_index:#x}","logType":null,'
+        f'"transactionIndex":"{hex(transaction_index)}","logType":null,'
         f'"removed":{"true" if removed else "false"}'
     )
 
@@ -58,7 +58,7 @@ def event_text(
     listed = ",".join([f'"0x{topic.hex()}"' for topic in topics])
     return (
         f'{{"address":"0x{address.hex()}","topics":[{listed}],"data":"0x{content.hex()}",'
-        f'{context},"logIndex":"{index:#x}","transactionLogIndex":"{within:#x}"}}'
+        f'{context},"logIndex":"{hex(index)}","transactionLogIndex":"{hex(within)}"}}'
     )
 
 
@@ -72,12 +72,12 @@ def message_texts(
     transaction_hash, transaction_index = transaction
     context = (
         f'{place.text},"transactionHash":"0x{transaction_hash.hex()}",'
-        f'"transactionIndex":"{transaction_index:#x}",'
+        f'"transactionIndex":"{hex(transaction_index)}",'
         f'"txIndexInL1Batch":{quantity(place.index_in_batch(transaction_index))}'
     )
     return array(
-        f'{{{context},"logIndex":"{first_index + within:#x}","transactionLogIndex":"{within:#x}",'
-        f'"shardId":"{it.shard_id:#x}","isService":{"true" if it.is_service else "false"},'
+        f'{{{context},"logIndex":"{hex(first_index + within)}","transactionLogIndex":"{hex(within)}",'
+        f'"shardId":"{hex(it.shard_id)}","isService":{"true" if it.is_service else "false"},'
         f'"sender":"0x{it.sender.hex()}","key":"0x{it.key.hex()}","value":"0x{it.value.hex()}"}}'
         for within, it in enumerate(messages)
     )

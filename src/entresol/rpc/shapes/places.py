@@ -48,7 +48,7 @@ class Place:
         self.base_fee = base_fee
         self.batch = batch
         self.text = (
-            f'"blockHash":"0x{block_hash.hex()}","blockNumber":"{number:#x}",'
+            f'"blockHash":"0x{block_hash.hex()}","blockNumber":"{hex(number)}",'
             f'"l1BatchNumber":{quantity(None if batch is None else batch.number)}'
         )
 

@@ -71,15 +71,15 @@ def receipt_text(
     payload, tx_hash = transaction.payload, transaction.hash
     bloom = bloom_of(logs_of(outcome)).hex() if outcome.logs else _NO_BLOOM
     return (
-        f'{{"transactionHash":"0x{tx_hash.hex()}","type":"{payload.type:#x}",'
-        f'"transactionIndex":"{index:#x}",{place.text},'
+        f'{{"transactionHash":"0x{tx_hash.hex()}","type":"{hex(payload.type)}",'
+        f'"transactionIndex":"{hex(index)}",{place.text},'
         f'"l1BatchTxIndex":{quantity(place.index_in_batch(index))},'
-        f'"status":"{outcome.succeeded:#x}",'
+        f'"status":"{hex(outcome.succeeded)}",'
         f'"from":"0x{transaction.sender.hex()}","to":{data(payload.to)},'
         f'"contractAddress":{data(created_by(transaction, outcome))},'
-        f'"gasUsed":"{outcome.gas_used:#x}",'
-        f'"cumulativeGasUsed":"{before.gas_used + outcome.gas_used:#x}",'
-        f'"effectiveGasPrice":"{effective_gas_price(payload, place.base_fee):#x}",'
+        f'"gasUsed":"{hex(outcome.gas_used)}",'
+        f'"cumulativeGasUsed":"{hex(before.gas_used + outcome.gas_used)}",'
+        f'"effectiveGasPrice":"{hex(effective_gas_price(payload, place.base_fee))}",'
         f'"logs":{_logs(outcome, place, tx_hash, index, before.logs)},"logsBloom":"0x{bloom}",'
         f'"l2ToL1Logs":{_messages(outcome, place, tx_hash, index, before.messages)}}}'
     )

@@ -41,15 +41,15 @@ def transaction_text(
         where, price = _NOWHERE, payload.fee_cap
     else:
         where = (
-            f'{place.text},"transactionIndex":"{index:#x}",'
+            f'{place.text},"transactionIndex":"{hex(index)}",'
             f'"l1BatchTxIndex":{quantity(place.index_in_batch(index))},'
-            f'"blockTimestamp":"{place.timestamp:#x}"'
+            f'"blockTimestamp":"{hex(place.timestamp)}"'
         )
         price = effective_gas_price(payload, place.base_fee)
     return (
-        f'{{"hash":"0x{transaction.hash.hex()}","type":"{payload.type:#x}",{where},'
+        f'{{"hash":"0x{transaction.hash.hex()}","type":"{hex(payload.type)}",{where},'
         f'"from":"0x{transaction.sender.hex()}","to":{data(payload.to)},'
-        f'"value":"{payload.value:#x}","gas":"{payload.gas_limit:#x}","gasPrice":"{price:#x}",'
+        f'"value":"{hex(payload.value)}","gas":"{hex(payload.gas_limit)}","gasPrice":"{hex(price)}",'
         f'"input":"0x{payload.data.hex()}",{_details(payload, chain_id)}}}'
     )
 
@@ -59,13 +59,13 @@ def _details(payload: Payload, chain_id: int) -> str:
     if isinstance(payload, LegacyTransaction):
         # Without a chain id it says so, or else nobody could recover its sender from `v`.
         return (
-            f'"nonce":"{payload.nonce:#x}","chainId":{quantity(payload.chain_id)},'
-            f'"v":"{payload.v:#x}","r":"{payload.r:#x}","s":"{payload.s:#x}"'
+            f'"nonce":"{hex(payload.nonce)}","chainId":{quantity(payload.chain_id)},'
+            f'"v":"{hex(payload.v)}","r":"{hex(payload.r)}","s":"{hex(payload.s)}"'
         )
     if isinstance(payload, PriorityTransaction):
         # What L1 calls its nonce is its number in the queue; the sender on L2 used none.
-        return f'"nonce":"0x0","chainId":"{chain_id:#x}",{_caps(payload)},{_UNSIGNED}'
-    head = f'"nonce":"{payload.nonce:#x}","chainId":"{payload.chain_id:#x}"'
+        return f'"nonce":"0x0","chainId":"{hex(chain_id)}",{_caps(payload)},{_UNSIGNED}'
+    head = f'"nonce":"{hex(payload.nonce)}","chainId":"{hex(payload.chain_id)}"'
     if isinstance(payload, ZkTransaction):
         return f"{head},{_caps(payload)},{_zk_signature(payload)}"
     lists = f'"accessList":{_access_list(payload.access_list)}'
@@ -79,11 +79,11 @@ def _details(payload: Payload, chain_id: int) -> str:
 
 def _caps(payload: Payload) -> str:
     """Return the caps of a fee. Types with one price have none: web3.py takes those that do for type 2."""
-    return f'"maxFeePerGas":"{payload.fee_cap:#x}","maxPriorityFeePerGas":"{payload.tip:#x}"'
+    return f'"maxFeePerGas":"{hex(payload.fee_cap)}","maxPriorityFeePerGas":"{hex(payload.tip)}"'
 
 
 def _signature(y_parity: int, r: int, s: int) -> str:
-    return f'"yParity":"{y_parity:#x}","v":"{y_parity:#x}","r":"{r:#x}","s":"{s:#x}"'
+    return f'"yParity":"{hex(y_parity)}","v":"{hex(y_parity)}","r":"{hex(r)}","s":"{hex(s)}"'
 
 
 def _zk_signature(payload: ZkTransaction) -> str:
@@ -104,7 +104,7 @@ def _access_list(accesses: tuple[Access, ...]) -> str:
 
 def _authorization_list(authorizations: tuple[Authorization, ...]) -> str:
     return array(
-        f'{{"chainId":"{it.chain_id:#x}","address":"0x{it.address.hex()}",'
-        f'"nonce":"{it.nonce:#x}","yParity":"{it.y_parity:#x}","r":"{it.r:#x}","s":"{it.s:#x}"}}'
+        f'{{"chainId":"{hex(it.chain_id)}","address":"0x{it.address.hex()}",'
+        f'"nonce":"{hex(it.nonce)}","yParity":"{hex(it.y_parity)}","r":"{hex(it.r)}","s":"{hex(it.s)}"}}'
         for it in authorizations
     )

@@ -82,7 +82,7 @@ class Views:
 
     def transaction_count(self, number: int) -> int | None:
         """Return how many transactions a sealed block has."""
-        record = self._blocks.record(number)
+        record = self._record(number)
         return None if record is None else len(record.transactions)
 
     # Transactions
@@ -99,7 +99,7 @@ class Views:
 
     def transaction_at(self, number: int, index: int) -> msgspec.Raw | None:
         """Return a transaction by its place."""
-        record = self._blocks.record(number)
+        record = self._record(number)
         if record is None or not 0 <= index < len(record.transactions):
             return None
         return raw(self._transaction(record, self._place(record)[1], index))
@@ -117,7 +117,7 @@ class Views:
 
     def raw_transaction_at(self, number: int, index: int) -> msgspec.Raw | None:
         """Return the bytes of a transaction by its place."""
-        record = self._blocks.record(number)
+        record = self._record(number)
         if record is None or not 0 <= index < len(record.transactions):
             return None
         return raw(data(record.transactions[index][0]))
@@ -177,7 +177,7 @@ class Views:
         self, key: Key, number: int, write: Callable[[Record, Header, Place, Kind], str]
     ) -> msgspec.Raw | None:
         age = self._cache.age
-        record = self._blocks.record(number)
+        record = self._record(number)
         if record is None:
             return None
         answer = raw(write(record, *self._place(record), key[0]))
@@ -197,6 +197,11 @@ class Views:
         if self._waiting.get(transaction_hash) is None:
             self._cache.put(key, answer, block=found[0], age=age)
         return answer
+
+    def _record(self, number: int) -> Record | None:
+        """Return the record of a block; a number may be one that no block can have."""
+        head = self._blocks.head
+        return self._blocks.record(number) if head is not None and 0 <= number <= head else None
 
     def _place(self, record: Record) -> tuple[Header, Place]:
         header = record.header()

@@ -1,0 +1,85 @@
+"""Log objects, in receipts and on their own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from entresol.chain.logs import PlacedLog, find_logs
+from entresol.rpc.shapes.logs import log_text
+from entresol.rpc.shapes.places import BatchInfo
+from entresol.storage.log_index import LogQuery
+from tests.unit.rpc.shapes.world import LOGGER, SENDERS, World, parsed, payloads
+
+KEYS = {
+    "address",
+    "topics",
+    "data",
+    "blockHash",
+    "blockNumber",
+    "l1BatchNumber",
+    "transactionHash",
+    "transactionIndex",
+    "logIndex",
+    "transactionLogIndex",
+    "logType",
+    "removed",
+    "blockTimestamp",
+}
+
+
+def found(world: World) -> list[PlacedLog]:
+    return list(find_logs(world.chain.ledger.store, LogQuery(), 0, 2))
+
+
+def in_receipts(world: World) -> list[dict[str, Any]]:
+    receipts = parsed(world.views.block_receipts(2))
+    return [log for receipt in receipts for log in receipt["logs"]]
+
+
+def test_every_field_is_there(world: World) -> None:
+    block, name = world.block(), "access_list"
+    (log,) = world.receipt(name)["logs"]
+    assert set(log) == KEYS
+    assert log["address"] == str(LOGGER)
+    sender = SENDERS[list(payloads()).index(name)]
+    assert log["topics"] == ["0x" + sender.rjust(32, b"\0").hex()]
+    assert log["data"] == "0x1234"
+    assert (log["blockHash"], log["blockNumber"]) == (block["hash"], "0x2")
+    assert log["blockTimestamp"] == block["timestamp"]
+    assert log["transactionHash"] == str(world.hashes[name])
+    assert log["transactionIndex"] == hex(world.index(name))
+    assert log["transactionLogIndex"] == "0x0"
+    assert log["l1BatchNumber"] is log["logType"] is None
+    assert log["removed"] is False
+
+
+def test_indexes_run_through_the_block(world: World) -> None:
+    logs = in_receipts(world)
+    assert [it["logIndex"] for it in logs] == [hex(n) for n in range(len(logs))]
+    within = [it["transactionLogIndex"] for it in world.receipt("deployment")["logs"]]
+    assert within == ["0x0", "0x1"]
+
+
+def test_logs_that_are_found_are_those_of_the_receipts(world: World) -> None:
+    assert parsed(world.views.logs(found(world))) == in_receipts(world)
+    assert parsed(world.views.logs([])) == []
+
+
+def test_a_log_without_data_has_empty_data(world: World) -> None:
+    assert world.receipt("deployment")["logs"][0]["data"] == "0x"
+
+
+def test_one_log_is_written_like_many(world: World) -> None:
+    log = found(world)[0]
+    assert json.loads(log_text(log)) == in_receipts(world)[0]
+    batch = BatchInfo(number=4, timestamp=1, first_transaction=0)
+    assert json.loads(log_text(log, batch, removed=True)) == in_receipts(world)[0] | {
+        "l1BatchNumber": "0x4",
+        "removed": True,
+    }
+
+
+def test_logs_of_blocks_that_are_gone_say_so(world: World) -> None:
+    removed = parsed(world.views.logs(found(world), removed=True))
+    assert removed == [it | {"removed": True} for it in in_receipts(world)]
