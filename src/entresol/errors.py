@@ -50,6 +50,15 @@
     ├── BlockFull                  a transaction that has no room in the block
     ├── ReplayDiffers              a block that does not come out as its record says
     ├── UnknownTracer              no tracer has this name, or it refuses its options
+    ├── InvalidFilter              a question for logs that cannot be answered as it stands
+    │   ├── TooManyTopics          more topics than a log can have
+    │   ├── HashAndRange           one block and a range of blocks at once
+    │   ├── TooManyResults         more logs than one answer has
+    │   └── TooManyBlocks          a wider range than one question may have
+    ├── FilterNotFound             no filter has this id, or not any more
+    ├── SubscriptionRefused        nobody can listen to this
+    │   ├── UnknownSubscription    there is nothing of this name to listen to
+    │   └── TooManySubscriptions   the connection listens to enough already
     ├── TrieError
     │   ├── MissingNode            a trie node that the root refers to is not in the store
     │   └── InvalidProof           a proof that does not lead from the root to the key
@@ -434,6 +443,78 @@ class ReplayDiffers(EntresolError):
 
 class UnknownTracer(EntresolError):
     """No tracer has this name, or it refuses its options."""
+
+
+class InvalidFilter(EntresolError):
+    """A question for logs cannot be answered as it stands."""
+
+
+class TooManyTopics(InvalidFilter):
+    """The filter names more topics than a log can have."""
+
+    def __init__(self) -> None:
+        super().__init__("More than four topics in filter")
+
+
+class HashAndRange(InvalidFilter):
+    """The filter names one block by its hash, and a range of blocks as well."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "invalid filter: if blockHash is supplied fromBlock and toBlock must not be"
+        )
+
+
+class TooManyResults(InvalidFilter):
+    """More logs were found than one answer has; those from `first` to `last` would fit."""
+
+    def __init__(self, limit: int, first: int, last: int) -> None:
+        super().__init__(
+            f"Query returned more than {limit} results. "
+            f"Try with this block range [{first:#x}, {last:#x}]."
+        )
+        self.limit = limit
+        self.first = first
+        self.last = last
+
+
+class TooManyBlocks(InvalidFilter):
+    """The range is wider than one question may have; the one from `first` to `last` would do."""
+
+    def __init__(self, limit: int, first: int, last: int) -> None:
+        super().__init__(
+            f"Query covers more than {limit} blocks. "
+            f"Try with this block range [{first:#x}, {last:#x}]."
+        )
+        self.limit = limit
+        self.first = first
+        self.last = last
+
+
+class FilterNotFound(EntresolError):
+    """No filter has this id, or not any more."""
+
+    def __init__(self) -> None:
+        super().__init__("filter not found")
+
+
+class SubscriptionRefused(EntresolError):
+    """Nobody can listen to this."""
+
+
+class UnknownSubscription(SubscriptionRefused):
+    """There is nothing of this name to listen to."""
+
+    def __init__(self) -> None:
+        super().__init__("Rejecting subscription - invalid parameters provided.")
+
+
+class TooManySubscriptions(SubscriptionRefused):
+    """The connection listens to as much as one may."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__("Too many subscriptions on the connection")
+        self.limit = limit
 
 
 class TrieError(EntresolError):

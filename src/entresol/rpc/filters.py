@@ -1,0 +1,230 @@
+"""Filters: questions that a client asks again and again, to hear only what is new."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+
+from entresol.chain.feed import Pending, Removed
+from entresol.chain.logs import PlacedLog
+from entresol.errors import FilterNotFound, TooManyResults
+from entresol.primitives.values import Hash32, Quantity
+from entresol.rpc.log_filter import Head, LogBlocks, LogFilter, LogLimits, Span, find, search
+from entresol.rpc.recent_events import Arrivals, Retreat, Retreats
+
+if TYPE_CHECKING:
+    from entresol.chain.feed import Feed
+
+CAPACITY: Final = 10_000
+
+
+class FilterBlocks(LogBlocks, Protocol):
+    """Blocks, their hashes and their logs."""
+
+    def block_hash(self, number: int) -> Hash32 | None:
+        """Return the hash of a block."""
+
+
+class ChangedLog(NamedTuple):
+    """A log that came, or one that is gone because the chain went back."""
+
+    log: PlacedLog
+    removed: bool = False
+
+
+Changes: TypeAlias = list[ChangedLog] | list[Hash32]
+
+
+class _LogCursor:
+    """The client knows the logs of all blocks before `next`, as of the retreat at `retreats`."""
+
+    def __init__(self, wanted: LogFilter, span: Span, after: int, retreats: int) -> None:
+        self.wanted = wanted
+        self.next = after
+        self.retreats = retreats
+        # A block or a range that was given by numbers bounds what is new, and also what is gone.
+        self._first, self._last = 0, wanted.last if isinstance(wanted.last, int) else None
+        if isinstance(wanted.first, int):
+            self._first = wanted.first
+        if wanted.block_hash is not None:
+            self._first, self._last = span.first, span.last
+
+    def gone(self, retreats: list[Retreat]) -> list[ChangedLog]:
+        """Return the logs that the client knows and that are gone, and stand before them."""
+        found: list[ChangedLog] = []
+        for retreat in retreats:
+            known = self.next - 1 if self._last is None else min(self.next - 1, self._last)
+            logs = retreat.logs(self.wanted.query, self._first, known)
+            found += [ChangedLog(log, removed=True) for log in logs if self._is_wanted(log)]
+            self.next = min(self.next, retreat.head + 1)
+        self.retreats += len(retreats)
+        return found
+
+    def come(self, reader: LogBlocks, head: Head, results: int) -> list[ChangedLog]:
+        """Return the logs that are new, and stand behind them."""
+        last = self.wanted.last_block(head) if self._last is None else min(self._last, head.number)
+        span = Span(max(self._first, self.next), last)
+        logs = search(reader, self.wanted.query, span, LogLimits(results=results))
+        self.next = max(self.next, last + 1)
+        return [ChangedLog(log) for log in logs if self._is_wanted(log)]
+
+    def _is_wanted(self, log: PlacedLog) -> bool:
+        """Say whether a log is in the block that the filter names, if it names one."""
+        return self.wanted.block_hash in {None, log.block_hash}
+
+
+class _BlockCursor:
+    """The client knows all blocks before `next`, as of the retreat at `retreats`."""
+
+    def __init__(self, after: int, retreats: int) -> None:
+        self.next = after
+        self.retreats = retreats
+
+
+class _PendingCursor:
+    """The client knows the transactions that came before `arrivals`."""
+
+    def __init__(self, arrivals: int) -> None:
+        self.arrivals = arrivals
+
+
+_Cursor: TypeAlias = _LogCursor | _BlockCursor | _PendingCursor
+
+
+class Filters:
+    """The filters of all clients, by number.
+
+    Filters hold no results but the place up to which they were asked, so one that nobody asks costs nothing
+    when a block comes. Of transactions that nobody asked for, the oldest are dropped when too many have
+    come; a filter that did not ask for so long that removed logs were dropped is not found any more.
+
+    Remembers: where each filter stands, in the order of their use; the latest transaction hashes; logs
+    that are gone. Persists: nothing. Assumes: it is called on the thread that changes the chain. Fails:
+    with `FilterNotFound`; the filter used longest ago gives way when there are too many.
+    """
+
+    def __init__(
+        self,
+        head: Head,
+        reader: FilterBlocks,
+        feed: Feed,
+        *,
+        capacity: int = CAPACITY,
+        limits: LogLimits | None = None,
+    ) -> None:
+        self._head = head
+        self._reader = reader
+        self._capacity = capacity
+        self._limits = limits or LogLimits()
+        self._cursors: dict[int, _Cursor] = {}
+        self._arrivals = Arrivals()
+        self._retreats = Retreats()
+        self._feed = feed
+        self._events = feed.subscribe(wake=self._listen)
+
+    def __len__(self) -> int:
+        return len(self._cursors)
+
+    def close(self) -> None:
+        """Stop listening to the chain."""
+        self._feed.unsubscribe(self._events)
+
+    def new_log_filter(self, wanted: LogFilter) -> Quantity:
+        """Make a filter for logs of blocks to come, and return its id."""
+        span = wanted.resolve(self._head, self._reader)
+        return self._install(_LogCursor(wanted, span, self._head.number + 1, self._retreats.end))
+
+    def new_block_filter(self) -> Quantity:
+        """Make a filter for the hashes of blocks to come, and return its id."""
+        return self._install(_BlockCursor(self._head.number + 1, self._retreats.end))
+
+    def new_pending_filter(self) -> Quantity:
+        """Make a filter for the hashes of transactions to come, and return its id."""
+        return self._install(_PendingCursor(self._arrivals.end))
+
+    def uninstall(self, filter_id: int) -> bool:
+        """Remove a filter, and say whether there was one."""
+        found = self._cursors.pop(filter_id, None) is not None
+        if not self._cursors:
+            self._retreats.forget()
+        return found
+
+    def changes(self, filter_id: int) -> Changes:
+        """Return what is new since the filter was made or last asked.
+
+        If that is more than one answer has, hashes go on with the next answer; a filter for logs is removed.
+        """
+        match self._use(filter_id):
+            case _LogCursor() as cursor:
+                return self._changed_logs(filter_id, cursor)
+            case _BlockCursor() as cursor:
+                return self._new_blocks(filter_id, cursor)
+            case _PendingCursor() as cursor:
+                return self._new_transactions(cursor)
+
+    def log_filter(self, filter_id: int) -> LogFilter:
+        """Return what a filter for logs asks for."""
+        cursor = self._use(filter_id)
+        if not isinstance(cursor, _LogCursor):
+            raise FilterNotFound
+        return cursor.wanted
+
+    def logs(self, filter_id: int) -> list[PlacedLog]:
+        """Return all logs of a filter's own range; its changes stay where they are."""
+        return find(self._reader, self._head, self.log_filter(filter_id), self._limits)
+
+    def _changed_logs(self, filter_id: int, cursor: _LogCursor) -> list[ChangedLog]:
+        gone = cursor.gone(self._missed(filter_id, cursor.retreats))
+        try:
+            return gone + cursor.come(self._reader, self._head, self._limits.results)
+        except TooManyResults as error:
+            self.uninstall(filter_id)
+            raise FilterNotFound from error
+
+    def _new_blocks(self, filter_id: int, cursor: _BlockCursor) -> list[Hash32]:
+        missed = self._missed(filter_id, cursor.retreats)
+        cursor.retreats += len(missed)
+        first = min([cursor.next, *(retreat.head + 1 for retreat in missed)])
+        cursor.next = min(self._head.number + 1, first + self._limits.results)
+        hashes = map(self._reader.block_hash, range(first, cursor.next))
+        return [block_hash for block_hash in hashes if block_hash is not None]
+
+    def _new_transactions(self, cursor: _PendingCursor) -> list[Hash32]:
+        found, cursor.arrivals = self._arrivals.since(cursor.arrivals, self._limits.results)
+        return list(dict.fromkeys(found))
+
+    def _missed(self, filter_id: int, position: int) -> list[Retreat]:
+        missed = self._retreats.since(position)
+        if missed is None:
+            self.uninstall(filter_id)
+            raise FilterNotFound
+        return missed
+
+    def _use(self, filter_id: int) -> _Cursor:
+        cursor = self._cursors.pop(filter_id, None)
+        if cursor is None:
+            raise FilterNotFound
+        self._cursors[filter_id] = cursor
+        return cursor
+
+    def _install(self, cursor: _Cursor) -> Quantity:
+        filter_id = _new_id()
+        self._cursors[filter_id] = cursor
+        while len(self._cursors) > self._capacity:
+            del self._cursors[next(iter(self._cursors))]
+        return filter_id
+
+    def _listen(self) -> None:
+        for event in self._events.take()[0]:
+            if not self._cursors:
+                continue
+            if isinstance(event, Pending):
+                self._arrivals.add(event.transaction.hash)
+            elif isinstance(event, Removed):
+                self._retreats.add(Retreat.of(event))
+
+
+def _new_id() -> Quantity:
+    """Return a random number of 64 hex digits, the first not 0: as a hash and as a quantity it reads the same."""
+    least = 16**63
+    return Quantity(least + secrets.randbelow(15 * least))

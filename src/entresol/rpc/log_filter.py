@@ -1,0 +1,209 @@
+"""What a client asks for when it asks for logs: the filter object, its range and its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final, Protocol, Self, TypeAlias, TypeVar
+
+import msgspec
+
+from entresol.chain.logs import PlacedLog, find_logs
+from entresol.chain.tags import Tag
+from entresol.errors import (
+    HashAndRange,
+    MalformedValue,
+    TooManyBlocks,
+    TooManyResults,
+    TooManyTopics,
+    UnknownBlock,
+)
+from entresol.primitives.logs import MAX_TOPICS
+from entresol.primitives.values import Address, Hash32, Quantity64
+from entresol.storage.log_index import LogQuery
+from entresol.storage.readers import LogReader
+
+BlockName: TypeAlias = int | Tag
+_Value = TypeVar("_Value")
+
+ANY_LOG: Final = LogQuery()
+
+
+class Head(Protocol):
+    """Where a chain ends, and which of its blocks the tags name."""
+
+    @property
+    def number(self) -> int:
+        """The number of the last block."""
+
+    def resolve(self, block: int | Tag) -> int:
+        """Return the number of a block; that of the pending one follows the head's."""
+
+
+class LogBlocks(LogReader, Protocol):
+    """Where logs are, and blocks by their hash."""
+
+    def number_of(self, block_hash: bytes) -> int | None:
+        """Return the number of the block with this hash."""
+
+
+class Span(msgspec.Struct, frozen=True):
+    """The blocks from `first` to `last`; none at all if `first` is the greater one."""
+
+    first: int
+    last: int
+
+
+class LogLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much one question for logs may return and cover; a single block is never too much."""
+
+    results: int = 10_000
+    blocks: int | None = None
+
+
+class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which logs, in which blocks: a range, or the one block with a given hash."""
+
+    query: LogQuery = ANY_LOG
+    first: BlockName | None = None
+    last: BlockName | None = None
+    block_hash: Hash32 | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a block together with a range."""
+        if self.block_hash is not None and not (self.first is None and self.last is None):
+            raise HashAndRange
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Read a filter object of decoded JSON; null is the same as absent, other keys are ignored."""
+        fields = _object(value)
+        return cls(
+            query=_query(fields),
+            first=_optional(fields, "fromBlock", _block),
+            last=_optional(fields, "toBlock", _block),
+            block_hash=_optional(fields, "blockHash", Hash32.parse),
+        )
+
+    def resolve(self, head: Head, blocks: LogBlocks) -> Span:
+        """Return the blocks to look at now; what is not said is the latest block."""
+        if self.block_hash is not None:
+            number = blocks.number_of(self.block_hash)
+            if number is None:
+                raise UnknownBlock(self.block_hash)
+            return Span(number, number)
+        first = head.number if self.first is None else head.resolve(self.first)
+        return Span(first, self.last_block(head))
+
+    def last_block(self, head: Head) -> int:
+        """Return the last block of the range as it is now."""
+        return head.number if self.last is None else min(head.resolve(self.last), head.number)
+
+
+def parse_query(value: object) -> LogQuery:
+    """Read `address` and `topics` of a filter object, whatever else it has."""
+    return _query(_object(value))
+
+
+def find(
+    reader: LogBlocks, head: Head, wanted: LogFilter, limits: LogLimits | None = None
+) -> list[PlacedLog]:
+    """Return the logs of a filter, in order; never many more than the limits allow are held."""
+    found = search(reader, wanted.query, wanted.resolve(head, reader), limits or LogLimits())
+    if wanted.block_hash is not None and any(it.block_hash != wanted.block_hash for it in found):
+        # The chain went back between looking up the hash and reading the block.
+        raise UnknownBlock(wanted.block_hash)
+    return found
+
+
+def search(reader: LogReader, query: LogQuery, span: Span, limits: LogLimits) -> list[PlacedLog]:
+    """Return the logs of `query` in a span; touches nothing but the store, so any thread may."""
+    if span.first > span.last:
+        return []
+    logs = find_logs(reader, query, span.first, span.last)
+    if span.first == span.last:
+        return list(logs)
+    if limits.blocks is not None and span.last - span.first >= limits.blocks:
+        raise TooManyBlocks(limits.blocks, span.first, span.first + max(limits.blocks, 1) - 1)
+    return _at_most(limits.results, logs, span)
+
+
+def _at_most(limit: int, logs: Iterator[PlacedLog], span: Span) -> list[PlacedLog]:
+    found = list(islice(logs, limit))
+    surplus = next(logs, None)
+    if surplus is not None:
+        raise TooManyResults(limit, span.first, max(span.first, surplus.block_number - 1))
+    return found
+
+
+# Reading JSON
+
+
+def _object(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise MalformedValue("a filter is an object")
+    return value
+
+
+def _query(fields: dict[str, object]) -> LogQuery:
+    addresses = fields.get("address")
+    return LogQuery(
+        addresses=frozenset[bytes](_one_or_many(addresses, Address.parse, "address")),
+        topics=_topics(fields.get("topics")),
+    )
+
+
+def _topics(value: object) -> tuple[frozenset[bytes], ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise MalformedValue("topics are an array", field="topics")
+    if len(value) > MAX_TOPICS:
+        raise TooManyTopics
+    positions = [
+        frozenset[bytes](_alternatives(wanted, f"topics[{index}]"))
+        for index, wanted in enumerate(value)
+    ]
+    # An open position at the end asks for nothing, not even that the log has so many topics.
+    while positions and not positions[-1]:
+        positions.pop()
+    return tuple(positions)
+
+
+def _alternatives(value: object, place: str) -> list[Hash32]:
+    """Return the topics of one position; a null among several makes the position open."""
+    if isinstance(value, list) and None in value:
+        _one_or_many([it for it in value if it is not None], Hash32.parse, place)
+        return []
+    return _one_or_many(value, Hash32.parse, place)
+
+
+def _one_or_many(value: object, read: Callable[[object], _Value], place: str) -> list[_Value]:
+    if value is None:
+        return []
+    if isinstance(value, list):
+        return [_at(f"{place}[{index}]", read, item) for index, item in enumerate(value)]
+    return [_at(place, read, value)]
+
+
+def _optional(
+    fields: dict[str, object], place: str, read: Callable[[object], _Value]
+) -> _Value | None:
+    value = fields.get(place)
+    return None if value is None else _at(place, read, value)
+
+
+def _at(place: str, read: Callable[[object], _Value], value: object) -> _Value:
+    try:
+        return read(value)
+    except MalformedValue as error:
+        raise MalformedValue(error.problem, field=place) from error
+
+
+def _block(value: object) -> BlockName:
+    if isinstance(value, str) and value in _TAGS:
+        return Tag(value)
+    return int(Quantity64.parse(value))
+
+
+_TAGS: Final = frozenset(Tag)

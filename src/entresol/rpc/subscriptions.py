@@ -1,0 +1,250 @@
+"""Subscriptions: what happens on a chain, sent to the connections that asked for it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from entresol._native import keccak256
+from entresol.chain.feed import BACKLOG, Pending, Removed, Sealed
+from entresol.chain.logs import PlacedLog, logs_of_block
+from entresol.errors import MalformedValue, TooManySubscriptions, UnknownSubscription
+from entresol.rpc.log_filter import ANY_LOG, parse_query
+
+if TYPE_CHECKING:
+    from entresol.chain.feed import Event, Feed
+    from entresol.primitives.transactions import Transaction
+    from entresol.storage.log_index import LogQuery
+    from entresol.storage.records import Record
+
+PER_CONNECTION: Final = 1_024
+_Subject = TypeVar("_Subject")
+
+
+class Connection(Protocol):
+    """Where notifications go; compared by identity."""
+
+    def send(self, data: bytes) -> None:
+        """Send one message, now or when there is room; an error is the connection's own matter."""
+
+    def on_close(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called when the connection is gone."""
+
+
+class Shapes(Protocol):
+    """How the things of a chain look in JSON."""
+
+    def header(self, sealed: Sealed) -> bytes:
+        """Return the header of a new block."""
+
+    def log(self, log: PlacedLog, *, removed: bool) -> bytes:
+        """Return a log."""
+
+    def transaction(self, transaction: Transaction) -> bytes:
+        """Return a transaction that waits."""
+
+
+class Records(Protocol):
+    """Where the records of blocks are."""
+
+    def record(self, number: int) -> Record | None:
+        """Return the record of a block."""
+
+
+class Kind(StrEnum):
+    """What can be listened to."""
+
+    HEADS = "newHeads"
+    LOGS = "logs"
+    TRANSACTIONS = "newPendingTransactions"
+    SYNCING = "syncing"
+
+
+class _Listener(NamedTuple):
+    """One subscription: `start` is its notification up to the result, `since` its first event."""
+
+    connection: Connection
+    start: bytes
+    since: int
+    query: LogQuery = ANY_LOG
+    whole: bool = False
+
+    def tell(self, result: bytes) -> None:
+        self.connection.send(b"%b%b}}" % (self.start, result))
+
+
+_Listeners: TypeAlias = dict[str, _Listener]
+
+
+class Subscriptions:
+    """Who listens to what, on which connection.
+
+    A result is encoded once, however many listen to it, and not at all if nobody does.
+
+    Remembers: the subscriptions of open connections. Persists: nothing. Assumes: it is called on the
+    thread that changes the chain; `wake` has `pump` called soon, and before so many events come that
+    some would be lost, it pumps by itself. Fails: with `SubscriptionRefused`, or with `MalformedValue`
+    for options that cannot be read.
+    """
+
+    def __init__(
+        self,
+        feed: Feed,
+        records: Records,
+        shapes: Shapes,
+        *,
+        wake: Callable[[], None] = lambda: None,
+        per_connection: int = PER_CONNECTION,
+    ) -> None:
+        self._records = records
+        self._shapes = shapes
+        self._wake = wake
+        self._per_connection = per_connection
+        self._listeners: dict[Kind, _Listeners] = {kind: {} for kind in Kind}
+        self._kinds: dict[Connection, dict[str, Kind]] = {}
+        self._greetings: list[str] = []
+        # Events are numbered, so that nobody hears of one from before the subscription.
+        self._published = 0
+        self._unread = 0
+        self._feed = feed
+        self._events = feed.subscribe(wake=self._on_event)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._listeners.values()))
+
+    def close(self) -> None:
+        """Stop listening to the chain."""
+        self._feed.unsubscribe(self._events)
+
+    def subscribe(self, connection: Connection, kind: object, options: object = None) -> str:
+        """Let a connection hear of what happens from now on, and return the subscription's id."""
+        wanted, identity = _kind(kind), _new_id()
+        listener = _listener(connection, identity, wanted, options, self._published)
+        own = self._kinds.get(connection)
+        if own is not None and len(own) >= self._per_connection:
+            raise TooManySubscriptions(self._per_connection)
+        self._listeners[wanted][identity] = listener
+        self._kinds.setdefault(connection, {})[identity] = wanted
+        if own is None:
+            connection.on_close(lambda: self._forget(connection))
+        if wanted is Kind.SYNCING:
+            # Only with the next turn, because a client knows the id only after the answer.
+            self._greetings.append(identity)
+            self._wake()
+        return identity
+
+    def unsubscribe(self, connection: Connection, identity: str) -> bool:
+        """End a subscription of this connection, and say whether it had it."""
+        kind = self._kinds.get(connection, {}).pop(identity, None)
+        return kind is not None and self._listeners[kind].pop(identity, None) is not None
+
+    def pump(self) -> None:
+        """Send what happened since the last time."""
+        self._unread = 0
+        events, _ = self._events.take()
+        self._greet()
+        for number, event in enumerate(events, self._published - len(events)):
+            match event:
+                case Sealed():
+                    self._tell(self._hearing(Kind.HEADS, number), self._shapes.header, event)
+                    self._tell_logs_of(event, number, events)
+                case Removed():
+                    for record in reversed(event.records):
+                        self._tell_logs(record, number, removed=True)
+                case Pending():
+                    self._tell_pending(event.transaction, number)
+
+    def _on_event(self) -> None:
+        self._published += 1
+        if not len(self):
+            self._events.take()
+            return
+        self._unread += 1
+        if self._unread == 1:
+            self._wake()
+        elif self._unread >= BACKLOG // 2:
+            self.pump()
+
+    def _hearing(self, kind: Kind, number: int) -> list[_Listener]:
+        return [it for it in self._listeners[kind].values() if it.since <= number]
+
+    @staticmethod
+    def _tell(
+        listeners: Sequence[_Listener], shape: Callable[[_Subject], bytes], subject: _Subject
+    ) -> None:
+        if listeners:
+            result = shape(subject)
+            for listener in listeners:
+                listener.tell(result)
+
+    def _greet(self) -> None:
+        greetings, self._greetings = self._greetings, []
+        for identity in greetings:
+            if (listener := self._listeners[Kind.SYNCING].get(identity)) is not None:
+                listener.tell(b"false")
+
+    def _tell_pending(self, transaction: Transaction, number: int) -> None:
+        listeners = self._hearing(Kind.TRANSACTIONS, number)
+        self._tell([it for it in listeners if not it.whole], _hash, transaction)
+        self._tell([it for it in listeners if it.whole], self._shapes.transaction, transaction)
+
+    def _tell_logs_of(self, sealed: Sealed, number: int, events: list[Event]) -> None:
+        if self._listeners[Kind.LOGS] and (record := self._record(sealed, events)) is not None:
+            self._tell_logs(record, number, removed=False)
+
+    def _tell_logs(self, record: Record, number: int, *, removed: bool) -> None:
+        listeners = self._hearing(Kind.LOGS, number)
+        shape = partial(self._shapes.log, removed=removed)
+        for log in logs_of_block(record, ANY_LOG) if listeners else ():
+            hearing = [it for it in listeners if it.query.accepts(log.address, log.topics)]
+            self._tell(hearing, shape, log)
+
+    def _record(self, sealed: Sealed, events: list[Event]) -> Record | None:
+        """Return the record of a block, from a later event if the chain went back since."""
+        record = self._records.record(sealed.number)
+        if record is not None and keccak256(record.header_rlp) == sealed.hash:
+            return record
+        gone = (record for it in events if isinstance(it, Removed) for record in it.records)
+        return next((it for it in gone if keccak256(it.header_rlp) == sealed.hash), None)
+
+    def _forget(self, connection: Connection) -> None:
+        for identity, kind in self._kinds.pop(connection, {}).items():
+            del self._listeners[kind][identity]
+
+
+def _kind(name: object) -> Kind:
+    for kind in Kind:
+        if name == kind.value:
+            return kind
+    raise UnknownSubscription
+
+
+def _listener(
+    connection: Connection, identity: str, kind: Kind, options: object, since: int
+) -> _Listener:
+    start = _START % identity.encode()
+    if kind is Kind.LOGS and options is not None:
+        return _Listener(connection, start, since, query=parse_query(options))
+    if kind is Kind.TRANSACTIONS and options is not None:
+        if not isinstance(options, bool):
+            raise MalformedValue("whole transactions are asked for by true or false")
+        return _Listener(connection, start, since, whole=options)
+    return _Listener(connection, start, since)
+
+
+def _hash(transaction: Transaction) -> bytes:
+    return b'"%b"' % str(transaction.hash).encode()
+
+
+def _new_id() -> str:
+    """Return `0x` and 32 random hex digits, the first not 0."""
+    least = 16**31
+    return hex(least + secrets.randbelow(15 * least))
+
+
+_START: Final = (
+    b'{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"%b","result":'
+)

@@ -1,0 +1,93 @@
+"""A chain whose contracts emit what they are told to."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from entresol._native import address_of, public_key
+from entresol.chain.chain import Chain, Mining
+from entresol.chain.clock import Clock
+from entresol.chain.genesis import Genesis, GenesisAccount
+from entresol.chain.logs import PlacedLog, logs_of_block
+from entresol.chain.rules import Rules
+from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
+from entresol.primitives.values import Address, Hash32
+from entresol.storage.log_index import LogQuery
+
+_SECRETS = [bytes([number]) * 32 for number in (1, 2, 3)]
+SENDERS = tuple(Address(address_of(public_key(secret))) for secret in _SECRETS)
+NOBODY = Address(b"\xee" * 20)
+
+# They emit a log without data and with as many topics, taken from the call data.
+SILENT, SINGLE, DOUBLE = (Address(bytes([number]) * 20) for number in (0xA0, 0xA1, 0xA2))
+_CODES = {SILENT: "5f5fa0", SINGLE: "5f355f5fa1", DOUBLE: "6020355f355f5fa2"}
+EMITTERS = tuple(_CODES)
+
+_GENESIS = Genesis.development(
+    270,
+    SENDERS,
+    100 * 10**18,
+    {
+        address: GenesisAccount(code=bytes.fromhex(code), nonce=1)
+        for address, code in _CODES.items()
+    },
+)
+
+
+def topic(number: int) -> Hash32:
+    """Return one of many topics."""
+    return Hash32(number.to_bytes(32))
+
+
+@cache
+def emission(
+    nonce: int, emitter: Address = DOUBLE, topics: tuple[int, int] = (1, 2), *, by: int = 0
+) -> Transaction:
+    """Return a transaction that makes `emitter` emit a log; the same ones come again and again."""
+    payload = FeeMarketTransaction(
+        chain_id=270,
+        nonce=nonce,
+        max_priority_fee_per_gas=0,
+        max_fee_per_gas=100_000_000,
+        gas_limit=100_000,
+        to=emitter,
+        value=0,
+        data=b"".join(map(topic, topics)),
+    )
+    return sign(payload, _SECRETS[by])
+
+
+class EmittingChain(Chain):
+    """A chain that seals when it is told to."""
+
+    @classmethod
+    def begin(cls) -> EmittingChain:
+        """Open a temporary one."""
+        chain = cls.open(None, Rules.layer_2(), _GENESIS, clock=Clock(lambda: 1_000.0))
+        chain.mining = Mining.MANUAL
+        return chain
+
+    def emit(
+        self, emitter: Address = DOUBLE, topics: tuple[int, int] = (1, 2), *, by: int = 0
+    ) -> Transaction:
+        """Let a transaction wait that emits a log."""
+        nonce = self.pool.next_nonce(SENDERS[by])
+        sent = emission(nonce, emitter, topics, by=by)
+        self.add(sent)
+        return sent
+
+    def seal_emission(
+        self, emitter: Address = DOUBLE, topics: tuple[int, int] = (1, 2)
+    ) -> Transaction:
+        """Seal a block with one log."""
+        sent = self.emit(emitter, topics)
+        self.seal()
+        return sent
+
+    def all_logs(self) -> list[PlacedLog]:
+        """Return every log there is, found without any index."""
+        return [
+            log
+            for record in self.ledger.store.records()
+            for log in logs_of_block(record, LogQuery())
+        ]

@@ -1,0 +1,168 @@
+"""However a chain grows and goes back, what a filter told adds up to the chain as it is."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    rule,
+)
+
+from entresol.chain.logs import PlacedLog
+from entresol.primitives.values import Address, Hash32, Quantity
+from entresol.rpc.filters import ChangedLog, Filters
+from entresol.rpc.log_filter import LogFilter
+from entresol.storage.log_index import LogQuery
+from tests.emitting import EMITTERS, EmittingChain, topic
+
+_topics = st.frozensets(st.integers(0, 2).map(topic), max_size=2)
+_queries = st.builds(
+    LogQuery,
+    addresses=st.frozensets(st.sampled_from(EMITTERS), max_size=2),
+    topics=st.lists(_topics, max_size=2).map(tuple),
+)
+_bounds = st.none() | st.integers(0, 8)
+_filters = st.builds(LogFilter, query=_queries, first=_bounds, last=_bounds)
+
+
+class FilterMachine(RuleBasedStateMachine):
+    """Drives a chain with filters, and keeps for each filter what its client would know."""
+
+    log_filters = Bundle("log_filters")
+    block_filters = Bundle("block_filters")
+    pending_filters = Bundle("pending_filters")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chain = EmittingChain.begin()
+        self.filters = Filters(self.chain, self.chain.ledger.store, self.chain.feed)
+        self.asked: dict[int, LogFilter] = {}
+        self.known: dict[int, list[PlacedLog]] = {}
+        self.next_block: dict[int, int] = {}
+        self.arrived: dict[int, list[Hash32]] = {}
+        self.checkpoints: list[int] = []
+
+    def teardown(self) -> None:
+        self.chain.close()
+
+    # The chain
+
+    @rule(
+        emitter=st.sampled_from(EMITTERS),
+        topics=st.tuples(st.integers(0, 2), st.integers(0, 2)),
+        by=st.integers(0, 2),
+    )
+    def emit(self, emitter: Address, topics: tuple[int, int], by: int) -> None:
+        sent = self.chain.emit(emitter, topics, by=by)
+        for arrived in self.arrived.values():
+            if sent.hash not in arrived:
+                arrived.append(sent.hash)
+
+    @rule(limit=st.none() | st.integers(0, 2))
+    def seal(self, limit: int | None) -> None:
+        self.chain.seal(limit=limit)
+
+    @rule()
+    def remember(self) -> None:
+        self.checkpoints.append(self.chain.checkpoint())
+
+    @rule(data=st.data())
+    def restore(self, data: st.DataObject) -> None:
+        if self.checkpoints:
+            index = data.draw(st.integers(0, len(self.checkpoints) - 1))
+            assert self.chain.restore(self.checkpoints[index])
+            del self.checkpoints[index:]
+            self.went_back()
+
+    @rule(back=st.integers(1, 3))
+    def rewind(self, back: int) -> None:
+        self.chain.rewind(max(self.chain.number - back, 0))
+        self.checkpoints = [it for it in self.checkpoints if it in self.chain._checkpoints]
+        self.went_back()
+
+    def went_back(self) -> None:
+        after = self.chain.number + 1
+        self.next_block = {it: min(block, after) for it, block in self.next_block.items()}
+
+    # The filters
+
+    @rule(target=log_filters, wanted=_filters)
+    def new_log_filter(self, wanted: LogFilter) -> Quantity:
+        filter_id = self.filters.new_log_filter(wanted)
+        self.asked[filter_id] = wanted
+        self.known[filter_id] = self.canonical(wanted)
+        return filter_id
+
+    @rule(target=block_filters)
+    def new_block_filter(self) -> Quantity:
+        filter_id = self.filters.new_block_filter()
+        self.next_block[filter_id] = self.chain.number + 1
+        return filter_id
+
+    @rule(target=pending_filters)
+    def new_pending_filter(self) -> Quantity:
+        filter_id = self.filters.new_pending_filter()
+        self.arrived[filter_id] = []
+        return filter_id
+
+    @rule(filter_id=log_filters)
+    def ask_for_logs(self, filter_id: Quantity) -> None:
+        known = self.known[filter_id]
+        fates = []
+        for change in self.filters.changes(filter_id):
+            assert isinstance(change, ChangedLog)
+            fates.append(change.removed)
+            (known.remove if change.removed else partial(self.learn, known))(change.log)
+        assert fates == sorted(fates, reverse=True)
+        assert known == self.canonical(self.asked[filter_id])
+        assert self.filters.changes(filter_id) == []
+
+    @rule(filter_id=block_filters)
+    def ask_for_blocks(self, filter_id: Quantity) -> None:
+        numbers = range(self.next_block[filter_id], self.chain.number + 1)
+        expected = [self.chain.ledger.header(number).hash() for number in numbers]
+        assert self.filters.changes(filter_id) == expected
+        self.next_block[filter_id] = self.chain.number + 1
+
+    @rule(filter_id=pending_filters)
+    def ask_for_transactions(self, filter_id: Quantity) -> None:
+        assert self.filters.changes(filter_id) == self.arrived[filter_id]
+        self.arrived[filter_id] = []
+
+    @rule(filter_id=consumes(log_filters) | consumes(block_filters) | consumes(pending_filters))
+    def uninstall(self, filter_id: Quantity) -> None:
+        assert self.filters.uninstall(filter_id)
+        for model in (self.asked, self.known, self.next_block, self.arrived):
+            model.pop(filter_id, None)
+
+    @invariant()
+    def every_filter_is_there(self) -> None:
+        there = {**self.known, **self.next_block, **self.arrived}
+        assert len(self.filters) == len(there)
+
+    # The model
+
+    @staticmethod
+    def learn(known: list[PlacedLog], log: PlacedLog) -> None:
+        assert log not in known
+        known.append(log)
+
+    def canonical(self, wanted: LogFilter) -> list[PlacedLog]:
+        """Return the logs that a client should know, found without index or cursor."""
+        first = wanted.first if isinstance(wanted.first, int) else 0
+        last = wanted.last if isinstance(wanted.last, int) else self.chain.number
+        return [
+            log
+            for log in self.chain.all_logs()
+            if first <= log.block_number <= last and wanted.query.accepts(log.address, log.topics)
+        ]
+
+
+TestFilterMachine = FilterMachine.TestCase
+TestFilterMachine.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
