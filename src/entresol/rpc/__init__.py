@@ -1,0 +1,1 @@
+"""JSON-RPC: declaration, dispatch, server, filters, namespaces."""
