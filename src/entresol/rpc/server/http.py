@@ -91,9 +91,8 @@ class HttpConnection(asyncio.Protocol):
         self.deadline = self._loop.time() + self._config.header_seconds
         if full:
             self._counters.connections_refused += 1
-            self._lingering = True
             self._write(responses.encode(responses.NO_CONNECTION_LEFT))
-            self._close()
+            self._hang_up()
 
     def data_received(self, data: bytes) -> None:
         """Read on."""
@@ -233,7 +232,7 @@ class HttpConnection(asyncio.Protocol):
         else:
             self._write(b"%b%bcontent-length: %d\r\n\r\n%b" % (JSON_OK, exchange.extra, size, body))
         if exchange.last:
-            self._close()
+            self._hang_up()
 
     def _reply(self, exchange: Exchange, reply: Reply) -> None:
         if exchange.gzip and self._is_worth_compressing(reply.body):
@@ -243,7 +242,7 @@ class HttpConnection(asyncio.Protocol):
             reply = compressed(reply, self._config.gzip_level)
         self._write(responses.encode(reply, exchange.extra, without_body=exchange.without_body))
         if exchange.last:
-            self._close()
+            self._hang_up()
 
     def _is_worth_compressing(self, body: bytes) -> bool:
         return len(body) > self._config.gzip_above_bytes and self._config.gzip_level > 0
@@ -285,7 +284,7 @@ class HttpConnection(asyncio.Protocol):
             return
         self._write(responses.encode(reply, exchange.extra))
         if exchange.last:
-            self._close()
+            self._hang_up()
 
     def _proceed(self) -> None:
         """Go on with what waits, after an answer or after the client has read."""
@@ -327,15 +326,21 @@ class HttpConnection(asyncio.Protocol):
         self._lingering = True
         self.deadline = self._loop.time() + self._config.linger_seconds
 
+    def _hang_up(self) -> None:
+        """Say that this was the last answer, and let the client close."""
+        if self._half_closed:
+            self._close()
+            return
+        # Closing with unread data would reset the connection, and the answer might never be seen.
+        self._waiting.clear()
+        self._transport.write_eof()
+        self._resume_reading()
+        self._linger()
+
     def _close(self) -> None:
         """Close after what is written; a client that does not take it is cut off in time."""
         self._waiting.clear()
-        if self._lingering and not self._half_closed and self._transport.can_write_eof():
-            # Closing with unread data would reset the connection, and the answer might never be seen.
-            self._transport.write_eof()
-            self._resume_reading()
-        else:
-            self._transport.close()
+        self._transport.close()
         self._linger()
 
     def _open_websocket(self, rest: bytes) -> None:
@@ -349,8 +354,7 @@ class HttpConnection(asyncio.Protocol):
         reply = socket.handshake()
         self._write(reply)
         if not socket.opened:
-            self._lingering = True
-            self._close()
+            self._hang_up()
             return
         self._service.replace(self, socket)
         socket.on_close(self._closing.run)

@@ -82,6 +82,7 @@ class RequestReader:
         self._repeated = 0
         self._page: Page | None = None
         self._refusal: Reply | None = None
+        self._declined = False
 
     def feed(self, data: bytes) -> bytes | None:
         """Read on; return what follows the request if that asks for a WebSocket. Raise Refused."""
@@ -94,7 +95,8 @@ class RequestReader:
                 data = data[upgrade.args[0] :]
                 if self.opening is not None:
                     return data
-                # Another protocol was offered. We stay with this one, as a server may.
+                if self._declined:
+                    data = self._without_offer() + data
                 continue
             except httptools.HttpParserError as error:
                 self._explain(error)
@@ -148,6 +150,8 @@ class RequestReader:
         if self._chunk_bytes > self._header_limit or self._header_bytes > 0:
             self._check_header_size()
         self.phase = BODY
+        if b"upgrade" in headers and self._declines_offer():
+            return
         if int(headers.get(b"content-length", b"0")) > self._body_limit:
             raise Refused(responses.too_big(self._body_limit))
         if (
@@ -158,6 +162,25 @@ class RequestReader:
             self._refusal = self._consider()
         if b"expect" in headers:
             self._meet_expectation(headers[b"expect"])
+
+    def _declines_offer(self) -> bool:
+        """Tell whether a protocol is offered that we do not speak (HTTP/2, by some clients)."""
+        websocket = self._headers[b"upgrade"].lower() == b"websocket"
+        wanted = websocket and self._parser.get_method() == b"GET"
+        self._declined = self._parser.should_upgrade() and not wanted
+        return self._declined
+
+    def _without_offer(self) -> bytes:
+        """Return the head of the request as if nothing had been offered.
+
+        A server may stay with the protocol it speaks, but this parser reads no body behind an offer.
+        """
+        head = b"%b %b HTTP/1.1\r\n" % (self._parser.get_method(), self._url)
+        for name, value in self._headers.items():
+            if name not in {b"connection", b"upgrade"}:
+                head += b"%b: %b\r\n" % (name, value)
+        self._parser = httptools.HttpRequestParser(self)
+        return head + b"\r\n"
 
     def _check_header_size(self) -> None:
         fields = sum(len(name) + len(value) + 4 for name, value in self._headers.items())
@@ -218,7 +241,7 @@ class RequestReader:
     def on_message_complete(self) -> None:
         """Deliver the request."""
         self.phase = IDLE
-        if self.opening is not None:
+        if self.opening is not None or self._declined:
             return
         body = self._body if type(self._body) is bytes else bytes(self._body)
         refusal = self._refusal
