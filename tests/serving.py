@@ -44,7 +44,13 @@ class Client:
         if receive_buffer is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(PATIENCE_SECONDS)
-        self.socket.connect(("127.0.0.1", port))
+        # Pieces are sent as they are cut, not when the last one is acknowledged.
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            self.socket.connect(("127.0.0.1", port))
+        except OSError:
+            self.socket.close()
+            raise
         self.unread = b""
 
     def __enter__(self) -> Client:

@@ -626,7 +626,7 @@ def splitting() -> Iterator[tuple[Running, bytes]]:
 
 
 @settings(max_examples=150)
-@given(cuts=st.sets(st.integers(1, len(STREAM) - 1)))
+@given(cuts=st.sets(st.integers(1, len(STREAM) - 1), max_size=40))
 def test_it_does_not_matter_how_the_bytes_are_split(
     splitting: tuple[Running, bytes], cuts: set[int]
 ) -> None:
