@@ -62,15 +62,19 @@
     ├── TrieError
     │   ├── MissingNode            a trie node that the root refers to is not in the store
     │   └── InvalidProof           a proof that does not lead from the root to the key
-    └── StoreFailed                the directory of a chain cannot be used
-        ├── StoreLocked            another process has it open
-        ├── StoreForeign           something else is in it
-        ├── StoreTooNew            a newer version wrote it
-        ├── StoreDamaged           it cannot be read
-        ├── StoreFull              there is no space left
-        ├── StoreUnfinished        its indexes are being made anew
-        ├── GenesisDiffers         the chain in it began otherwise
-        └── WrongParent            a record that does not continue the chain
+    ├── StoreFailed                the directory of a chain cannot be used
+    │   ├── StoreLocked            another process has it open
+    │   ├── StoreForeign           something else is in it
+    │   ├── StoreTooNew            a newer version wrote it
+    │   ├── StoreDamaged           it cannot be read
+    │   ├── StoreFull              there is no space left
+    │   ├── StoreUnfinished        its indexes are being made anew
+    │   ├── GenesisDiffers         the chain in it began otherwise
+    │   └── WrongParent            a record that does not continue the chain
+    └── ListenFailed               the server cannot listen where it should
+        ├── AddressInUse           somebody else listens there
+        ├── AddressUnavailable     this machine has no such address
+        └── AddressForbidden       the system does not allow that port
 
 Anything else that escapes is a bug and is reported as one.
 """
@@ -612,3 +616,40 @@ class WrongParent(StoreFailed):
         super().__init__(f"block {number} does not follow {after}")
         self.number = number
         self.head = head
+
+
+class ListenFailed(EntresolError):
+    """The server cannot listen where it should."""
+
+
+class AddressInUse(ListenFailed):
+    """Somebody else listens on the port."""
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(
+            f"port {port} of {host} is in use: stop what uses it, or choose another with --port"
+        )
+        self.host = host
+        self.port = port
+
+
+class AddressUnavailable(ListenFailed):
+    """This machine has no such address."""
+
+    def __init__(self, host: str, problem: str) -> None:
+        super().__init__(
+            f"cannot listen on {host} ({problem}): give an address of this machine with --host"
+        )
+        self.host = host
+        self.problem = problem
+
+
+class AddressForbidden(ListenFailed):
+    """The system does not let this user listen on the port."""
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(
+            f"not allowed to listen on port {port} of {host}: choose one above 1023 with --port"
+        )
+        self.host = host
+        self.port = port

@@ -1,0 +1,90 @@
+"""What can be set about the server: where it listens, what it allows, how long it waits."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+MIB = 1 << 20
+
+
+class ServerConfig(Struct, frozen=True, kw_only=True):
+    """Where the server listens and where its limits are."""
+
+    host: Annotated[str, Meta(description="Address or name to listen on.")] = "127.0.0.1"
+    port: Annotated[
+        int, Meta(ge=0, le=65_535, description="Port to listen on; 0 takes any free one.")
+    ] = 3050
+    backlog: Annotated[
+        int, Meta(ge=1, description="Connections the system may hold until they are accepted.")
+    ] = 2048
+
+    allowed_hosts: Annotated[
+        tuple[str, ...] | None,
+        Meta(
+            description="Names a request's Host header may have, without port; `*` is any. "
+            "When unset: on loopback any IP address, `localhost` and names below it; elsewhere any."
+        ),
+    ] = None
+    cors_origins: Annotated[
+        tuple[str, ...],
+        Meta(description="Origins whose web pages may use the node; `*` is any."),
+    ] = ("*",)
+
+    body_limit_bytes: Annotated[
+        int, Meta(ge=1, description="Longest request body, and longest WebSocket message.")
+    ] = 15 * MIB
+    header_limit_bytes: Annotated[
+        int, Meta(ge=256, description="Longest request line and headers together.")
+    ] = 32 * 1024
+    connection_limit: Annotated[
+        int, Meta(ge=1, description="Connections open at the same time.")
+    ] = 10_000
+    requests_per_second: Annotated[
+        float,
+        Meta(ge=0, description="Request bodies a connection may send a second; 0 is any number."),
+    ] = 0.0
+
+    header_seconds: Annotated[
+        float, Meta(gt=0, description="Time for a request's headers, from their first byte.")
+    ] = 10.0
+    body_seconds: Annotated[
+        float, Meta(gt=0, description="Time for a request's body, from the end of its headers.")
+    ] = 60.0
+    idle_seconds: Annotated[
+        float, Meta(gt=0, description="Time a connection may stay open without a request.")
+    ] = 120.0
+    write_seconds: Annotated[
+        float, Meta(gt=0, description="Time a client may leave a full pipe unread.")
+    ] = 30.0
+    linger_seconds: Annotated[
+        float, Meta(gt=0, description="Time for a client to take its last answer and hang up.")
+    ] = 2.0
+    stop_seconds: Annotated[
+        float, Meta(ge=0, description="Time for answers under way when the server stops.")
+    ] = 0.8
+
+    gzip_level: Annotated[
+        int, Meta(ge=0, le=9, description="Effort to compress answers; 0 never compresses.")
+    ] = 1
+    gzip_above_bytes: Annotated[
+        int, Meta(ge=0, description="Only longer answers are compressed.")
+    ] = 1024
+    write_buffer_bytes: Annotated[
+        int, Meta(ge=1, description="Unsent bytes at which reading from a connection pauses.")
+    ] = MIB
+
+    websocket_queue_bytes: Annotated[
+        int,
+        Meta(ge=1, description="Unsent bytes at which a WebSocket that does not read is closed."),
+    ] = 32 * MIB
+    websocket_concurrency: Annotated[
+        int, Meta(ge=1, description="Requests of one WebSocket that may be under way at once.")
+    ] = 128
+    websocket_ping_seconds: Annotated[
+        float, Meta(gt=0, description="Silence after which a WebSocket is pinged; twice closes it.")
+    ] = 30.0
+    websocket_deflate: Annotated[
+        bool, Meta(description="Offer to compress WebSocket messages (permessage-deflate).")
+    ] = False

@@ -1,0 +1,370 @@
+"""One HTTP connection: requests in, answers out in the same order, and what time allows."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final, cast
+
+from entresol.rpc.server import requests, responses
+from entresol.rpc.server.connection import CloseCallbacks
+from entresol.rpc.server.requests import Exchange, Refused, RequestReader
+from entresol.rpc.server.responses import JSON_OK, Reply
+from entresol.rpc.server.service import Service, address_of
+from entresol.rpc.server.websocket import WebSocketConnection
+
+logger = logging.getLogger(__name__)
+
+# Compressing more than this at once would be felt by other clients, so a thread does it.
+COMPRESSED_AT_ONCE = 32 * 1024
+# Copying more than this into one piece costs more than handing over two.
+COPIED_AT_ONCE = 64 * 1024
+
+
+class HttpConnection(asyncio.Protocol):
+    """Serves one client.
+
+    Remembers: requests that arrived behind one still under way. Persists: nothing.
+    Assumes: the handler limits its own time. Fails: by an answer that says why, then by closing.
+    """
+
+    transport: Final = "http"
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._config = service.config
+        self._counters = service.counters
+        self._handler = service.handler
+        self._loop = service.loop
+        self._reader = RequestReader(service, self._deliver, self._interim)
+        self._waiting: deque[Exchange] = deque()
+        self._exchange = Exchange("/", "", b"")
+        self._task: asyncio.Task[None] | None = None
+        self._rate = service.rate()
+        self._closing = CloseCallbacks()
+        self._transport: asyncio.Transport
+        self._timed_phase = -1
+        self._reading = True
+        self._clogged = False
+        self._lingering = False
+        self._half_closed = False
+        self.deadline = math.inf
+
+    @property
+    def peer(self) -> str:
+        """Return the client's address."""
+        return address_of(self._transport)
+
+    @property
+    def path(self) -> str:
+        """Return the path of the request being handled."""
+        return self._exchange.path
+
+    @property
+    def host(self) -> str:
+        """Return the `Host` of the request being handled."""
+        return self._exchange.host
+
+    @property
+    def closed(self) -> bool:
+        """Tell whether the client is gone."""
+        return self._closing.closed
+
+    def send(self, data: bytes) -> bool:
+        """Refuse: HTTP has no way to push."""
+        raise NotImplementedError(f"cannot push {len(data)} bytes over HTTP")
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Call `callback` once when the client is gone."""
+        self._closing.add(callback)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin, or say that there is no room."""
+        # uvloop's transports are no subclasses of asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(self._config.write_buffer_bytes)
+        full = self._counters.connections_open >= self._config.connection_limit
+        self._service.enter(self)
+        self.deadline = self._loop.time() + self._config.header_seconds
+        if full:
+            self._counters.connections_refused += 1
+            self._write(responses.encode(responses.NO_CONNECTION_LEFT))
+            self._hang_up()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on."""
+        self._counters.bytes_received += len(data)
+        if self._lingering:
+            return
+        try:
+            rest = self._reader.feed(data)
+        except Refused as refused:
+            self._refuse(refused.reply)
+            return
+        if rest is not None:
+            self._open_websocket(rest)
+            return
+        phase = self._reader.phase
+        if phase != self._timed_phase or phase == requests.IDLE:
+            self._set_deadline()
+
+    def eof_received(self) -> bool:
+        """Stay open for answers under way: the client may only have finished asking."""
+        self._half_closed = True
+        return self._busy()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        """Forget the client. A handler under way finishes, since it may be changing something."""
+        self._waiting.clear()
+        self._service.leave(self)
+        self._closing.run()
+
+    def pause_writing(self) -> None:
+        """Stop answering, because the client does not read."""
+        self._clogged = True
+        self._pause_reading()
+        self.deadline = self._loop.time() + self._config.write_seconds
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        self._clogged = False
+        self._proceed()
+
+    def expire(self) -> None:
+        """Close a connection that took too long, with an answer if one was begun to be asked for."""
+        if self._lingering or self._clogged:
+            self._transport.abort()
+        elif self._reader.phase == requests.IDLE:
+            self._close()
+        else:
+            self._refuse(responses.TIMED_OUT)
+
+    def stop(self) -> None:
+        """Close as soon as the answers under way are sent."""
+        if not self._busy() and self._reader.phase == requests.IDLE:
+            self._close()
+
+    def abort(self) -> None:
+        """Close now."""
+        self._waiting.clear()
+        if self._task is not None:
+            self._task.cancel()
+        self._transport.abort()
+
+    def _busy(self) -> bool:
+        return self._task is not None or bool(self._waiting)
+
+    def _set_deadline(self) -> None:
+        phase = self._timed_phase = self._reader.phase
+        if self._lingering or self._clogged:
+            return
+        if phase == requests.HEADERS:
+            self.deadline = self._loop.time() + self._config.header_seconds
+        elif phase == requests.BODY:
+            self.deadline = self._loop.time() + self._config.body_seconds
+        elif self._task is not None:
+            self.deadline = math.inf
+        elif self._service.stopping:
+            self._close()
+        else:
+            self.deadline = self._loop.time() + self._config.idle_seconds
+
+    def _deliver(self, exchange: Exchange) -> None:
+        self._timed_phase = -1
+        if self._task is None and not self._waiting and not self._clogged:
+            self._serve(exchange)
+        else:
+            self._waiting.append(exchange)
+            self._pause_reading()
+
+    def _interim(self, data: bytes) -> None:
+        # Behind an unanswered request it would seem to belong to that one; clients go on without it.
+        if not self._busy():
+            self._write(data)
+
+    def _serve(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        if exchange.page is not None or exchange.refusal is not None:
+            self._answer_itself(exchange)
+            return
+        self._counters.requests_total += 1
+        if self._rate is not None and not self._rate.allows(self._loop.time()):
+            self._reply(exchange, responses.RATE_REFUSAL)
+            return
+        try:
+            answer = self._handler(exchange.body, self)
+        except Exception:
+            logger.exception("the handler of a request failed")
+            answer = responses.INTERNAL_ERROR
+        if answer is None:
+            answer = b""
+        if type(answer) is bytes:
+            self._answer(exchange, answer)
+        else:
+            waiting = cast("Awaitable[bytes | None]", answer)
+            self._start(self._await_and_answer(exchange, waiting))
+
+    def _answer_itself(self, exchange: Exchange) -> None:
+        if exchange.refusal is not None:
+            self._reply(exchange, exchange.refusal)
+            return
+        assert exchange.page is not None
+        try:
+            status, content_type, body = exchange.page()
+        except Exception:
+            logger.exception("the page %s failed", exchange.path)
+            self._reply(exchange, responses.text(500, "this page failed; the log says why"))
+            return
+        self._reply(exchange, Reply(status, content_type.encode(), body))
+
+    def _answer(self, exchange: Exchange, body: bytes) -> None:
+        """Write the answer of the handler: the fast path of `_reply`."""
+        if exchange.gzip and self._is_worth_compressing(body):
+            self._reply(exchange, Reply(200, responses.JSON, body))
+            return
+        size = len(body)
+        if size > COPIED_AT_ONCE:
+            self._write(b"%b%bcontent-length: %d\r\n\r\n" % (JSON_OK, exchange.extra, size))
+            self._write(body)
+        else:
+            self._write(b"%b%bcontent-length: %d\r\n\r\n%b" % (JSON_OK, exchange.extra, size, body))
+        if exchange.last:
+            self._hang_up()
+
+    def _reply(self, exchange: Exchange, reply: Reply) -> None:
+        if exchange.gzip and self._is_worth_compressing(reply.body):
+            if len(reply.body) > COMPRESSED_AT_ONCE:
+                self._start(self._compress_and_reply(exchange, reply))
+                return
+            reply = compressed(reply, self._config.gzip_level)
+        self._write(responses.encode(reply, exchange.extra, without_body=exchange.without_body))
+        if exchange.last:
+            self._hang_up()
+
+    def _is_worth_compressing(self, body: bytes) -> bool:
+        return len(body) > self._config.gzip_above_bytes and self._config.gzip_level > 0
+
+    def _write(self, data: bytes) -> None:
+        self._counters.bytes_sent += len(data)
+        self._transport.write(data)
+
+    def _start(self, work: Awaitable[None]) -> None:
+        self._task = asyncio.ensure_future(self._run(work))
+        self.deadline = math.inf
+
+    async def _run(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        finally:
+            self._task = None
+            if not self._transport.is_closing():
+                self._proceed()
+
+    async def _await_and_answer(self, exchange: Exchange, answer: Awaitable[bytes | None]) -> None:
+        try:
+            body = await answer
+        except Exception:
+            logger.exception("the handler of a request failed")
+            body = responses.INTERNAL_ERROR
+        if self.closed:
+            return
+        body = body or b""
+        if exchange.gzip and self._is_worth_compressing(body) and len(body) > COMPRESSED_AT_ONCE:
+            await self._compress_and_reply(exchange, Reply(200, responses.JSON, body))
+        else:
+            self._answer(exchange, body)
+
+    async def _compress_and_reply(self, exchange: Exchange, reply: Reply) -> None:
+        level = self._config.gzip_level
+        reply = await self._loop.run_in_executor(None, compressed, reply, level)
+        if self.closed:
+            return
+        self._write(responses.encode(reply, exchange.extra))
+        if exchange.last:
+            self._hang_up()
+
+    def _proceed(self) -> None:
+        """Go on with what waits, after an answer or after the client has read."""
+        while self._waiting and self._task is None and not self._clogged:
+            self._serve(self._waiting.popleft())
+        if self._clogged or self._waiting or self._task is not None:
+            return
+        if self._half_closed or (self._service.stopping and not self._lingering):
+            self._close()
+            return
+        self._set_deadline()
+        self._resume_reading()
+
+    def _pause_reading(self) -> None:
+        if self._reading and not self._transport.is_closing():
+            self._reading = False
+            self._transport.pause_reading()
+
+    def _resume_reading(self) -> None:
+        if not self._reading and not self._transport.is_closing():
+            self._reading = True
+            self._transport.resume_reading()
+
+    def _refuse(self, reply: Reply) -> None:
+        """Answer in turn that this is the end, and wait for the client to read it."""
+        extra = self._service.origins.headers(None) + b"connection: close\r\n"
+        exchange = Exchange("/", "", b"", extra, last=True, refusal=reply)
+        # Nothing that follows can be understood.
+        self._lingering = True
+        if self._clogged:
+            self._waiting.append(exchange)
+        elif self._busy():
+            self._waiting.append(exchange)
+            self.deadline = math.inf
+        else:
+            self._serve(exchange)
+
+    def _linger(self) -> None:
+        self._lingering = True
+        self.deadline = self._loop.time() + self._config.linger_seconds
+
+    def _hang_up(self) -> None:
+        """Say that this was the last answer, and let the client close."""
+        if self._half_closed:
+            self._close()
+            return
+        # Closing with unread data would reset the connection, and the answer might never be seen.
+        self._waiting.clear()
+        self._transport.write_eof()
+        self._resume_reading()
+        self._linger()
+
+    def _close(self) -> None:
+        """Close after what is written; a client that does not take it is cut off in time."""
+        self._waiting.clear()
+        self._transport.close()
+        self._linger()
+
+    def _open_websocket(self, rest: bytes) -> None:
+        opening = self._reader.opening
+        assert opening is not None
+        if self._busy() or self._clogged:
+            self._refuse(responses.NO_UPGRADE_HERE)
+            return
+        path = requests.path_of(opening.url)
+        socket = WebSocketConnection(self._service, path, opening.url, opening.headers)
+        reply = socket.handshake()
+        self._write(reply)
+        if not socket.opened:
+            self._hang_up()
+            return
+        self._service.replace(self, socket)
+        socket.on_close(self._closing.run)
+        self._transport.set_protocol(socket)
+        socket.connection_made(self._transport)
+        if rest:
+            socket.data_received(rest)
+
+
+def compressed(reply: Reply, level: int) -> Reply:
+    """Return the reply with its body as gzip."""
+    extra = reply.extra + b"content-encoding: gzip\r\nvary: accept-encoding\r\n"
+    return Reply(reply.status, reply.content_type, responses.gzip(reply.body, level), extra)

@@ -1,0 +1,637 @@
+"""HTTP over real sockets: framing, order, refusals, limits, abuse."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from functools import partial
+from typing import TypeAlias
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entresol.errors import AddressInUse, AddressUnavailable
+from entresol.rpc.server import Connection, Server, ServerConfig, allow_open_files
+from tests.serving import HELLO, Client, Running, echo, eventually, post, running
+
+Serve: TypeAlias = Callable[..., AbstractContextManager[Running]]
+
+PARSE_ERROR = {
+    "jsonrpc": "2.0",
+    "id": None,
+    "error": {"code": -32700, "message": "Parse error"},
+}
+
+
+@pytest.fixture(params=["uvloop", "asyncio"])
+def serve(request: pytest.FixtureRequest) -> Serve:
+    """Return a way to serve, on either event loop."""
+    return partial(running, plain=request.param == "asyncio")
+
+
+@pytest.fixture
+def client(serve: Serve) -> Iterator[Client]:
+    """Return a client of a server that echoes."""
+    pages = {
+        "/health": lambda: (503, "application/json", b'{"ready":false}'),
+        "/broken": lambda: (1 // 0, "", b""),
+    }
+    with serve(echo, pages=pages) as server, server.client() as client:
+        yield client
+
+
+async def later(body: bytes) -> bytes:
+    for _ in range(3):
+        await asyncio.sleep(0)
+    return body
+
+
+def sometimes_later(body: bytes, connection: Connection) -> bytes | Awaitable[bytes]:
+    """Answer requests that say so after others would be."""
+    return later(body) if b"later" in body else echo(body, connection)
+
+
+class Gate:
+    """A handler that answers when it is let."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.event = asyncio.Event()
+
+    async def __call__(self, body: bytes, connection: Connection) -> bytes:
+        self.asked += 1
+        await self.event.wait()
+        return echo(body, connection)
+
+
+# Framing.
+
+
+def test_a_request_is_answered_with_json(client: Client) -> None:
+    status, headers, body = client.ask()
+    assert (status, body) == (200, HELLO)
+    assert headers["content-type"] == "application/json; charset=utf-8"
+
+
+def test_a_connection_is_kept_for_more_requests(client: Client) -> None:
+    assert [client.ask(b'{"n":%d}' % n).body for n in range(3)] == [
+        b'{"n":0}',
+        b'{"n":1}',
+        b'{"n":2}',
+    ]
+
+
+def test_notifications_alone_are_answered_with_nothing(serve: Serve) -> None:
+    with serve(lambda _body, _connection: None) as server, server.client() as client:
+        assert client.ask()[::2] == (200, b"")
+
+
+def test_pipelined_requests_are_answered_in_order(serve: Serve) -> None:
+    bodies = [b'{"later":%d}' % n if n % 3 else b'{"now":%d}' % n for n in range(50)]
+    with serve(sometimes_later) as server, server.client() as client:
+        client.send(b"".join(map(post, bodies)))
+        assert [client.response().body for _ in bodies] == bodies
+
+
+def test_a_client_that_expects_to_be_told_is_told_to_go_on(client: Client) -> None:
+    whole = post(HELLO, "Expect: 100-continue")
+    client.send(whole[: -len(HELLO)])
+    assert client.response().status == 100
+    client.send(HELLO)
+    assert client.response().body == HELLO
+
+
+def test_other_expectations_are_refused(client: Client) -> None:
+    assert client.ask(HELLO, "Expect: the unexpected").status == 417
+
+
+def test_a_chunked_body_is_read(client: Client) -> None:
+    head = (
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n"
+    )
+    client.send(head + b'3\r\n{"a\r\n4;x=y\r\n":1}\r\n0\r\nContent-Type: trailer\r\n\r\n')
+    assert client.response().body == b'{"a":1}'
+    assert client.ask().status == 200
+
+
+def test_long_answers_are_compressed_when_asked(client: Client) -> None:
+    for size in (1025, 100_000):
+        body = b"[" + b" " * size + b"]"
+        _, headers, data = client.ask(body, "Accept-Encoding: deflate, gzip;q=0.5")
+        assert headers["content-encoding"] == "gzip"
+        assert headers["vary"] == "accept-encoding"
+        assert gzip.decompress(data) == body
+
+
+@pytest.mark.parametrize("accepted", ["Accept-Encoding: gzip;q=0", "Accept-Encoding: br", "X: y"])
+def test_answers_are_not_compressed_unasked(client: Client, accepted: str) -> None:
+    assert "content-encoding" not in client.ask(b"[" + b" " * 2000 + b"]", accepted).headers
+
+
+def test_short_answers_are_not_compressed(client: Client) -> None:
+    assert "content-encoding" not in client.ask(HELLO, "Accept-Encoding: gzip").headers
+
+
+def test_a_late_long_answer_is_compressed_too(serve: Serve) -> None:
+    body = b'["later"' + b" " * 100_000 + b"]"
+    with serve(sometimes_later) as server, server.client() as client:
+        client.send(post(body, "Accept-Encoding: gzip") + post(HELLO))
+        assert gzip.decompress(client.response().body) == body
+        assert client.response().body == HELLO
+
+
+def test_a_long_answer_arrives_whole(client: Client) -> None:
+    body = b"[" + b"1" * 5_000_000 + b"]"
+    assert client.ask(body).body == body
+
+
+def test_connection_close_is_obeyed(client: Client) -> None:
+    response = client.ask(HELLO, "Connection: close")
+    assert (response.body, response.headers["connection"]) == (HELLO, "close")
+    assert client.rest() == b""
+
+
+def test_http_1_0_ends_with_the_answer(client: Client) -> None:
+    client.send(b"POST / HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]")
+    assert client.response().body == b"[]"
+    assert client.rest() == b""
+
+
+def test_http_1_0_may_ask_to_stay(client: Client) -> None:
+    head = b"POST / HTTP/1.0\r\nConnection: keep-alive\r\nContent-Type: application/json\r\n"
+    for _ in range(2):
+        client.send(head + b"Content-Length: 2\r\n\r\n[]")
+        assert client.response().headers["connection"] == "keep-alive"
+
+
+def test_the_handler_sees_path_and_host(serve: Serve) -> None:
+    def tell(_body: bytes, connection: Connection) -> bytes:
+        return f"{connection.transport} {connection.path} {connection.host}".encode()
+
+    with serve(tell) as server, server.client() as client:
+        assert client.ask(path="/eth_call?x=1").body == b"http /eth_call localhost"
+        assert client.ask(path="http://node/zks_x").body == b"http /zks_x localhost"
+
+
+def test_an_offer_of_another_protocol_is_ignored(client: Client) -> None:
+    response = client.ask(HELLO, "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c")
+    assert response.body == HELLO
+    assert client.ask().body == HELLO
+
+
+# Pages and web pages.
+
+
+def test_pages_are_served(client: Client) -> None:
+    client.send(b"GET /health?now HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    status, headers, body = client.response()
+    assert (status, headers["content-type"], body) == (
+        503,
+        "application/json",
+        b'{"ready":false}',
+    )
+
+
+def test_a_broken_page_leaves_the_server_working(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        client.send(b"GET /broken HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert client.response().status == 500
+    assert "ZeroDivisionError" in caplog.text
+    assert client.ask().status == 200
+
+
+@pytest.mark.parametrize("verb", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+def test_other_verbs_are_not_allowed(client: Client, verb: str) -> None:
+    client.send(f"{verb} / HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    response = client.response()
+    assert response.status == 405
+    assert response.headers["allow"] == "POST, GET, OPTIONS"
+    assert client.ask().status == 200
+
+
+def test_head_is_not_allowed_and_has_no_body(client: Client) -> None:
+    client.send(b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert client.response(to_head=True).status == 405
+    assert client.ask().status == 200
+
+
+def test_any_web_page_may_ask_by_default(client: Client) -> None:
+    assert client.ask().headers["access-control-allow-origin"] == "*"
+    client.send(
+        b"OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://page\r\n"
+        b"Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: x-y\r\n\r\n"
+    )
+    status, headers, _ = client.response()
+    assert (status, headers["access-control-allow-origin"]) == (204, "*")
+    assert headers["access-control-allow-methods"] == "POST, GET"
+    assert headers["access-control-allow-headers"] == "x-y"
+    assert client.ask().status == 200
+
+
+def test_only_chosen_web_pages_may_ask(serve: Serve) -> None:
+    with serve(echo, cors_origins=("http://page",)) as server, server.client() as client:
+        allowed = client.ask(HELLO, "Origin: http://page").headers
+        assert allowed["access-control-allow-origin"] == "http://page"
+        assert allowed["vary"] == "origin"
+        for others in (["Origin: http://other"], []):
+            assert "access-control-allow-origin" not in client.ask(HELLO, *others).headers
+
+
+# Refusals.
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "application/json",
+        "application/json; charset=utf-8",
+        "application/json;charset=utf-8",
+        "application/json-rpc",
+        "application/json-rpc; charset=utf-8",
+        "Application/JSON-RPC;Charset=UTF-8",
+    ],
+)
+def test_json_content_types_are_taken(client: Client, kind: str) -> None:
+    assert client.ask(HELLO, f"Content-Type: {kind}").status == 200
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/json; charset=latin-1", ""])
+def test_other_content_types_are_refused(client: Client, kind: str) -> None:
+    assert client.ask(HELLO, f"Content-Type: {kind}").status == 415
+    assert client.ask().status == 200
+
+
+@pytest.mark.parametrize("body", [b"", b"1", b'"text"', b"nonsense", b"   "])
+def test_a_body_that_is_no_object_or_array_is_a_bad_request(client: Client, body: bytes) -> None:
+    status, _, answer = client.ask(body)
+    assert (status, json.loads(answer)) == (400, PARSE_ERROR)
+
+
+def test_space_may_come_first(client: Client) -> None:
+    assert client.ask(b" \r\n\t[]").status == 200
+
+
+def test_a_body_that_says_it_is_too_long_is_refused_at_once(serve: Serve) -> None:
+    with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
+        assert client.ask(b"[" + b" " * 998 + b"]").status == 200
+        client.send(post(b" " * 1001)[:-1001])
+        status, _, body = client.response()
+        assert status == 413
+        assert json.loads(body)["error"] == {
+            "code": -32007,
+            "message": "Request is too big",
+            "data": "Exceeded max limit of 1000",
+        }
+        assert client.rest() == b""
+
+
+def test_a_client_that_sends_a_long_body_first_still_reads_why(serve: Serve) -> None:
+    with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
+        assert client.ask(b" " * 8_000_000).status == 413
+
+
+def test_a_chunked_body_that_becomes_too_long_is_refused(serve: Serve) -> None:
+    with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
+        head = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+        client.send(head + b"200\r\n" + b" " * 512 + b"\r\n200\r\n" + b" " * 512)
+        assert client.response().status == 413
+
+
+def test_endless_trailers_are_refused(serve: Serve) -> None:
+    with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
+        head = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+        client.send(head + b"2\r\n[]\r\n0\r\n")
+        client.send(b"x: y\r\n" * 100_000)
+        assert client.response().status == 413
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:3050", "localhost.evil.example"])
+def test_a_name_that_is_not_ours_is_refused(client: Client, host: str) -> None:
+    status, _, body = client.ask(HELLO, f"Host: {host}")
+    assert status == 403
+    assert host.encode() in body
+    assert client.ask().status == 200
+
+
+@pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1", "[::1]:3050", "app.localhost"])
+def test_names_of_loopback_are_ours(client: Client, host: str) -> None:
+    assert client.ask(HELLO, f"Host: {host}").status == 200
+
+
+def test_names_can_be_allowed(serve: Serve) -> None:
+    with serve(echo, allowed_hosts=("node.example",)) as server, server.client() as client:
+        assert client.ask(HELLO, "Host: Node.Example:80").status == 200
+        assert client.ask().status == 403
+
+
+def test_http_1_1_needs_a_host(client: Client) -> None:
+    client.send(b"POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n")
+    assert client.response().status == 400
+
+
+def test_a_handler_that_raises_is_logged_and_answered_without_internals(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail_later() -> bytes:
+        raise ValueError("secret")
+
+    def fail(body: bytes, _connection: Connection) -> Awaitable[bytes]:
+        if b"later" in body:
+            return fail_later()
+        raise ValueError("secret")
+
+    with serve(fail) as server, server.client() as client:
+        for body in (b"{}", b'{"later":1}'):
+            status, _, answer = client.ask(body)
+            assert (status, json.loads(answer)["error"]["code"]) == (200, -32603)
+            assert b"secret" not in answer
+    assert caplog.text.count("ValueError: secret") == 2
+
+
+def test_requests_a_second_can_be_limited(serve: Serve) -> None:
+    with serve(echo, requests_per_second=2.0) as server, server.client() as client:
+        client.send(post(HELLO) * 3)
+        assert [client.response().status for _ in range(2)] == [200, 200]
+        status, headers, body = client.response()
+        assert (status, headers["retry-after"]) == (429, "1")
+        assert json.loads(body)["error"] == {"code": 429, "message": "Too many requests"}
+
+
+def test_one_connection_too_many_is_told_so(serve: Serve) -> None:
+    with serve(echo, connection_limit=2) as server, server.client() as first:
+        with server.client() as second:
+            assert first.ask().status == second.ask().status == 200
+            with server.client() as third:
+                assert third.response().status == 503
+                assert third.rest() == b""
+            assert server.server.counters.connections_refused == 1
+        eventually(lambda: server.server.counters.connections_open == 1)
+        with server.client() as fourth:
+            assert fourth.ask().status == 200
+
+
+# Time.
+
+
+def test_slow_headers_time_out(serve: Serve) -> None:
+    with serve(echo, header_seconds=0.1) as server, server.client() as client:
+        client.send(b"POST / HTTP/1.1\r\nHost: loc")
+        assert client.response().status == 408
+        assert client.rest() == b""
+
+
+def test_a_byte_now_and_then_does_not_extend_the_time(serve: Serve) -> None:
+    with serve(echo, header_seconds=0.2) as server, server.client() as client:
+        client.socket.settimeout(0.02)
+        client.send(b"POST / HTTP/1.1\r\nX: ")
+
+        def is_refused() -> bool:
+            client.send(b"x")
+            try:
+                client.unread += client.socket.recv(1000)
+            except TimeoutError:
+                return False
+            return True
+
+        eventually(is_refused)
+        assert client.response().status == 408
+
+
+def test_half_a_body_times_out(serve: Serve) -> None:
+    with serve(echo, body_seconds=0.1) as server, server.client() as client:
+        client.send(post(HELLO)[:-3])
+        assert client.response().status == 408
+
+
+def test_idle_connections_are_closed(serve: Serve) -> None:
+    with serve(echo, idle_seconds=0.1) as server, server.client() as client:
+        assert client.ask().status == 200
+        assert client.rest() == b""
+
+
+def test_a_connection_that_never_asks_is_closed(serve: Serve) -> None:
+    with serve(echo, header_seconds=0.1) as server, server.client() as client:
+        assert client.rest() == b""
+
+
+def test_a_slow_handler_is_not_a_slow_client(serve: Serve) -> None:
+    times = {"idle_seconds": 0.05, "header_seconds": 0.05, "body_seconds": 0.05}
+    gate = Gate()
+    with serve(gate, **times) as server, server.client() as client, server.client() as idle:
+        client.send(post(HELLO))
+        assert idle.rest() == b""
+        with server.client() as another:
+            assert another.rest() == b""
+        server.call(gate.event.set)
+        assert client.response().body == HELLO
+
+
+def test_a_client_that_never_reads_is_cut_off(serve: Serve) -> None:
+    answer = b"[" + b"1" * 1_000_000 + b"]"
+    limits = {"write_seconds": 0.2, "write_buffer_bytes": 100_000}
+    with (
+        serve(lambda _body, _connection: answer, **limits) as server,
+        server.client(receive_buffer=4096) as client,
+    ):
+        client.send(post(HELLO) * 500)
+        counters = server.server.counters
+        eventually(lambda: counters.connections_total == 1 and counters.connections_open == 0)
+        # It did not prepare what nobody was going to read.
+        assert counters.requests_total < 50
+
+
+def test_a_slow_reader_gets_everything(serve: Serve) -> None:
+    answer = b"[" + b"1" * 300_000 + b"]"
+    with (
+        serve(lambda _body, _connection: answer, write_buffer_bytes=100_000) as server,
+        server.client(receive_buffer=4096) as client,
+    ):
+        client.send(post(HELLO) * 30)
+        assert all(client.response().body == answer for _ in range(30))
+        assert client.ask().body == answer
+
+
+# Abuse.
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"nonsense\r\n\r\n",
+        b"POST / HTTP/1.1\r\nno colon\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"\x00" * 1000,
+    ],
+)
+def test_garbage_is_a_bad_request(client: Client, garbage: bytes) -> None:
+    client.send(garbage)
+    assert client.response().status == 400
+    assert client.rest() == b""
+
+
+def test_garbage_behind_requests_is_refused_after_their_answers(serve: Serve) -> None:
+    with serve(sometimes_later) as server, server.client() as client:
+        client.send(post(b'{"later":1}') + post(HELLO) + b"garbage\r\n\r\n")
+        assert client.response().body == b'{"later":1}'
+        assert client.response().body == HELLO
+        assert client.response().status == 400
+        assert client.rest() == b""
+
+
+@pytest.mark.parametrize("piece", [b"x", b"x: y\r\n", b"x" * 1000 + b": y\r\n"])
+def test_endless_headers_are_refused(client: Client, piece: bytes) -> None:
+    client.send(b"POST / HTTP/1.1\r\n" + piece * (3_000_000 // len(piece)))
+    assert client.response().status == 431
+
+
+def test_long_headers_in_one_piece_are_refused(serve: Serve) -> None:
+    with serve(echo, header_limit_bytes=1000) as server, server.client() as client:
+        assert client.ask(HELLO, "X: " + "y" * 800).status == 200
+        assert client.ask(HELLO, "X: " + "y" * 1000).status == 431
+
+
+def test_a_half_closed_client_gets_its_answer(serve: Serve) -> None:
+    gate = Gate()
+    with serve(gate) as server, server.client() as client:
+        client.send(post(HELLO) + post(b"[]"))
+        client.socket.shutdown(socket.SHUT_WR)
+        eventually(lambda: gate.asked == 1)
+        server.call(gate.event.set)
+        assert client.response().body == HELLO
+        assert client.response().body == b"[]"
+        assert client.rest() == b""
+
+
+def test_half_a_request_and_an_end_is_forgotten(serve: Serve) -> None:
+    with serve(echo) as server, server.client() as client:
+        client.send(post(HELLO)[:-1])
+        client.socket.shutdown(socket.SHUT_WR)
+        assert client.rest() == b""
+        eventually(lambda: server.server.counters.connections_open == 0)
+
+
+def test_a_client_that_leaves_is_noticed_and_its_request_finishes(serve: Serve) -> None:
+    left = asyncio.Event()
+    finished = []
+
+    async def notice(body: bytes, connection: Connection) -> bytes:
+        connection.on_close(left.set)
+        await left.wait()
+        finished.append(connection.closed)
+        return body
+
+    with serve(notice) as server:
+        with server.client() as client:
+            client.send(post(HELLO))
+            eventually(lambda: server.server.counters.requests_total == 1)
+        eventually(lambda: finished == [True])
+
+
+def test_thousands_of_idle_connections_are_held(serve: Serve) -> None:
+    count = 2000
+    assert allow_open_files(2 * count + 200) >= 2 * count + 200
+    with serve(echo) as server, ExitStack() as stack:
+        clients = [stack.enter_context(server.client()) for _ in range(count)]
+        eventually(lambda: server.server.counters.connections_open == count)
+        assert clients[0].ask().status == clients[-1].ask().status == 200
+
+
+# Start and stop.
+
+
+def test_stopping_lets_answers_under_way_finish(serve: Serve) -> None:
+    gate = Gate()
+    with serve(gate) as server, server.client() as busy, server.client() as idle:
+        busy.send(post(HELLO))
+        eventually(lambda: gate.asked == 1)
+        stopped = server.begin(server.server.stop(10))
+        assert idle.rest() == b""
+        with pytest.raises(ConnectionError):
+            Client(server.port)
+        server.call(gate.event.set)
+        assert busy.response().body == HELLO
+        assert busy.rest() == b""
+        stopped()
+
+
+def test_stopping_ends_at_the_deadline(serve: Serve) -> None:
+    gate = Gate()
+    with serve(gate) as server, server.client() as client:
+        client.send(post(HELLO))
+        eventually(lambda: gate.asked == 1)
+        server.begin(server.server.stop(0.05))()
+        with pytest.raises((EOFError, ConnectionError)):
+            client.response()
+
+
+def test_a_busy_port_is_named_with_the_flag_that_helps(serve: Serve) -> None:
+    with serve(echo) as server:
+        again = Server(echo, ServerConfig(port=server.port))
+        with pytest.raises(AddressInUse, match=rf"port {server.port} .* --port"):
+            server.begin(again.start())()
+
+
+@pytest.mark.parametrize("host", ["203.0.113.7", "no-such-host.invalid"])
+def test_a_bad_host_is_named_with_the_flag_that_helps(serve: Serve, host: str) -> None:
+    with serve(echo) as server:
+        astray = Server(echo, ServerConfig(host=host, port=0))
+        with pytest.raises(AddressUnavailable, match=rf"{host} .* --host"):
+            server.begin(astray.start())()
+
+
+def test_bytes_and_requests_are_counted(serve: Serve) -> None:
+    with serve(echo) as server, server.client() as client:
+        client.ask()
+        counters = server.server.counters
+        assert counters.bytes_received == len(post(HELLO))
+        assert counters.bytes_sent > len(HELLO)
+        assert (counters.requests_total, counters.connections_total) == (1, 1)
+
+
+STREAM = (
+    post(HELLO, "Accept-Encoding: gzip")
+    + post(b"nonsense")
+    + b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    + b"\r\nPUT /x HTTP/1.1\r\nHost: evil\r\nContent-Length: 3\r\n\r\nabc"
+    + post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    + b'3\r\n{"a\r\n4\r\n":1}\r\n0\r\nx: y\r\n\r\n'
+    + post(b"[1]", path="/eth_call?a=b")
+    + post(b"[2]", "Connection: close")
+    + b"what follows does not count"
+)
+
+
+@pytest.fixture(scope="module")
+def splitting() -> Iterator[tuple[Running, bytes]]:
+    """Return a server, and its answer to the whole stream in one piece."""
+    with running(echo, pages={"/health": lambda: (200, "text/plain", b"well")}) as server:
+        with server.client() as client:
+            client.send(STREAM)
+            whole = client.rest()
+        assert whole.count(b"HTTP/1.1 ") == 7
+        yield server, whole
+
+
+@settings(max_examples=150)
+@given(cuts=st.sets(st.integers(1, len(STREAM) - 1), max_size=40))
+def test_it_does_not_matter_how_the_bytes_are_split(
+    splitting: tuple[Running, bytes], cuts: set[int]
+) -> None:
+    server, whole = splitting
+    with server.client() as client:
+        for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(STREAM)], strict=True):
+            client.send(STREAM[start:end])
+        assert client.rest() == whole

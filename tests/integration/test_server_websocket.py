@@ -1,0 +1,304 @@
+"""WebSockets over real sockets: frames, pushes, limits, abuse."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import TypeAlias
+
+import pytest
+from websockets.frames import Opcode
+from websockets.sync.client import connect
+
+from entresol.rpc.server import Connection
+from tests.serving import HELLO, Running, echo, eventually, post, running
+
+Serve: TypeAlias = Callable[..., AbstractContextManager[Running]]
+
+
+@pytest.fixture(params=["uvloop", "asyncio"])
+def serve(request: pytest.FixtureRequest) -> Serve:
+    """Return a way to serve, on either event loop."""
+    return partial(running, plain=request.param == "asyncio")
+
+
+class Subscriptions:
+    """A handler that keeps the connection, to push to it."""
+
+    def __init__(self) -> None:
+        self.connection: Connection | None = None
+        self.ended = 0
+
+    def __call__(self, body: bytes, connection: Connection) -> bytes:
+        self.connection = connection
+        connection.on_close(self.end)
+        return body
+
+    def end(self) -> None:
+        self.ended += 1
+
+    def push(self, data: bytes) -> bool:
+        assert self.connection is not None
+        return self.connection.send(data)
+
+
+@pytest.mark.parametrize("kind", [Opcode.TEXT, Opcode.BINARY])
+def test_a_request_is_answered_in_the_kind_it_was_asked(serve: Serve, kind: Opcode) -> None:
+    with serve(echo) as server, server.client() as client:
+        assert client.open_websocket().status == 101
+        client.send_frame(kind, HELLO)
+        assert client.frame() == (kind, HELLO)
+
+
+def test_an_unmodified_client_is_served(serve: Serve) -> None:
+    with serve(echo) as server, connect(f"ws://127.0.0.1:{server.port}/path") as client:
+        for message in ('{"n":1}', b'{"n":2}', "[" + " " * 100_000 + "]"):
+            client.send(message)
+            assert client.recv() == message
+
+
+def test_messages_can_be_compressed(serve: Serve) -> None:
+    long = "[" + " " * 100_000 + "]"
+    with serve(echo, websocket_deflate=True) as server:
+        with connect(f"ws://127.0.0.1:{server.port}") as client:
+            client.send(long)
+            assert client.recv() == long
+        assert server.server.counters.bytes_sent < 10_000
+
+
+def test_compression_is_off_by_default(serve: Serve) -> None:
+    with serve(echo) as server, server.client() as client:
+        response = client.open_websocket("Sec-WebSocket-Extensions: permessage-deflate")
+        assert "sec-websocket-extensions" not in response.headers
+
+
+def test_fragments_are_put_together_around_control_frames(serve: Serve) -> None:
+    with serve(echo) as server, server.client() as client:
+        client.open_websocket()
+        client.send_frame(Opcode.TEXT, b'{"a', fin=False)
+        client.send_frame(Opcode.PING, b"between")
+        client.send_frame(Opcode.CONT, b'":', fin=False)
+        client.send_frame(Opcode.CONT, b"1}")
+        assert client.frame() == (Opcode.PONG, b"between")
+        assert client.frame() == (Opcode.TEXT, b'{"a":1}')
+
+
+def test_frames_behind_the_handshake_are_read(serve: Serve) -> None:
+    with serve(echo) as server, server.client() as client, server.client() as spare:
+        sent: list[bytes] = []
+        spare.send = sent.append  # type: ignore[method-assign]
+        spare.response = lambda **_: None  # type: ignore[method-assign, assignment, return-value]
+        spare.open_websocket()
+        spare.send_frame(Opcode.TEXT, HELLO)
+        client.send(b"".join(sent))
+        assert client.response().status == 101
+        assert client.frame() == (Opcode.TEXT, HELLO)
+
+
+def test_requests_run_beside_each_other(serve: Serve) -> None:
+    gate = asyncio.Event()
+
+    async def wait(body: bytes) -> bytes:
+        await gate.wait()
+        return body
+
+    def handle(body: bytes, _connection: Connection) -> bytes | Awaitable[bytes]:
+        return wait(body) if b"slow" in body else body
+
+    with serve(handle, websocket_concurrency=2) as server, server.client() as client:
+        client.open_websocket()
+        client.send_frame(Opcode.TEXT, b'"slow"')
+        client.send_frame(Opcode.TEXT, b'"fast"')
+        assert client.frame()[1] == b'"fast"'
+        for _ in range(5):
+            client.send_frame(Opcode.TEXT, b'"slow"')
+        eventually(lambda: server.server.counters.requests_total == 3)
+        server.call(gate.set)
+        assert [client.frame()[1] for _ in range(6)] == [b'"slow"'] * 6
+
+
+def test_documents_are_pushed_as_text(serve: Serve) -> None:
+    handler = Subscriptions()
+    with serve(handler) as server, server.client() as client:
+        client.open_websocket()
+        client.send_frame(Opcode.BINARY, HELLO)
+        assert client.frame() == (Opcode.BINARY, HELLO)
+        assert server.call(lambda: handler.push(b"[1]"))
+        assert client.frame() == (Opcode.TEXT, b"[1]")
+
+
+def test_the_end_of_a_connection_is_told_once(serve: Serve) -> None:
+    handler = Subscriptions()
+    with serve(handler) as server:
+        with server.client() as client:
+            client.open_websocket()
+            client.send_frame(Opcode.TEXT, HELLO)
+            client.frame()
+        eventually(lambda: handler.ended == 1)
+        assert not server.call(lambda: handler.push(b"[1]"))
+        assert server.server.counters.websockets_open == 0
+        assert server.server.counters.websockets_total == 1
+
+
+def test_a_subscriber_that_does_not_read_is_closed(serve: Serve) -> None:
+    handler = Subscriptions()
+    with (
+        serve(handler, websocket_queue_bytes=1_000_000) as server,
+        server.client(receive_buffer=4096) as client,
+    ):
+        client.open_websocket()
+        client.send_frame(Opcode.TEXT, HELLO)
+        client.frame()
+        piece = b"[" + b"1" * 100_000 + b"]"
+        eventually(lambda: not server.call(lambda: handler.push(piece)))
+        assert client.close_code() == 1008
+
+
+def test_a_subscriber_that_never_reads_is_cut_off(serve: Serve) -> None:
+    handler = Subscriptions()
+    limits = {"websocket_queue_bytes": 1_000_000, "linger_seconds": 0.1}
+    with serve(handler, **limits) as server, server.client(receive_buffer=4096) as client:
+        client.open_websocket()
+        client.send_frame(Opcode.TEXT, HELLO)
+        client.frame()
+        eventually(lambda: not server.call(lambda: handler.push(b"1" * 100_000)))
+        eventually(lambda: handler.ended == 1)
+
+
+def test_a_clean_close_is_answered(serve: Serve) -> None:
+    with serve(echo) as server, server.client() as client:
+        client.open_websocket()
+        client.send_frame(Opcode.CLOSE, (1000).to_bytes(2, "big") + b"bye")
+        assert client.frame() == (Opcode.CLOSE, b"\x03\xe8bye")
+        assert client.rest() == b""
+
+
+def test_a_message_over_the_limit_closes(serve: Serve) -> None:
+    with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
+        client.open_websocket()
+        client.send_frame(Opcode.TEXT, b" " * 600, fin=False)
+        client.send_frame(Opcode.CONT, b" " * 600)
+        assert client.close_code() == 1009
+
+
+def test_text_that_is_not_utf8_closes(serve: Serve) -> None:
+    with serve(echo) as server, server.client() as client:
+        client.open_websocket()
+        client.send_frame(Opcode.TEXT, b'{"a":"\xff"}')
+        assert client.close_code() == 1007
+        assert client.rest() == b""
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b"\x81\x02{}",  # without a mask
+        b"\xf1\x80\x00\x00\x00\x00",  # reserved bits
+        b"\x83\x80\x00\x00\x00\x00",  # an unknown opcode
+        b"\x80\x80\x00\x00\x00\x00",  # continues nothing
+        b"\x09\x80\x00\x00\x00\x00",  # a ping in pieces
+        b"\x89\xfe\x00\x80\x00\x00\x00\x00",  # a ping that is too long
+    ],
+)
+def test_a_frame_against_the_rules_closes(serve: Serve, wrong: bytes) -> None:
+    with serve(echo) as server, server.client() as client:
+        client.open_websocket()
+        client.send(wrong)
+        assert client.close_code() == 1002
+        assert client.rest() == b""
+
+
+def test_a_silent_client_is_pinged_and_then_closed(serve: Serve) -> None:
+    with serve(echo, websocket_ping_seconds=0.1) as server, server.client() as client:
+        client.open_websocket()
+        assert client.frame() == (Opcode.PING, b"")
+        client.send_frame(Opcode.PONG, b"")
+        assert client.frame() == (Opcode.PING, b"")
+        assert client.close_code() == 1011
+
+
+def test_a_bad_handshake_is_refused(serve: Serve) -> None:
+    with serve(echo) as server, server.client() as client:
+        client.send(
+            b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
+        )
+        assert client.response().status == 400
+        assert client.rest() == b""
+
+
+def test_a_websocket_cannot_begin_behind_unanswered_requests(serve: Serve) -> None:
+    async def later(body: bytes, _connection: Connection) -> bytes:
+        return body
+
+    with serve(later) as server, server.client() as client:
+        client.send(post(HELLO))
+        client.send(
+            b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
+        )
+        assert client.response().body == HELLO
+        assert client.response().status == 400
+
+
+def test_other_origins_are_refused(serve: Serve) -> None:
+    with serve(echo, cors_origins=("http://page",)) as server:
+        for origin, status in (("http://page", 101), ("http://evil", 403)):
+            with server.client() as client:
+                assert client.open_websocket(f"Origin: {origin}").status == status
+        with server.client() as client:
+            assert client.open_websocket().status == 101
+
+
+def test_names_that_are_not_ours_are_refused(serve: Serve) -> None:
+    with serve(echo) as server, server.client() as client:
+        client.send(
+            b"GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: upgrade\r\n"
+            b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+            b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+        )
+        assert client.response().status == 403
+
+
+def test_requests_a_second_can_be_limited(serve: Serve) -> None:
+    with serve(echo, requests_per_second=1.0) as server, server.client() as client:
+        client.open_websocket()
+        client.send_frame(Opcode.TEXT, HELLO)
+        client.send_frame(Opcode.TEXT, HELLO)
+        assert client.frame()[1] == HELLO
+        assert json.loads(client.frame()[1])["error"]["code"] == 429
+
+
+def test_a_handler_that_raises_is_answered(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(_body: bytes, _connection: Connection) -> bytes:
+        raise ValueError("secret")
+
+    with serve(fail) as server, server.client() as client:
+        client.open_websocket()
+        client.send_frame(Opcode.TEXT, HELLO)
+        assert json.loads(client.frame()[1])["error"]["code"] == -32603
+    assert "secret" in caplog.text
+
+
+def test_stopping_answers_what_is_under_way_and_says_going_away(serve: Serve) -> None:
+    gate = asyncio.Event()
+
+    async def wait(body: bytes, _connection: Connection) -> bytes:
+        await gate.wait()
+        return body
+
+    with serve(wait) as server, server.client() as busy, server.client() as idle:
+        busy.open_websocket()
+        idle.open_websocket()
+        busy.send_frame(Opcode.TEXT, HELLO)
+        eventually(lambda: server.server.counters.requests_total == 1)
+        stopped = server.begin(server.server.stop(10))
+        assert idle.close_code() == 1001
+        idle.send_frame(Opcode.CLOSE, (1001).to_bytes(2, "big"))
+        assert idle.rest() == b""
+        server.call(gate.set)
+        assert busy.frame() == (Opcode.TEXT, HELLO)
+        assert busy.close_code() == 1001
+        busy.socket.close()
+        stopped()
