@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from entresol._native import address_of, public_key
-from entresol.chain.chain import Chain, Mining
+from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis import Genesis, GenesisAccount
 from entresol.chain.logs import PlacedLog, logs_of_block
@@ -64,7 +64,7 @@ class EmittingChain(Chain):
     def begin(cls) -> EmittingChain:
         """Open a temporary one."""
         chain = cls.open(None, Rules.layer_2(), _GENESIS, clock=Clock(lambda: 1_000.0))
-        chain.mining = Mining.MANUAL
+        chain.schedule.seal_on_request()
         return chain
 
     def emit(

@@ -30,7 +30,7 @@ NAMES = ["legacy", "access_list", "fee_market", "set_code"]
 def prepared(anvil: Anvil) -> dict[str, str]:
     """Send anvil the transactions of our block, all into one of its own."""
     anvil.rpc("anvil_setChainId", 270)
-    anvil.rpc("evm_setAutomine", False)  # noqa: FBT003
+    anvil.rpc("evm_setAutomine", False)
     anvil.rpc("anvil_setNextBlockBaseFeePerGas", hex(100_000_000))
     anvil.rpc("anvil_setCode", str(LOGGER), "0x" + LOG_CODE.hex())
     anvil.rpc("anvil_setCode", "0x0000000000000000000000000000000000008008", "0x" + LOG_CODE.hex())
@@ -46,7 +46,7 @@ def prepared(anvil: Anvil) -> dict[str, str]:
 @pytest.mark.peer
 def test_every_key_of_anvil_is_here(world: World, anvil: Anvil) -> None:
     hashes = prepared(anvil)
-    theirs = anvil.rpc("eth_getBlockByNumber", "latest", True)  # noqa: FBT003
+    theirs = anvil.rpc("eth_getBlockByNumber", "latest", True)
     assert len(theirs["transactions"]) == len(NAMES)
     assert set(theirs) - set(world.block()) == NO_BLOCK_KEYS
     for name, transaction_hash in hashes.items():

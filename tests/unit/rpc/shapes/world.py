@@ -9,7 +9,7 @@ import msgspec
 
 from entresol._native import address_of, keccak256, public_key, rlp_encode
 from entresol._native import sign as sign_digest
-from entresol.chain.chain import Chain, Mining
+from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import Rules
@@ -128,7 +128,7 @@ class World:
 
     def __init__(self, *, batches: BatchReader | None = None, cache_bytes: int = 1 << 20) -> None:
         self.chain = Chain.open(None, Rules.layer_2(), GENESIS, clock=Clock(lambda: 1_000.0))
-        self.chain.mining = Mining.MANUAL
+        self.chain.schedule.seal_on_request()
         self.chain.seal()
         self.hashes: dict[str, Hash32] = {"deposit": self.chain.enqueue(deposit())}
         self.sent: dict[str, Transaction] = {}
