@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import uvloop
 from websockets.frames import Frame, Opcode
@@ -53,7 +53,7 @@ class Client:
             raise
         self.unread = b""
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -98,17 +98,8 @@ class Client:
         self.send(post(body, *headers, path=path))
         return self.response()
 
-    def open_websocket(self, *headers: str, path: str = "/") -> Response:
-        lines = [
-            f"GET {path} HTTP/1.1",
-            "Host: localhost",
-            "Connection: Upgrade",
-            "Upgrade: websocket",
-            "Sec-WebSocket-Version: 13",
-            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
-            *headers,
-        ]
-        self.send("\r\n".join(lines).encode() + b"\r\n\r\n")
+    def open_websocket(self, *headers: str) -> Response:
+        self.send(opening(*headers))
         return self.response()
 
     def send_frame(self, opcode: Opcode, data: bytes, *, fin: bool = True) -> None:
@@ -142,6 +133,20 @@ def post(body: bytes, *headers: str, path: str = "/") -> bytes:
     if "content-type:" not in given:
         lines.append("Content-Type: application/json")
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def opening(*headers: str) -> bytes:
+    """Return a request to go on as a WebSocket."""
+    lines = [
+        "GET / HTTP/1.1",
+        "Host: localhost",
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        *headers,
+    ]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n"
 
 
 class Running:

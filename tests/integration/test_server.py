@@ -7,6 +7,7 @@ import gzip
 import json
 import logging
 import socket
+import struct
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
@@ -537,6 +538,8 @@ def test_a_client_that_leaves_is_noticed_and_its_request_finishes(serve: Serve) 
         with server.client() as client:
             client.send(post(HELLO))
             eventually(lambda: server.server.counters.requests_total == 1)
+            # Without this, leaving looks like having finished asking.
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         eventually(lambda: finished == [True])
 
 

@@ -77,19 +77,26 @@ class ParamsReader:
 
     def _read_by_name(self, params: bytes) -> tuple[Any, ...]:
         """Put named values in their places, and read them as an array."""
-        given = astuple(self._decode_names(params))
-        half = len(given) // 2
-        values = [other if one is ABSENT else one for one, other in zip(given[:half], given[half:], strict=True)]  # fmt: skip
-        for parameter, value in zip(self._parameters, values, strict=True):
-            if value is ABSENT and parameter.required:
-                raise InvalidParamsError(f"params.{parameter.wire_name}", "is missing")
-        array = b",".join(NULL if value is ABSENT else bytes(value) for value in values)
         try:
-            return astuple(self._decode(b"[" + array + b"]"))
+            return astuple(self._decode(self._in_order(params)))
         except msgspec.ValidationError as error:
             self._complain(error, named=True)
         except (ValueError, RecursionError) as error:
             raise InvalidParamsError("params", str(error)) from None
+
+    def _in_order(self, params: bytes) -> bytes:
+        """Return an array of the values of an object, with null for what may be missing."""
+        given = astuple(self._decode_names(params))
+        count = len(self._parameters)
+        values = [NULL] * count
+        for index, parameter in enumerate(self._parameters):
+            camel_case, snake_case = given[index], given[count + index]
+            value = snake_case if camel_case is ABSENT else camel_case
+            if value is not ABSENT:
+                values[index] = bytes(value)
+            elif parameter.required:
+                raise InvalidParamsError(f"params.{parameter.wire_name}", "is missing")
+        return b"[" + b",".join(values) + b"]"
 
     def _complain(self, error: msgspec.ValidationError, *, named: bool) -> NoReturn:
         """Say what is wrong and where, in the words of the value that refused if there is one."""

@@ -269,7 +269,7 @@ class HttpConnection(asyncio.Protocol):
         except Exception:
             logger.exception("the handler of a request failed")
             body = responses.INTERNAL_ERROR
-        if self.closed:
+        if self._transport.is_closing():
             return
         body = body or b""
         if exchange.gzip and self._is_worth_compressing(body) and len(body) > COMPRESSED_AT_ONCE:
@@ -280,7 +280,7 @@ class HttpConnection(asyncio.Protocol):
     async def _compress_and_reply(self, exchange: Exchange, reply: Reply) -> None:
         level = self._config.gzip_level
         reply = await self._loop.run_in_executor(None, compressed, reply, level)
-        if self.closed:
+        if self._transport.is_closing():
             return
         self._write(responses.encode(reply, exchange.extra))
         if exchange.last:
@@ -328,7 +328,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _hang_up(self) -> None:
         """Say that this was the last answer, and let the client close."""
-        if self._half_closed:
+        if self._half_closed or self._transport.is_closing():
             self._close()
             return
         # Closing with unread data would reset the connection, and the answer might never be seen.

@@ -50,7 +50,7 @@ class Refused(Exception):  # noqa: N818  (it never leaves this package)
 class RequestReader:
     """Makes exchanges of bytes, however these are split.
 
-    The parser calls the `on_` methods. They are the server's hot path: see bench_server.
+    The parser calls the `on_` methods. Every request passes them, so they do little in many words.
     """
 
     def __init__(

@@ -102,12 +102,12 @@ def preflight(requested: bytes) -> Reply:
 
 def accepts_gzip(header: bytes | None) -> bool:
     """Tell whether an `Accept-Encoding` header asks for gzip."""
-    if header is None or b"gzip" not in header:
+    if header is None or b"gzip" not in (header := header.lower()):
         return False
     for item in header.split(b","):
         coding, _, weight = item.partition(b";")
-        if coding.strip().lower() == b"gzip":
-            return weight.replace(b" ", b"").rstrip(b"0.").lower() != b"q="
+        if coding.strip() == b"gzip":
+            return weight.replace(b" ", b"").rstrip(b"0.") != b"q="
     return False
 
 
