@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12   the interpreter of the virtual environment; another one replaces it
 #   CI=true             a missing Rust tool is an error, and lock files may not change
-#   ARGS=...            further arguments of pytest or of the benchmarks
+#   ARGS=...            further arguments of the node, of pytest or of the benchmarks
 
 PYTHON ?= python3
 ARGS ?=
@@ -133,6 +133,10 @@ python-test: install
 .PHONY: unit
 unit: $(REQUIREMENTS_STAMP) $(NATIVE) ## Run the fast tests: no peers, no clients, nothing slow
 	$(BIN)/pytest tests/unit -m 'not slow and not peer and not clients' --quiet $(ARGS)
+
+.PHONY: run
+run: $(REQUIREMENTS_STAMP) $(NATIVE) ## Start a node; ARGS='--port 4000' passes flags, ARGS=--help lists them
+	@$(BIN)/python -m entresol $(ARGS)
 
 .PHONY: bench
 bench: install ## Measure, against peers where there are any; ARGS selects

@@ -86,7 +86,7 @@ class Settings(Generic[T]):
         sources: dict[str, str] = {}
         for layer in layers:
             for setting, value, source in layer.values():
-                values.setdefault(setting.section, {})[setting.name] = value
+                values.setdefault(setting.section, {})[setting.name] = _shaped(setting, value)
                 sources[setting.key] = source
         return self._convert(values, sources)
 
@@ -165,6 +165,16 @@ def _described(hint: Any) -> tuple[Any, str]:
     kind, *notes = get_args(hint)
     descriptions = [note.description for note in notes if isinstance(note, msgspec.Meta)]
     return kind, next((text for text in descriptions if text), "")
+
+
+def _shaped(setting: Setting, value: Any) -> Any:
+    """Return a value as the definition has it: a list on one line is divided by commas."""
+    options = (
+        get_args(setting.kind) if get_origin(setting.kind) is types.UnionType else (setting.kind,)
+    )
+    if isinstance(value, str) and any(get_origin(option) is tuple for option in options):
+        return [item.strip() for item in value.split(",") if item.strip()]
+    return value
 
 
 def _flatten(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -21,8 +21,8 @@ class Connection(Protocol):
     def path(self) -> str:
         """Return the path of the URL that was asked for; `/` if there is none."""
 
-    def send(self, data: bytes) -> None:
-        """Send a message that answers no call."""
+    def send(self, data: bytes) -> object:
+        """Send a message that answers no call; what it returns is nobody's business here."""
 
     def on_close(self, callback: Callable[[], None]) -> None:
         """Have `callback` called once the client is gone."""

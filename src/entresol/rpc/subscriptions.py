@@ -27,7 +27,7 @@ _Subject = TypeVar("_Subject")
 class Connection(Protocol):
     """Where notifications go; compared by identity."""
 
-    def send(self, data: bytes) -> None:
+    def send(self, data: bytes) -> object:
         """Send one message, now or when there is room; an error is the connection's own matter."""
 
     def on_close(self, callback: Callable[[], None]) -> None:

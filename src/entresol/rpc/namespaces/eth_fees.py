@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from entresol.chain.fee_history import fee_history
 from entresol.errors import InvalidPercentiles, UnknownBlock
-from entresol.primitives.values import Quantity, Quantity64
+from entresol.primitives.values import Quantity
 from entresol.rpc.block_ref import BlockNumber
 from entresol.rpc.method import method
+from entresol.rpc.numbers import Number
 from entresol.rpc.wire import Wire
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.rpc.places import Places
-
-
-class BlockCount(Quantity64):
-    """A number of blocks, which clients also send as a JSON number."""
-
-    __slots__ = ()
-
-    @classmethod
-    def parse(cls, text: object) -> BlockCount:
-        """Read hex digits or a number."""
-        if isinstance(text, int) and not isinstance(text, bool):
-            return cls(text)
-        return cls(Quantity64.parse(text))
 
 
 class FeeHistoryAnswer(Wire, frozen=True, kw_only=True):
@@ -74,9 +60,9 @@ class EthFees:
     @method(UnknownBlock, InvalidPercentiles)
     def fee_history(
         self,
-        block_count: BlockCount,
+        block_count: Number,
         newest_block: BlockNumber,
-        reward_percentiles: Annotated[list[float], msgspec.Meta()] | None = None,
+        reward_percentiles: list[float] | None = None,
     ) -> FeeHistoryAnswer:
         """Return base fees, how full blocks were, and tips at percentiles of gas, for blocks in a row."""
         newest = self._places.sealed(newest_block)

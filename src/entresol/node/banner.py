@@ -1,0 +1,42 @@
+"""What people see when a node starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.node.assembly import development_accounts
+
+if TYPE_CHECKING:
+    from entresol.node.config import NodeConfig
+    from entresol.node.node import Node
+
+READY = "Listening on "
+"""How the last line begins, for scripts that wait for it."""
+
+
+def banner(node: Node, config: NodeConfig) -> str:
+    """Return the lines that greet who starts a node: accounts, keys, the chain, where it listens."""
+    chain = config.chain
+    lines = ["", "Entresol: a layer-2 node of the ZK Stack family, for development", ""]
+    if chain.genesis is None:
+        lines += _accounts(config)
+    lines += [
+        f"Chain id     {node.chain.rules.chain_id}",
+        f"Base fee     {chain.gas_price} wei",
+        f"Gas limit    {chain.gas_limit}",
+        f"Fork         {chain.hardfork}",
+        f"Head         block {node.chain.number}",
+        f"Kept in      {chain.data_dir or 'memory: gone when the node stops (--data-dir keeps it)'}",
+        "",
+        f"{READY}{node.url} (HTTP and WebSocket)",
+    ]
+    return "\n".join(lines)
+
+
+def _accounts(config: NodeConfig) -> list[str]:
+    accounts = development_accounts(config.chain)
+    balance = config.chain.balance
+    lines = [f"Accounts, each with {balance:,} ether and known to everybody:", ""]
+    for number, account in enumerate(accounts):
+        lines.append(f"  ({number}) {account.address.checksummed()}  key {account.secret}")
+    return [*lines, "", f"Mnemonic     {config.chain.mnemonic}", ""]

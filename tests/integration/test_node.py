@@ -1,0 +1,192 @@
+"""A whole node, started as people start it and used by an unmodified client."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
+from web3 import Web3
+from websockets.sync.client import connect
+
+from tests.integration.nodes import RunningNode, running_node
+
+ALICE: LocalAccount = Account.from_key(
+    "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
+)
+BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+ETHER = 10**18
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[RunningNode]:
+    with running_node() as running:
+        yield running
+
+
+@pytest.fixture
+def web3(node: RunningNode) -> Web3:
+    return Web3(Web3.HTTPProvider(node.url))
+
+
+def send(web3: Web3, **fields: Any) -> Any:
+    transaction = {
+        "type": 2,
+        "chainId": 270,
+        "nonce": web3.eth.get_transaction_count(ALICE.address, "pending"),
+        "gas": 200_000,
+        "maxFeePerGas": 10**9,
+        "maxPriorityFeePerGas": 0,
+        "value": 0,
+        **fields,
+    }
+    signed = ALICE.sign_transaction(transaction)
+    return web3.eth.wait_for_transaction_receipt(
+        web3.eth.send_raw_transaction(signed.raw_transaction)
+    )
+
+
+def get(url: str) -> tuple[int, bytes]:
+    with urllib.request.urlopen(url) as answer:
+        return answer.status, answer.read()
+
+
+def test_the_banner_tells_accounts_keys_and_where_to_connect(node: RunningNode) -> None:
+    assert ALICE.address in node.output
+    assert "0x" + bytes(ALICE.key).hex() in node.output
+    assert "test test test" in node.output
+    assert node.output.rstrip().splitlines()[-1].startswith("Listening on http://127.0.0.1:")
+
+
+def test_web3_sends_ether_and_sees_it_arrive(web3: Web3) -> None:
+    before = web3.eth.get_balance(Web3.to_checksum_address(BOB))
+    receipt = send(web3, to=BOB, value=ETHER)
+    assert (receipt.status, receipt.gasUsed) == (1, 21_000)
+    assert web3.eth.get_balance(Web3.to_checksum_address(BOB)) == before + ETHER
+    block: Any = web3.eth.get_block(receipt.blockNumber, True)
+    assert block.transactions[0]["value"] == ETHER
+
+
+def test_web3_deploys_a_contract_and_reads_its_logs(web3: Web3) -> None:
+    # Deploys a program that logs its call data, then calls it.
+    program = "365f5f37365fa000"
+    receipt = send(web3, data="0x67" + program + "5f5260086018f3")
+    called = send(web3, to=receipt.contractAddress, data="0x1234")
+    (log,) = web3.eth.get_logs({"address": receipt.contractAddress, "fromBlock": 0})
+    assert (bytes(log["data"]), log["transactionHash"]) == (b"\x12\x34", called.transactionHash)
+
+
+def test_a_filter_tells_of_new_blocks(web3: Web3) -> None:
+    blocks = web3.eth.filter("latest")
+    receipt = send(web3, to=BOB, value=1)
+    assert blocks.get_new_entries() == [receipt.blockHash]
+    assert blocks.get_new_entries() == []
+    assert blocks.filter_id is not None
+    assert web3.eth.uninstall_filter(blocks.filter_id)
+
+
+def test_a_websocket_is_told_of_new_heads(node: RunningNode, web3: Web3) -> None:
+    with connect(node.url.replace("http", "ws")) as websocket:
+        ask = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
+        websocket.send(json.dumps(ask))
+        subscription = json.loads(websocket.recv(5))["result"]
+        receipt = send(web3, to=BOB, value=1)
+        told = json.loads(websocket.recv(5))["params"]
+    assert told["subscription"] == subscription
+    assert told["result"]["hash"] == Web3.to_hex(receipt.blockHash)
+
+
+def test_the_path_may_name_the_method(node: RunningNode) -> None:
+    body = json.dumps({"jsonrpc": "2.0", "id": 5, "method": "eth_chainId", "params": []}).encode()
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"{node.url}/eth_chainId", body, headers)
+    with urllib.request.urlopen(request) as answer:
+        assert json.load(answer) == {"jsonrpc": "2.0", "id": 5, "result": "0x10e"}
+
+
+def test_health_metrics_and_description_are_served(node: RunningNode) -> None:
+    assert get(f"{node.url}/health") == (200, b'{"status":"ready"}')
+    assert b"eth_" in get(f"{node.url}/metrics")[1]
+    names = [method["name"] for method in json.loads(get(f"{node.url}/openrpc.json")[1])["methods"]]
+    assert "eth_getBlockByNumber" in names
+
+
+def test_snapshots_and_time_serve_test_suites(web3: Web3) -> None:
+    def rpc(method: str, *params: Any) -> Any:
+        return web3.provider.make_request(method, list(params))["result"]  # type: ignore[arg-type]
+
+    snapshot = rpc("evm_snapshot")
+    before = web3.eth.block_number
+    rpc("anvil_setBalance", BOB, "0x7")
+    assert web3.eth.get_balance(Web3.to_checksum_address(BOB)) == 7
+    rpc("evm_increaseTime", 1_000)
+    rpc("evm_mine")
+    assert web3.eth.block_number == before + 1
+    assert rpc("evm_revert", snapshot) is True
+    assert web3.eth.block_number == before
+    assert web3.eth.get_balance(Web3.to_checksum_address(BOB)) != 7
+
+
+def test_a_chain_with_a_directory_survives_a_restart(tmp_path: Path) -> None:
+    directory = str(tmp_path / "chain")
+    with running_node("--data-dir", directory) as first:
+        receipt = send(Web3(Web3.HTTPProvider(first.url)), to=BOB, value=5)
+        assert first.stop() == 0
+    with running_node("--data-dir", directory) as second:
+        again = Web3(Web3.HTTPProvider(second.url))
+        assert again.eth.get_transaction_receipt(receipt.transactionHash) == receipt
+
+
+def test_an_interval_seals_blocks_by_itself() -> None:
+    with running_node("--block-time", "0.1") as node:
+        web3 = Web3(Web3.HTTPProvider(node.url))
+        receipt = send(web3, to=BOB, value=1)
+        assert receipt.status == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["--port", "70000"], 2, "error: --port: Expected `int` <= 65535"),
+        (["--hardfork", "atlantis"], 2, "error: --hardfork: Invalid enum value 'atlantis'"),
+        (["--genesis", "none.json"], 1, "error: none.json: No such file or directory"),
+        (["rebuild"], 2, "error: --data-dir: say which directory"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(arguments: list[str], code: int, complaint: str) -> None:
+    ran = entresol(*arguments)
+    assert ran.returncode == code
+    assert ran.stderr.startswith(complaint)
+    assert ran.stderr.count("\n") == 1
+
+
+def test_a_busy_port_is_named_with_the_flag_that_helps() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ran = entresol("--port", str(taken.getsockname()[1]))
+    assert ran.returncode == 1
+    assert "--port" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_directory_is_verified_and_rebuilt(tmp_path: Path) -> None:
+    directory = str(tmp_path / "chain")
+    with running_node("--data-dir", directory) as node:
+        send(Web3(Web3.HTTPProvider(node.url)), to=BOB, value=5)
+        assert entresol("verify", "--data-dir", directory).returncode == 1
+        node.stop()
+    assert "block 1 " in entresol("verify", "--data-dir", directory).stdout
+    assert "rebuilt 2 of 2 blocks" in entresol("rebuild", "--data-dir", directory).stderr
+    assert entresol("verify", "--data-dir", directory).returncode == 0
+
+
+def entresol(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "entresol", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
