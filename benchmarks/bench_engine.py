@@ -40,7 +40,7 @@ TRANSFERS: Final = 2_000
 RICH: Final = (0, ETHER, EMPTY_CODE)
 
 # What a node sets at its start, so that a thread that asks for the GIL soon gets it.
-SWITCH_SECONDS: Final = 50e-6
+SWITCH_SECONDS: Final = 1e-3
 
 
 def rows() -> Iterable[Row]:

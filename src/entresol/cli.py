@@ -23,7 +23,7 @@ from entresol.node.node import Node
 from entresol.rpc.server import allow_open_files
 from entresol.storage.store import Store
 
-SWITCH_SECONDS: Final = 50e-6
+SWITCH_SECONDS: Final = 1e-3
 """How soon a thread that asks for the interpreter gets it: calls on threads ask often."""
 
 FAILED: Final = 1
