@@ -20,6 +20,7 @@ from entresol._native import (
     execute,
     public_key,
 )
+from entresol.cli import SWITCH_SECONDS
 from entresol.execution.messages import message_of
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.primitives.values import Address
@@ -38,9 +39,6 @@ BURN: Final = "5f 5b 6003 02 6007 01 80 5f 52 6020 5f 20 50 6001 56"
 BURN_GAS: Final = 30_000_000
 TRANSFERS: Final = 2_000
 RICH: Final = (0, ETHER, EMPTY_CODE)
-
-# What a node sets at its start, so that a thread that asks for the GIL soon gets it.
-SWITCH_SECONDS: Final = 1e-3
 
 
 def rows() -> Iterable[Row]:

@@ -246,7 +246,7 @@ class Chain:
             touched=[Address(change.address) for change in record.changes],
         )
         header = self.head
-        self.feed.publish(Sealed(header.number, header.hash(), header))
+        self.feed.publish(Sealed(header.number, self.ledger.head_hash, header))
 
     def _tell_removed(self, gone: tuple[Record, ...]) -> None:
         if gone:

@@ -41,12 +41,17 @@ class Ledger:
             self._begin(genesis)
         elif store.identity != _identity(genesis):
             raise GenesisDiffers(store.path)
-        self._head = self.header(self.number)
+        self._set_head(self.header(self.number))
 
     @property
     def head(self) -> Header:
         """The header of the last block."""
         return self._head
+
+    @property
+    def head_hash(self) -> Hash32:
+        """The hash of the last block."""
+        return self._head_hash
 
     @property
     def number(self) -> int:
@@ -81,13 +86,12 @@ class Ledger:
     def next_context(self, timestamp: int) -> BlockContext:
         """Return what the block after the head is, before it has transactions."""
         parent = self._head
-        parent_hash = parent.hash()
         return BlockContext(
             number=parent.number + 1,
             timestamp=timestamp,
             gas_limit=self.rules.gas_limit,
             base_fee=self.rules.fees.next(parent),
-            parent_hash=parent_hash,
+            parent_hash=self._head_hash,
             parent_state_root=parent.state_root,
             beneficiary=self.rules.beneficiary,
         )
@@ -99,10 +103,10 @@ class Ledger:
     def follow(self, record: Record, *, execute: bool = False) -> None:
         """Make a block that somebody else sealed the head, by its record or by executing it again."""
         header = record.header()
-        if header.number != self.number + 1 or header.parent_hash != self._head.hash():
+        if header.number != self.number + 1 or header.parent_hash != self._head_hash:
             raise WrongParent(header.number, self.number)
         if execute:
-            self.append(self._execute_again(record))
+            self.append(self._execute_again(record, self._head))
             return
         overlay, nodes = new_nodes(
             record, self._head.state_root, snapshot=self.latest, trie=self.trie
@@ -114,7 +118,7 @@ class Ledger:
         gone = tuple(self.record(n) for n in range(self.number, number, -1))
         self.store.truncate(number)
         self._snapshots.forget_above(number)
-        self._head = self.header(number)
+        self._set_head(self.header(number))
         return gone
 
     def verify(self, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
@@ -122,19 +126,17 @@ class Ledger:
         parent = self.header(0)
         for number in range(1, self.number + 1):
             record = self.record(number)
-            execute_again(
-                record,
-                parent,
-                rules=self.rules.engine(),
-                snapshot=self._snapshots.after(number - 1),
-                trie=self.trie,
-            )
+            self._execute_again(record, parent)
             parent = record.header()
             progress(number, self.number)
 
-    def _execute_again(self, record: Record) -> Executed:
+    def _execute_again(self, record: Record, parent: Header) -> Executed:
         return execute_again(
-            record, self._head, rules=self.rules.engine(), snapshot=self.latest, trie=self.trie
+            record,
+            parent,
+            rules=self.rules.engine(),
+            snapshot=self._snapshots.after(parent.number),
+            trie=self.trie,
         )
 
     def _append(
@@ -142,7 +144,11 @@ class Ledger:
     ) -> None:
         self.store.append(record, nodes)
         self._snapshots.advance(header.number, overlay)
+        self._set_head(header)
+
+    def _set_head(self, header: Header) -> None:
         self._head = header
+        self._head_hash = header.hash()
 
     def _begin(self, genesis: Genesis) -> None:
         overlay = Overlay(Snapshot(StateAfter(self.store, 0)))

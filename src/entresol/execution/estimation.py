@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from entresol._native import Outcome, keccak256
+from entresol._native import Outcome
 from entresol.errors import GasAllowanceExceeded, IntrinsicGasTooLow
 from entresol.execution.calls import (
     DEFAULT_LIMITS,
@@ -22,12 +22,12 @@ from entresol.execution.calls import (
     run_message,
 )
 from entresol.execution.scene import Scene
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
 
 MAX_TRANSACTION_GAS: Final = 2**24
 """The most gas that a transaction may ask for from the fork Osaka on."""
 
 _CAPPED_FORKS: Final = frozenset({"osaka"})
-_EMPTY_CODE: Final = keccak256(b"")
 
 # Between two limits that far apart, as logarithms, one is good enough: it is 1.5 % from the other.
 _STEP: Final = -math.log(0.985)
@@ -184,4 +184,4 @@ def _is_transfer(scene: Scene, request: CallRequest) -> bool:
     if request.data or request.to is None:
         return False
     account = scene.state.account(request.to)
-    return account is None or account[2] == _EMPTY_CODE
+    return account is None or account[2] == EMPTY_CODE_HASH

@@ -8,6 +8,7 @@ from typing import Self, TypeAlias
 import msgspec
 
 from entresol._native import BlockEnv, Overlay, Rules, Snapshot
+from entresol.primitives.headers import Header
 from entresol.primitives.values import Address, Hash32
 
 State: TypeAlias = Snapshot | Overlay
@@ -25,6 +26,19 @@ class BlockParts(msgspec.Struct, frozen=True, kw_only=True):
     difficulty: int = 0
     blob_base_fee: int = 1
     block_hashes: Mapping[int, Hash32] | None = None
+
+    @classmethod
+    def of(cls, header: Header) -> Self:
+        """Return the block with this header."""
+        return cls(
+            number=header.number,
+            timestamp=header.timestamp,
+            gas_limit=header.gas_limit,
+            beneficiary=header.beneficiary,
+            base_fee=header.base_fee_per_gas,
+            prevrandao=header.mix_hash,
+            difficulty=header.difficulty,
+        )
 
     def env(self) -> BlockEnv:
         """Return the block as the engine takes it."""

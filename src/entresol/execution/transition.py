@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from entresol._native import BlockEnv, Overlay, execute, keccak256, ordered_root
+from entresol._native import Overlay, execute, keccak256, ordered_root
 from entresol.errors import BlockFull, InvalidTransaction
 from entresol.execution.edits import apply_changes
 from entresol.execution.messages import PRIORITY_CHECKS, message_of, priority_message
+from entresol.execution.scene import BlockParts
 from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.logs import union
 from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER, L2ToL1Log
@@ -56,9 +57,9 @@ class BlockContext(msgspec.Struct, frozen=True, kw_only=True):
             extra_data=header.extra_data,
         )
 
-    def environment(self) -> BlockEnv:
-        """Return what contracts see of the block."""
-        return BlockEnv(
+    def parts(self) -> BlockParts:
+        """Return what an execution sees of the block."""
+        return BlockParts(
             number=self.number,
             timestamp=self.timestamp,
             gas_limit=self.gas_limit,
@@ -86,7 +87,7 @@ class Transition:
         self.gas_used = 0
         self.overlay = Overlay(snapshot)
         self._rules = rules
-        self._block = context.environment()
+        self._block = context.parts().env()
         self._transactions: list[Transaction] = []
         self._outcomes: list[Outcome] = []
         self._edits: tuple[StoredChange, ...] = ()

@@ -53,7 +53,7 @@ class NotificationShapes:
 
     def log(self, log: PlacedLog, *, removed: bool) -> bytes:
         """Return a log."""
-        return bytes(self._views.logs([log], removed=removed))[1:-1]
+        return bytes(self._views.log(log, removed=removed))
 
     def transaction(self, transaction: Transaction) -> bytes:
         """Return a transaction that waits."""

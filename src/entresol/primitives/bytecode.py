@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final
 
+from entresol._native import keccak256
 from entresol.errors import InvalidBytecode
 from entresol.primitives.values import Hash32
 
@@ -12,6 +13,9 @@ WORD: Final = 32
 MAX_WORDS: Final = 0xFFFF
 MAX_SIZE: Final = MAX_WORDS * WORD
 MAX_EVM_SIZE: Final = 0xFFFF
+
+EMPTY_CODE_HASH: Final = Hash32(keccak256(b""))
+"""The Keccak-256 of no code: what an account without code has for its code hash."""
 
 ERAVM_VERSION: Final = 1
 EVM_VERSION: Final = 2

@@ -11,7 +11,6 @@ from entresol.execution.scene import BlockParts, Scene
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.execution.scene import State
-    from entresol.execution.transition import BlockContext
     from entresol.primitives.headers import Header
     from entresol.rpc.block_ref import BlockNumber
 
@@ -54,41 +53,18 @@ class Places:
         """Return where a call on a block runs."""
         if block.tag is Tag.PENDING:
             pending = self._chain.pending()
-            return Scene.at(pending.overlay, self._rules, _parts_of_context(pending.context))
+            return Scene.at(pending.overlay, self._rules, pending.context.parts())
         number = self.sealed(block)
         if number == self._chain.number:
             return self._latest_scene()
         header = self._chain.ledger.header(number)
-        return Scene.at(self._chain.state_after(number), self._rules, _parts_of_header(header))
+        return Scene.at(self._chain.state_after(number), self._rules, BlockParts.of(header))
 
     def _latest_scene(self) -> Scene:
         header, state = self._chain.head, self._chain.latest
         known = self._latest
         if known is not None and known[0] is header and known[1].state is state:
             return known[1]
-        scene = Scene.at(state, self._rules, _parts_of_header(header))
+        scene = Scene.at(state, self._rules, BlockParts.of(header))
         self._latest = header, scene
         return scene
-
-
-def _parts_of_header(header: Header) -> BlockParts:
-    return BlockParts(
-        number=header.number,
-        timestamp=header.timestamp,
-        gas_limit=header.gas_limit,
-        beneficiary=header.beneficiary,
-        base_fee=header.base_fee_per_gas,
-        prevrandao=header.mix_hash,
-        difficulty=header.difficulty,
-    )
-
-
-def _parts_of_context(context: BlockContext) -> BlockParts:
-    return BlockParts(
-        number=context.number,
-        timestamp=context.timestamp,
-        gas_limit=context.gas_limit,
-        beneficiary=context.beneficiary,
-        base_fee=context.base_fee,
-        prevrandao=context.prevrandao,
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from entresol.errors import StoreFailed
-from entresol.state.roots import EMPTY_CODE
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.storage.readers import StateReader
 
 
@@ -24,7 +24,7 @@ class StateAfter:
 
     def code(self, code_hash: bytes) -> bytes:
         """Return the code with this hash."""
-        code = b"" if code_hash == EMPTY_CODE else self._store.code(code_hash)
+        code = b"" if code_hash == EMPTY_CODE_HASH else self._store.code(code_hash)
         if code is None:
             raise StoreFailed(f"code 0x{code_hash.hex()} is missing")
         return code

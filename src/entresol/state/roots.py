@@ -9,6 +9,7 @@ import msgspec
 from entresol._native import EMPTY_ROOT, Trie, keccak256, rlp_decode
 from entresol.errors import TrieError
 from entresol.primitives import rlp
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
     from entresol._native import Changes
     from entresol.storage.readers import StateReader
-
-EMPTY_CODE = Hash32(keccak256(b""))
 
 
 class SlotProof(msgspec.Struct, frozen=True):
@@ -71,7 +70,7 @@ class StateTrie:
     def _account(self, root: Hash32, key: bytes) -> tuple[int, int, Hash32, Hash32]:
         leaf = self._trie.get(root, key)
         if leaf is None:
-            return 0, 0, Hash32(EMPTY_ROOT), EMPTY_CODE
+            return 0, 0, Hash32(EMPTY_ROOT), EMPTY_CODE_HASH
         nonce, balance, storage_root, code_hash = rlp.decode_fields(leaf, 4, "an account")
         return (
             rlp.read_uint(nonce, 64, "nonce"),

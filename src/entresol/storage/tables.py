@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from entresol._native import keccak256
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.storage.records import StoredAccount
 
 FORMAT: Final = 1
@@ -48,8 +48,6 @@ LAST_NUMBER: Final = b"\xff" * NUMBER_SIZE
 # What a key of the log index names: the emitting address, a topic by its position, or any log at all.
 ANY_LOG: Final = b"\xff"
 ADDRESS_OF_LOG: Final = b"\x00"
-
-_EMPTY_CODE: Final = keccak256(b"")
 
 
 def number(value: int) -> bytes:
@@ -104,7 +102,7 @@ def pack_account(account: StoredAccount | None) -> bytes:
     """
     if account is None:
         return b""
-    has_code = account.code_hash != _EMPTY_CODE
+    has_code = account.code_hash != EMPTY_CODE_HASH
     code_hash = account.code_hash if has_code else b""
     return bytes([has_code]) + account.nonce.to_bytes(8) + code_hash + account.balance
 
@@ -116,4 +114,4 @@ def unpack_account(row: bytes) -> tuple[int, int, bytes] | None:
     nonce = int.from_bytes(row[1:9])
     if row[0]:
         return nonce, int.from_bytes(row[41:]), row[9:41]
-    return nonce, int.from_bytes(row[9:]), _EMPTY_CODE
+    return nonce, int.from_bytes(row[9:]), EMPTY_CODE_HASH

@@ -10,8 +10,9 @@ from trie.hexary import HexaryTrie
 
 from entresol._native import EMPTY_ROOT, Overlay, Snapshot, keccak256, verify_proof
 from entresol.errors import InvalidProof, MissingNode
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Hash32
-from entresol.state.roots import EMPTY_CODE, AccountProof, StateTrie
+from entresol.state.roots import AccountProof, StateTrie
 from tests.ledger import address, word
 from tests.worlds import World
 
@@ -144,7 +145,7 @@ def test_an_account_and_its_slots_are_proved(chain: Chain) -> None:
 def test_an_absent_account_is_proved_absent(chain: Chain, name: int) -> None:
     proof = chain.trie.prove(chain.root, address(name), [Hash32(word(1))])
     assert (proof.nonce, proof.balance) == (0, 0)
-    assert (proof.storage_root, proof.code_hash) == (EMPTY_ROOT, EMPTY_CODE)
+    assert (proof.storage_root, proof.code_hash) == (EMPTY_ROOT, EMPTY_CODE_HASH)
     assert [(it.value, it.proof) for it in proof.slots] == [(0, ())]
     check(chain.root, proof, exists=False)
 

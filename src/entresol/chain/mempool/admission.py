@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
-from entresol._native import keccak256
 from entresol.chain.mempool.intrinsic import SCHEDULES, GasSchedule, intrinsic_gas
 from entresol.errors import (
     EmptyAuthorizations,
@@ -32,6 +31,7 @@ from entresol.errors import (
     UnsupportedType,
     WrongChain,
 )
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.transactions import SetCodeTransaction, ZkTransaction
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from entresol.chain.mempool.lanes import Entry, Lane
     from entresol.primitives.transactions import Payload, Transaction
 
-EMPTY_CODE_HASH: Final = keccak256(b"")
 MAX_NONCE: Final = 2**64 - 2
 
 _DELEGATION_PREFIX: Final = b"\xef\x01\x00"

@@ -104,8 +104,5 @@ class EthFilters:
         return self._subscriptions.unsubscribe(connection, id)
 
     def _changed(self, changes: Iterable[ChangedLog]) -> Raw:
-        texts = [
-            bytes(self._views.logs([change.log], removed=change.removed))[1:-1]
-            for change in changes
-        ]
+        texts = [bytes(self._views.log(it.log, removed=it.removed)) for it in changes]
         return Raw(b"[" + b",".join(texts) + b"]")

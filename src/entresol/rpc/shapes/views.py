@@ -133,6 +133,10 @@ class Views:
         """Return an array of logs; `removed` says that the chain went back behind them."""
         return raw(array(log_texts(logs, self._batches, removed=removed)))
 
+    def log(self, log: PlacedLog, *, removed: bool = False) -> msgspec.Raw:
+        """Return one log."""
+        return raw("".join(log_texts([log], self._batches, removed=removed)))
+
     def head(self, header: Header, block_hash: Hash32) -> msgspec.Raw:
         """Return a header that an event told of."""
         return raw(header_text(header, block_hash))
