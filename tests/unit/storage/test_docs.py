@@ -15,7 +15,7 @@ PAGE = (Path(__file__).resolve().parents[3] / "docs" / "storage.md").read_text(e
 TABLES = {
     name: value
     for name, value in vars(tables).items()
-    if name.isupper() and isinstance(value, bytes) and not name.startswith("_")
+    if name in tables.__annotations__ and isinstance(value, bytes)
 }
 
 
