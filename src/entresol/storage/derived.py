@@ -10,6 +10,7 @@ from entresol.primitives.transactions import PriorityTransaction, load
 from entresol.primitives.values import Address
 from entresol.storage import tables
 from entresol.storage.log_index import index_keys
+from entresol.storage.published import factory_deps_of, published_by
 
 if TYPE_CHECKING:
     from entresol.storage.engine import Engine
@@ -25,7 +26,7 @@ def rows_of(
 ) -> Iterator[Row]:
     """Yield everything that is derived from the record of block `number`."""
     yield from _keyed_by_number(engine, record, number)
-    for code in record.codes:
+    for code in (*record.codes, *(code for _, code in factory_deps_of(record))):
         yield tables.CODE + keccak256(code), code
     for node_hash, node in nodes:
         yield tables.NODE + node_hash, node
@@ -49,6 +50,8 @@ def _keyed_by_number(engine: Engine, record: Record, number: int) -> Iterator[Ro
             yield tables.nonce_key(sender, nonce, number), transaction_hash
     for change in record.changes:
         yield from _state_rows(engine, change, number)
+    for name, code in published_by(record):
+        yield tables.published_key(name, number), keccak256(code)
     for key in index_keys(record, number):
         yield key, b""
 

@@ -67,6 +67,13 @@ class StateReader(Protocol):
         """Return the hash of a block."""
 
 
+class CodeReader(Protocol):
+    """Code by the hashes that users have at hand."""
+
+    def published(self, name: bytes) -> bytes | None:
+        """Return the code that a sealed block published under the hash `name`."""
+
+
 class RecordWriter(Protocol):
     """The one way to change a store."""
 

@@ -15,6 +15,7 @@ from entresol.storage.derived import keys_of, rows_of
 from entresol.storage.directory import Directory
 from entresol.storage.engine import Engine
 from entresol.storage.log_index import LogQuery, candidates
+from entresol.storage.published import as_published
 from entresol.storage.records import Record
 
 RECORDS_KEPT: Final = 64
@@ -143,6 +144,12 @@ class Store:
     def code(self, code_hash: bytes) -> bytes | None:
         """Return the code with this hash."""
         return self._engine.get(tables.CODE + code_hash)
+
+    def published(self, name: bytes) -> bytes | None:
+        """Return the code that a sealed block published under the hash `name`."""
+        found = self._last(tables.PUBLISHED + name)
+        code = None if found is None else self.code(found[1])
+        return None if code is None else as_published(name, code)
 
     def node(self, node_hash: bytes) -> bytes | None:
         """Return the trie node with this hash."""

@@ -20,6 +20,7 @@ HASH_OF_NONCE: Final = b"n"
 ACCOUNT: Final = b"a"
 SLOT: Final = b"s"
 CODE: Final = b"c"
+PUBLISHED: Final = b"v"
 NODE: Final = b"p"
 LOGS: Final = b"l"
 META: Final = b"m"
@@ -37,6 +38,7 @@ DERIVED: Final = (
     ACCOUNT,
     SLOT,
     CODE,
+    PUBLISHED,
     NODE,
     LOGS,
 )
@@ -78,6 +80,11 @@ def place_key(transaction_hash: bytes, block: int) -> bytes:
 def nonce_key(sender: bytes, nonce: int, block: int) -> bytes:
     """Return the key of the transaction that used a nonce in `block`."""
     return HASH_OF_NONCE + sender + number(nonce) + number(block)
+
+
+def published_key(name: bytes, block: int) -> bytes:
+    """Return the key of the code that was known by the hash `name` from `block` on."""
+    return PUBLISHED + name + number(block)
 
 
 def topic_of_log(position: int) -> bytes:

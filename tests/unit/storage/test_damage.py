@@ -139,7 +139,7 @@ def test_a_garbled_last_write_is_as_if_it_had_not_been(copy: Path) -> None:
 
 
 def test_an_unreadable_block_of_a_table_is_an_error_not_an_absence(copy: Path) -> None:
-    damage(copy, "*.sst", flipped(0.5))
+    damage(copy, "*.sst", flipped(0.001))  # among the accounts, which come first
     store = Store.open(copy)
     answers, errors = ask_everything(store)
     assert errors > 0

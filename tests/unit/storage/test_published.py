@@ -1,0 +1,100 @@
+"""Code is found by every hash that somebody may have of it, from the block that published it."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol._native import keccak256
+from entresol.primitives.bytecode import eravm_hash, evm_hash, pad_evm
+from entresol.primitives.transactions import PriorityTransaction, Transaction, ZkTransaction, sign
+from entresol.storage.store import Store
+from tests.ledger import SECRET, address, dump, fill, nodes_of, record_after
+from tests.producing import sender
+
+DEPLOYED = bytes.fromhex("600160005260206000f3")
+DEPENDENCY = bytes(range(32)) * 3
+
+
+def deposit_with(*codes: bytes) -> Transaction:
+    return Transaction.from_l1(
+        PriorityTransaction(
+            sender=address(8),
+            to=address(9),
+            gas_limit=100_000,
+            gas_per_pubdata_limit=800,
+            max_fee_per_gas=0,
+            nonce=0,
+            factory_dep_hashes=tuple(eravm_hash(code) for code in codes),
+            factory_deps=codes,
+        )
+    )
+
+
+def typed_data_with(*codes: bytes) -> Transaction:
+    payload = ZkTransaction(
+        nonce=0,
+        max_priority_fee_per_gas=0,
+        max_fee_per_gas=10**9,
+        gas_limit=100_000,
+        to=address(1),
+        chain_id=270,
+        sender=sender(1),
+        gas_per_pubdata_limit=50_000,
+        factory_deps=codes,
+    )
+    return sign(payload, SECRET)
+
+
+@pytest.mark.parametrize("name", [keccak256(DEPLOYED), evm_hash(DEPLOYED)])
+def test_deployed_code_is_found_by_its_keccak_and_by_its_versioned_hash(
+    store: Store, name: bytes
+) -> None:
+    fill(store, [record_after(None, codes=[DEPLOYED])])
+    found = store.published(name)
+    assert found is not None
+    assert found.startswith(DEPLOYED)
+
+
+def test_the_versioned_hash_of_evm_code_gives_the_padded_code_that_it_is_the_hash_of(
+    store: Store,
+) -> None:
+    fill(store, [record_after(None, codes=[DEPLOYED])])
+    assert store.published(evm_hash(DEPLOYED)) == pad_evm(DEPLOYED)
+    assert store.published(keccak256(DEPLOYED)) == DEPLOYED
+
+
+@pytest.mark.parametrize("transaction", [deposit_with(DEPENDENCY), typed_data_with(DEPENDENCY)])
+def test_a_factory_dependency_is_found_by_the_hash_it_was_published_under(
+    store: Store, transaction: Transaction
+) -> None:
+    genesis = record_after(None)
+    fill(store, [genesis, record_after(genesis, transactions=[transaction])])
+    assert store.published(eravm_hash(DEPENDENCY)) == DEPENDENCY
+    assert store.published(keccak256(DEPENDENCY)) is None
+
+
+def test_nothing_is_found_before_the_block_that_published_it_or_after_that_block_is_gone(
+    store: Store,
+) -> None:
+    genesis = record_after(None)
+    fill(store, [genesis])
+    assert store.published(evm_hash(DEPLOYED)) is None
+    fill(store, [record_after(genesis, codes=[DEPLOYED])])
+    store.truncate(0)
+    assert store.published(evm_hash(DEPLOYED)) is None
+    assert store.published(keccak256(DEPLOYED)) is None
+
+
+def test_what_is_published_is_made_again_from_the_records(store: Store) -> None:
+    genesis = record_after(None, codes=[DEPLOYED])
+    fill(store, [genesis, record_after(genesis, transactions=[deposit_with(DEPENDENCY)])])
+    before = dump(store)
+    store.rebuild(nodes_of)
+    assert dump(store) == before
+    assert store.published(eravm_hash(DEPENDENCY)) == DEPENDENCY
+
+
+def test_code_that_is_too_long_for_a_versioned_hash_is_found_by_its_keccak(store: Store) -> None:
+    code = b"\x5b" * 70_000
+    fill(store, [record_after(None, codes=[code])])
+    assert store.published(keccak256(code)) == code
