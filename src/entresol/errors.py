@@ -32,7 +32,9 @@
     ├── ExecutionFailed            a call ran, and failing is its answer
     │   ├── ExecutionReverted      it gave up, and may have said why
     │   ├── ExecutionHalted        it broke a rule of the machine
-    │   └── GasAllowanceExceeded   no gas limit that is allowed suffices
+    │   ├── GasAllowanceExceeded   no gas limit that is allowed suffices
+    │   └── MintOverflow           more ether to mint than there can be
+    ├── UnserializableCall         a call that is no transaction, in the network's words
     ├── InvalidOverride            a what-if question that cannot be asked
     ├── EngineError                the engine could not finish; nothing is known of the outcome
     │   ├── StateUnavailable       the state source failed; the cause is chained
@@ -347,6 +349,20 @@ class GasAllowanceExceeded(ExecutionFailed):
     def __init__(self, allowance: int) -> None:
         super().__init__(f"gas required exceeds allowance ({allowance})")
         self.allowance = allowance
+
+
+class MintOverflow(ExecutionFailed):
+    """A request needs more ether on L2 than there can be."""
+
+    def __init__(self) -> None:
+        super().__init__("integer overflow computing base token amount to mint")
+
+
+class UnserializableCall(EntresolError):
+    """No transaction can be made of a call."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"Failed to serialize transaction: {problem}")
 
 
 class InvalidOverride(EntresolError):

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
+from entresol.chain.l2_fees import SettlementFee
+
 if TYPE_CHECKING:
     from entresol.primitives.headers import Header
 
@@ -41,4 +43,4 @@ class MarketFee(msgspec.Struct, frozen=True, tag="market"):
         return max(fee - change, self.lowest)
 
 
-FeePolicy: TypeAlias = ConstantFee | MarketFee
+FeePolicy: TypeAlias = ConstantFee | MarketFee | SettlementFee

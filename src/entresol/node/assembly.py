@@ -27,6 +27,7 @@ from entresol.rpc.namespaces.eth_filters import EthFilters
 from entresol.rpc.namespaces.eth_state import EthState
 from entresol.rpc.namespaces.eth_transactions import EthTransactions
 from entresol.rpc.places import Places
+from entresol.rpc.questions import Questions
 from entresol.rpc.shapes.views import Views
 from entresol.rpc.subscriptions import Subscriptions
 
@@ -74,6 +75,7 @@ class Api:
         )
         self._follow(views)
         places = Places(chain)
+        questions = Questions()
         self._filters = Filters(chain, chain.ledger.store, chain.feed)
         self.subscriptions = Subscriptions(
             chain.feed, chain.ledger.store, NotificationShapes(views), wake=wake
@@ -82,7 +84,7 @@ class Api:
             [
                 EthBasics(chain),
                 EthBlocks(chain, places, views),
-                EthCalls(places),
+                EthCalls(places, questions),
                 EthFees(chain, places),
                 EthFilters(chain, views, self._filters, self.subscriptions),
                 EthState(chain, places),

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from entresol.errors import MalformedValue
+import msgspec
+
+from entresol.errors import MalformedValue, UnserializableCall
 from entresol.execution.calls import CallRequest
 from entresol.execution.overrides import BlockOverrides, StateOverride
 from entresol.primitives.transactions import Access, Authorization
+from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
 from entresol.rpc.wire import Wire
+from entresol.rpc.zk_meta import ZkMeta
 
 
 class AccessItem(Wire, frozen=True, kw_only=True):
@@ -56,9 +60,12 @@ class CallObject(Wire, frozen=True, kw_only=True):
     chain_id: Quantity64 | None = None
     access_list: list[AccessItem] | None = None
     authorization_list: list[AuthorizationItem] | None = None
+    type: Quantity64 | None = None
+    eip712_meta: ZkMeta | None = msgspec.field(name="eip712Meta", default=None)
 
     def request(self) -> CallRequest:
         """Return the domain value; a gas price beside a fee cap counts alone, as clients mean it."""
+        self._check_dialect()
         has_price = self.gas_price is not None
         return CallRequest(
             sender=self.from_ or Address.zero(),
@@ -78,6 +85,13 @@ class CallObject(Wire, frozen=True, kw_only=True):
             if self.authorization_list is None
             else tuple(item.authorization() for item in self.authorization_list),
         )
+
+    def _check_dialect(self) -> None:
+        """Refuse what no transaction of type 0x71 can be; all else of it runs like any other call."""
+        if self.to is None and self.type == ZK_TYPE:
+            raise UnserializableCall("toAddressIsNull")
+        if self.eip712_meta is not None:
+            self.eip712_meta.dependencies()
 
     def _payload(self) -> Data:
         """Return the call data, whichever of its two names was used."""

@@ -40,6 +40,7 @@ from entresol.errors import (
     InvalidTransaction,
     ListenFailed,
     MalformedValue,
+    MintOverflow,
     PoolRefusal,
     ReplayDiffers,
     StoreFailed,
@@ -49,6 +50,7 @@ from entresol.errors import (
     TrieError,
     UnknownBlock,
     UnknownTracer,
+    UnserializableCall,
 )
 
 log = logging.getLogger(__name__)
@@ -145,7 +147,10 @@ CODES: Final[dict[type[EntresolError], int]] = {
     ExecutionFailed: -32000,
     # Not -32603 or -32005: clients would try again at once and meet the same limit.
     ExecutionStopped: -32000,
+    # As the network's nodes say it.
     ExecutionReverted: 3,
+    MintOverflow: 3,
+    UnserializableCall: 3,
     # The node's own trouble.
     EngineError: INTERNAL,
     ReplayDiffers: INTERNAL,

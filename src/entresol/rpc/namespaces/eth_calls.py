@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from entresol.errors import ExecutionFailed, GasBudgetSpent, InvalidTransaction, UnknownBlock
+from entresol.errors import ExecutionFailed, InvalidTransaction, UnknownBlock
 from entresol.execution.access_lists import create_access_list
 from entresol.execution.calls import CallLimits, call
 from entresol.execution.estimation import estimate_gas
@@ -26,11 +23,7 @@ from entresol.rpc.wire import Wire
 if TYPE_CHECKING:
     from entresol.execution.scene import Scene
     from entresol.rpc.places import Places
-
-T = TypeVar("T")
-
-LOOP_GAS: Final = 200_000
-"""What a question may use before it leaves the event loop: a fraction of a millisecond."""
+    from entresol.rpc.questions import Questions
 
 
 class AccessListEntry(Wire, frozen=True, kw_only=True):
@@ -53,10 +46,9 @@ class EthCalls:
 
     prefix = "eth"
 
-    def __init__(self, places: Places, limits: CallLimits | None = None) -> None:
+    def __init__(self, places: Places, questions: Questions) -> None:
         self._places = places
-        self._limits = limits or CallLimits()
-        self._on_loop = msgspec.structs.replace(self._limits, gas_budget=LOOP_GAS)
+        self._ask = questions.ask
 
     @method(UnknownBlock, ExecutionFailed, InvalidTransaction)
     def call(
@@ -118,10 +110,3 @@ class EthCalls:
             state_overrides(state_override),
             None if block_override is None else block_override.override(),
         )
-
-    def _ask(self, question: Callable[[CallLimits], T]) -> T | Later[T]:
-        """Answer at once if that takes no time, or else on a worker thread."""
-        try:
-            return question(self._on_loop)
-        except GasBudgetSpent:
-            return Later(lambda: question(self._limits))

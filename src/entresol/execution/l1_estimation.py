@@ -1,0 +1,50 @@
+"""The gas limit that a request to L2 needs: L1 has to take it, and L2 to execute it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from entresol._native import Outcome, execute
+from entresol.errors import MintOverflow
+from entresol.execution.calls import DEFAULT_LIMITS, CallLimits, Meter
+from entresol.execution.estimation import smallest_gas
+from entresol.execution.messages import PRIORITY_CHECKS, priority_message
+from entresol.execution.scene import Scene
+from entresol.primitives.l1_gas import greatest_gas_limit, least_gas_limit
+from entresol.primitives.transactions import PriorityTransaction
+
+MARGIN_PERCENT: Final = 15
+"""What is added to the need of today: the state is another one when the request arrives."""
+
+_MAX_MINT: Final = 2**256 - 1
+
+
+def estimate_l1_to_l2_gas(
+    scene: Scene, request: PriorityTransaction, limits: CallLimits = DEFAULT_LIMITS
+) -> int:
+    """Return a gas limit with which `request` is taken by L1 and succeeds on L2.
+
+    The sender needs nothing on L2, since L1 pays. Raises what the request ends in if no limit helps.
+    """
+    cap = greatest_gas_limit(request)
+    if request.value + cap * request.max_fee_per_gas > _MAX_MINT:
+        raise MintOverflow
+    meter = Meter(limits)
+
+    def run(gas_limit: int) -> Outcome:
+        message = priority_message(msgspec.structs.replace(request, gas_limit=gas_limit))
+        outcome = execute(
+            scene.state,
+            scene.rules,
+            scene.env,
+            message,
+            checks=PRIORITY_CHECKS,
+            limits=meter.left(),
+        )
+        meter.count(outcome)
+        return outcome
+
+    needed = smallest_gas(run, cap).gas * (100 + MARGIN_PERCENT) // 100
+    return min(max(needed, least_gas_limit(request)), cap)

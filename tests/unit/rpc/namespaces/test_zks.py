@@ -1,0 +1,215 @@
+"""Prices, estimates, published code and addresses of a layer 2, over JSON-RPC."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from entresol._native import keccak256
+from entresol.chain.chain import Chain
+from entresol.chain.l2_fees import FeeModel
+from entresol.primitives.bytecode import evm_hash, pad_evm
+from entresol.primitives.values import Address
+from entresol.rpc.connection import LocalConnection
+from entresol.rpc.dispatch import Dispatcher
+from entresol.rpc.namespaces.zks_fees import ZksFees
+from entresol.rpc.namespaces.zks_settlement import SettlementAddresses, ZksSettlement
+from entresol.rpc.places import Places
+from entresol.rpc.questions import Questions
+from tests.unit.chain.test_chain import ALICE, LOG_CODE, NOBODY, open_chain
+from tests.unit.rpc.namespaces.conftest import RpcError
+from tests.unit.rpc.namespaces.test_eth_calls import REVERT, TARGET, with_code
+
+ADDRESSES = SettlementAddresses(
+    l1_chain_id=31337,
+    bridgehub=Address(b"\x01" * 20),
+    chain=Address(b"\x02" * 20),
+    asset_router=Address(b"\x03" * 20),
+    nullifier=Address(b"\x04" * 20),
+    native_token_vault=Address(b"\x05" * 20),
+    base_token=Address(b"\0" * 19 + b"\x01"),
+    l2_asset_router=Address.parse("0x0000000000000000000000000000000000010003"),
+    l2_multicall=Address.parse("0xcA11bde05977b3631167028862bE2a173976CA11"),
+)
+WORD = bytes(range(32))
+
+
+class Zks:
+    """Asks the two namespaces of a chain."""
+
+    def __init__(self, chain: Chain) -> None:
+        self._executor = ThreadPoolExecutor(1)
+        self._dispatcher = Dispatcher(
+            [
+                ZksFees(Places(chain), Questions(), FeeModel()),
+                ZksSettlement(ADDRESSES, chain.ledger.store),
+            ],
+            executor=self._executor,
+        )
+
+    def __call__(self, method: str, *params: object) -> Any:
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        decoded = json.loads(asyncio.run(self._ask(body.encode())))
+        if "error" in decoded:
+            raise RpcError(decoded["error"])
+        return decoded["result"]
+
+    def close(self) -> None:
+        self._executor.shutdown()
+
+    async def _ask(self, body: bytes) -> bytes:
+        answer = self._dispatcher.handle(body, LocalConnection())
+        settled = answer if isinstance(answer, bytes) or answer is None else await answer
+        assert settled is not None
+        return settled
+
+
+@pytest.fixture
+def zks() -> Iterator[Zks]:
+    chain = open_chain()
+    client = Zks(chain)
+    yield client
+    client.close()
+    chain.close()
+
+
+def numbers(code: bytes) -> list[int]:
+    return list(code)
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {},
+        {"type": "0x71"},
+        {"type": "0x71", "eip712Meta": {"gasPerPubdata": "0x0320"}},
+        {"eip712Meta": {"gasPerPubdata": "0x00", "factoryDeps": []}},
+        {"eip712Meta": None, "nonce": None, "chain_id": None},
+        {"chain_id": 270, "transactionType": "0x71", "gasPrice": "0x0"},
+        {"gasPrice": "0x5", "maxPriorityFeePerGas": "0x0"},
+        {"value": "0xde0b6b3a7640000"},
+    ],
+)
+def test_an_estimate_from_l1_takes_every_form_that_clients_send(
+    zks: Zks, extra: dict[str, Any]
+) -> None:
+    call = {"from": str(NOBODY), "to": str(ALICE), "data": "0x", **extra}
+    assert zks("zks_estimateGasL1ToL2", call) == hex(10_000 + 173_484 + 88 * 800)
+
+
+def test_dependencies_make_an_estimate_from_l1_dearer(zks: Zks) -> None:
+    call = {"from": str(NOBODY), "to": str(ALICE)}
+    meta = {"gasPerPubdata": "0x320", "factoryDeps": [numbers(WORD), numbers(WORD)]}
+    plain = int(zks("zks_estimateGasL1ToL2", call), 16)
+    assert int(zks("zks_estimateGasL1ToL2", {**call, "eip712Meta": meta}), 16) > plain
+
+
+@pytest.mark.parametrize("method", ["zks_estimateGasL1ToL2", "zks_estimateFee"])
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        (WORD * 2, "Bytecode has even number of 32-byte words"),
+        (WORD + b"\0", "Bytecode length is not divisible by 32"),
+        (b"", "Bytecode has even number of 32-byte words"),
+    ],
+)
+def test_a_dependency_that_cannot_be_published_is_refused_in_the_networks_words(
+    zks: Zks, method: str, code: bytes, problem: str
+) -> None:
+    meta = {"gasPerPubdata": "0x320", "factoryDeps": [numbers(WORD), numbers(code)]}
+    with pytest.raises(RpcError) as caught:
+        zks(method, {"from": str(ALICE), "to": str(ALICE), "eip712Meta": meta})
+    expected = f"Failed to serialize transaction: factory dependency #1 is invalid: {problem}"
+    assert (caught.value.code, caught.value.message, caught.value.data) == (3, expected, None)
+
+
+def test_a_request_from_l1_without_a_target_is_refused(zks: Zks) -> None:
+    with pytest.raises(RpcError) as caught:
+        zks("zks_estimateGasL1ToL2", {"from": str(ALICE), "data": "0x00"})
+    assert caught.value.code == 3
+    assert caught.value.message == "Failed to serialize transaction: toAddressIsNull"
+
+
+def test_more_ether_than_there_can_be_is_refused(zks: Zks) -> None:
+    with pytest.raises(RpcError) as caught:
+        zks("zks_estimateGasL1ToL2", {"to": str(ALICE), "value": hex(2**256 - 1)})
+    assert caught.value.code == 3
+    assert caught.value.message == "integer overflow computing base token amount to mint"
+
+
+def test_a_revert_on_l2_has_its_reason_and_its_data(zks: Zks) -> None:
+    with pytest.raises(RpcError) as caught:
+        zks("zks_estimateGasL1ToL2", {"to": TARGET}, with_code(REVERT))
+    assert (caught.value.code, caught.value.message) == (3, "execution reverted: no")
+    assert caught.value.data.startswith("0x08c379a0")
+
+
+def test_a_fee_is_spelled_with_underscores_and_in_hex(zks: Zks) -> None:
+    fee = zks("zks_estimateFee", {"from": str(ALICE), "to": str(NOBODY), "value": "0x1"})
+    assert fee == {
+        "gas_limit": "0x5208",
+        "max_fee_per_gas": hex(100_000_000),
+        "max_priority_fee_per_gas": "0x0",
+        "gas_per_pubdata_limit": fee["gas_per_pubdata_limit"],
+    }
+    assert 1 <= int(fee["gas_per_pubdata_limit"], 16) <= 50_000
+
+
+def test_prices_are_told_in_the_networks_shapes(zks: Zks) -> None:
+    params = zks("zks_getFeeParams")["V2"]
+    assert params["config"]["minimal_l2_gas_price"] == 100_000_000
+    assert params["l1_pubdata_price"] == 17 * params["l1_gas_price"]
+    assert params["conversion_ratio"] == {
+        "numerator": 1,
+        "denominator": 1,
+        "l1": {"numerator": 1, "denominator": 1},
+        "sl": {"numerator": 1, "denominator": 1},
+    }
+    prices = zks("zks_getBatchFeeInput")
+    assert set(prices) == {"fair_l2_gas_price", "fair_pubdata_price", "l1_gas_price"}
+    assert zks("zks_getL1GasPrice") == hex(prices["l1_gas_price"])
+    assert int(zks("zks_gasPerPubdata"), 16) == -(-prices["fair_pubdata_price"] // 10**8)
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [(keccak256(LOG_CODE), LOG_CODE), (evm_hash(LOG_CODE), pad_evm(LOG_CODE))]
+)
+def test_deployed_code_is_an_array_of_numbers(zks: Zks, name: bytes, code: bytes) -> None:
+    assert zks("zks_getBytecodeByHash", "0x" + name.hex()) == numbers(code)
+
+
+def test_unknown_code_is_null(zks: Zks) -> None:
+    assert zks("zks_getBytecodeByHash", "0x" + "12" * 32) is None
+
+
+@pytest.mark.parametrize("name", ["0x12", 5, None, "0x" + "zz" * 32])
+def test_what_is_no_hash_is_refused_by_name(zks: Zks, name: object) -> None:
+    with pytest.raises(RpcError) as caught:
+        zks("zks_getBytecodeByHash", name)
+    assert caught.value.code == -32602
+    assert caught.value.message.startswith("params[0]")
+
+
+def test_the_contracts_of_both_layers_are_told(zks: Zks) -> None:
+    assert zks("zks_getBridgehubContract") == str(ADDRESSES.bridgehub)
+    assert zks("zks_getMainContract") == str(ADDRESSES.chain)
+    assert zks("zks_L1ChainId") == hex(31337)
+    assert zks("zks_getBaseTokenL1Address") == "0x0000000000000000000000000000000000000001"
+    bridges = zks("zks_getBridgeContracts")
+    assert all(isinstance(address, str) for address in bridges.values())
+    assert set(bridges) == {
+        "l1Erc20DefaultBridge",
+        "l2Erc20DefaultBridge",
+        "l1SharedDefaultBridge",
+        "l2SharedDefaultBridge",
+        "l1WethBridge",
+        "l2WethBridge",
+        "l2LegacySharedBridge",
+        "l1Nullifier",
+        "l1NativeTokenVault",
+    }
