@@ -160,7 +160,8 @@ class Chain:
 
     def tick(self, now: float) -> Header | None:
         """Seal the next block if it is due at `now`, by any clock that only goes forward."""
-        return self.seal() if self.schedule.is_due(now) else None
+        waiting = self.schedule.mode is Mining.DELAYED and self.producer.has_work
+        return self.seal() if self.schedule.is_due(now, waiting=waiting) else None
 
     def seal_waiting(self) -> None:
         """Seal blocks until nothing that waits can go into one."""

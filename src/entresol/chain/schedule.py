@@ -1,4 +1,4 @@
-"""When blocks are sealed: as transactions come, at an interval, or on request."""
+"""When blocks are sealed: as transactions come or soon after, at an interval, or on request."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ class Mining(StrEnum):
 
     AUTO = "auto"
     """A transaction that waits."""
+    DELAYED = "delayed"
+    """A transaction that has waited for a while."""
     INTERVAL = "interval"
     """The time."""
     MANUAL = "manual"
@@ -21,17 +23,22 @@ class Mining(StrEnum):
 class Schedule:
     """Says whether a block is due.
 
-    Remembers: the mode, and when the next block of an interval is due. Persists: nothing.
+    Remembers: the mode, and when the next block is due by the time. Persists: nothing.
     """
 
     def __init__(self) -> None:
         self.mode = Mining.AUTO
         self.interval_seconds = 0.0
-        self._due = 0.0
+        self._due: float | None = None
 
     def seal_at_once(self) -> None:
         """Seal as soon as a transaction waits."""
         self.mode = Mining.AUTO
+
+    def seal_after(self, seconds: float) -> None:
+        """Seal so many seconds after a transaction began to wait, and what came meanwhile with it."""
+        self._set_time(Mining.DELAYED, seconds)
+        self._due = None
 
     def seal_on_request(self) -> None:
         """Seal nothing unasked."""
@@ -39,18 +46,32 @@ class Schedule:
 
     def seal_every(self, seconds: float, now: float) -> None:
         """Seal a block every so many seconds, the first one that long after `now`."""
-        if not 0 < seconds < float("inf"):
-            raise InvalidInterval(seconds)
-        self.mode = Mining.INTERVAL
-        self.interval_seconds = seconds
+        self._set_time(Mining.INTERVAL, seconds)
         self._due = now + seconds
 
-    def is_due(self, now: float) -> bool:
+    def is_due(self, now: float, *, waiting: bool = False) -> bool:
         """Say whether the time for a block has come, and if so wait for the next time.
 
-        Who comes late makes one block, not those that were missed.
+        `waiting` says whether a transaction waits. Who comes late makes one block, not those that were
+        missed.
         """
-        if self.mode is not Mining.INTERVAL or now < self._due:
+        if self.mode is Mining.DELAYED:
+            return self._is_ripe(now, waiting=waiting)
+        if self.mode is not Mining.INTERVAL or self._due is None or now < self._due:
             return False
         self._due = max(self._due + self.interval_seconds, now)
         return True
+
+    def _is_ripe(self, now: float, *, waiting: bool) -> bool:
+        if waiting and self._due is None:
+            self._due = now + self.interval_seconds
+        if waiting and self._due is not None and now < self._due:
+            return False
+        self._due = None
+        return waiting
+
+    def _set_time(self, mode: Mining, seconds: float) -> None:
+        if not 0 < seconds < float("inf"):
+            raise InvalidInterval(seconds)
+        self.mode = mode
+        self.interval_seconds = seconds

@@ -40,3 +40,20 @@ def test_nothing_is_due_on_request() -> None:
 def test_an_interval_is_a_positive_time(seconds: float) -> None:
     with pytest.raises(InvalidInterval):
         Schedule().seal_every(seconds, now=0.0)
+
+
+def test_a_transaction_is_sealed_when_it_has_waited_long_enough() -> None:
+    schedule = Schedule()
+    schedule.seal_after(0.5)
+    moments = [(9, False), (10, True), (10.25, True), (10.5, True), (11, True), (11.5, True)]
+    due = [now for now, waiting in moments if schedule.is_due(now, waiting=waiting)]
+    assert due == [10.5, 11.5]
+
+
+def test_a_delay_begins_anew_with_the_next_transaction_that_waits() -> None:
+    schedule = Schedule()
+    schedule.seal_after(0.5)
+    assert not schedule.is_due(10.0, waiting=True)
+    assert not schedule.is_due(10.25, waiting=False)
+    assert not schedule.is_due(10.5, waiting=True)
+    assert schedule.is_due(11.0, waiting=True)
