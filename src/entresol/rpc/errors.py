@@ -23,6 +23,7 @@ from typing import Final
 import msgspec
 
 from entresol.errors import (
+    BatchOverflow,
     BlockFull,
     EngineError,
     EntresolError,
@@ -38,6 +39,7 @@ from entresol.errors import (
     InvalidOverride,
     InvalidPercentiles,
     InvalidTransaction,
+    LayerOneFailed,
     ListenFailed,
     MalformedValue,
     PoolRefusal,
@@ -152,6 +154,8 @@ CODES: Final[dict[type[EntresolError], int]] = {
     TrieError: INTERNAL,
     StoreFailed: INTERNAL,
     ListenFailed: INTERNAL,
+    BatchOverflow: INTERNAL,
+    LayerOneFailed: INTERNAL,
 }
 
 TEXTS: Final[dict[type[EntresolError], str]] = {
