@@ -22,11 +22,18 @@ SLOT: Final = b"s"
 CODE: Final = b"c"
 NODE: Final = b"p"
 LOGS: Final = b"l"
+PRIORITY: Final = b"q"
+BATCH: Final = b"g"
+BATCH_LOGS: Final = b"w"
+PLACE_OF_BLOCK: Final = b"k"
+SETTLED: Final = b"e"
 META: Final = b"m"
 
 HEAD: Final = META + b"head"
 IDENTITY: Final = META + b"genesis"
 REBUILDING: Final = META + b"rebuilding"
+OUTSTANDING: Final = META + b"outstanding"
+DEPOSITS: Final = META + b"deposits"
 
 # Everything that can be made again from the records.
 DERIVED: Final = (
@@ -39,6 +46,7 @@ DERIVED: Final = (
     CODE,
     NODE,
     LOGS,
+    PRIORITY,
 )
 
 NUMBER_SIZE: Final = 8
@@ -78,6 +86,11 @@ def place_key(transaction_hash: bytes, block: int) -> bytes:
 def nonce_key(sender: bytes, nonce: int, block: int) -> bytes:
     """Return the key of the transaction that used a nonce in `block`."""
     return HASH_OF_NONCE + sender + number(nonce) + number(block)
+
+
+def priority_key(priority_id: int, block: int) -> bytes:
+    """Return the key of the place that a transaction from L1 has in `block`."""
+    return PRIORITY + number(priority_id) + number(block)
 
 
 def topic_of_log(position: int) -> bytes:
