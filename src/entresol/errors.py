@@ -64,6 +64,11 @@
     ├── TrieError
     │   ├── MissingNode            a trie node that the root refers to is not in the store
     │   └── InvalidProof           a proof that does not lead from the root to the key
+    ├── BatchOverflow              more in a batch than a batch can have
+    ├── LayerOneFailed             L1 did not do what it was asked for
+    │   ├── LayerOneUnreachable    nobody answers there, or not in time: waiting may help
+    │   ├── LayerOneRefused        it answered with an error
+    │   └── LayerOneDiffers        it is not, or not any more, the L1 that this chain is tied to
     ├── StoreFailed                the directory of a chain cannot be used
     │   ├── StoreLocked            another process has it open
     │   ├── StoreForeign           something else is in it
@@ -551,6 +556,37 @@ class MissingNode(TrieError):
 
 class InvalidProof(TrieError):
     """A proof does not lead from the root to the key."""
+
+
+class BatchOverflow(EntresolError):
+    """There is more in a batch than a batch can have."""
+
+
+class LayerOneFailed(EntresolError):
+    """L1 did not do what it was asked for."""
+
+
+class LayerOneUnreachable(LayerOneFailed):
+    """Nobody answers where L1 should be, or not in time; waiting may help."""
+
+    def __init__(self, url: str, problem: str) -> None:
+        super().__init__(f"L1 at {url} cannot be reached: {problem}")
+        self.url = url
+        self.problem = problem
+
+
+class LayerOneRefused(LayerOneFailed):
+    """L1 answered with an error."""
+
+    def __init__(self, method: str, code: int, message: str) -> None:
+        super().__init__(f"L1 refused {method}: {message} (code {code})")
+        self.method = method
+        self.code = code
+        self.message = message
+
+
+class LayerOneDiffers(LayerOneFailed):
+    """L1 is not, or not any more, the one that this chain is tied to."""
 
 
 class StoreFailed(EntresolError):

@@ -23,6 +23,7 @@ from typing import Final
 import msgspec
 
 from entresol.errors import (
+    BatchOverflow,
     BlockFull,
     EngineError,
     EntresolError,
@@ -38,6 +39,7 @@ from entresol.errors import (
     InvalidOverride,
     InvalidPercentiles,
     InvalidTransaction,
+    LayerOneFailed,
     ListenFailed,
     MalformedValue,
     MintOverflow,
@@ -157,6 +159,8 @@ CODES: Final[dict[type[EntresolError], int]] = {
     TrieError: INTERNAL,
     StoreFailed: INTERNAL,
     ListenFailed: INTERNAL,
+    BatchOverflow: INTERNAL,
+    LayerOneFailed: INTERNAL,
 }
 
 TEXTS: Final[dict[type[EntresolError], str]] = {

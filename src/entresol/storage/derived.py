@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from entresol._native import decode_transaction, keccak256
-from entresol.primitives.transactions import PriorityTransaction, load
+from entresol.primitives.transactions import load
+from entresol.primitives.transactions.priority import L1_TYPES, PRIORITY_TYPES
 from entresol.primitives.values import Address
 from entresol.storage import tables
 from entresol.storage.log_index import index_keys
@@ -44,10 +45,7 @@ def _keyed_by_number(engine: Engine, record: Record, number: int) -> Iterator[Ro
     yield tables.HASH_OF_NUMBER + tables.number(number), block_hash
     yield tables.NUMBER_OF_HASH + block_hash, tables.number(number)
     for index, (raw, sender) in enumerate(record.transactions):
-        transaction_hash, nonce = _hash_and_nonce(raw, sender)
-        yield tables.place_key(transaction_hash, number), tables.pack_index(index)
-        if nonce is not None:
-            yield tables.nonce_key(sender, nonce, number), transaction_hash
+        yield from _transaction_rows(raw, sender, number, index)
     for change in record.changes:
         yield from _state_rows(engine, change, number)
     for name, code in published_by(record):
@@ -56,15 +54,21 @@ def _keyed_by_number(engine: Engine, record: Record, number: int) -> Iterator[Ro
         yield key, b""
 
 
-def _hash_and_nonce(raw: bytes, sender: bytes) -> tuple[bytes, int | None]:
-    """Return a transaction's hash, and its nonce if that is the sender's own."""
+def _transaction_rows(raw: bytes, sender: bytes, number: int, index: int) -> Iterator[Row]:
+    place = tables.pack_index(index)
     if raw[0] in _NATIVE_TYPES or 0xC0 <= raw[0] < 0xFE:
         # A quarter of what it costs to read the whole transaction.
         decoded = decode_transaction(raw, sender=sender)
-        return decoded.hash, decoded.nonce
-    transaction = load(raw, Address(sender))
-    payload = transaction.payload
-    return transaction.hash, None if isinstance(payload, PriorityTransaction) else payload.nonce
+        transaction_hash, nonce = decoded.hash, decoded.nonce
+    else:
+        transaction = load(raw, Address(sender))
+        transaction_hash, nonce = transaction.hash, transaction.payload.nonce
+    yield tables.place_key(transaction_hash, number), place
+    if raw[0] in PRIORITY_TYPES:
+        # Its nonce is L1's, which counts the transactions it sent.
+        yield tables.priority_key(nonce, number), place
+    elif raw[0] not in L1_TYPES:
+        yield tables.nonce_key(sender, nonce, number), transaction_hash
 
 
 def _state_rows(engine: Engine, change: StoredChange, number: int) -> Iterator[Row]:

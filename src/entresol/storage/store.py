@@ -11,6 +11,7 @@ from typing import Final, Self
 from entresol.errors import MalformedValue, StoreDamaged, StoreUnfinished, WrongParent
 from entresol.primitives.values import Hash32
 from entresol.storage import recovery, tables
+from entresol.storage.batches import BatchTable
 from entresol.storage.derived import keys_of, rows_of
 from entresol.storage.directory import Directory
 from entresol.storage.engine import Engine
@@ -34,6 +35,7 @@ class Store:
         self._engine = engine
         self._directory = directory
         self._records = _RecordCache()
+        self.batches = BatchTable(engine)
         head = engine.get(tables.HEAD)
         self._head = None if head is None else int.from_bytes(head)
 
@@ -121,6 +123,16 @@ class Store:
         found = self._last(tables.HASH_OF_NONCE + sender + tables.number(nonce))
         return None if found is None else Hash32(found[1])
 
+    def next_priority_id(self) -> int:
+        """Return the number that the next transaction from L1 has."""
+        found = self._engine.last_at_most(tables.PRIORITY + tables.LAST_NUMBER * 2, tables.PRIORITY)
+        return 0 if found is None else int.from_bytes(found[0][1 : 1 + tables.NUMBER_SIZE]) + 1
+
+    def place_of_priority(self, priority_id: int) -> tuple[int, int] | None:
+        """Return block and index of a transaction from L1, by the number that L1 gave it."""
+        found = self._last(tables.PRIORITY + tables.number(priority_id))
+        return None if found is None else (tables.block_of(found[0]), int.from_bytes(found[1]))
+
     def blocks_with_logs(
         self, query: LogQuery, first: int, last: int, *, newest_first: bool = False
     ) -> Iterator[int]:
@@ -168,11 +180,15 @@ class Store:
         self._append(record, nodes, [])
 
     def truncate(self, number: int) -> None:
-        """Forget every block above `number`, at once; trie nodes and codes stay, by their hash."""
+        """Forget every block above `number`, and the batches that have one, at once.
+
+        Trie nodes and codes stay, by their hash.
+        """
         head = self._head
         if head is None or number >= head:
             return
         doomed = [key for block in range(number + 1, head + 1) for key in self._keys_of(block)]
+        doomed += self.batches.keys_above(number)
         # First the head, so that no reader sees one without its block.
         self._head = number
         try:

@@ -23,11 +23,18 @@ CODE: Final = b"c"
 PUBLISHED: Final = b"v"
 NODE: Final = b"p"
 LOGS: Final = b"l"
+PRIORITY: Final = b"q"
+BATCH: Final = b"g"
+BATCH_LOGS: Final = b"w"
+PLACE_OF_BLOCK: Final = b"k"
+SETTLED: Final = b"e"
 META: Final = b"m"
 
 HEAD: Final = META + b"head"
 IDENTITY: Final = META + b"genesis"
 REBUILDING: Final = META + b"rebuilding"
+OUTSTANDING: Final = META + b"outstanding"
+DEPOSITS: Final = META + b"deposits"
 
 # Everything that can be made again from the records.
 DERIVED: Final = (
@@ -41,6 +48,7 @@ DERIVED: Final = (
     PUBLISHED,
     NODE,
     LOGS,
+    PRIORITY,
 )
 
 NUMBER_SIZE: Final = 8
@@ -85,6 +93,11 @@ def nonce_key(sender: bytes, nonce: int, block: int) -> bytes:
 def published_key(name: bytes, block: int) -> bytes:
     """Return the key of the code that was known by the hash `name` from `block` on."""
     return PUBLISHED + name + number(block)
+
+
+def priority_key(priority_id: int, block: int) -> bytes:
+    """Return the key of the place that a transaction from L1 has in `block`."""
+    return PRIORITY + number(priority_id) + number(block)
 
 
 def topic_of_log(position: int) -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from entresol import errors
-from entresol.storage import records, tables
+from entresol.storage import batches, records, tables
 from entresol.storage.directory import FORMAT_FILE, LOCK_FILE
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "storage.md").read_text(encoding="utf-8")
@@ -42,4 +42,6 @@ def test_every_refusal_is_described(kind: type[Exception]) -> None:
 def test_the_numbers_are_the_current_ones() -> None:
     assert f'{FORMAT_FILE}          "entresol chain, format {tables.FORMAT}\\n"' in PAGE
     assert f"a version byte, `{records.VERSION:02x}`" in PAGE
+    assert f"A batch is a version byte, `{batches.VERSION:02x}`" in PAGE
+    assert f"| batch: array of {len(batches.Batch.__struct_fields__)} |" in PAGE
     assert LOCK_FILE in PAGE

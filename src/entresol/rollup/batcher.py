@@ -1,0 +1,160 @@
+"""Sealing batches: following the chain's blocks, and closing a batch when it is full or due."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from typing import TYPE_CHECKING, Final
+
+from entresol.errors import EntresolError, StoreDamaged
+from entresol.rollup.batches import OpenBatch, SealingPolicy, frontier_after, genesis_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.chain.feed import Feed
+    from entresol.primitives.values import Hash32
+    from entresol.storage.batches import Batch
+    from entresol.storage.records import Record
+    from entresol.storage.store import Store
+
+log = logging.getLogger(__name__)
+
+BLOCKS_A_STEP: Final = 256
+RETRY_SECONDS: Final = 1.0
+
+
+class Batcher:
+    """Makes batches out of sealed blocks.
+
+    Remembers: the open batch, and the last block it took. Persists: sealed batches, each in one
+    durable write; the open one is made again from the blocks after the last batch. Assumes: the
+    thread that changes the chain. When the chain goes back, the store forgets every batch with a
+    forgotten block, and this starts again after the last one that is left; whether L1 had one of
+    them already is looked at by the settlement. Fails: with a `BatchOverflow` for a block that no
+    batch can take, and with the store's errors; nothing is lost, and `run` tries again.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        policy: SealingPolicy | None = None,
+        *,
+        on_sealed: Callable[[Batch], None] = lambda _batch: None,
+    ) -> None:
+        self._store = store
+        self._policy = policy or SealingPolicy()
+        self._on_sealed = on_sealed
+        self.problem: str | None = None
+        """Why no batch can be sealed at the moment."""
+        if store.batches.last() is None:
+            store.batches.append(genesis_batch(self._record(0)), b"", [(0, 0)])
+        self._open, self._last_hash = self._begin()
+
+    @property
+    def last(self) -> Batch:
+        """The batch that was sealed last."""
+        last = self._store.batches.last()
+        if last is None:
+            raise StoreDamaged(self._store.path, "batch 0 is missing")
+        return last
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there are blocks it has not taken yet."""
+        return self._open.next_block <= (self._store.head or 0)
+
+    def step(self, now: float) -> list[Batch]:
+        """Take some blocks, and return the batches that were sealed on the way."""
+        if self._went_back():
+            self._open, self._last_hash = self._begin()
+        sealed = []
+        for _ in range(BLOCKS_A_STEP):
+            if not self.is_behind:
+                break
+            record = self._record(self._open.next_block)
+            if not self._open.has_room_for(record, self._policy):
+                sealed.append(self._seal())
+            self._take(record, now)
+        if self._open.is_due(self._policy, now):
+            sealed.append(self._seal())
+        return sealed
+
+    def seal(self, now: float) -> Batch | None:
+        """Seal a batch of all blocks that are in none, or return None if there are none."""
+        sealed = self.step(now)
+        while self.is_behind:
+            sealed += self.step(now)
+        if self._open.blocks:
+            return self._seal()
+        return sealed[-1] if sealed else None
+
+    def due_in(self, now: float) -> float | None:
+        """Return the seconds until a batch is due by its age; None if only a block can change that."""
+        if self.is_behind:
+            return 0.0
+        since = self._open.active_since
+        return None if since is None else max(0.0, since + self._policy.max_age - now)
+
+    async def run(self, feed: Feed) -> None:
+        """Seal batches for ever."""
+        woken = asyncio.Event()
+        subscription = feed.subscribe(backlog=1, wake=woken.set)
+        try:
+            while True:
+                delay = self._try_step(time.monotonic())
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(woken.wait(), delay)
+                woken.clear()
+        finally:
+            feed.unsubscribe(subscription)
+
+    def _try_step(self, now: float) -> float | None:
+        try:
+            self.step(now)
+            self.problem = None
+            return self.due_in(now)
+        except EntresolError as error:
+            if str(error) != self.problem:
+                log.error("no batch can be sealed: %s", error)  # noqa: TRY400 - an expected failure
+            self.problem = str(error)
+            return RETRY_SECONDS
+
+    def _take(self, record: Record, now: float) -> None:
+        self._open.add(record, now)
+        self._last_hash = self._store.block_hash(self._open.next_block - 1)
+
+    def _seal(self) -> Batch:
+        sealed = self._open.seal()
+        batch = sealed.batch
+        self._store.batches.append(*sealed)
+        frontier = self._open.frontier.extend(self._open.priority)
+        self._open = OpenBatch(batch.number + 1, batch.last_block + 1, frontier)
+        log.info(
+            "sealed batch %d: blocks %d to %d, %d transactions, %d messages",
+            *(batch.number, batch.first_block, batch.last_block, batch.transactions, batch.logs),
+        )
+        self._on_sealed(batch)
+        return batch
+
+    def _begin(self) -> tuple[OpenBatch, Hash32 | None]:
+        """Return the batch after the last one that is stored, and the hash of the block before it."""
+        last = self.last
+        frontier = frontier_after(self._store, last)
+        opened = OpenBatch(last.number + 1, last.last_block + 1, frontier)
+        return opened, self._store.block_hash(last.last_block)
+
+    def _went_back(self) -> bool:
+        # A chain may go back and make the very same blocks again, but their batch is gone.
+        same_batch = self.last.number + 1 == self._open.number
+        return not same_batch or self._last_hash != self._store.block_hash(
+            self._open.next_block - 1
+        )
+
+    def _record(self, number: int) -> Record:
+        record = self._store.record(number)
+        if record is None:
+            raise StoreDamaged(self._store.path, f"block {number} is missing")
+        return record

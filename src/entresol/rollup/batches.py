@@ -1,0 +1,222 @@
+"""What a batch is: when it is full or due, how it comes out of blocks, and what it says to L1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from entresol.errors import BatchOverflow, StoreDamaged
+from entresol.primitives.transactions.priority import PRIORITY_TYPES
+from entresol.primitives.values import Hash32
+from entresol.rollup.commitments import BatchStatement, StoredBatch
+from entresol.rollup.message_tree import CAPACITY, MessageTree
+from entresol.rollup.priority_tree import EMPTY_LEAF, Frontier, rolling_hash
+from entresol.storage.batches import Batch
+
+if TYPE_CHECKING:
+    from entresol.rollup.priority_tree import PriorityOperations
+    from entresol.storage.records import Record
+    from entresol.storage.store import Store
+
+MAX_TRANSACTIONS: Final = 65_535
+"""A log names its transaction by two bytes."""
+
+
+class SealingPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """When a batch is sealed: whatever comes first.
+
+    A batch without transactions is never due by its age, so that a chain where nothing happens has
+    nothing to settle.
+    """
+
+    max_age: float = 0.25
+    """Seconds since its first transaction was seen."""
+    max_blocks: int = 1_024
+    max_logs: int = CAPACITY
+    max_transactions: int = MAX_TRANSACTIONS
+
+    def __post_init__(self) -> None:
+        """Refuse what no batch can have."""
+        if not 1 <= self.max_logs <= CAPACITY:
+            raise BatchOverflow(f"a batch has 1 to {CAPACITY} logs, not {self.max_logs}")
+        if not 1 <= self.max_transactions <= MAX_TRANSACTIONS:
+            raise BatchOverflow(
+                f"a batch has 1 to {MAX_TRANSACTIONS} transactions, not {self.max_transactions}"
+            )
+
+
+class Sealable(NamedTuple):
+    """A sealed batch and what is stored beside it."""
+
+    batch: Batch
+    logs: bytes
+    places: list[tuple[int, int]]
+
+
+class OpenBatch:
+    """The batch that blocks are still added to."""
+
+    def __init__(self, number: int, first_block: int, frontier: Frontier) -> None:
+        self.number = number
+        self.first_block = first_block
+        self.frontier = frontier
+        self.transactions = 0
+        self.logs: list[bytes] = []
+        self.priority: list[Hash32] = []
+        self.active_since: float | None = None
+        """When its first transaction was seen."""
+        self._places: list[tuple[int, int]] = []
+        self._first_timestamp = 0
+        self._last_timestamp = 0
+        self._state_root = Hash32.zero()
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks it has."""
+        return len(self._places)
+
+    @property
+    def next_block(self) -> int:
+        """The block that would be added next."""
+        return self.first_block + self.blocks
+
+    def has_room_for(self, record: Record, policy: SealingPolicy) -> bool:
+        """Say whether a block fits; one that fits into no batch at all is refused."""
+        transactions, logs = len(record.transactions), _log_count(record)
+        if transactions > policy.max_transactions or logs > policy.max_logs:
+            raise BatchOverflow(
+                f"block {self.next_block} has {transactions} transactions and {logs} messages to "
+                f"L1, and a batch at most {policy.max_transactions} and {policy.max_logs}"
+            )
+        return (
+            self.blocks < policy.max_blocks
+            and self.transactions + transactions <= policy.max_transactions
+            and len(self.logs) + logs <= policy.max_logs
+        )
+
+    def add(self, record: Record, now: float) -> None:
+        """Add the next block."""
+        header = record.header()
+        if not self.blocks:
+            self._first_timestamp = header.timestamp
+        self._last_timestamp = header.timestamp
+        self._state_root = header.state_root
+        self._places.append((self.transactions, len(self.logs)))
+        for index, (raw, _) in enumerate(record.transactions):
+            self._add_logs(record.outcomes[index].messages)
+            if raw[0] in PRIORITY_TYPES:
+                self.priority.append(record.transaction(index).hash)
+            self.transactions += 1
+        if self.transactions and self.active_since is None:
+            self.active_since = now
+
+    def is_due(self, policy: SealingPolicy, now: float) -> bool:
+        """Say whether it is to be sealed without waiting for more."""
+        return (
+            self.blocks >= policy.max_blocks
+            or self.transactions >= policy.max_transactions
+            or len(self.logs) >= policy.max_logs
+            or (self.active_since is not None and now - self.active_since >= policy.max_age)
+        )
+
+    def seal(self) -> Sealable:
+        """Return the batch as it is to be stored."""
+        logs = b"".join(self.logs)
+        batch = Batch(
+            self.number,
+            self.first_block,
+            self.next_block - 1,
+            self._first_timestamp,
+            self._last_timestamp,
+            self.transactions,
+            len(self.priority),
+            self.frontier.count,
+            bytes(rolling_hash(self.priority)),
+            self.frontier.nodes,
+            len(self.logs),
+            bytes(MessageTree.of_logs(logs).root),
+            bytes(self._state_root),
+        )
+        return Sealable(batch, logs, self._places)
+
+    def _add_logs(self, messages: tuple[bytes, ...]) -> None:
+        # In the record they have the transaction's place in its block.
+        number = self.transactions.to_bytes(2)
+        self.logs.extend(packed[:2] + number + packed[4:] for packed in messages)
+
+
+def genesis_batch(record: Record) -> Batch:
+    """Return batch 0, which is the genesis block and which L1 knows from the start."""
+    header = record.header()
+    return Batch(
+        number=0,
+        first_block=0,
+        last_block=0,
+        first_timestamp=header.timestamp,
+        last_timestamp=header.timestamp,
+        transactions=0,
+        l1_transactions=0,
+        first_priority_id=0,
+        priority_hash=bytes(EMPTY_LEAF),
+        priority_frontier=(),
+        logs=0,
+        message_root=bytes(32),
+        state_root=bytes(header.state_root),
+    )
+
+
+def statement_of(batch: Batch, chain_id: int) -> BatchStatement:
+    """Return what is committed of a batch."""
+    return BatchStatement(
+        chain_id=chain_id,
+        number=batch.number,
+        first_block=batch.first_block,
+        last_block=batch.last_block,
+        first_timestamp=batch.first_timestamp,
+        last_timestamp=batch.last_timestamp,
+        state_root=Hash32(batch.state_root),
+        message_root=Hash32(batch.message_root),
+        l1_transactions=batch.l1_transactions,
+        priority_hash=Hash32(batch.priority_hash),
+    )
+
+
+def stored_of(batch: Batch, chain_id: int) -> StoredBatch:
+    """Return a batch as L1 remembers it."""
+    if batch.number == 0:
+        return StoredBatch.genesis(Hash32(batch.state_root))
+    return statement_of(batch, chain_id).stored()
+
+
+def priority_hashes(store: Store, batch: Batch) -> list[Hash32]:
+    """Return the hashes of the transactions from L1 that a batch has."""
+    first = batch.first_priority_id
+    return [_priority_hash(store, number) for number in range(first, first + batch.l1_transactions)]
+
+
+def operations_of(store: Store, batch: Batch) -> PriorityOperations:
+    """Return the transactions from L1 of a batch, and their place in L1's tree."""
+    return frontier_before(batch).prove(priority_hashes(store, batch))
+
+
+def frontier_before(batch: Batch) -> Frontier:
+    """Return L1's priority tree as it was before a batch."""
+    return Frontier(batch.first_priority_id, batch.priority_frontier)
+
+
+def frontier_after(store: Store, batch: Batch) -> Frontier:
+    """Return L1's priority tree as it is after a batch."""
+    return frontier_before(batch).extend(priority_hashes(store, batch))
+
+
+def _priority_hash(store: Store, priority_id: int) -> Hash32:
+    place = store.place_of_priority(priority_id)
+    record = None if place is None else store.record(place[0])
+    if place is None or record is None:
+        raise StoreDamaged(store.path, f"L1 transaction {priority_id} of a batch is missing")
+    return record.transaction(place[1]).hash
+
+
+def _log_count(record: Record) -> int:
+    return sum(len(outcome.messages) for outcome in record.outcomes)

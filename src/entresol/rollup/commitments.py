@@ -1,0 +1,192 @@
+"""What is said of a batch on L1: its commitment, and the calls that commit, prove and execute it.
+
+The encodings are those of protocol version 30. Two things are not there, and nobody should think they were: no
+data of the batch is published (the scheme says so), and the proof is a fake that only a development verifier
+accepts. All the rest is what it says, and L1 checks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.l1 import abi
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.priority_tree import EMPTY_LEAF, PriorityOperations
+
+# The first byte of what a call carries: the version of its encoding.
+COMMIT_VERSION: Final = 3
+PROVE_VERSION: Final = 1
+EXECUTE_VERSION: Final = 1
+
+# Data availability: none. The operator keeps the data, and L1 asks for none of it.
+NO_DATA_SCHEME: Final = 1
+NO_DATA_COMMITMENT: Final = Hash32.zero()
+NO_DATA_INPUT: Final = bytes(32)
+
+_FAKE_PROOF_TYPE: Final = 3
+_FAKE_PROOF_MAGIC: Final = 13
+
+_STORED: Final = "(uint64,bytes32,uint64,uint256,bytes32,bytes32,bytes32,uint256,bytes32)"
+_COMMIT: Final = (
+    "(uint64,bytes32,uint256,bytes32,bytes32,bytes32,uint8,bytes32,"
+    "uint64,uint64,uint64,uint64,uint256,bytes)"
+)
+_PRIORITY: Final = "(bytes32[],bytes32[],bytes32[])"
+_INTEROP_ROOT: Final = "(uint256,uint256,bytes32[])"
+
+_Words: TypeAlias = tuple[object, ...]
+
+
+class StoredBatch(msgspec.Struct, frozen=True, kw_only=True):
+    """A batch as L1 remembers it: by the hash of this."""
+
+    number: int
+    state_root: Hash32
+    l1_transactions: int = 0
+    priority_hash: Hash32 = EMPTY_LEAF
+    message_root: Hash32 = Hash32.zero()
+    commitment: Hash32
+
+    @classmethod
+    def genesis(cls, state_root: Hash32) -> StoredBatch:
+        """Return batch 0, with which the chain is registered on L1."""
+        return cls(number=0, state_root=state_root, commitment=Hash32((1).to_bytes(32)))
+
+    def hash(self) -> Hash32:
+        """Return what L1 keeps as `storedBatchHash`."""
+        return Hash32(keccak256(abi.encode(f"({_STORED})", (self.words(),))))
+
+    def words(self) -> _Words:
+        """Return the fields in the order of the struct `StoredBatchInfo`."""
+        index_of_repeated_changes = timestamp = 0
+        return (
+            self.number,
+            self.state_root,
+            index_of_repeated_changes,
+            self.l1_transactions,
+            self.priority_hash,
+            Hash32.zero(),
+            self.message_root,
+            timestamp,
+            self.commitment,
+        )
+
+
+class BatchStatement(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is committed of a batch."""
+
+    chain_id: int
+    number: int
+    first_block: int
+    last_block: int
+    first_timestamp: int
+    last_timestamp: int
+    state_root: Hash32
+    message_root: Hash32
+    l1_transactions: int
+    priority_hash: Hash32
+
+    def commitment(self) -> Hash32:
+        """Return the hash that binds the batch, as L1 computes it from what it is told."""
+        no_upgrade = no_dependencies = Hash32.zero()
+        return Hash32(
+            keccak256(
+                self.chain_id.to_bytes(32)
+                + self.first_timestamp.to_bytes(8)
+                + self.last_timestamp.to_bytes(8)
+                + NO_DATA_SCHEME.to_bytes(32)
+                + NO_DATA_COMMITMENT
+                + self.l1_transactions.to_bytes(32)
+                + self.priority_hash
+                + self.message_root
+                + no_upgrade
+                + no_dependencies
+            )
+        )
+
+    def stored(self) -> StoredBatch:
+        """Return the batch as L1 remembers it once it is committed."""
+        return StoredBatch(
+            number=self.number,
+            state_root=self.state_root,
+            l1_transactions=self.l1_transactions,
+            priority_hash=self.priority_hash,
+            message_root=self.message_root,
+            commitment=self.commitment(),
+        )
+
+    def words(self) -> _Words:
+        """Return the fields in the order of the struct `CommitBatchInfo`."""
+        return (
+            self.number,
+            self.state_root,
+            self.l1_transactions,
+            self.priority_hash,
+            Hash32.zero(),
+            self.message_root,
+            NO_DATA_SCHEME,
+            NO_DATA_COMMITMENT,
+            self.first_timestamp,
+            self.first_block,
+            self.last_timestamp,
+            self.last_block,
+            self.chain_id,
+            NO_DATA_INPUT,
+        )
+
+
+def commit_payload(previous: StoredBatch, batch: BatchStatement) -> bytes:
+    """Return what commits one batch, which follows `previous`."""
+    arguments = (previous.words(), [batch.words()])
+    return bytes([COMMIT_VERSION]) + abi.encode(f"({_STORED},{_COMMIT}[])", arguments)
+
+
+def prove_payload(previous: StoredBatch, batches: Sequence[StoredBatch]) -> bytes:
+    """Return what proves batches that follow `previous`, to a development verifier."""
+    arguments = (previous.words(), _all_words(batches), fake_proof(previous, batches))
+    return bytes([PROVE_VERSION]) + abi.encode(f"({_STORED},{_STORED}[],uint256[])", arguments)
+
+
+def execute_payload(
+    batches: Sequence[StoredBatch], operations: Sequence[PriorityOperations]
+) -> bytes:
+    """Return what executes proven batches, with the L1 transactions of each."""
+    proofs = [(it.left_path, it.right_path, it.hashes) for it in operations]
+    no_roots: list[list[object]] = [[] for _ in batches]
+    types = f"({_STORED}[],{_PRIORITY}[],{_INTEROP_ROOT}[][])"
+    arguments = (_all_words(batches), proofs, no_roots)
+    return bytes([EXECUTE_VERSION]) + abi.encode(types, arguments)
+
+
+def public_input(previous: StoredBatch, batch: StoredBatch) -> int:
+    """Return what a validity proof of `batch` would be about."""
+    statement = previous.state_root + batch.state_root + batch.commitment
+    return int.from_bytes(keccak256(statement)) >> 32
+
+
+def fake_proof(previous: StoredBatch, batches: Sequence[StoredBatch]) -> list[int]:
+    """Return a proof that proves nothing but which batches it is meant for."""
+    folded: int | None = None
+    for batch in batches:
+        number = public_input(previous, batch)
+        folded = number if folded is None else _fold(folded, number)
+        previous = batch
+    return [_FAKE_PROOF_TYPE, 0, _FAKE_PROOF_MAGIC, folded or 0]
+
+
+def call_of(step: str, chain: Address, first: int, last: int, payload: bytes) -> bytes:
+    """Return the call of a step: `commit`, `prove` or `execute`, for batches `first` to `last`."""
+    signature = f"{step}BatchesSharedBridge(address,uint256,uint256,bytes)"
+    return abi.encode_call(signature, chain, first, last, payload)
+
+
+def _all_words(batches: Sequence[StoredBatch]) -> list[_Words]:
+    return [batch.words() for batch in batches]
+
+
+def _fold(folded: int, number: int) -> int:
+    return int.from_bytes(keccak256(folded.to_bytes(32) + number.to_bytes(32))) >> 32

@@ -1,0 +1,117 @@
+"""The message tree: what a batch tells L1, as one root and a proof for each log.
+
+A batch's L2-to-L1 logs are the leaves of a tree of 2^14 places; those that no log takes are all the same, so
+whole empty subtrees are known beforehand and the cost follows the number of logs. L1 keeps the root of the
+batch: the keccak of the tree's root and of an aggregated root, which is zero for a chain nobody settles on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Self
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.errors import BatchOverflow
+from entresol.primitives.messages import DEFAULT_LEAF, PACKED_SIZE
+from entresol.primitives.values import Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+DEPTH: Final = 14
+CAPACITY: Final = 1 << DEPTH
+
+NO_AGGREGATED_ROOT: Final = Hash32.zero()
+
+_HASH: Final = 32
+_PAIR: Final = 64
+
+# Version 1, a log path of 15 words, no batch path, and the chain settles on L1 itself.
+_METADATA: Final = Hash32(bytes([1, DEPTH + 1, 0, 1]).ljust(_HASH, b"\0"))
+
+
+def _empty_roots() -> tuple[Hash32, ...]:
+    roots = [DEFAULT_LEAF]
+    for _ in range(DEPTH):
+        roots.append(Hash32(keccak256(roots[-1] * 2)))
+    return tuple(roots)
+
+
+EMPTY_ROOTS: Final = _empty_roots()
+"""The root of a subtree without logs, by its height."""
+
+
+class LogProof(msgspec.Struct, frozen=True, kw_only=True):
+    """What L1 needs to find a log in a batch it has executed."""
+
+    id: int
+    """The place of the log's leaf."""
+    root: Hash32
+    """The root of the batch."""
+    words: tuple[Hash32, ...]
+    """Metadata, the siblings from the leaf upwards, the aggregated root."""
+
+
+class MessageTree:
+    """The tree over the logs of one batch."""
+
+    def __init__(
+        self, leaves: Iterable[bytes], aggregated_root: Hash32 = NO_AGGREGATED_ROOT
+    ) -> None:
+        # A level is one string of hashes: slices of it are hashed as they are.
+        self._levels = [b"".join(leaves)]
+        self.size = len(self._levels[0]) // _HASH
+        if self.size > CAPACITY:
+            raise BatchOverflow(f"a message tree has {CAPACITY} leaves, got {self.size}")
+        self._aggregated_root = aggregated_root
+        for height in range(DEPTH):
+            self._levels.append(_parents(self._levels[height], height))
+        self.local_root = Hash32(self._levels[DEPTH] or EMPTY_ROOTS[DEPTH])
+        self.root = batch_root(self.local_root, aggregated_root)
+
+    @classmethod
+    def of_logs(cls, packed: bytes) -> Self:
+        """Return the tree over packed logs that follow one another."""
+        view = range(0, len(packed), PACKED_SIZE)
+        return cls(keccak256(packed[at : at + PACKED_SIZE]) for at in view)
+
+    def path(self, index: int) -> tuple[Hash32, ...]:
+        """Return the siblings of a leaf and of the nodes above it, from the leaf upwards."""
+        if not 0 <= index < self.size:
+            raise IndexError(f"leaf {index} of {self.size}")
+        return tuple(self._node(height, (index >> height) ^ 1) for height in range(DEPTH))
+
+    def prove(self, index: int) -> LogProof:
+        """Return the proof of the log at `index`."""
+        words = (_METADATA, *self.path(index), self._aggregated_root)
+        return LogProof(id=index, root=self.root, words=words)
+
+    def _node(self, height: int, place: int) -> Hash32:
+        node = self._levels[height][place * _HASH : (place + 1) * _HASH]
+        return Hash32(node) if node else EMPTY_ROOTS[height]
+
+
+def batch_root(local_root: bytes, aggregated_root: bytes = NO_AGGREGATED_ROOT) -> Hash32:
+    """Return the root that L1 keeps of a batch."""
+    return Hash32(keccak256(local_root + aggregated_root))
+
+
+def root_of_proof(leaf: bytes, index: int, words: Sequence[bytes]) -> Hash32 | None:
+    """Return the root that a proof leads to, as L1 computes it, or None for what L1 refuses."""
+    if leaf == DEFAULT_LEAF or not words or words[0] != _METADATA:
+        return None
+    path = words[1:]
+    if len(path) != DEPTH + 1 or not 0 <= index < 1 << len(path):
+        return None
+    node = bytes(leaf)
+    for height, sibling in enumerate(path):
+        node = keccak256(sibling + node if index >> height & 1 else node + sibling)
+    return Hash32(node)
+
+
+def _parents(level: bytes, height: int) -> bytes:
+    """Return the level above the one at `height`; an empty subtree completes the last pair."""
+    if len(level) % _PAIR:
+        level += EMPTY_ROOTS[height]
+    return b"".join([keccak256(level[at : at + _PAIR]) for at in range(0, len(level), _PAIR)])

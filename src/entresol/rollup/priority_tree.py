@@ -1,0 +1,125 @@
+"""The tree that L1 keeps of the transactions it sent, and the proof that a batch has the next ones.
+
+The tree grows by a level whenever it is full, and L1 remembers the root after each transaction. A batch is held
+against the root after its own last transaction, so that everything right of them is empty, and what is left
+of them is known from a handful of nodes: the *frontier*, the roots of the full subtrees that the earlier
+transactions make up.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.errors import InvalidProof
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
+from entresol.primitives.values import Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+EMPTY_LEAF: Final = Hash32(EMPTY_CODE_HASH)
+"""The keccak of nothing: an empty leaf, and where rolling hashes start."""
+
+_UNUSED: Final = Hash32.zero()
+_MAX_HEIGHT: Final = 256
+
+
+class PriorityOperations(msgspec.Struct, frozen=True):
+    """The L1 transactions of a batch, and where they stand in the tree."""
+
+    left_path: tuple[Hash32, ...] = ()
+    right_path: tuple[Hash32, ...] = ()
+    hashes: tuple[Hash32, ...] = ()
+
+
+class Frontier(msgspec.Struct, frozen=True):
+    """The tree after `count` transactions: a full subtree for each bit of `count`, lowest first."""
+
+    count: int = 0
+    nodes: tuple[bytes, ...] = ()
+
+    def extend(self, hashes: Iterable[bytes]) -> Frontier:
+        """Return the tree after these transactions, too."""
+        count, nodes = self.count, list(self.nodes)
+        for item in hashes:
+            nodes.insert(0, bytes(item))
+            # Like adding one to a number: each carry joins two subtrees of one height.
+            for _ in range(_trailing_ones(count)):
+                nodes[:2] = [keccak256(nodes[1] + nodes[0])]
+            count += 1
+        return Frontier(count, tuple(nodes))
+
+    def root(self) -> Hash32:
+        """Return the root that L1 has after these transactions; zero if there are none."""
+        if not self.count:
+            return Hash32.zero()
+        nodes = iter(self.nodes)
+        first = next(height for height in range(_MAX_HEIGHT) if self.count >> height & 1)
+        node = next(nodes)
+        for height in range(first, height_of(self.count)):
+            if self.count >> height & 1 and height > first:
+                node = keccak256(next(nodes) + node)
+            else:
+                node = keccak256(node + _empty_root(height))
+        return Hash32(node)
+
+    def prove(self, hashes: Sequence[bytes]) -> PriorityOperations:
+        """Return the proof that `hashes` are the next transactions."""
+        if not hashes:
+            return PriorityOperations()
+        height = height_of(self.count + len(hashes))
+        left, first, last = [], self.count, self.count + len(hashes) - 1
+        right = []
+        for level in range(height):
+            left.append(self._node(level) if first & 1 else _UNUSED)
+            right.append(_UNUSED if last & 1 else _empty_root(level))
+            first, last = first >> 1, last >> 1
+        return PriorityOperations(tuple(left), tuple(right), tuple(map(Hash32, hashes)))
+
+    def _node(self, height: int) -> Hash32:
+        below = (self.count & ((1 << height) - 1)).bit_count()
+        return Hash32(self.nodes[below])
+
+
+def root_of_range(start: int, proof: PriorityOperations) -> Hash32:
+    """Return the root that a proof leads to, as L1 computes it."""
+    level, height = list(proof.hashes), len(proof.left_path)
+    if height != len(proof.right_path) or height >= _MAX_HEIGHT:
+        raise InvalidProof("the two paths differ in length, or are too long")
+    if not level or start + len(level) > 1 << height:
+        raise InvalidProof("the transactions have no place in a tree of that height")
+    for left, right in zip(proof.left_path, proof.right_path, strict=True):
+        if start & 1:
+            level.insert(0, left)
+        if len(level) & 1:
+            level.append(right)
+        pairs = zip(level[::2], level[1::2], strict=True)
+        level = [Hash32(keccak256(one + other)) for one, other in pairs]
+        start >>= 1
+    return level[0]
+
+
+def rolling_hash(hashes: Iterable[bytes]) -> Hash32:
+    """Return the hash by which a batch names its L1 transactions and their order."""
+    rolling = bytes(EMPTY_LEAF)
+    for item in hashes:
+        rolling = keccak256(rolling + item)
+    return Hash32(rolling)
+
+
+def height_of(count: int) -> int:
+    """Return the height of the smallest tree with `count` leaves."""
+    return (count - 1).bit_length() if count else 0
+
+
+@cache
+def _empty_root(height: int) -> Hash32:
+    return EMPTY_LEAF if not height else Hash32(keccak256(_empty_root(height - 1) * 2))
+
+
+def _trailing_ones(number: int) -> int:
+    return (~number & (number + 1)).bit_length() - 1

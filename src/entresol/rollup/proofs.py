@@ -1,0 +1,123 @@
+"""Proofs for L1 that a log is in a batch, found by its transaction or by its message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER, PACKED_SIZE, L2ToL1Log
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.message_tree import LogProof, MessageTree
+from entresol.storage.batches import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from entresol.storage.records import Record
+    from entresol.storage.store import Store
+
+TREES_KEPT: Final = 8
+
+
+class ProvenLog(msgspec.Struct, frozen=True):
+    """A log, the batch it is in, and the proof of that."""
+
+    batch: int
+    log: L2ToL1Log
+    proof: LogProof
+
+
+class Proofs:
+    """Finds logs in batches that L1 has executed, and proves them.
+
+    Remembers: the trees asked for last, by batch and root, so that a batch that came after going back
+    is not taken for the one before. Persists: nothing; trees are made from the stored logs.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._trees: dict[tuple[int, bytes], MessageTree] = {}
+
+    def of_transaction(self, transaction_hash: Hash32, index: int = 0) -> ProvenLog | None:
+        """Prove the log at `index` among those of a transaction; None if L1 has no such log yet."""
+        place = self._store.place_of(transaction_hash)
+        if place is None:
+            return None
+        block, position = place
+        where = self._store.batches.place_of_block(block)
+        record = self._store.record(block)
+        if where is None or record is None:
+            return None
+        if not 0 <= index < len(record.outcomes[position].messages):
+            return None
+        before = sum(len(outcome.messages) for outcome in record.outcomes[:position])
+        return self._prove(where.batch, where.logs_before + before + index)
+
+    def of_message(
+        self, block: int, sender: Address, message_hash: Hash32, log_index: int | None = None
+    ) -> ProvenLog | None:
+        """Prove a message of `sender` in the batch of `block`.
+
+        It is the first one in the batch, or the one whose event has the index `log_index` in the block.
+        """
+        where = self._store.batches.place_of_block(block)
+        if where is None:
+            return None
+        wanted = L1_MESSENGER + sender.rjust(32, b"\0") + message_hash
+        if log_index is None:
+            leaf = next(self._leaves(where.batch, wanted), None)
+        else:
+            leaf = self._leaf_of_event(block, log_index, wanted)
+        return None if leaf is None else self._prove(where.batch, leaf)
+
+    def _prove(self, number: int, leaf: int) -> ProvenLog | None:
+        if self._store.batches.settled(number, Step.EXECUTE) is None:
+            return None
+        packed = self._store.batches.logs(number)[leaf * PACKED_SIZE : (leaf + 1) * PACKED_SIZE]
+        return ProvenLog(number, L2ToL1Log.unpack(packed), self._tree(number).prove(leaf))
+
+    def _tree(self, number: int) -> MessageTree:
+        batch = self._store.batches.get(number)
+        key = (number, b"" if batch is None else batch.message_root)
+        tree = self._trees.pop(key, None)
+        if tree is None:
+            tree = MessageTree.of_logs(self._store.batches.logs(number))
+        self._trees[key] = tree
+        if len(self._trees) > TREES_KEPT:
+            del self._trees[next(iter(self._trees))]
+        return tree
+
+    def _leaves(self, number: int, wanted: bytes) -> Iterator[int]:
+        """Yield the places of the logs that end in `wanted`: all but the transaction's number."""
+        packed = self._store.batches.logs(number)
+        at = packed.find(wanted)
+        while at >= 0:
+            # The same bytes may begin in the midst of a log.
+            if at % PACKED_SIZE == PACKED_SIZE - len(wanted):
+                yield at // PACKED_SIZE
+            at = packed.find(wanted, at + 1)
+
+    def _leaf_of_event(self, block: int, log_index: int, wanted: bytes) -> int | None:
+        """Return the place of the log that stands for the event at `log_index` of a block."""
+        record, where = self._store.record(block), self._store.batches.place_of_block(block)
+        if record is None or where is None:
+            return None
+        for leaf, (event, packed) in enumerate(_messages(record), start=where.logs_before):
+            if event == log_index:
+                return leaf if packed.endswith(wanted) else None
+        return None
+
+
+def _messages(record: Record) -> Iterator[tuple[int | None, bytes]]:
+    """Yield the L2-to-L1 logs of a block, each with the index of its event if it has one."""
+    index = 0
+    for outcome in record.outcomes:
+        events = [
+            index + position
+            for position, (address, topics, _) in enumerate(outcome.logs)
+            if address == L1_MESSENGER and topics[:1] == (L1_MESSAGE_SENT,) and len(topics) == 3
+        ]
+        index += len(outcome.logs)
+        for number, packed in enumerate(outcome.messages):
+            yield events[number] if number < len(events) else None, packed

@@ -1,0 +1,187 @@
+"""Batches on disk: which blocks settle together, what they tell L1, and how far L1 has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+import msgspec
+
+from entresol.errors import MalformedValue
+from entresol.primitives.values import Hash32
+from entresol.storage import tables
+from entresol.storage.records import HashBytes, Natural, Part
+
+if TYPE_CHECKING:
+    from entresol.storage.engine import Engine
+
+VERSION: Final = 1
+
+
+class Step(IntEnum):
+    """A step of the settlement of a batch."""
+
+    COMMIT = 0
+    PROVE = 1
+    EXECUTE = 2
+
+
+class Batch(Part, frozen=True):
+    """Consecutive blocks that settle together."""
+
+    number: Natural
+    first_block: Natural
+    last_block: Natural
+    first_timestamp: Natural
+    last_timestamp: Natural
+    transactions: Natural
+    """How many transactions there are, those from L1 among them."""
+    l1_transactions: Natural
+    first_priority_id: Natural
+    """The number of the first transaction from L1, or of the next one if there is none."""
+    priority_hash: HashBytes
+    """The rolling hash over the transactions from L1."""
+    priority_frontier: tuple[HashBytes, ...]
+    """The tree of the transactions from L1 as it was before this batch."""
+    logs: Natural
+    message_root: HashBytes
+    state_root: HashBytes
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """Read the bytes that `encode` writes."""
+        if data[:1] != _VERSION_BYTE:
+            raise MalformedValue(f"a batch of version {VERSION} is expected, got {data[:1].hex()}")
+        try:
+            return msgspec.msgpack.decode(memoryview(data)[1:], type=cls)
+        except msgspec.DecodeError as error:
+            raise MalformedValue(f"a batch is not readable: {error}") from error
+
+    def encode(self) -> bytes:
+        """Return the version, then the fields in MessagePack."""
+        return _VERSION_BYTE + msgspec.msgpack.encode(self)
+
+
+class BlockPlace(NamedTuple):
+    """Where a block stands in its batch."""
+
+    batch: int
+    transactions_before: int
+    logs_before: int
+
+
+class Settlement(NamedTuple):
+    """The L1 transaction by which a step of a batch was done."""
+
+    transaction: Hash32
+    block: int
+    timestamp: int
+
+
+class BatchTable:
+    """The batches of a chain, beside its blocks.
+
+    Persists: what it is given, each call in one durable write. Batches whose blocks are forgotten are
+    forgotten with them, by the store.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    # Batches
+
+    def last(self) -> Batch | None:
+        """Return the batch that was sealed last."""
+        found = self._engine.last_at_most(tables.BATCH + tables.LAST_NUMBER, tables.BATCH)
+        return None if found is None else Batch.decode(found[1])
+
+    def get(self, number: int) -> Batch | None:
+        """Return a batch."""
+        row = self._engine.get(tables.BATCH + tables.number(number))
+        return None if row is None else Batch.decode(row)
+
+    def logs(self, number: int) -> bytes:
+        """Return the packed L2-to-L1 logs of a batch, one after the other."""
+        return self._engine.get(tables.BATCH_LOGS + tables.number(number)) or b""
+
+    def place_of_block(self, block: int) -> BlockPlace | None:
+        """Return where a block stands, or None if its batch is not sealed."""
+        row = self._engine.get(tables.PLACE_OF_BLOCK + tables.number(block))
+        if row is None:
+            return None
+        return BlockPlace(*(int.from_bytes(part) for part in (row[:8], row[8:12], row[12:])))
+
+    def append(self, batch: Batch, logs: bytes, places: Iterable[tuple[int, int]]) -> None:
+        """Add a sealed batch; `places` are the transactions and logs before each of its blocks."""
+        key = tables.number(batch.number)
+        rows = [(tables.BATCH + key, batch.encode())]
+        if logs:
+            rows.append((tables.BATCH_LOGS + key, logs))
+        for block, (transactions, before) in enumerate(places, start=batch.first_block):
+            place = key + tables.pack_index(transactions) + tables.pack_index(before)
+            rows.append((tables.PLACE_OF_BLOCK + tables.number(block), place))
+        self._engine.write(rows)
+
+    def keys_above(self, block: int) -> Iterator[bytes]:
+        """Yield every key of the batches that have a block above this one."""
+        batch = self.last()
+        while batch is not None and batch.last_block > block:
+            key = tables.number(batch.number)
+            yield tables.BATCH + key
+            yield tables.BATCH_LOGS + key
+            for place in range(batch.first_block, batch.last_block + 1):
+                yield tables.PLACE_OF_BLOCK + tables.number(place)
+            for step in Step:
+                yield _settled_key(batch.number, step)
+            batch = self.get(batch.number - 1) if batch.number else None
+
+    # Settlement
+
+    def settled(self, number: int, step: Step) -> Settlement | None:
+        """Return how a step of a batch was done on L1, if it was."""
+        row = self._engine.get(_settled_key(number, step))
+        if row is None:
+            return None
+        numbers = (int.from_bytes(part) for part in (row[32:40], row[40:]))
+        return Settlement(Hash32(row[:32]), *numbers)
+
+    def settle(self, numbers: Iterable[int], step: Step, by: Settlement) -> None:
+        """Note that a step of some batches was done, and that nothing is under way any more."""
+        row = by.transaction + tables.number(by.block) + tables.number(by.timestamp)
+        rows = [(_settled_key(number, step), row) for number in numbers]
+        self._engine.write(rows, [tables.OUTSTANDING])
+
+    def unsettle(self, numbers: Iterable[int], step: Step) -> None:
+        """Forget that a step of some batches was done: L1 went back."""
+        self._engine.write([], [_settled_key(number, step) for number in numbers])
+
+    def outstanding(self) -> bytes | None:
+        """Return what was written down of the settlement transaction that is under way."""
+        return self._engine.get(tables.OUTSTANDING)
+
+    def note_outstanding(self, transaction: bytes | None) -> None:
+        """Write down the settlement transaction that is under way, or that there is none."""
+        if transaction is None:
+            self._engine.write([], [tables.OUTSTANDING])
+        else:
+            self._engine.write([(tables.OUTSTANDING, transaction)])
+
+    # Deposits
+
+    def deposits_read(self) -> tuple[int, Hash32] | None:
+        """Return the L1 block up to which all deposits are in sealed blocks, and its hash."""
+        row = self._engine.get(tables.DEPOSITS)
+        return None if row is None else (int.from_bytes(row[:8]), Hash32(row[8:]))
+
+    def note_deposits_read(self, block: int, block_hash: Hash32) -> None:
+        """Write down up to which L1 block all deposits are in sealed blocks."""
+        # Who loses it reads the same deposits again, so nobody waits for the disk.
+        self._engine.write([(tables.DEPOSITS, tables.number(block) + block_hash)], wait=False)
+
+
+_VERSION_BYTE: Final = bytes([VERSION])
+
+
+def _settled_key(number: int, step: Step) -> bytes:
+    return tables.SETTLED + tables.number(number) + bytes([step])

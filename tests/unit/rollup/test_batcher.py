@@ -1,0 +1,292 @@
+"""Batches: when they are sealed, what is in them, and what stays of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entresol.errors import BatchOverflow
+from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.values import Hash32
+from entresol.rollup.batcher import Batcher
+from entresol.rollup.batches import SealingPolicy, operations_of, priority_hashes, stored_of
+from entresol.rollup.message_tree import MessageTree
+from entresol.rollup.priority_tree import Frontier, rolling_hash, root_of_range
+from entresol.storage.batches import Batch, BlockPlace, Settlement, Step
+from tests.settling import CHAIN_ID, SettlingChain
+
+NEVER = SealingPolicy(max_age=1e9, max_blocks=10_000)
+
+
+@pytest.fixture
+def chain() -> Iterator[SettlingChain]:
+    begun = SettlingChain.begin()
+    yield begun
+    begun.close()
+
+
+def logs_of(chain: SettlingChain, batch: int) -> list[L2ToL1Log]:
+    packed = chain.ledger.store.batches.logs(batch)
+    return [L2ToL1Log.unpack(packed[at : at + 88]) for at in range(0, len(packed), 88)]
+
+
+def test_the_genesis_block_is_batch_0(chain: SettlingChain) -> None:
+    batcher = Batcher(chain.ledger.store)
+    assert (batcher.last.number, batcher.last.first_block, batcher.last.last_block) == (0, 0, 0)
+    assert chain.ledger.store.batches.place_of_block(0) == BlockPlace(0, 0, 0)
+    assert stored_of(batcher.last, CHAIN_ID).commitment == Hash32((1).to_bytes(32))
+
+
+def test_a_chain_where_nothing_happens_makes_no_batches(chain: SettlingChain) -> None:
+    batcher = Batcher(chain.ledger.store, SealingPolicy(max_age=1))
+    chain.seal()
+    chain.seal()
+    assert batcher.step(0.0) == []
+    assert batcher.step(1_000.0) == []
+    assert batcher.due_in(1_000.0) is None
+
+
+def test_a_batch_is_due_when_its_first_transaction_is_old_enough(chain: SettlingChain) -> None:
+    batcher = Batcher(chain.ledger.store, SealingPolicy(max_age=2))
+    chain.seal()
+    chain.seal_messages(1)
+    assert batcher.step(10.0) == []
+    assert batcher.due_in(10.5) == 1.5
+    assert batcher.step(11.9) == []
+    [batch] = batcher.step(12.0)
+    assert (batch.number, batch.first_block, batch.last_block) == (1, 1, 2)
+    assert batcher.step(1_000.0) == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "ranges"),
+    [
+        (SealingPolicy(max_age=1e9, max_blocks=2), [(1, 2), (3, 4)]),
+        (SealingPolicy(max_age=1e9, max_transactions=3), [(1, 1), (2, 2), (3, 3), (4, 4)]),
+        (SealingPolicy(max_age=1e9, max_transactions=4), [(1, 2), (3, 4)]),
+        (SealingPolicy(max_age=1e9, max_logs=5), [(1, 2), (3, 4)]),
+        (SealingPolicy(max_age=1e9, max_logs=6), [(1, 3)]),
+    ],
+)
+def test_a_batch_is_full_by_blocks_transactions_or_logs(
+    chain: SettlingChain, policy: SealingPolicy, ranges: list[tuple[int, int]]
+) -> None:
+    for number in range(5):
+        chain.seal_messages(number, number)
+    sealed = Batcher(chain.ledger.store, policy).step(0.0)
+    assert [(batch.first_block, batch.last_block) for batch in sealed] == ranges
+
+
+def test_a_batch_is_sealed_on_request_even_without_transactions(chain: SettlingChain) -> None:
+    batcher = Batcher(chain.ledger.store, NEVER)
+    assert batcher.seal(0.0) is None
+    chain.seal()
+    batch = batcher.seal(0.0)
+    assert batch is not None
+    assert (batch.number, batch.transactions, batch.logs) == (1, 0, 0)
+    assert batch.message_root == MessageTree([]).root
+
+
+def test_a_batch_has_the_logs_of_its_blocks_numbered_by_its_transactions(
+    chain: SettlingChain,
+) -> None:
+    batcher = Batcher(chain.ledger.store, NEVER)
+    chain.transfer()
+    chain.send(7)
+    chain.seal()
+    deposited = chain.deposit()
+    chain.send(8, times=2)
+    chain.seal()
+    batch = batcher.seal(0.0)
+    assert batch is not None
+    logs = logs_of(chain, 1)
+    assert [(log.tx_number, int.from_bytes(log.value)) for log in logs] == [
+        (1, 7),
+        (2, 1),
+        (3, 8),
+        (3, 8),
+    ]
+    assert logs[1] == L2ToL1Log.of_status(2, deposited, succeeded=True)
+    assert batch.message_root == MessageTree(log.leaf() for log in logs).root
+    assert (batch.transactions, batch.l1_transactions, batch.logs) == (4, 1, 4)
+    assert (batch.first_timestamp, batch.last_timestamp) == (1_000, 1_001)
+    assert batch.state_root == chain.head.state_root
+    places = [chain.ledger.store.batches.place_of_block(number) for number in (1, 2, 3)]
+    assert places == [BlockPlace(1, 0, 0), BlockPlace(1, 2, 1), None]
+
+
+def test_a_block_with_more_messages_than_a_tree_has_leaves_is_refused_by_name(
+    chain: SettlingChain,
+) -> None:
+    batcher = Batcher(chain.ledger.store, SealingPolicy(max_logs=3))
+    chain.send(1, times=4)
+    chain.seal()
+    with pytest.raises(BatchOverflow, match="block 1 has 1 transactions and 4 messages"):
+        batcher.step(0.0)
+
+
+@pytest.mark.parametrize("limits", [{"max_logs": 16_385}, {"max_transactions": 65_536}])
+def test_a_policy_beyond_what_a_batch_can_have_is_refused(limits: dict[str, int]) -> None:
+    with pytest.raises(BatchOverflow):
+        SealingPolicy(**limits)
+
+
+def test_deposits_are_proven_in_their_order_from_batch_to_batch(chain: SettlingChain) -> None:
+    batcher, expected = Batcher(chain.ledger.store, NEVER), Frontier()
+    store = chain.ledger.store
+    for count in (3, 0, 1, 4):
+        hashes = [chain.deposit() for _ in range(count)]
+        chain.seal()
+        batch = batcher.seal(0.0)
+        assert batch is not None
+        assert priority_hashes(store, batch) == hashes
+        assert batch.priority_hash == rolling_hash(hashes)
+        assert (batch.first_priority_id, batch.priority_frontier) == (
+            expected.count,
+            expected.nodes,
+        )
+        expected = expected.extend(hashes)
+        if hashes:
+            proof = operations_of(store, batch)
+            assert root_of_range(batch.first_priority_id, proof) == expected.root()
+
+
+def test_batches_and_the_open_one_are_the_same_after_a_restart(tmp_path: Path) -> None:
+    chain = SettlingChain.begin(tmp_path / "chain")
+    batcher = Batcher(chain.ledger.store, NEVER)
+    chain.deposit()
+    chain.seal_messages(1, 2)
+    sealed = batcher.seal(0.0)
+    chain.deposit()
+    chain.seal_messages(3)
+    batcher.step(0.0)
+    chain.close()
+
+    chain = SettlingChain.begin(tmp_path / "chain")
+    batcher = Batcher(chain.ledger.store, NEVER)
+    assert batcher.last == sealed == chain.ledger.store.batches.get(1)
+    assert [log.tx_number for log in logs_of(chain, 1)] == [0, 1, 2]
+    after = batcher.seal(0.0)
+    assert after is not None
+    assert (after.number, after.first_block, after.last_block) == (2, 2, 2)
+    assert (after.first_priority_id, after.l1_transactions, after.logs) == (1, 1, 2)
+    chain.close()
+
+
+def test_batches_vanish_with_their_blocks_and_the_rest_is_batched_again(
+    chain: SettlingChain,
+) -> None:
+    store = chain.ledger.store
+    batcher = Batcher(store, SealingPolicy(max_age=1e9, max_blocks=2))
+    for number in range(6):
+        chain.seal_messages(number)
+    assert [batch.number for batch in batcher.step(0.0)] == [1, 2, 3]
+    store.batches.settle([2, 3], Step.COMMIT, Settlement(Hash32(b"\1" * 32), 1, 1))
+    chain.rewind(3)
+    assert batcher.last.number == 1
+    assert store.batches.get(2) is None
+    assert store.batches.logs(2) == b""
+    assert store.batches.place_of_block(3) is None
+    assert store.batches.settled(2, Step.COMMIT) is None
+    chain.seal()
+    [batch] = batcher.step(0.0)
+    assert (batch.number, batch.first_block, batch.last_block) == (2, 3, 4)
+
+
+def test_the_very_same_blocks_again_get_a_batch_again(chain: SettlingChain) -> None:
+    batcher = Batcher(chain.ledger.store, NEVER)
+    checkpoint = chain.checkpoint()
+    chain.seal()
+    before, first = batcher.seal(0.0), chain.ledger.head_hash
+    chain.restore(checkpoint)
+    chain.seal()
+    assert chain.ledger.head_hash == first
+    assert batcher.seal(0.0) == before
+
+
+@given(
+    st.lists(
+        st.sampled_from(["deposit", "message", "transfer", "seal", "batch", "step", "back"]),
+        max_size=25,
+    )
+)
+@settings(max_examples=25)
+def test_whatever_happens_batches_are_a_seamless_account_of_the_blocks(actions: list[str]) -> None:
+    chain = SettlingChain.begin()
+    store = chain.ledger.store
+    batcher = Batcher(store, SealingPolicy(max_age=1e9, max_blocks=3, max_logs=4))
+    act: dict[str, Callable[[], object]] = {
+        "deposit": lambda: chain.deposit() if len(chain.producer.priority) < 3 else None,
+        "message": lambda: chain.send(5) if not len(chain.pool) else None,
+        "transfer": chain.transfer,
+        "seal": chain.seal,
+        "batch": lambda: batcher.seal(0.0),
+        "step": lambda: batcher.step(0.0),
+        "back": lambda: chain.rewind(max(0, chain.number - 2)),
+    }
+    try:
+        for action in actions:
+            act[action]()
+        batcher.seal(0.0)
+        assert_seamless(chain, batcher)
+    finally:
+        chain.close()
+
+
+def assert_seamless(chain: SettlingChain, batcher: Batcher) -> None:
+    store = chain.ledger.store
+    frontier, next_block = Frontier(), 0
+    for number in range(batcher.last.number + 1):
+        batch = store.batches.get(number)
+        assert batch is not None
+        assert batch.first_block == next_block
+        hashes = priority_hashes(store, batch)
+        assert (batch.first_priority_id, batch.priority_frontier) == (
+            frontier.count,
+            frontier.nodes,
+        )
+        assert batch.priority_hash == rolling_hash(hashes)
+        frontier = frontier.extend(hashes)
+        counted = sum(
+            len(outcome.messages)
+            for block in range(batch.first_block, batch.last_block + 1)
+            for outcome in chain.ledger.record(block).outcomes
+        )
+        assert counted == batch.logs == len(logs_of(chain, number))
+        next_block = batch.last_block + 1
+    assert next_block == chain.number + 1
+
+
+def test_running_it_seals_what_becomes_due(chain: SettlingChain) -> None:
+    async def scenario() -> Batch:
+        sealed: asyncio.Queue[Batch] = asyncio.Queue()
+        policy = SealingPolicy(max_age=0.001)
+        batcher = Batcher(chain.ledger.store, policy, on_sealed=sealed.put_nowait)
+        running = asyncio.create_task(batcher.run(chain.feed))
+        await asyncio.sleep(0)
+        chain.seal_messages(1)
+        batch = await asyncio.wait_for(sealed.get(), 10)
+        running.cancel()
+        return batch
+
+    assert asyncio.run(scenario()).number == 1
+
+
+def test_running_it_says_what_keeps_it_from_sealing_and_goes_on_when_it_can(
+    chain: SettlingChain, caplog: pytest.LogCaptureFixture
+) -> None:
+    batcher = Batcher(chain.ledger.store, SealingPolicy(max_logs=3))
+    chain.send(1, times=4)
+    chain.seal()
+    batcher._try_step(0.0)
+    batcher._try_step(0.0)
+    assert batcher.problem is not None
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    chain.rewind(0)
+    assert batcher._try_step(0.0) is None
+    assert batcher.problem is None

@@ -1,0 +1,197 @@
+"""What is said of batches on L1, held against the layouts of the protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from eth_abi.abi import decode
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entresol._native import keccak256
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.commitments import (
+    BatchStatement,
+    StoredBatch,
+    call_of,
+    commit_payload,
+    execute_payload,
+    fake_proof,
+    prove_payload,
+    public_input,
+)
+from entresol.rollup.priority_tree import EMPTY_LEAF, PriorityOperations
+
+STORED = "(uint64,bytes32,uint64,uint256,bytes32,bytes32,bytes32,uint256,bytes32)"
+COMMITTED = (
+    "(uint64,bytes32,uint256,bytes32,bytes32,bytes32,uint8,bytes32,"
+    "uint64,uint64,uint64,uint64,uint256,bytes)"
+)
+ZERO = bytes(32)
+GENESIS = StoredBatch.genesis(Hash32(b"\x90" * 32))
+
+
+def statement(number: int = 1, **changes: Any) -> BatchStatement:
+    plain = BatchStatement(
+        chain_id=270,
+        number=number,
+        first_block=number * 10,
+        last_block=number * 10 + 4,
+        first_timestamp=1_000 * number,
+        last_timestamp=1_000 * number + 8,
+        state_root=Hash32(keccak256(b"state" + bytes([number]))),
+        message_root=Hash32(b"\xaa" * 32),
+        l1_transactions=2,
+        priority_hash=Hash32(b"\xbb" * 32),
+    )
+    return msgspec.structs.replace(plain, **changes)
+
+
+def stored_words(batch: StoredBatch) -> tuple[Any, ...]:
+    return (
+        batch.number,
+        batch.state_root,
+        0,
+        batch.l1_transactions,
+        batch.priority_hash,
+        ZERO,
+        batch.message_root,
+        0,
+        batch.commitment,
+    )
+
+
+def test_the_commitment_is_the_keccak_of_the_packed_fields() -> None:
+    batch = statement()
+    packed = (
+        (270).to_bytes(32)
+        + (1_000).to_bytes(8)
+        + (1_008).to_bytes(8)
+        + (1).to_bytes(32)
+        + ZERO
+        + (2).to_bytes(32)
+        + b"\xbb" * 32
+        + b"\xaa" * 32
+        + ZERO
+        + ZERO
+    )
+    assert len(packed) == 32 * 8 + 16
+    assert batch.commitment() == keccak256(packed)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"chain_id": 271},
+        {"first_timestamp": 999},
+        {"last_timestamp": 1_009},
+        {"l1_transactions": 3},
+        {"priority_hash": EMPTY_LEAF},
+        {"message_root": Hash32.zero()},
+    ],
+)
+def test_the_commitment_covers_what_l1_cannot_see_otherwise(change: dict[str, Any]) -> None:
+    assert statement(**change).commitment() != statement().commitment()
+
+
+def test_batch_0_is_as_a_chain_is_registered() -> None:
+    assert stored_words(GENESIS) == (
+        0,
+        b"\x90" * 32,
+        0,
+        0,
+        EMPTY_LEAF,
+        ZERO,
+        ZERO,
+        0,
+        b"\0" * 31 + b"\1",
+    )
+
+
+def test_l1_remembers_the_keccak_of_nine_words() -> None:
+    batch = statement().stored()
+    words = b"".join(
+        word.to_bytes(32) if isinstance(word, int) else word for word in stored_words(batch)
+    )
+    assert len(words) == 9 * 32
+    assert batch.hash() == keccak256(words)
+
+
+def test_a_commit_carries_version_3_the_batch_before_and_one_batch() -> None:
+    payload = commit_payload(GENESIS, statement())
+    assert payload[0] == 3
+    previous, batches = decode([STORED, f"{COMMITTED}[]"], payload[1:])
+    assert previous == stored_words(GENESIS)
+    assert batches == (
+        (
+            1,
+            statement().state_root,
+            2,
+            b"\xbb" * 32,
+            ZERO,
+            b"\xaa" * 32,
+            1,
+            ZERO,
+            1_000,
+            10,
+            1_008,
+            14,
+            270,
+            ZERO,
+        ),
+    )
+
+
+def test_a_proof_carries_version_1_the_batches_and_a_fake_for_their_public_input() -> None:
+    batches = [statement(number).stored() for number in (1, 2)]
+    payload = prove_payload(GENESIS, batches)
+    assert payload[0] == 1
+    previous, proven, proof = decode([STORED, f"{STORED}[]", "uint256[]"], payload[1:])
+    assert previous == stored_words(GENESIS)
+    assert proven == tuple(map(stored_words, batches))
+    assert list(proof) == fake_proof(GENESIS, batches)
+
+
+def test_the_public_input_of_one_batch_is_shortened_and_several_are_folded() -> None:
+    first, second = (statement(number).stored() for number in (1, 2))
+    one = int.from_bytes(keccak256(GENESIS.state_root + first.state_root + first.commitment)) >> 32
+    other = public_input(first, second)
+    both = int.from_bytes(keccak256(one.to_bytes(32) + other.to_bytes(32))) >> 32
+    assert public_input(GENESIS, first) == one
+    assert fake_proof(GENESIS, [first]) == [3, 0, 13, one]
+    assert fake_proof(GENESIS, [first, second]) == [3, 0, 13, both]
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=4))
+def test_an_execution_carries_version_1_and_the_l1_transactions_of_each_batch(
+    counts: list[int],
+) -> None:
+    batches = [statement(number + 1).stored() for number in range(len(counts))]
+    operations = [
+        PriorityOperations(
+            tuple(Hash32(bytes([1]) * 32) for _ in range(count)),
+            tuple(Hash32(bytes([2]) * 32) for _ in range(count)),
+            tuple(Hash32(bytes([3]) * 32) for _ in range(count)),
+        )
+        for count in counts
+    ]
+    payload = execute_payload(batches, operations)
+    assert payload[0] == 1
+    kinds = [f"{STORED}[]", "(bytes32[],bytes32[],bytes32[])[]", "(uint256,uint256,bytes32[])[][]"]
+    executed, proofs, roots = decode(kinds, payload[1:])
+    assert executed == tuple(map(stored_words, batches))
+    assert proofs == tuple((it.left_path, it.right_path, it.hashes) for it in operations)
+    assert roots == ((),) * len(counts)
+
+
+@pytest.mark.parametrize(
+    ("step", "selector"),
+    [("commit", "0db9eb87"), ("prove", "9271e450"), ("execute", "a085344d")],
+)
+def test_each_step_calls_the_function_of_the_network(step: str, selector: str) -> None:
+    call = call_of(step, Address(b"\x11" * 20), 3, 5, b"payload")
+    assert call[:4].hex() == selector
+    arguments = decode(["address", "uint256", "uint256", "bytes"], call[4:])
+    assert arguments == ("0x" + "11" * 20, 3, 5, b"payload")

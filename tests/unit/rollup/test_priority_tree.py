@@ -1,0 +1,128 @@
+"""The tree of L1 transactions, held against the one that L1 keeps."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entresol._native import keccak256
+from entresol.errors import InvalidProof
+from entresol.primitives.values import Hash32
+from entresol.rollup.priority_tree import (
+    EMPTY_LEAF,
+    Frontier,
+    PriorityOperations,
+    height_of,
+    rolling_hash,
+    root_of_range,
+)
+
+HASHES = [Hash32(keccak256(number.to_bytes(4))) for number in range(300)]
+
+
+class PushTree:
+    """The tree as the contract keeps it: left sides and zeros by level, a level more when full."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._zeros = [bytes(EMPTY_LEAF)]
+        self._sides = [bytes(32)]
+
+    def push(self, leaf: bytes) -> bytes:
+        levels, index = len(self._zeros) - 1, self._count
+        self._count += 1
+        if index == 1 << levels:
+            self._zeros.append(keccak256(self._zeros[-1] * 2))
+            self._sides.append(bytes(32))
+            levels += 1
+        node, updated = leaf, False
+        for level in range(levels):
+            if index % 2:
+                node = keccak256(self._sides[level] + node)
+            else:
+                if not updated:
+                    self._sides[level], updated = node, True
+                node = keccak256(node + self._zeros[level])
+            index >>= 1
+        self._sides[levels] = node
+        return node
+
+
+def roots_of_l1(count: int) -> list[bytes]:
+    tree = PushTree()
+    return [tree.push(HASHES[number]) for number in range(count)]
+
+
+ROOTS = roots_of_l1(len(HASHES))
+
+
+def test_it_has_the_roots_that_l1_has_after_each_transaction() -> None:
+    frontier = Frontier()
+    for number, expected in enumerate(ROOTS):
+        frontier = frontier.extend([HASHES[number]])
+        assert (frontier.count, frontier.root()) == (number + 1, expected)
+
+
+def test_an_empty_tree_has_the_root_zero() -> None:
+    assert Frontier().root() == Hash32.zero()
+
+
+@given(st.integers(0, 290), st.integers(1, 10))
+def test_the_proof_of_any_range_leads_to_a_root_that_l1_has_had(start: int, count: int) -> None:
+    frontier = Frontier().extend(HASHES[:start])
+    proof = frontier.prove(HASHES[start : start + count])
+    assert root_of_range(start, proof) == ROOTS[start + count - 1]
+    assert len(proof.left_path) == len(proof.right_path) == height_of(start + count)
+
+
+@given(st.integers(1, 250), st.integers(1, 40), st.data())
+def test_wrong_transactions_or_a_wrong_start_lead_to_no_such_root(
+    start: int, count: int, data: st.DataObject
+) -> None:
+    proof = Frontier().extend(HASHES[:start]).prove(HASHES[start : start + count])
+    place = data.draw(st.integers(0, count - 1))
+    swapped = list(proof.hashes)
+    swapped[place] = Hash32(keccak256(b"another"))
+    forged = PriorityOperations(proof.left_path, proof.right_path, tuple(swapped))
+    assert root_of_range(start, forged) not in ROOTS
+    assert root_of_range(start - 1, proof) not in ROOTS
+
+
+@given(st.lists(st.integers(0, 20), max_size=8))
+def test_it_is_the_same_in_any_steps(sizes: list[int]) -> None:
+    frontier, done = Frontier(), 0
+    for size in sizes:
+        frontier = frontier.extend(HASHES[done : done + size])
+        done += size
+    assert frontier == Frontier().extend(HASHES[:done])
+    assert len(frontier.nodes) == done.bit_count()
+
+
+def test_a_batch_without_l1_transactions_passes_empty_lists() -> None:
+    assert Frontier().extend(HASHES[:5]).prove([]) == PriorityOperations((), (), ())
+
+
+def test_a_single_transaction_in_a_new_tree_needs_no_path() -> None:
+    assert Frontier().prove(HASHES[:1]) == PriorityOperations((), (), (HASHES[0],))
+
+
+@pytest.mark.parametrize(
+    "proof",
+    [
+        PriorityOperations((), (), ()),
+        PriorityOperations((HASHES[0],), (), (HASHES[0],)),
+        PriorityOperations((), (), tuple(HASHES[:2])),
+        PriorityOperations(tuple(HASHES[:256]), tuple(HASHES[:256]), (HASHES[0],)),
+    ],
+)
+def test_what_l1_refuses_is_refused(proof: PriorityOperations) -> None:
+    with pytest.raises(InvalidProof):
+        root_of_range(0, proof)
+
+
+def test_the_rolling_hash_starts_with_nothing_and_takes_each_in_turn() -> None:
+    assert rolling_hash([]).hex() == (
+        "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
+    )
+    assert rolling_hash(HASHES[:2]) == keccak256(keccak256(EMPTY_LEAF + HASHES[0]) + HASHES[1])

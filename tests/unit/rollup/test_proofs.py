@@ -1,0 +1,195 @@
+"""Proofs of logs, found by transaction and by message, from what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entresol.primitives.messages import BOOTLOADER, L1_MESSENGER
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.batcher import Batcher
+from entresol.rollup.batches import SealingPolicy
+from entresol.rollup.message_tree import root_of_proof
+from entresol.rollup.proofs import Proofs, ProvenLog
+from entresol.storage.batches import Settlement, Step
+from tests.producing import sender
+from tests.settling import USER, SettlingChain
+
+DONE = Settlement(Hash32(b"\5" * 32), 7, 1_234)
+SENDER = sender(USER)
+
+
+def word(number: int) -> Hash32:
+    return Hash32(number.to_bytes(32))
+
+
+class Scenario:
+    """A chain whose batches are executed on request."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.chain = SettlingChain.begin(path)
+        self.store = self.chain.ledger.store
+        self.batcher = Batcher(self.store, SealingPolicy(max_age=1e9))
+        self.proofs = Proofs(self.store)
+
+    def settle(self) -> int:
+        """Seal a batch and say that L1 executed it."""
+        batch = self.batcher.seal(0.0)
+        assert batch is not None
+        self.store.batches.settle([batch.number], Step.EXECUTE, DONE)
+        return batch.number
+
+    def assert_valid(self, proven: ProvenLog | None, batch: int) -> ProvenLog:
+        """Check a proof as L1 does."""
+        assert proven is not None
+        stored = self.store.batches.get(batch)
+        assert stored is not None
+        root = root_of_proof(proven.log.leaf(), proven.proof.id, proven.proof.words)
+        assert root == stored.message_root == proven.proof.root
+        assert proven.batch == batch
+        return proven
+
+
+@pytest.fixture
+def scenario() -> Iterator[Scenario]:
+    made = Scenario()
+    yield made
+    made.chain.close()
+
+
+def test_each_log_of_a_transaction_is_proven_by_its_position(scenario: Scenario) -> None:
+    scenario.chain.seal_messages(1)
+    sent = scenario.chain.send(2, times=2)
+    scenario.chain.seal()
+    batch = scenario.settle()
+    for index, leaf in ((0, 1), (1, 2)):
+        proven = scenario.assert_valid(scenario.proofs.of_transaction(sent, index), batch)
+        assert (proven.proof.id, proven.log.value) == (leaf, word(2))
+    assert scenario.proofs.of_transaction(sent, 2) is None
+    assert scenario.proofs.of_transaction(sent, -1) is None
+    assert scenario.proofs.of_transaction(Hash32.zero()) is None
+
+
+def test_the_status_of_a_deposit_is_proven_by_its_transaction(scenario: Scenario) -> None:
+    deposited = scenario.chain.deposit()
+    scenario.chain.seal()
+    batch = scenario.settle()
+    proven = scenario.assert_valid(scenario.proofs.of_transaction(deposited), batch)
+    assert (proven.log.sender, proven.log.key, proven.log.value) == (BOOTLOADER, deposited, word(1))
+
+
+def test_there_is_no_proof_before_the_batch_is_sealed_and_executed(scenario: Scenario) -> None:
+    sent = scenario.chain.send(1)
+    scenario.chain.seal()
+    assert scenario.proofs.of_transaction(sent) is None
+    assert scenario.proofs.of_message(1, SENDER, word(1)) is None
+    assert scenario.batcher.seal(0.0) is not None
+    assert scenario.proofs.of_transaction(sent) is None
+    assert scenario.proofs.of_message(1, SENDER, word(1)) is None
+    scenario.store.batches.settle([1], Step.EXECUTE, DONE)
+    assert scenario.proofs.of_transaction(sent) == scenario.proofs.of_message(1, SENDER, word(1))
+    assert scenario.proofs.of_transaction(sent) is not None
+
+
+def test_without_a_position_the_first_such_message_of_the_batch_is_proven(
+    scenario: Scenario,
+) -> None:
+    scenario.chain.seal_messages(9, 5)
+    scenario.chain.seal_messages(5)
+    batch = scenario.settle()
+    for block in (1, 2):
+        proven = scenario.proofs.of_message(block, SENDER, word(5))
+        assert scenario.assert_valid(proven, batch).proof.id == 1
+
+
+def test_the_position_tells_identical_messages_apart(scenario: Scenario) -> None:
+    scenario.chain.seal_messages(5)
+    scenario.chain.deposit()
+    scenario.chain.send(5, times=2)
+    scenario.chain.transfer()
+    scenario.chain.send(6)
+    scenario.chain.send(5)
+    scenario.chain.seal()
+    batch = scenario.settle()
+    # Leaf 1 is the status of the deposit, which has no event.
+    for log_index, leaf in ((0, 2), (1, 3), (3, 5)):
+        proven = scenario.proofs.of_message(2, SENDER, word(5), log_index)
+        assert scenario.assert_valid(proven, batch).proof.id == leaf
+    assert scenario.proofs.of_message(2, SENDER, word(5), 2) is None
+    assert scenario.proofs.of_message(2, SENDER, word(5), 4) is None
+    assert scenario.proofs.of_message(1, SENDER, word(5), 1) is None
+
+
+def test_nothing_is_proven_of_what_nobody_sent(scenario: Scenario) -> None:
+    scenario.chain.seal_messages(5)
+    scenario.settle()
+    assert scenario.proofs.of_message(1, SENDER, word(6)) is None
+    assert scenario.proofs.of_message(1, L1_MESSENGER, word(5)) is None
+    assert scenario.proofs.of_message(7, SENDER, word(5)) is None
+    assert scenario.proofs.of_message(0, SENDER, word(5)) is None
+
+
+def test_bytes_in_the_midst_of_logs_are_no_message(scenario: Scenario) -> None:
+    # The sender of the forged message would be what stands where keys and values meet.
+    scenario.chain.seal_messages(int.from_bytes(L1_MESSENGER), 0)
+    scenario.settle()
+    assert scenario.proofs.of_message(1, Address.zero(), Hash32.zero()) is None
+
+
+def test_identical_messages_in_two_batches_have_proofs_of_their_own(scenario: Scenario) -> None:
+    for block in (1, 2):
+        scenario.chain.seal_messages(5)
+        batch = scenario.settle()
+        scenario.assert_valid(scenario.proofs.of_message(block, SENDER, word(5)), batch)
+
+
+def test_proofs_are_the_same_after_a_restart(tmp_path: Path) -> None:
+    scenario = Scenario(tmp_path / "chain")
+    sent = scenario.chain.send(3)
+    scenario.chain.seal()
+    scenario.settle()
+    before = scenario.proofs.of_transaction(sent)
+    scenario.chain.close()
+    again = Scenario(tmp_path / "chain")
+    assert again.proofs.of_transaction(sent) == before
+    assert before is not None
+    again.chain.close()
+
+
+def test_a_batch_that_came_after_going_back_is_proven_by_its_own_tree(scenario: Scenario) -> None:
+    checkpoint = scenario.chain.checkpoint()
+    scenario.chain.seal_messages(1)
+    scenario.settle()
+    old = scenario.assert_valid(scenario.proofs.of_message(1, SENDER, word(1)), 1)
+    scenario.chain.restore(checkpoint)
+    assert scenario.proofs.of_message(1, SENDER, word(1)) is None
+    scenario.chain.seal_messages(2, 1)
+    scenario.settle()
+    new = scenario.assert_valid(scenario.proofs.of_message(1, SENDER, word(1)), 1)
+    assert new.proof.root != old.proof.root
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=5), min_size=1, max_size=5))
+@settings(max_examples=15)
+def test_every_log_of_random_batches_is_proven(blocks: list[list[int]]) -> None:
+    scenario = Scenario()
+    try:
+        sent = []
+        for messages in blocks:
+            sent.append((scenario.chain.deposit(), 0))
+            for message in messages:
+                transaction = scenario.chain.send(message, times=2)
+                sent += [(transaction, 0), (transaction, 1)]
+            scenario.chain.seal()
+        batch = scenario.settle()
+        ids = {
+            scenario.assert_valid(scenario.proofs.of_transaction(it, index), batch).proof.id
+            for it, index in sent
+        }
+        assert ids == set(range(len(sent)))
+    finally:
+        scenario.chain.close()
