@@ -214,7 +214,7 @@ class ZksBatches:
             stage = "committed"
         executed = stage in {"executed", "finalized"}
         number = batch.number if batch is not None and executed else None
-        return BlockFinality(stage=stage, block_number=block, batch_number=number)
+        return BlockFinality(stage=stage, block_number=int(block), batch_number=number)
 
     def _last_settled(self, step: Step) -> Batch | None:
         batches = self._settling.batches

@@ -81,6 +81,13 @@ class L1CommonData(Wire, frozen=True, kw_only=True):
     eth_block: int = 0
 
 
+class CommonData(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One of the two, under a key that says which."""
+
+    L1: L1CommonData | None = None
+    L2: L2CommonData | None = None
+
+
 class RawExecute(Wire, frozen=True, kw_only=True):
     """The call that a transaction makes."""
 
@@ -93,7 +100,7 @@ class RawExecute(Wire, frozen=True, kw_only=True):
 class RawTransaction(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction in the form of a node's own records; the network spells these keys this way."""
 
-    common_data: dict[str, L2CommonData | L1CommonData]
+    common_data: CommonData
     execute: RawExecute
     received_timestamp_ms: int
     raw_bytes: Data | None
@@ -102,12 +109,11 @@ class RawTransaction(msgspec.Struct, frozen=True, kw_only=True):
 def raw_transaction(transaction: Transaction, received_seconds: int) -> RawTransaction:
     """Return `transaction` in that form."""
     payload = transaction.payload
-    common: dict[str, L2CommonData | L1CommonData]
     if isinstance(payload, PriorityTransaction):
-        common, raw = {"L1": _from_l1(transaction, payload)}, None
+        common, raw = CommonData(L1=_from_l1(transaction, payload)), None
         dependencies = payload.factory_deps
     else:
-        common, raw = {"L2": _from_l2(transaction, payload)}, Data(transaction.raw)
+        common, raw = CommonData(L2=_from_l2(transaction, payload)), Data(transaction.raw)
         dependencies = payload.factory_deps if isinstance(payload, ZkTransaction) else ()
     return RawTransaction(
         common_data=common,
