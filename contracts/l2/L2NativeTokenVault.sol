@@ -254,6 +254,11 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     /// @dev Calls a function that answers true or, in tokens older than the rule, nothing.
     function _call(address token, bytes memory data) private {
         (bool success, bytes memory answer) = token.call(data);
+        if (!success && answer.length > 0) {
+            assembly ("memory-safe") {
+                revert(add(answer, 0x20), mload(answer))
+            }
+        }
         bool agreed = answer.length == 0 || (answer.length >= 32 && abi.decode(answer, (bool)));
         if (!success || !agreed) revert TransferFailed(token);
     }
