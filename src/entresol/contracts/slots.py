@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from entresol._native import keccak256
 from entresol.contracts import Artifact, Variable
@@ -12,7 +13,9 @@ from entresol.primitives.values import Hash32
 Word: TypeAlias = int | bytes
 """A value that fits a slot: a number, an address or a hash."""
 
-_SIMPLE = ("uint", "int", "bool", "address", "bytes", "contract ", "enum ")
+_SIMPLE: Final = r"u?int\d+|bool|address|bytes\d+|(?:contract|enum) \S+"
+_WORD: Final = re.compile(_SIMPLE)
+_MAPPING: Final = re.compile(rf"mapping\((?:{_SIMPLE}) => (?:{_SIMPLE})\)")
 
 
 def storage_of(
@@ -34,14 +37,13 @@ def storage_of(
 
 def _slots_of(variable: Variable, value: Word | Mapping[Word, Word]) -> list[tuple[int, int]]:
     if isinstance(value, Mapping):
-        _, found, kind = variable.type.removesuffix(")").partition(" => ")
-        if found and kind.startswith(_SIMPLE) and kind != "bytes":
+        if _MAPPING.fullmatch(variable.type):
             base = variable.slot.to_bytes(32)
             return [
                 (int.from_bytes(keccak256(_number(key).to_bytes(32) + base)), _number(word))
                 for key, word in value.items()
             ]
-    elif variable.type.startswith(_SIMPLE) and variable.type != "bytes":
+    elif _WORD.fullmatch(variable.type):
         return [(variable.slot, _number(value) << 8 * variable.offset)]
     raise ValueError(f"{variable.label} is a {variable.type}, which cannot be given as {value!r}")
 

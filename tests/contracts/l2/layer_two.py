@@ -30,6 +30,7 @@ ARTIFACTS = Path(__file__).parents[1] / "artifacts"
 CHAIN_ID = 270
 L1_CHAIN_ID = 9
 L1_ASSET_ROUTER = Address(b"\x5b" * 20)
+ROUTER_ALIAS = alias(L1_ASSET_ROUTER)
 FEE = 100_000_000
 ETHER = 10**18
 
@@ -103,7 +104,9 @@ class LayerTwo:
     def close(self) -> None:
         self.chain.close()
 
-    def call(self, to: Address, data: bytes, *, sender: Address = ALICE, value: int = 0) -> bytes:
+    def call(
+        self, to: Address | None, data: bytes, *, sender: Address = ALICE, value: int = 0
+    ) -> bytes:
         """Return the answer of a call in the block after the head."""
         return call(self.scene(), CallRequest(sender=sender, to=to, data=data, value=value))
 
@@ -147,7 +150,7 @@ class LayerTwo:
         data: bytes,
         *,
         to: Address = ASSET_ROUTER,
-        sender: Address = alias(L1_ASSET_ROUTER),
+        sender: Address = ROUTER_ALIAS,
         value: int = 0,
         gas: int = 2_000_000,
     ) -> Outcome:

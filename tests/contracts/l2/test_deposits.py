@@ -26,6 +26,7 @@ from tests.contracts.l2.layer_two import (
     L1_ASSET_ROUTER,
     L1_CHAIN_ID,
     L1_TOKEN,
+    ROUTER_ALIAS,
     LayerTwo,
     calldata,
     decode,
@@ -167,7 +168,7 @@ def test_clients_can_estimate_a_deposit_by_the_legacy_form(l2: LayerTwo, deposit
     if deposited:
         l2.deposit()
     call = calldata(LEGACY, ALICE, BOB, L1_TOKEN, 5, LEGACY_CROWN)
-    request = CallRequest(sender=alias(L1_ASSET_ROUTER), to=ASSET_ROUTER, data=call)
+    request = CallRequest(sender=ROUTER_ALIAS, to=ASSET_ROUTER, data=call)
     estimate = estimate_gas(l2.scene(), request)
     assert l2.from_l1(deposit_call(5, BOB), gas=estimate.gas).succeeded
 
@@ -211,7 +212,7 @@ def test_an_asset_that_is_not_the_token_is_refused(
     data = encode("(address,address,address,uint256,bytes)", BOB, ALICE, L1_TOKEN, 7, CROWN)
     call = calldata("finalizeDeposit(uint256,bytes32,bytes)", L1_CHAIN_ID, asset, data)
     with pytest.raises(ExecutionReverted) as caught:
-        l2.call(ASSET_ROUTER, call, sender=alias(L1_ASSET_ROUTER))
+        l2.call(ASSET_ROUTER, call, sender=ROUTER_ALIAS)
     assert caught.value.data == error
 
 
@@ -221,7 +222,7 @@ def test_a_token_of_this_chain_is_not_made_anew(l2: LayerTwo) -> None:
     data = encode("(address,address,address,uint256,bytes)", BOB, ALICE, L1_TOKEN, 7, description)
     call = calldata("finalizeDeposit(uint256,bytes32,bytes)", L1_CHAIN_ID, asset, data)
     with pytest.raises(ExecutionReverted) as caught:
-        l2.call(ASSET_ROUTER, call, sender=alias(L1_ASSET_ROUTER))
+        l2.call(ASSET_ROUTER, call, sender=ROUTER_ALIAS)
     assert caught.value.data == failure("AssetIdNotSupported(bytes32)", asset)
 
 

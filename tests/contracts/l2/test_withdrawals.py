@@ -7,7 +7,6 @@ import pytest
 from entresol._native import keccak256
 from entresol.contracts import artifact
 from entresol.errors import ExecutionReverted
-from entresol.primitives.addresses import alias
 from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import (
@@ -22,9 +21,9 @@ from tests.contracts.l2.layer_two import (
     BOB,
     CHAIN_ID,
     L1_ASSET,
-    L1_ASSET_ROUTER,
     L1_CHAIN_ID,
     L1_TOKEN,
+    ROUTER_ALIAS,
     LayerTwo,
     artifact_for_tests,
     calldata,
@@ -40,7 +39,7 @@ from tests.contracts.l2.layer_two import (
 
 RECEIVER = Address(b"\x91" * 20)
 BY_ASSET = "withdraw(bytes32,bytes)"
-BY_TOKEN = "withdraw(address,address,uint256)"
+BY_ADDRESS = "withdraw(address,address,uint256)"
 CROWN = metadata(encode("(string)", "Crown"), encode("(string)", "CRWN"), encode("(uint8)", 6))
 
 
@@ -87,7 +86,7 @@ def refusal(l2: LayerTwo, call: bytes, sender: Address = ALICE) -> bytes:
 def test_the_message_is_the_call_by_which_the_asset_arrives_on_l1(
     l2: LayerTwo, crown: Address, form: str
 ) -> None:
-    by_token = calldata(BY_TOKEN, RECEIVER, crown, 400)
+    by_token = calldata(BY_ADDRESS, RECEIVER, crown, 400)
     call = by_asset(L1_ASSET, 400, crown) if form == "asset" else by_token
     assert message_of(l2.send(ASSET_ROUTER, call)) == (
         bytes.fromhex("9c884fd1")
@@ -98,7 +97,7 @@ def test_the_message_is_the_call_by_which_the_asset_arrives_on_l1(
 
 
 @pytest.mark.parametrize(
-    ("signature", "selector"), [(BY_ASSET, "4a2e35ba"), (BY_TOKEN, "d9caed12")]
+    ("signature", "selector"), [(BY_ASSET, "4a2e35ba"), (BY_ADDRESS, "d9caed12")]
 )
 def test_clients_know_the_selectors(signature: str, selector: str) -> None:
     assert keccak256(signature.encode())[:4].hex() == selector
@@ -145,6 +144,7 @@ def test_nobody_withdraws_more_than_he_has(l2: LayerTwo, crown: Address) -> None
     assert refusal(l2, by_asset(L1_ASSET, 1_001, crown)) == error
 
 
+@pytest.mark.usefixtures("crown")
 @pytest.mark.parametrize(
     ("call", "error"),
     [
@@ -159,14 +159,14 @@ def test_nobody_withdraws_more_than_he_has(l2: LayerTwo, crown: Address) -> None
         ),
         (by_asset(Hash32.zero(), 1, L1_TOKEN), failure("EmptyToken()")),
         (
-            calldata(BY_TOKEN, RECEIVER, L1_TOKEN, 1),
+            calldata(BY_ADDRESS, RECEIVER, L1_TOKEN, 1),
             failure("TokenNotRegistered(address)", L1_TOKEN),
         ),
     ],
     ids=["nothing", "for nobody", "base token", "no token", "unknown token"],
 )
 def test_a_withdrawal_that_makes_no_sense_is_refused(
-    l2: LayerTwo, crown: Address, call: bytes, error: bytes
+    l2: LayerTwo, call: bytes, error: bytes
 ) -> None:
     assert refusal(l2, call) == error
 
@@ -211,7 +211,7 @@ def test_a_token_can_be_registered_before_it_leaves(l2: LayerTwo, native: Addres
     assert l2.send(NATIVE_TOKEN_VAULT, calldata("registerToken(address)", native)).succeeded
     ensured = "ensureTokenIsRegistered(address)(bytes32)"
     assert l2.ask(NATIVE_TOKEN_VAULT, ensured, native) == asset
-    assert message_of(l2.send(ASSET_ROUTER, calldata(BY_TOKEN, RECEIVER, native, 1)))
+    assert message_of(l2.send(ASSET_ROUTER, calldata(BY_ADDRESS, RECEIVER, native, 1)))
     with pytest.raises(ExecutionReverted) as caught:
         l2.call(NATIVE_TOKEN_VAULT, calldata("registerToken(address)", native))
     assert caught.value.data == failure("TokenAlreadyRegistered(address)", native)
@@ -270,4 +270,4 @@ def test_a_transfer_that_says_no_is_a_failure(l2: LayerTwo) -> None:
     assert refusal(l2, by_asset(asset, 1_000, token)) == error
     data = encode("(address,address,address,uint256,bytes)", RECEIVER, BOB, token, 1_000, b"")
     call = calldata("finalizeDeposit(uint256,bytes32,bytes)", L1_CHAIN_ID, asset, data)
-    assert refusal(l2, call, alias(L1_ASSET_ROUTER)) == error
+    assert refusal(l2, call, ROUTER_ALIAS) == error
