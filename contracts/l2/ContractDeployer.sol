@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {L2_NONCE_HOLDER} from "../shared/Addresses.sol";
+import {INonceHolder} from "./interfaces/INonceHolder.sol";
+
+/// @notice Deploys contracts in the forms of the ZK Stack.
+/// @dev This chain runs code of the EVM. A deployment names the hash of what it deploys: one that begins
+/// with 0x02 is the versioned hash of EVM init code, which `input` then holds, the constructor's
+/// arguments at its end. One that begins with 0x01 means EraVM code, and is refused. Addresses follow
+/// CREATE2 from this contract; each caller has a range of salts of his own, so that nobody can take
+/// an address that somebody else was promised.
+contract ContractDeployer {
+    enum AccountAbstractionVersion {
+        None,
+        Version1
+    }
+
+    enum AccountNonceOrdering {
+        KeyedSequential,
+        Arbitrary
+    }
+
+    struct AccountInfo {
+        AccountAbstractionVersion supportedAAVersion;
+        AccountNonceOrdering nonceOrdering;
+    }
+
+    bytes32 private constant BY_COUNT = keccak256("zksyncCreate");
+    bytes32 private constant BY_SALT = keccak256("zksyncCreate2");
+    uint256 private constant WORD = 32;
+    bytes1 private constant ERAVM = 0x01;
+    bytes1 private constant EVM = 0x02;
+    uint160 private constant LAST_SYSTEM_ADDRESS = 0xffff;
+
+    mapping(address account => AccountInfo info) private _accounts;
+
+    /// @notice `deployer` deployed a contract whose code has the versioned hash `bytecodeHash`.
+    event ContractDeployed(
+        address indexed deployer,
+        bytes32 indexed bytecodeHash,
+        address indexed contractAddress
+    );
+
+    error UnknownBytecodeVersion(bytes32 bytecodeHash);
+    error BytecodeHashMismatch(bytes32 expected, bytes32 supplied);
+    error BytecodeTooLong(uint256 size);
+    error DeploymentFailed();
+
+    /// @notice Deploy a contract at an address that depends on the caller's earlier deployments.
+    /// @param bytecodeHash The versioned hash of `input`.
+    /// @param input EVM init code with the constructor's arguments.
+    function create(
+        bytes32,
+        bytes32 bytecodeHash,
+        bytes calldata input
+    ) external payable returns (address) {
+        return _create(bytecodeHash, input, AccountAbstractionVersion.None);
+    }
+
+    /// @notice Do as `create`, and note that the contract is an account of version `aaVersion`.
+    function createAccount(
+        bytes32,
+        bytes32 bytecodeHash,
+        bytes calldata input,
+        AccountAbstractionVersion aaVersion
+    ) external payable returns (address) {
+        return _create(bytecodeHash, input, aaVersion);
+    }
+
+    /// @notice Deploy a contract at the address that `getNewAddressCreate2` tells.
+    /// @param salt Any number; the same one twice with the same code fails.
+    /// @param bytecodeHash The versioned hash of `input`.
+    /// @param input EVM init code with the constructor's arguments.
+    function create2(
+        bytes32 salt,
+        bytes32 bytecodeHash,
+        bytes calldata input
+    ) external payable returns (address) {
+        return _create2(salt, bytecodeHash, input, AccountAbstractionVersion.None);
+    }
+
+    /// @notice Do as `create2`, and note that the contract is an account of version `aaVersion`.
+    function create2Account(
+        bytes32 salt,
+        bytes32 bytecodeHash,
+        bytes calldata input,
+        AccountAbstractionVersion aaVersion
+    ) external payable returns (address) {
+        return _create2(salt, bytecodeHash, input, aaVersion);
+    }
+
+    /// @notice Deploy EVM init code at an address that depends on the caller's earlier deployments.
+    /// @return evmGasUsed The gas that the deployment took.
+    /// @return newAddress Where the contract is.
+    function createEVM(
+        bytes calldata initCode
+    ) external payable returns (uint256 evmGasUsed, address newAddress) {
+        uint256 before = gasleft();
+        newAddress = _deploy(_nextPlace(), initCode);
+        evmGasUsed = before - gasleft();
+    }
+
+    /// @notice Deploy EVM init code at the address that `getNewAddressCreate2` tells.
+    /// @return evmGasUsed The gas that the deployment took.
+    /// @return newAddress Where the contract is.
+    function create2EVM(
+        bytes32 salt,
+        bytes calldata initCode
+    ) external payable returns (uint256 evmGasUsed, address newAddress) {
+        uint256 before = gasleft();
+        _nextPlace();
+        newAddress = _deploy(_placeOf(msg.sender, salt), initCode);
+        evmGasUsed = before - gasleft();
+    }
+
+    /// @notice What was noted about a contract when it was deployed.
+    function getAccountInfo(address account) external view returns (AccountInfo memory info) {
+        return _accounts[account];
+    }
+
+    /// @notice The version of the account at `account`; one without code is an account, too.
+    function extendedAccountVersion(
+        address account
+    ) external view returns (AccountAbstractionVersion) {
+        AccountAbstractionVersion noted = _accounts[account].supportedAAVersion;
+        bool plain = account.code.length == 0 && uint160(account) > LAST_SYSTEM_ADDRESS;
+        return plain ? AccountAbstractionVersion.Version1 : noted;
+    }
+
+    /// @notice Where `create2` of `sender` puts the contract made by the init code `input`.
+    function getNewAddressCreate2(
+        address sender,
+        bytes32 bytecodeHash,
+        bytes32 salt,
+        bytes calldata input
+    ) external view returns (address) {
+        _check(bytecodeHash, input);
+        bytes32 place = _placeOf(sender, salt);
+        bytes32 hash = keccak256(
+            abi.encodePacked(bytes1(0xff), address(this), place, keccak256(input))
+        );
+        return address(uint160(uint256(hash)));
+    }
+
+    function _create(
+        bytes32 bytecodeHash,
+        bytes calldata input,
+        AccountAbstractionVersion version
+    ) private returns (address newAddress) {
+        _check(bytecodeHash, input);
+        newAddress = _deploy(_nextPlace(), input);
+        _accounts[newAddress].supportedAAVersion = version;
+    }
+
+    function _create2(
+        bytes32 salt,
+        bytes32 bytecodeHash,
+        bytes calldata input,
+        AccountAbstractionVersion version
+    ) private returns (address newAddress) {
+        _check(bytecodeHash, input);
+        _nextPlace();
+        newAddress = _deploy(_placeOf(msg.sender, salt), input);
+        _accounts[newAddress].supportedAAVersion = version;
+    }
+
+    /// @dev Counts a deployment of the caller, and returns the salt that belongs to its number.
+    function _nextPlace() private returns (bytes32) {
+        uint256 count = INonceHolder(L2_NONCE_HOLDER).incrementDeploymentNonce(msg.sender);
+        return keccak256(abi.encode(BY_COUNT, msg.sender, count));
+    }
+
+    function _deploy(bytes32 place, bytes memory initCode) private returns (address newAddress) {
+        assembly ("memory-safe") {
+            newAddress := create2(callvalue(), add(initCode, 0x20), mload(initCode), place)
+            if and(iszero(newAddress), gt(returndatasize(), 0)) {
+                let reason := mload(0x40)
+                returndatacopy(reason, 0, returndatasize())
+                revert(reason, returndatasize())
+            }
+        }
+        if (newAddress == address(0)) revert DeploymentFailed();
+        emit ContractDeployed(msg.sender, _versionedHash(newAddress.code), newAddress);
+    }
+
+    function _placeOf(address sender, bytes32 salt) private pure returns (bytes32) {
+        return keccak256(abi.encode(BY_SALT, sender, salt));
+    }
+
+    function _check(bytes32 bytecodeHash, bytes calldata input) private pure {
+        if (bytecodeHash[0] == ERAVM) {
+            // Text, because clients show it and know no error of this contract.
+            // solhint-disable-next-line gas-custom-errors, reason-string
+            revert("EraVM bytecode cannot run on this chain: compile for the EVM");
+        }
+        if (bytecodeHash[0] != EVM) revert UnknownBytecodeVersion(bytecodeHash);
+        bytes32 actual = _versionedHash(input);
+        if (actual != bytecodeHash) revert BytecodeHashMismatch(actual, bytecodeHash);
+    }
+
+    /// @dev Version, length, and the end of the SHA-256 of the code filled up to an odd number of words.
+    function _versionedHash(bytes memory code) private pure returns (bytes32) {
+        uint256 size = code.length;
+        if (size > type(uint16).max) revert BytecodeTooLong(size);
+        uint256 words = ((size + WORD - 1) / WORD) | 1;
+        bytes memory padding = new bytes(words * WORD - size);
+        uint256 tail = uint256(sha256(bytes.concat(code, padding))) & (type(uint256).max >> WORD);
+        return bytes32((uint256(uint8(EVM)) << 248) | (size << 224) | tail);
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {AddressAliasHelper} from "../shared/AddressAliasHelper.sol";
+import {L2_BRIDGEHUB, L2_MESSENGER, L2_NATIVE_TOKEN_VAULT} from "../shared/Addresses.sol";
+import {DataEncoding} from "../shared/DataEncoding.sol";
+import {IAssetRouterBase} from "../shared/IAssetRouterBase.sol";
+import {IL1Messenger} from "./interfaces/IL1Messenger.sol";
+import {IL2NativeTokenVault} from "./interfaces/IL2NativeTokenVault.sol";
+
+/// @notice Where tokens arrive from L1 and leave for it.
+/// @dev The vault does the work; this contract knows who may ask it, and speaks with L1. Both
+/// variables are set by genesis.
+contract L2AssetRouter is IAssetRouterBase {
+    IL2NativeTokenVault private constant VAULT = IL2NativeTokenVault(L2_NATIVE_TOKEN_VAULT);
+
+    /// @notice The bridgehub of this chain.
+    address public constant BRIDGE_HUB = L2_BRIDGEHUB;
+
+    /// @notice The id of the chain that this one settles on.
+    uint256 public L1_CHAIN_ID;
+    /// @notice The contract of L1 that deposits come from; it acts here under its alias.
+    address public L1_ASSET_ROUTER;
+
+    /// @notice A deposit from `chainId` arrived.
+    event DepositFinalizedAssetRouter(
+        uint256 indexed chainId,
+        bytes32 indexed assetId,
+        bytes assetData
+    );
+    /// @notice `l2Sender` sent an asset to `chainId`.
+    event WithdrawalInitiatedAssetRouter(
+        uint256 chainId,
+        address indexed l2Sender,
+        bytes32 indexed assetId,
+        bytes assetData
+    );
+
+    error Unauthorized(address caller);
+    error TokenNotRegistered(address token);
+    error NonEmptyMsgValue();
+
+    modifier onlyL1AssetRouter() {
+        if (msg.sender != AddressAliasHelper.applyL1ToL2Alias(L1_ASSET_ROUTER))
+            revert Unauthorized(msg.sender);
+        _;
+    }
+
+    /// @inheritdoc IAssetRouterBase
+    function finalizeDeposit(
+        uint256 chainId,
+        bytes32 assetId,
+        bytes calldata transferData
+    ) external payable onlyL1AssetRouter {
+        if (msg.value != 0) revert NonEmptyMsgValue();
+        VAULT.bridgeMint(chainId, assetId, transferData);
+        emit DepositFinalizedAssetRouter(chainId, assetId, transferData);
+    }
+
+    /// @notice Take a deposit in the form of the first bridges, which clients use to estimate one.
+    /// @param data The raw answers of the token's `name`, `symbol` and `decimals`.
+    function finalizeDeposit(
+        address l1Sender,
+        address l2Receiver,
+        address l1Token,
+        uint256 amount,
+        bytes calldata data
+    ) external onlyL1AssetRouter {
+        bytes32 assetId = DataEncoding.assetId(L1_CHAIN_ID, l1Token);
+        bytes memory transferData = DataEncoding.encodeMint(
+            l1Sender,
+            l2Receiver,
+            l1Token,
+            amount,
+            data
+        );
+        VAULT.bridgeMint(L1_CHAIN_ID, assetId, transferData);
+        emit DepositFinalizedAssetRouter(L1_CHAIN_ID, assetId, transferData);
+    }
+
+    /// @notice Send an asset of the caller to L1.
+    /// @param assetData Amount, receiver and token, see `DataEncoding.encodeBurn`.
+    /// @return The hash of the message to L1.
+    function withdraw(bytes32 assetId, bytes calldata assetData) external returns (bytes32) {
+        return _withdraw(assetId, assetData);
+    }
+
+    /// @notice Send `amount` of a token of the caller to `l1Receiver` on L1.
+    /// @param l2Token The token's address on this chain.
+    function withdraw(address l1Receiver, address l2Token, uint256 amount) external {
+        bytes32 assetId = VAULT.assetId(l2Token);
+        if (assetId == bytes32(0)) revert TokenNotRegistered(l2Token);
+        _withdraw(assetId, DataEncoding.encodeBurn(amount, l1Receiver, l2Token));
+    }
+
+    /// @notice The contract of L1 that deposits come from, under an older name.
+    function l1Bridge() external view returns (address) {
+        return L1_ASSET_ROUTER;
+    }
+
+    /// @notice The contract of L1 that deposits come from, under an older name.
+    function l1SharedBridge() external view returns (address) {
+        return L1_ASSET_ROUTER;
+    }
+
+    /// @notice The token of L1 that `l2Token` stands for, or zero.
+    function l1TokenAddress(address l2Token) external view returns (address) {
+        bytes32 assetId = VAULT.assetId(l2Token);
+        return
+            VAULT.originChainId(assetId) == L1_CHAIN_ID ? VAULT.originToken(assetId) : address(0);
+    }
+
+    /// @notice The token that stands for `l1Token` here, or will after its first deposit.
+    function l2TokenAddress(address l1Token) external view returns (address) {
+        return VAULT.l2TokenAddress(l1Token);
+    }
+
+    /// @notice The contract that keeps an asset, or zero if it is not known here.
+    function assetHandlerAddress(bytes32 assetId) external view returns (address) {
+        return VAULT.tokenAddress(assetId) == address(0) ? address(0) : L2_NATIVE_TOKEN_VAULT;
+    }
+
+    function _withdraw(bytes32 assetId, bytes memory assetData) private returns (bytes32 hash) {
+        bytes memory mintData = VAULT.bridgeBurn(L1_CHAIN_ID, assetId, msg.sender, assetData);
+        // The message begins like the call by which a deposit arrives: on L1 it does the same.
+        hash = IL1Messenger(L2_MESSENGER).sendToL1(
+            abi.encodePacked(
+                IAssetRouterBase.finalizeDeposit.selector,
+                block.chainid,
+                assetId,
+                mintData
+            )
+        );
+        emit WithdrawalInitiatedAssetRouter(L1_CHAIN_ID, msg.sender, assetId, assetData);
+    }
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {L2_ASSET_ROUTER} from "../shared/Addresses.sol";
+import {DataEncoding} from "../shared/DataEncoding.sol";
+import {IERC20} from "../shared/IERC20.sol";
+import {IBridgedStandardToken} from "./interfaces/IBridgedStandardToken.sol";
+import {IL2NativeTokenVault} from "./interfaces/IL2NativeTokenVault.sol";
+import {TokenMetadata} from "./TokenMetadata.sol";
+
+/// @dev Where genesis puts the code that bridged tokens share.
+address constant BRIDGED_TOKEN_CODE = address(0x10104);
+
+/// @notice Keeps the tokens of this chain while they are on L1, and makes and destroys those of L1.
+/// @dev Everything below is set by genesis or by a deposit; there is no owner who could change it.
+contract L2NativeTokenVault is IL2NativeTokenVault {
+    /// @notice The contract that assets come and go through.
+    address public constant ASSET_ROUTER = L2_ASSET_ROUTER;
+
+    /// @inheritdoc IL2NativeTokenVault
+    uint256 public L1_CHAIN_ID;
+    /// @inheritdoc IL2NativeTokenVault
+    bytes32 public BASE_TOKEN_ASSET_ID;
+    /// @inheritdoc IL2NativeTokenVault
+    mapping(address token => bytes32 asset) public assetId;
+    /// @inheritdoc IL2NativeTokenVault
+    mapping(bytes32 asset => uint256 chainId) public originChainId;
+    /// @inheritdoc IL2NativeTokenVault
+    mapping(bytes32 asset => address token) public tokenAddress;
+    /// @inheritdoc IL2NativeTokenVault
+    mapping(bytes32 asset => address token) public originToken;
+    /// @notice The assets of other chains that were deposited here, in the order they came.
+    bytes32[] public bridgedTokens;
+
+    bool private transient _busy;
+
+    /// @notice `amount` of an asset came from `chainId` for `receiver`.
+    event BridgeMint(
+        uint256 indexed chainId,
+        bytes32 indexed assetId,
+        address receiver,
+        uint256 amount
+    );
+    /// @notice `amount` of an asset left for `chainId`, where `receiver` gets it.
+    event BridgeBurn(
+        uint256 indexed chainId,
+        bytes32 indexed assetId,
+        address indexed sender,
+        address receiver,
+        uint256 amount
+    );
+
+    error Unauthorized(address caller);
+    error Reentered();
+    error EmptyToken();
+    error TokenAlreadyRegistered(address token);
+    error AssetIdNotSupported(bytes32 assetId);
+    error AssetIdMismatch(bytes32 expected, bytes32 supplied);
+    error AmountMustBeGreaterThanZero();
+    error InvalidReceiver(address receiver);
+    error TokensWithFeesNotSupported();
+    error TransferFailed(address token);
+    error DeployFailed();
+
+    modifier onlyAssetRouter() {
+        if (msg.sender != L2_ASSET_ROUTER) revert Unauthorized(msg.sender);
+        _;
+    }
+
+    /// @dev A token may call back while it is moved, and its balances are compared before and after.
+    modifier alone() {
+        if (_busy) revert Reentered();
+        _busy = true;
+        _;
+        _busy = false;
+    }
+
+    /// @notice Register a token of this chain, so that it can go to L1.
+    function registerToken(address token) external {
+        if (assetId[token] != bytes32(0)) revert TokenAlreadyRegistered(token);
+        _registerNative(token);
+    }
+
+    /// @notice Register a token of this chain unless it is known.
+    /// @return asset The asset that it stands for.
+    function ensureTokenIsRegistered(address token) external returns (bytes32 asset) {
+        asset = assetId[token];
+        if (asset == bytes32(0)) asset = _registerNative(token);
+    }
+
+    /// @inheritdoc IL2NativeTokenVault
+    function bridgeMint(
+        uint256 chainId,
+        bytes32 asset,
+        bytes calldata data
+    ) external onlyAssetRouter alone {
+        (, address receiver, address origin, uint256 amount, bytes memory metadata) = DataEncoding
+            .decodeMint(data);
+        _refuseBaseToken(asset);
+        address token = tokenAddress[asset];
+        if (token == address(0)) token = _deploy(asset, origin, metadata);
+        if (originChainId[asset] == block.chainid) {
+            _call(token, abi.encodeCall(IERC20.transfer, (receiver, amount)));
+        } else {
+            IBridgedStandardToken(token).bridgeMint(receiver, amount);
+        }
+        emit BridgeMint(chainId, asset, receiver, amount);
+    }
+
+    /// @inheritdoc IL2NativeTokenVault
+    function bridgeBurn(
+        uint256 chainId,
+        bytes32 asset,
+        address originalCaller,
+        bytes calldata data
+    ) external onlyAssetRouter alone returns (bytes memory mintData) {
+        (uint256 amount, address receiver, address token) = DataEncoding.decodeBurn(data);
+        if (amount == 0) revert AmountMustBeGreaterThanZero();
+        if (receiver == address(0)) revert InvalidReceiver(receiver);
+        token = _registered(asset, token);
+        if (originChainId[asset] == block.chainid) {
+            _takeNative(token, originalCaller, amount);
+        } else {
+            IBridgedStandardToken(token).bridgeBurn(originalCaller, amount);
+        }
+        emit BridgeBurn(chainId, asset, originalCaller, receiver, amount);
+        bytes memory metadata = getERC20Getters(token, originChainId[asset]);
+        return
+            DataEncoding.encodeMint(originalCaller, receiver, originToken[asset], amount, metadata);
+    }
+
+    /// @inheritdoc IL2NativeTokenVault
+    function l2TokenAddress(address l1Token) external view returns (address token) {
+        token = tokenAddress[DataEncoding.assetId(L1_CHAIN_ID, l1Token)];
+        if (token == address(0)) token = calculateCreate2TokenAddress(L1_CHAIN_ID, l1Token);
+    }
+
+    /// @notice How many assets of other chains were deposited here.
+    function bridgedTokensCount() external view returns (uint256) {
+        return bridgedTokens.length;
+    }
+
+    /// @notice Take apart the description of a token; fails if it is none.
+    /// @dev External, so that the vault itself can catch the failure.
+    function decodeTokenData(
+        bytes calldata data
+    ) external view returns (uint256, bytes memory, bytes memory, bytes memory) {
+        return TokenMetadata.decode(data, L1_CHAIN_ID);
+    }
+
+    /// @notice Describe a token by what it says of itself, see `DataEncoding.encodeTokenData`.
+    function getERC20Getters(
+        address token,
+        uint256 tokenOriginChainId
+    ) public view returns (bytes memory) {
+        return
+            DataEncoding.encodeTokenData(
+                tokenOriginChainId,
+                _ask(token, abi.encodeCall(IERC20.name, ())),
+                _ask(token, abi.encodeCall(IERC20.symbol, ())),
+                _ask(token, abi.encodeCall(IERC20.decimals, ()))
+            );
+    }
+
+    /// @notice Where the token is that a first deposit of a token of another chain makes.
+    function calculateCreate2TokenAddress(
+        uint256 tokenOriginChainId,
+        address token
+    ) public view returns (address) {
+        bytes32 hash = keccak256(
+            abi.encodePacked(
+                bytes1(0xff),
+                address(this),
+                DataEncoding.assetId(tokenOriginChainId, token),
+                keccak256(_cloneCode())
+            )
+        );
+        return address(uint160(uint256(hash)));
+    }
+
+    function _registerNative(address token) private returns (bytes32 asset) {
+        if (token.code.length == 0) revert EmptyToken();
+        asset = DataEncoding.assetId(block.chainid, token);
+        _note(asset, token, block.chainid, token);
+    }
+
+    /// @dev The token of an asset; one of this chain is registered when it first leaves.
+    function _registered(bytes32 asset, address named) private returns (address token) {
+        _refuseBaseToken(asset);
+        token = tokenAddress[asset];
+        if (token != address(0)) return token;
+        if (assetId[named] != bytes32(0)) revert AssetIdMismatch(assetId[named], asset);
+        bytes32 registered = _registerNative(named);
+        if (registered != asset) revert AssetIdMismatch(registered, asset);
+        return named;
+    }
+
+    function _takeNative(address token, address from, uint256 amount) private {
+        uint256 before = IERC20(token).balanceOf(address(this));
+        _call(token, abi.encodeCall(IERC20.transferFrom, (from, address(this), amount)));
+        if (IERC20(token).balanceOf(address(this)) - before != amount)
+            revert TokensWithFeesNotSupported();
+    }
+
+    function _deploy(
+        bytes32 asset,
+        address origin,
+        bytes memory metadata
+    ) private returns (address token) {
+        uint256 chainId = L1_CHAIN_ID;
+        bytes memory name;
+        bytes memory symbol;
+        bytes memory decimals;
+        try this.decodeTokenData(metadata) returns (
+            uint256 chainId_,
+            bytes memory name_,
+            bytes memory symbol_,
+            bytes memory decimals_
+        ) {
+            (chainId, name, symbol, decimals) = (chainId_, name_, symbol_, decimals_);
+        } catch {
+            // Without a description it is still the token that L1 says it is.
+        }
+        bytes32 expected = DataEncoding.assetId(chainId, origin);
+        if (expected != asset) revert AssetIdMismatch(expected, asset);
+        if (chainId == block.chainid) revert AssetIdNotSupported(asset);
+        token = _clone(asset);
+        _note(asset, token, chainId, origin);
+        bridgedTokens.push(asset);
+        IBridgedStandardToken(token).bridgeInitialize(
+            asset,
+            origin,
+            TokenMetadata.readText(name),
+            TokenMetadata.readText(symbol),
+            TokenMetadata.readDecimals(decimals)
+        );
+    }
+
+    function _note(bytes32 asset, address token, uint256 chainId, address origin) private {
+        assetId[token] = asset;
+        tokenAddress[asset] = token;
+        originChainId[asset] = chainId;
+        originToken[asset] = origin;
+    }
+
+    function _clone(bytes32 salt) private returns (address token) {
+        bytes memory code = _cloneCode();
+        assembly ("memory-safe") {
+            token := create2(0, add(code, 0x20), mload(code), salt)
+        }
+        if (token == address(0)) revert DeployFailed();
+    }
+
+    /// @dev Calls a function that answers true or, in tokens older than the rule, nothing.
+    function _call(address token, bytes memory data) private {
+        (bool success, bytes memory answer) = token.call(data);
+        if (!success && answer.length > 0) {
+            assembly ("memory-safe") {
+                revert(add(answer, 0x20), mload(answer))
+            }
+        }
+        bool agreed = answer.length == 0 || (answer.length >= 32 && abi.decode(answer, (bool)));
+        if (!success || !agreed) revert TransferFailed(token);
+    }
+
+    /// @dev The raw answer of a token, and nothing if it fails.
+    function _ask(address token, bytes memory question) private view returns (bytes memory) {
+        (bool success, bytes memory answer) = token.staticcall(question);
+        return success ? answer : bytes("");
+    }
+
+    function _refuseBaseToken(bytes32 asset) private view {
+        if (asset == BASE_TOKEN_ASSET_ID) revert AssetIdNotSupported(asset);
+    }
+
+    /// @dev Init code of the smallest contract that delegates to another, as ERC-1167 has it.
+    function _cloneCode() private pure returns (bytes memory) {
+        return
+            abi.encodePacked(
+                hex"3d602d80600a3d3981f3363d3d373d3d3d363d73",
+                BRIDGED_TOKEN_CODE,
+                hex"5af43d82803e903d91602b57fd5bf3"
+            );
+    }
+}

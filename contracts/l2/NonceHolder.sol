@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {L2_DEPLOYER} from "../shared/Addresses.sol";
+import {INonceHolder} from "./interfaces/INonceHolder.sol";
+
+/// @notice Counts what accounts deploy through the contract deployer.
+/// @dev The nonces of transactions are part of the accounts, where no contract of the EVM can read them.
+contract NonceHolder is INonceHolder {
+    /// @inheritdoc INonceHolder
+    mapping(address account => uint256 count) public getDeploymentNonce;
+
+    error Unauthorized(address caller);
+
+    /// @inheritdoc INonceHolder
+    function incrementDeploymentNonce(address account) external returns (uint256 previous) {
+        if (msg.sender != L2_DEPLOYER) revert Unauthorized(msg.sender);
+        previous = getDeploymentNonce[account]++;
+    }
+
+    /// @notice Refuse to answer: a contract cannot know the next nonce of an account.
+    function getMinNonce(address) external pure returns (uint256) {
+        _refuse();
+    }
+
+    /// @notice Refuse to answer: half of it would be the next nonce of an account.
+    function getRawNonce(address) external pure returns (uint256) {
+        _refuse();
+    }
+
+    function _refuse() private pure {
+        // Text, because clients show it and know no error of this contract.
+        // solhint-disable-next-line gas-custom-errors, reason-string
+        revert("contracts cannot read nonces here: ask eth_getTransactionCount");
+    }
+}

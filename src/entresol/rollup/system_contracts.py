@@ -1,0 +1,97 @@
+"""The contracts that an L2 starts with: which code lies at which address, with which storage."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from entresol._native import keccak256
+from entresol.chain.genesis import GenesisAccount
+from entresol.contracts import artifact
+from entresol.contracts.slots import storage_of
+from entresol.primitives.messages import BOOTLOADER, L1_MESSENGER
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.deployers import DEPLOYERS
+
+
+def _at(number: int) -> Address:
+    return Address(number.to_bytes(20))
+
+
+NONCE_HOLDER: Final = _at(0x8003)
+CONTRACT_DEPLOYER: Final = _at(0x8006)
+BASE_TOKEN: Final = _at(0x800A)
+SYSTEM_CONTEXT: Final = _at(0x800B)
+CREATE2_FACTORY: Final = _at(0x10000)
+BRIDGEHUB: Final = _at(0x10002)
+ASSET_ROUTER: Final = _at(0x10003)
+NATIVE_TOKEN_VAULT: Final = _at(0x10004)
+MESSAGE_ROOT: Final = _at(0x10005)
+BRIDGED_TOKEN_CODE: Final = _at(0x10104)
+"""What the bridged tokens delegate to; the address is this project's own choice."""
+MULTICALL: Final = Address.parse("0xca11bde05977b3631167028862be2a173976ca11")
+
+ETH_TOKEN: Final = _at(1)
+"""Stands for ether wherever a token's address is asked for."""
+
+CONTRACTS: Final = {
+    BOOTLOADER: "Bootloader",
+    NONCE_HOLDER: "NonceHolder",
+    CONTRACT_DEPLOYER: "ContractDeployer",
+    L1_MESSENGER: "L1Messenger",
+    BASE_TOKEN: "L2BaseToken",
+    SYSTEM_CONTEXT: "SystemContext",
+    CREATE2_FACTORY: "Create2Factory",
+    BRIDGEHUB: "L2Bridgehub",
+    ASSET_ROUTER: "L2AssetRouter",
+    NATIVE_TOKEN_VAULT: "L2NativeTokenVault",
+    MESSAGE_ROOT: "L2MessageRoot",
+    BRIDGED_TOKEN_CODE: "BridgedStandardERC20",
+    MULTICALL: "Multicall3",
+}
+"""The name of the contract at each address."""
+
+# What a contract has from its creation on.
+_FIRST_NONCE: Final = 1
+
+
+def asset_id(origin_chain_id: int, token: Address) -> Hash32:
+    """Return the id under which both layers know a token that lives on `origin_chain_id`."""
+    place = origin_chain_id.to_bytes(32) + NATIVE_TOKEN_VAULT.rjust(32, b"\0")
+    return Hash32(keccak256(place + token.rjust(32, b"\0")))
+
+
+def system_genesis(
+    *, l1_chain_id: int, l1_asset_router: Address, base_token: Address = ETH_TOKEN
+) -> dict[Address, GenesisAccount]:
+    """Return the contracts of an L2 that settles on `l1_chain_id`, for its genesis.
+
+    Deposits come from the asset router of L1. `base_token` is what gas is paid in, by its address on L1.
+    """
+    storage = {
+        ASSET_ROUTER: storage_of(
+            artifact(CONTRACTS[ASSET_ROUTER]),
+            {"L1_CHAIN_ID": l1_chain_id, "L1_ASSET_ROUTER": l1_asset_router},
+        ),
+        NATIVE_TOKEN_VAULT: _vault_storage(l1_chain_id, base_token),
+    }
+    codes = {address: bytes(artifact(name).runtime) for address, name in CONTRACTS.items()}
+    return {
+        address: GenesisAccount(code=code, nonce=_FIRST_NONCE, storage=storage.get(address, {}))
+        for address, code in (codes | DEPLOYERS).items()
+    }
+
+
+def _vault_storage(l1_chain_id: int, base_token: Address) -> dict[Hash32, Hash32]:
+    """Return what the vault knows from the start: where it settles, and the base token."""
+    base = asset_id(l1_chain_id, base_token)
+    return storage_of(
+        artifact(CONTRACTS[NATIVE_TOKEN_VAULT]),
+        {
+            "L1_CHAIN_ID": l1_chain_id,
+            "BASE_TOKEN_ASSET_ID": base,
+            "assetId": {BASE_TOKEN: base},
+            "originChainId": {base: l1_chain_id},
+            "tokenAddress": {base: BASE_TOKEN},
+            "originToken": {base: base_token},
+        },
+    )

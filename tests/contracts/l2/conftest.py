@@ -1,0 +1,17 @@
+"""A fresh L2 for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contracts.l2.layer_two import LayerTwo
+
+
+@pytest.fixture
+def l2() -> Iterator[LayerTwo]:
+    """Return an L2 on which nothing has happened yet."""
+    layer = LayerTwo()
+    yield layer
+    layer.close()

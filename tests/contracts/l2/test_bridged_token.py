@@ -1,0 +1,144 @@
+"""The bridged token as its owners use it."""
+
+from __future__ import annotations
+
+import pytest
+from eth_account import Account
+
+from entresol.errors import ExecutionReverted
+from entresol.primitives.values import Address
+from entresol.rollup.system_contracts import ASSET_ROUTER, BRIDGED_TOKEN_CODE
+from tests.contracts.l2.layer_two import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    L1_ASSET,
+    L1_TOKEN,
+    SECRETS,
+    LayerTwo,
+    calldata,
+    decode,
+    failure,
+    padded,
+    topic,
+)
+
+CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+PERMIT = "permit(address,address,uint256,uint256,uint8,bytes32,bytes32)"
+FOREVER = 2**256 - 1
+
+
+@pytest.fixture
+def crown(l2: LayerTwo) -> Address:
+    """Return a token of which Alice has a thousand."""
+    l2.deposit(1_000)
+    return Address.parse(l2.ask(ASSET_ROUTER, "l2TokenAddress(address)(address)", L1_TOKEN))
+
+
+def permit(
+    token: Address,
+    *,
+    nonce: int = 0,
+    deadline: int = FOREVER,
+    value: int = 300,
+    chain_id: int = CHAIN_ID,
+    signer: int = 0,
+    high_s: bool = False,
+) -> bytes:
+    """Return a call that lets Bob take from Alice, signed by one of them."""
+    signed = Account.sign_typed_data(
+        SECRETS[signer],
+        {
+            "name": "Crown",
+            "version": "1",
+            "chainId": chain_id,
+            "verifyingContract": token.checksummed(),
+        },
+        {
+            "Permit": [
+                {"name": "owner", "type": "address"},
+                {"name": "spender", "type": "address"},
+                {"name": "value", "type": "uint256"},
+                {"name": "nonce", "type": "uint256"},
+                {"name": "deadline", "type": "uint256"},
+            ]
+        },
+        {
+            "owner": ALICE.checksummed(),
+            "spender": BOB.checksummed(),
+            "value": value,
+            "nonce": nonce,
+            "deadline": deadline,
+        },
+    )
+    v, s = (55 - signed.v, CURVE_ORDER - signed.s) if high_s else (signed.v, signed.s)
+    r = signed.r.to_bytes(32)
+    return calldata(PERMIT, ALICE, BOB, value, deadline, v, r, s.to_bytes(32))
+
+
+def test_owners_transfer_it(l2: LayerTwo, crown: Address) -> None:
+    outcome = l2.send(crown, calldata("transfer(address,uint256)", BOB, 10))
+    assert l2.token_balance(crown, BOB) == 10
+    ((_, topics, data),) = outcome.logs
+    assert topics == (topic("Transfer(address,address,uint256)"), padded(ALICE), padded(BOB))
+    assert decode("(uint256)", data) == 10
+
+
+def test_a_spender_takes_what_he_was_allowed(l2: LayerTwo, crown: Address) -> None:
+    l2.send(crown, calldata("approve(address,uint256)", BOB, 10))
+    take = calldata("transferFrom(address,address,uint256)", ALICE, BOB, 7)
+    assert l2.send(crown, take, by=1).succeeded
+    assert l2.ask(crown, "allowance(address,address)(uint256)", ALICE, BOB) == 3
+    assert not l2.send(crown, take, by=1).succeeded
+
+
+def test_a_signed_permit_allows_a_spender(l2: LayerTwo, crown: Address) -> None:
+    assert l2.send(crown, permit(crown), by=1).succeeded
+    assert l2.ask(crown, "allowance(address,address)(uint256)", ALICE, BOB) == 300
+    assert l2.ask(crown, "nonces(address)(uint256)", ALICE) == 1
+
+
+def test_a_permit_counts_once(l2: LayerTwo, crown: Address) -> None:
+    assert l2.send(crown, permit(crown), by=1).succeeded
+    assert not l2.send(crown, permit(crown), by=1).succeeded
+    assert l2.send(crown, permit(crown, nonce=1, value=5), by=1).succeeded
+    assert l2.ask(crown, "allowance(address,address)(uint256)", ALICE, BOB) == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"signer": 1}, failure("InvalidSignature()")),
+        ({"chain_id": 1}, failure("InvalidSignature()")),
+        ({"nonce": 1}, failure("InvalidSignature()")),
+        ({"high_s": True}, failure("InvalidSignature()")),
+        ({"deadline": 5}, failure("PermitExpired(uint256)", 5)),
+    ],
+    ids=["somebody else", "another chain", "another nonce", "the other signature", "too late"],
+)
+def test_a_permit_that_does_not_fit_is_refused(
+    l2: LayerTwo, crown: Address, change: dict[str, int], error: bytes
+) -> None:
+    with pytest.raises(ExecutionReverted) as caught:
+        l2.call(crown, permit(crown, **change))  # type: ignore[arg-type]
+    assert caught.value.data == error
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        calldata("bridgeMint(address,uint256)", ALICE, 1),
+        calldata("bridgeBurn(address,uint256)", ALICE, 1),
+        calldata(
+            "bridgeInitialize(bytes32,address,string,string,uint8)", L1_ASSET, BOB, "x", "y", 1
+        ),
+    ],
+    ids=["mint", "burn", "initialise"],
+)
+def test_only_the_vault_makes_destroys_and_describes_it(
+    l2: LayerTwo, crown: Address, call: bytes
+) -> None:
+    for place in (crown, BRIDGED_TOKEN_CODE):
+        with pytest.raises(ExecutionReverted) as caught:
+            l2.call(place, call)
+        assert caught.value.data == failure("Unauthorized(address)", ALICE)

@@ -1,0 +1,311 @@
+"""Tokens that arrive from L1: the first deposit makes the token, whatever it says of itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol.errors import ExecutionReverted
+from entresol.execution.calls import CallRequest
+from entresol.execution.estimation import estimate_gas
+from entresol.primitives.addresses import alias
+from entresol.primitives.messages import FAILED, SUCCEEDED
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.system_contracts import (
+    ASSET_ROUTER,
+    BASE_TOKEN,
+    ETH_TOKEN,
+    NATIVE_TOKEN_VAULT,
+    asset_id,
+)
+from tests.contracts.l2.layer_two import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    CROWN,
+    L1_ASSET,
+    L1_ASSET_ROUTER,
+    L1_CHAIN_ID,
+    L1_TOKEN,
+    ROUTER_ALIAS,
+    LayerTwo,
+    calldata,
+    decode,
+    deposit_call,
+    encode,
+    failure,
+    logs_of,
+    messages_of,
+    metadata,
+    padded,
+    topic,
+)
+
+LEGACY = "finalizeDeposit(address,address,address,uint256,bytes)"
+# What clients describe a token with when they estimate its deposit.
+LEGACY_CROWN = encode(
+    "(bytes,bytes,bytes)",
+    encode("(string)", "Crown"),
+    encode("(string)", "CRWN"),
+    encode("(uint256)", 6),
+)
+
+
+def l2_token(l2: LayerTwo, l1_token: Address = L1_TOKEN) -> Address:
+    """Return where a token of L1 is on L2, as clients find it."""
+    return Address.parse(l2.ask(ASSET_ROUTER, "l2TokenAddress(address)(address)", l1_token))
+
+
+def described(l2: LayerTwo, token: Address) -> tuple[str, str, int]:
+    """Return name, symbol and decimals of a token."""
+    return (
+        l2.ask(token, "name()(string)"),
+        l2.ask(token, "symbol()(string)"),
+        l2.ask(token, "decimals()(uint8)"),
+    )
+
+
+def test_the_first_deposit_makes_the_token_where_it_was_promised(l2: LayerTwo) -> None:
+    promised = l2_token(l2)
+    assert l2.code(promised) == b""
+    outcome = l2.deposit(1_000)
+    assert [log.value for log in messages_of(outcome)] == [SUCCEEDED]
+    assert l2_token(l2) == promised
+    assert described(l2, promised) == ("Crown", "CRWN", 6)
+    assert l2.token_balance(promised, ALICE) == 1_000
+
+
+def test_the_second_deposit_mints_more_of_it(l2: LayerTwo) -> None:
+    first, second = l2.deposit(1_000), l2.deposit(500, receiver=BOB)
+    token = l2_token(l2)
+    assert second.gas_used < first.gas_used / 2
+    assert l2.token_balance(token, BOB) == 500
+    assert l2.ask(token, "totalSupply()(uint256)") == 1_500
+
+
+def test_a_token_knows_where_it_lives(l2: LayerTwo) -> None:
+    l2.deposit()
+    token = l2_token(l2)
+    for getter in ("l1Address()", "originToken()"):
+        assert Address.parse(l2.ask(token, f"{getter}(address)")) == L1_TOKEN
+    assert Address.parse(l2.ask(token, "nativeTokenVault()(address)")) == NATIVE_TOKEN_VAULT
+    assert Address.parse(l2.ask(token, "l2Bridge()(address)")) == ASSET_ROUTER
+    assert l2.ask(token, "assetId()(bytes32)") == L1_ASSET
+
+
+def test_the_vault_knows_the_token(l2: LayerTwo) -> None:
+    l2.deposit()
+    token = l2_token(l2)
+    assert l2.ask(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", token) == L1_ASSET
+    assert l2.ask(NATIVE_TOKEN_VAULT, "originChainId(bytes32)(uint256)", L1_ASSET) == L1_CHAIN_ID
+    found = l2.ask(NATIVE_TOKEN_VAULT, "tokenAddress(bytes32)(address)", L1_ASSET)
+    assert Address.parse(found) == token
+    assert l2.ask(NATIVE_TOKEN_VAULT, "bridgedTokensCount()(uint256)") == 1
+    assert l2.ask(NATIVE_TOKEN_VAULT, "bridgedTokens(uint256)(bytes32)", 0) == L1_ASSET
+    assert (
+        Address.parse(l2.ask(ASSET_ROUTER, "l1TokenAddress(address)(address)", token)) == L1_TOKEN
+    )
+    assert (
+        Address.parse(l2.ask(ASSET_ROUTER, "assetHandlerAddress(bytes32)(address)", L1_ASSET))
+        == NATIVE_TOKEN_VAULT
+    )
+
+
+def test_a_deposit_is_told_by_its_events(l2: LayerTwo) -> None:
+    outcome = l2.deposit(1_000)
+    ((_, topics, data),) = logs_of(
+        outcome,
+        ASSET_ROUTER,
+        bytes.fromhex("44eb9a840094a49b3cd0a5205042598a1c08c4e87bafb5760bc2d8efa170c541"),
+    )
+    assert topics[1:] == (L1_CHAIN_ID.to_bytes(32), L1_ASSET)
+    transfer = decode("(bytes)", data)
+    assert decode("(address,address,address,uint256,bytes)", transfer)[3:] == (1_000, CROWN)
+    ((_, topics, data),) = logs_of(
+        outcome, NATIVE_TOKEN_VAULT, topic("BridgeMint(uint256,bytes32,address,uint256)")
+    )
+    assert topics[1:] == (L1_CHAIN_ID.to_bytes(32), L1_ASSET)
+    assert data == padded(ALICE) + (1_000).to_bytes(32)
+
+
+@pytest.mark.parametrize("sender", [L1_ASSET_ROUTER, alias(ALICE), ALICE, ASSET_ROUTER], ids=str)
+@pytest.mark.parametrize(
+    "call",
+    [deposit_call(1_000, ALICE), calldata(LEGACY, BOB, ALICE, L1_TOKEN, 1_000, LEGACY_CROWN)],
+    ids=["new", "legacy"],
+)
+def test_only_the_alias_of_the_router_of_l1_delivers(
+    l2: LayerTwo, call: bytes, sender: Address
+) -> None:
+    outcome = l2.from_l1(call, sender=sender)
+    assert [log.value for log in messages_of(outcome)] == [FAILED]
+    with pytest.raises(ExecutionReverted) as caught:
+        l2.call(ASSET_ROUTER, call, sender=sender)
+    assert caught.value.data == failure("Unauthorized(address)", sender)
+
+
+def test_only_the_router_moves_what_the_vault_has(l2: LayerTwo) -> None:
+    calls = (
+        calldata("bridgeMint(uint256,bytes32,bytes)", L1_CHAIN_ID, L1_ASSET, b""),
+        calldata("bridgeBurn(uint256,bytes32,address,bytes)", L1_CHAIN_ID, L1_ASSET, ALICE, b""),
+    )
+    for call in calls:
+        with pytest.raises(ExecutionReverted) as caught:
+            l2.call(NATIVE_TOKEN_VAULT, call)
+        assert caught.value.data == failure("Unauthorized(address)", ALICE)
+
+
+def test_the_legacy_form_makes_the_same_token(l2: LayerTwo) -> None:
+    call = calldata(LEGACY, BOB, ALICE, L1_TOKEN, 1_000, LEGACY_CROWN)
+    assert call[:4].hex() == "cfe7af7c"
+    assert l2.from_l1(call).succeeded
+    token = l2_token(l2)
+    assert described(l2, token) == ("Crown", "CRWN", 6)
+    assert l2.ask(token, "assetId()(bytes32)") == L1_ASSET
+
+
+@pytest.mark.parametrize("deposited", [False, True], ids=["first", "later"])
+def test_clients_can_estimate_a_deposit_by_the_legacy_form(l2: LayerTwo, deposited: bool) -> None:
+    if deposited:
+        l2.deposit()
+    call = calldata(LEGACY, ALICE, BOB, L1_TOKEN, 5, LEGACY_CROWN)
+    request = CallRequest(sender=ROUTER_ALIAS, to=ASSET_ROUTER, data=call)
+    estimate = estimate_gas(l2.scene(), request)
+    assert l2.from_l1(deposit_call(5, BOB), gas=estimate.gas).succeeded
+
+
+def test_value_that_comes_with_a_token_fails_the_deposit(l2: LayerTwo) -> None:
+    assert not l2.from_l1(deposit_call(1_000, ALICE), value=1).succeeded
+
+
+def test_a_deposit_for_nobody_fails(l2: LayerTwo) -> None:
+    assert not l2.deposit(receiver=Address.zero()).succeeded
+
+
+def test_a_token_of_another_chain_comes_through_l1(l2: LayerTwo) -> None:
+    asset = asset_id(324, L1_TOKEN)
+    description = metadata(b"", b"", b"", chain_id=324)
+    data = encode("(address,address,address,uint256,bytes)", BOB, ALICE, L1_TOKEN, 7, description)
+    call = calldata("finalizeDeposit(uint256,bytes32,bytes)", L1_CHAIN_ID, asset, data)
+    assert l2.from_l1(call).succeeded
+    token = Address.parse(l2.ask(NATIVE_TOKEN_VAULT, "tokenAddress(bytes32)(address)", asset))
+    assert l2.token_balance(token, ALICE) == 7
+    assert int(l2.ask(ASSET_ROUTER, "l1TokenAddress(address)(address)", token), 16) == 0
+
+
+@pytest.mark.parametrize(
+    ("asset", "error"),
+    [
+        (
+            Hash32(b"\x99" * 32),
+            failure("AssetIdMismatch(bytes32,bytes32)", L1_ASSET, b"\x99" * 32),
+        ),
+        (
+            asset_id(L1_CHAIN_ID, ETH_TOKEN),
+            failure("AssetIdNotSupported(bytes32)", asset_id(L1_CHAIN_ID, ETH_TOKEN)),
+        ),
+    ],
+    ids=["wrong", "base token"],
+)
+def test_an_asset_that_is_not_the_token_is_refused(
+    l2: LayerTwo, asset: Hash32, error: bytes
+) -> None:
+    data = encode("(address,address,address,uint256,bytes)", BOB, ALICE, L1_TOKEN, 7, CROWN)
+    call = calldata("finalizeDeposit(uint256,bytes32,bytes)", L1_CHAIN_ID, asset, data)
+    with pytest.raises(ExecutionReverted) as caught:
+        l2.call(ASSET_ROUTER, call, sender=ROUTER_ALIAS)
+    assert caught.value.data == error
+
+
+def test_a_token_of_this_chain_is_not_made_anew(l2: LayerTwo) -> None:
+    asset = asset_id(CHAIN_ID, L1_TOKEN)
+    description = metadata(b"", b"", b"", chain_id=CHAIN_ID)
+    data = encode("(address,address,address,uint256,bytes)", BOB, ALICE, L1_TOKEN, 7, description)
+    call = calldata("finalizeDeposit(uint256,bytes32,bytes)", L1_CHAIN_ID, asset, data)
+    with pytest.raises(ExecutionReverted) as caught:
+        l2.call(ASSET_ROUTER, call, sender=ROUTER_ALIAS)
+    assert caught.value.data == failure("AssetIdNotSupported(bytes32)", asset)
+
+
+LONG = "Ä" * 100
+TEXT = encode("(string)", "Crown")
+SIX = encode("(uint256)", 6)
+
+
+@pytest.mark.parametrize(
+    ("description", "expected"),
+    [
+        pytest.param(b"", ("", "", 18), id="no description"),
+        pytest.param(b"\x07garbage", ("", "", 18), id="unknown version"),
+        pytest.param(CROWN[:40], ("", "", 18), id="cut off"),
+        pytest.param(b"\0" * 96, ("", "", 18), id="legacy nonsense"),
+        pytest.param(metadata(b"", b"", b""), ("", "", 18), id="silent token"),
+        pytest.param(
+            metadata(b"Maker".ljust(32, b"\0"), b"MKR".ljust(32, b"\0"), SIX),
+            ("Maker", "MKR", 6),
+            id="texts of 32 bytes",
+        ),
+        pytest.param(
+            metadata(b"M" * 32, bytes(32), SIX), ("M" * 32, "", 6), id="32 bytes, full and empty"
+        ),
+        pytest.param(
+            metadata(encode("(string)", LONG), TEXT, SIX), ("Ä" * 64, "Crown", 6), id="long text"
+        ),
+        pytest.param(
+            metadata(encode("(string)", "x" + LONG), TEXT, SIX),
+            ("x" + "Ä" * 63, "Crown", 6),
+            id="long text, cut inside a character",
+        ),
+        pytest.param(
+            metadata(encode("(string)", "y" * 10_000), TEXT, SIX),
+            ("y" * 128, "Crown", 6),
+            id="huge text",
+        ),
+        pytest.param(
+            metadata(encode("(uint256,uint256)", 32, 2**255), TEXT, SIX),
+            ("", "Crown", 6),
+            id="length beyond the answer",
+        ),
+        pytest.param(
+            metadata(encode("(uint256,uint256)", 64, 0), TEXT, SIX), ("", "Crown", 6), id="offset"
+        ),
+        pytest.param(metadata(b"abc", TEXT, SIX), ("", "Crown", 6), id="three bytes"),
+        pytest.param(
+            metadata(TEXT, TEXT, encode("(uint256)", 256)), ("Crown", "Crown", 18), id="256 digits"
+        ),
+        pytest.param(
+            metadata(TEXT, TEXT, b"\x06"), ("Crown", "Crown", 18), id="one byte of digits"
+        ),
+        pytest.param(
+            metadata(TEXT, TEXT, encode("(uint256)", 0)), ("Crown", "Crown", 0), id="no digits"
+        ),
+    ],
+)
+def test_no_description_of_a_token_breaks_its_deposit(
+    l2: LayerTwo, description: bytes, expected: tuple[str, str, int]
+) -> None:
+    assert l2.deposit(1_000, description=description).succeeded
+    token = l2_token(l2)
+    assert described(l2, token) == expected
+    assert l2.token_balance(token, ALICE) == 1_000
+
+
+def test_clients_find_the_bridge_of_l1_and_the_base_token(l2: LayerTwo) -> None:
+    for getter in ("L1_ASSET_ROUTER()", "l1Bridge()", "l1SharedBridge()"):
+        assert Address.parse(l2.ask(ASSET_ROUTER, f"{getter}(address)")) == L1_ASSET_ROUTER
+    base = asset_id(L1_CHAIN_ID, ETH_TOKEN)
+    assert l2.ask(NATIVE_TOKEN_VAULT, "BASE_TOKEN_ASSET_ID()(bytes32)") == base
+    assert l2.ask(NATIVE_TOKEN_VAULT, "L1_CHAIN_ID()(uint256)") == L1_CHAIN_ID
+    assert Address.parse(l2.ask(NATIVE_TOKEN_VAULT, "ASSET_ROUTER()(address)")) == ASSET_ROUTER
+    assert l2_token(l2, ETH_TOKEN) == BASE_TOKEN
+    assert l2.ask(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", BASE_TOKEN) == base
+    assert (
+        Address.parse(l2.ask(ASSET_ROUTER, "l1TokenAddress(address)(address)", BASE_TOKEN))
+        == ETH_TOKEN
+    )
+
+
+def test_a_token_that_nobody_deposited_is_unknown(l2: LayerTwo) -> None:
+    assert l2.ask(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", L1_TOKEN) == bytes(32)
+    assert l2.ask(NATIVE_TOKEN_VAULT, "originChainId(bytes32)(uint256)", L1_ASSET) == 0
+    assert int(l2.ask(ASSET_ROUTER, "l1TokenAddress(address)(address)", L1_TOKEN), 16) == 0
+    assert int(l2.ask(ASSET_ROUTER, "assetHandlerAddress(bytes32)(address)", L1_ASSET), 16) == 0

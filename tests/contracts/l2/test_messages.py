@@ -1,0 +1,152 @@
+"""Messages to L1, and the withdrawals of the base token that travel in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol._native import keccak256
+from entresol.contracts import artifact
+from entresol.errors import ExecutionReverted
+from entresol.primitives.messages import BOOTLOADER, L1_MESSAGE_SENT, L1_MESSENGER
+from entresol.primitives.values import Address
+from entresol.rollup.system_contracts import BASE_TOKEN, MULTICALL
+from tests.contracts.l2.layer_two import (
+    ALICE,
+    BOB,
+    ETHER,
+    LayerTwo,
+    calldata,
+    decode,
+    encode,
+    failure,
+    logs_of,
+    messages_of,
+    padded,
+    topic,
+)
+
+RECEIVER = Address.parse("0x36615cf349d7f6344891b1e7ca7c72883f5dc049")
+AMOUNT = 10**15
+
+
+def sent_message(l2: LayerTwo) -> bytes:
+    """Return the only message of the last transaction."""
+    (log,) = logs_of(l2.last(), L1_MESSENGER, L1_MESSAGE_SENT)
+    message: bytes = decode("(bytes)", log[2])
+    return message
+
+
+def test_a_message_is_told_by_an_event_and_by_a_log_for_l1(l2: LayerTwo) -> None:
+    outcome = l2.send(L1_MESSENGER, calldata("sendToL1(bytes)", b"hello"))
+    ((address, topics, data),) = outcome.logs
+    assert address == L1_MESSENGER
+    assert topics == (L1_MESSAGE_SENT, padded(ALICE), keccak256(b"hello"))
+    assert data == encode("(bytes)", b"hello")
+    (log,) = messages_of(outcome)
+    assert (log.sender, log.key, log.value) == (L1_MESSENGER, padded(ALICE), keccak256(b"hello"))
+    assert log.is_service
+
+
+def test_the_messenger_answers_with_the_hash_of_the_message(l2: LayerTwo) -> None:
+    hash_ = l2.ask(L1_MESSENGER, "sendToL1(bytes)(bytes32)", b"hello")
+    assert hash_ == keccak256(b"hello")
+
+
+@pytest.mark.parametrize("message", [b"", b"\0" * 100_000], ids=["empty", "long"])
+def test_a_message_has_any_size(l2: LayerTwo, message: bytes) -> None:
+    outcome = l2.send(L1_MESSENGER, calldata("sendToL1(bytes)", message))
+    assert [log.value for log in messages_of(outcome)] == [keccak256(message)]
+
+
+def test_logs_for_l1_come_in_the_order_of_the_messages(l2: LayerTwo) -> None:
+    words = [b"one", b"two", b"two", b"three"]
+    calls = [(L1_MESSENGER, False, calldata("sendToL1(bytes)", word)) for word in words]
+    outcome = l2.send(MULTICALL, calldata("aggregate3((address,bool,bytes)[])", calls))
+    assert [log.value for log in messages_of(outcome)] == [keccak256(word) for word in words]
+    assert {log.key for log in messages_of(outcome)} == {padded(MULTICALL)}
+
+
+def test_a_priority_transaction_reports_its_messages_before_its_status(l2: LayerTwo) -> None:
+    outcome = l2.from_l1(calldata("sendToL1(bytes)", b"hello"), to=L1_MESSENGER)
+    assert [log.sender for log in messages_of(outcome)] == [L1_MESSENGER, BOOTLOADER]
+
+
+def test_the_message_of_a_withdrawal_is_selector_receiver_and_amount(l2: LayerTwo) -> None:
+    outcome = l2.send(BASE_TOKEN, calldata("withdraw(address)", RECEIVER), value=AMOUNT)
+    message = sent_message(l2)
+    assert message.hex() == (
+        "6c0960f9"
+        "36615cf349d7f6344891b1e7ca7c72883f5dc049"
+        "00000000000000000000000000000000000000000000000000038d7ea4c68000"
+    )
+    (log,) = messages_of(outcome)
+    assert (log.key, log.value) == (padded(BASE_TOKEN), keccak256(message))
+    assert log.value.hex() == "f5d05ab07f85804d4673664019def552e59b9564cb3ee49848a54c9f5f5c6d1d"
+
+
+def test_a_withdrawal_is_told_by_its_event(l2: LayerTwo) -> None:
+    outcome = l2.send(BASE_TOKEN, calldata("withdraw(address)", RECEIVER), value=AMOUNT)
+    address, topics, data = outcome.logs[-1]
+    assert address == BASE_TOKEN
+    assert topics == (
+        bytes.fromhex("2717ead6b9200dd235aad468c9809ea400fe33ac69b5bfaa6d3e90fc922b6398"),
+        padded(ALICE),
+        padded(RECEIVER),
+    )
+    assert decode("(uint256)", data) == AMOUNT
+
+
+def test_a_withdrawal_with_a_message_names_its_sender(l2: LayerTwo) -> None:
+    call = calldata("withdrawWithMessage(address,bytes)", RECEIVER, b"note")
+    outcome = l2.send(BASE_TOKEN, call, value=AMOUNT)
+    assert sent_message(l2) == (
+        bytes.fromhex("6c0960f9") + RECEIVER + AMOUNT.to_bytes(32) + ALICE + b"note"
+    )
+    _, topics, data = outcome.logs[-1]
+    assert topics == (
+        bytes.fromhex("c405fe8958410bbaf0c73b7a0c3e20859e86ca168a4c9b0def9c54d2555a306b"),
+        padded(ALICE),
+        padded(RECEIVER),
+    )
+    assert decode("(uint256,bytes)", data) == (AMOUNT, b"note")
+
+
+def test_withdrawn_ether_leaves_the_sender_and_circulates_no_more(l2: LayerTwo) -> None:
+    before = l2.balance(ALICE)
+    for _ in range(2):
+        l2.send(BASE_TOKEN, calldata("withdraw(address)", RECEIVER), value=ETHER)
+    assert before - l2.balance(ALICE) > 2 * ETHER
+    assert l2.balance(BASE_TOKEN) == 2 * ETHER
+    assert l2.ask(BASE_TOKEN, "totalWithdrawn()(uint256)") == 2 * ETHER
+
+
+def test_nothing_can_be_withdrawn_to_nobody(l2: LayerTwo) -> None:
+    nobody = Address.zero()
+    with pytest.raises(ExecutionReverted) as caught:
+        l2.call(BASE_TOKEN, calldata("withdraw(address)", nobody), value=1)
+    assert caught.value.data == failure("InvalidReceiver(address)", nobody)
+
+
+def test_ether_sent_to_the_base_token_without_a_word_comes_back(l2: LayerTwo) -> None:
+    assert not l2.send(BASE_TOKEN, b"", value=ETHER).succeeded
+    assert l2.balance(BASE_TOKEN) == 0
+
+
+def test_the_base_token_knows_balances_and_describes_itself(l2: LayerTwo) -> None:
+    assert l2.ask(BASE_TOKEN, "balanceOf(uint256)(uint256)", int.from_bytes(BOB)) == 100 * ETHER
+    assert l2.ask(BASE_TOKEN, "name()(string)") == "Ether"
+    assert l2.ask(BASE_TOKEN, "symbol()(string)") == "ETH"
+    assert l2.ask(BASE_TOKEN, "decimals()(uint8)") == 18
+
+
+def test_the_base_token_says_why_it_does_not_know_its_supply(l2: LayerTwo) -> None:
+    with pytest.raises(ExecutionReverted, match="what the bridge holds on L1"):
+        l2.ask(BASE_TOKEN, "totalSupply()(uint256)")
+
+
+def test_an_imitated_event_is_no_message(l2: LayerTwo) -> None:
+    imitation = l2.deploy(artifact("L1Messenger"))
+    assert l2.code(imitation) == artifact("L1Messenger").runtime
+    outcome = l2.send(imitation, calldata("sendToL1(bytes)", b"hello"))
+    assert logs_of(outcome, imitation, topic("L1MessageSent(address,bytes32,bytes)"))
+    assert outcome.messages == ()

@@ -1,0 +1,273 @@
+"""Tokens that leave for L1: those of L1 are burnt, those of this chain are kept until they return."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol._native import keccak256
+from entresol.contracts import artifact
+from entresol.errors import ExecutionReverted
+from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.system_contracts import (
+    ASSET_ROUTER,
+    ETH_TOKEN,
+    NATIVE_TOKEN_VAULT,
+    asset_id,
+)
+from entresol.storage.records import Outcome
+from tests.contracts.l2.layer_two import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    L1_ASSET,
+    L1_CHAIN_ID,
+    L1_TOKEN,
+    ROUTER_ALIAS,
+    LayerTwo,
+    artifact_for_tests,
+    calldata,
+    decode,
+    encode,
+    failure,
+    logs_of,
+    messages_of,
+    metadata,
+    padded,
+    topic,
+)
+
+RECEIVER = Address(b"\x91" * 20)
+BY_ASSET = "withdraw(bytes32,bytes)"
+BY_ADDRESS = "withdraw(address,address,uint256)"
+CROWN = metadata(encode("(string)", "Crown"), encode("(string)", "CRWN"), encode("(uint8)", 6))
+
+
+@pytest.fixture
+def crown(l2: LayerTwo) -> Address:
+    """Return a token of L1, of which Alice has a thousand."""
+    l2.deposit(1_000)
+    return Address.parse(l2.ask(ASSET_ROUTER, "l2TokenAddress(address)(address)", L1_TOKEN))
+
+
+@pytest.fixture
+def native(l2: LayerTwo) -> Address:
+    """Return a token of this chain, of which Alice has a thousand and lets the vault take all."""
+    token = l2.deploy(artifact("TestERC20"), "(string,string,uint8)", "Local", "LCL", 8)
+    l2.send(token, calldata("mint(address,uint256)", ALICE, 1_000))
+    l2.send(token, calldata("approve(address,uint256)", NATIVE_TOKEN_VAULT, 2**256 - 1))
+    return token
+
+
+def by_asset(asset: Hash32, amount: int, token: Address, receiver: Address = RECEIVER) -> bytes:
+    data = encode("(uint256,address,address)", amount, receiver, token)
+    return calldata(BY_ASSET, asset, data)
+
+
+def message_of(outcome: Outcome) -> bytes:
+    """Return the only message of a transaction."""
+    assert outcome.succeeded
+    (log,) = logs_of(outcome, L1_MESSENGER, L1_MESSAGE_SENT)
+    assert log[1][1] == padded(ASSET_ROUTER)
+    message: bytes = decode("(bytes)", log[2])
+    (sent,) = messages_of(outcome)
+    assert (sent.key, sent.value) == (padded(ASSET_ROUTER), keccak256(message))
+    return message
+
+
+def refusal(l2: LayerTwo, call: bytes, sender: Address = ALICE) -> bytes:
+    """Return what the router reverts with."""
+    with pytest.raises(ExecutionReverted) as caught:
+        l2.call(ASSET_ROUTER, call, sender=sender)
+    return caught.value.data
+
+
+@pytest.mark.parametrize("form", ["asset", "token"])
+def test_the_message_is_the_call_by_which_the_asset_arrives_on_l1(
+    l2: LayerTwo, crown: Address, form: str
+) -> None:
+    by_token = calldata(BY_ADDRESS, RECEIVER, crown, 400)
+    call = by_asset(L1_ASSET, 400, crown) if form == "asset" else by_token
+    assert message_of(l2.send(ASSET_ROUTER, call)) == (
+        bytes.fromhex("9c884fd1")
+        + CHAIN_ID.to_bytes(32)
+        + L1_ASSET
+        + encode("(address,address,address,uint256,bytes)", ALICE, RECEIVER, L1_TOKEN, 400, CROWN)
+    )
+
+
+@pytest.mark.parametrize(
+    ("signature", "selector"), [(BY_ASSET, "4a2e35ba"), (BY_ADDRESS, "d9caed12")]
+)
+def test_clients_know_the_selectors(signature: str, selector: str) -> None:
+    assert keccak256(signature.encode())[:4].hex() == selector
+
+
+def test_a_withdrawal_burns_the_token(l2: LayerTwo, crown: Address) -> None:
+    outcome = l2.send(ASSET_ROUTER, by_asset(L1_ASSET, 400, crown))
+    assert l2.token_balance(crown, ALICE) == 600
+    assert l2.ask(crown, "totalSupply()(uint256)") == 600
+    ((_, topics, data),) = logs_of(outcome, crown, topic("Transfer(address,address,uint256)"))
+    assert topics[1:] == (padded(ALICE), bytes(32))
+    assert decode("(uint256)", data) == 400
+
+
+def test_a_withdrawal_is_told_by_its_events(l2: LayerTwo, crown: Address) -> None:
+    outcome = l2.send(ASSET_ROUTER, by_asset(L1_ASSET, 400, crown))
+    ((_, topics, data),) = logs_of(
+        outcome,
+        ASSET_ROUTER,
+        bytes.fromhex("55362fc62473cb1255e770af5d5e02ba6ee5bc7ed6969c30eb11ca31b92384dc"),
+    )
+    assert topics[1:] == (padded(ALICE), L1_ASSET)
+    assert decode("(uint256,bytes)", data) == (
+        L1_CHAIN_ID,
+        encode("(uint256,address,address)", 400, RECEIVER, crown),
+    )
+    ((_, topics, data),) = logs_of(
+        outcome,
+        NATIVE_TOKEN_VAULT,
+        bytes.fromhex("1cd02155ad1064c60598a8bd0e4e795d7e7d0a0f3c38aad04d261f1297fb2545"),
+    )
+    assert topics[1:] == (L1_CHAIN_ID.to_bytes(32), L1_ASSET, padded(ALICE))
+    assert data == padded(RECEIVER) + (400).to_bytes(32)
+
+
+def test_the_router_answers_with_the_hash_of_the_message(l2: LayerTwo, crown: Address) -> None:
+    call = by_asset(L1_ASSET, 400, crown)
+    answer = l2.call(ASSET_ROUTER, call)
+    assert answer == keccak256(message_of(l2.send(ASSET_ROUTER, call)))
+
+
+def test_nobody_withdraws_more_than_he_has(l2: LayerTwo, crown: Address) -> None:
+    error = failure("InsufficientBalance(address,uint256,uint256)", ALICE, 1_000, 1_001)
+    assert refusal(l2, by_asset(L1_ASSET, 1_001, crown)) == error
+
+
+@pytest.mark.usefixtures("crown")
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (by_asset(L1_ASSET, 0, L1_TOKEN), failure("AmountMustBeGreaterThanZero()")),
+        (
+            by_asset(L1_ASSET, 1, L1_TOKEN, Address.zero()),
+            failure("InvalidReceiver(address)", Address.zero()),
+        ),
+        (
+            by_asset(asset_id(L1_CHAIN_ID, ETH_TOKEN), 1, ETH_TOKEN),
+            failure("AssetIdNotSupported(bytes32)", asset_id(L1_CHAIN_ID, ETH_TOKEN)),
+        ),
+        (by_asset(Hash32.zero(), 1, L1_TOKEN), failure("EmptyToken()")),
+        (
+            calldata(BY_ADDRESS, RECEIVER, L1_TOKEN, 1),
+            failure("TokenNotRegistered(address)", L1_TOKEN),
+        ),
+    ],
+    ids=["nothing", "for nobody", "base token", "no token", "unknown token"],
+)
+def test_a_withdrawal_that_makes_no_sense_is_refused(
+    l2: LayerTwo, call: bytes, error: bytes
+) -> None:
+    assert refusal(l2, call) == error
+
+
+def test_another_asset_cannot_be_claimed_for_a_token(l2: LayerTwo, crown: Address) -> None:
+    claimed = Hash32(b"\x99" * 32)
+    error = failure("AssetIdMismatch(bytes32,bytes32)", L1_ASSET, claimed)
+    assert refusal(l2, by_asset(claimed, 1, crown)) == error
+
+
+def test_a_token_of_this_chain_is_registered_as_it_leaves(l2: LayerTwo, native: Address) -> None:
+    asset = asset_id(CHAIN_ID, native)
+    description = metadata(
+        encode("(string)", "Local"), encode("(string)", "LCL"), encode("(uint8)", 8), CHAIN_ID
+    )
+    assert message_of(l2.send(ASSET_ROUTER, by_asset(asset, 400, native))) == (
+        bytes.fromhex("9c884fd1")
+        + CHAIN_ID.to_bytes(32)
+        + asset
+        + encode(
+            "(address,address,address,uint256,bytes)", ALICE, RECEIVER, native, 400, description
+        )
+    )
+    assert l2.token_balance(native, NATIVE_TOKEN_VAULT) == 400
+    assert l2.ask(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", native) == asset
+    assert l2.ask(NATIVE_TOKEN_VAULT, "originChainId(bytes32)(uint256)", asset) == CHAIN_ID
+    assert l2.ask(NATIVE_TOKEN_VAULT, "bridgedTokensCount()(uint256)") == 0
+
+
+def test_a_token_of_this_chain_returns_from_the_vault(l2: LayerTwo, native: Address) -> None:
+    asset = asset_id(CHAIN_ID, native)
+    l2.send(ASSET_ROUTER, by_asset(asset, 400, native))
+    data = encode("(address,address,address,uint256,bytes)", RECEIVER, BOB, native, 150, b"")
+    call = calldata("finalizeDeposit(uint256,bytes32,bytes)", L1_CHAIN_ID, asset, data)
+    assert l2.from_l1(call).succeeded
+    assert l2.token_balance(native, BOB) == 150
+    assert l2.token_balance(native, NATIVE_TOKEN_VAULT) == 250
+
+
+def test_a_token_can_be_registered_before_it_leaves(l2: LayerTwo, native: Address) -> None:
+    asset = asset_id(CHAIN_ID, native)
+    assert l2.send(NATIVE_TOKEN_VAULT, calldata("registerToken(address)", native)).succeeded
+    ensured = "ensureTokenIsRegistered(address)(bytes32)"
+    assert l2.ask(NATIVE_TOKEN_VAULT, ensured, native) == asset
+    assert message_of(l2.send(ASSET_ROUTER, calldata(BY_ADDRESS, RECEIVER, native, 1)))
+    with pytest.raises(ExecutionReverted) as caught:
+        l2.call(NATIVE_TOKEN_VAULT, calldata("registerToken(address)", native))
+    assert caught.value.data == failure("TokenAlreadyRegistered(address)", native)
+
+
+def test_a_bridged_token_counts_as_registered(l2: LayerTwo, crown: Address) -> None:
+    ensured = "ensureTokenIsRegistered(address)(bytes32)"
+    assert l2.ask(NATIVE_TOKEN_VAULT, ensured, crown) == L1_ASSET
+
+
+def test_an_address_without_code_is_no_token(l2: LayerTwo) -> None:
+    for function in ("registerToken(address)", "ensureTokenIsRegistered(address)"):
+        with pytest.raises(ExecutionReverted) as caught:
+            l2.call(NATIVE_TOKEN_VAULT, calldata(function, BOB))
+        assert caught.value.data == failure("EmptyToken()")
+
+
+def test_the_vault_takes_only_what_it_is_allowed_to(l2: LayerTwo, native: Address) -> None:
+    l2.send(native, calldata("transfer(address,uint256)", BOB, 10))
+    error = failure("InsufficientAllowance(address,uint256,uint256)", NATIVE_TOKEN_VAULT, 0, 10)
+    assert refusal(l2, by_asset(asset_id(CHAIN_ID, native), 10, native), BOB) == error
+
+
+def test_a_token_that_keeps_a_part_of_what_is_moved_cannot_leave(l2: LayerTwo) -> None:
+    token = l2.deploy(artifact_for_tests("TaxedToken"))
+    l2.send(token, calldata("approve(address,uint256)", NATIVE_TOKEN_VAULT, 1_000))
+    call = by_asset(asset_id(CHAIN_ID, token), 1_000, token)
+    assert refusal(l2, call) == failure("TokensWithFeesNotSupported()")
+
+
+def test_a_token_that_withdraws_while_it_is_withdrawn_is_refused(l2: LayerTwo) -> None:
+    token = l2.deploy(artifact_for_tests("RecursiveToken"))
+    l2.send(token, calldata("approve(address,uint256)", NATIVE_TOKEN_VAULT, 1_000))
+    call = by_asset(asset_id(CHAIN_ID, token), 1_000, token)
+    assert refusal(l2, call) == failure("Reentered()")
+
+
+def test_a_token_older_than_the_standard_can_leave_and_return(l2: LayerTwo) -> None:
+    token = l2.deploy(artifact_for_tests("OldToken"))
+    asset = asset_id(CHAIN_ID, token)
+    message = message_of(l2.send(ASSET_ROUTER, by_asset(asset, 1_000, token)))
+    description = metadata(b"Old token".ljust(32, b"\0"), b"OLD".ljust(32, b"\0"), b"", CHAIN_ID)
+    assert decode("(address,address,address,uint256,bytes)", message[68:])[4] == description
+    data = encode("(address,address,address,uint256,bytes)", RECEIVER, BOB, token, 1_000, b"")
+    call = calldata("finalizeDeposit(uint256,bytes32,bytes)", L1_CHAIN_ID, asset, data)
+    assert l2.from_l1(call).succeeded
+    assert l2.token_balance(token, BOB) == 1_000
+
+
+def test_a_transfer_that_says_no_is_a_failure(l2: LayerTwo) -> None:
+    token = l2.deploy(artifact_for_tests("OldToken"))
+    asset = asset_id(CHAIN_ID, token)
+    l2.send(ASSET_ROUTER, by_asset(asset, 1_000, token))
+    l2.send(token, calldata("stop()"))
+    error = failure("TransferFailed(address)", token)
+    assert refusal(l2, by_asset(asset, 1_000, token)) == error
+    data = encode("(address,address,address,uint256,bytes)", RECEIVER, BOB, token, 1_000, b"")
+    call = calldata("finalizeDeposit(uint256,bytes32,bytes)", L1_CHAIN_ID, asset, data)
+    assert refusal(l2, call, ROUTER_ALIAS) == error

@@ -1,0 +1,96 @@
+"""The genesis of an L2: every contract that clients look for is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from entresol import contracts
+from entresol.chain.genesis import Genesis
+from entresol.primitives.values import Address
+from entresol.rollup import system_contracts
+from entresol.rollup.system_contracts import (
+    ASSET_ROUTER,
+    CONTRACTS,
+    ETH_TOKEN,
+    NATIVE_TOKEN_VAULT,
+    asset_id,
+    system_genesis,
+)
+
+ROUTER = Address(b"\x5b" * 20)
+SOURCES = Path(__file__).parents[3] / "contracts"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "0x0000000000000000000000000000000000008001",
+        "0x0000000000000000000000000000000000008003",
+        "0x0000000000000000000000000000000000008006",
+        "0x0000000000000000000000000000000000008008",
+        "0x000000000000000000000000000000000000800a",
+        "0x000000000000000000000000000000000000800b",
+        "0x0000000000000000000000000000000000010000",
+        "0x0000000000000000000000000000000000010002",
+        "0x0000000000000000000000000000000000010003",
+        "0x0000000000000000000000000000000000010004",
+        "0x0000000000000000000000000000000000010005",
+        "0xca11bde05977b3631167028862be2a173976ca11",
+        "0x4e59b44847b379578588920ca78fbf26c0b4956c",
+        "0x914d7fec6aac8cd542e72bca78b30650d45643d7",
+        "0xce0042b868300000d44a59004da54a005ffdcf9f",
+    ],
+)
+def test_each_known_address_has_code(address: str) -> None:
+    account = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER)[Address.parse(address)]
+    assert account.code
+    assert (account.nonce, account.balance) == (1, 0)
+
+
+def test_no_code_waits_for_a_constructor() -> None:
+    assert all(not contracts.artifact(name).immutables for name in CONTRACTS.values())
+
+
+def test_every_contract_of_the_l2_is_deployed() -> None:
+    compiled = map(contracts.artifact, contracts.names())
+    assert {it.name for it in compiled if it.source.startswith("l2/")} == set(CONTRACTS.values())
+
+
+def test_the_addresses_are_those_that_the_contracts_know() -> None:
+    text = "".join(path.read_text() for path in sorted(SOURCES.glob("*/*.sol")))
+    constants = re.findall(r"address constant (?:L2_)?(\w+) = address\((0x\w+)\);", text)
+    renamed = {"DEPLOYER": "CONTRACT_DEPLOYER", "MESSENGER": "L1_MESSENGER"}
+    known = {renamed.get(name, name): int(address, 16).to_bytes(20) for name, address in constants}
+    assert len(known) > len(CONTRACTS) // 2
+    assert {name: getattr(system_contracts, name) for name in known} == known
+
+
+def test_what_the_l2_settles_on_is_part_of_its_state() -> None:
+    here = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER)
+    there = system_genesis(l1_chain_id=1, l1_asset_router=Address(b"\x5c" * 20))
+    differing = {address for address in here if here[address] != there[address]}
+    assert differing == {ASSET_ROUTER, NATIVE_TOKEN_VAULT}
+
+
+def test_another_base_token_has_another_asset() -> None:
+    token = Address(b"\x70" * 20)
+    mine = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER, base_token=token)
+    storage = mine[NATIVE_TOKEN_VAULT].storage
+    assert asset_id(9, token) in storage.values()
+    assert asset_id(9, ETH_TOKEN) not in storage.values()
+
+
+def test_an_asset_is_known_by_the_id_that_clients_compute() -> None:
+    # keccak256(abi.encode(9, 0x10004, 1)), as ethers encodes it.
+    assert str(asset_id(9, ETH_TOKEN)) == (
+        "0x52f431aa35dd80982e3c66614112503ca2c6e344745f4a2bcfc9bd7e09c75584"
+    )
+
+
+def test_the_contracts_go_into_a_genesis_beside_funded_accounts() -> None:
+    system = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER)
+    genesis = Genesis.development(270, [Address(b"\xa1" * 20)], 1, system)
+    assert Genesis.parse(genesis.dump()) == genesis
