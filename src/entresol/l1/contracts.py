@@ -1,0 +1,177 @@
+"""The settlement contracts on L1: what they are asked, and the deposits they tell of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.errors import LayerOneDiffers, MalformedValue
+from entresol.l1 import abi
+from entresol.primitives.transactions import PriorityTransaction
+from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from entresol.l1.layer_one import L1Log, LayerOne
+
+_CANONICAL: Final = (
+    "(uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256[4],"
+    "bytes,bytes,uint256[],bytes,bytes)"
+)
+REQUEST_TYPES: Final = f"(uint256,bytes32,uint64,{_CANONICAL},bytes[])"
+
+NEW_PRIORITY_REQUEST: Final = Hash32(keccak256(f"NewPriorityRequest{REQUEST_TYPES}".encode()))
+BATCH_COMMITTED: Final = Hash32(keccak256(b"BlockCommit(uint256,bytes32,bytes32)"))
+BATCHES_VERIFIED: Final = Hash32(keccak256(b"BlocksVerification(uint256,uint256)"))
+BATCH_EXECUTED: Final = Hash32(keccak256(b"BlockExecution(uint256,bytes32,bytes32)"))
+
+
+class Deposit(msgspec.Struct, frozen=True):
+    """A transaction that L1 sends, and the L1 block and transaction that made it."""
+
+    payload: PriorityTransaction
+    block: int
+    block_hash: Hash32
+    transaction: Hash32
+
+    @property
+    def number(self) -> int:
+        """The number that L1 gave it."""
+        return self.payload.nonce
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """How many batches L1 has, step by step."""
+
+    committed: int
+    verified: int
+    executed: int
+
+
+class Bridgehub:
+    """The contract that knows every other one."""
+
+    def __init__(self, l1: LayerOne, address: Address) -> None:
+        self._l1 = l1
+        self.address = address
+
+    async def zk_chain(self, chain_id: int) -> Address:
+        """Return the address of a chain's contract; zero if it is not registered."""
+        return await self._address("getZKChain(uint256)", chain_id)
+
+    async def base_token(self, chain_id: int) -> Address:
+        """Return the L1 token that pays for gas on a chain; 0x…01 is ether."""
+        return await self._address("baseToken(uint256)", chain_id)
+
+    async def asset_router(self) -> Address:
+        """Return the bridge of all assets."""
+        return await self._address("assetRouter()")
+
+    async def chain_type_manager(self, chain_id: int) -> Address:
+        """Return the contract that a chain was registered by."""
+        return await self._address("chainTypeManager(uint256)", chain_id)
+
+    async def base_cost(
+        self, chain_id: int, gas_price: int, gas_limit: int, gas_per_pubdata: int
+    ) -> int:
+        """Return what a transaction to L2 costs on L1."""
+        signature = "l2TransactionBaseCost(uint256,uint256,uint256,uint256)"
+        asked = (chain_id, gas_price, gas_limit, gas_per_pubdata)
+        return int(await ask(self._l1, self.address, signature, "uint256", *asked))
+
+    async def _address(self, signature: str, *arguments: object) -> Address:
+        return Address(await ask(self._l1, self.address, signature, "address", *arguments))
+
+
+class ZkChain:
+    """The contract of one chain: its mailbox, its getters and its executor."""
+
+    def __init__(self, l1: LayerOne, address: Address) -> None:
+        self._l1 = l1
+        self.address = address
+
+    async def totals(self) -> Totals:
+        """Return how many batches are committed, verified and executed."""
+        return Totals(
+            await self._number("getTotalBatchesCommitted()"),
+            await self._number("getTotalBatchesVerified()"),
+            await self._number("getTotalBatchesExecuted()"),
+        )
+
+    async def chain_id(self) -> int:
+        """Return the id of the chain that settles here."""
+        return await self._number("getChainId()")
+
+    async def total_priority_transactions(self) -> int:
+        """Return how many transactions L1 has sent."""
+        return await self._number("getTotalPriorityTxs()")
+
+    async def stored_batch_hash(self, number: int) -> Hash32:
+        """Return what L1 remembers of a batch; zero if it is not committed."""
+        found = await ask(self._l1, self.address, "storedBatchHash(uint256)", "bytes32", number)
+        return Hash32(found)
+
+    async def message_root(self, number: int) -> Hash32:
+        """Return the root against which L1 checks the messages of a batch; zero before its execution."""
+        found = await ask(self._l1, self.address, "l2LogsRootHash(uint256)", "bytes32", number)
+        return Hash32(found)
+
+    async def deposits(self, first: int, last: int) -> list[Deposit]:
+        """Return the transactions that L1 sent in a range of its blocks, in order."""
+        found = await self._l1.logs(self.address, [NEW_PRIORITY_REQUEST], first, last)
+        return [read_deposit(log) for log in found]
+
+    async def _number(self, signature: str) -> int:
+        return int(await ask(self._l1, self.address, signature, "uint256"))
+
+
+async def ask(
+    l1: LayerOne, contract: Address, signature: str, answer: str, *arguments: object
+) -> Any:
+    """Return what a contract answers to a call; raises `LayerOneDiffers` if it is another contract."""
+    output = await l1.call(contract, abi.encode_call(signature, *arguments))
+    try:
+        return abi.decode(f"({answer})", output)[0]
+    except MalformedValue as error:
+        problem = f"no contract on {l1.name} answers {signature} at {contract.checksummed()}"
+        raise LayerOneDiffers(problem) from error
+
+
+def read_deposit(log: L1Log) -> Deposit:
+    """Return the transaction that a `NewPriorityRequest` tells of, with the hash that L1 says."""
+    try:
+        number, said, _, words, codes = abi.decode(REQUEST_TYPES, log.data)
+        payload = _payload(words, codes)
+    except MalformedValue as error:
+        raise LayerOneDiffers(f"{_place(log)} is not readable: {error}") from error
+    if payload.hash() != said or payload.nonce != number:
+        raise LayerOneDiffers(f"{_place(log)} does not have the hash or the number it says")
+    return Deposit(payload, log.block_number, log.block_hash, log.transaction_hash)
+
+
+def _payload(words: tuple[Any, ...], codes: tuple[bytes, ...]) -> PriorityTransaction:
+    minted, refund_recipient, *_ = words[10]
+    return PriorityTransaction(
+        type=words[0],
+        sender=_address(words[1]),
+        to=_address(words[2]),
+        gas_limit=words[3],
+        gas_per_pubdata_limit=words[4],
+        max_fee_per_gas=words[5],
+        nonce=words[8],
+        value=words[9],
+        to_mint=minted,
+        refund_recipient=_address(refund_recipient),
+        data=words[11],
+        factory_dep_hashes=tuple(Hash32(it.to_bytes(32)) for it in words[13]),
+        factory_deps=codes,
+    )
+
+
+def _address(word: int) -> Address:
+    return Address(word.to_bytes(32)[12:])
+
+
+def _place(log: L1Log) -> str:
+    return f"the deposit in transaction {log.transaction_hash} of L1 block {log.block_number}"

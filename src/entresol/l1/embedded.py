@@ -1,0 +1,155 @@
+"""The development L1: a chain in this process, asked like any other L1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from entresol._native import keccak256
+from entresol.chain.logs import find_logs
+from entresol.errors import AlreadyKnown, InvalidTransaction, LayerOneRefused, PoolRefusal
+from entresol.execution.calls import CallRequest, call
+from entresol.execution.estimation import estimate_gas
+from entresol.execution.scene import BlockParts, Scene
+from entresol.l1.layer_one import NOBODY, Fees, L1Block, L1Log, L1Receipt
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
+from entresol.primitives.values import Address, Hash32
+from entresol.storage.log_index import LogQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from entresol._native import Account
+    from entresol.chain.chain import Chain
+    from entresol.chain.logs import PlacedLog
+
+_REFUSED: Final = -32000
+
+
+class EmbeddedLayerOne:
+    """A `LayerOne` over a chain of this process.
+
+    Remembers and persists: nothing; the chain does. Assumes: the thread that changes the chain. Fails:
+    as a remote one, but it can always be reached.
+    """
+
+    def __init__(self, chain: Chain, name: str = "the embedded L1") -> None:
+        self.name = name
+        self._chain = chain
+        self._rules = chain.rules.engine()
+
+    async def chain_id(self) -> int:
+        """Return the chain id."""
+        return self._chain.rules.chain_id
+
+    async def block_number(self) -> int:
+        """Return the number of the last block."""
+        return self._chain.number
+
+    async def block(self, number: int) -> L1Block | None:
+        """Return a block by its number."""
+        block_hash = self._chain.ledger.store.block_hash(number)
+        if block_hash is None:
+            return None
+        header = self._chain.ledger.header(number)
+        return L1Block(
+            number=number,
+            hash=block_hash,
+            parent_hash=header.parent_hash,
+            timestamp=header.timestamp,
+            base_fee=header.base_fee_per_gas,
+        )
+
+    async def block_by_hash(self, block_hash: Hash32) -> L1Block | None:
+        """Return a block by its hash."""
+        number = self._chain.ledger.store.number_of(block_hash)
+        return None if number is None else await self.block(number)
+
+    async def logs(
+        self, address: Address, topics: Sequence[Hash32], first: int, last: int
+    ) -> list[L1Log]:
+        """Return the logs of a contract in a range of blocks, in order, by their first topics."""
+        query = LogQuery(
+            addresses=frozenset({bytes(address)}),
+            topics=tuple(frozenset({bytes(topic)}) for topic in topics),
+        )
+        last = min(last, self._chain.number)
+        return [_log(found) for found in find_logs(self._chain.ledger.store, query, first, last)]
+
+    async def call(
+        self, to: Address, data: bytes, *, sender: Address = NOBODY, block: int | None = None
+    ) -> bytes:
+        """Return the output of a call on the last block, or on an older one."""
+        return call(self._scene(block), CallRequest(sender=sender, to=to, data=data))
+
+    async def estimate_gas(self, sender: Address, to: Address | None, data: bytes) -> int:
+        """Return the gas that a transaction needs."""
+        return estimate_gas(self._scene(None), CallRequest(sender=sender, to=to, data=data)).gas
+
+    async def send(self, raw: bytes) -> Hash32:
+        """Send a signed transaction; one that is known already is fine."""
+        transaction_hash = Hash32(keccak256(raw))
+        if self._chain.ledger.store.place_of(transaction_hash) is not None:
+            return transaction_hash
+        try:
+            return self._chain.submit(raw)
+        except AlreadyKnown:
+            return transaction_hash
+        except (InvalidTransaction, PoolRefusal) as error:
+            raise LayerOneRefused("eth_sendRawTransaction", _REFUSED, str(error)) from error
+
+    async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
+        """Return how a transaction ended, or None if it is in no block."""
+        store = self._chain.ledger.store
+        place = store.place_of(transaction_hash)
+        block_hash = None if place is None else store.block_hash(place[0])
+        if place is None or block_hash is None:
+            return None
+        outcome = self._chain.ledger.record(place[0]).outcomes[place[1]]
+        return L1Receipt(
+            transaction_hash=transaction_hash,
+            block_number=place[0],
+            block_hash=block_hash,
+            succeeded=outcome.succeeded,
+            gas_used=outcome.gas_used,
+        )
+
+    async def nonce(self, address: Address) -> int:
+        """Return how many transactions of an account are in blocks."""
+        return self._account(address)[0]
+
+    async def balance(self, address: Address) -> int:
+        """Return what an account has."""
+        return self._account(address)[1]
+
+    async def code(self, address: Address) -> bytes:
+        """Return the code of an account."""
+        code_hash = self._account(address)[2]
+        return b"" if code_hash == EMPTY_CODE_HASH else self._chain.latest.code(code_hash)
+
+    async def fees(self) -> Fees:
+        """Return what gas costs."""
+        return Fees(self._chain.next_base_fee(), self._chain.rules.suggested_tip)
+
+    async def close(self) -> None:
+        """Leave the chain to whoever opened it."""
+
+    def _account(self, address: Address) -> Account:
+        account = self._chain.latest.account(address)
+        return (0, 0, bytes(EMPTY_CODE_HASH)) if account is None else account
+
+    def _scene(self, block: int | None) -> Scene:
+        number = self._chain.number if block is None else block
+        header = self._chain.ledger.header(number)
+        return Scene.at(self._chain.state_after(number), self._rules, BlockParts.of(header))
+
+
+def _log(found: PlacedLog) -> L1Log:
+    return L1Log(
+        address=found.address,
+        topics=found.topics,
+        data=found.data,
+        block_number=found.block_number,
+        block_hash=found.block_hash,
+        transaction_hash=found.transaction_hash,
+        index=found.index,
+    )

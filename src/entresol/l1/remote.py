@@ -1,0 +1,260 @@
+"""An L1 behind a URL, asked by JSON-RPC over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.errors import (
+    ExecutionReverted,
+    LayerOneRefused,
+    LayerOneUnreachable,
+    MalformedValue,
+)
+from entresol.execution.reverts import revert_reason
+from entresol.l1.layer_one import NOBODY, Fees, L1Block, L1Log, L1Receipt
+from entresol.primitives.values import Address, Data, Hash32, Quantity
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS: Final = 5
+FIRST_PAUSE: Final = 0.1
+TIMEOUT_SECONDS: Final = 20.0
+WIDEST_RANGE: Final = 10_000
+FALLBACK_TIP: Final = 10**9
+
+_REVERTED: Final = 3
+_HASHES_ONLY: Final = False
+_BUSY: Final = frozenset({-32005, -32016, 429})
+_KNOWN: Final = ("already known", "known transaction", "already imported")
+
+
+class RemoteLayerOne:
+    """A `LayerOne` over HTTP.
+
+    Remembers: a connection, and how wide a range of blocks was last answered. Persists: nothing. Fails:
+    with `LayerOneUnreachable` once it has tried several times, ever more patiently.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        attempts: int = ATTEMPTS,
+        timeout: float = TIMEOUT_SECONDS,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.name = url
+        self._attempts = attempts
+        self._timeout = timeout
+        self._sleep = sleep
+        self._session: ClientSession | None = None
+        self._range = WIDEST_RANGE
+
+    async def chain_id(self) -> int:
+        """Return the chain id."""
+        return _number(await self._ask("eth_chainId"))
+
+    async def block_number(self) -> int:
+        """Return the number of the last block."""
+        return _number(await self._ask("eth_blockNumber"))
+
+    async def block(self, number: int) -> L1Block | None:
+        """Return a block by its number."""
+        return _block(await self._ask("eth_getBlockByNumber", hex(number), _HASHES_ONLY))
+
+    async def block_by_hash(self, block_hash: Hash32) -> L1Block | None:
+        """Return a block by its hash."""
+        return _block(await self._ask("eth_getBlockByHash", str(block_hash), _HASHES_ONLY))
+
+    async def logs(
+        self, address: Address, topics: Sequence[Hash32], first: int, last: int
+    ) -> list[L1Log]:
+        """Return the logs of a contract in a range of blocks, in order, by their first topics."""
+        asked = {"address": str(address), "topics": [str(topic) for topic in topics]}
+        found: list[L1Log] = []
+        while first <= last:
+            until = min(last, first + self._range - 1)
+            query = asked | {"fromBlock": hex(first), "toBlock": hex(until)}
+            try:
+                found += map(_log, await self._ask("eth_getLogs", query))
+            except LayerOneRefused as error:
+                # Providers word their limits in many ways; a single block is within all of them.
+                if until == first:
+                    raise
+                self._range = (until - first + 1) // 2
+                log.info("asking L1 for %d blocks at a time: %s", self._range, error)
+                continue
+            first = until + 1
+        return found
+
+    async def call(
+        self, to: Address, data: bytes, *, sender: Address = NOBODY, block: int | None = None
+    ) -> bytes:
+        """Return the output of a call on the last block, or on an older one."""
+        request = {"from": str(sender), "to": str(to), "data": str(Data(data))}
+        where = "latest" if block is None else hex(block)
+        return Data.parse(await self._ask("eth_call", request, where))
+
+    async def estimate_gas(self, sender: Address, to: Address | None, data: bytes) -> int:
+        """Return the gas that a transaction needs."""
+        request = {"from": str(sender), "data": str(Data(data))}
+        if to is not None:
+            request["to"] = str(to)
+        return _number(await self._ask("eth_estimateGas", request))
+
+    async def send(self, raw: bytes) -> Hash32:
+        """Send a signed transaction; one that is known already is fine."""
+        transaction_hash = Hash32(keccak256(raw))
+        try:
+            await self._ask("eth_sendRawTransaction", str(Data(raw)))
+        except LayerOneRefused as error:
+            # An attempt that timed out may have arrived all the same, and even be in a block.
+            if any(text in error.message.lower() for text in _KNOWN):
+                return transaction_hash
+            if await self.receipt(transaction_hash) is None:
+                raise
+        return transaction_hash
+
+    async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
+        """Return how a transaction ended, or None if it is in no block."""
+        found = await self._ask("eth_getTransactionReceipt", str(transaction_hash))
+        if found is None or found.get("blockNumber") is None:
+            return None
+        return L1Receipt(
+            transaction_hash=transaction_hash,
+            block_number=_number(found["blockNumber"]),
+            block_hash=Hash32.parse(found["blockHash"]),
+            succeeded=_number(found["status"]) == 1,
+            gas_used=_number(found["gasUsed"]),
+        )
+
+    async def nonce(self, address: Address) -> int:
+        """Return how many transactions of an account are in blocks."""
+        return _number(await self._ask("eth_getTransactionCount", str(address), "latest"))
+
+    async def balance(self, address: Address) -> int:
+        """Return what an account has."""
+        return _number(await self._ask("eth_getBalance", str(address), "latest"))
+
+    async def code(self, address: Address) -> bytes:
+        """Return the code of an account."""
+        return Data.parse(await self._ask("eth_getCode", str(address), "latest"))
+
+    async def fees(self) -> Fees:
+        """Return what gas costs."""
+        head = _block(await self._ask("eth_getBlockByNumber", "latest", _HASHES_ONLY))
+        try:
+            tip = _number(await self._ask("eth_maxPriorityFeePerGas"))
+        except LayerOneRefused:
+            tip = FALLBACK_TIP
+        return Fees(0 if head is None else head.base_fee, tip)
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _ask(self, method: str, *params: object) -> Any:
+        """Return the result of a method; try again while L1 is away or overloaded."""
+        pause, problem = FIRST_PAUSE, ""
+        for attempt in range(self._attempts):
+            if attempt:
+                await self._sleep(pause)
+                pause *= 2
+            try:
+                return _result(method, await self._post(method, params))
+            except _NoAnswerError as error:
+                problem = str(error)
+        raise LayerOneUnreachable(self.name, problem)
+
+    async def _post(self, method: str, params: Sequence[object]) -> dict[str, Any]:
+        # Only who has a remote L1 pays for loading it.
+        import aiohttp  # noqa: PLC0415
+
+        if self._session is None:
+            timeout = aiohttp.ClientTimeout(total=self._timeout)
+            self._session = aiohttp.ClientSession(timeout=timeout)
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        headers = {"Content-Type": "application/json"}
+        try:
+            async with self._session.post(
+                self.name, data=msgspec.json.encode(body), headers=headers
+            ) as response:
+                if response.status == 429 or response.status >= 500:
+                    raise _NoAnswerError(f"HTTP status {response.status}")
+                answer = msgspec.json.decode(await response.read())
+        except TimeoutError as error:
+            raise _NoAnswerError(f"no answer in {self._timeout:g} seconds") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise _NoAnswerError(str(error) or type(error).__name__) from error
+        except msgspec.DecodeError as error:
+            raise _NoAnswerError(f"HTTP status {response.status}, and no JSON") from error
+        if not isinstance(answer, dict):
+            raise _NoAnswerError("the answer is no JSON-RPC")
+        return answer
+
+
+class _NoAnswerError(Exception):
+    """L1 did not answer, but might the next time."""
+
+
+def _result(method: str, answer: dict[str, Any]) -> Any:
+    error = answer.get("error")
+    if error is None:
+        return answer.get("result")
+    code, message = error.get("code", 0), str(error.get("message", ""))
+    if code in _BUSY and method != "eth_getLogs":
+        raise _NoAnswerError(message)
+    if code == _REVERTED or "execution reverted" in message:
+        data = _revert_data(error.get("data"))
+        raise ExecutionReverted(data, revert_reason(data) or _after_colon(message))
+    raise LayerOneRefused(method, code, message)
+
+
+def _revert_data(data: object) -> bytes:
+    try:
+        return bytes(Data.parse(data))
+    except MalformedValue:
+        return b""
+
+
+def _after_colon(message: str) -> str | None:
+    return message.partition("execution reverted: ")[2] or None
+
+
+def _number(text: object) -> int:
+    return int(Quantity.parse(text))
+
+
+def _block(found: dict[str, Any] | None) -> L1Block | None:
+    if found is None:
+        return None
+    return L1Block(
+        number=_number(found["number"]),
+        hash=Hash32.parse(found["hash"]),
+        parent_hash=Hash32.parse(found["parentHash"]),
+        timestamp=_number(found["timestamp"]),
+        base_fee=_number(found.get("baseFeePerGas", "0x0")),
+    )
+
+
+def _log(found: dict[str, Any]) -> L1Log:
+    return L1Log(
+        address=Address.parse(found["address"]),
+        topics=tuple(Hash32.parse(topic) for topic in found["topics"]),
+        data=bytes(Data.parse(found["data"])),
+        block_number=_number(found["blockNumber"]),
+        block_hash=Hash32.parse(found["blockHash"]),
+        transaction_hash=Hash32.parse(found["transactionHash"]),
+        index=_number(found["logIndex"]),
+    )

@@ -1,0 +1,145 @@
+"""Layer ones to test against: the embedded one and real anvil, each with the same small contracts."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Protocol
+
+from entresol.chain.accounts import DEVELOPMENT_MNEMONIC, derive
+from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
+from entresol.chain.genesis import Genesis, GenesisAccount
+from entresol.chain.rules import Rules
+from entresol.l1 import abi
+from entresol.l1.contracts import NEW_PRIORITY_REQUEST, REQUEST_TYPES
+from entresol.l1.embedded import EmbeddedLayerOne
+from entresol.l1.layer_one import LayerOne
+from entresol.l1.remote import RemoteLayerOne
+from entresol.primitives.transactions import PriorityTransaction
+from entresol.primitives.values import Address
+from tests.peers.anvil import Anvil, running_anvil
+
+CHAIN_ID = 31337
+ACCOUNTS = derive(DEVELOPMENT_MNEMONIC, 10)
+
+# Emits its input as the data of a deposit's event; gives up with its input; gives it back.
+MAILBOX, REVERTER, ECHO = (Address(bytes([number]) * 20) for number in (0xB0, 0xB1, 0xB2))
+CODES = {
+    MAILBOX: bytes.fromhex(f"365f5f37 7f{NEW_PRIORITY_REQUEST.hex()} 365fa1"),
+    REVERTER: bytes.fromhex("365f5f37 365ffd"),
+    ECHO: bytes.fromhex("365f5f37 365ff3"),
+}
+
+
+class SteeredLayerOne(Protocol):
+    """A layer 1 that tests can steer."""
+
+    l1: LayerOne
+
+    def mine(self, blocks: int = 1) -> None:
+        """Seal empty blocks."""
+
+    def checkpoint(self) -> int:
+        """Remember the chain as it is."""
+
+    def restore(self, checkpoint: int) -> None:
+        """Go back: what a reorganisation looks like."""
+
+    def mine_on_request(self) -> None:
+        """Let transactions wait for a block."""
+
+
+class Embedded:
+    """A chain in this process."""
+
+    def __init__(self) -> None:
+        predeploys = {
+            address: GenesisAccount(code=code, nonce=1) for address, code in CODES.items()
+        }
+        addresses = [account.address for account in ACCOUNTS]
+        genesis = Genesis.development(CHAIN_ID, addresses, 10_000 * 10**18, predeploys)
+        rules = Rules.layer_1(CHAIN_ID)
+        self.chain = Chain.open(None, rules, genesis, clock=Clock(lambda: 1_000.0))
+        self.l1: LayerOne = EmbeddedLayerOne(self.chain)
+
+    def mine(self, blocks: int = 1) -> None:
+        """Seal empty blocks."""
+        for _ in range(blocks):
+            self.chain.seal()
+
+    def checkpoint(self) -> int:
+        """Remember the chain as it is."""
+        return self.chain.checkpoint()
+
+    def restore(self, checkpoint: int) -> None:
+        """Go back."""
+        assert self.chain.restore(checkpoint)
+
+    def mine_on_request(self) -> None:
+        """Let transactions wait for a block."""
+        self.chain.schedule.seal_on_request()
+
+
+class OnAnvil:
+    """A chain of anvil's."""
+
+    def __init__(self, anvil: Anvil) -> None:
+        self._anvil = anvil
+        self.l1: LayerOne = RemoteLayerOne(anvil.url)
+        for address, code in CODES.items():
+            anvil.rpc("anvil_setCode", str(address), "0x" + code.hex())
+
+    def mine(self, blocks: int = 1) -> None:
+        """Seal empty blocks."""
+        self._anvil.rpc("anvil_mine", hex(blocks))
+
+    def checkpoint(self) -> int:
+        """Remember the chain as it is."""
+        return int(self._anvil.rpc("evm_snapshot"), 16)
+
+    def restore(self, checkpoint: int) -> None:
+        """Go back."""
+        assert self._anvil.rpc("evm_revert", hex(checkpoint))
+
+    def mine_on_request(self) -> None:
+        """Let transactions wait for a block."""
+        self._anvil.rpc("evm_setAutomine", False)
+
+
+@contextlib.contextmanager
+def layer_one(kind: str) -> Iterator[SteeredLayerOne]:
+    """Start the layer 1 of this kind: `embedded` or `anvil`."""
+    if kind == "embedded":
+        embedded = Embedded()
+        try:
+            yield embedded
+        finally:
+            embedded.chain.close()
+    else:
+        with running_anvil() as anvil:
+            yield OnAnvil(anvil)
+
+
+def request_data(payload: PriorityTransaction) -> bytes:
+    """Return the data of the event by which L1 tells of a transaction to L2."""
+    words = (
+        payload.type,
+        int.from_bytes(payload.sender),
+        int.from_bytes(payload.to),
+        payload.gas_limit,
+        payload.gas_per_pubdata_limit,
+        payload.max_fee_per_gas,
+        0,
+        0,
+        payload.nonce,
+        payload.value,
+        (payload.to_mint, int.from_bytes(payload.refund_recipient), 0, 0),
+        payload.data,
+        b"",
+        [int.from_bytes(it) for it in payload.factory_dep_hashes],
+        b"",
+        b"",
+    )
+    event = (payload.nonce, payload.hash(), 0, words, payload.factory_deps)
+    return abi.encode(REQUEST_TYPES, event)

@@ -1,0 +1,207 @@
+"""One interface, two layer ones: what holds on the embedded one holds on anvil."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from entresol.errors import ExecutionReverted, LayerOneDiffers, LayerOneRefused
+from entresol.l1 import abi
+from entresol.l1.contracts import (
+    NEW_PRIORITY_REQUEST,
+    Bridgehub,
+    ZkChain,
+    read_deposit,
+)
+from entresol.l1.layer_one import LayerOne
+from entresol.l1.operator import Operator, Outgoing
+from entresol.primitives.transactions import FeeMarketTransaction, decode
+from entresol.primitives.values import Address, Hash32
+from tests.layer_ones import (
+    ACCOUNTS,
+    CHAIN_ID,
+    ECHO,
+    MAILBOX,
+    REVERTER,
+    SteeredLayerOne,
+    request_data,
+)
+from tests.settling import deposit
+
+RICH = ACCOUNTS[0]
+POOR = Address(b"\x0f" * 20)
+
+
+def run(tested: SteeredLayerOne, scenario: Callable[[LayerOne], Awaitable[None]]) -> None:
+    """Run a scenario, and let go of the connection in the same event loop."""
+
+    async def whole() -> None:
+        try:
+            await scenario(tested.l1)
+        finally:
+            await tested.l1.close()
+
+    asyncio.run(whole())
+
+
+async def post(l1: LayerOne, to: Address, data: bytes) -> Outgoing:
+    """Send a transaction of the rich account."""
+    operator = Operator(l1, RICH.secret)
+    outgoing = await operator.prepare(to, data)
+    await operator.send(outgoing)
+    return outgoing
+
+
+def test_it_tells_what_a_chain_is(tested: SteeredLayerOne) -> None:
+    async def scenario(l1: LayerOne) -> None:
+        assert await l1.chain_id() == CHAIN_ID
+        assert await l1.block_number() == 0
+        assert await l1.nonce(RICH.address) == 0
+        assert await l1.balance(RICH.address) == 10_000 * 10**18
+        assert await l1.balance(POOR) == 0
+        assert await l1.code(POOR) == b""
+        assert (await l1.code(ECHO)).hex() == "365f5f37365ff3"
+        fees = await l1.fees()
+        assert fees.tip > 0
+        assert fees.gas_price == fees.base_fee + fees.tip
+
+    run(tested, scenario)
+
+
+def test_blocks_are_found_by_number_and_by_hash(tested: SteeredLayerOne) -> None:
+    tested.mine(2)
+
+    async def scenario(l1: LayerOne) -> None:
+        first, second = await l1.block(1), await l1.block(2)
+        assert first is not None
+        assert second is not None
+        assert (second.number, second.parent_hash) == (2, first.hash)
+        assert second.timestamp >= first.timestamp > 0
+        assert await l1.block_by_hash(first.hash) == first
+        assert await l1.block(3) is None
+        assert await l1.block_by_hash(Hash32.zero()) is None
+
+    run(tested, scenario)
+
+
+def test_a_call_answers_or_says_why_it_failed(tested: SteeredLayerOne) -> None:
+    reason = abi.encode_call("Error(string)", "not today")
+
+    async def scenario(l1: LayerOne) -> None:
+        assert await l1.call(ECHO, b"\x01\x02") == b"\x01\x02"
+        assert await l1.call(ECHO, b"\x01\x02", block=0, sender=RICH.address) == b"\x01\x02"
+        for failing in (
+            l1.call(REVERTER, reason),
+            l1.estimate_gas(RICH.address, REVERTER, reason),
+        ):
+            with pytest.raises(ExecutionReverted, match="not today") as raised:
+                await failing
+            assert raised.value.data == reason
+
+    run(tested, scenario)
+
+
+def test_a_transaction_is_sent_once_and_its_receipt_found(tested: SteeredLayerOne) -> None:
+    async def scenario(l1: LayerOne) -> None:
+        outgoing = await post(l1, ECHO, b"\x01")
+        assert await l1.send(outgoing.raw) == outgoing.hash
+        receipt = await found(l1, outgoing.hash)
+        assert receipt == (True, 1)
+        assert await l1.nonce(RICH.address) == 1
+        assert await l1.receipt(Hash32.zero()) is None
+
+    run(tested, scenario)
+
+
+async def found(l1: LayerOne, transaction: Hash32) -> tuple[bool, int]:
+    """Return how a transaction ended; anvil mines a moment after it answers."""
+    async with asyncio.timeout(30):
+        while (receipt := await l1.receipt(transaction)) is None:
+            pass
+    return receipt.succeeded, receipt.block_number
+
+
+def test_what_it_refuses_it_says(tested: SteeredLayerOne) -> None:
+    async def scenario(l1: LayerOne) -> None:
+        with pytest.raises(LayerOneRefused, match="eth_sendRawTransaction"):
+            await l1.send(b"\x02\xc0")
+        broke = Operator(l1, b"\x77" * 32)
+        outgoing = await broke.prepare(ECHO, b"")
+        with pytest.raises(LayerOneRefused, match=r"(?i)insufficient funds"):
+            await broke.send(outgoing)
+
+    run(tested, scenario)
+
+
+def test_deposits_are_found_in_the_blocks_that_have_them(tested: SteeredLayerOne) -> None:
+    first, second = deposit(0, data=b"\1" * 40), deposit(1)
+
+    async def scenario(l1: LayerOne) -> None:
+        for payload in (first, second):
+            outgoing = await post(l1, MAILBOX, request_data(payload))
+            assert (await found(l1, outgoing.hash))[0]
+        chain = ZkChain(l1, MAILBOX)
+        deposits = await chain.deposits(0, 2)
+        assert [it.payload for it in deposits] == [first, second]
+        assert [it.block for it in deposits] == [1, 2]
+        assert [it.number for it in await chain.deposits(2, 2)] == [1]
+        assert await chain.deposits(0, 0) == []
+        block = await l1.block(1)
+        assert block is not None
+        assert deposits[0].block_hash == block.hash
+
+    run(tested, scenario)
+
+
+def test_logs_are_told_apart_by_contract_and_topic(tested: SteeredLayerOne) -> None:
+    async def scenario(l1: LayerOne) -> None:
+        outgoing = await post(l1, MAILBOX, b"\1" * 32)
+        await found(l1, outgoing.hash)
+        [log] = await l1.logs(MAILBOX, [NEW_PRIORITY_REQUEST], 0, 1)
+        assert (log.data, log.transaction_hash, log.index) == (b"\1" * 32, outgoing.hash, 0)
+        assert await l1.logs(MAILBOX, [Hash32.zero()], 0, 1) == []
+        assert await l1.logs(ECHO, [NEW_PRIORITY_REQUEST], 0, 1) == []
+        assert len(await l1.logs(MAILBOX, [], 0, 1)) == 1
+        with pytest.raises(LayerOneDiffers, match="of L1 block 1 is not readable"):
+            read_deposit(log)
+
+    run(tested, scenario)
+
+
+def test_a_stuck_transaction_is_replaced_by_one_that_pays_more(tested: SteeredLayerOne) -> None:
+    tested.mine_on_request()
+
+    async def scenario(l1: LayerOne) -> None:
+        operator = Operator(l1, RICH.secret)
+        stuck = await operator.prepare(ECHO, b"\1")
+        await operator.send(stuck)
+        better = await operator.replace(stuck)
+        assert better.nonce == stuck.nonce
+        assert _fees(better) > _fees(stuck)
+        await operator.send(better)
+        # That the first one comes again, too late, is no failure.
+        await operator.send(stuck)
+        tested.mine()
+        assert await found(l1, better.hash) == (True, 1)
+        assert await l1.receipt(stuck.hash) is None
+        await operator.send(stuck)
+
+    run(tested, scenario)
+
+
+def _fees(outgoing: Outgoing) -> tuple[int, int]:
+    payload = decode(outgoing.raw).payload
+    assert isinstance(payload, FeeMarketTransaction)
+    return payload.max_fee_per_gas, payload.max_priority_fee_per_gas
+
+
+def test_an_address_without_the_contract_is_named(tested: SteeredLayerOne) -> None:
+    async def scenario(l1: LayerOne) -> None:
+        with pytest.raises(LayerOneDiffers, match=r"getTotalBatchesCommitted\(\) at 0x0f0f"):
+            await ZkChain(l1, POOR).totals()
+        with pytest.raises(LayerOneDiffers, match=r"getZKChain\(uint256\)"):
+            await Bridgehub(l1, POOR).zk_chain(270)
+
+    run(tested, scenario)
