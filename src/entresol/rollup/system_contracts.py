@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from entresol._native import keccak256
 from entresol.chain.genesis import GenesisAccount
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
+from entresol.primitives.assets import ETH_TOKEN, L2_NATIVE_TOKEN_VAULT, asset_id
 from entresol.primitives.messages import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deployers import DEPLOYERS
@@ -24,14 +24,11 @@ SYSTEM_CONTEXT: Final = _at(0x800B)
 CREATE2_FACTORY: Final = _at(0x10000)
 BRIDGEHUB: Final = _at(0x10002)
 ASSET_ROUTER: Final = _at(0x10003)
-NATIVE_TOKEN_VAULT: Final = _at(0x10004)
+NATIVE_TOKEN_VAULT: Final = L2_NATIVE_TOKEN_VAULT
 MESSAGE_ROOT: Final = _at(0x10005)
 BRIDGED_TOKEN_CODE: Final = _at(0x10104)
 """What the bridged tokens delegate to; the address is this project's own choice."""
 MULTICALL: Final = Address.parse("0xca11bde05977b3631167028862be2a173976ca11")
-
-ETH_TOKEN: Final = _at(1)
-"""Stands for ether wherever a token's address is asked for."""
 
 CONTRACTS: Final = {
     BOOTLOADER: "Bootloader",
@@ -52,12 +49,6 @@ CONTRACTS: Final = {
 
 # What a contract has from its creation on.
 _FIRST_NONCE: Final = 1
-
-
-def asset_id(origin_chain_id: int, token: Address) -> Hash32:
-    """Return the id under which both layers know a token that lives on `origin_chain_id`."""
-    place = origin_chain_id.to_bytes(32) + NATIVE_TOKEN_VAULT.rjust(32, b"\0")
-    return Hash32(keccak256(place + token.rjust(32, b"\0")))
 
 
 def system_genesis(

@@ -19,10 +19,11 @@ from entresol.contracts import decode as decode_artifact
 from entresol.execution.calls import CallRequest, call
 from entresol.execution.scene import BlockParts, Scene
 from entresol.primitives.addresses import alias
+from entresol.primitives.assets import asset_id
 from entresol.primitives.messages import L2ToL1Log
 from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
 from entresol.primitives.values import Address
-from entresol.rollup.system_contracts import ASSET_ROUTER, asset_id, system_genesis
+from entresol.rollup.system_contracts import ASSET_ROUTER, system_genesis
 from entresol.storage.records import Outcome
 
 ARTIFACTS = Path(__file__).parents[1] / "artifacts"

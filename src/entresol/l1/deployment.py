@@ -1,0 +1,194 @@
+"""Putting the settlement contracts on an L1: which transactions, and which addresses follow from them."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import msgspec
+
+from entresol.contracts import artifact
+from entresol.l1 import abi
+from entresol.primitives.addresses import create_address
+from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.values import Address, Hash32
+
+PROTOCOL_VERSION: Final = (0, 30, 2)
+NO_DATA_AVAILABILITY: Final = 1
+
+_CHAIN_SETTINGS: Final = (
+    "((uint256,address,address,address,address,address,uint256,uint8,uint64,uint64,uint64,"
+    "(uint8,uint32,uint32,uint32,uint32,uint64)))"
+)
+_NO_DELAY: Final = 0
+_NO_LIMIT: Final = 2**40
+_PRIORITY_MAX_GAS: Final = 72_000_000
+
+
+class FeeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request to L2 costs on L1; the names are the contract's."""
+
+    batch_overhead_l1_gas: int = 1_000_000
+    max_pubdata_per_batch: int = 120_000
+    max_l2_gas_per_batch: int = 80_000_000
+    priority_tx_max_pubdata: int = 99_000
+    minimal_l2_gas_price: int = 250_000_000
+
+
+class SettlementContracts(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the contracts are on L1."""
+
+    bridgehub: Address
+    chain: Address
+    asset_router: Address
+    nullifier: Address
+    native_token_vault: Address
+    validator_timelock: Address
+    chain_type_manager: Address
+    verifier: Address
+    legacy_bridge: Address
+
+
+class Step(NamedTuple):
+    """A transaction of the deployment; without a target it creates a contract."""
+
+    what: str
+    to: Address | None
+    data: bytes
+
+
+_CREATED: Final = (
+    "bridgehub",
+    "asset_router",
+    "nullifier",
+    "native_token_vault",
+    "legacy_bridge",
+    "validator_timelock",
+    "chain_type_manager",
+    "verifier",
+    "chain",
+)
+"""The order in which they are created, which decides their addresses."""
+
+
+def addresses_of(deployer: Address, first_nonce: int = 0) -> SettlementContracts:
+    """Return where the contracts will be if `deployer` begins with a nonce."""
+    created = {
+        name: create_address(deployer, first_nonce + number) for number, name in enumerate(_CREATED)
+    }
+    return SettlementContracts(**created)
+
+
+class Deployment(msgspec.Struct, frozen=True, kw_only=True):
+    """One chain on one L1: who owns and settles it, and what it starts from.
+
+    The deployer owns the contracts and administers the chain; `operator` may settle its batches.
+    """
+
+    l1_chain_id: int
+    chain_id: int
+    deployer: Address
+    operator: Address
+    genesis_batch_hash: Hash32
+    first_nonce: int = 0
+    fees: FeeSettings = FeeSettings()
+
+    @property
+    def contracts(self) -> SettlementContracts:
+        """Where the contracts will be."""
+        return addresses_of(self.deployer, self.first_nonce)
+
+    def steps(self) -> list[Step]:
+        """Return the transactions, in order."""
+        return [*self._creations(), *self._calls()]
+
+    def _creations(self) -> list[Step]:
+        it, owner = self.contracts, self.deployer
+        arguments: dict[str, tuple[str, str, tuple[object, ...]]] = {
+            "bridgehub": (
+                "Bridgehub",
+                "(address,address,address)",
+                (owner, it.asset_router, it.native_token_vault),
+            ),
+            "asset_router": (
+                "L1AssetRouter",
+                "(address,address,address,address)",
+                (it.bridgehub, it.nullifier, it.native_token_vault, it.legacy_bridge),
+            ),
+            "nullifier": (
+                "L1Nullifier",
+                "(address,address,address,address)",
+                (it.bridgehub, it.asset_router, it.native_token_vault, it.legacy_bridge),
+            ),
+            "native_token_vault": ("L1NativeTokenVault", "(address)", (it.asset_router,)),
+            "legacy_bridge": (
+                "L1ERC20Bridge",
+                "(address,address,uint256)",
+                (it.nullifier, it.asset_router, self.chain_id),
+            ),
+            "validator_timelock": ("ValidatorTimelock", "(address,uint32)", (owner, _NO_DELAY)),
+            "chain_type_manager": (
+                "ChainTypeManager",
+                "(address,address,uint256)",
+                (it.bridgehub, it.validator_timelock, packed_version()),
+            ),
+            "verifier": ("DevelopmentVerifier", "()", ()),
+            "chain": ("ZKChain", _CHAIN_SETTINGS, (self._chain_settings(),)),
+        }
+        return [_creation(*arguments[name]) for name in _CREATED]
+
+    def _calls(self) -> list[Step]:
+        it = self.contracts
+        base_token = asset_id(self.l1_chain_id, ETH_TOKEN)
+        return [
+            Step(
+                "register the chain",
+                it.bridgehub,
+                abi.encode_call(
+                    "registerChain(uint256,address,address,bytes32,bytes32)",
+                    *(self.chain_id, it.chain_type_manager, it.chain),
+                    *(base_token, self.genesis_batch_hash),
+                ),
+            ),
+            Step(
+                "let the operator settle batches",
+                it.validator_timelock,
+                abi.encode_call("addValidator(address,address)", it.chain, self.operator),
+            ),
+        ]
+
+    def _chain_settings(self) -> tuple[object, ...]:
+        it, fees = self.contracts, self.fees
+        rollup_pricing = 0
+        return (
+            self.chain_id,
+            it.bridgehub,
+            it.chain_type_manager,
+            self.deployer,
+            it.validator_timelock,
+            it.verifier,
+            packed_version(),
+            NO_DATA_AVAILABILITY,
+            # Developers move the clock of either layer as they like.
+            _NO_LIMIT,
+            _NO_LIMIT,
+            _PRIORITY_MAX_GAS,
+            (
+                rollup_pricing,
+                fees.batch_overhead_l1_gas,
+                fees.max_pubdata_per_batch,
+                fees.max_l2_gas_per_batch,
+                fees.priority_tx_max_pubdata,
+                fees.minimal_l2_gas_price,
+            ),
+        )
+
+
+def packed_version() -> int:
+    """Return the protocol's version as the contracts keep it."""
+    major, minor, patch = PROTOCOL_VERSION
+    return major << 64 | minor << 32 | patch
+
+
+def _creation(name: str, types: str, arguments: tuple[object, ...]) -> Step:
+    code = bytes(artifact(name).bytecode) + abi.encode(types, arguments)
+    return Step(f"deploy {name}", None, code)

@@ -1,0 +1,19 @@
+"""The ids under which both layers know a token."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from entresol._native import keccak256
+from entresol.primitives.values import Address, Hash32
+
+L2_NATIVE_TOKEN_VAULT: Final = Address((0x10004).to_bytes(20))
+
+ETH_TOKEN: Final = Address((1).to_bytes(20))
+"""Stands for ether wherever a token's address is asked for."""
+
+
+def asset_id(origin_chain_id: int, token: Address) -> Hash32:
+    """Return the id of the token that lives at an address of `origin_chain_id`."""
+    place = origin_chain_id.to_bytes(32) + L2_NATIVE_TOKEN_VAULT.rjust(32, b"\0")
+    return Hash32(keccak256(place + token.rjust(32, b"\0")))
