@@ -99,13 +99,13 @@ def atoms(draw: st.DrawFn) -> tuple[str, st.SearchStrategy[Any]]:
 def documents(draw: st.DrawFn) -> Document:
     """Types that refer to those before them, alone or in arrays, and a value of the last one."""
     types: dict[str, list[dict[str, str]]] = {}
-    values: dict[str, st.SearchStrategy[Any]] = {}
+    values: dict[str, Any] = {}
     for name in draw(st.permutations(["Alpha", "Beta", "Gamma"])):
         members: list[dict[str, str]] = []
         fields: dict[str, st.SearchStrategy[Any]] = {}
         for index in range(draw(st.integers(1, 4))):
             kind, value = draw(atoms())
-            if values and draw(st.booleans()):
+            if draw(st.booleans()) and values:
                 kind = draw(st.sampled_from(sorted(values)))
                 value = values[kind] | st.none()
             for _ in range(draw(st.integers(0, 2))):
