@@ -11,7 +11,11 @@ from entresol.errors import MalformedValue
 from entresol.primitives.values import Address, Data, Hash32
 
 DOMAIN: Final = "EIP712Domain"
+
+# Nobody can read more, and hashing it would keep others waiting.
 MAX_DEPTH: Final = 64
+MAX_TYPES: Final = 256
+MAX_VALUES: Final = 20_000
 
 _DOMAIN_FIELDS: Final = (
     ("name", "string"),
@@ -38,6 +42,7 @@ class TypedData:
     ) -> None:
         self._types = dict(types)
         self._type_hashes: dict[str, bytes] = {}
+        self._values = 0
         self._primary = primary
         self._domain = domain
         self._message = message
@@ -47,10 +52,10 @@ class TypedData:
         """Read a decoded JSON document; a domain whose type is not given has the members it has."""
         parts = _object(document, None)
         domain = _object(parts.get("domain"), "domain")
-        types = {
-            name: _members(members, f"types.{name}")
-            for name, members in _object(parts.get("types"), "types").items()
-        }
+        given = _object(parts.get("types"), "types")
+        if len(given) > MAX_TYPES:
+            raise MalformedValue(f"has at most {MAX_TYPES} types, got {len(given)}", field="types")
+        types = {name: _members(members, f"types.{name}") for name, members in given.items()}
         present = tuple(member for member in _DOMAIN_FIELDS if member[0] in domain)
         types.setdefault(DOMAIN, present)
         primary = parts.get("primaryType")
@@ -60,14 +65,13 @@ class TypedData:
 
     def signing_hash(self) -> Hash32:
         """Return the digest that is signed."""
+        self._values = 0
         content = b"\x19\x01" + self._struct(DOMAIN, self._domain, "domain", 0)
         if self._primary != DOMAIN:
             content += self._struct(self._primary, self._message, "message", 0)
         return Hash32(keccak256(content))
 
     def _struct(self, name: str, value: object, place: str, depth: int) -> bytes:
-        if depth > MAX_DEPTH:
-            raise MalformedValue(f"is nested deeper than {MAX_DEPTH} levels", field=place)
         content = _object(value, place)
         words = [self._type_hash(name)]
         for member, kind in self._types[name]:
@@ -77,6 +81,11 @@ class TypedData:
 
     def _word(self, kind: str, value: object, place: str, depth: int) -> bytes:
         """Return the 32 bytes that stand for a member in its struct."""
+        if depth > MAX_DEPTH:
+            raise MalformedValue(f"is nested deeper than {MAX_DEPTH} levels", field=place)
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise MalformedValue(f"has more than {MAX_VALUES} values", field="message")
         if kind in self._types:
             return _ZERO if value is None else self._struct(kind, value, place, depth)
         if array := _ARRAY.fullmatch(kind):
@@ -88,8 +97,6 @@ class TypedData:
         return _atom(kind, value, place)
 
     def _array(self, kind: str, length: str, value: object, place: str, depth: int) -> bytes:
-        if depth > MAX_DEPTH:
-            raise MalformedValue(f"is nested deeper than {MAX_DEPTH} levels", field=place)
         if not isinstance(value, list):
             raise MalformedValue("is an array", field=place)
         if length and len(value) != int(length):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol.chain.schedule import Mining
 from entresol.errors import AccountsLocked, InvalidInterval, TimestampTooLow
@@ -13,8 +14,22 @@ from entresol.rpc.numbers import Number
 from entresol.rpc.wire import Wire, convert
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from entresol.chain.chain import Chain
     from entresol.chain.keyring import Keyring
+
+
+TURN_BLOCKS: Final = 8
+"""How many blocks are sealed before others get an answer."""
+
+
+async def turns(count: int) -> AsyncIterator[int]:
+    """Count, and let others have their turn in between."""
+    for number in range(count):
+        if number and number % TURN_BLOCKS == 0:
+            await asyncio.sleep(0)
+        yield number
 
 
 class MineOptions(Wire, frozen=True, kw_only=True):
@@ -98,12 +113,12 @@ class Evm(TimeTravel):
     prefix = "evm"
 
     @method(TimestampTooLow)
-    def mine(self, options: MineRequest | None = None) -> Quantity:
+    async def mine(self, options: MineRequest | None = None) -> Quantity:
         """Seal a block, at a given time if one is given, or several by `{timestamp, blocks}`."""
         wanted = MineOptions() if options is None else options.options
         if wanted.timestamp is not None:
             self._chain.clock.order(wanted.timestamp, self._chain.head.timestamp)
-        for _ in range(1 if wanted.blocks is None else wanted.blocks):
+        async for _ in turns(1 if wanted.blocks is None else wanted.blocks):
             self._chain.seal()
         return Quantity(0)
 
@@ -140,9 +155,9 @@ class Hardhat:
         return True
 
     @method()
-    def mine(self, blocks: Number | None = None, interval: Number | None = None) -> None:
+    async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> None:
         """Seal some blocks, so many seconds apart."""
-        for _ in range(1 if blocks is None else blocks):
+        async for _ in turns(1 if blocks is None else blocks):
             if interval is not None:
                 parent = self._chain.head.timestamp
                 self._chain.clock.order(parent + max(interval, 1), parent)

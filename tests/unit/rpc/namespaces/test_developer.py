@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -53,6 +55,21 @@ def test_blocks_are_sealed_some_seconds_apart(client: Client, prefix: str) -> No
     client(f"{prefix}_mine", "0x3", 60)
     times = [client.chain.ledger.header(number).timestamp for number in range(1, 4)]
     assert [later - sooner for sooner, later in pairwise(times)] == [60, 60]
+
+
+@pytest.mark.parametrize("method", ["evm_mine", "anvil_mine"])
+def test_others_are_answered_while_many_blocks_are_sealed(client: Client, method: str) -> None:
+    async def race() -> int:
+        params = [{"blocks": 100}] if method == "evm_mine" else [100]
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        mining = asyncio.ensure_future(client.ask(json.dumps(body).encode()))
+        await asyncio.sleep(0)
+        reached = client.chain.number
+        await mining
+        return reached
+
+    assert 0 < asyncio.run(race()) < 100
+    assert client.chain.number == 100
 
 
 @time_travellers
