@@ -167,6 +167,7 @@ def test_a_pool_looks_the_same(both: Both) -> None:
 def test_an_impersonated_account_looks_the_same(both: Both) -> None:
     both.rpc("anvil_setBalance", STRANGER, hex(10**18))
     both.rpc("anvil_impersonateAccount", STRANGER)
+    assert [accounts[-1] for accounts in both.rpc("eth_accounts")] == [STRANGER, STRANGER]
     sent = both.rpc("eth_sendTransaction", {"from": STRANGER, "to": BOB, "value": "0x1"})
     ours, theirs = (peer.receipt(it) for peer, it in zip(both, sent, strict=True))
     for key in ("from", "to", "status", "gasUsed", "type", "contractAddress"):

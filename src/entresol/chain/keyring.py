@@ -29,7 +29,8 @@ class Keyring:
     def __init__(self, accounts: Iterable[DevAccount] = (), *, locked: str | None = None) -> None:
         self._locked = locked
         self._secrets = {} if locked else {it.address: it.secret for it in accounts}
-        self._impersonated: set[Address] = set()
+        # A dictionary keeps the order in which they were named.
+        self._impersonated: dict[Address, None] = {}
         self._everybody = False
 
     @property
@@ -39,8 +40,8 @@ class Keyring:
 
     @property
     def addresses(self) -> list[Address]:
-        """The accounts whose keys are here, in their order."""
-        return list(self._secrets)
+        """The accounts whose keys are here, then those that are impersonated by name."""
+        return list(dict.fromkeys((*self._secrets, *self._impersonated)))
 
     def sender(self, wanted: Address | None) -> Address:
         """Return who sends a transaction, the first account if nobody is named; refuse who cannot."""
@@ -76,11 +77,11 @@ class Keyring:
         """Let transactions of an account pass without a signature."""
         if self._locked is not None:
             raise AccountsLocked(self._locked)
-        self._impersonated.add(address)
+        self._impersonated[address] = None
 
     def stop_impersonating(self, address: Address) -> None:
         """Ask for signatures of an account again."""
-        self._impersonated.discard(address)
+        self._impersonated.pop(address, None)
 
     def impersonate_everybody(self, *, enabled: bool) -> None:
         """Let all transactions pass without a signature, or only those of accounts that were named."""

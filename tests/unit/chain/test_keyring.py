@@ -71,11 +71,15 @@ def test_it_acts_for_nobody_else(keyring: Keyring, act: Callable[[Keyring], obje
 
 
 def test_an_impersonated_account_sends_but_cannot_sign(keyring: Keyring) -> None:
-    keyring.impersonate(ALICE)
+    for account in (ALICE, FIRST):
+        keyring.impersonate(account)
+    assert keyring.addresses == [FIRST, SECOND, ALICE]
     assert keyring.transaction(payload(), keyring.sender(ALICE)).sender == ALICE
     with pytest.raises(UnknownAccount):
         keyring.sign(payload(), ALICE)
     keyring.stop_impersonating(ALICE)
+    keyring.stop_impersonating(ALICE)
+    assert keyring.addresses == [FIRST, SECOND]
     with pytest.raises(UnknownAccount):
         keyring.sender(ALICE)
 

@@ -60,7 +60,7 @@ class EthAccounts:
 
     @method()
     def accounts(self) -> list[Address]:
-        """Return the accounts that the node signs for."""
+        """Return the accounts that the node sends for: its own, then those it impersonates."""
         return self._keyring.addresses
 
     @method(UnknownAccount, AccountsLocked, InvalidTransaction, PoolRefusal, ExecutionFailed)

@@ -276,7 +276,7 @@ def test_an_impersonated_contract_sends(client: Client) -> None:
     client("anvil_impersonateAccount", str(LOGGER))
     sent = send(client, **{"from": str(LOGGER)})
     assert client("eth_getTransactionReceipt", sent["hash"])["status"] == "0x1"
-    assert client("eth_accounts") == [str(ALICE), str(BOB), str(CAROL)]
+    assert client("eth_accounts") == [str(ALICE), str(BOB), str(CAROL), str(LOGGER)]
 
 
 def test_an_impersonated_account_cannot_sign(client: Client) -> None:
