@@ -23,6 +23,7 @@ from typing import Final
 import msgspec
 
 from entresol.errors import (
+    AccountsLocked,
     BatchOverflow,
     BlockFull,
     EngineError,
@@ -43,13 +44,16 @@ from entresol.errors import (
     ListenFailed,
     MalformedValue,
     MintOverflow,
+    NotSupported,
     PoolRefusal,
+    ReceiptTimeout,
     ReplayDiffers,
     StoreFailed,
     SubscriptionRefused,
     TimestampTooLow,
     TooManySubscriptions,
     TrieError,
+    UnknownAccount,
     UnknownBlock,
     UnknownTracer,
     UnserializableCall,
@@ -147,6 +151,12 @@ CODES: Final[dict[type[EntresolError], int]] = {
     PoolRefusal: -32000,
     BlockFull: -32000,
     ExecutionFailed: -32000,
+    UnknownAccount: -32000,
+    AccountsLocked: -32000,
+    # As EIP-7966 has it; the hash of the transaction goes with it.
+    ReceiptTimeout: 4,
+    # The code of anvil's answer to the same.
+    NotSupported: INTERNAL,
     # Not -32603 or -32005: clients would try again at once and meet the same limit.
     ExecutionStopped: -32000,
     # As the network's nodes say it.
@@ -189,7 +199,7 @@ def code_of(kind: type[BaseException]) -> int:
 def failure_of(error: Exception, method: str) -> Failure:
     """Turn what a call of `method` raised into what the client is told."""
     code = code_of(type(error))
-    if code == INTERNAL:
+    if code == INTERNAL and not isinstance(error, NotSupported):
         return _internal(error, method)
     text = TEXTS.get(type(error))  # type: ignore[arg-type]  # asking for a key of another kind is fine
     if text is not None:
@@ -204,6 +214,8 @@ def _data(error: Exception) -> str | None:
             return "0x" + error.data.hex()
         case RequestError():
             return error.detail
+        case ReceiptTimeout():
+            return "0x" + error.transaction_hash.hex()
     return None
 
 

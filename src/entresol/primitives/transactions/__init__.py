@@ -6,6 +6,7 @@ from entresol.primitives.transactions.envelope import (
     Transaction,
     decode,
     decode_many,
+    impersonate,
     load,
     sign,
 )
@@ -13,6 +14,7 @@ from entresol.primitives.transactions.ethereum import (
     Access,
     AccessListTransaction,
     Authorization,
+    EthereumTransaction,
     FeeMarketTransaction,
     LegacyTransaction,
     SetCodeTransaction,
@@ -24,6 +26,7 @@ __all__ = [
     "Access",
     "AccessListTransaction",
     "Authorization",
+    "EthereumTransaction",
     "FeeMarketTransaction",
     "LegacyTransaction",
     "Payload",
@@ -35,6 +38,7 @@ __all__ = [
     "ZkTransaction",
     "decode",
     "decode_many",
+    "impersonate",
     "load",
     "sign",
 ]

@@ -20,6 +20,11 @@ Payload: TypeAlias = SignedPayload | PriorityTransaction
 
 _ZK_PREFIX: Final = bytes([ZK_TYPE])
 
+# No point of the curve has this coordinate, so no key can make a signature with it, and nobody can be
+# recovered from one: what has it can only come from here or from a record.
+_NOBODYS_R: Final = 5
+_NOBODYS_S: Final = 1 << 160
+
 
 class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction with its sender, its hash and the bytes it came in.
@@ -44,6 +49,12 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     def type(self) -> int:
         """The transaction type."""
         return self.payload.type
+
+    @property
+    def is_impersonated(self) -> bool:
+        """Whether nobody signed it, and it runs all the same."""
+        payload = self.payload
+        return not isinstance(payload, PriorityTransaction) and payload.r == _NOBODYS_R
 
 
 def decode(raw: bytes) -> Transaction:
@@ -79,6 +90,17 @@ def sign(payload: SignedPayload, secret: bytes) -> Transaction:
     """Sign `payload` with a secret key of 32 bytes."""
     signature = _native.sign(payload.signing_hash(), secret)
     return decode(payload.with_signature(signature).encode())
+
+
+def impersonate(payload: EthereumTransaction, sender: Address) -> Transaction:
+    """Return a transaction that `sender` did not sign, but that shall run as if.
+
+    In the place of a signature it names the sender, so that its bytes and its hash are its own.
+    """
+    unsigned = msgspec.structs.replace(
+        payload, y_parity=0, r=_NOBODYS_R, s=_NOBODYS_S | int.from_bytes(sender)
+    )
+    return load(unsigned.encode(), sender)
 
 
 def _settle(
