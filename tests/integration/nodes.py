@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
-_LISTENING = re.compile(rb"Listening on (\S+)")
+_LISTENING = re.compile(rb"Listening on ([^\s\"]+)")
 
 
 class RunningNode:
@@ -40,7 +40,7 @@ def running_node(*arguments: str) -> Iterator[RunningNode]:
             output = _wait_for_banner(process, log.fileno())
             found = _LISTENING.search(output)
             assert found is not None
-            yield RunningNode(process, found[1].decode(), output)
+            yield RunningNode(process, f"http://{found[1].decode()}", output)
         finally:
             process.kill()
             process.wait()

@@ -14,6 +14,8 @@ from entresol.rpc.server.listener import Server
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.node.config import NodeConfig
+    from entresol.node.log.log import Log
+    from entresol.rpc.server.connection import Handler
 
 TICK_SECONDS: Final = 0.02
 
@@ -29,20 +31,25 @@ class Node:
     left open then.
     """
 
-    def __init__(self, config: NodeConfig) -> None:
+    def __init__(self, config: NodeConfig, log: Log | None = None) -> None:
         self._config = config
+        self._log = log
         self.chain: Chain = open_chain(config.chain)
         self._pump_is_due = False
         self._api = Api(self.chain, self._wake)
-        self._server = Server(self._api.dispatcher.handle, config.server, self._pages())
+        self.handler: Handler = self._api.dispatcher.handle
+        if log is not None:
+            self.handler = log.around(self.handler)
+            log.follow(self.chain)
+        self._server = Server(self.handler, config.server, self._pages())
         self._ticking: asyncio.Task[None] | None = None
 
     @property
-    def url(self) -> str:
-        """Where the node listens."""
+    def address(self) -> str:
+        """Where the node listens: host and port."""
         host = self._config.server.host
         shown = f"[{host}]" if ":" in host else host
-        return f"http://{shown}:{self._server.port}"
+        return f"{shown}:{self._server.port}"
 
     async def start(self) -> None:
         """Listen, and seal blocks when they are due."""
@@ -61,6 +68,8 @@ class Node:
         self._close()
 
     def _close(self) -> None:
+        if self._log is not None:
+            self._log.unfollow()
         self._api.close()
         self.chain.close()
 
