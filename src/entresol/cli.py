@@ -7,10 +7,11 @@ import gc
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from entresol.errors import EntresolError, InvalidConfig
 from entresol.node.config import SETTINGS, NodeConfig
@@ -37,6 +38,17 @@ verify executes every block of a data directory again and compares"""
 EPILOG: Final = """\
 Each flag is also a variable (--chain-id is ENTRESOL_CHAIN_ID) and a key in the file that --config names \
 (chain_id under [chain]). A flag wins over a variable, a variable over the file."""
+
+
+def command() -> NoReturn:
+    """Run the command as a process of its own, and end it."""
+    code = main()
+    if threading.active_count() > 1:
+        # A call is still under way on a thread. Nobody waits for its answer any more, nor should we.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
