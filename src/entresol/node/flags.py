@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 import types
 from collections.abc import Iterable, Sequence
@@ -37,6 +36,8 @@ class Parser(argparse.ArgumentParser):
         raise InvalidConfig("", f"{message.removeprefix('argument ')}; --help tells more")
 
     def _no_such(self, flag: str) -> str:
+        import difflib  # noqa: PLC0415  # only for who made a mistake
+
         near = difflib.get_close_matches(flag, self._option_string_actions, 1)
         return (
             f"there is no such flag; {f'did you mean {near[0]}?' if near else '--help lists them'}"
