@@ -10,11 +10,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
+ENTRESOL = (sys.executable, "-m", "entresol")
 _LISTENING = re.compile(rb"Listening on ([^\s\"]+)")
 
 
@@ -39,14 +40,16 @@ class RunningNode:
 
 
 @contextlib.contextmanager
-def running_node(*arguments: str, facts: Path | None = None) -> Iterator[RunningNode]:
+def running_node(
+    *arguments: str, facts: Path | None = None, command: Sequence[str] = ENTRESOL
+) -> Iterator[RunningNode]:
     """Start a node on a free port, and stop it at the end whatever happens.
 
     It is ready when its banner says so, or when it has written `facts`.
     """
     with tempfile.TemporaryFile() as log:
-        command = [sys.executable, "-m", "entresol", "--port", "0", *arguments]
-        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        started = [*command, "--port", "0", *arguments]
+        process = subprocess.Popen(started, stdout=log, stderr=subprocess.STDOUT)
         try:
             url = _wait_for_url(process, log.fileno(), facts)
             yield RunningNode(process, url, log.fileno())
