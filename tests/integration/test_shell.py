@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -181,6 +182,27 @@ def test_a_request_is_a_line_and_a_transaction_a_block() -> None:
     assert after[3].endswith(" ms  ok")
     assert after[5] == f"    Transaction       {transaction}"
     assert "\x1b" not in output
+
+
+@pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_a_terminal_has_colours_unless_it_wants_none(
+    environment: dict[str, str], coloured: bool
+) -> None:
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "entresol", "--port", "0"]
+    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    with subprocess.Popen(command, stdout=theirs, env=inherited | environment) as process:
+        os.close(theirs)
+        seen = b""
+        while not (listening := re.search(rb"Listening on (\S+)\s", seen)):
+            seen += os.read(ours, 1 << 16)
+        ask(f"http://{listening[1].decode()}", "eth_chainId")
+        while b"eth_chainId" not in seen or not seen.endswith(b"\n"):
+            seen += os.read(ours, 1 << 16)
+        process.terminate()
+    os.close(ours)
+    assert (b"\x1b[32mok\x1b[0m" in seen) is coloured
+    assert (b"\x1b" in seen) is coloured
 
 
 def test_json_logs_are_an_object_a_line() -> None:

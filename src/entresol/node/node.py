@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from entresol.node.log.log import Log
     from entresol.rpc.server.connection import Handler
 
+logger = logging.getLogger(__name__)
+
 TICK_SECONDS: Final = 0.02
+RETRY_SECONDS: Final = 1.0
 
 JSON: Final = "application/json; charset=utf-8"
 PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -75,8 +79,14 @@ class Node:
 
     async def _tick(self) -> None:
         while True:
-            self.chain.tick(time.monotonic())
-            await asyncio.sleep(TICK_SECONDS)
+            pause = TICK_SECONDS
+            try:
+                self.chain.tick(time.monotonic())
+            except Exception:
+                # A full disk may have room again.
+                logger.exception("a block could not be sealed; trying again")
+                pause = RETRY_SECONDS
+            await asyncio.sleep(pause)
 
     def _wake(self) -> None:
         """Have subscribers told soon, once for everything that happens until then."""

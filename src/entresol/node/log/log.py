@@ -43,14 +43,14 @@ class Log:
             JsonLines() if config.json_logs else TextLines(colours=colours)
         )
         self._following: TransactionLog | None = None
-        self._handler = NoteHandler(self._lines, console)
+        self.handler = NoteHandler(self._lines, console)
 
     @classmethod
     def to_terminal(cls, config: LogConfig) -> Self:
         """Return a log that goes where the process writes, and takes what all modules have to say."""
         coloured = os.isatty(OUT) and "NO_COLOR" not in os.environ
         log = cls(config, Console(), colours=coloured)
-        logging.basicConfig(level=log._level, handlers=[log._handler], force=True)
+        logging.basicConfig(level=log._level, handlers=[log.handler], force=True)
         return log
 
     @property
@@ -84,7 +84,7 @@ class Log:
 
     def close(self) -> None:
         """Write what is left."""
-        logging.getLogger().removeHandler(self._handler)
+        logging.getLogger().removeHandler(self.handler)
         self._console.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from entresol.rpc.errors import Failure
 
 LONGEST: Final = 300
+WIDTH: Final = 44
 NAMED: Final = 3
 """How many methods of a batch are named."""
 
@@ -29,11 +31,13 @@ class TextLines:
     def __init__(self, *, colours: bool) -> None:
         style = _ANSI if colours else _PLAIN
         self._dim, self._bold, self._end = style["dim"], style["bold"], style["end"]
-        self._good, self._bad, self._odd = style["green"], style["red"], style["yellow"]
+        self._bad, self._odd = style["red"], style["yellow"]
+        self._ok = f"{style['green']}ok{self._end}"
 
     def answered(self, entry: Answered) -> str:
         """Write the method, how long it took and how it ended."""
-        return self._line(printable(entry.method), entry.seconds, self._outcome(entry.failure))
+        outcome = self._ok if entry.failure is None else self._failed(entry.failure)
+        return self._line(_padded(entry.method), entry.seconds, outcome)
 
     def batch(self, entry: BatchAnswered) -> str:
         """Write how many calls there were, to which methods, and how many failed."""
@@ -41,10 +45,10 @@ class TextLines:
         named = [_times(*item) for item in entry.methods.most_common(NAMED)]
         more = ", …" if len(entry.methods) > NAMED else ""
         what = f"batch of {calls}: {', '.join(named)}{more}" if calls else "batch"
-        outcome = self._outcome(entry.failure)
+        outcome = self._ok if entry.failure is None else self._failed(entry.failure)
         if entry.failed and calls > 1:
             outcome = f"{self._bad}{entry.failed} of {calls} failed{self._end}, first: {outcome}"
-        return self._line(what, entry.seconds, outcome)
+        return self._line(what.ljust(WIDTH), entry.seconds, outcome)
 
     def included(self, entry: Included) -> str:
         """Write what became of a transaction."""
@@ -72,11 +76,9 @@ class TextLines:
         return line if entry.trace is None else f"{line}\n{entry.trace}"
 
     def _line(self, what: str, seconds: float, outcome: str) -> str:
-        return f"{what:<44} {self._dim}{seconds * 1e3:>8.2f} ms{self._end}  {outcome}"
+        return f"{what} {self._dim}{seconds * 1e3:8.2f} ms{self._end}  {outcome}"
 
-    def _outcome(self, failure: Failure | None) -> str:
-        if failure is None:
-            return f"{self._good}ok{self._end}"
+    def _failed(self, failure: Failure) -> str:
         told = printable(failure.message)
         if failure.data is not None and failure.code != 3:
             told = f"{told} ({printable(failure.data)})"
@@ -90,6 +92,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(it if it.isprintable() else it.encode("unicode_escape").decode() for it in text)
+
+
+@lru_cache(maxsize=1_024)
+def _padded(method: str) -> str:
+    return printable(method).ljust(WIDTH)
 
 
 def _times(method: str, count: int) -> str:
