@@ -25,10 +25,11 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Example(msgspec.Struct, frozen=True):
-    """The parameters of a call, and the calls before it."""
+    """The parameters of a call, the calls before it, and whether an error is all it can get."""
 
     params: tuple[Any, ...]
     before: tuple[Call, ...] = ()
+    refused: bool = False
 
 
 def call(method: str, *params: Any) -> Call:
@@ -36,9 +37,9 @@ def call(method: str, *params: Any) -> Call:
     return Call(method, params)
 
 
-def example(*params: Any, before: tuple[Call, ...] = ()) -> Example:
+def example(*params: Any, before: tuple[Call, ...] = (), refused: bool = False) -> Example:
     """Return an example with these parameters."""
-    return Example(params, before)
+    return Example(params, before, refused)
 
 
 def examples(world: World) -> dict[str, Example]:

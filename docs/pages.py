@@ -48,17 +48,11 @@ table of `entresol.rpc.errors`. Whatever else goes wrong is a bug of the node: i
 -32603 with the id under which it is in the log."""
 
 _MEANINGS: Final = {
-    3: "the call reverted; `data` is what it said",
-    -32000: "rejected, in geth's words",
-    -32006: "too many subscriptions on one connection",
-    -32008: "the answer would be too long",
-    -32010: "too many calls in a batch",
-    -32011: "the answers to a batch would be too long together",
-    -32600: "JSON, but no request",
-    -32601: "no such method",
-    -32602: "parameters that make no sense, or name what is not there",
-    INTERNAL: "the node's own trouble; `data` is an id in its log",
-    -32700: "not JSON",
+    3: "The call reverted; `data` is what it said.",
+    -32000: "Rejected, in geth's words.",
+    -32600: "The body is JSON, but no request.",
+    -32602: "Parameters make no sense, or name what is not there.",
+    INTERNAL: "The node's own trouble; `data` is an id in its log.",
 }
 
 
@@ -94,9 +88,10 @@ def errors_page() -> str:
 
 
 def _meaning(code: int) -> str:
-    if code not in _MEANINGS:
-        raise SystemExit(f"docs/pages.py: _MEANINGS does not say what the code {code} means")
-    return _MEANINGS[code]
+    """Say what a code means: in words of its own if many errors share it, else in theirs."""
+    if code in _MEANINGS:
+        return _MEANINGS[code]
+    return " ".join(_sentence(kind) for kind, its in CODES.items() if its == code)
 
 
 def _setting_row(setting: Setting) -> str:
@@ -118,11 +113,14 @@ def _setting_row(setting: Setting) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
+def _sentence(kind: type[EntresolError]) -> str:
+    return (inspect.getdoc(kind) or "").partition("\n")[0]
+
+
 def _tree(kind: type[EntresolError], depth: int) -> Iterator[str]:
     if depth:
         code = code_of(kind)
-        sentence = (inspect.getdoc(kind) or "").partition("\n")[0]
-        yield f"| {'&emsp;' * (depth - 1)}`{kind.__name__}` | {code} | {sentence} |"
+        yield f"| {'&emsp;' * (depth - 1)}`{kind.__name__}` | {code} | {_sentence(kind)} |"
     for child in kind.__subclasses__():
         if child.__module__ in {errors.__name__, rpc_errors.__name__}:
             yield from _tree(child, depth + 1)
