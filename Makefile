@@ -173,7 +173,7 @@ fmt: $(REQUIREMENTS_STAMP) ## Format the sources and fix what can be fixed
 	$(call cargo,fmt,)
 
 .PHONY: docs
-docs: $(REQUIREMENTS_STAMP) ## Rewrite the generated parts of the documentation
+docs: $(REQUIREMENTS_STAMP) $(NATIVE) ## Rewrite the generated parts of the documentation
 	$(BIN)/python docs/generate.py
 
 # The oldest supported Python needs the most packages, so its pins serve the newer ones too.

@@ -7,11 +7,17 @@ is stale.
 from __future__ import annotations
 
 import ast
+import asyncio
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from docs.pages import errors_page, methods_page, settings_page
+from docs.recording import record_all
 
 DOCS: Final = Path(__file__).resolve().parent
 PACKAGE: Final = DOCS.parent / "src" / "entresol"
@@ -51,8 +57,13 @@ def module_name(path: Path) -> str:
 
 def main() -> None:
     """Renew every page, or with `--check` fail if one is stale."""
-    pages = {ARCHITECTURE: architecture()}
-    stale = [path for path, text in pages.items() if path.read_text(encoding="utf-8") != text]
+    pages = {
+        ARCHITECTURE: architecture(),
+        DOCS / "rpc.md": methods_page(*asyncio.run(record_all())),
+        DOCS / "config.md": settings_page(),
+        DOCS / "errors.md": errors_page(),
+    }
+    stale = [path for path, text in pages.items() if _read(path) != text]
     if "--check" in sys.argv[1:]:
         if stale:
             names = ", ".join(str(path.relative_to(DOCS.parent)) for path in stale)
@@ -60,6 +71,10 @@ def main() -> None:
         return
     for path in stale:
         path.write_text(pages[path], encoding="utf-8")
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """Run the command line: `python -m entresol`."""
 
-import sys
+from entresol.cli import command
 
-from entresol.cli import main
-
-sys.exit(main())
+command()

@@ -2,74 +2,113 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
+from importlib import metadata
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-import uvloop
-
-from entresol.chain.rebuild import rebuild
 from entresol.errors import EntresolError, InvalidConfig
-from entresol.node.assembly import open_chain
-from entresol.node.banner import banner
 from entresol.node.config import SETTINGS, NodeConfig
-from entresol.node.node import Node
-from entresol.rpc.server import allow_open_files
-from entresol.storage.store import Store
+from entresol.node.flags import HelpFormatter, Parser
+
+if TYPE_CHECKING:
+    from entresol.node.log.log import Log
+
+# What only one command needs is imported by it: a mistake in a flag is told at once.
 
 SWITCH_SECONDS: Final = 1e-3
 """How soon a thread that asks for the interpreter gets it: calls on threads ask often."""
 
 FAILED: Final = 1
 MISUSED: Final = 2
+INTERRUPTED: Final = 130
+
+PROGRESS_BLOCKS: Final = 1_000
+
+USAGE: Final = "entresol [run | rebuild | verify] [flags]"
+COMMANDS_HELP: Final = """\
+run (the default) starts a node; rebuild makes the indexes of a data directory anew from its blocks; \
+verify executes every block of a data directory again and compares"""
+EPILOG: Final = """\
+Each flag is also a variable (--chain-id is ENTRESOL_CHAIN_ID) and a key in the file that --config names \
+(chain_id under [chain]). A flag wins over a variable, a variable over the file."""
+
+
+def command() -> NoReturn:
+    """Run the command as a process of its own, and end it."""
+    code = main()
+    if threading.active_count() > 1:
+        # A call is still under way on a thread. Nobody waits for its answer any more, nor should we.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return its exit code."""
-    parser = _parser()
-    given = vars(parser.parse_args(arguments))
     try:
+        given = _parser().parse(arguments)
         config = SETTINGS.load(given, os.environ, given["config"])
         return _COMMANDS[given["command"]](config)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except InvalidConfig as error:
-        print(f"error: {error}", file=sys.stderr)
-        return MISUSED
+        return _complain(error, MISUSED)
     except EntresolError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return FAILED
+        return _complain(error, FAILED)
 
 
 def _run(config: NodeConfig) -> int:
+    import uvloop  # noqa: PLC0415
+
+    from entresol.node.log.log import Log  # noqa: PLC0415
+    from entresol.rpc.server import allow_open_files  # noqa: PLC0415
+
     sys.setswitchinterval(SWITCH_SECONDS)
     allow_open_files(config.server.connection_limit)
-    uvloop.run(_serve(config))
+    log = Log.to_terminal(config.log)
+    try:
+        uvloop.run(_serve(config, log))
+    finally:
+        log.close()
     return 0
 
 
-async def _serve(config: NodeConfig) -> None:
-    node = Node(config)
-    await node.start()
-    # What exists now stays: the collector need not look at it again and again.
-    gc.collect()
-    gc.freeze()
-    if not config.log.silent:
-        print(banner(node, config), flush=True)
+async def _serve(config: NodeConfig, log: Log) -> None:
+    from entresol.node.facts import Facts  # noqa: PLC0415
+    from entresol.node.node import Node  # noqa: PLC0415
+
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    await stopped.wait()
-    await node.stop()
+    node = Node(config, log)
+    await node.start()
+    try:
+        # What exists now stays: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        facts = Facts.of(node, config)
+        if config.log.config_out is not None:
+            facts.write(Path(config.log.config_out))
+        log.greet(facts)
+        await stopped.wait()
+    finally:
+        await node.stop()
 
 
 def _rebuild(config: NodeConfig) -> int:
-    store = Store.open(_directory(config))
+    from entresol.chain.rebuild import rebuild  # noqa: PLC0415
+    from entresol.storage.store import Store  # noqa: PLC0415
+
+    store = Store.open(_directory(config), rebuilding=True)
     try:
         rebuild(store, _progress("rebuilt"))
     finally:
@@ -78,6 +117,8 @@ def _rebuild(config: NodeConfig) -> int:
 
 
 def _verify(config: NodeConfig) -> int:
+    from entresol.node.assembly import open_chain  # noqa: PLC0415
+
     _directory(config)
     chain = open_chain(config.chain)
     try:
@@ -88,39 +129,50 @@ def _verify(config: NodeConfig) -> int:
     return 0
 
 
-_COMMANDS: Final = {"run": _run, "rebuild": _rebuild, "verify": _verify}
+_COMMANDS: Final[dict[str, Callable[[NodeConfig], int]]] = {
+    "run": _run,
+    "rebuild": _rebuild,
+    "verify": _verify,
+}
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="entresol",
+        usage=USAGE,
         description="A layer-2 node of the ZK Stack family, for development.",
-        epilog="Each flag is also a variable (--chain-id is ENTRESOL_CHAIN_ID) and a key in a file.",
+        epilog=EPILOG,
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
     )
-    parser.add_argument(
-        "command",
-        nargs="?",
-        choices=_COMMANDS,
-        default="run",
-        help="run a node [default]; rebuild the indexes of a data directory, or verify its blocks",
-    )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings")
+    choice: dict[str, Any] = {"nargs": "?", "choices": _COMMANDS, "default": "run"}
+    parser.add_argument("command", metavar="command", help=COMMANDS_HELP, **choice)
+    version = f"entresol {metadata.version('entresol')}"
+    parser.add_argument("--version", action="version", version=version, help="Print the version.")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
     SETTINGS.add_flags(parser)
     return parser
 
 
 def _directory(config: NodeConfig) -> Path:
+    from entresol.storage.directory import FORMAT_FILE  # noqa: PLC0415
+
     if config.chain.data_dir is None:
         raise InvalidConfig("--data-dir", "say which directory")
     path = Path(config.chain.data_dir)
-    if not path.exists():
-        raise InvalidConfig("--data-dir", f"there is no {path}")
+    if not (path / FORMAT_FILE).exists():
+        raise InvalidConfig("--data-dir", f"there is no chain in {path}")
     return path
 
 
 def _progress(verb: str) -> Callable[[int, int], None]:
     def tell(done: int, total: int) -> None:
-        if done == total or done % 1_000 == 0:
+        if done == total or done % PROGRESS_BLOCKS == 0:
             print(f"{verb} {done:,} of {total:,} blocks", file=sys.stderr)
 
     return tell
+
+
+def _complain(error: EntresolError, code: int) -> int:
+    print(f"error: {error}", file=sys.stderr)
+    return code

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
-_LISTENING = re.compile(rb"Listening on (\S+)")
+ENTRESOL = (sys.executable, "-m", "entresol")
+_LISTENING = re.compile(rb"Listening on ([^\s\"]+)")
 
 
 class RunningNode:
     """A node that was started for a test."""
 
-    def __init__(self, process: subprocess.Popen[bytes], url: str, output: bytes) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], url: str, log: int) -> None:
         self.process = process
         self.url = url
-        self.output = output.decode()
+        self.output = _read(log).decode()
+        """What it had printed when it was ready."""
+        self._log = log
+
+    def printed(self) -> str:
+        """Return everything that it has printed so far."""
+        return _read(self._log).decode()
 
     def stop(self) -> int:
         """Ask the node to stop, and return its exit code."""
@@ -31,27 +40,36 @@ class RunningNode:
 
 
 @contextlib.contextmanager
-def running_node(*arguments: str) -> Iterator[RunningNode]:
-    """Start a node on a free port, and stop it at the end whatever happens."""
+def running_node(
+    *arguments: str, facts: Path | None = None, command: Sequence[str] = ENTRESOL
+) -> Iterator[RunningNode]:
+    """Start a node on a free port, and stop it at the end whatever happens.
+
+    It is ready when its banner says so, or when it has written `facts`.
+    """
     with tempfile.TemporaryFile() as log:
-        command = [sys.executable, "-m", "entresol", "--port", "0", *arguments]
-        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        started = [*command, "--port", "0", *arguments]
+        process = subprocess.Popen(started, stdout=log, stderr=subprocess.STDOUT)
         try:
-            output = _wait_for_banner(process, log.fileno())
-            found = _LISTENING.search(output)
-            assert found is not None
-            yield RunningNode(process, found[1].decode(), output)
+            url = _wait_for_url(process, log.fileno(), facts)
+            yield RunningNode(process, url, log.fileno())
         finally:
             process.kill()
             process.wait()
 
 
-def _wait_for_banner(process: subprocess.Popen[bytes], log: int) -> bytes:
+def _wait_for_url(process: subprocess.Popen[bytes], log: int, facts: Path | None) -> str:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
-        output = os.pread(log, 1 << 20, 0)
-        if _LISTENING.search(output):
-            return output
-        assert process.poll() is None, output.decode()
+        found = _LISTENING.search(_read(log))
+        if found is not None:
+            return f"http://{found[1].decode()}"
+        if facts is not None and facts.exists():
+            return str(json.loads(facts.read_text(encoding="utf-8"))["http_url"])
+        assert process.poll() is None, _read(log).decode()
         time.sleep(0.01)
-    raise TimeoutError(os.pread(log, 1 << 20, 0).decode())
+    raise TimeoutError(_read(log).decode())
+
+
+def _read(log: int) -> bytes:
+    return os.pread(log, 1 << 24, 0)

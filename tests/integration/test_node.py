@@ -63,7 +63,7 @@ def test_the_banner_tells_accounts_keys_and_where_to_connect(node: RunningNode) 
     assert ALICE.address in node.output
     assert "0x" + bytes(ALICE.key).hex() in node.output
     assert "test test test" in node.output
-    assert node.output.rstrip().splitlines()[-1].startswith("Listening on http://127.0.0.1:")
+    assert node.output.rstrip().splitlines()[-1].startswith("Listening on 127.0.0.1:")
 
 
 def test_web3_sends_ether_and_sees_it_arrive(web3: Web3) -> None:

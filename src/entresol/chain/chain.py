@@ -20,12 +20,13 @@ from entresol.primitives.values import Address, Hash32
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from entresol._native import Overlay, Snapshot
     from entresol.chain.genesis import Genesis
     from entresol.chain.rules import Rules
+    from entresol.errors import ExecutionFailed
     from entresol.execution.transition import Transition
     from entresol.primitives.headers import Header
     from entresol.storage.records import Record
@@ -178,7 +179,7 @@ class Chain:
         self.ledger.append(executed)
         self.producer.sealed(executed)
         self.clock.sealed(executed.header.timestamp)
-        self._follow_head(executed.record, executed.transactions)
+        self._follow_head(executed.record, executed.transactions, executed.failures)
         return executed.header
 
     def follow(self, record: Record, *, execute: bool = False) -> None:
@@ -241,7 +242,12 @@ class Chain:
     def _next_timestamp(self) -> int:
         return self.clock.next_timestamp(self.head.timestamp)
 
-    def _follow_head(self, record: Record, transactions: Iterable[Transaction]) -> None:
+    def _follow_head(
+        self,
+        record: Record,
+        transactions: Iterable[Transaction],
+        failures: Mapping[int, ExecutionFailed] | None = None,
+    ) -> None:
         self._edits.restore(None)
         self.pool.on_block(
             [transaction.hash for transaction in transactions],
@@ -250,7 +256,7 @@ class Chain:
             touched=[Address(change.address) for change in record.changes],
         )
         header = self.head
-        self.feed.publish(Sealed(header.number, self.ledger.head_hash, header))
+        self.feed.publish(Sealed(header.number, self.ledger.head_hash, header, failures or {}))
 
     def _tell_removed(self, gone: tuple[Record, ...]) -> None:
         if gone:

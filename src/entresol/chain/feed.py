@@ -10,8 +10,9 @@ import msgspec
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from entresol.errors import ExecutionFailed
     from entresol.primitives.headers import Header
     from entresol.primitives.transactions import Transaction
     from entresol.storage.records import Record
@@ -25,6 +26,8 @@ class Sealed(msgspec.Struct, frozen=True):
     number: int
     hash: Hash32
     header: Header
+    failures: Mapping[int, ExecutionFailed] = {}
+    """Why transactions failed, by index, if this node executed them."""
 
 
 class Removed(msgspec.Struct, frozen=True):

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from entresol._native import Overlay, execute, keccak256, ordered_root
-from entresol.errors import BlockFull, InvalidTransaction
+from entresol.errors import BlockFull, ExecutionFailed, InvalidTransaction
+from entresol.execution.calls import failure_of
 from entresol.execution.edits import apply_changes
 from entresol.execution.messages import (
     IMPERSONATION_CHECKS,
@@ -82,6 +83,8 @@ class Executed(msgspec.Struct, frozen=True):
     record: Record
     nodes: list[tuple[bytes, bytes]]
     overlay: Overlay
+    failures: dict[int, ExecutionFailed]
+    """Why transactions failed, by index; a record does not keep it."""
 
 
 class Transition:
@@ -95,6 +98,7 @@ class Transition:
         self._block = context.parts().env()
         self._transactions: list[Transaction] = []
         self._outcomes: list[Outcome] = []
+        self._failures: dict[int, ExecutionFailed] = {}
         self._edits: tuple[StoredChange, ...] = ()
         self._edited_codes: dict[bytes, bytes] = {}
 
@@ -146,7 +150,9 @@ class Transition:
         state_root, nodes = trie.update(self.context.parent_state_root, changes)
         header = self._header(state_root)
         record = self._record(header, changes)
-        return Executed(header, tuple(self._transactions), record, nodes, self.overlay)
+        return Executed(
+            header, tuple(self._transactions), record, nodes, self.overlay, self._failures
+        )
 
     def _must_fit(self, transaction: Transaction) -> bool:
         """Say whether the block exists for this transaction alone, which nothing may keep out."""
@@ -199,8 +205,11 @@ class Transition:
 
     def _outcome_of(self, ran: _native.Outcome) -> Outcome:
         logs = tuple(ran.logs)
+        failure = failure_of(ran)
+        if failure is not None:
+            self._failures[len(self._transactions)] = failure
         return Outcome(
-            succeeded=ran.status == "success",
+            succeeded=failure is None,
             gas_used=ran.gas_used,
             created=ran.created,
             logs=logs,

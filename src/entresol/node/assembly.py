@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,6 +149,8 @@ class Api:
         self._events = self._chain.feed.subscribe(wake=take)
 
 
+@lru_cache(maxsize=1)
+@cache
 def development_accounts(config: ChainConfig) -> tuple[DevAccount, ...]:
     """Return the accounts that the development genesis funds: the derived ones first."""
     derived = derive(config.mnemonic, config.accounts)

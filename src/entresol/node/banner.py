@@ -2,57 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from entresol.node.assembly import development_accounts
+from importlib import metadata
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from entresol.chain.keyring import Keyring
-    from entresol.node.config import NodeConfig
-    from entresol.node.node import Node
+    from collections.abc import Iterable, Iterator
 
-READY = "Listening on "
-"""How the last line begins, for scripts that wait for it."""
+    from entresol.node.facts import Facts
+
+READY: Final = "Listening on "
+"""How the last line begins, for scripts that wait for it; host and port follow."""
+
+TEMPORARY: Final = "temporary: gone when the node stops (--data-dir keeps it)"
 
 
-def banner(node: Node, config: NodeConfig) -> str:
+def banner(facts: Facts) -> str:
     """Return the lines that greet who starts a node: accounts, keys, the chain, where it listens."""
-    chain = config.chain
-    lines = ["", "Entresol: a layer-2 node of the ZK Stack family, for development", ""]
-    if chain.genesis is None:
-        lines += _accounts(config)
-    lines += [
-        f"Chain id     {node.chain.rules.chain_id}",
-        f"Base fee     {chain.gas_price} wei",
-        f"Gas limit    {chain.gas_limit}",
-        f"Fork         {chain.hardfork}",
-        f"Head         block {node.chain.number}",
-        f"Accounts     {_unlocked(node.keyring)}",
-        f"Methods      {_methods(config)}",
-        f"Kept in      {chain.data_dir or 'memory: gone when the node stops (--data-dir keeps it)'}",
+    lines = [
         "",
-        f"{READY}{node.url} (HTTP and WebSocket)",
+        f"Entresol {metadata.version('entresol')}, a layer-2 node of the ZK Stack family",
+        "",
     ]
-    return "\n".join(lines)
+    if facts.accounts:
+        lines += _accounts(facts)
+    return "\n".join((*lines, *_rows(facts), "", f"{READY}{facts.address}"))
 
 
-def _unlocked(keyring: Keyring) -> str:
-    if keyring.locked is not None:
-        return f"locked: {keyring.locked}"
-    count = len(keyring.addresses)
-    return f"{count} unlocked: eth_sendTransaction signs for them, whoever asks"
+def _accounts(facts: Facts) -> Iterator[str]:
+    shown = [f"{it.address.checksummed()} ({facts.balance:,} ETH)" for it in facts.accounts]
+    yield from _section("Available accounts", shown)
+    yield from _section("Private keys, known to everybody", (it.secret for it in facts.accounts))
+    yield f"Mnemonic         {facts.mnemonic}"
 
 
-def _methods(config: NodeConfig) -> str:
-    if config.api.dev_methods:
+def _section(title: str, items: Iterable[object]) -> Iterator[str]:
+    yield title
+    yield "=" * len(title)
+    for number, item in enumerate(items):
+        yield f"({number}) {item}"
+    yield ""
+
+
+def _rows(facts: Facts) -> Iterator[str]:
+    yield f"Chain id         {facts.chain_id}"
+    yield f"Base fee         {facts.base_fee:,} wei"
+    yield f"Gas limit        {facts.gas_limit:,}"
+    yield f"Fork             {facts.fork}"
+    yield f"Head             block {facts.head:,}"
+    yield f"Accounts         {_unlocked(facts)}"
+    yield f"Methods          {_methods(facts)}"
+    yield f"Data directory   {facts.data_dir or TEMPORARY}"
+    yield f"HTTP             {facts.http_url}"
+    yield f"WebSocket        {facts.websocket_url}"
+
+
+def _unlocked(facts: Facts) -> str:
+    if facts.locked is not None:
+        return f"locked: {facts.locked}"
+    return f"{len(facts.accounts)} unlocked: eth_sendTransaction signs for them, whoever asks"
+
+
+def _methods(facts: Facts) -> str:
+    if facts.dev_methods:
         return "with evm_, anvil_ and hardhat_ (--no-dev-methods leaves them out)"
     return "without evm_, anvil_ and hardhat_ (--no-dev-methods)"
-
-
-def _accounts(config: NodeConfig) -> list[str]:
-    accounts = development_accounts(config.chain)
-    balance = config.chain.balance
-    lines = [f"Accounts, each with {balance:,} ether and known to everybody:", ""]
-    for number, account in enumerate(accounts):
-        lines.append(f"  ({number}) {account.address.checksummed()}  key {account.secret}")
-    return [*lines, "", f"Mnemonic     {config.chain.mnemonic}", ""]

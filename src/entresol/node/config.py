@@ -23,12 +23,18 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
 
     data_dir: Annotated[
         str | None,
-        Meta(description="Directory that keeps the chain; without it the chain is temporary."),
+        Meta(
+            title="DIR",
+            description="Directory that keeps the chain; without it the chain is temporary.",
+        ),
     ] = None
     chain_id: Annotated[int, Meta(ge=1, description="Chain id.")] = 270
     hardfork: Annotated[Fork, Meta(description="EVM fork.")] = "osaka"
     genesis: Annotated[
-        str | None, Meta(description="geth-style genesis file; without it the development genesis.")
+        str | None,
+        Meta(
+            title="FILE", description="geth-style genesis file; without it the development genesis."
+        ),
     ] = None
     accounts: Annotated[int, Meta(ge=0, le=1_000, description="Development accounts to fund.")] = 10
     balance: Annotated[int, Meta(ge=0, description="Ether that each of them has.")] = 10_000
@@ -41,7 +47,9 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
     )
     block_time: Annotated[
         float | None,
-        Meta(description="Seconds between blocks; without it a block for each burst."),
+        Meta(
+            title="SECONDS", description="Time between blocks; without it a block for each burst."
+        ),
     ] = None
     mining: Annotated[
         bool, Meta(description="Whether transactions are sealed without a request.")
@@ -75,6 +83,20 @@ class LogConfig(Struct, frozen=True, kw_only=True):
     """What the node tells on the terminal."""
 
     silent: Annotated[bool, Meta(description="Print nothing but errors.")] = False
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        Meta(description="What is worth a line; requests and transactions are told at info."),
+    ] = "info"
+    json_logs: Annotated[
+        bool, Meta(description="Print a JSON object a line, with level, time, message and fields.")
+    ] = False
+    config_out: Annotated[
+        str | None,
+        Meta(
+            title="FILE",
+            description="File to write accounts, keys, chain id, fees and URLs to, as JSON.",
+        ),
+    ] = None
 
 
 class NodeConfig(Struct, frozen=True, kw_only=True):

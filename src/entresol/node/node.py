@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -14,8 +15,13 @@ from entresol.rpc.server.listener import Server
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.node.config import NodeConfig
+    from entresol.node.log.log import Log
+    from entresol.rpc.server.connection import Handler
+
+logger = logging.getLogger(__name__)
 
 TICK_SECONDS: Final = 0.02
+RETRY_SECONDS: Final = 1.0
 
 JSON: Final = "application/json; charset=utf-8"
 PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -29,21 +35,26 @@ class Node:
     left open then.
     """
 
-    def __init__(self, config: NodeConfig) -> None:
+    def __init__(self, config: NodeConfig, log: Log | None = None) -> None:
         self._config = config
+        self._log = log
         self.chain: Chain = open_chain(config.chain)
         self._pump_is_due = False
         self.keyring = open_keyring(config)
         self._api = Api(self.chain, self._wake, keyring=self.keyring, config=config.api)
-        self._server = Server(self._api.dispatcher.handle, config.server, self._pages())
+        self.handler: Handler = self._api.dispatcher.handle
+        if log is not None:
+            self.handler = log.around(self.handler)
+            log.follow(self.chain)
+        self._server = Server(self.handler, config.server, self._pages())
         self._ticking: asyncio.Task[None] | None = None
 
     @property
-    def url(self) -> str:
-        """Where the node listens."""
+    def address(self) -> str:
+        """Where the node listens: host and port."""
         host = self._config.server.host
         shown = f"[{host}]" if ":" in host else host
-        return f"http://{shown}:{self._server.port}"
+        return f"{shown}:{self._server.port}"
 
     async def start(self) -> None:
         """Listen, and seal blocks when they are due."""
@@ -62,13 +73,21 @@ class Node:
         self._close()
 
     def _close(self) -> None:
+        if self._log is not None:
+            self._log.unfollow()
         self._api.close()
         self.chain.close()
 
     async def _tick(self) -> None:
         while True:
-            self.chain.tick(time.monotonic())
-            await asyncio.sleep(TICK_SECONDS)
+            pause = TICK_SECONDS
+            try:
+                self.chain.tick(time.monotonic())
+            except Exception:
+                # A full disk may have room again.
+                logger.exception("a block could not be sealed; trying again")
+                pause = RETRY_SECONDS
+            await asyncio.sleep(pause)
 
     def _wake(self) -> None:
         """Have subscribers told soon, once for everything that happens until then."""

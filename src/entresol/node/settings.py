@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import tomllib
-import types
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import (
@@ -13,7 +12,6 @@ from typing import (
     Final,
     Generic,
     TypeVar,
-    Union,
     get_args,
     get_origin,
     get_type_hints,
@@ -22,6 +20,7 @@ from typing import (
 import msgspec
 
 from entresol.errors import InvalidConfig
+from entresol.node import flags
 
 PREFIX: Final = "ENTRESOL_"
 
@@ -36,6 +35,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     kind: Any
     default: Any
     description: str
+    value_name: str | None = None
+    """What it takes, where its type does not say it: `FILE`."""
 
     @property
     def flag(self) -> str:
@@ -92,11 +93,12 @@ class Settings(Generic[T]):
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         """Give `parser` a flag for each setting, grouped by section."""
-        groups: dict[str, argparse._ArgumentGroup] = {}
-        for setting in self.all:
-            if setting.section not in groups:
-                groups[setting.section] = parser.add_argument_group(setting.section)
-            _add_flag(groups[setting.section], setting)
+        flags.add_flags(parser, self.all, self.titles())
+
+    def titles(self) -> dict[str, str]:
+        """Return what each section is about, by its name."""
+        sections = msgspec.structs.fields(self._definition)
+        return {it.name: (it.type.__doc__ or it.name).partition("\n")[0] for it in sections}
 
     def dump(self, config: T) -> dict[str, dict[str, Any]]:
         """Return every setting as plain values, by section, for a file or for a reader."""
@@ -148,31 +150,29 @@ def _settings_of(definition: type[msgspec.Struct]) -> Iterator[Setting]:
         struct = section.type
         hints = get_type_hints(struct, include_extras=True)
         for field in msgspec.structs.fields(struct):
-            kind, description = _described(hints[field.name])
+            kind, note = _described(hints[field.name])
             yield Setting(
                 section=section.name,
                 name=field.name,
                 kind=kind,
                 default=field.default,
-                description=description,
+                description=note.description or "",
+                value_name=note.title,
             )
 
 
-def _described(hint: Any) -> tuple[Any, str]:
-    """Return the bare type and the description of an annotation."""
+def _described(hint: Any) -> tuple[Any, msgspec.Meta]:
+    """Return the bare type of an annotation, and the note that describes it."""
     if get_origin(hint) is not Annotated:
-        return hint, ""
+        return hint, msgspec.Meta()
     kind, *notes = get_args(hint)
-    descriptions = [note.description for note in notes if isinstance(note, msgspec.Meta)]
-    return kind, next((text for text in descriptions if text), "")
+    described = (it for it in notes if isinstance(it, msgspec.Meta) and it.description)
+    return kind, next(described, msgspec.Meta())
 
 
 def _shaped(setting: Setting, value: Any) -> Any:
     """Return a value as the definition has it: a list on one line is divided by commas."""
-    options = (
-        get_args(setting.kind) if get_origin(setting.kind) is types.UnionType else (setting.kind,)
-    )
-    if isinstance(value, str) and any(get_origin(option) is tuple for option in options):
+    if isinstance(value, str) and get_origin(flags.bare(setting.kind)) is tuple:
         return [item.strip() for item in value.split(",") if item.strip()]
     return value
 
@@ -184,31 +184,3 @@ def _flatten(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             continue
         for name, value in values.items():
             yield f"{section}.{name}", value
-
-
-def _add_flag(group: argparse._ArgumentGroup, setting: Setting) -> None:
-    if setting.is_switch:
-        group.add_argument(
-            setting.flag,
-            dest=setting.name,
-            action=argparse.BooleanOptionalAction if setting.default else "store_true",
-            default=None,
-            help=setting.description,
-        )
-        return
-    shown = "" if setting.default in (None, "") else f" [{setting.default}]"
-    group.add_argument(
-        setting.flag,
-        dest=setting.name,
-        metavar=_metavar(setting.kind),
-        default=None,
-        help=setting.description + shown,
-    )
-
-
-def _metavar(kind: Any) -> str:
-    if get_origin(kind) in (Union, types.UnionType):
-        kind = next(option for option in get_args(kind) if option is not type(None))
-    if get_args(kind):
-        return "|".join(str(choice) for choice in get_args(kind))
-    return {int: "N", float: "SECONDS", str: "TEXT"}.get(kind, "VALUE")

@@ -5,18 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 Json = Mapping[str, Any]
 
+SHOWN_CHARACTERS: Final = 140
+SHOWN_ITEMS: Final = 3
+SHOWN_MEMBERS: Final = 40
+SHOWN_DEPTH: Final = 5
+LINE: Final = 150
 
-def rpc_markdown(document: Json) -> str:
-    """Return the page that describes every method of an OpenRPC document."""
+
+def rpc_markdown(document: Json, examples: Mapping[str, tuple[Json, Json]] | None = None) -> str:
+    """Return the page that describes every method of an OpenRPC document, with requests and answers."""
     lines = ["# JSON-RPC methods", ""]
     for prefix, methods in groupby(document["methods"], key=_prefix):
         lines += [f"## {prefix}", ""]
         for method in methods:
             lines += _section(method)
+            if examples is not None and method["name"] in examples:
+                lines += _example(*examples[method["name"]])
     return "\n".join(lines)
 
 
@@ -37,6 +45,35 @@ def _section(method: Json) -> list[str]:
     errors = method.get("errors", [])
     lines += [f"- Error {error['code']}: {error['message']}." for error in errors]
     return [*lines, ""] if errors else lines
+
+
+def _example(request: Json, answer: Json) -> list[str]:
+    return ["```json", *map(_written, (request, answer)), "```", ""]
+
+
+def _written(value: Any) -> str:
+    """Return JSON on one line, or on many if it does not fit there."""
+    value = abridged(value)
+    line = json.dumps(value, ensure_ascii=False)
+    return line if len(line) <= LINE else json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def abridged(value: Any, depth: int = 0) -> Any:
+    """Leave out of a JSON value what nobody reads: `…` takes its place."""
+    match value:
+        case str() if len(value) > SHOWN_CHARACTERS:
+            return f"{value[:34]}…{value[-8:]}"
+        case list():
+            shown = value if len(value) <= SHOWN_ITEMS else value[: SHOWN_ITEMS - 1]
+            items = [abridged(item, depth + 1) for item in shown]
+            return items if shown is value else [*items, "…"]
+        case dict() if depth >= SHOWN_DEPTH and value:
+            return "…"
+        case dict():
+            keys = list(value) if len(value) <= SHOWN_MEMBERS else list(value)[: SHOWN_ITEMS - 1]
+            members = {key: abridged(value[key], depth + 1) for key in keys}
+            return members if len(keys) == len(value) else {**members, "…": "…"}
+    return value
 
 
 def _row(param: Json) -> str:

@@ -164,4 +164,5 @@ def _write_durably(path: Path, text: str) -> None:
 def _failure(path: Path, error: OSError) -> StoreFailed:
     if error.errno in _FULL:
         return StoreFull(path)
-    return StoreFailed(f"{path} cannot be used: {error.strerror or error}")
+    problem = error.strerror or error
+    return StoreFailed(f"{path} cannot be used: {problem}; choose another directory")

@@ -1,0 +1,35 @@
+"""The log: what a request costs more for being told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Final, cast
+
+from benchmarks.harness import Row, Target, best_seconds
+from entresol.node.log.console import Console
+from entresol.node.log.entries import Lines
+from entresol.node.log.jsonl import JsonLines
+from entresol.node.log.requests import RequestLog
+from entresol.node.log.text import TextLines
+from entresol.rpc.server import Connection
+
+BODY: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
+ANSWER: Final = b'{"jsonrpc":"2.0","id":1,"result":"0x10e"}'
+NOBODY: Final = cast("Connection", None)
+
+
+def rows() -> Iterable[Row]:
+    """Measure a line of either kind, until it is written."""
+    yield _line("a line a request", TextLines(colours=False), Target(8, "at most"))
+    yield _line("a JSON object a request", JsonLines(), None)
+
+
+def _line(what: str, lines: Lines, target: Target | None) -> Row:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    console = Console(nowhere, nowhere, backlog=10**9)
+    log = RequestLog(lambda _body, _connection: ANSWER, lines, console.tell)
+    seconds = best_seconds(lambda: log(BODY, NOBODY))
+    console.close()
+    os.close(nowhere)
+    return Row(what=what, value=seconds * 1e6, unit="µs", target=target)

@@ -1,0 +1,66 @@
+"""Starting: from the command to the first answer, and from the signal to the end."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from benchmarks.harness import Peer, Row, Target
+from entresol.node.banner import READY
+from tests.peers.anvil import find_anvil
+
+ROUNDS: Final = 5
+BODY: Final = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []})
+
+
+class Life(NamedTuple):
+    """The seconds that a node took to answer, and to end."""
+
+    start: float
+    stop: float
+
+
+def rows() -> Iterable[Row]:
+    """Measure the life of a node, and of anvil."""
+    ours = _best([sys.executable, "-m", "entresol", "--port", "0"])
+    theirs = _best([str(find_anvil()), "--port", "0"])
+    yield Row(
+        what="start to first answer",
+        value=ours.start * 1e3,
+        unit="ms",
+        peer=Peer("anvil", theirs.start * 1e3),
+        target=Target(700, "at most"),
+    )
+    yield Row(
+        what="signal to end",
+        value=ours.stop * 1e3,
+        unit="ms",
+        peer=Peer("anvil", theirs.stop * 1e3),
+        target=Target(1_000, "at most"),
+    )
+
+
+def _best(command: list[str]) -> Life:
+    lives = [_life(command) for _ in range(ROUNDS)]
+    return Life(min(life.start for life in lives), min(life.stop for life in lives))
+
+
+def _life(command: list[str]) -> Life:
+    begun = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = next(it.split()[2] for it in process.stdout if it.startswith(READY))
+        connection = http.client.HTTPConnection(address)
+        connection.request("POST", "/", BODY, {"Content-Type": "application/json"})
+        assert "result" in json.loads(connection.getresponse().read())
+        answered = time.perf_counter()
+        process.terminate()
+        process.wait()
+        ended = time.perf_counter()
+        connection.close()
+    return Life(answered - begun, ended - answered)

@@ -1,0 +1,99 @@
+"""What people and scripts want to know of a node that has just started."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from entresol.chain.accounts import DEVELOPMENT_PATH, DevAccount
+from entresol.errors import InvalidConfig
+from entresol.node.assembly import development_accounts
+
+if TYPE_CHECKING:
+    from entresol.node.config import NodeConfig
+    from entresol.node.node import Node
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """A started node; the accounts are none if the genesis came from a file."""
+
+    accounts: tuple[DevAccount, ...]
+    balance: int
+    mnemonic: str
+    chain_id: int
+    base_fee: int
+    gas_price: int
+    gas_limit: int
+    fork: str
+    head: int
+    genesis_timestamp: int
+    address: str
+    data_dir: Path | None
+    locked: str | None
+    """Why the node signs for nobody, if it does not."""
+    dev_methods: bool
+
+    @classmethod
+    def of(cls, node: Node, config: NodeConfig) -> Facts:
+        """Collect them."""
+        chain, settings = node.chain, config.chain
+        return cls(
+            accounts=development_accounts(settings) if settings.genesis is None else (),
+            balance=settings.balance,
+            mnemonic=settings.mnemonic,
+            chain_id=chain.rules.chain_id,
+            base_fee=chain.next_base_fee(),
+            gas_price=chain.next_base_fee() + chain.rules.suggested_tip,
+            gas_limit=chain.rules.gas_limit,
+            fork=settings.hardfork,
+            head=chain.number,
+            genesis_timestamp=chain.ledger.header(0).timestamp,
+            address=node.address,
+            data_dir=None if settings.data_dir is None else Path(settings.data_dir).absolute(),
+            locked=node.keyring.locked,
+            dev_methods=config.api.dev_methods,
+        )
+
+    @property
+    def http_url(self) -> str:
+        """Where to send requests."""
+        return f"http://{self.address}"
+
+    @property
+    def websocket_url(self) -> str:
+        """Where to open a WebSocket."""
+        return f"ws://{self.address}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return them under the names that anvil gives them, and with what anvil leaves out."""
+        return {
+            "available_accounts": [str(account.address) for account in self.accounts],
+            "private_keys": [str(account.secret) for account in self.accounts],
+            "wallet": {
+                "derivation_path": f"{DEVELOPMENT_PATH}/",
+                "mnemonic": self.mnemonic if self.accounts else None,
+            },
+            "base_fee": str(self.base_fee),
+            "gas_price": str(self.gas_price),
+            "gas_limit": str(self.gas_limit),
+            "genesis_timestamp": str(self.genesis_timestamp),
+            "chain_id": self.chain_id,
+            "http_url": self.http_url,
+            "ws_url": self.websocket_url,
+            "data_dir": None if self.data_dir is None else str(self.data_dir),
+        }
+
+    def write(self, path: Path) -> None:
+        """Write them to a file, which is there whole as soon as it is there."""
+        unfinished = path.with_name(f"{path.name}.{os.getpid()}.new")
+        try:
+            unfinished.write_text(json.dumps(self.to_json(), indent=2) + "\n", encoding="utf-8")
+            unfinished.replace(path)
+        except OSError as error:
+            unfinished.unlink(missing_ok=True)
+            problem = error.strerror or str(error)
+            raise InvalidConfig("--config-out", f"{path} cannot be written: {problem}") from error

@@ -1,0 +1,77 @@
+"""Telling of transactions, once they are in a sealed block."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from entresol.chain.feed import Sealed
+from entresol.node.log.entries import Included
+from entresol.primitives.values import Address
+from entresol.rpc.shapes.receipts import created_by
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.node.log.entries import Lines
+    from entresol.storage.records import Record
+
+
+class TransactionLog:
+    """Follows a chain, and tells of the transactions in its new blocks.
+
+    Remembers: blocks that were not told yet. Persists: nothing. Assumes: an event loop, on which the chain is changed.
+    Fails: never; a block that is gone by the time it would be told is left out.
+    """
+
+    def __init__(self, chain: Chain, lines: Lines, tell: Callable[[str], None]) -> None:
+        self._chain = chain
+        self._lines = lines
+        self._tell = tell
+        self._is_due = False
+        self._events = chain.feed.subscribe(wake=self._wake)
+
+    def close(self) -> None:
+        """Tell what is left, and stop listening."""
+        self._chain.feed.unsubscribe(self._events)
+        self.step()
+
+    def step(self) -> None:
+        """Tell of the blocks since the last time."""
+        self._is_due = False
+        events, _ = self._events.take()
+        for event in events:
+            if isinstance(event, Sealed) and event.header.gas_used:
+                for entry in self._included(event):
+                    self._tell(self._lines.included(entry))
+
+    def _wake(self) -> None:
+        """Tell soon: after the answer to the request that sealed the block."""
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self.step)
+
+    def _included(self, sealed: Sealed) -> Iterator[Included]:
+        store = self._chain.ledger.store
+        record = store.record(sealed.number)
+        if record is not None and store.block_hash(sealed.number) == sealed.hash:
+            yield from included_in(record, sealed)
+
+
+def included_in(record: Record, sealed: Sealed) -> Iterator[Included]:
+    """Yield what is told of each transaction of a block."""
+    for index, outcome in enumerate(record.outcomes):
+        transaction = record.transaction(index)
+        created = created_by(transaction, outcome)
+        failure = sealed.failures.get(index)
+        yield Included(
+            hash=transaction.hash,
+            sender=transaction.sender,
+            to=transaction.payload.to,
+            created=None if created is None else Address(created),
+            gas_used=outcome.gas_used,
+            block=sealed.number,
+            block_hash=sealed.hash,
+            succeeded=outcome.succeeded,
+            failure=None if failure is None else str(failure),
+        )

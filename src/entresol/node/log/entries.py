@@ -1,0 +1,68 @@
+"""What can be told of a node's work, before it is text of any kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Protocol
+
+import msgspec
+
+from entresol.primitives.values import Address, Hash32
+from entresol.rpc.errors import Failure
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """A request that was answered; `method` is what the client wrote."""
+
+    method: str
+    seconds: float
+    failure: Failure | None
+
+
+class BatchAnswered(msgspec.Struct, frozen=True):
+    """A batch that was answered; `failure` is the first of its calls', or its own."""
+
+    methods: Counter[str]
+    seconds: float
+    failed: int
+    failure: Failure | None
+
+
+class Included(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction that is in a sealed block."""
+
+    hash: Hash32
+    sender: Address
+    to: Address | None
+    created: Address | None
+    gas_used: int
+    block: int
+    block_hash: Hash32
+    succeeded: bool
+    failure: str | None
+    """Why it failed, if this node executed it."""
+
+
+class Note(msgspec.Struct, frozen=True):
+    """Anything else, in words."""
+
+    level: str
+    message: str
+    source: str
+    trace: str | None = None
+
+
+class Lines(Protocol):
+    """A way to write entries down."""
+
+    def answered(self, entry: Answered) -> str:
+        """Write a request down."""
+
+    def batch(self, entry: BatchAnswered) -> str:
+        """Write a batch down."""
+
+    def included(self, entry: Included) -> str:
+        """Write a transaction down."""
+
+    def note(self, entry: Note) -> str:
+        """Write anything else down."""

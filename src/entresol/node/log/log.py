@@ -1,0 +1,104 @@
+"""The log of a node: what is told, how it is written, and where it goes."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING, Final, Self
+
+from entresol.node.banner import READY, banner
+from entresol.node.log.blocks import TransactionLog
+from entresol.node.log.console import OUT, Console
+from entresol.node.log.entries import Note
+from entresol.node.log.jsonl import JsonLines, line
+from entresol.node.log.requests import RequestLog
+from entresol.node.log.text import TextLines
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.node.config import LogConfig
+    from entresol.node.facts import Facts
+    from entresol.node.log.entries import Lines
+    from entresol.rpc.server import Handler
+
+LEVELS: Final = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
+
+
+class Log:
+    """Tells of a node's work what the configuration asks for.
+
+    Remembers: which chain it follows. Persists: nothing. Assumes: one node at a time uses it. Fails: never.
+    """
+
+    def __init__(self, config: LogConfig, console: Console, *, colours: bool = False) -> None:
+        self._console = console
+        self._silent = config.silent
+        self._level = logging.ERROR if config.silent else LEVELS[config.log_level]
+        self._lines: JsonLines | TextLines = (
+            JsonLines() if config.json_logs else TextLines(colours=colours)
+        )
+        self._following: TransactionLog | None = None
+        self.handler = NoteHandler(self._lines, console)
+
+    @classmethod
+    def to_terminal(cls, config: LogConfig) -> Self:
+        """Return a log that goes where the process writes, and takes what all modules have to say."""
+        coloured = os.isatty(OUT) and "NO_COLOR" not in os.environ
+        log = cls(config, Console(), colours=coloured)
+        logging.basicConfig(level=log._level, handlers=[log.handler], force=True)
+        return log
+
+    @property
+    def tells_work(self) -> bool:
+        """Whether requests and transactions are told."""
+        return self._level <= logging.INFO
+
+    def greet(self, facts: Facts) -> None:
+        """Tell that the node has started: the banner, or its facts in one line."""
+        if self._silent:
+            return
+        if isinstance(self._lines, JsonLines):
+            self._console.tell(line("info", f"{READY}{facts.address}", facts.to_json()))
+        else:
+            self._console.tell(banner(facts) + "\n")
+
+    def around(self, handler: Handler) -> Handler:
+        """Return a handler that tells of requests; if they are not told, the same one."""
+        return RequestLog(handler, self._lines, self._console.tell) if self.tells_work else handler
+
+    def follow(self, chain: Chain) -> None:
+        """Tell of the transactions of `chain`, if they are told."""
+        if self.tells_work:
+            self._following = TransactionLog(chain, self._lines, self._console.tell)
+
+    def unfollow(self) -> None:
+        """Stop listening to the chain."""
+        if self._following is not None:
+            self._following.close()
+            self._following = None
+
+    def close(self) -> None:
+        """Write what is left."""
+        logging.getLogger().removeHandler(self.handler)
+        self._console.close()
+
+
+class NoteHandler(logging.Handler):
+    """Takes what modules log, exceptions with their whole trace."""
+
+    def __init__(self, lines: Lines, console: Console) -> None:
+        super().__init__()
+        self._lines = lines
+        self._console = console
+        self._formatter = logging.Formatter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record down."""
+        trace = self._formatter.formatException(record.exc_info) if record.exc_info else None
+        note = Note(record.levelname.lower(), record.getMessage(), record.name, trace)
+        self._console.tell(self._lines.note(note), trouble=record.levelno >= logging.WARNING)

@@ -1,0 +1,103 @@
+"""Entries as people read them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from entresol.node.log.entries import Answered, BatchAnswered, Included, Note
+    from entresol.rpc.errors import Failure
+
+LONGEST: Final = 300
+WIDTH: Final = 44
+NAMED: Final = 3
+"""How many methods of a batch are named."""
+
+_PLAIN: Final = {"dim": "", "red": "", "green": "", "yellow": "", "bold": "", "end": ""}
+_ANSI: Final = {
+    "dim": "\x1b[2m",
+    "red": "\x1b[31m",
+    "green": "\x1b[32m",
+    "yellow": "\x1b[33m",
+    "bold": "\x1b[1m",
+    "end": "\x1b[0m",
+}
+
+
+class TextLines:
+    """A line a request, an indented block a transaction; with colours if they are wanted."""
+
+    def __init__(self, *, colours: bool) -> None:
+        style = _ANSI if colours else _PLAIN
+        self._dim, self._bold, self._end = style["dim"], style["bold"], style["end"]
+        self._bad, self._odd = style["red"], style["yellow"]
+        self._ok = f"{style['green']}ok{self._end}"
+
+    def answered(self, entry: Answered) -> str:
+        """Write the method, how long it took and how it ended."""
+        outcome = self._ok if entry.failure is None else self._failed(entry.failure)
+        return self._line(_padded(entry.method), entry.seconds, outcome)
+
+    def batch(self, entry: BatchAnswered) -> str:
+        """Write how many calls there were, to which methods, and how many failed."""
+        calls = entry.methods.total()
+        named = [_times(*item) for item in entry.methods.most_common(NAMED)]
+        more = ", …" if len(entry.methods) > NAMED else ""
+        what = f"batch of {calls}: {', '.join(named)}{more}" if calls else "batch"
+        outcome = self._ok if entry.failure is None else self._failed(entry.failure)
+        if entry.failed and calls > 1:
+            outcome = f"{self._bad}{entry.failed} of {calls} failed{self._end}, first: {outcome}"
+        return self._line(what.ljust(WIDTH), entry.seconds, outcome)
+
+    def included(self, entry: Included) -> str:
+        """Write what became of a transaction."""
+        rows = [("Transaction", str(entry.hash)), ("From", entry.sender.checksummed())]
+        if entry.to is not None:
+            rows.append(("To", entry.to.checksummed()))
+        if entry.created is not None and entry.succeeded:
+            rows.append(("Contract created", entry.created.checksummed()))
+        rows += [
+            ("Gas used", f"{entry.gas_used:,}"),
+            ("Block", f"{entry.block:,}  {entry.block_hash}"),
+        ]
+        if not entry.succeeded:
+            why = printable(entry.failure or "the transaction failed")
+            rows.append(("Failed", f"{self._bad}{why}{self._end}"))
+        block = "\n".join(f"    {self._dim}{name:<18}{self._end}{value}" for name, value in rows)
+        return f"\n{block}\n"
+
+    def note(self, entry: Note) -> str:
+        """Write a note, below it the trace of what went wrong."""
+        colour = {"info": "", "debug": self._dim, "warning": self._odd}.get(entry.level, self._bad)
+        end = self._end if colour else ""
+        label = "" if entry.level == "info" else f"{entry.level}: "
+        line = f"{colour}{label}{printable(entry.message)}{end}"
+        return line if entry.trace is None else f"{line}\n{entry.trace}"
+
+    def _line(self, what: str, seconds: float, outcome: str) -> str:
+        return f"{what} {self._dim}{seconds * 1e3:8.2f} ms{self._end}  {outcome}"
+
+    def _failed(self, failure: Failure) -> str:
+        told = printable(failure.message)
+        if failure.data is not None and failure.code != 3:
+            told = f"{told} ({printable(failure.data)})"
+        return f"{self._bad}error {failure.code}: {told}{self._end}"
+
+
+def printable(text: str) -> str:
+    """Make text safe to show: what clients and contracts say may be meant for the terminal."""
+    if len(text) > LONGEST:
+        text = text[:LONGEST] + "…"
+    if text.isprintable():
+        return text
+    return "".join(it if it.isprintable() else it.encode("unicode_escape").decode() for it in text)
+
+
+@lru_cache(maxsize=1_024)
+def _padded(method: str) -> str:
+    return printable(method).ljust(WIDTH)
+
+
+def _times(method: str, count: int) -> str:
+    return printable(method) if count == 1 else f"{count} {printable(method)}"

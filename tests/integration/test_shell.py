@@ -1,0 +1,408 @@
+"""The node as a process: what it prints, what it says when it cannot start, and how it stops."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
+
+from entresol.storage.store import Store
+from tests.integration.nodes import RunningNode, running_node
+from tests.peers.anvil import running_anvil
+from tests.serving import eventually
+
+ALICE: LocalAccount = Account.from_key(
+    "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
+)
+BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+FOREVER = "0x" + "f0" * 20
+STOP_SECONDS = 1.5
+"""A second, and some more for machines that have other things to do."""
+
+
+def entresol(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "entresol", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=os.environ | environment,
+    )
+
+
+def ask(url: str, method: str, *params: object) -> Any:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+def transfer(nonce: int, **fields: Any) -> str:
+    transaction = {
+        "type": 2,
+        "chainId": 270,
+        "nonce": nonce,
+        "gas": 100_000,
+        "maxFeePerGas": 10**9,
+        "maxPriorityFeePerGas": 0,
+        "value": 1,
+        "to": BOB,
+        **fields,
+    }
+    return "0x" + bytes(ALICE.sign_transaction(transaction).raw_transaction).hex()
+
+
+def told(node: RunningNode, text: str) -> str:
+    """Wait until the node has told `text`, and return everything it told."""
+    eventually(lambda: text in node.printed())
+    return node.printed()
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["--prot", "4"], 2, "--prot: there is no such flag; did you mean --port?"),
+        (["--frobnicate"], 2, "--frobnicate: there is no such flag; --help lists them"),
+        (["--port"], 2, "--port: expected one argument; --help tells more"),
+        (["--port", "http"], 2, "--port: Expected `int`, got `str`"),
+        (["stop"], 2, "command: invalid choice: 'stop'"),
+        (["--mnemonic", "one two"], 1, "a mnemonic is 12, 15, 18, 21 or 24 words, got 2"),
+        (["--config", "none.toml"], 2, "none.toml: No such file or directory"),
+        (["--host", "192.0.2.1"], 1, "192.0.2.1"),
+        (["verify", "--data-dir", "none"], 2, "--data-dir: there is no chain in none"),
+        (["--config-out", "none/x.json"], 2, "--config-out: none/x.json cannot be written"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments: list[str], code: int, complaint: str) -> None:
+    ran = entresol("--silent", *arguments)
+    assert ran.stderr.startswith("error: ")
+    assert complaint in ran.stderr
+    assert (ran.stderr.count("\n"), ran.stdout, ran.returncode) == (1, "", code)
+
+
+def test_a_variable_is_named_in_the_complaint_about_it() -> None:
+    ran = entresol(ENTRESOL_CHAIN_ID="zero")
+    assert ran.stderr == "error: ENTRESOL_CHAIN_ID: Expected `int`, got `str`\n"
+    assert ran.returncode == 2
+
+
+def test_a_broken_file_is_one_line_with_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "node.toml"
+    file.write_text("[chain\nchain_id = 1\n", encoding="utf-8")
+    ran = entresol("--config", str(file))
+    assert ran.stderr.startswith(f"error: {file}: Expected ']'")
+    assert "line 1" in ran.stderr
+    assert (ran.stderr.count("\n"), ran.returncode) == (1, 2)
+
+
+def test_a_busy_port_is_one_line_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ran = entresol("--port", port, TMPDIR=str(tmp_path))
+    assert ran.stderr == (
+        f"error: port {port} of 127.0.0.1 is in use: stop what uses it, "
+        "or choose another with --port\n"
+    )
+    assert ran.returncode == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    directory = tmp_path / "file" / "chain"
+    ran = entresol("--data-dir", str(directory))
+    assert ran.stderr == (
+        f"error: {directory} cannot be used: Not a directory; choose another directory\n"
+    )
+    assert ran.returncode == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    ran = entresol("--data-dir", str(tmp_path / "chain"))
+    assert "cannot be used: Permission denied; choose another directory" in ran.stderr
+    assert (ran.stderr.count("\n"), ran.returncode) == (1, 1)
+
+
+def test_a_second_node_on_a_directory_is_one_line(tmp_path: Path) -> None:
+    directory = str(tmp_path / "chain")
+    with running_node("--data-dir", directory) as node:
+        ran = entresol("--port", "0", "--data-dir", directory)
+        assert "result" in ask(node.url, "eth_blockNumber")
+    assert ran.stderr == (
+        f"error: {directory} is in use by another process: stop it, or choose another directory\n"
+    )
+    assert ran.returncode == 1
+
+
+def test_the_help_is_grouped_and_complete() -> None:
+    text = entresol("--help").stdout
+    for group in ("chain:", "server:", "log:"):
+        assert f"\n{group}\n" in text
+    for flag in ("--block-time SECONDS", "--data-dir DIR", "--config-out FILE", "--no-mining"):
+        assert flag in text
+    assert "ENTRESOL_CHAIN_ID" in text
+    assert "Ellipsis" not in text
+
+
+# What is told
+
+
+def test_a_request_is_a_line_and_a_transaction_a_block() -> None:
+    with running_node() as node:
+        ask(node.url, "eth_nothing")
+        transaction = ask(node.url, "eth_sendRawTransaction", transfer(0))["result"]
+        output = told(node, "\n    Block             1")
+    after = output.partition("Listening on ")[2].splitlines()
+    assert " ".join(after[2].split()).endswith(
+        "ms error -32601: the method eth_nothing does not exist/is not available"
+    )
+    assert after[3].startswith("eth_sendRawTransaction ")
+    assert after[3].endswith(" ms  ok")
+    assert after[5] == f"    Transaction       {transaction}"
+    assert "\x1b" not in output
+
+
+@pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_a_terminal_has_colours_unless_it_wants_none(
+    environment: dict[str, str], coloured: bool
+) -> None:
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "entresol", "--port", "0"]
+    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    with subprocess.Popen(command, stdout=theirs, env=inherited | environment) as process:
+        os.close(theirs)
+        seen = b""
+        while not (listening := re.search(rb"Listening on (\S+)\s", seen)):
+            seen += os.read(ours, 1 << 16)
+        ask(f"http://{listening[1].decode()}", "eth_chainId")
+        while b"eth_chainId" not in seen or not seen.endswith(b"\n"):
+            seen += os.read(ours, 1 << 16)
+        process.terminate()
+    os.close(ours)
+    assert (b"\x1b[32mok\x1b[0m" in seen) is coloured
+    assert (b"\x1b" in seen) is coloured
+
+
+def test_json_logs_are_an_object_a_line() -> None:
+    with running_node("--json-logs") as node:
+        ask(node.url, "eth_sendRawTransaction", transfer(0))
+        entries = [json.loads(line) for line in told(node, '"transaction"').splitlines()]
+    assert [entry["message"].partition(" 127")[0] for entry in entries] == [
+        "Listening on",
+        "request",
+        "transaction",
+    ]
+    assert {tuple(entry) for entry in entries} == {("level", "time", "message", "fields")}
+    assert entries[0]["fields"]["chain_id"] == 270
+
+
+def test_a_log_level_above_info_tells_no_requests() -> None:
+    with running_node("--log-level", "warning") as node:
+        ask(node.url, "eth_sendRawTransaction", transfer(0))
+        node.stop()
+        assert node.printed().rstrip().splitlines()[-1].startswith("Listening on ")
+
+
+def test_a_silent_node_prints_nothing(tmp_path: Path) -> None:
+    facts = tmp_path / "facts.json"
+    with running_node("--silent", "--config-out", str(facts), facts=facts) as node:
+        ask(node.url, "eth_sendRawTransaction", transfer(0))
+        node.stop()
+        assert node.printed() == ""
+
+
+def test_output_that_nobody_reads_does_not_stop_the_node() -> None:
+    command = [sys.executable, "-m", "entresol", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        listening = next(line for line in process.stdout if line.startswith(b"Listening on "))
+        connection = http.client.HTTPConnection(listening.split()[2].decode(), timeout=30)
+        body = json.dumps([{"jsonrpc": "2.0", "id": 1, "method": "x" * 200}] * 5)
+        # Some times what a pipe holds.
+        for _ in range(1_000):
+            connection.request("POST", "/", body, {"Content-Type": "application/json"})
+            assert len(json.loads(connection.getresponse().read())) == 5
+        connection.close()
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+def test_what_was_started_is_written_down_for_scripts(tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    with running_node("--config-out", str(path), "--data-dir", str(tmp_path / "chain")) as node:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        assert facts["http_url"] == node.url
+        assert facts["ws_url"] == node.url.replace("http", "ws")
+        assert ask(facts["http_url"], "eth_chainId")["result"] == hex(facts["chain_id"])
+    assert facts["private_keys"][0] == "0x" + bytes(ALICE.key).hex()
+    assert facts["available_accounts"][0] == ALICE.address.lower()
+    assert facts["wallet"]["mnemonic"].endswith("test junk")
+    assert facts["data_dir"] == str(tmp_path / "chain")
+    assert [it.name for it in tmp_path.iterdir() if "facts" in it.name] == ["facts.json"]
+
+
+@pytest.mark.peer
+def test_scripts_that_know_anvils_file_can_read_ours(tmp_path: Path) -> None:
+    theirs, ours = tmp_path / "anvil.json", tmp_path / "entresol.json"
+    with running_anvil("--config-out", str(theirs)):
+        expected = json.loads(theirs.read_text(encoding="utf-8"))
+    with running_node("--config-out", str(ours)):
+        facts = json.loads(ours.read_text(encoding="utf-8"))
+    assert set(expected) <= set(facts)
+    count = len(expected["available_accounts"])
+    for key in ("available_accounts", "private_keys"):
+        assert facts[key][:count] == expected[key]
+    assert facts["wallet"] == expected["wallet"]
+
+
+# Who may ask
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[RunningNode]:
+    with running_node() as running:
+        yield running
+
+
+@pytest.mark.parametrize("host", ["rebound.example", "localhost.example:3050"])
+def test_a_page_that_rebinds_its_name_is_refused(node: RunningNode, host: str) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
+    headers = {"Content-Type": "application/json", "Host": host}
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(urllib.request.Request(node.url, body, headers))
+    assert caught.value.code == 403
+    caught.value.close()
+
+
+# Stopping
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_the_node_soon_whatever_it_does(number: signal.Signals) -> None:
+    with running_node() as node:
+        clients = [threading.Thread(target=call_forever, args=[node.url]) for _ in range(12)]
+        for client in clients:
+            client.start()
+        host, port = node.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))):
+            eventually(lambda: is_busy(node.url))
+            started = time.monotonic()
+            node.process.send_signal(number)
+            assert node.process.wait(30) == 0
+            assert time.monotonic() - started < STOP_SECONDS
+        for client in clients:
+            client.join()
+        assert "Traceback" not in node.printed()
+
+
+def test_nothing_that_was_acknowledged_is_lost_by_a_signal(tmp_path: Path) -> None:
+    directory = str(tmp_path / "chain")
+    with running_node("--data-dir", directory) as first:
+        hashes: list[str] = []
+
+        def send() -> None:
+            try:
+                for nonce in range(10_000):
+                    answer = ask(first.url, "eth_sendRawTransaction", transfer(nonce))
+                    hashes.append(answer["result"])
+            except (OSError, http.client.HTTPException):
+                return
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        eventually(lambda: len(hashes) > 20)
+        assert first.stop() == 0
+        sender.join()
+    with running_node("--data-dir", directory) as second:
+        for transaction in hashes:
+            receipt = ask(second.url, "eth_getTransactionReceipt", transaction)["result"]
+            assert receipt["status"] == "0x1"
+
+
+def call_forever(url: str) -> None:
+    """Ask for what takes as long as a call may, until there is no answer any more."""
+    # Hashes 64 KiB again and again.
+    code = {FOREVER: {"code": "0x5b620100005f20505f56"}}
+    try:
+        while True:
+            ask(url, "eth_call", {"to": FOREVER, "gas": "0x2faf080"}, "latest", code)
+    except (OSError, http.client.HTTPException):
+        return
+
+
+def is_busy(url: str) -> bool:
+    """Say whether calls are under way: some were answered, and their clients go on."""
+    with urllib.request.urlopen(f"{url}/metrics", timeout=30) as answer:
+        return b'entresol_rpc_seconds_count{method="eth_call"}' in answer.read()
+
+
+# Data directories
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> str:
+    """Return a directory with a chain of some blocks."""
+    path = str(tmp_path / "chain")
+    with running_node("--data-dir", path) as node:
+        for nonce in range(3):
+            ask(node.url, "eth_sendRawTransaction", transfer(nonce))
+        node.stop()
+    return path
+
+
+def test_a_directory_is_verified_with_progress(directory: str) -> None:
+    ran = entresol("verify", "--data-dir", directory)
+    assert ran.stderr.splitlines()[-1] == "verified 3 of 3 blocks"
+    assert ran.stdout.startswith("block 3 0x")
+    assert ran.returncode == 0
+
+
+def test_a_directory_is_rebuilt_with_progress_and_serves_again(directory: str) -> None:
+    ran = entresol("rebuild", "--data-dir", directory)
+    assert (ran.stderr.splitlines()[-1], ran.returncode) == ("rebuilt 4 of 4 blocks", 0)
+    assert entresol("verify", "--data-dir", directory).returncode == 0
+    with running_node("--data-dir", directory) as node:
+        assert ask(node.url, "eth_getTransactionCount", ALICE.address)["result"] == "0x3"
+
+
+def test_a_rebuild_that_was_interrupted_can_be_done_again(directory: str) -> None:
+    store = Store.open(Path(directory))
+
+    def interrupted(_record: object) -> list[tuple[bytes, bytes]]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.rebuild(interrupted)
+    store.close()
+    ran = entresol("verify", "--data-dir", directory)
+    assert ran.stderr == f"error: rebuilding {directory} was interrupted: rebuild it again\n"
+    assert entresol("rebuild", "--data-dir", directory).returncode == 0
+    assert entresol("verify", "--data-dir", directory).returncode == 0
+
+
+def test_a_directory_of_another_chain_is_refused(directory: str) -> None:
+    ran = entresol("verify", "--data-dir", directory, "--chain-id", "271")
+    assert (ran.stderr.count("\n"), ran.returncode) == (1, 1)
+    assert directory in ran.stderr

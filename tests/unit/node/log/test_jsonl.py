@@ -1,0 +1,71 @@
+"""Entries as machines read them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from entresol.node.log.entries import Answered, BatchAnswered, Included, Note
+from entresol.node.log.jsonl import JsonLines
+from entresol.primitives.values import Address, Hash32
+from entresol.rpc.errors import Failure
+
+LINES = JsonLines()
+REFUSED = Failure(-32602, "params[0]: no")
+
+
+def read(line: str) -> dict[str, Any]:
+    assert "\n" not in line
+    entry: dict[str, Any] = json.loads(line)
+    assert list(entry) == ["level", "time", "message", "fields"]
+    assert datetime.fromisoformat(entry["time"]).tzinfo is not None
+    return entry
+
+
+def test_a_request_is_an_object() -> None:
+    entry = read(LINES.answered(Answered("eth_call", 0.0015, REFUSED)))
+    assert (entry["level"], entry["message"]) == ("info", "request")
+    assert entry["fields"] == {
+        "method": "eth_call",
+        "ms": 1.5,
+        "error": {"code": -32602, "message": "params[0]: no"},
+    }
+
+
+def test_a_batch_is_an_object() -> None:
+    entry = read(LINES.batch(BatchAnswered(Counter({"a": 2}), 0.001, 0, None)))
+    assert entry["fields"] == {"calls": 2, "methods": {"a": 2}, "ms": 1.0, "failed": 0}
+
+
+def test_a_transaction_is_an_object() -> None:
+    included = Included(
+        hash=Hash32(b"\x11" * 32),
+        sender=Address(b"\x22" * 20),
+        to=None,
+        created=Address(b"\x33" * 20),
+        gas_used=53_000,
+        block=7,
+        block_hash=Hash32(b"\x44" * 32),
+        succeeded=True,
+        failure=None,
+    )
+    fields = read(LINES.included(included))["fields"]
+    assert (fields["created"], fields["to"], fields["gasUsed"]) == ("0x" + "33" * 20, None, 53_000)
+    failed = msgspec.structs.replace(included, succeeded=False, failure="execution reverted")
+    fields = read(LINES.included(failed))["fields"]
+    assert (fields["succeeded"], fields["failure"]) == (False, "execution reverted")
+    assert "created" not in fields
+
+
+def test_a_note_keeps_its_trace_in_one_line() -> None:
+    entry = read(LINES.note(Note("error", "it broke", "entresol.x", "Traceback\nValueError")))
+    assert (entry["level"], entry["message"]) == ("error", "it broke")
+    assert entry["fields"] == {"source": "entresol.x", "trace": "Traceback\nValueError"}
+
+
+def test_what_is_no_text_is_told_all_the_same() -> None:
+    assert read(LINES.note(Note("info", "\ud800", "x")))["message"] == "?"

@@ -1,0 +1,94 @@
+"""What is told at which level, and where it goes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entresol.node.config import LogConfig
+from entresol.node.log.console import Console
+from entresol.node.log.log import Log
+from entresol.rpc.connection import LocalConnection
+from entresol.rpc.dispatch import Dispatcher
+from tests.rpc_toy import Toy, request
+
+
+class Streams:
+    """Two files in the place of the terminal."""
+
+    def __init__(self, directory: Path) -> None:
+        self._paths = directory / "out", directory / "err"
+        self.handles = [os.open(path, os.O_WRONLY | os.O_CREAT) for path in self._paths]
+
+    def log(self, **settings: Any) -> Log:
+        return Log(LogConfig(**settings), Console(*self.handles))
+
+    def read(self) -> tuple[str, str]:
+        out, err = (path.read_text(encoding="utf-8") for path in self._paths)
+        return out, err
+
+
+@pytest.fixture
+def streams(tmp_path: Path) -> Iterator[Streams]:
+    streams = Streams(tmp_path)
+    yield streams
+    for handle in streams.handles:
+        os.close(handle)
+
+
+def ask(log: Log, body: bytes) -> None:
+    log.around(Dispatcher([Toy()]).handle)(body, LocalConnection())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("settings", [{"silent": True}, {"log_level": "warning"}])
+def test_where_requests_are_not_told_nothing_stands_in_their_way(
+    streams: Streams, settings: dict[str, Any]
+) -> None:
+    handler = Dispatcher([Toy()]).handle
+    log = streams.log(**settings)
+    assert log.around(handler) == handler
+    log.close()
+
+
+def test_at_info_requests_are_told(streams: Streams) -> None:
+    log = streams.log()
+    ask(log, request("toy_chainId"))
+    log.close()
+    out, err = streams.read()
+    assert out.startswith("toy_chainId ")
+    assert err == ""
+
+
+@pytest.mark.parametrize("settings", [{}, {"silent": True}])
+def test_what_should_not_happen_is_told_whole_with_its_request_id(
+    streams: Streams, settings: dict[str, Any]
+) -> None:
+    log = streams.log(**settings)
+    root = logging.getLogger()
+    root.addHandler(log.handler)
+    answer = Dispatcher([Toy()]).handle(request("toy_fail", "boom"), LocalConnection())
+    log.close()
+    assert isinstance(answer, bytes)
+    error = json.loads(answer)["error"]
+    out, err = streams.read()
+    assert (error["code"], error["message"], out) == (-32603, "Internal error", "")
+    assert err.startswith(f"error: request {error['data']}: toy_fail failed\nTraceback ")
+    assert err.rstrip().endswith("RuntimeError: secret: boom")
+    assert log.handler not in root.handlers
+
+
+def test_json_logs_keep_a_trace_in_its_line(streams: Streams) -> None:
+    log = streams.log(json_logs=True)
+    logging.getLogger().addHandler(log.handler)
+    Dispatcher([Toy()]).handle(request("toy_fail", "boom"), LocalConnection())
+    log.close()
+    (line,) = streams.read()[1].splitlines()
+    entry = json.loads(line)
+    assert (entry["level"], entry["fields"]["source"]) == ("error", "entresol.rpc.errors")
+    assert "RuntimeError: secret: boom" in entry["fields"]["trace"]

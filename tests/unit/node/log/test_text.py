@@ -1,0 +1,112 @@
+"""Entries as people read them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+import pytest
+
+from entresol.node.log.entries import Answered, BatchAnswered, Included, Note
+from entresol.node.log.text import TextLines, printable
+from entresol.primitives.values import Address, Hash32
+from entresol.rpc.errors import Failure
+
+TEXT = TextLines(colours=False)
+MISSING = Failure(-32601, "the method x does not exist/is not available")
+
+SENT = Included(
+    hash=Hash32(b"\x11" * 32),
+    sender=Address(b"\x22" * 20),
+    to=Address(b"\x33" * 20),
+    created=None,
+    gas_used=21_000,
+    block=7,
+    block_hash=Hash32(b"\x44" * 32),
+    succeeded=True,
+    failure=None,
+)
+
+
+def words(line: str) -> str:
+    return " ".join(line.split())
+
+
+@pytest.mark.parametrize(
+    ("failure", "line"),
+    [
+        (None, "eth_call 1.50 ms ok"),
+        (MISSING, f"eth_call 1.50 ms error -32601: {MISSING.message}"),
+        (
+            Failure(-32700, "Parse error", "not UTF-8"),
+            "eth_call 1.50 ms error -32700: Parse error (not UTF-8)",
+        ),
+        (
+            Failure(3, "execution reverted: no", "0x08c379a0"),
+            "eth_call 1.50 ms error 3: execution reverted: no",
+        ),
+    ],
+)
+def test_a_request_is_a_line(failure: Failure | None, line: str) -> None:
+    assert words(TEXT.answered(Answered("eth_call", 0.0015, failure))) == line
+
+
+@pytest.mark.parametrize(
+    ("methods", "failed", "line"),
+    [
+        ({"a": 2, "b": 1}, 0, "batch of 3: 2 a, b 1.00 ms ok"),
+        ({"a": 1, "b": 1, "c": 1, "d": 1}, 0, "batch of 4: a, b, c, … 1.00 ms ok"),
+        ({"a": 2}, 1, "batch of 2: 2 a 1.00 ms 1 of 2 failed, first: error -32601: "),
+        ({}, 0, "batch 1.00 ms ok"),
+    ],
+)
+def test_a_batch_is_one_line(methods: dict[str, int], failed: int, line: str) -> None:
+    entry = BatchAnswered(Counter(methods), 0.001, failed, MISSING if failed else None)
+    assert words(TEXT.batch(entry)).startswith(line.strip())
+
+
+def test_a_transaction_is_an_indented_block() -> None:
+    lines = TEXT.included(SENT).splitlines()
+    assert lines == [
+        "",
+        "    Transaction       0x" + "11" * 32,
+        "    From              0x" + "22" * 20,
+        "    To                0x" + "33" * 20,
+        "    Gas used          21,000",
+        "    Block             7  0x" + "44" * 32,
+    ]
+
+
+def test_a_created_contract_is_told_unless_its_creation_failed() -> None:
+    created = msgspec.structs.replace(SENT, to=None, created=Address(b"\x55" * 20))
+    assert "    Contract created  0x" + "55" * 20 in TEXT.included(created)
+    failed = msgspec.structs.replace(created, succeeded=False, failure="execution reverted: no")
+    assert "Contract created" not in TEXT.included(failed)
+    assert "    Failed            execution reverted: no" in TEXT.included(failed)
+
+
+def test_a_note_has_its_level_and_the_trace_below() -> None:
+    assert TEXT.note(Note("info", "dropped", "entresol.x")) == "dropped"
+    assert TEXT.note(Note("error", "it broke", "entresol.x", "Traceback…\nValueError")) == (
+        "error: it broke\nTraceback…\nValueError"
+    )
+
+
+def test_colours_are_there_only_if_they_are_wanted() -> None:
+    entry = Answered("eth_call", 0.001, None)
+    assert "\x1b" not in TEXT.answered(entry)
+    assert "\x1b[32mok\x1b[0m" in TextLines(colours=True).answered(entry)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain text, ünïcode too", "plain text, ünïcode too"),
+        ("\x1b[2Jgone", "\\x1b[2Jgone"),
+        ("two\nlines", "two\\nlines"),
+        ("\u202eright to left", "\\u202eright to left"),
+        ("x" * 400, "x" * 300 + "…"),
+    ],
+)
+def test_what_others_say_cannot_move_the_cursor(text: str, shown: str) -> None:
+    assert printable(text) == shown

@@ -1,0 +1,49 @@
+"""A node in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from entresol.errors import StoreFull
+from entresol.node import node as module
+from entresol.node.assembly import development_accounts
+from entresol.node.config import ChainConfig, NodeConfig
+from entresol.node.node import Node
+from entresol.rpc.server.config import ServerConfig
+
+
+def test_a_block_that_cannot_be_sealed_is_told_and_tried_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.0)
+    config = NodeConfig(chain=ChainConfig(block_time=0.001), server=ServerConfig(port=0))
+
+    async def live() -> None:
+        node = Node(config)
+        sealed = asyncio.Event()
+        seal, failures = node.chain.seal, [StoreFull(node.chain.ledger.store.path)]
+
+        def fail_once() -> None:
+            if failures:
+                raise failures.pop()
+            seal()
+            sealed.set()
+
+        monkeypatch.setattr(node.chain, "seal", fail_once)
+        await node.start()
+        await asyncio.wait_for(sealed.wait(), 30)
+        await node.stop()
+
+    asyncio.run(live())
+    (record,) = [it for it in caplog.records if it.levelno == logging.ERROR]
+    assert record.getMessage() == "a block could not be sealed; trying again"
+    assert "no space left" in caplog.text
+
+
+def test_development_accounts_are_derived_once() -> None:
+    config = ChainConfig(accounts=3)
+    assert development_accounts(config) is development_accounts(ChainConfig(accounts=3))
+    assert len(development_accounts(config)) == 5

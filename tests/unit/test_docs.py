@@ -1,0 +1,115 @@
+"""The reference pages say what is so."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.examples import Example, examples
+from docs.pages import errors_page, settings_page
+from docs.recording import Exchange, Recorder, example_of, record_all
+from entresol.node.config import SETTINGS
+from entresol.rpc.markdown import abridged
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+WHERE = "give it one line in docs/examples.py, then run `make docs`"
+
+Recorded = tuple[Mapping[str, Any], dict[str, Exchange]]
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Recorded:
+    """Return the methods of a fresh node, and what it answers to the examples."""
+    return asyncio.run(record_all())
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[str, Example]:
+    async def ask() -> dict[str, Example]:
+        recorder = Recorder()
+        try:
+            return examples(await recorder.world())
+        finally:
+            await recorder.close()
+
+    return asyncio.run(ask())
+
+
+def test_every_method_has_an_example(recorded: Recorded) -> None:
+    document, exchanges = recorded
+    missing = [it["name"] for it in document["methods"] if it["name"] not in exchanges]
+    assert not missing, f"no example: {', '.join(missing)}; {WHERE}"
+
+
+def test_every_example_is_of_a_method(recorded: Recorded, known: dict[str, Example]) -> None:
+    names = {it["name"] for it in recorded[0]["methods"]}
+    strays = sorted(set(known) - names)
+    assert not strays, f"docs/examples.py has examples of no method: {', '.join(strays)}"
+
+
+def test_only_what_is_meant_to_be_refused_is(recorded: Recorded, known: dict[str, Example]) -> None:
+    failed = {name: it.answer["error"] for name, it in recorded[1].items() if "error" in it.answer}
+    refused = {name for name in recorded[1] if (it := example_of(name, known)) and it.refused}
+    assert set(failed) == refused, f"docs/examples.py: {failed}"
+
+
+def test_the_page_shows_what_a_fresh_node_answers(recorded: Recorded) -> None:
+    shown = dict(exchanges_in((DOCS / "rpc.md").read_text(encoding="utf-8")))
+    for name, exchange in recorded[1].items():
+        assert name in shown, f"docs/rpc.md lacks the example of {name}: run `make docs`"
+        assert shown[name] == [abridged(exchange.request), abridged(exchange.answer)], name
+    assert set(shown) == set(recorded[1])
+
+
+def test_hardhats_names_share_the_examples_of_anvils(known: dict[str, Example]) -> None:
+    assert example_of("hardhat_setBalance", known) is known["anvil_setBalance"]
+    assert example_of("hardhat_unheardOf", known) is None
+
+
+def test_every_setting_is_on_its_page() -> None:
+    page = settings_page()
+    assert page == (DOCS / "config.md").read_text(encoding="utf-8")
+    for setting in SETTINGS.all:
+        assert setting.description, setting.key
+        row = next(it for it in page.splitlines() if f"| `{setting.key}` |" in it)
+        assert f"`{setting.variable}`" in row
+        assert setting.flag.removeprefix("--") in row
+
+
+def test_every_error_is_on_its_page() -> None:
+    page = errors_page()
+    assert page == (DOCS / "errors.md").read_text(encoding="utf-8")
+    assert "| &emsp;`NonceTooLow` | -32000 | The sender already used this nonce. |" in page
+    assert "| &emsp;`ExecutionReverted` | 3 |" in page
+    assert "| `RequestError` | -32600 |" in page
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ({"a": "0x" + "00" * 300}, {"a": "0x" + "0" * 32 + "…" + "0" * 8}),
+        ([1, 2, 3], [1, 2, 3]),
+        ([1, 2, 3, 4], [1, 2, "…"]),
+        ({str(n): n for n in range(41)}, {"0": 0, "1": 1, "…": "…"}),
+        ([[[[[{"deep": 1}, {}, 3]]]]], [[[[["…", {}, 3]]]]]),
+    ],
+)
+def test_what_nobody_reads_is_left_out(value: object, shown: object) -> None:
+    assert abridged(value) == shown
+
+
+def exchanges_in(page: str) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the name of each method on the page, with the request and the answer of its example."""
+    decoder = json.JSONDecoder()
+    for name, text in re.findall(
+        r"^### (\S+)\n(?:(?!^###).)*?```json\n(.*?)```", page, re.MULTILINE | re.DOTALL
+    ):
+        request, end = decoder.raw_decode(text)
+        answer, _ = decoder.raw_decode(text[end:].lstrip())
+        yield name, [request, answer]
