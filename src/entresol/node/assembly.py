@@ -24,6 +24,7 @@ from entresol.rpc.namespaces.eth_blocks import EthBlocks
 from entresol.rpc.namespaces.eth_calls import EthCalls
 from entresol.rpc.namespaces.eth_fees import EthFees
 from entresol.rpc.namespaces.eth_filters import EthFilters
+from entresol.rpc.namespaces.eth_simulate import EthSimulate
 from entresol.rpc.namespaces.eth_state import EthState
 from entresol.rpc.namespaces.eth_transactions import EthTransactions
 from entresol.rpc.places import Places
@@ -85,6 +86,7 @@ class Api:
                 EthCalls(places),
                 EthFees(chain, places),
                 EthFilters(chain, views, self._filters, self.subscriptions),
+                EthSimulate(chain, places),
                 EthState(chain, places),
                 EthTransactions(chain, places, views),
                 Net(chain),

@@ -24,12 +24,18 @@ import msgspec
 
 from entresol.errors import (
     BlockFull,
+    EmptySimulation,
     EngineError,
     EntresolError,
     ExecutionFailed,
     ExecutionReverted,
     ExecutionStopped,
+    FeeCapTooLow,
     FilterNotFound,
+    GasLimitExceeded,
+    InitCodeTooLarge,
+    InsufficientFunds,
+    IntrinsicGasTooLow,
     InvalidBytecode,
     InvalidConfig,
     InvalidFilter,
@@ -37,11 +43,23 @@ from entresol.errors import (
     InvalidInterval,
     InvalidOverride,
     InvalidPercentiles,
+    InvalidSimulation,
     InvalidTransaction,
     ListenFailed,
     MalformedValue,
+    MovedOntoItself,
+    MovedTogether,
+    NonceTooHigh,
+    NonceTooLow,
+    NotAPrecompile,
     PoolRefusal,
     ReplayDiffers,
+    SenderNotEOA,
+    SimulatedCallRefused,
+    SimulatedNumberTooLow,
+    SimulatedTimeTooLow,
+    SimulationGasSpent,
+    SimulationTooLong,
     StoreFailed,
     SubscriptionRefused,
     TimestampTooLow,
@@ -146,6 +164,17 @@ CODES: Final[dict[type[EntresolError], int]] = {
     # Not -32603 or -32005: clients would try again at once and meet the same limit.
     ExecutionStopped: -32000,
     ExecutionReverted: 3,
+    # The codes that eth_simulateV1 has of its own.
+    NotAPrecompile: -32000,
+    MovedOntoItself: -38022,
+    MovedTogether: -38023,
+    InvalidSimulation: -32602,
+    EmptySimulation: -32602,
+    SimulatedNumberTooLow: -38020,
+    SimulatedTimeTooLow: -38021,
+    SimulationTooLong: -38026,
+    SimulationGasSpent: -38026,
+    SimulatedCallRefused: -32000,
     # The node's own trouble.
     EngineError: INTERNAL,
     ReplayDiffers: INTERNAL,
@@ -153,6 +182,19 @@ CODES: Final[dict[type[EntresolError], int]] = {
     StoreFailed: INTERNAL,
     ListenFailed: INTERNAL,
 }
+
+REFUSALS: Final[dict[type[EntresolError], int]] = {
+    NonceTooLow: -38010,
+    NonceTooHigh: -38011,
+    FeeCapTooLow: -38012,
+    IntrinsicGasTooLow: -38013,
+    InsufficientFunds: -38014,
+    BlockFull: -38015,
+    GasLimitExceeded: -38015,
+    SenderNotEOA: -38024,
+    InitCodeTooLarge: -38025,
+}
+"""The code of a simulated call that is refused, by the reason."""
 
 TEXTS: Final[dict[type[EntresolError], str]] = {
     # The wording of the network; what exactly is missing goes into `data`.
@@ -180,6 +222,8 @@ def code_of(kind: type[BaseException]) -> int:
 def failure_of(error: Exception, method: str) -> Failure:
     """Turn what a call of `method` raised into what the client is told."""
     code = code_of(type(error))
+    if isinstance(error, SimulatedCallRefused):
+        code = REFUSALS.get(type(error.reason), code)
     if code == INTERNAL:
         return _internal(error, method)
     text = TEXTS.get(type(error))  # type: ignore[arg-type]  # asking for a key of another kind is fine
