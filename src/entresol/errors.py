@@ -32,6 +32,7 @@
     ├── ExecutionFailed            a call ran, and failing is its answer
     │   ├── ExecutionReverted      it gave up, and may have said why
     │   ├── ExecutionHalted        it broke a rule of the machine
+    │   │   └── CallGasSpent       it used all the gas that a call may have
     │   └── GasAllowanceExceeded   no gas limit that is allowed suffices
     ├── InvalidOverride            a what-if question that cannot be asked
     │   ├── NotAPrecompile         what is to be moved is none
@@ -349,6 +350,14 @@ class ExecutionHalted(ExecutionFailed):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class CallGasSpent(ExecutionHalted):
+    """The call used all the gas that this node lets a call have."""
+
+    def __init__(self, cap: int) -> None:
+        super().__init__(f"out of gas: a call may use {cap} gas")
+        self.cap = cap
 
 
 class GasAllowanceExceeded(ExecutionFailed):

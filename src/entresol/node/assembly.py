@@ -15,7 +15,7 @@ from entresol.chain.fees import ConstantFee
 from entresol.chain.genesis import Genesis
 from entresol.chain.mempool import PoolConfig
 from entresol.chain.rules import Rules
-from entresol.node.config import ETHER
+from entresol.node.config import ETHER, LimitsConfig
 from entresol.rpc.dispatch import Dispatcher
 from entresol.rpc.filters import Filters
 from entresol.rpc.namespaces.basics import EthBasics, Net, Web3
@@ -64,7 +64,10 @@ class NotificationShapes:
 class Api:
     """The methods of one chain, and what they share."""
 
-    def __init__(self, chain: Chain, wake: Callable[[], None]) -> None:
+    def __init__(
+        self, chain: Chain, wake: Callable[[], None], limits: LimitsConfig | None = None
+    ) -> None:
+        limits = limits or LimitsConfig()
         self._chain = chain
         self._executor = ThreadPoolExecutor(WORKERS, thread_name_prefix="call")
         views = Views(
@@ -75,18 +78,28 @@ class Api:
         )
         self._follow(views)
         places = Places(chain)
-        self._filters = Filters(chain, chain.ledger.store, chain.feed)
+        self._filters = Filters(
+            chain,
+            chain.ledger.store,
+            chain.feed,
+            capacity=limits.filter_limit,
+            limits=limits.logs(),
+        )
         self.subscriptions = Subscriptions(
-            chain.feed, chain.ledger.store, NotificationShapes(views), wake=wake
+            chain.feed,
+            chain.ledger.store,
+            NotificationShapes(views),
+            wake=wake,
+            per_connection=limits.subscription_limit,
         )
         self.dispatcher = Dispatcher(
             [
                 EthBasics(chain),
                 EthBlocks(chain, places, views),
-                EthCalls(places),
+                EthCalls(places, limits.calls()),
                 EthFees(chain, places),
-                EthFilters(chain, views, self._filters, self.subscriptions),
-                EthSimulate(chain, places),
+                EthFilters(chain, views, self._filters, self.subscriptions, limits.logs()),
+                EthSimulate(chain, places, limits.calls()),
                 EthState(chain, places),
                 EthTransactions(chain, places, views),
                 Net(chain),
@@ -96,6 +109,7 @@ class Api:
                 Hardhat(chain),
             ],
             executor=self._executor,
+            limits=limits.requests(),
         )
 
     def close(self) -> None:

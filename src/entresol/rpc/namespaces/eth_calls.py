@@ -9,7 +9,7 @@ import msgspec
 
 from entresol.errors import ExecutionFailed, GasBudgetSpent, InvalidTransaction, UnknownBlock
 from entresol.execution.access_lists import create_access_list
-from entresol.execution.calls import CallLimits, call
+from entresol.execution.calls import CallLimits, call, within
 from entresol.execution.estimation import estimate_gas
 from entresol.execution.overrides import override
 from entresol.primitives.values import Address, Data, Hash32, Quantity
@@ -122,6 +122,6 @@ class EthCalls:
     def _ask(self, question: Callable[[CallLimits], T]) -> T | Later[T]:
         """Answer at once if that takes no time, or else on a worker thread."""
         try:
-            return question(self._on_loop)
+            return within(self._on_loop, question)
         except GasBudgetSpent:
-            return Later(lambda: question(self._limits))
+            return Later(lambda: within(self._limits, question))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from entresol.errors import InvalidOverride, InvalidSimulation, UnknownBlock
-from entresol.execution.calls import CallLimits
+from entresol.execution.calls import CallLimits, within
 from entresol.execution.overrides import BlockOverrides
 from entresol.execution.simulation import Base, SimulationOptions, simulate
 from entresol.execution.simulation_plan import BlockCalls
@@ -73,13 +73,13 @@ class EthSimulate:
         blocks = [it.described() for it in payload.block_state_calls or ()]
         full = bool(payload.return_full_transactions)
 
-        def work() -> Raw:
-            simulated = simulate(base, blocks, payload.options(), self._limits)
+        def answer(limits: CallLimits) -> Raw:
+            simulated = simulate(base, blocks, payload.options(), limits)
             chain_id = base.rules.chain_id
             texts = (simulated_text(it, chain_id, full=full) for it in taking_turns(simulated))
             return raw(array(texts))
 
-        return Later(work)
+        return Later(lambda: within(self._limits, answer))
 
     def _base(self, block: BlockRef) -> Base:
         ledger, rules = self._chain.ledger, self._chain.rules

@@ -11,6 +11,7 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.node.assembly import Api
+from entresol.node.config import LimitsConfig
 from entresol.rpc.connection import LocalConnection
 from tests.unit.chain.test_chain import open_chain
 
@@ -28,9 +29,9 @@ class RpcError(Exception):
 class Client:
     """Asks a dispatcher, and shows the chain behind it."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, limits: LimitsConfig | None = None) -> None:
         self.chain = chain
-        self.api = Api(chain, wake=lambda: None)
+        self.api = Api(chain, lambda: None, limits)
 
     def __call__(self, method: str, *params: object) -> Any:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from entresol.node.config import LimitsConfig
 from entresol.rpc.connection import LocalConnection
-from tests.unit.chain.test_chain import ALICE, LOGGER, transaction
+from tests.unit.chain.test_chain import ALICE, LOGGER, open_chain, transaction
 from tests.unit.rpc.namespaces.conftest import Client, RpcError
 
 WIDE = {"fromBlock": "0x0", "toBlock": "latest"}
@@ -85,11 +86,14 @@ def test_proofs_of_many_slots_leave_the_loop(client: Client, slots: int, quick: 
     assert (at_once, len(proof["storageProof"])) == (quick, slots)
 
 
-def test_a_filter_whose_changes_are_too_many_is_gone(client: Client) -> None:
-    client.api._filters._limits = client.api._filters._limits.__class__(results=10)
+def test_a_filter_whose_changes_are_too_many_is_gone() -> None:
+    chain = open_chain()
+    client = Client(chain, LimitsConfig(log_limit=10))
     wide = client("eth_newFilter", WIDE)
     emit(client, 20)
     for _ in range(2):
         with pytest.raises(RpcError, match="filter not found"):
             client("eth_getFilterChanges", wide)
     assert client("eth_uninstallFilter", wide) is False
+    client.api.close()
+    chain.close()
