@@ -21,6 +21,7 @@ from entresol.rpc.filters import Filters
 from entresol.rpc.namespaces.basics import EthBasics, Net, Web3
 from entresol.rpc.namespaces.developer import Anvil, Evm, Hardhat
 from entresol.rpc.namespaces.eth_blocks import EthBlocks
+from entresol.rpc.namespaces.eth_call_many import EthCallMany
 from entresol.rpc.namespaces.eth_calls import EthCalls
 from entresol.rpc.namespaces.eth_fees import EthFees
 from entresol.rpc.namespaces.eth_filters import EthFilters
@@ -97,6 +98,7 @@ class Api:
                 EthBasics(chain),
                 EthBlocks(chain, places, views),
                 EthCalls(places, limits.calls()),
+                EthCallMany(chain, places, limits.calls()),
                 EthFees(chain, places),
                 EthFilters(chain, views, self._filters, self.subscriptions, limits.logs()),
                 EthSimulate(chain, places, limits.calls()),
