@@ -97,3 +97,10 @@ def test_a_filter_whose_changes_are_too_many_is_gone() -> None:
     assert client("eth_uninstallFilter", wide) is False
     client.api.close()
     chain.close()
+
+
+@pytest.mark.parametrize(("blocks", "quick"), [(2, True), (20, False)])
+def test_a_long_history_of_fees_leaves_the_loop(client: Client, blocks: int, quick: bool) -> None:
+    emit(client, 20)
+    at_once, history = ask(client, "eth_feeHistory", hex(blocks), "latest", [50])
+    assert (at_once, len(history["reward"])) == (quick, blocks)
