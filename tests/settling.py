@@ -41,7 +41,7 @@ class SettlingChain(Chain):
         chain.schedule.seal_on_request()
         return chain
 
-    def send(self, message: int = 1, *, times: int = 1) -> Hash32:
+    def send_message(self, message: int = 1, *, times: int = 1) -> Hash32:
         """Let a transaction wait that sends a message to L1, once or more often."""
         return self._call(L1_MESSENGER, message.to_bytes(32) + times.to_bytes(32))
 
@@ -57,7 +57,7 @@ class SettlingChain(Chain):
     def seal_messages(self, *messages: int) -> None:
         """Seal a block that sends these, one a transaction."""
         for message in messages:
-            self.send(message)
+            self.send_message(message)
         self.seal()
 
     def _call(self, to: Address, data: bytes) -> Hash32:

@@ -36,10 +36,21 @@
     ├── ExecutionFailed            a call ran, and failing is its answer
     │   ├── ExecutionReverted      it gave up, and may have said why
     │   ├── ExecutionHalted        it broke a rule of the machine
+    │   │   └── CallGasSpent       it used all the gas that a call may have
     │   ├── GasAllowanceExceeded   no gas limit that is allowed suffices
     │   └── MintOverflow           more ether to mint than there can be
     ├── UnserializableCall         a call that is no transaction, in the network's words
     ├── InvalidOverride            a what-if question that cannot be asked
+    │   ├── NotAPrecompile         what is to be moved is none
+    │   ├── MovedOntoItself        a precompile would stay where it is
+    │   └── MovedTogether          two precompiles would be at one address
+    ├── InvalidSimulation          blocks that cannot be simulated as they are described
+    │   ├── EmptySimulation        there are none
+    │   ├── SimulatedNumberTooLow  a number that is not above the last one
+    │   ├── SimulatedTimeTooLow    a timestamp that is not after the last one
+    │   ├── SimulationTooLong      more blocks than one simulation may have
+    │   ├── SimulationGasSpent     the calls before this one used all gas there is
+    │   └── SimulatedCallRefused   a call that no block could include; the cause is chained
     ├── EngineError                the engine could not finish; nothing is known of the outcome
     │   ├── StateUnavailable       the state source failed; the cause is chained
     │   ├── EnginePanicked         a bug in the engine; the state is as it was before
@@ -389,6 +400,14 @@ class ExecutionHalted(ExecutionFailed):
         self.reason = reason
 
 
+class CallGasSpent(ExecutionHalted):
+    """The call used all the gas that this node lets a call have."""
+
+    def __init__(self, cap: int) -> None:
+        super().__init__(f"out of gas: a call may use {cap} gas")
+        self.cap = cap
+
+
 class GasAllowanceExceeded(ExecutionFailed):
     """The execution runs out of gas even at the highest gas limit that is allowed."""
 
@@ -413,6 +432,74 @@ class UnserializableCall(EntresolError):
 
 class InvalidOverride(EntresolError):
     """A what-if question assumes something that cannot be."""
+
+
+class NotAPrecompile(InvalidOverride):
+    """What a question wants to move is no precompile."""
+
+    def __init__(self, address: bytes) -> None:
+        super().__init__(f"account 0x{address.hex()} is not a precompile")
+
+
+class MovedOntoItself(InvalidOverride):
+    """A question wants to move a precompile to where it is."""
+
+    def __init__(self, address: bytes) -> None:
+        super().__init__(f"account 0x{address.hex()} is moved to itself")
+
+
+class MovedTogether(InvalidOverride):
+    """A question wants to move two precompiles to one address."""
+
+    def __init__(self, address: bytes) -> None:
+        super().__init__(f"two precompiles are moved to account 0x{address.hex()}")
+
+
+class InvalidSimulation(EntresolError):
+    """Blocks cannot be simulated as they are described."""
+
+
+class EmptySimulation(InvalidSimulation):
+    """A simulation has no blocks."""
+
+    def __init__(self) -> None:
+        super().__init__("empty input: blockStateCalls has no blocks")
+
+
+class SimulatedNumberTooLow(InvalidSimulation):
+    """The number of a simulated block is not above that of the block before it."""
+
+    def __init__(self, number: int, last: int) -> None:
+        super().__init__(f"block numbers must be in order: {number} <= {last}")
+
+
+class SimulatedTimeTooLow(InvalidSimulation):
+    """The timestamp of a simulated block is not after that of the block before it."""
+
+    def __init__(self, timestamp: int, last: int) -> None:
+        super().__init__(f"block timestamps must be in order: {timestamp} <= {last}")
+
+
+class SimulationTooLong(InvalidSimulation):
+    """A simulation has more blocks than allowed, with those that fill gaps."""
+
+    def __init__(self, blocks: int, limit: int) -> None:
+        super().__init__(f"too many blocks: {blocks}, and a simulation has at most {limit}")
+
+
+class SimulationGasSpent(InvalidSimulation):
+    """The calls of a simulation have used all the gas that they may use together."""
+
+    def __init__(self, cap: int) -> None:
+        super().__init__(f"the calls of a simulation may use {cap} gas together, and they have")
+
+
+class SimulatedCallRefused(InvalidSimulation):
+    """A simulated call could not be included in any block; the cause says why."""
+
+    def __init__(self, place: str, reason: EntresolError) -> None:
+        super().__init__(f"{place}: {reason}")
+        self.reason = reason
 
 
 class EngineError(EntresolError):

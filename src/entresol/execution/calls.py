@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 import msgspec
 
 from entresol._native import CancelFlag, Checks, Limits, Message, Outcome, Tracer, execute
 from entresol.errors import (
+    CallGasSpent,
     DeadlinePassed,
     ExecutionFailed,
     ExecutionHalted,
@@ -21,6 +23,8 @@ from entresol.execution.reverts import revert_reason
 from entresol.execution.scene import Scene
 from entresol.primitives.transactions import Access, Authorization
 from entresol.primitives.values import Address
+
+T = TypeVar("T")
 
 TRANSFER_GAS: Final = 21_000
 """What the cheapest transaction needs."""
@@ -92,9 +96,11 @@ def call(scene: Scene, request: CallRequest, limits: CallLimits = DEFAULT_LIMITS
     """Return the output of a call, or raise the `ExecutionFailed` that it ended in."""
     outcome = run(scene, request, limits)
     failure = failure_of(outcome)
-    if failure is not None:
-        raise failure
-    return outcome.output
+    if failure is None:
+        return outcome.output
+    if outcome.gas_spent == limits.gas_cap and outcome.reason.startswith("out of gas"):
+        raise CallGasSpent(limits.gas_cap)
+    raise failure
 
 
 def run(
@@ -173,6 +179,14 @@ def run_message(
     return execute(
         scene.state, scene.rules, scene.env, message, checks=checks, limits=limits, tracer=tracer
     )
+
+
+def within(limits: CallLimits, question: Callable[[CallLimits], T]) -> T:
+    """Return the answer to `question`, or say which time it was allowed if that was too little."""
+    try:
+        return question(limits)
+    except DeadlinePassed as error:
+        raise DeadlinePassed(f"execution aborted (timeout = {limits.seconds:g}s)") from error
 
 
 class Meter:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
 from entresol._native import Overlay
-from entresol.errors import InvalidOverride
+from entresol.errors import InvalidOverride, MovedOntoItself, MovedTogether, NotAPrecompile
 from entresol.execution.scene import BlockParts, Scene, State
 from entresol.primitives.values import Address, Hash32
+
+PRECOMPILES: Final = frozenset(Address(number.to_bytes(20)) for number in (*range(1, 18), 256))
+"""Where the forks up to Osaka have precompiles."""
 
 
 class StateOverride(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +68,7 @@ def overlay_of(state: State) -> Overlay:
 
 def apply(overlay: Overlay, overrides: Mapping[Address, StateOverride]) -> None:
     """Change the accounts in `overlay`; if one of them cannot be changed so, change none."""
+    _check_moves(overrides)
     for address, wanted in overrides.items():
         _check(address, wanted)
     for address, wanted in overrides.items():
@@ -88,9 +93,24 @@ def override_block(block: BlockParts, overrides: BlockOverrides) -> BlockParts:
     return msgspec.structs.replace(block, **given)
 
 
+def _check_moves(overrides: Mapping[Address, StateOverride]) -> None:
+    """Refuse to move precompiles, for the reason that is nearest."""
+    moves = {at: it.move_precompile_to for at, it in overrides.items() if it.move_precompile_to}
+    for address, destination in moves.items():
+        if address not in PRECOMPILES:
+            raise NotAPrecompile(address)
+        if address == destination:
+            raise MovedOntoItself(address)
+    destinations = list(moves.values())
+    for destination in destinations:
+        if destinations.count(destination) > 1:
+            raise MovedTogether(destination)
+    for address in moves:
+        # The engine finds precompiles by address before it looks at accounts.
+        raise InvalidOverride(f"account {address}: this node does not move precompiles")
+
+
 def _check(address: Address, wanted: StateOverride) -> None:
-    if wanted.move_precompile_to is not None:
-        raise InvalidOverride(f"account {address}: a precompile cannot be moved here")
     if wanted.state is not None and wanted.state_diff is not None:
         raise InvalidOverride(f"account {address} has both state and stateDiff")
     if wanted.balance is not None and wanted.balance.bit_length() > 256:

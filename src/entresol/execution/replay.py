@@ -38,6 +38,17 @@ def execute_again(
     return executed
 
 
+def state_within(
+    record: Record, parent: Header, count: int, *, rules: Rules, snapshot: Snapshot
+) -> Overlay:
+    """Return the state within the block of `record`, behind its first `count` transactions."""
+    transition = Transition(rules, snapshot, BlockContext.of(record.header(), parent))
+    transition.edit(record.edits, record.codes)
+    for index in range(count):
+        _run_again(transition, record, index)
+    return transition.overlay
+
+
 def overlay_of(record: Record, snapshot: Snapshot) -> Overlay:
     """Return the state after the block of `record`, without executing it."""
     overlay = Overlay(snapshot)

@@ -19,7 +19,8 @@ from entresol.execution.messages import (
     message_of,
     priority_message,
 )
-from entresol.execution.scene import BlockParts
+from entresol.execution.overrides import overlay_of
+from entresol.execution.scene import BlockParts, State
 from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.logs import union
 from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER, L2ToL1Log
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from entresol import _native
-    from entresol._native import Changes, Rules, Snapshot
+    from entresol._native import Changes, Rules
     from entresol.state.roots import StateTrie
 
 
@@ -90,10 +91,10 @@ class Executed(msgspec.Struct, frozen=True):
 class Transition:
     """A block while its transactions run, one after the other."""
 
-    def __init__(self, rules: Rules, snapshot: Snapshot, context: BlockContext) -> None:
+    def __init__(self, rules: Rules, state: State, context: BlockContext) -> None:
         self.context = context
         self.gas_used = 0
-        self.overlay = Overlay(snapshot)
+        self.overlay = overlay_of(state)
         self._rules = rules
         self._block = context.parts().env()
         self._transactions: list[Transaction] = []
@@ -139,10 +140,13 @@ class Transition:
             outcome = self._run_priority(transaction, payload)
         else:
             outcome = self._run(transaction)
-        self.gas_used += outcome.gas_used
-        self._transactions.append(transaction)
-        self._outcomes.append(outcome)
+        self._append(transaction, outcome)
         return outcome
+
+    def include(self, transaction: Transaction, ran: _native.Outcome) -> None:
+        """Add a transaction that somebody has run on the overlay, under checks of their own."""
+        self.overlay.apply(ran)
+        self._append(transaction, self._outcome_of(ran))
 
     def finish(self, trie: StateTrie) -> Executed:
         """Compute the roots and return the block."""
@@ -153,6 +157,11 @@ class Transition:
         return Executed(
             header, tuple(self._transactions), record, nodes, self.overlay, self._failures
         )
+
+    def _append(self, transaction: Transaction, outcome: Outcome) -> None:
+        self.gas_used += outcome.gas_used
+        self._transactions.append(transaction)
+        self._outcomes.append(outcome)
 
     def _must_fit(self, transaction: Transaction) -> bool:
         """Say whether the block exists for this transaction alone, which nothing may keep out."""

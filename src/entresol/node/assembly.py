@@ -17,7 +17,7 @@ from entresol.chain.genesis import Genesis
 from entresol.chain.keyring import Keyring
 from entresol.chain.mempool import PoolConfig
 from entresol.chain.rules import Rules
-from entresol.node.config import ETHER, ApiConfig
+from entresol.node.config import ETHER, ApiConfig, LimitsConfig
 from entresol.rpc.composing import Composer
 from entresol.rpc.dispatch import Dispatcher
 from entresol.rpc.filters import Filters
@@ -25,9 +25,11 @@ from entresol.rpc.namespaces.basics import EthBasics, Net, RpcModules, Web3
 from entresol.rpc.namespaces.developer import Anvil, Evm, Hardhat
 from entresol.rpc.namespaces.eth_accounts import EthAccounts, Personal
 from entresol.rpc.namespaces.eth_blocks import EthBlocks
+from entresol.rpc.namespaces.eth_call_many import EthCallMany
 from entresol.rpc.namespaces.eth_calls import EthCalls
 from entresol.rpc.namespaces.eth_fees import EthFees
 from entresol.rpc.namespaces.eth_filters import EthFilters
+from entresol.rpc.namespaces.eth_simulate import EthSimulate
 from entresol.rpc.namespaces.eth_state import EthState
 from entresol.rpc.namespaces.eth_transactions import EthTransactions
 from entresol.rpc.namespaces.eth_waiting import EthWaiting
@@ -92,7 +94,9 @@ class Api:
         *,
         keyring: Keyring | None = None,
         config: ApiConfig | None = None,
+        limits: LimitsConfig | None = None,
     ) -> None:
+        limits = limits or LimitsConfig()
         self._chain = chain
         config = config or ApiConfig()
         keyring = keyring or Keyring()
@@ -105,10 +109,20 @@ class Api:
         )
         self._follow(views)
         places = Places(chain)
-        questions = Questions()
-        self._filters = Filters(chain, chain.ledger.store, chain.feed)
+        questions = Questions(limits.calls())
+        self._filters = Filters(
+            chain,
+            chain.ledger.store,
+            chain.feed,
+            capacity=limits.filter_limit,
+            limits=limits.logs(),
+        )
         self.subscriptions = Subscriptions(
-            chain.feed, chain.ledger.store, NotificationShapes(views), wake=wake
+            chain.feed,
+            chain.ledger.store,
+            NotificationShapes(views),
+            wake=wake,
+            per_connection=limits.subscription_limit,
         )
         composer = Composer(chain, places, self._executor)
         namespaces: list[Namespace] = [
@@ -116,8 +130,10 @@ class Api:
             EthBasics(chain),
             EthBlocks(chain, places, views),
             EthCalls(places, questions),
+            EthCallMany(chain, places, limits.calls()),
             EthFees(chain, places),
-            EthFilters(chain, views, self._filters, self.subscriptions),
+            EthFilters(chain, views, self._filters, self.subscriptions, limits.logs()),
+            EthSimulate(chain, places, limits.calls()),
             EthState(chain, places),
             EthTransactions(chain, places, views),
             EthWaiting(chain, views, config.receipt_seconds),
@@ -129,7 +145,7 @@ class Api:
         if config.dev_methods:
             namespaces += [Evm(chain), Anvil(chain, keyring), Hardhat(chain, keyring)]
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
-        self.dispatcher = Dispatcher(namespaces, executor=self._executor)
+        self.dispatcher = Dispatcher(namespaces, executor=self._executor, limits=limits.requests())
 
     def close(self) -> None:
         """Stop listening to the chain and end the workers."""

@@ -7,8 +7,11 @@ from typing import Annotated, Final, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from entresol.chain.accounts import DEVELOPMENT_MNEMONIC
+from entresol.execution.calls import CallLimits
 from entresol.node.settings import Settings
-from entresol.rpc.server.config import ServerConfig
+from entresol.rpc.dispatch import Limits as RequestLimits
+from entresol.rpc.log_filter import LogLimits
+from entresol.rpc.server.config import MIB, ServerConfig
 
 ETHER: Final = 10**18
 
@@ -79,6 +82,48 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
     ] = 60.0
 
 
+class LimitsConfig(Struct, frozen=True, kw_only=True):
+    """How much one question may ask for."""
+
+    batch_limit: Annotated[int, Meta(ge=1, description="Calls in a batch.")] = 500
+    answer_limit_bytes: Annotated[
+        int, Meta(ge=1, description="Longest answer, and longest answers of a batch together.")
+    ] = 24 * MIB
+    call_gas_cap: Annotated[
+        int,
+        Meta(
+            ge=21_000, description="Gas that a call may use, or the calls of a simulation together."
+        ),
+    ] = 50_000_000
+    call_seconds: Annotated[
+        float, Meta(gt=0, description="Time for a call, an estimate or a simulation.")
+    ] = 5.0
+    log_limit: Annotated[
+        int, Meta(ge=1, description="Logs in an answer; a single block may have more.")
+    ] = 10_000
+    log_block_limit: Annotated[
+        int, Meta(ge=0, description="Blocks that a question for logs may cover; 0 is any number.")
+    ] = 0
+    filter_limit: Annotated[
+        int, Meta(ge=1, description="Filters; the one used longest ago gives way.")
+    ] = 10_000
+    subscription_limit: Annotated[
+        int, Meta(ge=0, description="Subscriptions of one connection.")
+    ] = 1_024
+
+    def calls(self) -> CallLimits:
+        """Return the limits of questions that run code."""
+        return CallLimits(gas_cap=self.call_gas_cap, seconds=self.call_seconds)
+
+    def logs(self) -> LogLimits:
+        """Return the limits of questions for logs."""
+        return LogLimits(results=self.log_limit, blocks=self.log_block_limit or None)
+
+    def requests(self) -> RequestLimits:
+        """Return the limits of any request."""
+        return RequestLimits(batch=self.batch_limit, answer_bytes=self.answer_limit_bytes)
+
+
 class LogConfig(Struct, frozen=True, kw_only=True):
     """What the node tells on the terminal."""
 
@@ -105,6 +150,7 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     chain: ChainConfig = ChainConfig()
     server: ServerConfig = ServerConfig()
     api: ApiConfig = ApiConfig()
+    limits: LimitsConfig = LimitsConfig()
     log: LogConfig = LogConfig()
 
 

@@ -41,7 +41,9 @@ class Node:
         self.chain: Chain = open_chain(config.chain)
         self._pump_is_due = False
         self.keyring = open_keyring(config)
-        self._api = Api(self.chain, self._wake, keyring=self.keyring, config=config.api)
+        self._api = Api(
+            self.chain, self._wake, keyring=self.keyring, config=config.api, limits=config.limits
+        )
         self.handler: Handler = self._api.dispatcher.handle
         if log is not None:
             self.handler = log.around(self.handler)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -14,6 +15,10 @@ from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
 from entresol.rpc.wire import Wire
 from entresol.rpc.zk_meta import ZkMeta
+
+T = TypeVar("T")
+
+_DECIMAL: Final = re.compile("[0-9]{1,20}").fullmatch
 
 
 class AccessItem(Wire, frozen=True, kw_only=True):
@@ -123,7 +128,7 @@ class AccountOverride(Wire, frozen=True, kw_only=True):
 
 
 class BlockOverride(Wire, frozen=True, kw_only=True):
-    """What to assume of the block."""
+    """What to assume of the block; the names that Erigon and older clients use are known as well."""
 
     number: Quantity64 | None = None
     time: Quantity64 | None = None
@@ -133,17 +138,24 @@ class BlockOverride(Wire, frozen=True, kw_only=True):
     base_fee_per_gas: Quantity64 | None = None
     blob_base_fee: Quantity64 | None = None
     difficulty: Quantity | None = None
+    block_number: Quantity64 | None = None
+    timestamp: Quantity64 | None = None
+    coinbase: Address | None = None
+    random: Hash32 | None = None
+    base_fee: Quantity64 | None = None
+    block_hash: dict[str, Hash32] | None = None
 
     def override(self) -> BlockOverrides:
         """Return the domain value."""
         return BlockOverrides(
-            number=self.number,
-            time=self.time,
+            number=_either(self.number, self.block_number),
+            time=_either(self.time, self.timestamp),
             gas_limit=self.gas_limit,
-            fee_recipient=self.fee_recipient,
-            prev_randao=self.prev_randao,
-            base_fee_per_gas=self.base_fee_per_gas,
+            fee_recipient=_either(self.fee_recipient, self.coinbase),
+            prev_randao=_either(self.prev_randao, self.random),
+            base_fee_per_gas=_either(self.base_fee_per_gas, self.base_fee),
             blob_base_fee=self.blob_base_fee,
+            block_hash=_hashes(self.block_hash),
             difficulty=self.difficulty,
         )
 
@@ -156,6 +168,20 @@ def state_overrides(accounts: StateOverrides | None) -> dict[Address, StateOverr
     if not accounts:
         return None
     return {_parsed(Address, key): item.override() for key, item in accounts.items()}
+
+
+def _either(value: T | None, other: T | None) -> T | None:
+    return other if value is None else value
+
+
+def _hashes(hashes: dict[str, Hash32] | None) -> dict[int, Hash32] | None:
+    if hashes is None:
+        return None
+    # Numbers are decimal as Erigon writes them, and hex as everybody else does.
+    return {
+        int(_parsed(Quantity64, hex(int(key)) if _DECIMAL(key) else key)): value
+        for key, value in hashes.items()
+    }
 
 
 def _slots(slots: dict[str, Hash32] | None) -> dict[Hash32, Hash32] | None:

@@ -26,12 +26,18 @@ from entresol.errors import (
     AccountsLocked,
     BatchOverflow,
     BlockFull,
+    EmptySimulation,
     EngineError,
     EntresolError,
     ExecutionFailed,
     ExecutionReverted,
     ExecutionStopped,
+    FeeCapTooLow,
     FilterNotFound,
+    GasLimitExceeded,
+    InitCodeTooLarge,
+    InsufficientFunds,
+    IntrinsicGasTooLow,
     InvalidBytecode,
     InvalidConfig,
     InvalidFilter,
@@ -39,15 +45,27 @@ from entresol.errors import (
     InvalidInterval,
     InvalidOverride,
     InvalidPercentiles,
+    InvalidSimulation,
     InvalidTransaction,
     LayerOneFailed,
     ListenFailed,
     MalformedValue,
     MintOverflow,
+    MovedOntoItself,
+    MovedTogether,
+    NonceTooHigh,
+    NonceTooLow,
+    NotAPrecompile,
     NotSupported,
     PoolRefusal,
     ReceiptTimeout,
     ReplayDiffers,
+    SenderNotEOA,
+    SimulatedCallRefused,
+    SimulatedNumberTooLow,
+    SimulatedTimeTooLow,
+    SimulationGasSpent,
+    SimulationTooLong,
     StoreFailed,
     SubscriptionRefused,
     TimestampTooLow,
@@ -163,6 +181,17 @@ CODES: Final[dict[type[EntresolError], int]] = {
     ExecutionReverted: 3,
     MintOverflow: 3,
     UnserializableCall: 3,
+    # The codes that eth_simulateV1 has of its own.
+    NotAPrecompile: -32000,
+    MovedOntoItself: -38022,
+    MovedTogether: -38023,
+    InvalidSimulation: -32602,
+    EmptySimulation: -32602,
+    SimulatedNumberTooLow: -38020,
+    SimulatedTimeTooLow: -38021,
+    SimulationTooLong: -38026,
+    SimulationGasSpent: -38026,
+    SimulatedCallRefused: -32000,
     # The node's own trouble.
     EngineError: INTERNAL,
     ReplayDiffers: INTERNAL,
@@ -172,6 +201,19 @@ CODES: Final[dict[type[EntresolError], int]] = {
     BatchOverflow: INTERNAL,
     LayerOneFailed: INTERNAL,
 }
+
+REFUSALS: Final[dict[type[EntresolError], int]] = {
+    NonceTooLow: -38010,
+    NonceTooHigh: -38011,
+    FeeCapTooLow: -38012,
+    IntrinsicGasTooLow: -38013,
+    InsufficientFunds: -38014,
+    BlockFull: -38015,
+    GasLimitExceeded: -38015,
+    SenderNotEOA: -38024,
+    InitCodeTooLarge: -38025,
+}
+"""The code of a simulated call that is refused, by the reason."""
 
 TEXTS: Final[dict[type[EntresolError], str]] = {
     # The wording of the network; what exactly is missing goes into `data`.
@@ -199,6 +241,8 @@ def code_of(kind: type[BaseException]) -> int:
 def failure_of(error: Exception, method: str) -> Failure:
     """Turn what a call of `method` raised into what the client is told."""
     code = code_of(type(error))
+    if isinstance(error, SimulatedCallRefused):
+        code = REFUSALS.get(type(error.reason), code)
     if code == INTERNAL and not isinstance(error, NotSupported):
         return _internal(error, method)
     text = TEXTS.get(type(error))  # type: ignore[arg-type]  # asking for a key of another kind is fine

@@ -9,7 +9,7 @@ from entresol.chain.feed import Pending, Removed
 from entresol.chain.logs import PlacedLog
 from entresol.errors import FilterNotFound, TooManyResults
 from entresol.primitives.values import Hash32, Quantity
-from entresol.rpc.log_filter import Head, LogBlocks, LogFilter, LogLimits, Span, find, search
+from entresol.rpc.log_filter import Head, LogBlocks, LogFilter, LogLimits, LogSearch, Span
 from entresol.rpc.recent_events import Arrivals, Retreat, Retreats
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class _LogCursor:
         self.wanted = wanted
         self.next = after
         self.retreats = retreats
+        self.is_lost = False
         # A block or a range that was given by numbers bounds what is new, and also what is gone.
         self._first, self._last = 0, wanted.last if isinstance(wanted.last, int) else None
         if isinstance(wanted.first, int):
@@ -55,22 +56,43 @@ class _LogCursor:
         for retreat in retreats:
             known = self.next - 1 if self._last is None else min(self.next - 1, self._last)
             logs = retreat.logs(self.wanted.query, self._first, known)
-            found += [ChangedLog(log, removed=True) for log in logs if self._is_wanted(log)]
+            found += [ChangedLog(log, removed=True) for log in logs if self.is_wanted(log)]
             self.next = min(self.next, retreat.head + 1)
         self.retreats += len(retreats)
         return found
 
-    def come(self, reader: LogBlocks, head: Head, results: int) -> list[ChangedLog]:
-        """Return the logs that are new, and stand behind them."""
+    def come(self, reader: LogBlocks, head: Head, results: int) -> LogSearch:
+        """Return the search for the logs that are new, and stand behind them."""
         last = self.wanted.last_block(head) if self._last is None else min(self._last, head.number)
         span = Span(max(self._first, self.next), last)
-        logs = search(reader, self.wanted.query, span, LogLimits(results=results))
         self.next = max(self.next, last + 1)
-        return [ChangedLog(log) for log in logs if self._is_wanted(log)]
+        return LogSearch(reader, self.wanted.query, span, LogLimits(results=results))
 
-    def _is_wanted(self, log: PlacedLog) -> bool:
+    def is_wanted(self, log: PlacedLog) -> bool:
         """Say whether a log is in the block that the filter names, if it names one."""
         return self.wanted.block_hash in {None, log.block_hash}
+
+
+class LogChanges:
+    """What is new for a filter for logs: what is gone is known, what came is still to be read."""
+
+    def __init__(self, cursor: _LogCursor, gone: list[ChangedLog], came: LogSearch) -> None:
+        self._cursor = cursor
+        self._gone = gone
+        self._came = came
+
+    def is_quick(self) -> bool:
+        """Say whether an event loop may read it."""
+        return self._came.is_quick()
+
+    def read(self) -> list[ChangedLog]:
+        """Return the changes; any thread may. If they are too many, the filter is lost."""
+        try:
+            came = self._came.run()
+        except TooManyResults as error:
+            self._cursor.is_lost = True
+            raise FilterNotFound from error
+        return self._gone + [ChangedLog(log) for log in came if self._cursor.is_wanted(log)]
 
 
 class _BlockCursor:
@@ -144,7 +166,7 @@ class Filters:
 
     def uninstall(self, filter_id: int) -> bool:
         """Remove a filter, and say whether there was one."""
-        found = self._cursors.pop(filter_id, None) is not None
+        found = self._take(filter_id) is not None
         if not self._cursors:
             self._retreats.forget()
         return found
@@ -154,9 +176,16 @@ class Filters:
 
         If that is more than one answer has, hashes go on with the next answer; a filter for logs is removed.
         """
+        news = self.look(filter_id)
+        return news.read() if isinstance(news, LogChanges) else news
+
+    def look(self, filter_id: int) -> LogChanges | list[Hash32]:
+        """Note that the filter was asked, and return what is new; logs can be read elsewhere."""
         match self._use(filter_id):
             case _LogCursor() as cursor:
-                return self._changed_logs(filter_id, cursor)
+                gone = cursor.gone(self._missed(filter_id, cursor.retreats))
+                came = cursor.come(self._reader, self._head, self._limits.results)
+                return LogChanges(cursor, gone, came)
             case _BlockCursor() as cursor:
                 return self._new_blocks(filter_id, cursor)
             case _PendingCursor() as cursor:
@@ -169,17 +198,9 @@ class Filters:
             raise FilterNotFound
         return cursor.wanted
 
-    def logs(self, filter_id: int) -> list[PlacedLog]:
-        """Return all logs of a filter's own range; its changes stay where they are."""
-        return find(self._reader, self._head, self.log_filter(filter_id), self._limits)
-
-    def _changed_logs(self, filter_id: int, cursor: _LogCursor) -> list[ChangedLog]:
-        gone = cursor.gone(self._missed(filter_id, cursor.retreats))
-        try:
-            return gone + cursor.come(self._reader, self._head, self._limits.results)
-        except TooManyResults as error:
-            self.uninstall(filter_id)
-            raise FilterNotFound from error
+    def logs(self, filter_id: int) -> LogSearch:
+        """Return the search for all logs of a filter's own range; its changes stay where they are."""
+        return LogSearch.of(self._reader, self._head, self.log_filter(filter_id), self._limits)
 
     def _new_blocks(self, filter_id: int, cursor: _BlockCursor) -> list[Hash32]:
         missed = self._missed(filter_id, cursor.retreats)
@@ -201,11 +222,15 @@ class Filters:
         return missed
 
     def _use(self, filter_id: int) -> _Cursor:
-        cursor = self._cursors.pop(filter_id, None)
+        cursor = self._take(filter_id)
         if cursor is None:
             raise FilterNotFound
         self._cursors[filter_id] = cursor
         return cursor
+
+    def _take(self, filter_id: int) -> _Cursor | None:
+        cursor = self._cursors.pop(filter_id, None)
+        return None if isinstance(cursor, _LogCursor) and cursor.is_lost else cursor
 
     def _install(self, cursor: _Cursor) -> Quantity:
         filter_id = _new_id()

@@ -20,6 +20,7 @@ from entresol.errors import (
 )
 from entresol.primitives.logs import MAX_TOPICS
 from entresol.primitives.values import Address, Hash32, Quantity64
+from entresol.rpc.turns import taking_turns
 from entresol.storage.log_index import LogQuery
 from entresol.storage.readers import LogReader
 
@@ -27,6 +28,11 @@ BlockName: TypeAlias = int | Tag
 _Value = TypeVar("_Value")
 
 ANY_LOG: Final = LogQuery()
+
+# What an event loop may look through by itself: a fraction of a millisecond.
+QUICK_BLOCKS: Final = 8
+QUICK_PREFIXES: Final = 16
+QUICK_LOGS: Final = 128
 
 
 class Head(Protocol):
@@ -109,18 +115,54 @@ def find(
     reader: LogBlocks, head: Head, wanted: LogFilter, limits: LogLimits | None = None
 ) -> list[PlacedLog]:
     """Return the logs of a filter, in order; never many more than the limits allow are held."""
-    found = search(reader, wanted.query, wanted.resolve(head, reader), limits or LogLimits())
-    if wanted.block_hash is not None and any(it.block_hash != wanted.block_hash for it in found):
-        # The chain went back between looking up the hash and reading the block.
-        raise UnknownBlock(wanted.block_hash)
-    return found
+    return LogSearch.of(reader, head, wanted, limits).run()
+
+
+class LogSearch(msgspec.Struct, frozen=True):
+    """A question for logs whose blocks are settled: what is left touches nothing but the store."""
+
+    reader: LogReader
+    query: LogQuery
+    span: Span
+    limits: LogLimits
+    block_hash: Hash32 | None = None
+
+    @classmethod
+    def of(
+        cls, reader: LogBlocks, head: Head, wanted: LogFilter, limits: LogLimits | None = None
+    ) -> Self:
+        """Return the search for what is wanted as the chain is now."""
+        span = wanted.resolve(head, reader)
+        return cls(reader, wanted.query, span, limits or LogLimits(), wanted.block_hash)
+
+    def run(self) -> list[PlacedLog]:
+        """Return the logs in order; any thread may."""
+        found = search(self.reader, self.query, self.span, self.limits)
+        if self.block_hash is not None and any(it.block_hash != self.block_hash for it in found):
+            # The chain went back between looking up the hash and reading the block.
+            raise UnknownBlock(self.block_hash)
+        return found
+
+    def is_quick(self) -> bool:
+        """Say whether it takes no time worth speaking of, so that an event loop may run it."""
+        if self.span.last - self.span.first >= QUICK_BLOCKS:
+            return False
+        if sum(map(len, self.query.criteria())) > QUICK_PREFIXES:
+            return False
+        blocks = self.reader.blocks_with_logs(self.query, self.span.first, self.span.last)
+        left = QUICK_LOGS
+        for record in map(self.reader.record, blocks):
+            left -= 0 if record is None else sum(len(it.logs) for it in record.outcomes)
+            if left < 0:
+                return False
+        return True
 
 
 def search(reader: LogReader, query: LogQuery, span: Span, limits: LogLimits) -> list[PlacedLog]:
     """Return the logs of `query` in a span; touches nothing but the store, so any thread may."""
     if span.first > span.last:
         return []
-    logs = find_logs(reader, query, span.first, span.last)
+    logs = taking_turns(find_logs(reader, query, span.first, span.last))
     if span.first == span.last:
         return list(logs)
     if limits.blocks is not None and span.last - span.first >= limits.blocks:

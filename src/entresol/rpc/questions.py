@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from entresol.errors import GasBudgetSpent
-from entresol.execution.calls import CallLimits
+from entresol.execution.calls import CallLimits, within
 from entresol.rpc.method import Later
 
 T = TypeVar("T")
@@ -27,6 +27,6 @@ class Questions:
     def ask(self, question: Callable[[CallLimits], T]) -> T | Later[T]:
         """Return the answer, or the work that is left."""
         try:
-            return question(self._on_loop)
+            return within(self._on_loop, question)
         except GasBudgetSpent:
-            return Later(lambda: question(self._limits))
+            return Later(lambda: within(self._limits, question))

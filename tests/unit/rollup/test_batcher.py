@@ -97,10 +97,10 @@ def test_a_batch_has_the_logs_of_its_blocks_numbered_by_its_transactions(
 ) -> None:
     batcher = Batcher(chain.ledger.store, NEVER)
     chain.transfer()
-    chain.send(7)
+    chain.send_message(7)
     chain.seal()
     deposited = chain.deposit()
-    chain.send(8, times=2)
+    chain.send_message(8, times=2)
     chain.seal()
     batch = batcher.seal(0.0)
     assert batch is not None
@@ -124,7 +124,7 @@ def test_a_block_with_more_messages_than_a_tree_has_leaves_is_refused_by_name(
     chain: SettlingChain,
 ) -> None:
     batcher = Batcher(chain.ledger.store, SealingPolicy(max_logs=3))
-    chain.send(1, times=4)
+    chain.send_message(1, times=4)
     chain.seal()
     with pytest.raises(BatchOverflow, match="block 1 has 1 transactions and 4 messages"):
         batcher.step(0.0)
@@ -222,7 +222,7 @@ def test_whatever_happens_batches_are_a_seamless_account_of_the_blocks(actions: 
     batcher = Batcher(store, SealingPolicy(max_age=1e9, max_blocks=3, max_logs=4))
     act: dict[str, Callable[[], object]] = {
         "deposit": lambda: chain.deposit() if len(chain.producer.priority) < 3 else None,
-        "message": lambda: chain.send(5) if not len(chain.pool) else None,
+        "message": lambda: chain.send_message(5) if not len(chain.pool) else None,
         "transfer": chain.transfer,
         "seal": chain.seal,
         "batch": lambda: batcher.seal(0.0),
@@ -281,7 +281,7 @@ def test_running_it_says_what_keeps_it_from_sealing_and_goes_on_when_it_can(
     chain: SettlingChain, caplog: pytest.LogCaptureFixture
 ) -> None:
     batcher = Batcher(chain.ledger.store, SealingPolicy(max_logs=3))
-    chain.send(1, times=4)
+    chain.send_message(1, times=4)
     chain.seal()
     batcher._try_step(0.0)
     batcher._try_step(0.0)

@@ -63,7 +63,7 @@ def scenario() -> Iterator[Scenario]:
 
 def test_each_log_of_a_transaction_is_proven_by_its_position(scenario: Scenario) -> None:
     scenario.chain.seal_messages(1)
-    sent = scenario.chain.send(2, times=2)
+    sent = scenario.chain.send_message(2, times=2)
     scenario.chain.seal()
     batch = scenario.settle()
     for index, leaf in ((0, 1), (1, 2)):
@@ -83,7 +83,7 @@ def test_the_status_of_a_deposit_is_proven_by_its_transaction(scenario: Scenario
 
 
 def test_there_is_no_proof_before_the_batch_is_sealed_and_executed(scenario: Scenario) -> None:
-    sent = scenario.chain.send(1)
+    sent = scenario.chain.send_message(1)
     scenario.chain.seal()
     assert scenario.proofs.of_transaction(sent) is None
     assert scenario.proofs.of_message(1, SENDER, word(1)) is None
@@ -109,10 +109,10 @@ def test_without_a_position_the_first_such_message_of_the_batch_is_proven(
 def test_the_position_tells_identical_messages_apart(scenario: Scenario) -> None:
     scenario.chain.seal_messages(5)
     scenario.chain.deposit()
-    scenario.chain.send(5, times=2)
+    scenario.chain.send_message(5, times=2)
     scenario.chain.transfer()
-    scenario.chain.send(6)
-    scenario.chain.send(5)
+    scenario.chain.send_message(6)
+    scenario.chain.send_message(5)
     scenario.chain.seal()
     batch = scenario.settle()
     # Leaf 1 is the status of the deposit, which has no event.
@@ -149,7 +149,7 @@ def test_identical_messages_in_two_batches_have_proofs_of_their_own(scenario: Sc
 
 def test_proofs_are_the_same_after_a_restart(tmp_path: Path) -> None:
     scenario = Scenario(tmp_path / "chain")
-    sent = scenario.chain.send(3)
+    sent = scenario.chain.send_message(3)
     scenario.chain.seal()
     scenario.settle()
     before = scenario.proofs.of_transaction(sent)
@@ -182,7 +182,7 @@ def test_every_log_of_random_batches_is_proven(blocks: list[list[int]]) -> None:
         for messages in blocks:
             sent.append((scenario.chain.deposit(), 0))
             for message in messages:
-                transaction = scenario.chain.send(message, times=2)
+                transaction = scenario.chain.send_message(message, times=2)
                 sent += [(transaction, 0), (transaction, 1)]
             scenario.chain.seal()
         batch = scenario.settle()

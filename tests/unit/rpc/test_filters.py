@@ -172,7 +172,7 @@ def test_63_the_filter_used_longest_ago_gives_way(chain: EmittingChain) -> None:
 def test_63_asking_for_logs_is_use(chain: EmittingChain) -> None:
     filters = filters_of(chain, capacity=2)
     first, second = filters.new_log_filter(ANY), filters.new_log_filter(ANY)
-    filters.logs(first)
+    filters.logs(first).run()
     filters.new_block_filter()
     assert filters.uninstall(first)
     assert not filters.uninstall(second)
@@ -180,10 +180,10 @@ def test_63_asking_for_logs_is_use(chain: EmittingChain) -> None:
 
 def test_64_logs_of_an_unknown_filter_are_not_found(filters: Filters) -> None:
     with pytest.raises(FilterNotFound):
-        filters.logs(5)
+        filters.logs(5).run()
     for other in (filters.new_block_filter(), filters.new_pending_filter()):
         with pytest.raises(FilterNotFound):
-            filters.logs(other)
+            filters.logs(other).run()
 
 
 def test_logs_begin_with_the_filters_own_range_and_move_nothing(
@@ -193,8 +193,8 @@ def test_logs_begin_with_the_filters_own_range_and_move_nothing(
     from_genesis = filters.new_log_filter(LogFilter(first=0))
     from_latest = filters.new_log_filter(ANY)
     chain.seal_emission()
-    assert [it.block_number for it in filters.logs(from_genesis)] == [1, 2]
-    assert [it.block_number for it in filters.logs(from_latest)] == [2]
+    assert [it.block_number for it in filters.logs(from_genesis).run()] == [1, 2]
+    assert [it.block_number for it in filters.logs(from_latest).run()] == [2]
     assert filters.log_filter(from_genesis) == LogFilter(first=0)
     assert places(filters, from_genesis) == places(filters, from_latest) == [(2, False)]
 
@@ -217,7 +217,7 @@ def test_a_log_filter_with_too_many_changes_is_removed(chain: EmittingChain) -> 
     for _ in range(3):
         chain.seal_emission()
     with pytest.raises(TooManyResults):
-        filters.logs(filter_id)
+        filters.logs(filter_id).run()
     with pytest.raises(FilterNotFound):
         filters.changes(filter_id)
     assert not filters.uninstall(filter_id)
@@ -330,11 +330,11 @@ def test_a_filter_by_block_hash_only_ever_means_that_block(
     filter_id = filters.new_log_filter(wanted)
     chain.seal_emission()
     assert places(filters, filter_id) == []
-    assert [it.block_number for it in filters.logs(filter_id)] == [1]
+    assert [it.block_number for it in filters.logs(filter_id).run()] == [1]
     chain.restore(checkpoint)
     chain.seal_emission(SINGLE)
     assert places(filters, filter_id) == [(1, True)]
     with pytest.raises(UnknownBlock):
-        filters.logs(filter_id)
+        filters.logs(filter_id).run()
     with pytest.raises(UnknownBlock):
         filters.new_log_filter(wanted)

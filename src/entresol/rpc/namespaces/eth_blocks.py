@@ -9,7 +9,7 @@ from msgspec import Raw
 from entresol.chain.tags import Tag
 from entresol.primitives.values import Hash32, Quantity, Quantity64
 from entresol.rpc.block_ref import BlockNumber, BlockRef
-from entresol.rpc.method import method
+from entresol.rpc.method import Later, method
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -38,7 +38,9 @@ class EthBlocks:
         return Quantity(self._chain.number)
 
     @method()
-    def get_block_by_number(self, block_number: BlockNumber, full_transactions: bool) -> Raw | None:
+    def get_block_by_number(
+        self, block_number: BlockNumber, full_transactions: bool
+    ) -> Raw | Later[Raw] | None:
         """Return a block by number or tag, with whole transactions or their hashes."""
         if block_number.tag is Tag.PENDING:
             return self._views.pending_block(full=full_transactions)
@@ -46,13 +48,13 @@ class EthBlocks:
         return None if number is None else self._views.block(number, full=full_transactions)
 
     @method()
-    def get_block_by_hash(self, hash: Hash32, full_transactions: bool) -> Raw | None:
+    def get_block_by_hash(self, hash: Hash32, full_transactions: bool) -> Raw | Later[Raw] | None:
         """Return a block by hash, with whole transactions or their hashes."""
         number = self._chain.ledger.store.number_of(hash)
         return None if number is None else self._views.block(number, full=full_transactions)
 
     @method()
-    def get_header_by_number(self, block_number: BlockNumber) -> Raw | None:
+    def get_header_by_number(self, block_number: BlockNumber) -> Raw | Later[Raw] | None:
         """Return the header of a block by number or tag."""
         if block_number.tag is Tag.PENDING:
             return self._views.pending_header()
@@ -60,7 +62,7 @@ class EthBlocks:
         return None if number is None else self._views.header(number)
 
     @method()
-    def get_header_by_hash(self, hash: Hash32) -> Raw | None:
+    def get_header_by_hash(self, hash: Hash32) -> Raw | Later[Raw] | None:
         """Return the header of a block by hash."""
         number = self._chain.ledger.store.number_of(hash)
         return None if number is None else self._views.header(number)
@@ -78,7 +80,7 @@ class EthBlocks:
         return self._count(self._chain.ledger.store.number_of(hash))
 
     @method()
-    def get_block_receipts(self, block: BlockRef) -> Raw | None:
+    def get_block_receipts(self, block: BlockRef) -> Raw | Later[Raw] | None:
         """Return the receipts of a block's transactions, in order."""
         number = self._places.number(block)
         return None if number is None else self._views.block_receipts(number)

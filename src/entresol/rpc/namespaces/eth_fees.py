@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol.chain.fee_history import fee_history
 from entresol.errors import InvalidPercentiles, UnknownBlock
 from entresol.primitives.values import Quantity
 from entresol.rpc.block_ref import BlockNumber
-from entresol.rpc.method import method
+from entresol.rpc.method import Later, method
 from entresol.rpc.numbers import Number
 from entresol.rpc.wire import Wire
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.rpc.places import Places
+
+QUICK_BLOCKS: Final = 4
+"""How many blocks an event loop may look through by itself."""
 
 
 class FeeHistoryAnswer(Wire, frozen=True, kw_only=True):
@@ -63,10 +66,15 @@ class EthFees:
         block_count: Number,
         newest_block: BlockNumber,
         reward_percentiles: list[float] | None = None,
-    ) -> FeeHistoryAnswer:
+    ) -> FeeHistoryAnswer | Later[FeeHistoryAnswer]:
         """Return base fees, how full blocks were, and tips at percentiles of gas, for blocks in a row."""
-        newest = self._places.sealed(newest_block)
-        history = fee_history(self._chain.ledger, block_count, newest, reward_percentiles or ())
+        newest, percentiles = self._places.sealed(newest_block), reward_percentiles or []
+        if block_count <= QUICK_BLOCKS:
+            return self._history(block_count, newest, percentiles)
+        return Later(lambda: self._history(block_count, newest, percentiles))
+
+    def _history(self, count: int, newest: int, percentiles: list[float]) -> FeeHistoryAnswer:
+        history = fee_history(self._chain.ledger, count, newest, percentiles)
         blocks = len(history.gas_used_ratios)
         return FeeHistoryAnswer(
             oldest_block=Quantity(history.oldest),

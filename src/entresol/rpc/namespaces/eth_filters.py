@@ -9,8 +9,10 @@ from msgspec import Raw
 from entresol.errors import FilterNotFound, InvalidFilter, SubscriptionRefused
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.connection import Connection
-from entresol.rpc.log_filter import LogFilter, LogLimits, find
-from entresol.rpc.method import method
+from entresol.rpc.filters import LogChanges
+from entresol.rpc.log_filter import LogFilter, LogLimits, LogSearch
+from entresol.rpc.method import Later, method
+from entresol.rpc.turns import taking_turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,10 +57,10 @@ class EthFilters:
         self._limits = limits
 
     @method(InvalidFilter)
-    def get_logs(self, filter: FilterObject) -> Raw:
+    def get_logs(self, filter: FilterObject) -> Raw | Later[Raw]:
         """Return the logs that a filter asks for, in order."""
         store = self._chain.ledger.store
-        return self._views.logs(find(store, self._chain, filter.wanted, self._limits))
+        return self._found(LogSearch.of(store, self._chain, filter.wanted, self._limits))
 
     @method(InvalidFilter)
     def new_filter(self, filter: FilterObject) -> Quantity:
@@ -76,17 +78,21 @@ class EthFilters:
         return self._filters.new_pending_filter()
 
     @method(FilterNotFound)
-    def get_filter_changes(self, idx: Quantity) -> Raw | list[Hash32]:
+    def get_filter_changes(self, idx: Quantity) -> Raw | list[Hash32] | Later[Raw]:
         """Return what happened since the filter was asked last."""
-        changes = self._filters.changes(idx)
-        if changes and not isinstance(changes[0], Hash32):
-            return self._changed(changes)
-        return changes  # type: ignore[return-value]
+        news = self._filters.look(idx)
+        if not isinstance(news, LogChanges):
+            return news
+
+        def work() -> Raw:
+            return self._changed(news.read())
+
+        return work() if news.is_quick() else Later(work)
 
     @method(FilterNotFound)
-    def get_filter_logs(self, idx: Quantity) -> Raw:
+    def get_filter_logs(self, idx: Quantity) -> Raw | Later[Raw]:
         """Return all logs that a filter for logs asks for."""
-        return self._views.logs(self._filters.logs(idx))
+        return self._found(self._filters.logs(idx))
 
     @method()
     def uninstall_filter(self, idx: Quantity) -> bool:
@@ -103,6 +109,15 @@ class EthFilters:
         """Stop telling, and return whether there was such a subscription."""
         return self._subscriptions.unsubscribe(connection, id)
 
+    def _found(self, search: LogSearch) -> Raw | Later[Raw]:
+        """Search at once if that takes no time, or else on a worker thread."""
+
+        def work() -> Raw:
+            return self._views.logs(search.run())
+
+        return work() if search.is_quick() else Later(work)
+
     def _changed(self, changes: Iterable[ChangedLog]) -> Raw:
-        texts = [bytes(self._views.log(it.log, removed=it.removed)) for it in changes]
+        changed = taking_turns(changes)
+        texts = [bytes(self._views.log(it.log, removed=it.removed)) for it in changed]
         return Raw(b"[" + b",".join(texts) + b"]")

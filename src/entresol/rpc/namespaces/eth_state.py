@@ -8,13 +8,17 @@ from entresol.chain.tags import Tag
 from entresol.errors import MalformedValue, UnknownBlock
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.block_ref import LATEST, BlockRef
-from entresol.rpc.method import method
+from entresol.rpc.method import Later, method
+from entresol.rpc.turns import taking_turns
 from entresol.rpc.wire import Wire
 
 if TYPE_CHECKING:
     from entresol._native import Account
     from entresol.chain.chain import Chain
     from entresol.rpc.places import Places
+
+QUICK_SLOTS: Final = 8
+"""How many slots an event loop may prove by itself."""
 
 
 MAX_SLOTS: Final = 1_024
@@ -135,11 +139,16 @@ class EthState:
     @method(UnknownBlock)
     def get_proof(
         self, address: Address, storage_keys: list[Quantity], block: BlockRef = LATEST
-    ) -> AccountProof:
+    ) -> AccountProof | Later[AccountProof]:
         """Return an account and some of its slots with Merkle proofs against the block's state root."""
-        header = self._chain.ledger.header(self._places.sealed(block))
+        root = self._chain.ledger.header(self._places.sealed(block)).state_root
         slots = [Hash32(key.to_bytes(32)) for key in storage_keys]
-        proof = self._chain.ledger.trie.prove(header.state_root, address, slots)
+        if len(slots) <= QUICK_SLOTS:
+            return self._proof(root, address, slots)
+        return Later(lambda: self._proof(root, address, slots))
+
+    def _proof(self, root: Hash32, address: Address, slots: list[Hash32]) -> AccountProof:
+        proof = self._chain.ledger.trie.prove(root, address, slots)
         return AccountProof(
             address=address,
             account_proof=[Data(node) for node in proof.proof],
@@ -153,7 +162,7 @@ class EthState:
                     value=Quantity(slot.value),
                     proof=[Data(node) for node in slot.proof],
                 )
-                for slot in proof.slots
+                for slot in taking_turns(proof.slots)
             ],
         )
 

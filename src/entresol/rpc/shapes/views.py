@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Final, Protocol, TypeAlias
 
 import msgspec
 
@@ -14,6 +14,7 @@ from entresol.execution.transition import Executed
 from entresol.primitives.headers import Header
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Hash32
+from entresol.rpc.method import Later
 from entresol.rpc.shapes.blocks import (
     block_text,
     full_transactions,
@@ -27,8 +28,15 @@ from entresol.rpc.shapes.logs import log_texts
 from entresol.rpc.shapes.places import BatchReader, NoBatches, Place
 from entresol.rpc.shapes.receipts import receipt_at, receipts_of
 from entresol.rpc.shapes.transactions import transaction_text
+from entresol.rpc.turns import taking_turns
 from entresol.storage.readers import BlockReader
 from entresol.storage.records import Record
+
+QUICK_ITEMS: Final = 64
+"""How many transactions and logs an event loop may write by itself: a fraction of a millisecond."""
+
+Answer: TypeAlias = msgspec.Raw | Later[msgspec.Raw] | None
+"""An answer, the work to write a long one, or none."""
 
 
 class WaitingReader(Protocol):
@@ -65,17 +73,17 @@ class Views:
 
     # Blocks
 
-    def block(self, number: int, *, full: bool) -> msgspec.Raw | None:
+    def block(self, number: int, *, full: bool) -> Answer:
         """Return a sealed block, with whole transactions or their hashes."""
         key = (Kind.FULL_BLOCK if full else Kind.BLOCK), number
         return self._cache.get(key) or self._of_block(key, number, self._block)
 
-    def header(self, number: int) -> msgspec.Raw | None:
+    def header(self, number: int) -> Answer:
         """Return the header of a sealed block."""
         key = Kind.HEADER, number
         return self._cache.get(key) or self._of_block(key, number, _header)
 
-    def block_receipts(self, number: int) -> msgspec.Raw | None:
+    def block_receipts(self, number: int) -> Answer:
         """Return the receipts of a sealed block."""
         key = Kind.RECEIPTS, number
         return self._cache.get(key) or self._of_block(key, number, _receipts)
@@ -131,7 +139,7 @@ class Views:
 
     def logs(self, logs: Iterable[PlacedLog], *, removed: bool = False) -> msgspec.Raw:
         """Return an array of logs; `removed` says that the chain went back behind them."""
-        return raw(array(log_texts(logs, self._batches, removed=removed)))
+        return raw(array(taking_turns(log_texts(logs, self._batches, removed=removed))))
 
     def log(self, log: PlacedLog, *, removed: bool = False) -> msgspec.Raw:
         """Return one log."""
@@ -172,21 +180,26 @@ class Views:
     def _block(self, record: Record, header: Header, place: Place, kind: Kind) -> str:
         if kind is Kind.BLOCK:
             return block_text(record, header, place, transaction_hashes(record))
-        return block_text(record, header, place, full_transactions(record, self._chain_id, place))
+        whole = taking_turns(full_transactions(record, self._chain_id, place))
+        return block_text(record, header, place, whole)
 
     def _transaction(self, record: Record, place: Place, index: int) -> str:
         return transaction_text(record.transaction(index), self._chain_id, place, index)
 
     def _of_block(
         self, key: Key, number: int, write: Callable[[Record, Header, Place, Kind], str]
-    ) -> msgspec.Raw | None:
+    ) -> Answer:
         age = self._cache.age
         record = self._record(number)
         if record is None:
             return None
-        answer = raw(write(record, *self._place(record), key[0]))
-        self._cache.put(key, answer, block=number, age=age)
-        return answer
+
+        def work() -> msgspec.Raw:
+            answer = raw(write(record, *self._place(record), key[0]))
+            self._cache.put(key, answer, block=number, age=age)
+            return answer
+
+        return work() if key[0] is Kind.HEADER or _is_short(record) else Later(work)
 
     def _of_transaction(
         self, key: Key, transaction_hash: bytes, write: Callable[[Record, Place, int], str]
@@ -213,9 +226,13 @@ class Views:
         return header, Place.of(header, keccak256(record.header_rlp), batch)
 
 
+def _is_short(record: Record) -> bool:
+    return len(record.transactions) + sum(len(it.logs) for it in record.outcomes) <= QUICK_ITEMS
+
+
 def _header(_record: Record, header: Header, place: Place, _kind: Kind) -> str:
     return header_text(header, place.hash)
 
 
 def _receipts(record: Record, _header: Header, place: Place, _kind: Kind) -> str:
-    return array(receipts_of(record, place))
+    return array(taking_turns(receipts_of(record, place)))

@@ -13,7 +13,7 @@ from entresol.chain.accounts import DevAccount
 from entresol.chain.chain import Chain
 from entresol.chain.keyring import Keyring
 from entresol.node.assembly import Api
-from entresol.node.config import ApiConfig
+from entresol.node.config import ApiConfig, LimitsConfig
 from entresol.primitives.values import Hash32
 from entresol.rpc.connection import LocalConnection
 from tests.unit.chain.test_chain import SECRETS, open_chain
@@ -35,10 +35,15 @@ class Client:
     """Asks a dispatcher, and shows the chain behind it."""
 
     def __init__(
-        self, chain: Chain, *, keyring: Keyring | None = None, config: ApiConfig | None = None
+        self,
+        chain: Chain,
+        limits: LimitsConfig | None = None,
+        *,
+        keyring: Keyring | None = None,
+        config: ApiConfig | None = None,
     ) -> None:
         self.chain = chain
-        self.api = Api(chain, wake=lambda: None, keyring=keyring, config=config)
+        self.api = Api(chain, lambda: None, keyring=keyring, config=config, limits=limits)
 
     def __call__(self, method: str, *params: object) -> Any:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})

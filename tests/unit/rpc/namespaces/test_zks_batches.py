@@ -148,7 +148,7 @@ def test_what_is_not_there_is_null(rollup: Rollup, method: str, number: int) -> 
 
 
 def test_a_transaction_goes_from_pending_to_verified(rollup: Rollup) -> None:
-    name = str(rollup.chain.send(1))
+    name = str(rollup.chain.send_message(1))
     states = [rollup("zks_getTransactionDetails", name)["status"]]
     rollup.chain.seal()
     states.append(rollup("zks_getTransactionDetails", name)["status"])
@@ -175,7 +175,7 @@ def test_an_unknown_transaction_has_no_details(rollup: Rollup) -> None:
 
 
 def test_a_proof_is_null_until_l1_has_executed_the_batch(rollup: Rollup) -> None:
-    name = str(rollup.chain.send(9))
+    name = str(rollup.chain.send_message(9))
     rollup.chain.seal()
     question = ("zks_getL2ToL1MsgProof", 1, str(sender(USER)), message_hash(9))
     assert rollup(*question) is rollup("zks_getL2ToL1LogProof", name) is None
@@ -249,7 +249,7 @@ def test_an_account_is_proven_as_it_stood_after_a_batch(rollup: Rollup) -> None:
 
 
 def test_the_finality_of_a_block_a_transaction_and_a_batch_agree(rollup: Rollup) -> None:
-    name = str(rollup.chain.send(1))
+    name = str(rollup.chain.send_message(1))
     rollup.chain.seal()
     assert rollup("zks_getBlockFinality", 1) == {
         "stage": "pending",
@@ -290,7 +290,7 @@ def test_the_transactions_of_a_block_are_told_with_every_field(rollup: Rollup) -
 
 def test_a_transaction_can_be_sent_for_a_preview_of_what_it_does(rollup: Rollup) -> None:
     chain = rollup.chain
-    name = chain.send(6, times=2)
+    name = chain.send_message(6, times=2)
     waiting = chain.pool.get(name)
     assert waiting is not None
     chain.pool.remove(name, "the test sends it itself")

@@ -31,7 +31,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rpc.shapes.cache import AnswerCache
 from entresol.rpc.shapes.places import BatchReader
 from entresol.rpc.shapes.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER
-from entresol.rpc.shapes.views import Views
+from entresol.rpc.shapes.views import Answer, Views
 from entresol.storage.records import Record
 
 CHAIN_ID = 270
@@ -188,9 +188,9 @@ def transfer(nonce: int, *, by: int = 0) -> Transaction:
     return sign(payload, SECRETS[by])
 
 
-def parsed(answer: msgspec.Raw | None) -> Any:
+def parsed(answer: Answer) -> Any:
     """Read an answer with another JSON library, and refuse a key that stands twice."""
-    assert answer is not None
+    assert isinstance(answer, msgspec.Raw)
     return json.loads(bytes(answer), object_pairs_hook=_unique)
 
 

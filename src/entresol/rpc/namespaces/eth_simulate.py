@@ -1,0 +1,93 @@
+"""Blocks that might be: calls simulated one after another on top of the chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+
+from entresol.errors import InvalidOverride, InvalidSimulation, UnknownBlock
+from entresol.execution.calls import CallLimits, within
+from entresol.execution.overrides import BlockOverrides
+from entresol.execution.simulation import Base, SimulationOptions, simulate
+from entresol.execution.simulation_plan import BlockCalls
+from entresol.rpc.block_ref import LATEST, BlockRef
+from entresol.rpc.call_objects import BlockOverride, CallObject, StateOverrides, state_overrides
+from entresol.rpc.method import Later, method
+from entresol.rpc.shapes.hexes import array, raw
+from entresol.rpc.shapes.simulations import simulated_text
+from entresol.rpc.turns import taking_turns
+from entresol.rpc.wire import Wire
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.rpc.places import Places
+
+
+class BlockStateCalls(Wire, frozen=True, kw_only=True):
+    """A block to simulate."""
+
+    block_overrides: BlockOverride | None = None
+    state_overrides: StateOverrides | None = None
+    calls: list[CallObject] | None = None
+
+    def described(self) -> BlockCalls:
+        """Return the domain value."""
+        block = self.block_overrides
+        return BlockCalls(
+            calls=tuple(it.request() for it in self.calls or ()),
+            accounts=state_overrides(self.state_overrides),
+            block=BlockOverrides() if block is None else block.override(),
+        )
+
+
+class SimulationPayload(Wire, frozen=True, kw_only=True):
+    """What to simulate, and how."""
+
+    block_state_calls: list[BlockStateCalls] | None = None
+    trace_transfers: bool | None = None
+    validation: bool | None = None
+    return_full_transactions: bool | None = None
+
+    def options(self) -> SimulationOptions:
+        """Return the domain value."""
+        return SimulationOptions(
+            validation=bool(self.validation), trace_transfers=bool(self.trace_transfers)
+        )
+
+
+class EthSimulate:
+    """Simulations of blocks."""
+
+    prefix = "eth"
+
+    def __init__(self, chain: Chain, places: Places, limits: CallLimits | None = None) -> None:
+        self._chain = chain
+        self._places = places
+        self._limits = limits or CallLimits()
+
+    @method(InvalidSimulation, InvalidOverride, UnknownBlock)
+    def simulate_v1(self, payload: SimulationPayload, block: BlockRef = LATEST) -> Raw | Later[Raw]:
+        """Return the blocks that would follow a block, with how each of their calls ended."""
+        base = self._base(block)
+        blocks = [it.described() for it in payload.block_state_calls or ()]
+        full = bool(payload.return_full_transactions)
+
+        def answer(limits: CallLimits) -> Raw:
+            simulated = simulate(base, blocks, payload.options(), limits)
+            chain_id = base.rules.chain_id
+            texts = (simulated_text(it, chain_id, full=full) for it in taking_turns(simulated))
+            return raw(array(texts))
+
+        return Later(lambda: within(self._limits, answer))
+
+    def _base(self, block: BlockRef) -> Base:
+        ledger, rules = self._chain.ledger, self._chain.rules
+        number = self._places.sealed(block)
+        return Base(
+            header=ledger.header(number),
+            state=self._chain.state_after(number),
+            rules=rules.engine(),
+            trie=ledger.trie,
+            next_base_fee=rules.fees.next,
+        )

@@ -1,0 +1,31 @@
+"""Letting others have the interpreter while a worker thread does long work in Python."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from threading import current_thread, main_thread
+from typing import Final, TypeVar
+
+TURN_SECONDS: Final = 0.0005
+PAUSE_SECONDS: Final = 0.00002
+
+T = TypeVar("T")
+
+
+def taking_turns(items: Iterable[T]) -> Iterator[T]:
+    """Yield `items`, and pause after each turn if this is not the thread of the event loop.
+
+    A thread that wants the interpreter waits a whole switch interval for it, and longer if several
+    want it: the loop would answer nobody meanwhile. A pause hands it over at once. It has to be a
+    real one: who only lets go takes it back before the other wakes up.
+    """
+    if current_thread() is main_thread():
+        yield from items
+        return
+    end = time.perf_counter() + TURN_SECONDS
+    for item in items:
+        yield item
+        if time.perf_counter() > end:
+            time.sleep(PAUSE_SECONDS)
+            end = time.perf_counter() + TURN_SECONDS

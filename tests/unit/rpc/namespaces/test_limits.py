@@ -1,0 +1,159 @@
+"""What one question may ask for, and what is said when it asks for more."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from entresol.node.config import SETTINGS, LimitsConfig
+from entresol.rpc.connection import LocalConnection
+from tests.unit.chain.test_chain import ALICE, LOGGER, open_chain, transaction
+from tests.unit.rpc.namespaces.conftest import Client, RpcError
+
+LOOP = {"to": str(ALICE)}
+ASSUMING_A_LOOP = {str(ALICE): {"code": "0x5b5f56"}}
+WIDE = {"fromBlock": "0x0", "toBlock": "latest"}
+
+Limited = Callable[..., Client]
+
+
+@pytest.fixture
+def limited() -> Iterator[Limited]:
+    """Return what makes a client of a chain with limits of its own."""
+    made: list[Client] = []
+
+    def make(**limits: Any) -> Client:
+        made.append(Client(open_chain(), LimitsConfig(**limits)))
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.api.close()
+        client.chain.close()
+
+
+def emit(client: Client, blocks: int) -> None:
+    for nonce in range(blocks):
+        client.chain.add(transaction(nonce, to=LOGGER, wei=0))
+        client.chain.seal()
+
+
+def asked(client: Client, body: Any) -> Any:
+    return json.loads(asyncio.run(client.ask(json.dumps(body).encode())))
+
+
+def test_every_limit_can_be_set_from_outside() -> None:
+    config = SETTINGS.load({}, {"ENTRESOL_CALL_GAS_CAP": "30000", "ENTRESOL_LOG_BLOCK_LIMIT": "5"})
+    assert config.limits.calls().gas_cap == 30_000
+    assert (config.limits.logs().blocks, config.limits.logs().results) == (5, 10_000)
+
+
+def test_a_call_that_needs_more_gas_than_allowed_is_told_how_much_there_is(
+    limited: Limited,
+) -> None:
+    client = limited(call_gas_cap=100_000)
+    with pytest.raises(RpcError, match="out of gas: a call may use 100000 gas") as error:
+        client("eth_call", LOOP, "latest", ASSUMING_A_LOOP)
+    assert error.value.code == -32000
+
+
+def test_a_call_that_asked_for_less_is_just_out_of_gas(limited: Limited) -> None:
+    with pytest.raises(RpcError, match=r"out of gas$"):
+        limited()("eth_call", {**LOOP, "gas": "0x186a0"}, "latest", ASSUMING_A_LOOP)
+
+
+def test_an_estimate_names_the_allowance(limited: Limited) -> None:
+    client = limited(call_gas_cap=100_000)
+    with pytest.raises(RpcError, match=r"gas required exceeds allowance \(100000\)"):
+        client("eth_estimateGas", LOOP, "latest", ASSUMING_A_LOOP)
+
+
+SIMULATION = {
+    "blockStateCalls": [
+        {
+            "stateOverrides": ASSUMING_A_LOOP,
+            "blockOverrides": {"gasLimit": hex(10**15)},
+            "calls": [{**LOOP, "from": "0x" + "11" * 20}],
+        }
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        ("eth_call", LOOP, "latest", ASSUMING_A_LOOP),
+        ("eth_estimateGas", LOOP, "latest", ASSUMING_A_LOOP),
+        ("eth_simulateV1", SIMULATION),
+    ],
+)
+def test_what_takes_too_long_is_stopped(limited: Limited, question: tuple[Any, ...]) -> None:
+    client = limited(call_gas_cap=10**15, call_seconds=0.001)
+    with pytest.raises(RpcError, match=r"execution aborted \(timeout = 0.001s\)") as error:
+        client(*question)
+    assert error.value.code == -32000
+
+
+def test_too_many_logs_are_refused_with_the_range_that_fits(limited: Limited) -> None:
+    client = limited(log_limit=3)
+    emit(client, 5)
+    with pytest.raises(RpcError, match="more than 3 results") as error:
+        client("eth_getLogs", WIDE)
+    assert error.value.code == -32602
+    first, last = re.findall(r"0x[0-9a-f]+", error.value.message)
+    assert len(client("eth_getLogs", {"fromBlock": first, "toBlock": last})) == 3
+
+
+def test_too_many_blocks_are_refused_with_the_range_that_fits(limited: Limited) -> None:
+    client = limited(log_block_limit=4)
+    emit(client, 5)
+    for question in [("eth_getLogs", WIDE), ("eth_getFilterLogs", client("eth_newFilter", WIDE))]:
+        with pytest.raises(RpcError, match="covers more than 4 blocks") as error:
+            client(*question)
+        first, last = re.findall(r"0x[0-9a-f]+", error.value.message)
+        assert len(client("eth_getLogs", {"fromBlock": first, "toBlock": last})) == 3
+
+
+def test_a_batch_has_at_most_so_many_calls(limited: Limited) -> None:
+    client = limited(batch_limit=2)
+    call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId"}
+    assert len(asked(client, [call] * 2)) == 2
+    refused = asked(client, [call] * 3)["error"]
+    assert (refused["code"], refused["data"]) == (-32010, "Exceeded max limit of 2")
+
+
+def test_an_answer_has_at_most_so_many_bytes(limited: Limited) -> None:
+    client = limited(answer_limit_bytes=500)
+    with pytest.raises(RpcError, match="Response is too big") as error:
+        client("eth_getBlockByNumber", "latest", False)
+    assert (error.value.code, error.value.data) == (-32008, "Exceeded max limit of 500")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId"}
+    assert asked(client, [call] * 20)["error"]["code"] == -32011
+
+
+def test_a_connection_has_at_most_so_many_subscriptions(limited: Limited) -> None:
+    client, connection = limited(subscription_limit=2), LocalConnection()
+    body = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
+
+    def subscribe(on: LocalConnection) -> Any:
+        answer = client.api.dispatcher.handle(json.dumps(body).encode(), on)
+        assert isinstance(answer, bytes)
+        return json.loads(answer)
+
+    answers = [subscribe(connection) for _ in range(3)]
+    assert ["result" in answer for answer in answers] == [True, True, False]
+    assert answers[2]["error"]["code"] == -32006
+    assert "result" in subscribe(LocalConnection())
+
+
+def test_of_too_many_filters_the_one_used_longest_ago_gives_way(limited: Limited) -> None:
+    client = limited(filter_limit=1)
+    first, second = client("eth_newBlockFilter"), client("eth_newBlockFilter")
+    assert client("eth_getFilterChanges", second) == []
+    with pytest.raises(RpcError, match="filter not found"):
+        client("eth_getFilterChanges", first)

@@ -1,0 +1,106 @@
+"""What is answered on the event loop, and what is handed to a worker thread."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from entresol.node.config import LimitsConfig
+from entresol.rpc.connection import LocalConnection
+from tests.unit.chain.test_chain import ALICE, LOGGER, open_chain, transaction
+from tests.unit.rpc.namespaces.conftest import Client, RpcError
+
+WIDE = {"fromBlock": "0x0", "toBlock": "latest"}
+
+
+def emit(client: Client, blocks: int, each: int = 1) -> None:
+    """Seal blocks with so many logs each."""
+    for nonce in range(blocks * each):
+        client.chain.add(transaction(nonce, to=LOGGER, wei=0, data=bytes([nonce % 256])))
+        if nonce % each == each - 1:
+            client.chain.seal()
+
+
+def ask(client: Client, method: str, *params: object) -> tuple[bool, Any]:
+    """Return whether the answer came at once, and its result."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+
+    async def settle() -> tuple[bool, Any]:
+        answer = client.api.dispatcher.handle(body.encode(), LocalConnection())
+        at_once = isinstance(answer, bytes)
+        settled = answer if isinstance(answer, bytes) else await answer  # type: ignore[misc]
+        return at_once, json.loads(settled or b"")["result"]
+
+    return asyncio.run(settle())
+
+
+@pytest.mark.parametrize(("blocks", "quick"), [(2, True), (20, False)])
+def test_a_wide_range_of_logs_leaves_the_loop(client: Client, blocks: int, quick: bool) -> None:
+    emit(client, blocks)
+    at_once, logs = ask(client, "eth_getLogs", WIDE)
+    assert at_once is quick
+    assert [log["data"] for log in logs] == [f"0x{number:02x}" for number in range(blocks)]
+
+
+def test_a_block_with_many_logs_leaves_the_loop(client: Client) -> None:
+    emit(client, 1, each=200)
+    at_once, logs = ask(client, "eth_getLogs", {"fromBlock": "0x1", "toBlock": "0x1"})
+    assert (at_once, len(logs)) == (False, 200)
+
+
+def test_a_filter_with_many_addresses_leaves_the_loop(client: Client) -> None:
+    addresses = [f"0x{number:040x}" for number in range(100)]
+    assert ask(client, "eth_getLogs", {"address": addresses}) == (False, [])
+
+
+def test_the_logs_of_a_filter_leave_the_loop_as_well(client: Client) -> None:
+    wide = client("eth_newFilter", WIDE)
+    emit(client, 20)
+    assert ask(client, "eth_getFilterLogs", wide) == (False, client("eth_getLogs", WIDE))
+
+
+def test_many_changes_of_a_filter_leave_the_loop_and_come_once(client: Client) -> None:
+    wide = client("eth_newFilter", WIDE)
+    emit(client, 20)
+    assert ask(client, "eth_getFilterChanges", wide) == (False, client("eth_getLogs", WIDE))
+    assert ask(client, "eth_getFilterChanges", wide) == (True, [])
+
+
+@pytest.mark.parametrize("method", ["eth_getBlockReceipts", "eth_getBlockByNumber"])
+def test_a_long_block_leaves_the_loop_until_it_is_known(client: Client, method: str) -> None:
+    emit(client, 1, each=100)
+    params: list[Any] = ["0x1"] if method == "eth_getBlockReceipts" else ["0x1", True]
+    at_once, answer = ask(client, method, *params)
+    assert not at_once
+    assert len(answer if isinstance(answer, list) else answer["transactions"]) == 100
+    assert ask(client, method, *params) == (True, answer)
+
+
+@pytest.mark.parametrize(("slots", "quick"), [(2, True), (100, False)])
+def test_proofs_of_many_slots_leave_the_loop(client: Client, slots: int, quick: bool) -> None:
+    keys = [hex(number) for number in range(slots)]
+    at_once, proof = ask(client, "eth_getProof", str(ALICE), keys, "latest")
+    assert (at_once, len(proof["storageProof"])) == (quick, slots)
+
+
+def test_a_filter_whose_changes_are_too_many_is_gone() -> None:
+    chain = open_chain()
+    client = Client(chain, LimitsConfig(log_limit=10))
+    wide = client("eth_newFilter", WIDE)
+    emit(client, 20)
+    for _ in range(2):
+        with pytest.raises(RpcError, match="filter not found"):
+            client("eth_getFilterChanges", wide)
+    assert client("eth_uninstallFilter", wide) is False
+    client.api.close()
+    chain.close()
+
+
+@pytest.mark.parametrize(("blocks", "quick"), [(2, True), (20, False)])
+def test_a_long_history_of_fees_leaves_the_loop(client: Client, blocks: int, quick: bool) -> None:
+    emit(client, 20)
+    at_once, history = ask(client, "eth_feeHistory", hex(blocks), "latest", [50])
+    assert (at_once, len(history["reward"])) == (quick, blocks)
