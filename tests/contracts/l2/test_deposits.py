@@ -8,15 +8,10 @@ from entresol.errors import ExecutionReverted
 from entresol.execution.calls import CallRequest
 from entresol.execution.estimation import estimate_gas
 from entresol.primitives.addresses import alias
+from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.messages import FAILED, SUCCEEDED
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.system_contracts import (
-    ASSET_ROUTER,
-    BASE_TOKEN,
-    ETH_TOKEN,
-    NATIVE_TOKEN_VAULT,
-    asset_id,
-)
+from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT
 from tests.contracts.l2.layer_two import (
     ALICE,
     BOB,

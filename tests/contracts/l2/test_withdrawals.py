@@ -7,14 +7,10 @@ import pytest
 from entresol._native import keccak256
 from entresol.contracts import artifact
 from entresol.errors import ExecutionReverted
+from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.system_contracts import (
-    ASSET_ROUTER,
-    ETH_TOKEN,
-    NATIVE_TOKEN_VAULT,
-    asset_id,
-)
+from entresol.rollup.system_contracts import ASSET_ROUTER, NATIVE_TOKEN_VAULT
 from entresol.storage.records import Outcome
 from tests.contracts.l2.layer_two import (
     ALICE,

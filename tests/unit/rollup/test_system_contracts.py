@@ -9,14 +9,13 @@ import pytest
 
 from entresol import contracts
 from entresol.chain.genesis import Genesis
+from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address
 from entresol.rollup import system_contracts
 from entresol.rollup.system_contracts import (
     ASSET_ROUTER,
     CONTRACTS,
-    ETH_TOKEN,
     NATIVE_TOKEN_VAULT,
-    asset_id,
     system_genesis,
 )
 
