@@ -6,7 +6,7 @@ import {DataEncoding} from "../shared/DataEncoding.sol";
 import {IERC20} from "../shared/IERC20.sol";
 import {IBridgedStandardToken} from "./interfaces/IBridgedStandardToken.sol";
 import {IL2NativeTokenVault} from "./interfaces/IL2NativeTokenVault.sol";
-import {TokenMetadata} from "./TokenMetadata.sol";
+import {TokenDescription} from "./TokenDescription.sol";
 
 /// @dev Where genesis puts the code that bridged tokens share.
 address constant BRIDGED_TOKEN_CODE = address(0x10104);
@@ -110,6 +110,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     /// @inheritdoc IL2NativeTokenVault
     function bridgeBurn(
         uint256 chainId,
+        uint256,
         bytes32 asset,
         address originalCaller,
         bytes calldata data
@@ -145,7 +146,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     function decodeTokenData(
         bytes calldata data
     ) external view returns (uint256, bytes memory, bytes memory, bytes memory) {
-        return TokenMetadata.decode(data, L1_CHAIN_ID);
+        return TokenDescription.decode(data, L1_CHAIN_ID);
     }
 
     /// @notice Describe a token by what it says of itself, see `DataEncoding.encodeTokenData`.
@@ -230,9 +231,9 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         IBridgedStandardToken(token).bridgeInitialize(
             asset,
             origin,
-            TokenMetadata.readText(name),
-            TokenMetadata.readText(symbol),
-            TokenMetadata.readDecimals(decimals)
+            TokenDescription.readText(name),
+            TokenDescription.readText(symbol),
+            TokenDescription.readDecimals(decimals)
         );
     }
 

@@ -146,7 +146,14 @@ def test_only_the_alias_of_the_router_of_l1_delivers(
 def test_only_the_router_moves_what_the_vault_has(l2: LayerTwo) -> None:
     calls = (
         calldata("bridgeMint(uint256,bytes32,bytes)", L1_CHAIN_ID, L1_ASSET, b""),
-        calldata("bridgeBurn(uint256,bytes32,address,bytes)", L1_CHAIN_ID, L1_ASSET, ALICE, b""),
+        calldata(
+            "bridgeBurn(uint256,uint256,bytes32,address,bytes)",
+            L1_CHAIN_ID,
+            0,
+            L1_ASSET,
+            ALICE,
+            b"",
+        ),
     )
     for call in calls:
         with pytest.raises(ExecutionReverted) as caught:
