@@ -21,6 +21,9 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     uint256 public L1_CHAIN_ID;
     /// @inheritdoc IL2NativeTokenVault
     bytes32 public BASE_TOKEN_ASSET_ID;
+    /// @notice Whether the vault of L1 can stand for tokens of this chain. If it cannot, they may not
+    /// leave: they would be locked here for good.
+    bool public L1_TAKES_L2_TOKENS;
     /// @inheritdoc IL2NativeTokenVault
     mapping(address token => bytes32 asset) public assetId;
     /// @inheritdoc IL2NativeTokenVault
@@ -53,6 +56,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     error Unauthorized(address caller);
     error Reentered();
     error EmptyToken();
+    error TokenNotSupported(address token);
     error TokenAlreadyRegistered(address token);
     error AssetIdNotSupported(bytes32 assetId);
     error AssetIdMismatch(bytes32 expected, bytes32 supplied);
@@ -197,6 +201,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     }
 
     function _takeNative(address token, address from, uint256 amount) private {
+        if (!L1_TAKES_L2_TOKENS) revert TokenNotSupported(token);
         uint256 before = IERC20(token).balanceOf(address(this));
         _call(token, abi.encodeCall(IERC20.transferFrom, (from, address(this), amount)));
         if (IERC20(token).balanceOf(address(this)) - before != amount)

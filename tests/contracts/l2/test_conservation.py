@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,28 +34,22 @@ STEPS = st.tuples(
 def test_the_supply_is_what_was_deposited_and_not_withdrawn(
     steps: list[tuple[str, Address, int, int]],
 ) -> None:
-    l2 = LayerTwo()
-    try:
+    with closing(LayerTwo()) as l2:
         supply = dict.fromkeys(TOKENS, 0)
         for kind, token, who, amount in steps:
             supply[token] += _do(l2, kind, token, who, amount)
         for token, expected in supply.items():
             _check(l2, _address_of(l2, token), expected)
-    finally:
-        l2.close()
 
 
 @settings(max_examples=10)
 @given(st.lists(AMOUNTS, max_size=5))
 def test_the_base_token_keeps_what_was_withdrawn(amounts: list[int]) -> None:
-    l2 = LayerTwo()
-    try:
+    with closing(LayerTwo()) as l2:
         for amount in amounts:
             assert l2.send(BASE_TOKEN, calldata("withdraw(address)", BOB), value=amount).succeeded
         assert l2.balance(BASE_TOKEN) == sum(amounts)
         assert l2.ask(BASE_TOKEN, "totalWithdrawn()(uint256)") == sum(amounts)
-    finally:
-        l2.close()
 
 
 def _do(l2: LayerTwo, kind: str, l1_token: Address, who: int, amount: int) -> int:
