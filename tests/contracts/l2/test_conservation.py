@@ -29,7 +29,7 @@ STEPS = st.tuples(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(st.lists(STEPS, max_size=12))
 def test_the_supply_is_what_was_deposited_and_not_withdrawn(
     steps: list[tuple[str, Address, int, int]],
@@ -42,7 +42,7 @@ def test_the_supply_is_what_was_deposited_and_not_withdrawn(
             _check(l2, _address_of(l2, token), expected)
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(st.lists(AMOUNTS, max_size=5))
 def test_the_base_token_keeps_what_was_withdrawn(amounts: list[int]) -> None:
     with closing(LayerTwo()) as l2:
