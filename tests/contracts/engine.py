@@ -43,6 +43,9 @@ class Reverted(Exception):  # noqa: N818 - named for what happened
         super().__init__(error, *args)
         self.error = error
 
+    def __str__(self) -> str:
+        return f"{self.error}({', '.join(map(str, self.args[1:]))})"
+
 
 @dataclass(frozen=True)
 class Event:

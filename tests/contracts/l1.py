@@ -72,14 +72,16 @@ class Deployed:
 
     def settle(self, *logs: L2ToL1Log, chain: Contract | None = None) -> int:
         """Commit, prove and execute a batch that wrote these logs, and return its number."""
-        chain = chain or self.chain
-        number = self.engine.read(chain, "getTotalBatchesCommitted") + 1
+        return self.settle_root(root_of(logs), chain or self.chain)
+
+    def settle_root(self, logs_root: bytes, chain: Contract) -> int:
+        """Commit, prove and execute a batch with this root, and return its number."""
         previous = self.last_batches.get(chain.address, self.genesis)
         chain_id = self.engine.read(chain, "getChainId")
-        batch = Batch(number=number, logs_root=root_of(logs), chain_id=chain_id)
+        batch = Batch(number=previous.number + 1, logs_root=logs_root, chain_id=chain_id)
         settle(self.engine, self.timelock, chain, previous, batch)
         self.last_batches[chain.address] = batch
-        return int(number)
+        return batch.number
 
     def add_chain(
         self, chain_id: int = OTHER_CHAIN_ID, token: Address = ETH_TOKEN, **settings: int
