@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import eth_abi
 import pytest
+from eth_abi import abi
 
 from entresol._native import keccak256
 from entresol.primitives.values import Address
@@ -218,7 +218,7 @@ def test_a_wrong_batch_is_not_committed(
         {"pubdata": b""},
         {"pubdata": bytes(4096 * 31)},
     ],
-    ids=lambda it: "-".join(it),
+    ids="-".join,
 )
 def test_a_batch_at_the_limit_is_committed(operator: Operator, fields: dict[str, Any]) -> None:
     operator.commit(**fields)
@@ -329,14 +329,14 @@ def test_a_batch_is_not_proven_from_another_state(operator: Operator) -> None:
 @pytest.mark.parametrize(
     ("proof", "error"),
     [
-        (lambda it: [], "NotAFakeProof"),
-        (lambda it: [3, 0, 13], "NotAFakeProof"),
+        (lambda _: [], "NotAFakeProof"),
+        (lambda _: [3, 0, 13], "NotAFakeProof"),
         (lambda it: [3, 0, 13, it, 0], "NotAFakeProof"),
         (lambda it: [2, 0, 13, it], "NotAFakeProof"),
         (lambda it: [3, 1, 13, it], "NotAFakeProof"),
         (lambda it: [3, 0, 12, it], "NotAFakeProof"),
         (lambda it: [3, 0, 13, it + 1], "PublicInputMismatch"),
-        (lambda it: [3, 0, 13, 0], "PublicInputMismatch"),
+        (lambda _: [3, 0, 13, 0], "PublicInputMismatch"),
     ],
 )
 def test_the_development_verifier_refuses_what_is_no_fake_proof(
@@ -412,7 +412,7 @@ def execute_with(
     operator: Operator, batch: Batch, ops: list[tuple[object, ...]], roots: object
 ) -> None:
     kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOT}[][]"]
-    data = b"\1" + eth_abi.encode(kinds, [[batch.stored()], ops, roots])
+    data = b"\1" + abi.encode(kinds, [[batch.stored()], ops, roots])
     operator.call("execute", 1, 1, data)
 
 
@@ -443,9 +443,9 @@ def test_a_rolling_hash_that_is_not_of_the_requests_is_refused(operator: Operato
     proof = [3, 0, 13, int.from_bytes(keccak256(claim)) >> 32]
     kinds = [STORED, f"{STORED}[]", "uint256[]"]
     arguments = [operator.batches[0].stored(), [tuple(batch)], proof]
-    operator.call("prove", 1, 1, b"\1" + eth_abi.encode(kinds, arguments))
+    operator.call("prove", 1, 1, b"\1" + abi.encode(kinds, arguments))
     kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOT}[][]"]
-    data = b"\1" + eth_abi.encode(kinds, [[tuple(batch)], [([], [], list(requests))], [[]]])
+    data = b"\1" + abi.encode(kinds, [[tuple(batch)], [([], [], list(requests))], [[]]])
     with refused("PriorityOperationsRollingHashMismatch"):
         operator.call("execute", 1, 1, data)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import eth_abi
 import pytest
+from eth_abi import abi
 
 from entresol.primitives.messages import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
@@ -29,10 +29,10 @@ RECOVER = "bridgeRecoverFailedTransfer(uint256,address,bytes32,bytes,bytes32,uin
 def deposit(l1: Deployed, token: Contract, *, legacy: bool) -> Hash32:
     l1.engine.send(ALICE, token, "approve", l1.router.address, AMOUNT)
     if legacy:
-        data = eth_abi.encode(["address", "uint256", "address"], [token.address, AMOUNT, BOB])
+        data = abi.encode(["address", "uint256", "address"], [token.address, AMOUNT, BOB])
     else:
         inner = burn_data(AMOUNT, BOB, token.address)
-        data = b"\x01" + eth_abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
+        data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
     asked = two_bridges(l1.router.address, data)
     answer = l1.engine.send(
         ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER

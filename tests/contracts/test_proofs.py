@@ -153,7 +153,7 @@ Forgery = Callable[[list[bytes]], list[bytes]]
         (lambda proof: [b"\x01\x0f\x00\x00" + bytes(28), *proof[1:]], "ProofTooShort"),
         (lambda proof: [b"\x01\x0f\x00\x00" + bytes(28), *proof[1:], *[bytes(32)] * 3],
          "LocalRootMustBeZero"),
-        (lambda proof: [b"\x01\x00\x00\x01" + bytes(28)], "MerkleIndexOutOfBounds"),
+        (lambda _: [b"\x01\x00\x00\x01" + bytes(28)], "MerkleIndexOutOfBounds"),
         (lambda _: [b"\x01" * 32] * 256, "MerklePathTooLong"),
     ],
     ids=["empty", "metadata only", "truncated", "too long", "version 2", "version 0", "batch path",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import eth_abi
 import pytest
+from eth_abi import abi
 
 from entresol.primitives.messages import L2ToL1Log
 from entresol.primitives.values import Address
@@ -82,7 +82,7 @@ def deposited_token(l1: Deployed, amount: int, token: Contract | None = None) ->
     token = token or l1.token()
     l1.engine.send(ALICE, token, "approve", l1.router.address, amount)
     inner = burn_data(amount, BOB, token.address)
-    data = b"\x01" + eth_abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
+    data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
     asked = two_bridges(l1.router.address, data)
     l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER)
     return token
