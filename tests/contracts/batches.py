@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import eth_abi
+from eth_abi import abi
 
 from entresol._native import keccak256
 from tests.contracts.engine import NOW
@@ -139,14 +139,14 @@ class Batch:
 
 def stored(batch: tuple[object, ...]) -> bytes:
     """Return the encoding that is remembered by its hash."""
-    return eth_abi.encode([STORED], [batch])
+    return abi.encode([STORED], [batch])
 
 
 def commit_data(
     previous: tuple[object, ...], batches: Sequence[tuple[object, ...]], version: int = 3
 ) -> bytes:
     """Return the data of a commit."""
-    return bytes([version]) + eth_abi.encode([STORED, f"{COMMIT}[]"], [previous, batches])
+    return bytes([version]) + abi.encode([STORED, f"{COMMIT}[]"], [previous, batches])
 
 
 def prove_data(
@@ -157,7 +157,7 @@ def prove_data(
         inputs = [b.public_input(a) for a, b in zip([previous, *batches], batches, strict=False)]
         proof = [3, 0, 13, fold(inputs)]
     arguments = [previous.stored(), [batch.stored() for batch in batches], proof]
-    return b"\1" + eth_abi.encode([STORED, f"{STORED}[]", "uint256[]"], arguments)
+    return b"\1" + abi.encode([STORED, f"{STORED}[]", "uint256[]"], arguments)
 
 
 def execute_data(batches: Sequence[Batch], *, roots: Sequence[object] = ()) -> bytes:
@@ -167,7 +167,7 @@ def execute_data(batches: Sequence[Batch], *, roots: Sequence[object] = ()) -> b
         [batch.priority_ops() for batch in batches],
         [list(roots) for _ in batches],
     ]
-    return b"\1" + eth_abi.encode(
+    return b"\1" + abi.encode(
         [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOT}[][]"], arguments
     )
 

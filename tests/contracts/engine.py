@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import eth_abi
+from eth_abi import abi
 
 from entresol import contracts
 from entresol._native import (
@@ -26,6 +26,9 @@ from entresol.primitives.addresses import create_address
 from entresol.primitives.values import Address
 from tests.worlds import World
 
+if TYPE_CHECKING:
+    from entresol._native import Log
+
 L1_CHAIN_ID = 31337
 NOW = 1_800_000_000
 GWEI = 10**9
@@ -43,6 +46,9 @@ class Reverted(Exception):  # noqa: N818 - named for what happened
         super().__init__(error, *args)
         self.error = error
 
+    def __str__(self) -> str:
+        return f"{self.error}({', '.join(map(str, self.args[1:]))})"
+
 
 @dataclass(frozen=True)
 class Event:
@@ -56,6 +62,14 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Done:
+    """What a transaction answered, and what it logged."""
+
+    output: bytes
+    logs: list[Log]
+
+
+@dataclass(frozen=True)
 class Contract:
     """A contract at an address."""
 
@@ -65,11 +79,11 @@ class Contract:
     def encode(self, function: str, *arguments: object) -> bytes:
         """Return the data of a call; a signature tells functions of one name apart."""
         entry = self._function(function)
-        return selector(entry) + eth_abi.encode(types(entry["inputs"]), arguments)
+        return selector(entry) + abi.encode(types(entry["inputs"]), arguments)
 
     def decode(self, function: str, output: bytes) -> Any:
         """Return what a call answered: a value if there is one, else a tuple."""
-        values = eth_abi.decode(types(self._function(function)["outputs"]), output)
+        values = abi.decode(types(self._function(function)["outputs"]), output)
         return values[0] if len(values) == 1 else values
 
     def _function(self, name: str) -> dict[str, Any]:
@@ -89,7 +103,7 @@ class Engine:
         self.overlay = Overlay(Snapshot(World())) if overlay is None else overlay
         self.timestamp = timestamp
         self.gas_price = GWEI
-        self.last: Outcome | None = None
+        self.last: Done | None = None
 
     def fork(self) -> Engine:
         """Return a copy that goes its own way."""
@@ -100,7 +114,7 @@ class Engine:
         artifact = find(name)
         constructor = [entry for entry in artifact.abi if entry["type"] == "constructor"]
         inputs = constructor[0]["inputs"] if constructor else []
-        data = artifact.bytecode + eth_abi.encode(types(inputs), arguments)
+        data = artifact.bytecode + abi.encode(types(inputs), arguments)
         nonce = self.nonce(sender)
         self._run(sender, None, data, 0)
         return Contract(create_address(sender, nonce), artifact)
@@ -141,7 +155,7 @@ class Engine:
         account = self.overlay.account(address)
         return 0 if account is None else account[0]
 
-    def _run(self, sender: Address, to: Address | None, data: bytes, value: int) -> Outcome:
+    def _run(self, sender: Address, to: Address | None, data: bytes, value: int) -> Done:
         outcome = execute(
             self.overlay,
             Rules(L1_CHAIN_ID),
@@ -160,8 +174,8 @@ class Engine:
         if outcome.status != "success":
             raise _refusal(outcome)
         self.overlay.apply(outcome)
-        self.last = outcome
-        return outcome
+        self.last = Done(outcome.output, outcome.logs)
+        return self.last
 
 
 @cache
@@ -205,11 +219,9 @@ def event(address: Address, topics: tuple[bytes, ...], data: bytes, artifact: Ar
     (entry,) = [it for it in artifact.abi if it["type"] == "event" and topic(it) == topics[0]]
     plain = [field for field in entry["inputs"] if not field["indexed"]]
     indexed = [field for field in entry["inputs"] if field["indexed"]]
-    fields = dict(
-        zip((it["name"] for it in plain), eth_abi.decode(types(plain), data), strict=True)
-    )
+    fields = dict(zip((it["name"] for it in plain), abi.decode(types(plain), data), strict=True))
     for field, word in zip(indexed, topics[1:], strict=True):
-        fields[field["name"]] = eth_abi.decode([type_of(field)], word)[0]
+        fields[field["name"]] = abi.decode([type_of(field)], word)[0]
     return Event(address, entry["name"], fields, topics, data)
 
 
@@ -218,7 +230,7 @@ def error_of(output: bytes) -> Reverted:
     entry = _errors().get(output[:4])
     if entry is None:
         return Reverted("unknown", output)
-    return Reverted(entry["name"], *eth_abi.decode(types(entry["inputs"]), output[4:]))
+    return Reverted(entry["name"], *abi.decode(types(entry["inputs"]), output[4:]))
 
 
 def _refusal(outcome: Outcome) -> Reverted:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-import eth_abi
+from eth_abi import abi
 
 from entresol._native import keccak256
 from entresol.primitives.addresses import create_address
@@ -72,33 +72,41 @@ class Deployed:
 
     def settle(self, *logs: L2ToL1Log, chain: Contract | None = None) -> int:
         """Commit, prove and execute a batch that wrote these logs, and return its number."""
-        chain = chain or self.chain
-        number = self.engine.read(chain, "getTotalBatchesCommitted") + 1
+        return self.settle_root(root_of(logs), chain or self.chain)
+
+    def settle_root(self, logs_root: bytes, chain: Contract) -> int:
+        """Commit, prove and execute a batch with this root, and return its number."""
         previous = self.last_batches.get(chain.address, self.genesis)
         chain_id = self.engine.read(chain, "getChainId")
-        batch = Batch(number=number, logs_root=root_of(logs), chain_id=chain_id)
+        batch = Batch(number=previous.number + 1, logs_root=logs_root, chain_id=chain_id)
         settle(self.engine, self.timelock, chain, previous, batch)
         self.last_batches[chain.address] = batch
-        return int(number)
+        return batch.number
 
     def add_chain(
-        self, chain_id: int = OTHER_CHAIN_ID, token: Address = ETH_TOKEN, **settings: int
+        self, chain_id: int = OTHER_CHAIN_ID, token: Address = ETH_TOKEN, *, da: int = CALLDATA_DA
     ) -> Contract:
         """Register another chain, whose gas is paid in `token`."""
-        hub, manager, timelock = (
-            it.address for it in (self.bridgehub, self.manager, self.timelock)
-        )
-        chain = self.engine.deploy(
-            "ZKChain",
-            chain_settings(hub, manager, timelock, self.verifier.address, chain_id, **settings),
-            sender=DEPLOYER,
-        )
+        chain = self.new_chain(chain_id, da=da)
         self.engine.send(
             DEPLOYER, self.bridgehub, "registerChain",
-            chain_id, manager, chain.address, asset_id(token), keccak256(stored(self.genesis.stored())),
+            chain_id, self.manager.address, chain.address, asset_id(token),
+            keccak256(stored(self.genesis.stored())),
         )  # fmt: skip
         self.engine.send(DEPLOYER, self.timelock, "addValidator", chain.address, OPERATOR)
         return chain
+
+    def new_chain(self, chain_id: int = OTHER_CHAIN_ID, *, da: int = CALLDATA_DA) -> Contract:
+        """Deploy the contract of another chain, which is then still to be registered."""
+        made = chain_settings(
+            self.bridgehub.address,
+            self.manager.address,
+            self.timelock.address,
+            self.verifier.address,
+            chain_id=chain_id,
+            da=da,
+        )
+        return self.engine.deploy("ZKChain", made, sender=DEPLOYER)
 
     def settled_proof(self, *logs: L2ToL1Log, index: int) -> tuple[int, list[bytes]]:
         """Settle a batch that wrote these logs, and return its number and the proof of one."""
@@ -131,11 +139,19 @@ def deploy() -> Deployed:
     return replace(base, engine=base.engine.fork(), last_batches={})
 
 
-def chain_settings(bridgehub: Address, manager: Address, timelock: Address, verifier: Address,
-                   chain_id: int = CHAIN_ID, da: int = CALLDATA_DA) -> tuple[object, ...]:  # fmt: skip
+def chain_settings(
+    hub: Address,
+    manager: Address,
+    timelock: Address,
+    verifier: Address,
+    *,
+    chain_id: int = CHAIN_ID,
+    da: int = CALLDATA_DA,
+    admin: Address = DEPLOYER,
+) -> tuple[object, ...]:
     """Return what the constructor of a chain's contract takes."""
     return (
-        chain_id, bridgehub, manager, DEPLOYER, timelock, verifier, PROTOCOL_VERSION,
+        chain_id, hub, manager, admin, timelock, verifier, PROTOCOL_VERSION,
         da, 3 * DAY, 3600, 72_000_000, FEE_PARAMS,
     )  # fmt: skip
 
@@ -145,38 +161,47 @@ def _deployed() -> Deployed:
     engine = Engine()
     for account in (DEPLOYER, OPERATOR, ALICE, BOB):
         engine.overlay.set_balance(account, 10_000 * ETHER)
+    return deploy_on(engine, DEPLOYER, OPERATOR)
+
+
+def deploy_on(engine: Engine, deployer: Address, operator: Address) -> Deployed:
+    """Deploy everything by transactions of one account, and register a chain."""
+    nonce = engine.nonce(deployer)
     # Each is told the addresses of those that follow it.
     hub, nullifier, vault, router, legacy, timelock, manager, verifier, chain = (
-        create_address(DEPLOYER, nonce) for nonce in range(9)
+        create_address(deployer, nonce + place) for place in range(9)
     )
-    settings = chain_settings(hub, manager, timelock, verifier)
+    settings = chain_settings(hub, manager, timelock, verifier, admin=deployer)
+
+    def made(name: str, *arguments: object) -> Contract:
+        return engine.deploy(name, *arguments, sender=deployer)
+
     genesis = Batch(number=0)
-    made = [
-        engine.deploy(name, *arguments, sender=DEPLOYER)
-        for name, *arguments in (
-            ("Bridgehub", DEPLOYER, router, vault),
-            ("L1Nullifier", hub, router, vault, legacy),
-            ("L1NativeTokenVault", router),
-            ("L1AssetRouter", hub, nullifier, vault, legacy),
-            ("L1ERC20Bridge", nullifier, router, CHAIN_ID),
-            ("ValidatorTimelock", DEPLOYER, 0),
-            ("ChainTypeManager", hub, timelock, PROTOCOL_VERSION),
-            ("DevelopmentVerifier",),
-            ("ZKChain", settings),
-        )
-    ]
-    deployed = Deployed(engine, *made, genesis)
+    deployed = Deployed(
+        engine=engine,
+        bridgehub=made("Bridgehub", deployer, router, vault),
+        nullifier=made("L1Nullifier", hub, router, vault, legacy),
+        vault=made("L1NativeTokenVault", router),
+        router=made("L1AssetRouter", hub, nullifier, vault, legacy),
+        legacy_bridge=made("L1ERC20Bridge", nullifier, router, CHAIN_ID),
+        timelock=made("ValidatorTimelock", deployer, 0),
+        manager=made("ChainTypeManager", hub, timelock, PROTOCOL_VERSION),
+        verifier=made("DevelopmentVerifier"),
+        chain=made("ZKChain", settings),
+        genesis=genesis,
+    )
+    assert deployed.chain.address == chain
     engine.send(
-        DEPLOYER, deployed.bridgehub, "registerChain",
+        deployer, deployed.bridgehub, "registerChain",
         CHAIN_ID, manager, chain, asset_id(ETH_TOKEN), keccak256(stored(genesis.stored())),
     )  # fmt: skip
-    engine.send(DEPLOYER, deployed.timelock, "addValidator", chain, OPERATOR)
+    engine.send(deployer, deployed.timelock, "addValidator", chain, operator)
     return deployed
 
 
 def asset_id(token: Address, chain_id: int = L1_CHAIN_ID) -> Hash32:
     """Return the id of a token as an asset."""
-    encoded = eth_abi.encode(
+    encoded = abi.encode(
         ["uint256", "address", "address"], [chain_id, L2_NATIVE_TOKEN_VAULT, token]
     )
     return Hash32(keccak256(encoded))
@@ -184,12 +209,12 @@ def asset_id(token: Address, chain_id: int = L1_CHAIN_ID) -> Hash32:
 
 def burn_data(amount: int, receiver: Address, token: Address) -> bytes:
     """Return what a depositor tells the vault."""
-    return eth_abi.encode(["uint256", "address", "address"], [amount, receiver, token])
+    return abi.encode(["uint256", "address", "address"], [amount, receiver, token])
 
 
 def mint_data(receiver: Address, token: Address, amount: int) -> bytes:
     """Return what the vault of L2 tells that of L1."""
-    return eth_abi.encode(
+    return abi.encode(
         ["address", "address", "address", "uint256", "bytes"], [ALICE, receiver, token, amount, b""]
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-import eth_abi
 import pytest
+from eth_abi import abi
 
 from entresol._native import keccak256
 from entresol.primitives.addresses import alias
@@ -53,7 +53,7 @@ def requested(l1: Deployed) -> dict[str, Any]:
 def payload(l1: Deployed) -> PriorityTransaction:
     fields = requested(l1)
     return PriorityTransaction.from_abi(
-        eth_abi.encode([CANONICAL], [fields["transaction"]]), fields["factoryDeps"]
+        abi.encode([CANONICAL], [fields["transaction"]]), fields["factoryDeps"]
     )
 
 
@@ -149,7 +149,7 @@ def test_the_admin_sets_what_prices_are_made_from(l1: Deployed) -> None:
     ids=lambda it: it[0] if isinstance(it, tuple) else next(iter(it)),
 )
 def test_a_wrong_request_is_refused(
-    l1: Deployed, fields: dict[str, int], error: tuple[object, ...]
+    l1: Deployed, fields: dict[str, Any], error: tuple[object, ...]
 ) -> None:
     with pytest.raises(Reverted) as refusal:
         request(l1, **fields)
@@ -157,7 +157,8 @@ def test_a_wrong_request_is_refused(
 
 
 def test_only_the_bridgehub_hands_requests_to_a_chain(l1: Deployed) -> None:
-    asked = (ALICE, BOB, ETHER, 0, b"", 1_000_000, 800, [], ALICE)
+    no_deps: list[bytes] = []
+    asked = (ALICE, BOB, ETHER, 0, b"", 1_000_000, 800, no_deps, ALICE)
     with pytest.raises(Reverted, match="Unauthorized"):
         l1.engine.send(ALICE, l1.chain, "bridgehubRequestL2Transaction", asked)
 
@@ -278,11 +279,11 @@ def test_a_contract_as_recipient_is_aliased(l1: Deployed) -> None:
 
 def new_form(token: Contract, amount: int, receiver: Address = BOB) -> bytes:
     inner = burn_data(amount, receiver, token.address)
-    return b"\x01" + eth_abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
+    return b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
 
 
 def old_form(token: Contract, amount: int, receiver: Address = BOB) -> bytes:
-    return eth_abi.encode(["address", "uint256", "address"], [token.address, amount, receiver])
+    return abi.encode(["address", "uint256", "address"], [token.address, amount, receiver])
 
 
 def deposit(l1: Deployed, data: bytes, *, bridge: Address | None = None, **fields: Any) -> bytes:
@@ -307,18 +308,18 @@ def test_a_token_is_deposited(l1: Deployed, form: Any) -> None:
     arrived = payload(l1)
     assert (arrived.sender, arrived.to) == (alias(l1.router.address), L2_ASSET_ROUTER)
     assert arrived.data[:4] == bytes.fromhex("9c884fd1")
-    chain_id, asset, mint = eth_abi.decode(["uint256", "bytes32", "bytes"], arrived.data[4:])
+    chain_id, asset, mint = abi.decode(["uint256", "bytes32", "bytes"], arrived.data[4:])
     assert (chain_id, asset) == (L1_CHAIN_ID, asset_id(token.address))
-    caller, receiver, origin, amount, metadata = eth_abi.decode(
+    caller, receiver, origin, amount, metadata = abi.decode(
         ["address", "address", "address", "uint256", "bytes"], mint
     )
     assert [Address.parse(it) for it in (caller, receiver, origin)] == [ALICE, BOB, token.address]
     assert amount == 5 * ETHER == l1.engine.read(token, "balanceOf", l1.vault.address)
     assert metadata[:1] == b"\x01"
-    origin_chain, *answers = eth_abi.decode(["uint256", "bytes", "bytes", "bytes"], metadata[1:])
+    origin_chain, *answers = abi.decode(["uint256", "bytes", "bytes", "bytes"], metadata[1:])
     assert origin_chain == L1_CHAIN_ID
     assert answers == [
-        eth_abi.encode([kind], [value])
+        abi.encode([kind], [value])
         for kind, value in (("string", "Test"), ("string", "TST"), ("uint8", 18))
     ]
     assert l1.engine.read(l1.nullifier, "depositHappened", CHAIN_ID, tx_hash) != bytes(32)
@@ -356,7 +357,7 @@ def test_ether_goes_as_an_asset_to_a_chain_with_another_base_token(l1: Deployed)
     l1.engine.send(ALICE, l1.vault, "registerToken", base.address)
     l1.add_chain(271, base.address)
     inner = burn_data(5, BOB, ETH_TOKEN)
-    data = b"\x01" + eth_abi.encode(["bytes32", "bytes"], [asset_id(ETH_TOKEN), inner])
+    data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(ETH_TOKEN), inner])
     asked = two_bridges(l1.router.address, data, chain_id=271, bridge_value=5)
     l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=5)
     assert l1.engine.read(base, "balanceOf", l1.vault.address) == ETHER
@@ -378,11 +379,11 @@ def test_a_base_token_that_is_no_ether_is_taken_from_the_sender(l1: Deployed) ->
     [
         (b"", "UnsupportedEncodingVersion"),
         (b"\x02" + bytes(64), "UnsupportedEncodingVersion"),
-        (b"\x01" + eth_abi.encode(["bytes32", "bytes"], [asset_id(ETH_TOKEN), bytes(96)]),
+        (b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(ETH_TOKEN), bytes(96)]),
          "AssetIdNotSupported"),
-        (b"\x01" + eth_abi.encode(["bytes32", "bytes"], [bytes(32), burn_data(1, BOB, BOB)]),
+        (b"\x01" + abi.encode(["bytes32", "bytes"], [bytes(32), burn_data(1, BOB, BOB)]),
          "NotAToken"),
-        (eth_abi.encode(["address", "uint256", "address"], [ETH_TOKEN, 1, BOB]),
+        (abi.encode(["address", "uint256", "address"], [ETH_TOKEN, 1, BOB]),
          "AssetIdNotSupported"),
     ],
     ids=["empty", "version", "base token", "no token", "old base token"],
@@ -395,7 +396,7 @@ def test_a_wrong_deposit_is_refused(l1: Deployed, data: bytes, error: str) -> No
 def test_a_deposit_under_the_name_of_another_asset_is_refused(l1: Deployed) -> None:
     token, other = approved(l1), approved(l1)
     inner = burn_data(7, BOB, other.address)
-    data = b"\x01" + eth_abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
+    data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
     with pytest.raises(Reverted, match="AssetIdMismatch"):
         deposit(l1, data)
     l1.engine.send(ALICE, l1.vault, "registerToken", token.address)
@@ -489,5 +490,5 @@ def test_a_token_cannot_deposit_again_while_it_is_deposited(l1: Deployed) -> Non
 def test_a_legacy_deposit_is_named_as_before(l1: Deployed) -> None:
     token = approved(l1)
     tx_hash = deposit(l1, old_form(token, 7))
-    named = eth_abi.encode(["address", "address", "uint256"], [ALICE, token.address, 7])
+    named = abi.encode(["address", "address", "uint256"], [ALICE, token.address, 7])
     assert l1.engine.read(l1.nullifier, "depositHappened", CHAIN_ID, tx_hash) == keccak256(named)
