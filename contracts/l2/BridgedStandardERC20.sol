@@ -17,7 +17,7 @@ contract BridgedStandardERC20 is StandardERC20, IBridgedStandardToken {
     bytes32 private constant PERMIT_TYPE = keccak256(
         "Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)"
     );
-    bytes32 private constant VERSION_HASH = keccak256("1");
+    string private constant VERSION = "1";
     /// @dev Half of the curve's order: of two signatures that say the same, only one is taken.
     uint256 private constant HIGHEST_S =
         0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
@@ -106,12 +106,36 @@ contract BridgedStandardERC20 is StandardERC20, IBridgedStandardToken {
         return originToken;
     }
 
+    /// @notice The parts of what a signed permit says of this token, in the form of ERC-5267.
+    /// @return fields Which of the parts count: the first four.
+    function eip712Domain()
+        external
+        view
+        returns (
+            bytes1 fields,
+            string memory name_,
+            string memory version,
+            uint256 chainId,
+            address verifyingContract,
+            bytes32 salt,
+            uint256[] memory extensions
+        )
+    {
+        return (0x0f, name, VERSION, block.chainid, address(this), 0, new uint256[](0));
+    }
+
     /// @notice What a signed permit says of this token and this chain.
     function DOMAIN_SEPARATOR() public view returns (bytes32) {
         bytes32 nameHash = keccak256(bytes(name));
         return
             keccak256(
-                abi.encode(DOMAIN_TYPE, nameHash, VERSION_HASH, block.chainid, address(this))
+                abi.encode(
+                    DOMAIN_TYPE,
+                    nameHash,
+                    keccak256(bytes(VERSION)),
+                    block.chainid,
+                    address(this)
+                )
             );
     }
 }

@@ -32,6 +32,8 @@ contract ContractDeployer {
     bytes1 private constant ERAVM = 0x01;
     bytes1 private constant EVM = 0x02;
     uint160 private constant LAST_SYSTEM_ADDRESS = 0xffff;
+    bytes3 private constant DELEGATION = 0xef0100;
+    uint256 private constant DELEGATION_SIZE = 23;
 
     mapping(address account => AccountInfo info) private _accounts;
 
@@ -119,13 +121,14 @@ contract ContractDeployer {
         return _accounts[account];
     }
 
-    /// @notice The version of the account at `account`; one without code is an account, too.
+    /// @notice The version of the account at `account`; one that belongs to a key is an account, too.
     function extendedAccountVersion(
         address account
     ) external view returns (AccountAbstractionVersion) {
-        AccountAbstractionVersion noted = _accounts[account].supportedAAVersion;
-        bool plain = account.code.length == 0 && uint160(account) > LAST_SYSTEM_ADDRESS;
-        return plain ? AccountAbstractionVersion.Version1 : noted;
+        if (uint160(account) > LAST_SYSTEM_ADDRESS && _hasKey(account)) {
+            return AccountAbstractionVersion.Version1;
+        }
+        return _accounts[account].supportedAAVersion;
     }
 
     /// @notice Where `create2` of `sender` puts the contract made by the init code `input`.
@@ -182,6 +185,12 @@ contract ContractDeployer {
         }
         if (newAddress == address(0)) revert DeploymentFailed();
         emit ContractDeployed(msg.sender, _versionedHash(newAddress.code), newAddress);
+    }
+
+    /// @dev Whether there is no code, or only a delegation to the code of another (EIP-7702).
+    function _hasKey(address account) private view returns (bool) {
+        bytes memory code = account.code;
+        return code.length == 0 || (code.length == DELEGATION_SIZE && bytes3(code) == DELEGATION);
     }
 
     function _placeOf(address sender, bytes32 salt) private pure returns (bytes32) {

@@ -121,7 +121,7 @@ contract L2AssetRouter is IAssetRouterBase {
     }
 
     function _withdraw(bytes32 assetId, bytes memory assetData) private returns (bytes32 hash) {
-        bytes memory mintData = VAULT.bridgeBurn(L1_CHAIN_ID, assetId, msg.sender, assetData);
+        bytes memory mintData = VAULT.bridgeBurn(L1_CHAIN_ID, 0, assetId, msg.sender, assetData);
         // The message begins like the call by which a deposit arrives: on L1 it does the same.
         hash = IL1Messenger(L2_MESSENGER).sendToL1(
             abi.encodePacked(

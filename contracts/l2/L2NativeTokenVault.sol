@@ -6,7 +6,7 @@ import {DataEncoding} from "../shared/DataEncoding.sol";
 import {IERC20} from "../shared/IERC20.sol";
 import {IBridgedStandardToken} from "./interfaces/IBridgedStandardToken.sol";
 import {IL2NativeTokenVault} from "./interfaces/IL2NativeTokenVault.sol";
-import {TokenMetadata} from "./TokenMetadata.sol";
+import {TokenDescription} from "./TokenDescription.sol";
 
 /// @dev Where genesis puts the code that bridged tokens share.
 address constant BRIDGED_TOKEN_CODE = address(0x10104);
@@ -21,6 +21,9 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     uint256 public L1_CHAIN_ID;
     /// @inheritdoc IL2NativeTokenVault
     bytes32 public BASE_TOKEN_ASSET_ID;
+    /// @notice Whether the vault of L1 can stand for tokens of this chain. If it cannot, they may not
+    /// leave: they would be locked here for good.
+    bool public L1_TAKES_L2_TOKENS;
     /// @inheritdoc IL2NativeTokenVault
     mapping(address token => bytes32 asset) public assetId;
     /// @inheritdoc IL2NativeTokenVault
@@ -53,6 +56,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     error Unauthorized(address caller);
     error Reentered();
     error EmptyToken();
+    error TokenNotSupported(address token);
     error TokenAlreadyRegistered(address token);
     error AssetIdNotSupported(bytes32 assetId);
     error AssetIdMismatch(bytes32 expected, bytes32 supplied);
@@ -110,6 +114,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     /// @inheritdoc IL2NativeTokenVault
     function bridgeBurn(
         uint256 chainId,
+        uint256,
         bytes32 asset,
         address originalCaller,
         bytes calldata data
@@ -145,7 +150,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     function decodeTokenData(
         bytes calldata data
     ) external view returns (uint256, bytes memory, bytes memory, bytes memory) {
-        return TokenMetadata.decode(data, L1_CHAIN_ID);
+        return TokenDescription.decode(data, L1_CHAIN_ID);
     }
 
     /// @notice Describe a token by what it says of itself, see `DataEncoding.encodeTokenData`.
@@ -196,6 +201,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     }
 
     function _takeNative(address token, address from, uint256 amount) private {
+        if (!L1_TAKES_L2_TOKENS) revert TokenNotSupported(token);
         uint256 before = IERC20(token).balanceOf(address(this));
         _call(token, abi.encodeCall(IERC20.transferFrom, (from, address(this), amount)));
         if (IERC20(token).balanceOf(address(this)) - before != amount)
@@ -230,9 +236,9 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         IBridgedStandardToken(token).bridgeInitialize(
             asset,
             origin,
-            TokenMetadata.readText(name),
-            TokenMetadata.readText(symbol),
-            TokenMetadata.readDecimals(decimals)
+            TokenDescription.readText(name),
+            TokenDescription.readText(symbol),
+            TokenDescription.readDecimals(decimals)
         );
     }
 

@@ -9,6 +9,9 @@ import {IERC20} from "../../shared/IERC20.sol";
 library TokenMetadata {
     /// @dev A deposit pays for every byte of the description; a longer answer counts as none.
     uint256 internal constant MAX_ANSWER = 512;
+    /// @dev Enough for any token that means well, and less than the rest of a deposit needs: nobody can
+    /// leave so little gas that a token seems to answer nothing and the deposit still goes through.
+    uint256 internal constant MAX_GAS = 50_000;
 
     /// @notice The description that goes to L2; what the token does not answer is empty there.
     function describe(address token, uint256 originChainId) internal view returns (bytes memory) {
@@ -33,9 +36,10 @@ library TokenMetadata {
     /// @dev Copies the answer only after a look at its size, so that a huge one costs the depositor no memory.
     function _ask(address token, bytes4 selector) private view returns (bytes memory answer) {
         uint256 limit = MAX_ANSWER;
+        uint256 maxGas = MAX_GAS;
         assembly ("memory-safe") {
             mstore(0x00, selector)
-            let success := staticcall(gas(), token, 0x00, 0x04, 0x00, 0x00)
+            let success := staticcall(maxGas, token, 0x00, 0x04, 0x00, 0x00)
             let size := returndatasize()
             if or(iszero(success), gt(size, limit)) {
                 size := 0

@@ -29,10 +29,12 @@ interface IL2NativeTokenVault {
     function bridgeMint(uint256 chainId, bytes32 asset, bytes calldata data) external;
 
     /// @notice Take an asset from `originalCaller` to send it to `chainId`; for the asset router only.
+    /// @param value What the base token would add to it; nothing here.
     /// @param data What to take, see `DataEncoding.encodeBurn`.
     /// @return mintData What the vault of that chain needs to know, see `DataEncoding.encodeMint`.
     function bridgeBurn(
         uint256 chainId,
+        uint256 value,
         bytes32 asset,
         address originalCaller,
         bytes calldata data

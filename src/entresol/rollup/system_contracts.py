@@ -52,18 +52,25 @@ _FIRST_NONCE: Final = 1
 
 
 def system_genesis(
-    *, l1_chain_id: int, l1_asset_router: Address, base_token: Address = ETH_TOKEN
+    *,
+    l1_chain_id: int,
+    l1_asset_router: Address,
+    base_token: Address = ETH_TOKEN,
+    l1_takes_l2_tokens: bool = False,
 ) -> dict[Address, GenesisAccount]:
     """Return the contracts of an L2 that settles on `l1_chain_id`, for its genesis.
 
-    Deposits come from the asset router of L1. `base_token` is what gas is paid in, by its address on L1.
+    Deposits come from the asset router of L1. `base_token` is what gas is paid in, by its address on L1. Tokens of the L2
+    may leave it only where the vault of L1 can stand for them.
     """
     storage = {
         ASSET_ROUTER: storage_of(
             artifact(CONTRACTS[ASSET_ROUTER]),
             {"L1_CHAIN_ID": l1_chain_id, "L1_ASSET_ROUTER": l1_asset_router},
         ),
-        NATIVE_TOKEN_VAULT: _vault_storage(l1_chain_id, base_token),
+        NATIVE_TOKEN_VAULT: _vault_storage(
+            l1_chain_id, base_token, l1_takes_l2_tokens=l1_takes_l2_tokens
+        ),
     }
     codes = {address: bytes(artifact(name).runtime) for address, name in CONTRACTS.items()}
     return {
@@ -72,7 +79,9 @@ def system_genesis(
     }
 
 
-def _vault_storage(l1_chain_id: int, base_token: Address) -> dict[Hash32, Hash32]:
+def _vault_storage(
+    l1_chain_id: int, base_token: Address, *, l1_takes_l2_tokens: bool
+) -> dict[Hash32, Hash32]:
     """Return what the vault knows from the start: where it settles, and the base token."""
     base = asset_id(l1_chain_id, base_token)
     return storage_of(
@@ -80,6 +89,7 @@ def _vault_storage(l1_chain_id: int, base_token: Address) -> dict[Hash32, Hash32
         {
             "L1_CHAIN_ID": l1_chain_id,
             "BASE_TOKEN_ASSET_ID": base,
+            "L1_TAKES_L2_TOKENS": l1_takes_l2_tokens,
             "assetId": {BASE_TOKEN: base},
             "originChainId": {base: l1_chain_id},
             "tokenAddress": {base: BASE_TOKEN},

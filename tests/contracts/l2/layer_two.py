@@ -95,8 +95,18 @@ CROWN = metadata(encode("(string)", "Crown"), encode("(string)", "CRWN"), encode
 class LayerTwo:
     """The chain, and what can be asked of it and done to it."""
 
-    def __init__(self) -> None:
-        system = system_genesis(l1_chain_id=L1_CHAIN_ID, l1_asset_router=L1_ASSET_ROUTER)
+    def __init__(
+        self,
+        *,
+        l1_chain_id: int = L1_CHAIN_ID,
+        l1_asset_router: Address = L1_ASSET_ROUTER,
+        l1_takes_l2_tokens: bool = True,
+    ) -> None:
+        system = system_genesis(
+            l1_chain_id=l1_chain_id,
+            l1_asset_router=l1_asset_router,
+            l1_takes_l2_tokens=l1_takes_l2_tokens,
+        )
         genesis = Genesis.development(CHAIN_ID, [ALICE, BOB], 100 * ETHER, system)
         clock = Clock(lambda: 1_000.0)
         self.chain = Chain.open(None, Rules.layer_2(CHAIN_ID, FEE), genesis, clock=clock)
@@ -169,6 +179,10 @@ class LayerTwo:
             data=data,
         )
         self._deposits += 1
+        return self.take(payload)
+
+    def take(self, payload: PriorityTransaction) -> Outcome:
+        """Seal a block with a transaction that L1 sent, and return how it ended."""
         self.chain.enqueue(payload)
         self.chain.seal()
         return self.last()

@@ -98,6 +98,19 @@ def test_a_signed_permit_allows_a_spender(l2: LayerTwo, crown: Address) -> None:
     assert l2.ask(crown, "nonces(address)(uint256)", ALICE) == 1
 
 
+def test_wallets_read_what_a_permit_is_signed_for(l2: LayerTwo, crown: Address) -> None:
+    forms = "eip712Domain()(bytes1,string,string,uint256,address,bytes32,uint256[])"
+    assert l2.ask(crown, forms) == (
+        b"\x0f",
+        "Crown",
+        "1",
+        CHAIN_ID,
+        str(crown),
+        bytes(32),
+        (),
+    )
+
+
 def test_a_permit_counts_once(l2: LayerTwo, crown: Address) -> None:
     assert l2.send(crown, permit(crown), by=1).succeeded
     assert not l2.send(crown, permit(crown), by=1).succeeded

@@ -185,6 +185,12 @@ def test_an_address_without_code_can_start_transactions(l2: LayerTwo) -> None:
     assert versions == [1, 1, 0, 0, 0]
 
 
+def test_an_address_that_delegates_to_code_still_belongs_to_its_key(l2: LayerTwo) -> None:
+    delegation = bytes.fromhex("ef0100") + CONTRACT_DEPLOYER
+    l2.chain.edit(BOB, lambda state: state.set_code(BOB, delegation))
+    assert l2.ask(CONTRACT_DEPLOYER, "extendedAccountVersion(address)(uint8)", BOB) == 1
+
+
 def test_deployments_are_counted_for_each_deployer(l2: LayerTwo) -> None:
     count = "getDeploymentNonce(address)(uint256)"
     assert l2.ask(NONCE_HOLDER, count, ALICE) == 0

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from entresol.errors import ExecutionReverted
-from entresol.execution.calls import CallRequest
+from entresol.execution.calls import CallRequest, run
 from entresol.execution.estimation import estimate_gas
+from entresol.execution.scene import Scene
 from entresol.primitives.addresses import alias
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.messages import FAILED, SUCCEEDED
@@ -141,7 +147,14 @@ def test_only_the_alias_of_the_router_of_l1_delivers(
 def test_only_the_router_moves_what_the_vault_has(l2: LayerTwo) -> None:
     calls = (
         calldata("bridgeMint(uint256,bytes32,bytes)", L1_CHAIN_ID, L1_ASSET, b""),
-        calldata("bridgeBurn(uint256,bytes32,address,bytes)", L1_CHAIN_ID, L1_ASSET, ALICE, b""),
+        calldata(
+            "bridgeBurn(uint256,uint256,bytes32,address,bytes)",
+            L1_CHAIN_ID,
+            0,
+            L1_ASSET,
+            ALICE,
+            b"",
+        ),
     )
     for call in calls:
         with pytest.raises(ExecutionReverted) as caught:
@@ -166,6 +179,35 @@ def test_clients_can_estimate_a_deposit_by_the_legacy_form(l2: LayerTwo, deposit
     request = CallRequest(sender=ROUTER_ALIAS, to=ASSET_ROUTER, data=call)
     estimate = estimate_gas(l2.scene(), request)
     assert l2.from_l1(deposit_call(5, BOB), gas=estimate.gas).succeeded
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["first", "later"])
+def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
+    """Return the L2 before the first deposit of a token, and after it."""
+    with closing(LayerTwo()) as layer:
+        if request.param:
+            layer.deposit()
+        yield layer.scene()
+
+
+@given(
+    name=st.text(max_size=100),
+    symbol=st.text(max_size=12),
+    decimals=st.integers(0, 255),
+    amount=st.integers(1, 2**200),
+    receiver=st.binary(min_size=20, max_size=20).filter(any).map(Address),
+)
+def test_the_estimate_is_enough_for_any_token(
+    scene: Scene, name: str, symbol: str, decimals: int, amount: int, receiver: Address
+) -> None:
+    answers = encode("(string)", name), encode("(string)", symbol), encode("(uint256)", decimals)
+    data = encode("(bytes,bytes,bytes)", *answers)
+    legacy = calldata(LEGACY, BOB, receiver, L1_TOKEN, amount, data)
+    request = CallRequest(sender=ROUTER_ALIAS, to=ASSET_ROUTER, data=legacy)
+    gas = estimate_gas(scene, request).gas
+    real = deposit_call(amount, receiver, description=metadata(*answers))
+    outcome = run(scene, CallRequest(sender=ROUTER_ALIAS, to=ASSET_ROUTER, data=real, gas=gas))
+    assert outcome.status == "success"
 
 
 def test_value_that_comes_with_a_token_fails_the_deposit(l2: LayerTwo) -> None:

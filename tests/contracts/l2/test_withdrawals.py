@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 from entresol._native import keccak256
@@ -190,6 +192,15 @@ def test_a_token_of_this_chain_is_registered_as_it_leaves(l2: LayerTwo, native: 
     assert l2.ask(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", native) == asset
     assert l2.ask(NATIVE_TOKEN_VAULT, "originChainId(bytes32)(uint256)", asset) == CHAIN_ID
     assert l2.ask(NATIVE_TOKEN_VAULT, "bridgedTokensCount()(uint256)") == 0
+
+
+def test_a_token_of_this_chain_stays_where_l1_cannot_stand_for_it() -> None:
+    with closing(LayerTwo(l1_takes_l2_tokens=False)) as l2:
+        token = l2.deploy(artifact("TestERC20"), "(string,string,uint8)", "Local", "LCL", 8)
+        l2.send(token, calldata("mint(address,uint256)", ALICE, 1_000))
+        l2.send(token, calldata("approve(address,uint256)", NATIVE_TOKEN_VAULT, 1_000))
+        call = by_asset(asset_id(CHAIN_ID, token), 400, token)
+        assert refusal(l2, call) == failure("TokenNotSupported(address)", token)
 
 
 def test_a_token_of_this_chain_returns_from_the_vault(l2: LayerTwo, native: Address) -> None:

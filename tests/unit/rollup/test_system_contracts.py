@@ -12,6 +12,7 @@ from entresol.chain.genesis import Genesis
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address
 from entresol.rollup import system_contracts
+from entresol.rollup.deployers import DEPLOYERS
 from entresol.rollup.system_contracts import (
     ASSET_ROUTER,
     CONTRACTS,
@@ -93,3 +94,10 @@ def test_the_contracts_go_into_a_genesis_beside_funded_accounts() -> None:
     system = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER)
     genesis = Genesis.development(270, [Address(b"\xa1" * 20)], 1, system)
     assert Genesis.parse(genesis.dump()) == genesis
+
+
+def test_the_page_about_the_contracts_lists_them_all() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "system-contracts.md").read_text()
+    rows = re.findall(r"^\| `(0x\w{40})` \| `(\w+)` \|", page, re.MULTILINE)
+    assert {Address.parse(address): name for address, name in rows} == CONTRACTS
+    assert all(str(address) in page for address in DEPLOYERS)

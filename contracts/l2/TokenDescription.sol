@@ -6,7 +6,7 @@ import {DataEncoding} from "../shared/DataEncoding.sol";
 /// @notice Reading what tokens say about themselves.
 /// @dev A token may say nothing or nonsense, and its deposit must succeed all the same: whatever cannot
 /// be read is left out.
-library TokenMetadata {
+library TokenDescription {
     /// @dev Longer texts are cut, so that storing them has a price that a deposit can pay.
     uint256 internal constant LONGEST_TEXT = 128;
     /// @dev What wallets assume of a token that does not say.

@@ -1,0 +1,13 @@
+"""Fixtures of the tests of contracts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contracts.l1 import Deployed, deploy
+
+
+@pytest.fixture
+def l1() -> Deployed:
+    """Return the contracts of L1 with one chain, to do anything with."""
+    return deploy()

@@ -1,0 +1,564 @@
+"""Batches: committed, proven, executed, and everything about them that the proof does not say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from eth_abi import abi
+
+from entresol._native import keccak256
+from entresol.primitives.values import Address
+from tests.contracts.batches import (
+    INTEROP_ROOT,
+    PRIORITY_OPS,
+    STORED,
+    Batch,
+    commit_data,
+    execute_data,
+    fold,
+    prove_data,
+    stored,
+)
+from tests.contracts.engine import ETHER, NOW, Contract, Reverted
+from tests.contracts.l1 import (
+    ALICE,
+    DAY,
+    DEPLOYER,
+    OPERATOR,
+    OTHER_CHAIN_ID,
+    Deployed,
+    direct,
+)
+from tests.contracts.trees import EMPTY
+
+
+@dataclass
+class Operator:
+    """Settles batches, and knows what was committed."""
+
+    l1: Deployed
+    chain: Contract
+    batches: list[Batch] = field(default_factory=list)
+
+    def commit(self, batch: Batch | None = None, **fields: Any) -> Batch:
+        """Commit to the next batch, changed in these fields."""
+        batch = batch or Batch(number=len(self.batches), **fields)
+        self.call("commit", batch.number, batch.number, batch.commit_data(self.batches[-1]))
+        self.batches.append(batch)
+        return batch
+
+    def prove(self, *batches: Batch) -> None:
+        """Prove batches that follow each other."""
+        data = prove_data(self.batches[batches[0].number - 1], batches)
+        self.call("prove", batches[0].number, batches[-1].number, data)
+
+    def execute(self, *batches: Batch) -> None:
+        """Execute batches that follow each other."""
+        self.call("execute", batches[0].number, batches[-1].number, execute_data(batches))
+
+    def settle(self, **fields: Any) -> Batch:
+        """Commit, prove and execute the next batch."""
+        batch = self.commit(**fields)
+        self.prove(batch)
+        self.execute(batch)
+        return batch
+
+    def call(
+        self, step: str, first: int, last: int, data: bytes, *, sender: Address = OPERATOR
+    ) -> None:
+        """Do a step with any data."""
+        function = f"{step}BatchesSharedBridge"
+        arguments = (self.chain.address, first, last, data)
+        self.l1.engine.send(sender, self.l1.timelock, function, *arguments)
+
+    def revert(self, last: int) -> None:
+        """Take back the batches after `last`."""
+        self.l1.engine.send(
+            OPERATOR, self.l1.timelock, "revertBatchesSharedBridge", self.chain.address, last
+        )
+        del self.batches[last + 1 :]
+
+    def totals(self) -> tuple[int, int, int]:
+        """Return how far the chain is committed, proven and executed."""
+        committed, verified, executed = (
+            self.l1.engine.read(self.chain, f"getTotalBatches{step}")
+            for step in ("Committed", "Verified", "Executed")
+        )
+        return committed, verified, executed
+
+    def request(self) -> bytes:
+        """Make a request, and return its hash."""
+        answer: bytes = self.l1.engine.send(
+            ALICE, self.l1.bridgehub, "requestL2TransactionDirect", direct(), value=ETHER
+        )
+        return answer
+
+
+@pytest.fixture
+def operator(l1: Deployed) -> Operator:
+    return Operator(l1, l1.chain, [l1.genesis])
+
+
+def refused(error: str) -> Any:
+    return pytest.raises(Reverted, match=rf"^{error}\(")
+
+
+# --- The way of a batch ---
+
+
+def test_a_batch_is_committed(operator: Operator) -> None:
+    batch = operator.commit(first_block=1, last_block=9)
+    assert operator.totals() == (1, 0, 0)
+    chain, engine = operator.chain, operator.l1.engine
+    assert engine.read(chain, "storedBatchHash", 1) == keccak256(stored(batch.stored()))
+    reported, committed = engine.events(chain)
+    assert reported.name == "ReportCommittedBatchRangeZKsyncOS"
+    assert list(reported.fields.values()) == [1, 1, 9]
+    assert committed.name == "BlockCommit"
+    assert list(committed.fields.values()) == [1, batch.state_hash, batch.commitment()]
+
+
+def test_a_batch_is_proven(operator: Operator) -> None:
+    operator.prove(operator.commit())
+    assert operator.totals() == (1, 1, 0)
+    (event,) = operator.l1.engine.events(operator.chain)
+    assert (event.name, *event.fields.values()) == ("BlocksVerification", 0, 1)
+
+
+def test_a_batch_is_executed(operator: Operator) -> None:
+    batch = operator.settle()
+    assert operator.totals() == (1, 1, 1)
+    (event,) = operator.l1.engine.events(operator.chain)
+    assert event.name == "BlockExecution"
+    assert list(event.fields.values()) == [1, batch.state_hash, batch.commitment()]
+    assert operator.l1.engine.read(operator.chain, "l2LogsRootHash", 1) == batch.logs_root
+
+
+def test_several_batches_are_proven_and_executed_at_once(operator: Operator) -> None:
+    batches = [operator.commit() for _ in range(3)]
+    operator.prove(*batches)
+    operator.execute(*batches)
+    assert operator.totals() == (3, 3, 3)
+
+
+def test_a_chain_without_data_on_l1_commits_to_none(l1: Deployed) -> None:
+    chain = l1.add_chain(OTHER_CHAIN_ID, da=1)
+    validium = Operator(l1, chain, [l1.genesis])
+    validium.settle(da_scheme=1, chain_id=OTHER_CHAIN_ID)
+    assert validium.totals() == (1, 1, 1)
+
+
+def test_the_requests_of_batches_are_checked_in_their_order(operator: Operator) -> None:
+    requests = tuple(operator.request() for _ in range(11))
+    known = {"all_requests": requests}
+    operator.settle(requests=requests[:3], first_request=0, **known)
+    operator.settle()
+    operator.settle(requests=requests[3:4], first_request=3, **known)
+    operator.settle(requests=requests[4:10], first_request=4, **known)
+    operator.settle(requests=requests[10:], first_request=10, **known)
+    assert operator.l1.engine.read(operator.chain, "getFirstUnprocessedPriorityTx") == 11
+    assert operator.l1.engine.read(operator.chain, "getPriorityQueueSize") == 0
+
+
+def test_paths_in_the_tree_of_an_earlier_moment_are_good(operator: Operator) -> None:
+    requests = tuple(operator.request() for _ in range(3))
+    for _ in range(6):
+        operator.request()
+    operator.settle(requests=requests, all_requests=requests)
+    assert operator.l1.engine.read(operator.chain, "getPriorityQueueSize") == 6
+
+
+def test_batches_that_were_not_executed_are_taken_back(operator: Operator) -> None:
+    operator.settle()
+    operator.prove(operator.commit())
+    operator.commit()
+    operator.revert(1)
+    assert operator.totals() == (1, 1, 1)
+    (event,) = operator.l1.engine.events(operator.chain)
+    assert (event.name, *event.fields.values()) == ("BlocksRevert", 1, 1, 1)
+    assert operator.l1.engine.read(operator.chain, "storedBatchHash", 2) == bytes(32)
+    operator.settle(state=b"\x22" * 32)
+    assert operator.totals() == (2, 2, 2)
+
+
+# --- Commits that are refused ---
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"chain_id": OTHER_CHAIN_ID}, "IncorrectBatchChainId"),
+        ({"first_block": 3, "last_block": 2}, "InvalidBlockRange"),
+        ({"first_timestamp": NOW, "last_timestamp": NOW - 1}, "InvalidTimestampRange"),
+        ({"first_timestamp": NOW - 3 * DAY - 1}, "TimestampTooOld"),
+        ({"last_timestamp": NOW + 3601}, "L2TimestampTooBig"),
+        ({"logs_root": bytes(32)}, "EmptyLogsTreeRoot"),
+        ({"da_scheme": 1}, "MismatchDACommitmentScheme"),
+        ({"da_scheme": 4}, "MismatchDACommitmentScheme"),
+        ({"pubdata": bytes(4096 * 31 + 1)}, "InvalidDAInputLength"),
+    ],
+    ids=lambda it: it if isinstance(it, str) else "",
+)
+def test_a_wrong_batch_is_not_committed(
+    operator: Operator, fields: dict[str, Any], error: str
+) -> None:
+    with refused(error):
+        operator.commit(**fields)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"first_timestamp": NOW - 3 * DAY},
+        {"last_timestamp": NOW + 3600},
+        {"first_block": 2, "last_block": 2},
+        {"first_timestamp": NOW, "last_timestamp": NOW},
+        {"pubdata": b""},
+        {"pubdata": bytes(4096 * 31)},
+    ],
+    ids="-".join,
+)
+def test_a_batch_at_the_limit_is_committed(operator: Operator, fields: dict[str, Any]) -> None:
+    operator.commit(**fields)
+
+
+DA_INPUT = 13
+DA_COMMITMENT = 7
+
+
+@pytest.mark.parametrize(
+    ("place", "change", "error"),
+    [
+        (DA_COMMITMENT, lambda _: bytes(32), "InvalidDACommitment"),
+        (DA_INPUT, lambda _: b"", "InvalidDAInputLength"),
+        (DA_INPUT, lambda it: it[:129], "InvalidDAInputLength"),
+        (DA_INPUT, lambda it: b"\1" + it[1:], "InvalidDAHeader"),
+        (DA_INPUT, lambda it: it[:64] + b"\2" + it[65:], "InvalidDAHeader"),
+        (DA_INPUT, lambda it: it[:96] + b"\1" + it[97:], "InvalidDAHeader"),
+        (DA_INPUT, lambda it: it[:97] + b"\1" + it[98:], "InvalidPubdataSource"),
+        (DA_INPUT, lambda it: it[:98] + b"Pubdata" + it[105:], "InvalidPubdataHash"),
+        (DA_INPUT, lambda it: it[:98] + it[99:], "InvalidPubdataHash"),
+    ],
+    ids=[
+        "commitment", "empty", "short", "state differences", "two blobs", "blob", "source", "content",
+        "missing byte",
+    ],
+)  # fmt: skip
+def test_a_batch_whose_data_is_not_there_is_not_committed(
+    operator: Operator, place: int, change: Any, error: str
+) -> None:
+    fields = list(Batch(number=1).committed())
+    fields[place] = change(fields[place])
+    data = commit_data(operator.batches[0].stored(), [tuple(fields)])
+    with refused(error):
+        operator.call("commit", 1, 1, data)
+
+
+def test_a_batch_out_of_turn_is_not_committed(operator: Operator) -> None:
+    with refused("BatchRangeMismatch"):
+        operator.commit(Batch(number=2))
+    data = Batch(number=2).commit_data(operator.batches[0])
+    with refused("BatchNumberMismatch"):
+        operator.call("commit", 1, 1, data)
+
+
+def test_a_batch_on_another_past_is_not_committed(operator: Operator) -> None:
+    forged = replace(operator.batches[0], state=b"\x66" * 32)
+    with refused("BatchHashMismatch"):
+        operator.call("commit", 1, 1, Batch(number=1).commit_data(forged))
+    operator.commit()
+    with refused("BatchNumberMismatch"):
+        operator.call("commit", 2, 2, Batch(number=2).commit_data(operator.batches[0]))
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_batches_are_committed_one_by_one(operator: Operator, count: int) -> None:
+    batches = [Batch(number=n + 1).committed() for n in range(count)]
+    with refused("CanOnlyProcessOneBatch"):
+        operator.call("commit", 1, 1, commit_data(operator.batches[0].stored(), batches))
+
+
+@pytest.mark.parametrize(("step", "expected"), [("commit", 3), ("prove", 1), ("execute", 1)])
+def test_data_of_another_version_is_refused(operator: Operator, step: str, expected: int) -> None:
+    with refused("EmptyData"):
+        operator.call(step, 1, 1, b"")
+    with pytest.raises(Reverted) as refusal:
+        operator.call(step, 1, 1, b"\2" + bytes(64))
+    assert refusal.value.args == ("IncompatibleEncodingVersion", expected, 2)
+    with refused("nothing"):
+        operator.call(step, 1, 1, bytes([expected]))
+
+
+# --- Proofs that are refused ---
+
+
+def test_a_batch_that_was_not_committed_is_not_proven(operator: Operator) -> None:
+    with refused("VerifiedBatchesExceedsCommittedBatches"):
+        operator.prove(Batch(number=1))
+
+
+def test_a_batch_is_not_proven_twice(operator: Operator) -> None:
+    batch = operator.commit()
+    operator.prove(batch)
+    with refused("BatchRangeMismatch"):
+        operator.prove(batch)
+
+
+def test_no_batch_is_no_proof(operator: Operator) -> None:
+    with refused("EmptyBatchRange"):
+        operator.call("prove", 1, 0, prove_data(operator.batches[0], [], [3, 0, 13, 0]))
+    with refused("EmptyBatchRange"):
+        operator.call("execute", 1, 0, execute_data([]))
+
+
+def test_another_batch_than_the_committed_is_not_proven(operator: Operator) -> None:
+    batch = operator.commit()
+    with refused("BatchHashMismatch"):
+        operator.prove(replace(batch, state=b"\x66" * 32))
+
+
+def test_a_batch_is_not_proven_from_another_state(operator: Operator) -> None:
+    batch = operator.commit()
+    forged = replace(operator.batches[0], state=b"\x66" * 32)
+    with refused("BatchHashMismatch"):
+        operator.call("prove", 1, 1, prove_data(forged, [batch]))
+
+
+@pytest.mark.parametrize(
+    ("proof", "error"),
+    [
+        (lambda _: [], "NotAFakeProof"),
+        (lambda _: [3, 0, 13], "NotAFakeProof"),
+        (lambda it: [3, 0, 13, it, 0], "NotAFakeProof"),
+        (lambda it: [2, 0, 13, it], "NotAFakeProof"),
+        (lambda it: [3, 1, 13, it], "NotAFakeProof"),
+        (lambda it: [3, 0, 12, it], "NotAFakeProof"),
+        (lambda it: [3, 0, 13, it + 1], "PublicInputMismatch"),
+        (lambda _: [3, 0, 13, 0], "PublicInputMismatch"),
+    ],
+)
+def test_the_development_verifier_refuses_what_is_no_fake_proof(
+    operator: Operator, proof: Any, error: str
+) -> None:
+    batch = operator.commit()
+    genesis = operator.batches[0]
+    with refused(error):
+        operator.call(
+            "prove", 1, 1, prove_data(genesis, [batch], proof(batch.public_input(genesis)))
+        )
+
+
+def test_a_proof_of_several_batches_is_about_all_of_them(operator: Operator) -> None:
+    first, second = operator.commit(), operator.commit()
+    genesis = operator.batches[0]
+    inputs = [first.public_input(genesis), second.public_input(first)]
+    for wrong in (inputs[0], inputs[1], fold([inputs[1], inputs[0]])):
+        with refused("PublicInputMismatch"):
+            operator.call("prove", 1, 2, prove_data(genesis, [first, second], [3, 0, 13, wrong]))
+    data = prove_data(genesis, [first, second], [3, 0, 13, fold(inputs)])
+    operator.call("prove", 1, 2, data)
+
+
+# --- Executions that are refused ---
+
+
+def test_a_batch_that_was_not_proven_is_not_executed(operator: Operator) -> None:
+    with refused("CantExecuteUnprovenBatches"):
+        operator.execute(operator.commit())
+
+
+def test_a_batch_is_not_executed_twice(operator: Operator) -> None:
+    batch = operator.settle()
+    with refused("BatchRangeMismatch"):
+        operator.execute(batch)
+
+
+def test_another_batch_than_the_committed_is_not_executed(operator: Operator) -> None:
+    batch = operator.commit()
+    operator.prove(batch)
+    with refused("BatchHashMismatch"):
+        operator.execute(replace(batch, logs_root=b"\x66" * 32))
+
+
+def test_a_batch_may_not_skip_a_request(operator: Operator) -> None:
+    requests = tuple(operator.request() for _ in range(3))
+    batch = operator.commit(requests=requests[1:2], first_request=1, all_requests=requests)
+    operator.prove(batch)
+    with refused("PriorityTreeRootUnknown"):
+        operator.execute(batch)
+
+
+def test_a_batch_may_not_invent_a_request(operator: Operator) -> None:
+    operator.request()
+    invented = (b"\x66" * 32,)
+    batch = operator.commit(requests=invented, all_requests=invented)
+    operator.prove(batch)
+    with refused("PriorityTreeRootUnknown"):
+        operator.execute(batch)
+
+
+def test_a_batch_may_not_pass_off_a_part_of_the_tree_as_a_request(operator: Operator) -> None:
+    first, second = operator.request(), operator.request()
+    node = (keccak256(first + second),)
+    batch = operator.commit(requests=node, all_requests=node)
+    operator.prove(batch)
+    with refused("PriorityTreeRootUnknown"):
+        operator.execute(batch)
+
+
+def execute_with(
+    operator: Operator, batch: Batch, ops: list[tuple[object, ...]], roots: object
+) -> None:
+    kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOT}[][]"]
+    data = b"\1" + abi.encode(kinds, [[batch.stored()], ops, roots])
+    operator.call("execute", 1, 1, data)
+
+
+def test_the_requests_of_a_batch_are_those_it_committed_to(operator: Operator) -> None:
+    requests = (operator.request(), operator.request())
+    batch = operator.commit(requests=requests, all_requests=requests)
+    operator.prove(batch)
+    with refused("NumberOfLayer1TxsMismatch"):
+        execute_with(operator, batch, [([], [], [])], [[]])
+    with refused("NumberOfLayer1TxsMismatch"):
+        execute_with(operator, batch, [([], [], [*requests, EMPTY])], [[]])
+    swapped = replace(batch, requests=requests[::-1], all_requests=requests[::-1])
+    with refused("PriorityTreeRootUnknown"):
+        execute_with(operator, batch, [swapped.priority_ops()], [[]])
+    operator.execute(batch)
+
+
+def test_a_rolling_hash_that_is_not_of_the_requests_is_refused(operator: Operator) -> None:
+    requests = (operator.request(),)
+    fields = list(Batch(number=1).committed())
+    fields[2] = 1
+    commitment_of = Batch(number=1)
+    operator.call("commit", 1, 1, commit_data(operator.batches[0].stored(), [tuple(fields)]))
+    committed = operator.l1.engine.events(operator.chain)[1].fields["commitment"]
+    batch = list(commitment_of.stored())
+    batch[3], batch[8] = 1, committed
+    claim = operator.batches[0].state_hash + commitment_of.state_hash + committed
+    proof = [3, 0, 13, int.from_bytes(keccak256(claim)) >> 32]
+    kinds = [STORED, f"{STORED}[]", "uint256[]"]
+    arguments = [operator.batches[0].stored(), [tuple(batch)], proof]
+    operator.call("prove", 1, 1, b"\1" + abi.encode(kinds, arguments))
+    kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOT}[][]"]
+    data = b"\1" + abi.encode(kinds, [[tuple(batch)], [([], [], list(requests))], [[]]])
+    with refused("PriorityOperationsRollingHashMismatch"):
+        operator.call("execute", 1, 1, data)
+
+
+@pytest.mark.parametrize(
+    ("paths", "error"),
+    [
+        (([EMPTY], []), "MerklePathLengthMismatch"),
+        (([EMPTY] * 256, [EMPTY] * 256), "MerklePathTooLong"),
+        (([], []), "MerkleIndexOutOfBounds"),
+    ],
+)
+def test_malformed_paths_are_refused(operator: Operator, paths: Any, error: str) -> None:
+    requests = (operator.request(), operator.request())
+    batch = operator.commit(requests=requests, all_requests=requests)
+    operator.prove(batch)
+    with refused(error):
+        execute_with(operator, batch, [(*paths, list(requests))], [[]])
+
+
+def test_roots_of_other_chains_are_not_supported(operator: Operator) -> None:
+    batch = operator.commit()
+    operator.prove(batch)
+    with refused("InteropNotSupported"):
+        operator.call("execute", 1, 1, execute_data([batch], roots=[(1, 1, [bytes(32)])]))
+
+
+def test_a_batch_that_depends_on_other_chains_is_not_executed(operator: Operator) -> None:
+    batch = operator.commit(dependency_roots=b"\1" * 32)
+    operator.prove(batch)
+    with refused("InteropNotSupported"):
+        operator.execute(batch)
+
+
+def test_an_execution_says_something_of_every_batch(operator: Operator) -> None:
+    batch = operator.commit()
+    operator.prove(batch)
+    with refused("InvalidBatchesDataLength"):
+        execute_with(operator, batch, [], [[]])
+    with refused("InvalidBatchesDataLength"):
+        execute_with(operator, batch, [([], [], [])], [])
+
+
+# --- Taking back ---
+
+
+def test_an_executed_batch_is_not_taken_back(operator: Operator) -> None:
+    operator.settle()
+    operator.commit()
+    with refused("CantRevertExecutedBatch"):
+        operator.revert(0)
+
+
+@pytest.mark.parametrize("last", [1, 2])
+def test_there_must_be_something_to_take_back(operator: Operator, last: int) -> None:
+    operator.commit()
+    with refused("RevertedBatchNotAfterNewLastBatch"):
+        operator.revert(last)
+
+
+# --- Who may ---
+
+
+@pytest.mark.parametrize("step", ["commit", "prove", "execute"])
+def test_strangers_do_not_settle(operator: Operator, step: str) -> None:
+    with pytest.raises(Reverted, match="Unauthorized"):
+        operator.call(step, 1, 1, b"", sender=ALICE)
+    function = f"{step}BatchesSharedBridge"
+    arguments = (operator.chain.address, 1, 1, b"")
+    with pytest.raises(Reverted, match="Unauthorized"):
+        operator.l1.engine.send(OPERATOR, operator.chain, function, *arguments)
+
+
+def test_strangers_do_not_take_back(operator: Operator) -> None:
+    operator.commit()
+    arguments = ("revertBatchesSharedBridge", operator.chain.address, 0)
+    for sender, contract in ((ALICE, operator.l1.timelock), (OPERATOR, operator.chain)):
+        with pytest.raises(Reverted, match="Unauthorized"):
+            operator.l1.engine.send(sender, contract, *arguments)
+
+
+def test_a_batch_of_one_chain_is_not_settled_as_another_s(operator: Operator) -> None:
+    # The chain trusts the timelock, and is still called with the address of the chain that is meant.
+    operator.l1.engine.send(DEPLOYER, operator.chain, "setValidator", OPERATOR, True)
+    data = Batch(number=1).commit_data(operator.batches[0])
+    with refused("WrongChainAddress"):
+        operator.l1.engine.send(
+            OPERATOR, operator.chain, "commitBatchesSharedBridge", ALICE, 1, 1, data
+        )
+
+
+def test_an_operator_of_one_chain_does_not_settle_another(l1: Deployed) -> None:
+    other = l1.add_chain()
+    l1.engine.send(DEPLOYER, l1.timelock, "removeValidator", other.address, OPERATOR)
+    with pytest.raises(Reverted, match="Unauthorized"):
+        Operator(l1, other, [l1.genesis]).commit(chain_id=OTHER_CHAIN_ID)
+    Operator(l1, l1.chain, [l1.genesis]).commit()
+
+
+def test_only_the_admin_of_a_chain_chooses_its_operators(l1: Deployed) -> None:
+    for function in ("addValidator", "removeValidator"):
+        with pytest.raises(Reverted, match="Unauthorized"):
+            l1.engine.send(OPERATOR, l1.timelock, function, l1.chain.address, ALICE)
+
+
+def test_a_batch_is_executed_only_after_the_delay(operator: Operator) -> None:
+    engine = operator.l1.engine
+    engine.send(DEPLOYER, operator.l1.timelock, "setExecutionDelay", 100)
+    batch = operator.commit()
+    operator.prove(batch)
+    engine.timestamp += 99
+    with pytest.raises(Reverted) as refusal:
+        operator.execute(batch)
+    assert refusal.value.args == ("TimeNotReached", NOW + 100, NOW + 99)
+    engine.timestamp += 1
+    operator.execute(batch)

@@ -1,0 +1,494 @@
+"""Requests for transactions on L2."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+from eth_abi import abi
+
+from entresol._native import keccak256
+from entresol.primitives.addresses import alias
+from entresol.primitives.transactions import PriorityTransaction
+from entresol.primitives.values import Address
+from tests.contracts.engine import ETHER, GWEI, L1_CHAIN_ID, Contract, Reverted, error_of
+from tests.contracts.l1 import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    ETH_TOKEN,
+    L2_ASSET_ROUTER,
+    OPERATOR,
+    Deployed,
+    asset_id,
+    burn_data,
+    direct,
+    two_bridges,
+)
+from tests.contracts.trees import priority_levels
+
+CANONICAL = (
+    "(uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,"
+    "uint256[4],bytes,bytes,uint256[],bytes,bytes)"
+)
+
+
+def request(
+    l1: Deployed, *, sender: Address = ALICE, value: int | None = None, **fields: Any
+) -> bytes:
+    asked = direct(**fields)
+    paid = asked[1] if value is None else value
+    answer: bytes = l1.engine.send(
+        sender, l1.bridgehub, "requestL2TransactionDirect", asked, value=paid
+    )
+    return answer
+
+
+def requested(l1: Deployed) -> dict[str, Any]:
+    (event,) = [it for it in l1.engine.events(l1.chain) if it.name == "NewPriorityRequest"]
+    return event.fields
+
+
+def payload(l1: Deployed) -> PriorityTransaction:
+    fields = requested(l1)
+    return PriorityTransaction.from_abi(
+        abi.encode([CANONICAL], [fields["transaction"]]), fields["factoryDeps"]
+    )
+
+
+def fee(gas_price: int) -> int:
+    """Return the price of L2 gas by the formula of the protocol."""
+    by_gas = 250_000_000 + 1_000_000 * gas_price // 80_000_000
+    by_pubdata = 17 * gas_price + 1_000_000 * gas_price // 120_000
+    return max(by_gas, -(-by_pubdata // 800))
+
+
+# --- Direct ---
+
+
+def test_a_request_becomes_a_priority_transaction(l1: Deployed) -> None:
+    tx_hash = request(l1, mint_value=ETHER, l2_value=ETHER // 2, l2_calldata=b"\x12\x34")
+    assert payload(l1) == PriorityTransaction(
+        sender=ALICE,
+        to=BOB,
+        gas_limit=1_000_000,
+        gas_per_pubdata_limit=800,
+        max_fee_per_gas=fee(GWEI),
+        nonce=0,
+        value=ETHER // 2,
+        to_mint=ETHER,
+        refund_recipient=ALICE,
+        data=b"\x12\x34",
+    )
+    assert requested(l1)["txHash"] == tx_hash == payload(l1).hash()
+
+
+def test_the_request_is_the_last_event_of_the_chain(l1: Deployed) -> None:
+    request(l1)
+    assert [it.name for it in l1.engine.events(l1.chain)][-1] == "NewPriorityRequest"
+
+
+def test_requests_are_numbered_and_kept_in_a_tree(l1: Deployed) -> None:
+    hashes: list[bytes] = []
+    for number in range(9):
+        hashes.append(request(l1))
+        assert requested(l1)["txId"] == payload(l1).nonce == number
+        assert l1.engine.read(l1.chain, "getPriorityTreeRoot") == priority_levels(hashes)[-1][0]
+    assert l1.engine.read(l1.chain, "getTotalPriorityTxs") == 9
+
+
+def test_the_vault_keeps_the_ether(l1: Deployed) -> None:
+    before = l1.engine.balance(ALICE)
+    request(l1, mint_value=3 * ETHER)
+    assert l1.engine.balance(l1.vault.address) == 3 * ETHER
+    assert l1.engine.balance(ALICE) == before - 3 * ETHER
+    kept = l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(ETH_TOKEN))
+    assert kept == 3 * ETHER
+
+
+@pytest.mark.parametrize("gas_price", [0, 1, 7, GWEI, 50 * GWEI, 1_000 * GWEI])
+def test_the_base_cost_follows_the_formula(l1: Deployed, gas_price: int) -> None:
+    cost = l1.engine.read(l1.bridgehub, "l2TransactionBaseCost", CHAIN_ID, gas_price, 900_000, 800)
+    assert cost == fee(gas_price) * 900_000
+    assert l1.engine.read(l1.chain, "l2TransactionBaseCost", gas_price, 900_000, 800) == cost
+
+
+def test_exactly_the_base_cost_and_the_value_are_enough(l1: Deployed) -> None:
+    needed = fee(GWEI) * 1_000_000 + 5
+    request(l1, mint_value=needed, l2_value=5)
+    with pytest.raises(Reverted) as refusal:
+        request(l1, mint_value=needed - 1, l2_value=5)
+    assert refusal.value.args == ("MsgValueTooLow", needed, needed - 1)
+
+
+def test_the_price_is_that_of_the_transaction_on_l1(l1: Deployed) -> None:
+    l1.engine.gas_price = 1_000 * GWEI
+    request(l1)
+    assert payload(l1).max_fee_per_gas == fee(1_000 * GWEI)
+
+
+def test_the_admin_sets_what_prices_are_made_from(l1: Deployed) -> None:
+    deployer = l1.engine.read(l1.chain, "getAdmin")
+    params = (1, 0, 120_000, 80_000_000, 99_000, 7)
+    l1.engine.send(Address.parse(deployer), l1.chain, "changeFeeParams", params)
+    l1.engine.send(Address.parse(deployer), l1.chain, "setTokenMultiplier", 3, 2)
+    assert l1.engine.read(l1.chain, "l2TransactionBaseCost", GWEI, 10, 800) == 70
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"chain_id": 999}, ("ChainIdNotRegistered", 999)),
+        ({"value": ETHER - 1}, ("MsgValueMismatch", ETHER, ETHER - 1)),
+        ({"value": ETHER + 1}, ("MsgValueMismatch", ETHER, ETHER + 1)),
+        ({"gas_per_pubdata": 50_000}, ("GasPerPubdataMismatch",)),
+        ({"gas_per_pubdata": 0}, ("GasPerPubdataMismatch",)),
+        ({"mint_value": 0}, ("EmptyDeposit",)),
+    ],
+    ids=lambda it: it[0] if isinstance(it, tuple) else next(iter(it)),
+)
+def test_a_wrong_request_is_refused(
+    l1: Deployed, fields: dict[str, Any], error: tuple[object, ...]
+) -> None:
+    with pytest.raises(Reverted) as refusal:
+        request(l1, **fields)
+    assert refusal.value.args == error
+
+
+def test_only_the_bridgehub_hands_requests_to_a_chain(l1: Deployed) -> None:
+    no_deps: list[bytes] = []
+    asked = (ALICE, BOB, ETHER, 0, b"", 1_000_000, 800, no_deps, ALICE)
+    with pytest.raises(Reverted, match="Unauthorized"):
+        l1.engine.send(ALICE, l1.chain, "bridgehubRequestL2Transaction", asked)
+
+
+# --- Gas ---
+
+
+def minimal_gas(data: bytes, deps: int = 0) -> int:
+    """Return the least gas limit that L1 accepts, by the rules of the protocol."""
+    length = 800 + -(-len(data) // 32) * 32 + 32 * deps
+    computation = max(167_157 + -(-length * 1_656 // 544) + 2_473 * deps, 173_484)
+    return max(10_000, 10 * length) + computation + (88 + 64 * deps) * 800
+
+
+@pytest.mark.parametrize("size", [0, 1, 32, 4_000])
+def test_the_least_gas_is_accepted_and_one_less_is_not(l1: Deployed, size: int) -> None:
+    data = b"\xff" * size
+    request(l1, l2_calldata=data, l2_gas_limit=minimal_gas(data))
+    with pytest.raises(Reverted, match="ValidateTxnNotEnoughGas"):
+        request(l1, l2_calldata=data, l2_gas_limit=minimal_gas(data) - 1)
+
+
+def test_a_dependency_asks_for_more_gas(l1: Deployed) -> None:
+    code = bytes(96)
+    needed = minimal_gas(b"", deps=1)
+    request(l1, factory_deps=[code], l2_gas_limit=needed)
+    with pytest.raises(Reverted, match="ValidateTxnNotEnoughGas"):
+        request(l1, factory_deps=[code], l2_gas_limit=needed - 1)
+
+
+def test_gas_below_the_overhead_is_refused(l1: Deployed) -> None:
+    with pytest.raises(Reverted, match="TxnBodyGasLimitNotEnoughGas"):
+        request(l1, l2_gas_limit=9_999)
+
+
+def test_the_most_gas_is_accepted_and_one_more_is_not(l1: Deployed) -> None:
+    request(l1, l2_gas_limit=72_010_000)
+    with pytest.raises(Reverted, match="TooMuchGas"):
+        request(l1, l2_gas_limit=72_010_001)
+
+
+def test_gas_for_too_much_pubdata_is_refused(l1: Deployed) -> None:
+    deployer = Address.parse(l1.engine.read(l1.chain, "getAdmin"))
+    l1.engine.send(deployer, l1.chain, "setPriorityTxMaxGasLimit", 2**63)
+    request(l1, l2_gas_limit=99_000 * 800 + 799 + 10_000)
+    with pytest.raises(Reverted) as refusal:
+        request(l1, l2_gas_limit=99_001 * 800 + 10_000)
+    assert refusal.value.args == ("PubdataGreaterThanLimit", 99_000, 99_001)
+
+
+# --- Dependencies ---
+
+
+def test_dependencies_are_named_by_their_versioned_hashes(l1: Deployed) -> None:
+    code = bytes(range(96))
+    request(l1, factory_deps=[code])
+    name = b"\x01\x00\x00\x03" + hashlib.sha256(code).digest()[4:]
+    assert payload(l1).factory_dep_hashes == (name,)
+    assert payload(l1).factory_deps == (code,)
+
+
+@pytest.mark.parametrize(
+    ("deps", "error"),
+    [
+        ([bytes(33)], ("LengthIsNotDivisibleBy32", 33)),
+        ([bytes(64)], ("MalformedBytecode", 3)),
+        ([b""], ("MalformedBytecode", 3)),
+        ([bytes(32)] * 65, ("TooManyFactoryDeps",)),
+    ],
+    ids=["half a word", "even", "empty", "too many"],
+)
+def test_a_wrong_dependency_is_refused(
+    l1: Deployed, deps: list[bytes], error: tuple[object, ...]
+) -> None:
+    with pytest.raises(Reverted) as refusal:
+        request(l1, factory_deps=deps)
+    assert refusal.value.args == error
+
+
+# --- Senders and refunds ---
+
+
+def by_contract(l1: Deployed, actor: Contract, **fields: Any) -> None:
+    data = l1.bridgehub.encode("requestL2TransactionDirect", direct(**fields))
+    l1.engine.send(ALICE, actor, "act", l1.bridgehub.address, data, value=ETHER)
+
+
+def test_a_contract_acts_under_its_alias(l1: Deployed) -> None:
+    actor = l1.engine.deploy("Actor", sender=ALICE)
+    by_contract(l1, actor)
+    assert payload(l1).sender == alias(actor.address)
+
+
+def test_an_account_that_delegates_to_code_keeps_its_address(l1: Deployed) -> None:
+    l1.engine.overlay.set_code(ALICE, b"\xef\x01\x00" + b"\xc0" * 20)
+    request(l1, refund_recipient=ALICE)
+    assert (payload(l1).sender, payload(l1).refund_recipient) == (ALICE, ALICE)
+
+
+def test_without_a_recipient_the_sender_gets_what_is_left(l1: Deployed) -> None:
+    request(l1, refund_recipient=Address.zero())
+    assert payload(l1).refund_recipient == ALICE
+
+
+def test_without_a_recipient_the_alias_of_a_contract_gets_what_is_left(l1: Deployed) -> None:
+    actor = l1.engine.deploy("Actor", sender=ALICE)
+    by_contract(l1, actor, refund_recipient=Address.zero())
+    assert payload(l1).refund_recipient == alias(actor.address)
+
+
+def test_a_contract_as_recipient_is_aliased(l1: Deployed) -> None:
+    request(l1, refund_recipient=l1.router.address)
+    assert payload(l1).refund_recipient == alias(l1.router.address)
+
+
+# --- Through the asset router ---
+
+
+def new_form(token: Contract, amount: int, receiver: Address = BOB) -> bytes:
+    inner = burn_data(amount, receiver, token.address)
+    return b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
+
+
+def old_form(token: Contract, amount: int, receiver: Address = BOB) -> bytes:
+    return abi.encode(["address", "uint256", "address"], [token.address, amount, receiver])
+
+
+def deposit(l1: Deployed, data: bytes, *, bridge: Address | None = None, **fields: Any) -> bytes:
+    asked = two_bridges(bridge or l1.router.address, data, **fields)
+    value = asked[1] + asked[7]
+    answer: bytes = l1.engine.send(
+        ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=value
+    )
+    return answer
+
+
+def approved(l1: Deployed, spender: Contract | None = None) -> Contract:
+    token = l1.token()
+    l1.engine.send(ALICE, token, "approve", (spender or l1.router).address, 2**256 - 1)
+    return token
+
+
+@pytest.mark.parametrize("form", [new_form, old_form])
+def test_a_token_is_deposited(l1: Deployed, form: Any) -> None:
+    token = approved(l1)
+    tx_hash = deposit(l1, form(token, 5 * ETHER))
+    arrived = payload(l1)
+    assert (arrived.sender, arrived.to) == (alias(l1.router.address), L2_ASSET_ROUTER)
+    assert arrived.data[:4] == bytes.fromhex("9c884fd1")
+    chain_id, asset, mint = abi.decode(["uint256", "bytes32", "bytes"], arrived.data[4:])
+    assert (chain_id, asset) == (L1_CHAIN_ID, asset_id(token.address))
+    caller, receiver, origin, amount, metadata = abi.decode(
+        ["address", "address", "address", "uint256", "bytes"], mint
+    )
+    assert [Address.parse(it) for it in (caller, receiver, origin)] == [ALICE, BOB, token.address]
+    assert amount == 5 * ETHER == l1.engine.read(token, "balanceOf", l1.vault.address)
+    assert metadata[:1] == b"\x01"
+    origin_chain, *answers = abi.decode(["uint256", "bytes", "bytes", "bytes"], metadata[1:])
+    assert origin_chain == L1_CHAIN_ID
+    assert answers == [
+        abi.encode([kind], [value])
+        for kind, value in (("string", "Test"), ("string", "TST"), ("uint8", 18))
+    ]
+    assert l1.engine.read(l1.nullifier, "depositHappened", CHAIN_ID, tx_hash) != bytes(32)
+
+
+def test_a_deposit_tells_what_happened(l1: Deployed) -> None:
+    token = approved(l1)
+    deposit(l1, new_form(token, 7))
+    names = [it.name for it in l1.engine.events(*l1.all)]
+    assert names == [
+        "BridgehubDepositBaseTokenInitiated",
+        "BridgeBurn",
+        "TokenRegistered",
+        "BridgeBurn",
+        "BridgehubDepositInitiated",
+        "NewPriorityRequestId",
+        "NewPriorityRequest",
+        "BridgehubDepositFinalized",
+    ]
+
+
+def test_an_allowance_for_the_vault_serves_as_well(l1: Deployed) -> None:
+    token = approved(l1, l1.vault)
+    deposit(l1, new_form(token, 7))
+    assert l1.engine.read(token, "balanceOf", l1.vault.address) == 7
+
+
+def test_without_an_allowance_there_is_no_deposit(l1: Deployed) -> None:
+    with pytest.raises(Reverted, match="TokenTransferFailed"):
+        deposit(l1, new_form(l1.token(), 7))
+
+
+def test_ether_goes_as_an_asset_to_a_chain_with_another_base_token(l1: Deployed) -> None:
+    base = approved(l1)
+    l1.engine.send(ALICE, l1.vault, "registerToken", base.address)
+    l1.add_chain(271, base.address)
+    inner = burn_data(5, BOB, ETH_TOKEN)
+    data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(ETH_TOKEN), inner])
+    asked = two_bridges(l1.router.address, data, chain_id=271, bridge_value=5)
+    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=5)
+    assert l1.engine.read(base, "balanceOf", l1.vault.address) == ETHER
+    assert l1.engine.read(l1.vault, "chainBalance", 271, asset_id(ETH_TOKEN)) == 5
+
+
+def test_a_base_token_that_is_no_ether_is_taken_from_the_sender(l1: Deployed) -> None:
+    base = approved(l1)
+    l1.engine.send(ALICE, l1.vault, "registerToken", base.address)
+    l1.add_chain(271, base.address)
+    request(l1, chain_id=271, value=0)
+    assert l1.engine.read(base, "balanceOf", l1.vault.address) == ETHER
+    with pytest.raises(Reverted, match="MsgValueMismatch"):
+        request(l1, chain_id=271, value=1)
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b"", "UnsupportedEncodingVersion"),
+        (b"\x02" + bytes(64), "UnsupportedEncodingVersion"),
+        (b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(ETH_TOKEN), bytes(96)]),
+         "AssetIdNotSupported"),
+        (b"\x01" + abi.encode(["bytes32", "bytes"], [bytes(32), burn_data(1, BOB, BOB)]),
+         "NotAToken"),
+        (abi.encode(["address", "uint256", "address"], [ETH_TOKEN, 1, BOB]),
+         "AssetIdNotSupported"),
+    ],
+    ids=["empty", "version", "base token", "no token", "old base token"],
+)  # fmt: skip
+def test_a_wrong_deposit_is_refused(l1: Deployed, data: bytes, error: str) -> None:
+    with pytest.raises(Reverted, match=error):
+        deposit(l1, data)
+
+
+def test_a_deposit_under_the_name_of_another_asset_is_refused(l1: Deployed) -> None:
+    token, other = approved(l1), approved(l1)
+    inner = burn_data(7, BOB, other.address)
+    data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
+    with pytest.raises(Reverted, match="AssetIdMismatch"):
+        deposit(l1, data)
+    l1.engine.send(ALICE, l1.vault, "registerToken", token.address)
+    with pytest.raises(Reverted, match="TokenMismatch"):
+        deposit(l1, data)
+
+
+def test_a_deposit_of_nothing_is_refused(l1: Deployed) -> None:
+    with pytest.raises(Reverted, match="EmptyDeposit"):
+        deposit(l1, new_form(approved(l1), 0))
+
+
+def test_ether_beside_a_token_is_refused(l1: Deployed) -> None:
+    with pytest.raises(Reverted, match="NonEmptyMsgValue"):
+        deposit(l1, new_form(approved(l1), 7), bridge_value=1)
+
+
+def test_a_second_bridge_with_a_low_address_is_refused(l1: Deployed) -> None:
+    with pytest.raises(Reverted, match="AddressTooLow"):
+        deposit(l1, b"", bridge=Address((0xFFFF).to_bytes(20)))
+
+
+def test_a_second_bridge_that_answers_nonsense_is_refused(l1: Deployed) -> None:
+    # Returns the offset of a tuple whose words are all zero, or empty at offset zero.
+    code = "6020 5f 52 60e0 5f f3"
+    l1.engine.overlay.set_code(BOB, bytes.fromhex(code))
+    with pytest.raises(Reverted, match="WrongMagicValue"):
+        deposit(l1, b"", bridge=BOB)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        ("bridgehubDeposit", (CHAIN_ID, ALICE, 0, b"")),
+        ("bridgehubDepositBaseToken", (CHAIN_ID, bytes(32), ALICE, 1)),
+        ("bridgehubConfirmL2Transaction", (CHAIN_ID, bytes(32), bytes(32))),
+        ("transferFundsToNTV", (bytes(32), 1, ALICE)),
+        ("finalizeDeposit", (CHAIN_ID, bytes(32), b"")),
+        ("bridgeRecoverFailedTransfer(uint256,address,bytes32,bytes)",
+         (CHAIN_ID, ALICE, bytes(32), b"")),
+    ],
+)  # fmt: skip
+def test_strangers_may_not_act_for_the_router(
+    l1: Deployed, function: str, arguments: tuple[object, ...]
+) -> None:
+    with pytest.raises(Reverted, match="Unauthorized"):
+        l1.engine.send(OPERATOR, l1.router, function, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        ("bridgeBurn", (CHAIN_ID, 0, bytes(32), ALICE, b"")),
+        ("bridgeMint", (CHAIN_ID, bytes(32), b"")),
+        ("bridgeRecoverFailedTransfer", (CHAIN_ID, bytes(32), ALICE, b"")),
+    ],
+)
+def test_strangers_may_not_act_for_the_vault(
+    l1: Deployed, function: str, arguments: tuple[object, ...]
+) -> None:
+    with pytest.raises(Reverted, match="Unauthorized"):
+        l1.engine.send(OPERATOR, l1.vault, function, *arguments)
+
+
+def test_only_the_router_notes_deposits(l1: Deployed) -> None:
+    with pytest.raises(Reverted, match="Unauthorized"):
+        l1.engine.send(
+            ALICE,
+            l1.nullifier,
+            "bridgehubConfirmL2TransactionForwarded",
+            CHAIN_ID,
+            bytes(32),
+            bytes(32),
+        )
+
+
+def test_a_token_cannot_deposit_again_while_it_is_deposited(l1: Deployed) -> None:
+    token = l1.token("ReentrantToken")
+    l1.engine.send(ALICE, token, "approve", l1.router.address, 2**256 - 1)
+    again = two_bridges(l1.router.address, new_form(token, 7), mint_value=0)
+    l1.engine.send(
+        ALICE, token, "arm", l1.bridgehub.address,
+        l1.bridgehub.encode("requestL2TransactionTwoBridges", again),
+    )  # fmt: skip
+    deposit(l1, new_form(token, 7))
+    assert l1.engine.read(token, "succeeded") is False
+    assert error_of(l1.engine.read(token, "answer")).error == "Reentrancy"
+    assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == 7
+
+
+def test_a_legacy_deposit_is_named_as_before(l1: Deployed) -> None:
+    token = approved(l1)
+    tx_hash = deposit(l1, old_form(token, 7))
+    named = abi.encode(["address", "address", "uint256"], [ALICE, token.address, 7])
+    assert l1.engine.read(l1.nullifier, "depositHappened", CHAIN_ID, tx_hash) == keccak256(named)

@@ -1,0 +1,120 @@
+"""Tokens that are not as they should be."""
+
+from __future__ import annotations
+
+import pytest
+from eth_abi import abi
+
+from tests.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted
+from tests.contracts.l1 import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    ETH_TOKEN,
+    Deployed,
+    asset_id,
+    burn_data,
+    two_bridges,
+)
+
+WORD = b"ODD".ljust(32, b"\0")
+ONE_WORD, REVERTS, NOTHING, TOO_MUCH, ALL_GAS = range(5)
+
+
+def deposit(l1: Deployed, token: Contract, amount: int = 100) -> None:
+    l1.engine.send(ALICE, token, "approve", l1.router.address, amount)
+    inner = burn_data(amount, BOB, token.address)
+    data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
+    asked = two_bridges(l1.router.address, data)
+    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER)
+
+
+def description(l1: Deployed) -> list[bytes]:
+    """Return the name, the symbol and the decimals that the last deposit sent to L2."""
+    (event,) = [it for it in l1.engine.events(l1.router) if it.name == "BridgehubDepositInitiated"]
+    kinds = ["address", "address", "address", "uint256", "bytes"]
+    metadata = abi.decode(kinds, event.fields["bridgeMintCalldata"])[4]
+    assert metadata[:1] == b"\x01"
+    chain_id, *answers = abi.decode(["uint256", "bytes", "bytes", "bytes"], metadata[1:])
+    assert chain_id == L1_CHAIN_ID
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("oddity", "answer"),
+    [(ONE_WORD, WORD), (REVERTS, b""), (NOTHING, b""), (TOO_MUCH, b""), (ALL_GAS, b"")],
+)
+def test_a_token_with_an_odd_description_is_deposited(
+    l1: Deployed, oddity: int, answer: bytes
+) -> None:
+    token = l1.token("OddToken", oddity)
+    deposit(l1, token)
+    assert description(l1) == [answer] * 3
+    assert l1.engine.read(token, "balanceOf", l1.vault.address) == 100
+
+
+def test_a_token_whose_transfers_answer_nothing_is_deposited(l1: Deployed) -> None:
+    token = l1.token("SilentToken")
+    deposit(l1, token)
+    assert description(l1) == [b""] * 3
+    assert l1.engine.read(token, "balanceOf", l1.vault.address) == 100
+
+
+def test_a_token_that_keeps_a_part_is_refused(l1: Deployed) -> None:
+    token = l1.token("FeeToken")
+    with pytest.raises(Reverted, match="TokensWithFeesNotSupported"):
+        deposit(l1, token)
+    assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == 0
+
+
+def test_a_transfer_that_answers_false_is_refused(l1: Deployed) -> None:
+    with pytest.raises(Reverted, match="TokenTransferFailed"):
+        deposit(l1, l1.token("RefusingToken"))
+
+
+def test_a_token_is_registered_once(l1: Deployed) -> None:
+    token = l1.token()
+    assert l1.engine.read(l1.vault, "assetId", token.address) == bytes(32)
+    assert (
+        l1.engine.read(l1.router, "assetHandlerAddress", asset_id(token.address)) == "0x" + "0" * 40
+    )
+    known = l1.engine.send(BOB, l1.vault, "ensureTokenIsRegistered", token.address)
+    assert known == asset_id(token.address)
+    assert l1.engine.send(BOB, l1.vault, "ensureTokenIsRegistered", token.address) == known
+    assert l1.engine.read(l1.vault, "assetId", token.address) == known
+    assert l1.engine.read(l1.vault, "tokenAddress", known) == str(token.address)
+    assert l1.engine.read(l1.vault, "originChainId", known) == L1_CHAIN_ID
+    assert l1.engine.read(l1.router, "assetHandlerAddress", known) == str(l1.vault.address)
+    with pytest.raises(Reverted, match="TokenAlreadyRegistered"):
+        l1.engine.send(BOB, l1.vault, "registerToken", token.address)
+
+
+def test_an_account_without_code_is_no_token(l1: Deployed) -> None:
+    for function in ("registerToken", "ensureTokenIsRegistered"):
+        with pytest.raises(Reverted, match="NotAToken"):
+            l1.engine.send(BOB, l1.vault, function, BOB)
+
+
+def test_ether_describes_itself(l1: Deployed) -> None:
+    metadata = l1.engine.read(l1.vault, "getERC20Getters", ETH_TOKEN, L1_CHAIN_ID)
+    answers = [
+        abi.encode([kind], [value])
+        for kind, value in (("string", "Ether"), ("string", "ETH"), ("uint8", 18))
+    ]
+    kinds = ["uint256", "bytes", "bytes", "bytes"]
+    assert metadata == b"\x01" + abi.encode(kinds, [L1_CHAIN_ID, *answers])
+
+
+def test_the_token_for_trying_out_is_an_ordinary_token(l1: Deployed) -> None:
+    token, engine = l1.token("TestERC20", "Dai", "DAI", 6), l1.engine
+    answers = [engine.read(token, it) for it in ("name", "symbol", "decimals", "totalSupply")]
+    assert answers == ["Dai", "DAI", 6, 1000 * ETHER]
+    assert engine.send(ALICE, token, "transfer", BOB, 3)
+    assert engine.send(ALICE, token, "approve", BOB, 5)
+    assert engine.send(BOB, token, "transferFrom", ALICE, BOB, 4)
+    assert engine.read(token, "allowance", ALICE, BOB) == 1
+    assert engine.read(token, "balanceOf", BOB) == 7
+    with pytest.raises(Reverted, match="InsufficientAllowance"):
+        engine.send(BOB, token, "transferFrom", ALICE, BOB, 2)
+    with pytest.raises(Reverted, match="InsufficientBalance"):
+        engine.send(BOB, token, "transfer", ALICE, 8)

@@ -1,0 +1,317 @@
+"""Withdrawals: what is proven to have been sent is paid out, once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from eth_abi import abi
+
+from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.values import Address
+from tests.contracts.engine import ETHER, Contract, Reverted, error_of
+from tests.contracts.l1 import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    ETH_TOKEN,
+    L2_ASSET_ROUTER,
+    L2_BASE_TOKEN,
+    OPERATOR,
+    OTHER_CHAIN_ID,
+    Deployed,
+    asset_id,
+    burn_data,
+    direct,
+    mint_data,
+    two_bridges,
+)
+from tests.contracts.trees import proof_of
+
+FILLER = L2ToL1Log.of_message(0, ALICE, b"something else")
+
+
+def ether_message(receiver: Address, amount: int, extra: bytes = b"") -> bytes:
+    return bytes.fromhex("6c0960f9") + receiver + amount.to_bytes(32) + extra
+
+
+def token_message(
+    token: Contract, receiver: Address, amount: int, chain_id: int = CHAIN_ID
+) -> bytes:
+    return b"".join(
+        [
+            bytes.fromhex("9c884fd1"),
+            chain_id.to_bytes(32),
+            asset_id(token.address),
+            mint_data(receiver, token.address, amount),
+        ]
+    )
+
+
+def legacy_message(token: Contract, receiver: Address, amount: int) -> bytes:
+    return bytes.fromhex("11a2ccc1") + receiver + token.address + amount.to_bytes(32)
+
+
+def claim(l1: Deployed, message: bytes, sender: Address, /, **changes: Any) -> tuple[Any, ...]:
+    """Settle a batch with the message, and return what its receiver tells the nullifier."""
+    logs = (FILLER, L2ToL1Log.of_message(7, sender, message))
+    batch = l1.settle(*logs)
+    params = {
+        "chain_id": CHAIN_ID,
+        "batch": batch,
+        "index": 1,
+        "sender": sender,
+        "tx_number": 7,
+        "message": message,
+        "proof": proof_of(logs, 1),
+    }
+    assert changes.keys() <= params.keys()
+    return tuple((params | changes).values())
+
+
+def finalize(l1: Deployed, params: tuple[Any, ...]) -> None:
+    l1.engine.send(OPERATOR, l1.nullifier, "finalizeDeposit", params)
+
+
+def deposit_ether(l1: Deployed, amount: int = 10 * ETHER, chain_id: int = CHAIN_ID) -> None:
+    asked = direct(mint_value=amount, chain_id=chain_id)
+    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionDirect", asked, value=amount)
+
+
+def deposited_token(l1: Deployed, amount: int, token: Contract | None = None) -> Contract:
+    token = token or l1.token()
+    l1.engine.send(ALICE, token, "approve", l1.router.address, amount)
+    inner = burn_data(amount, BOB, token.address)
+    data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
+    asked = two_bridges(l1.router.address, data)
+    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER)
+    return token
+
+
+# --- Paid ---
+
+
+@pytest.mark.parametrize("extra", [b"", ALICE, ALICE + b"a message"], ids=["", "sender", "message"])
+def test_ether_is_paid_out(l1: Deployed, extra: bytes) -> None:
+    deposit_ether(l1)
+    params = claim(l1, ether_message(BOB, 3 * ETHER, extra), L2_BASE_TOKEN)
+    before = l1.engine.balance(BOB)
+    finalize(l1, params)
+    assert l1.engine.balance(BOB) == before + 3 * ETHER
+    assert l1.engine.balance(l1.vault.address) == 7 * ETHER
+    assert [it.name for it in l1.engine.events(*l1.all)] == [
+        "DepositFinalizedAssetRouter",
+        "BridgeMint",
+    ]
+
+
+@pytest.mark.parametrize("message", [token_message, legacy_message])
+def test_a_token_is_paid_out(l1: Deployed, message: Any) -> None:
+    token = deposited_token(l1, 9)
+    finalize(l1, claim(l1, message(token, BOB, 4), L2_ASSET_ROUTER))
+    assert l1.engine.read(token, "balanceOf", BOB) == 4
+    assert l1.engine.read(token, "balanceOf", l1.vault.address) == 5
+
+
+def test_everybody_knows_whether_a_withdrawal_was_paid(l1: Deployed) -> None:
+    token = deposited_token(l1, 9)
+    params = claim(l1, token_message(token, BOB, 4), L2_ASSET_ROUTER)
+    _, batch, index, *_ = params
+
+    def answers() -> list[bool]:
+        return [
+            l1.engine.read(l1.nullifier, "isWithdrawalFinalized", CHAIN_ID, batch, index),
+            l1.engine.read(l1.router, "isWithdrawalFinalized", CHAIN_ID, batch, index),
+            l1.engine.read(l1.legacy_bridge, "isWithdrawalFinalized", batch, index),
+        ]
+
+    assert answers() == [False] * 3
+    finalize(l1, params)
+    assert answers() == [True] * 3
+
+
+def test_older_clients_ask_the_shared_bridge(l1: Deployed) -> None:
+    token = deposited_token(l1, 9)
+    for message, sender in (
+        (ether_message(BOB, 1), L2_BASE_TOKEN),
+        (token_message(token, BOB, 1), L2_ASSET_ROUTER),
+        (legacy_message(token, BOB, 1), L2_ASSET_ROUTER),
+    ):
+        chain, batch, index, _, number, _, proof = claim(l1, message, sender)
+        arguments = (chain, batch, index, number, message, proof)
+        l1.engine.send(OPERATOR, l1.router, "finalizeWithdrawal", *arguments)
+        with pytest.raises(Reverted, match="WithdrawalAlreadyFinalized"):
+            l1.engine.send(OPERATOR, l1.router, "finalizeWithdrawal", *arguments)
+    assert l1.engine.read(token, "balanceOf", BOB) == 2
+
+
+def test_the_oldest_clients_ask_the_bridge_of_tokens(l1: Deployed) -> None:
+    token = deposited_token(l1, 9)
+    _, batch, index, _, number, message, proof = claim(
+        l1, legacy_message(token, BOB, 2), L2_ASSET_ROUTER
+    )
+    arguments = (batch, index, number, message, proof)
+    l1.engine.send(OPERATOR, l1.legacy_bridge, "finalizeWithdrawal", *arguments)
+    assert l1.engine.read(token, "balanceOf", BOB) == 2
+
+
+# --- Refused ---
+
+
+def test_a_withdrawal_is_not_paid_twice(l1: Deployed) -> None:
+    deposit_ether(l1)
+    params = claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN)
+    finalize(l1, params)
+    with pytest.raises(Reverted, match="WithdrawalAlreadyFinalized"):
+        finalize(l1, params)
+
+
+def test_a_withdrawal_is_not_paid_again_by_a_bare_path(l1: Deployed) -> None:
+    deposit_ether(l1)
+    *claimed, proof = claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN)
+    finalize(l1, (*claimed, proof[1:]))
+    with pytest.raises(Reverted, match="WithdrawalAlreadyFinalized"):
+        finalize(l1, (*claimed, proof))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"index": 0},
+        {"tx_number": 8},
+        {"message": ether_message(BOB, 2 * ETHER)},
+        {"message": ether_message(ALICE, ETHER)},
+        {"proof": proof_of([FILLER], 0)},
+    ],
+    ids=["index", "transaction", "amount", "receiver", "proof"],
+)
+def test_a_false_claim_is_not_paid(l1: Deployed, changes: dict[str, object]) -> None:
+    deposit_ether(l1)
+    params = claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN, **changes)
+    with pytest.raises(Reverted, match="InvalidProof"):
+        finalize(l1, params)
+
+
+def test_a_refused_claim_can_be_made_again(l1: Deployed) -> None:
+    deposit_ether(l1)
+    *right, proof = claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN)
+    with pytest.raises(Reverted, match="InvalidProof"):
+        finalize(l1, (*right, [*proof[:-1], b"\1" * 32]))
+    finalize(l1, (*right, proof))
+
+
+def test_a_claim_for_a_batch_that_was_not_executed_is_not_paid(l1: Deployed) -> None:
+    deposit_ether(l1)
+    with pytest.raises(Reverted, match="BatchNotExecuted"):
+        finalize(l1, claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN, batch=2))
+
+
+@pytest.mark.parametrize("chain_id", [OTHER_CHAIN_ID, 999])
+def test_a_claim_for_an_unknown_chain_is_not_paid(l1: Deployed, chain_id: int) -> None:
+    deposit_ether(l1)
+    with pytest.raises(Reverted, match="ChainIdNotRegistered"):
+        finalize(l1, claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN, chain_id=chain_id))
+
+
+@pytest.mark.parametrize(
+    ("message", "sender"),
+    [
+        (ether_message(BOB, ETHER), ALICE),
+        (ether_message(BOB, ETHER), L2_ASSET_ROUTER),
+        (bytes.fromhex("11a2ccc1") + BOB + ETH_TOKEN + ETHER.to_bytes(32), ALICE),
+        (bytes.fromhex("11a2ccc1") + BOB + ETH_TOKEN + ETHER.to_bytes(32), L2_BASE_TOKEN),
+    ],
+    ids=["stranger", "router as base token", "stranger's token", "base token as router"],
+)
+def test_a_message_of_somebody_else_is_not_paid(
+    l1: Deployed, message: bytes, sender: Address
+) -> None:
+    deposit_ether(l1)
+    with pytest.raises(Reverted, match="WrongL2Sender"):
+        finalize(l1, claim(l1, message, sender))
+
+
+def test_a_message_for_another_chain_is_not_paid(l1: Deployed) -> None:
+    token = deposited_token(l1, 9)
+    message = token_message(token, BOB, 4, chain_id=OTHER_CHAIN_ID)
+    with pytest.raises(Reverted) as refusal:
+        finalize(l1, claim(l1, message, L2_ASSET_ROUTER))
+    assert refusal.value.args == ("WrongMessageChainId", CHAIN_ID, OTHER_CHAIN_ID)
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (b"", "L2WithdrawalMessageWrongLength"),
+        (b"\x6c\x09\x60", "L2WithdrawalMessageWrongLength"),
+        (ether_message(BOB, 1)[:-1], "L2WithdrawalMessageWrongLength"),
+        (ether_message(BOB, 1, b"\0"), "L2WithdrawalMessageWrongLength"),
+        (ether_message(BOB, 1, bytes(19)), "L2WithdrawalMessageWrongLength"),
+        (bytes.fromhex("9c884fd1") + bytes(63), "L2WithdrawalMessageWrongLength"),
+        (bytes.fromhex("11a2ccc1") + bytes(71), "L2WithdrawalMessageWrongLength"),
+        (bytes.fromhex("11a2ccc1") + bytes(73), "L2WithdrawalMessageWrongLength"),
+        (b"\xde\xad\xbe\xef" + bytes(52), "InvalidSelector"),
+    ],
+)
+def test_a_message_that_is_no_withdrawal_is_refused(
+    l1: Deployed, message: bytes, error: str
+) -> None:
+    with pytest.raises(Reverted, match=error):
+        finalize(l1, claim(l1, message, L2_ASSET_ROUTER))
+
+
+def test_an_asset_that_nobody_registered_is_not_paid(l1: Deployed) -> None:
+    message = token_message(l1.token(), BOB, 4)
+    with pytest.raises(Reverted, match="AssetIdNotSupported"):
+        finalize(l1, claim(l1, message, L2_ASSET_ROUTER))
+
+
+def test_a_chain_cannot_take_what_was_deposited_to_another(l1: Deployed) -> None:
+    l1.add_chain()
+    deposit_ether(l1, chain_id=OTHER_CHAIN_ID)
+    deposit_ether(l1, ETHER)
+    with pytest.raises(Reverted, match="InsufficientChainBalance"):
+        finalize(l1, claim(l1, ether_message(BOB, ETHER + 1), L2_BASE_TOKEN))
+
+
+def test_a_receiver_cannot_be_paid_again_while_it_is_paid(l1: Deployed) -> None:
+    deposit_ether(l1)
+    actor = l1.engine.deploy("Actor", sender=ALICE)
+    params = claim(l1, ether_message(actor.address, ETHER), L2_BASE_TOKEN)
+    again = l1.nullifier.encode("finalizeDeposit", params)
+    l1.engine.send(ALICE, actor, "arm", l1.nullifier.address, again)
+    finalize(l1, params)
+    assert l1.engine.balance(actor.address) == ETHER
+    assert l1.engine.read(actor, "succeeded") is False
+    assert error_of(l1.engine.read(actor, "answer")).error == "Reentrancy"
+
+
+def test_a_receiver_cannot_be_paid_another_withdrawal_while_it_is_paid(l1: Deployed) -> None:
+    deposit_ether(l1)
+    actor = l1.engine.deploy("Actor", sender=ALICE)
+    other = claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN)
+    params = claim(l1, ether_message(actor.address, ETHER), L2_BASE_TOKEN)
+    again = l1.nullifier.encode("finalizeDeposit", other)
+    l1.engine.send(ALICE, actor, "arm", l1.nullifier.address, again)
+    finalize(l1, params)
+    assert error_of(l1.engine.read(actor, "answer")).error == "Reentrancy"
+    finalize(l1, other)
+
+
+def test_a_token_cannot_pay_again_while_it_is_paid(l1: Deployed) -> None:
+    token = deposited_token(l1, 9, l1.token("ReentrantToken"))
+    params = claim(l1, token_message(token, BOB, 4), L2_ASSET_ROUTER)
+    again = l1.nullifier.encode("finalizeDeposit", params)
+    l1.engine.send(ALICE, token, "arm", l1.nullifier.address, again)
+    finalize(l1, params)
+    assert error_of(l1.engine.read(token, "answer")).error == "Reentrancy"
+    assert l1.engine.read(token, "balanceOf", BOB) == 4
+
+
+def test_a_receiver_that_refuses_ether_leaves_the_withdrawal_open(l1: Deployed) -> None:
+    deposit_ether(l1)
+    params = claim(l1, ether_message(l1.router.address, ETHER), L2_BASE_TOKEN)
+    with pytest.raises(Reverted, match="WithdrawFailed"):
+        finalize(l1, params)
+    paid = l1.engine.read(l1.nullifier, "isWithdrawalFinalized", CHAIN_ID, params[1], params[2])
+    assert paid is False

@@ -1,0 +1,82 @@
+"""The trees that L1 checks, written down plainly: no padding is skipped, no hash is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from entresol._native import keccak256
+from entresol.primitives.messages import DEFAULT_LEAF, L2ToL1Log
+
+HEIGHT = 14
+METADATA = bytes([1, HEIGHT + 1, 0, 1]) + bytes(28)
+AGGREGATED_ROOT = bytes(32)
+EMPTY = keccak256(b"")
+
+
+def root_of(logs: Sequence[L2ToL1Log]) -> bytes:
+    """Return the root of a batch that wrote these logs."""
+    local = _levels([keccak256(log.pack()) for log in logs])[-1][0]
+    return keccak256(local + AGGREGATED_ROOT)
+
+
+def proof_of(logs: Sequence[L2ToL1Log], index: int) -> list[bytes]:
+    """Return the proof of the log at `index`, with its metadata."""
+    return [METADATA, *path_of(logs, index), AGGREGATED_ROOT]
+
+
+def path_of(logs: Sequence[L2ToL1Log], index: int) -> list[bytes]:
+    """Return the siblings from the log up to the root over the logs."""
+    levels = _levels([keccak256(log.pack()) for log in logs])
+    path = []
+    for height, level in enumerate(levels[:-1]):
+        sibling = index >> height ^ 1
+        path.append(level[sibling] if sibling < len(level) else _default(height))
+    return path
+
+
+def _levels(leaves: Sequence[bytes]) -> list[list[bytes]]:
+    levels = [list(leaves) or [bytes(DEFAULT_LEAF)]]
+    for height in range(HEIGHT):
+        nodes = levels[-1]
+        if len(nodes) % 2:
+            nodes = [*nodes, _default(height)]
+        levels.append([keccak256(a + b) for a, b in zip(nodes[::2], nodes[1::2], strict=True)])
+    return levels
+
+
+def _default(height: int) -> bytes:
+    node = bytes(DEFAULT_LEAF)
+    for _ in range(height):
+        node = keccak256(node + node)
+    return node
+
+
+def priority_levels(items: Sequence[bytes]) -> list[list[bytes]]:
+    """Return the tree of all requests, from its leaves to its root."""
+    size = 1
+    while size < len(items):
+        size *= 2
+    levels = [[*items, *[EMPTY] * (size - len(items))]]
+    while len(levels[-1]) > 1:
+        nodes = levels[-1]
+        levels.append([keccak256(a + b) for a, b in zip(nodes[::2], nodes[1::2], strict=True)])
+    return levels
+
+
+def range_paths(items: Sequence[bytes], start: int, count: int) -> tuple[list[bytes], list[bytes]]:
+    """Return the siblings of both ends of a range of the tree of all requests."""
+    left, right = [], []
+    first, last = start, start + count - 1
+    for level in priority_levels(items)[:-1]:
+        left.append(level[first - 1] if first % 2 else bytes(32))
+        right.append(bytes(32) if last % 2 else level[last + 1])
+        first, last = first // 2, last // 2
+    return left, right
+
+
+def rolling_hash(items: Sequence[bytes]) -> bytes:
+    """Return the hash by which a batch commits to the requests that it ran."""
+    result = EMPTY
+    for item in items:
+        result = keccak256(result + item)
+    return result
