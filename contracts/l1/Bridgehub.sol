@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {AddressAliasHelper} from "../shared/AddressAliasHelper.sol";
+import {ETH_TOKEN} from "../shared/Addresses.sol";
+import {DataEncoding} from "../shared/DataEncoding.sol";
+import {L2Log, L2Message, TxStatus} from "../shared/Messaging.sol";
+import {
+    IBridgehub,
+    L2TransactionRequestDirect,
+    L2TransactionRequestTwoBridgesInner,
+    L2TransactionRequestTwoBridgesOuter
+} from "./interfaces/IBridgehub.sol";
+import {IL1AssetRouter, IL1CrossChainSender} from "./interfaces/IL1AssetRouter.sol";
+import {IL1NativeTokenVault} from "./interfaces/IL1NativeTokenVault.sol";
+import {BridgehubL2TransactionRequest, IMailbox} from "./interfaces/IMailbox.sol";
+import {IZKChain} from "./interfaces/IZKChain.sol";
+import {Ownable} from "./Ownable.sol";
+import {ReentrancyGuard} from "./ReentrancyGuard.sol";
+
+/// @notice The door to all chains: finds their contracts, takes requests for them, checks what they sent.
+contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
+    bytes32 internal constant TWO_BRIDGES_MAGIC_VALUE = bytes32(
+        uint256(keccak256("TWO_BRIDGES_MAGIC_VALUE")) - 1
+    );
+    /// @dev Lower addresses could be taken for system contracts on L2.
+    address internal constant MIN_SECOND_BRIDGE = address(0x10000);
+
+    /// @inheritdoc IBridgehub
+    uint256 public immutable L1_CHAIN_ID;
+    /// @inheritdoc IBridgehub
+    address public immutable assetRouter;
+    /// @notice The vault of everything that was deposited.
+    address public immutable nativeTokenVault;
+    /// @notice Ether as an asset.
+    bytes32 public immutable ETH_TOKEN_ASSET_ID;
+
+    /// @inheritdoc IBridgehub
+    mapping(uint256 chainId => address) public getZKChain;
+    /// @inheritdoc IBridgehub
+    mapping(uint256 chainId => address) public chainTypeManager;
+    /// @inheritdoc IBridgehub
+    mapping(uint256 chainId => bytes32) public baseTokenAssetId;
+    /// @inheritdoc IBridgehub
+    mapping(uint256 chainId => bool) public whitelistedSettlementLayers;
+    uint256[] private _chainIds;
+
+    error ChainIdNotRegistered(uint256 chainId);
+    error InvalidChainId(uint256 chainId);
+    error ChainIdAlreadyExists(uint256 chainId);
+    error ChainIdMismatch(uint256 expected, uint256 actual);
+    error AssetIdNotSupported(bytes32 assetId);
+    error MsgValueMismatch(uint256 expected, uint256 actual);
+    error AddressTooLow(address bridge);
+    error WrongMagicValue(bytes32 expected, bytes32 actual);
+
+    constructor(address owner_, address assetRouter_, address nativeTokenVault_) Ownable(owner_) {
+        L1_CHAIN_ID = block.chainid;
+        assetRouter = assetRouter_;
+        nativeTokenVault = nativeTokenVault_;
+        ETH_TOKEN_ASSET_ID = DataEncoding.assetId(block.chainid, ETH_TOKEN);
+    }
+
+    // --- Chains ---
+
+    /// @notice Open the door to a chain, whose contract is deployed and names this one.
+    /// @param genesisBatchHash The hash of the chain's batch 0 as `StoredBatchInfo`.
+    function registerChain(
+        uint256 chainId,
+        address chainTypeManager_,
+        address zkChain,
+        bytes32 baseTokenAssetId_,
+        bytes32 genesisBatchHash
+    ) external onlyOwner nonReentrant {
+        if (chainId == 0 || chainId == block.chainid) revert InvalidChainId(chainId);
+        if (getZKChain[chainId] != address(0)) revert ChainIdAlreadyExists(chainId);
+        uint256 actual = IZKChain(zkChain).getChainId();
+        if (actual != chainId) revert ChainIdMismatch(chainId, actual);
+        address token = IL1NativeTokenVault(nativeTokenVault).tokenAddress(baseTokenAssetId_);
+        if (token == address(0)) revert AssetIdNotSupported(baseTokenAssetId_);
+
+        getZKChain[chainId] = zkChain;
+        chainTypeManager[chainId] = chainTypeManager_;
+        baseTokenAssetId[chainId] = baseTokenAssetId_;
+        _chainIds.push(chainId);
+        emit NewChain(chainId, chainTypeManager_, IZKChain(zkChain).getAdmin());
+        IZKChain(zkChain).initialize(baseTokenAssetId_, genesisBatchHash);
+    }
+
+    /// @notice Say whether proofs may name a chain as the one that another settles on.
+    function registerSettlementLayer(uint256 chainId, bool isWhitelisted) external onlyOwner {
+        _chain(chainId);
+        whitelistedSettlementLayers[chainId] = isWhitelisted;
+        emit SettlementLayerRegistered(chainId, isWhitelisted);
+    }
+
+    /// @inheritdoc IBridgehub
+    function getHyperchain(uint256 chainId) external view returns (address) {
+        return getZKChain[chainId];
+    }
+
+    /// @inheritdoc IBridgehub
+    function getAllZKChainChainIDs() external view returns (uint256[] memory) {
+        return _chainIds;
+    }
+
+    /// @inheritdoc IBridgehub
+    function sharedBridge() external view returns (address) {
+        return assetRouter;
+    }
+
+    /// @inheritdoc IBridgehub
+    function baseToken(uint256 chainId) external view returns (address) {
+        return IL1NativeTokenVault(nativeTokenVault).tokenAddress(baseTokenAssetId[chainId]);
+    }
+
+    // --- Requests ---
+
+    /// @inheritdoc IBridgehub
+    function l2TransactionBaseCost(
+        uint256 chainId,
+        uint256 gasPrice,
+        uint256 l2GasLimit,
+        uint256 l2GasPerPubdataByteLimit
+    ) external view returns (uint256) {
+        return
+            _chain(chainId).l2TransactionBaseCost(gasPrice, l2GasLimit, l2GasPerPubdataByteLimit);
+    }
+
+    /// @inheritdoc IBridgehub
+    function requestL2TransactionDirect(
+        L2TransactionRequestDirect calldata request
+    ) external payable nonReentrant returns (bytes32 canonicalTxHash) {
+        IMailbox chain = _chain(request.chainId);
+        _collect(request.chainId, request.mintValue, 0);
+        canonicalTxHash = chain.bridgehubRequestL2Transaction(
+            BridgehubL2TransactionRequest({
+                sender: msg.sender,
+                contractL2: request.l2Contract,
+                mintValue: request.mintValue,
+                l2Value: request.l2Value,
+                l2Calldata: request.l2Calldata,
+                l2GasLimit: request.l2GasLimit,
+                l2GasPerPubdataByteLimit: request.l2GasPerPubdataByteLimit,
+                factoryDeps: request.factoryDeps,
+                refundRecipient: _refundRecipient(request.refundRecipient)
+            })
+        );
+    }
+
+    /// @inheritdoc IBridgehub
+    function requestL2TransactionTwoBridges(
+        L2TransactionRequestTwoBridgesOuter calldata request
+    ) external payable nonReentrant returns (bytes32 canonicalTxHash) {
+        IMailbox chain = _chain(request.chainId);
+        if (request.secondBridgeAddress < MIN_SECOND_BRIDGE) {
+            revert AddressTooLow(request.secondBridgeAddress);
+        }
+        _collect(request.chainId, request.mintValue, request.secondBridgeValue);
+
+        IL1CrossChainSender bridge = IL1CrossChainSender(request.secondBridgeAddress);
+        L2TransactionRequestTwoBridgesInner memory inner = bridge.bridgehubDeposit{
+            value: request.secondBridgeValue
+        }(request.chainId, msg.sender, request.l2Value, request.secondBridgeCalldata);
+        if (inner.magicValue != TWO_BRIDGES_MAGIC_VALUE) {
+            revert WrongMagicValue(TWO_BRIDGES_MAGIC_VALUE, inner.magicValue);
+        }
+        canonicalTxHash = chain.bridgehubRequestL2Transaction(
+            BridgehubL2TransactionRequest({
+                sender: request.secondBridgeAddress,
+                contractL2: inner.l2Contract,
+                mintValue: request.mintValue,
+                l2Value: request.l2Value,
+                l2Calldata: inner.l2Calldata,
+                l2GasLimit: request.l2GasLimit,
+                l2GasPerPubdataByteLimit: request.l2GasPerPubdataByteLimit,
+                factoryDeps: inner.factoryDeps,
+                refundRecipient: _refundRecipient(request.refundRecipient)
+            })
+        );
+        bridge.bridgehubConfirmL2Transaction(request.chainId, inner.txDataHash, canonicalTxHash);
+    }
+
+    // --- Proofs ---
+
+    /// @inheritdoc IBridgehub
+    function proveL2MessageInclusion(
+        uint256 chainId,
+        uint256 batchNumber,
+        uint256 index,
+        L2Message calldata message,
+        bytes32[] calldata proof
+    ) external view returns (bool) {
+        return _chain(chainId).proveL2MessageInclusion(batchNumber, index, message, proof);
+    }
+
+    /// @inheritdoc IBridgehub
+    function proveL2LogInclusion(
+        uint256 chainId,
+        uint256 batchNumber,
+        uint256 index,
+        L2Log calldata log,
+        bytes32[] calldata proof
+    ) external view returns (bool) {
+        return _chain(chainId).proveL2LogInclusion(batchNumber, index, log, proof);
+    }
+
+    /// @inheritdoc IBridgehub
+    function proveL1ToL2TransactionStatus(
+        uint256 chainId,
+        bytes32 l2TxHash,
+        uint256 l2BatchNumber,
+        uint256 l2MessageIndex,
+        uint16 l2TxNumberInBatch,
+        bytes32[] calldata merkleProof,
+        TxStatus status
+    ) external view returns (bool) {
+        return
+            _chain(chainId).proveL1ToL2TransactionStatus(
+                l2TxHash,
+                l2BatchNumber,
+                l2MessageIndex,
+                l2TxNumberInBatch,
+                merkleProof,
+                status
+            );
+    }
+
+    /// @dev The value of the call pays the base token, if that is ether, and the second bridge.
+    function _collect(uint256 chainId, uint256 mintValue, uint256 secondBridgeValue) private {
+        bytes32 assetId = baseTokenAssetId[chainId];
+        uint256 value = assetId == ETH_TOKEN_ASSET_ID ? mintValue : 0;
+        if (msg.value != value + secondBridgeValue) {
+            revert MsgValueMismatch(value + secondBridgeValue, msg.value);
+        }
+        IL1AssetRouter(assetRouter).bridgehubDepositBaseToken{value: value}(
+            chainId,
+            assetId,
+            msg.sender,
+            mintValue
+        );
+    }
+
+    function _chain(uint256 chainId) private view returns (IMailbox) {
+        address chain = getZKChain[chainId];
+        if (chain == address(0)) revert ChainIdNotRegistered(chainId);
+        return IMailbox(chain);
+    }
+
+    /// @dev A contract of L1 controls its alias on L2, not the account with its own address there.
+    function _refundRecipient(address wanted) private view returns (address) {
+        // solhint-disable-next-line avoid-tx-origin
+        if (wanted == address(0)) return msg.sender == tx.origin ? msg.sender : _alias(msg.sender);
+        return _isContract(wanted) ? _alias(wanted) : wanted;
+    }
+
+    /// @dev The code of an account that delegates (EIP-7702) is 23 bytes that start with 0xef0100.
+    function _isContract(address account) private view returns (bool) {
+        bytes memory code = account.code;
+        return code.length != 0 && !(code.length == 23 && bytes3(code) == 0xef0100);
+    }
+
+    function _alias(address account) private pure returns (address) {
+        return AddressAliasHelper.applyL1ToL2Alias(account);
+    }
+}

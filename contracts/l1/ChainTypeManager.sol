@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {IBridgehub} from "./interfaces/IBridgehub.sol";
+
+/// @notice Says of a kind of chain what its chains have in common.
+contract ChainTypeManager {
+    /// @notice The door to all chains.
+    address public immutable BRIDGE_HUB;
+    /// @notice Through which operators settle batches.
+    address public immutable validatorTimelock;
+    /// @notice The version of the protocol, packed.
+    uint256 public immutable protocolVersion;
+
+    constructor(address bridgehub, address validatorTimelock_, uint256 protocolVersion_) {
+        BRIDGE_HUB = bridgehub;
+        validatorTimelock = validatorTimelock_;
+        protocolVersion = protocolVersion_;
+    }
+
+    /// @notice Through which operators settle batches, under its newer name.
+    function validatorTimelockPostV29() external view returns (address) {
+        return validatorTimelock;
+    }
+
+    /// @notice Major, minor and patch number of the protocol.
+    function getSemverProtocolVersion() external view returns (uint32, uint32, uint32) {
+        return (
+            uint32(protocolVersion >> 64),
+            uint32(protocolVersion >> 32),
+            uint32(protocolVersion)
+        );
+    }
+
+    /// @notice The contract of a chain of this kind, or zero.
+    function getZKChain(uint256 chainId) public view returns (address) {
+        bool isOurs = IBridgehub(BRIDGE_HUB).chainTypeManager(chainId) == address(this);
+        return isOurs ? IBridgehub(BRIDGE_HUB).getZKChain(chainId) : address(0);
+    }
+
+    /// @notice The contract of a chain of this kind, or zero, under its former name.
+    function getHyperchain(uint256 chainId) external view returns (address) {
+        return getZKChain(chainId);
+    }
+}

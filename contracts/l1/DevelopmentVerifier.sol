@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {IVerifier} from "./interfaces/IVerifier.sol";
+
+/// @notice Accepts proofs that prove nothing. For development only: whoever may settle batches can
+/// take everything that was deposited.
+/// @dev Such a proof says that it is one, and which batches it would be about, so that it is not taken for
+/// a real one, and a mistake about the batches is still found.
+contract DevelopmentVerifier is IVerifier {
+    uint256 internal constant FAKE_PROOF_TYPE = 3;
+    uint256 internal constant FAKE_PROOF_MAGIC = 13;
+
+    error NoPublicInput();
+    error NotAFakeProof();
+    error PublicInputMismatch(uint256 expected, uint256 provided);
+
+    /// @notice Accept [3, 0, 13, hash over `publicInputs`], and revert with the reason for anything else.
+    function verify(
+        uint256[] calldata publicInputs,
+        uint256[] calldata proof
+    ) external pure returns (bool) {
+        if (publicInputs.length == 0) revert NoPublicInput();
+        if (
+            proof.length != 4 ||
+            proof[0] != FAKE_PROOF_TYPE ||
+            proof[1] != 0 ||
+            proof[2] != FAKE_PROOF_MAGIC
+        ) revert NotAFakeProof();
+
+        uint256 folded = publicInputs[0];
+        for (uint256 i = 1; i < publicInputs.length; ++i) {
+            folded = uint256(keccak256(abi.encodePacked(folded, publicInputs[i]))) >> 32;
+        }
+        if (proof[3] != folded) revert PublicInputMismatch(folded, proof[3]);
+        return true;
+    }
+}

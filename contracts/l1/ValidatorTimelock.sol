@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {IZKChain} from "./interfaces/IZKChain.sol";
+import {Ownable} from "./Ownable.sol";
+
+/// @notice Stands between operators and the chains they settle: knows who may, and lets a batch be
+/// executed only some time after it was committed, so that there is time to step in.
+/// @dev The calls have the form that the chain's contract takes, and are handed on as they are.
+contract ValidatorTimelock is Ownable {
+    /// @notice How many seconds lie at least between the commit and the execution of a batch.
+    uint32 public executionDelay;
+    /// @notice Whether an operator may settle a chain's batches.
+    mapping(address chain => mapping(address operator => bool)) public validators;
+    mapping(address chain => mapping(uint256 batchNumber => uint256)) private _committedAt;
+
+    /// @notice The delay changed.
+    event NewExecutionDelay(uint256 newExecutionDelay);
+    /// @notice An operator may settle a chain's batches from now on.
+    event ValidatorAdded(address indexed chain, address indexed validator);
+    /// @notice An operator may no longer.
+    event ValidatorRemoved(address indexed chain, address indexed validator);
+
+    error TimeNotReached(uint256 expected, uint256 actual);
+
+    modifier onlyChainAdmin(address chain) {
+        if (msg.sender != IZKChain(chain).getAdmin()) revert Unauthorized(msg.sender);
+        _;
+    }
+
+    modifier onlyValidator(address chain) {
+        if (!validators[chain][msg.sender]) revert Unauthorized(msg.sender);
+        _;
+    }
+
+    constructor(address owner_, uint32 executionDelay_) Ownable(owner_) {
+        executionDelay = executionDelay_;
+    }
+
+    /// @notice Set the delay between commit and execution.
+    function setExecutionDelay(uint32 newExecutionDelay) external onlyOwner {
+        executionDelay = newExecutionDelay;
+        emit NewExecutionDelay(newExecutionDelay);
+    }
+
+    /// @notice Let an operator settle a chain's batches. The chain's admin may.
+    function addValidator(address chain, address validator) external onlyChainAdmin(chain) {
+        validators[chain][validator] = true;
+        emit ValidatorAdded(chain, validator);
+    }
+
+    /// @notice Stop an operator from settling a chain's batches. The chain's admin may.
+    function removeValidator(address chain, address validator) external onlyChainAdmin(chain) {
+        validators[chain][validator] = false;
+        emit ValidatorRemoved(chain, validator);
+    }
+
+    /// @notice When a batch was committed, or zero.
+    function getCommittedBatchTimestamp(
+        address chain,
+        uint256 batchNumber
+    ) external view returns (uint256) {
+        return _committedAt[chain][batchNumber];
+    }
+
+    /// @notice Commit to the next batch of a chain; see `IExecutor`.
+    function commitBatchesSharedBridge(
+        address chain,
+        uint256 processFrom,
+        uint256 processTo,
+        bytes calldata
+    ) external onlyValidator(chain) {
+        for (uint256 number = processFrom; number <= processTo; ++number) {
+            _committedAt[chain][number] = block.timestamp;
+        }
+        _handOn(chain);
+    }
+
+    /// @notice Prove the next committed batches of a chain; see `IExecutor`.
+    function proveBatchesSharedBridge(
+        address chain,
+        uint256,
+        uint256,
+        bytes calldata
+    ) external onlyValidator(chain) {
+        _handOn(chain);
+    }
+
+    /// @notice Execute the next proven batches of a chain; see `IExecutor`.
+    function executeBatchesSharedBridge(
+        address chain,
+        uint256 processFrom,
+        uint256 processTo,
+        bytes calldata
+    ) external onlyValidator(chain) {
+        for (uint256 number = processFrom; number <= processTo; ++number) {
+            uint256 earliest = _committedAt[chain][number] + executionDelay;
+            if (block.timestamp < earliest) revert TimeNotReached(earliest, block.timestamp);
+        }
+        _handOn(chain);
+    }
+
+    /// @notice Take back batches of a chain that were not executed; see `IExecutor`.
+    function revertBatchesSharedBridge(address chain, uint256) external onlyValidator(chain) {
+        _handOn(chain);
+    }
+
+    function _handOn(address chain) private {
+        (bool success, bytes memory answer) = chain.call(msg.data);
+        if (success) return;
+        assembly ("memory-safe") {
+            revert(add(answer, 0x20), mload(answer))
+        }
+    }
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {ETH_TOKEN, L2_ASSET_ROUTER, L2_BASE_TOKEN} from "../../shared/Addresses.sol";
+import {DataEncoding} from "../../shared/DataEncoding.sol";
+import {IAssetRouterBase} from "../../shared/IAssetRouterBase.sol";
+import {IERC20} from "../../shared/IERC20.sol";
+import {FINALIZE_ETH_WITHDRAWAL} from "../../shared/LegacySelectors.sol";
+import {FinalizeL1DepositParams} from "../../shared/Messaging.sol";
+import {IBridgehub, L2TransactionRequestTwoBridgesInner} from "../interfaces/IBridgehub.sol";
+import {IL1AssetRouter, IL1CrossChainSender} from "../interfaces/IL1AssetRouter.sol";
+import {IL1NativeTokenVault} from "../interfaces/IL1NativeTokenVault.sol";
+import {IL1Nullifier} from "../interfaces/IL1Nullifier.sol";
+import {DepositHash} from "../libraries/DepositHash.sol";
+import {SafeTransfer} from "../libraries/SafeTransfer.sol";
+import {ReentrancyGuard} from "../ReentrancyGuard.sol";
+
+/// @notice The bridge of tokens and ether, also known as the shared bridge. Holds nothing itself.
+contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
+    bytes32 internal constant TWO_BRIDGES_MAGIC_VALUE = bytes32(
+        uint256(keccak256("TWO_BRIDGES_MAGIC_VALUE")) - 1
+    );
+
+    /// @notice The door to all chains.
+    address public immutable BRIDGE_HUB;
+    /// @notice Remembers what was paid.
+    address public immutable L1_NULLIFIER;
+    /// @notice Holds what was deposited.
+    address public immutable nativeTokenVault;
+    /// @notice The bridge of tokens as it was before this one.
+    address public immutable legacyBridge;
+    /// @notice Ether as an asset.
+    bytes32 public immutable ETH_TOKEN_ASSET_ID;
+
+    error Unauthorized(address caller);
+    error AssetIdNotSupported(bytes32 assetId);
+    error UnsupportedEncodingVersion(bytes1 version);
+    error NonEmptyMsgValue();
+    error EmptyMessage();
+
+    modifier onlyBridgehub() {
+        if (msg.sender != BRIDGE_HUB) revert Unauthorized(msg.sender);
+        _;
+    }
+
+    modifier onlyNullifier() {
+        if (msg.sender != L1_NULLIFIER) revert Unauthorized(msg.sender);
+        _;
+    }
+
+    constructor(
+        address bridgehub,
+        address nullifier,
+        address nativeTokenVault_,
+        address legacyBridge_
+    ) {
+        BRIDGE_HUB = bridgehub;
+        L1_NULLIFIER = nullifier;
+        nativeTokenVault = nativeTokenVault_;
+        legacyBridge = legacyBridge_;
+        ETH_TOKEN_ASSET_ID = DataEncoding.assetId(block.chainid, ETH_TOKEN);
+    }
+
+    // --- Deposits ---
+
+    /// @inheritdoc IL1AssetRouter
+    function bridgehubDepositBaseToken(
+        uint256 chainId,
+        bytes32 assetId,
+        address originalCaller,
+        uint256 amount
+    ) external payable onlyBridgehub nonReentrant {
+        emit BridgehubDepositBaseTokenInitiated(chainId, originalCaller, assetId, amount);
+        _vault().bridgeBurn{value: msg.value}(
+            chainId,
+            0,
+            assetId,
+            originalCaller,
+            DataEncoding.encodeBurn(amount, address(0), address(0))
+        );
+    }
+
+    /// @inheritdoc IL1CrossChainSender
+    /// @dev `data` is 0x01 and the encoding of an asset and what its vault takes, or as it was before
+    /// assets: token, amount, receiver.
+    function bridgehubDeposit(
+        uint256 chainId,
+        address originalCaller,
+        uint256 value,
+        bytes calldata data
+    )
+        external
+        payable
+        onlyBridgehub
+        nonReentrant
+        returns (L2TransactionRequestTwoBridgesInner memory request)
+    {
+        if (data.length == 0) revert UnsupportedEncodingVersion(0);
+        (bytes32 assetId, bytes memory burnData) = data[0] == DepositHash.VERSION
+            ? _readDeposit(data[1:])
+            : _readLegacyDeposit(data, originalCaller);
+        // The base token arrives with the request itself, and would be minted to the router here.
+        if (IBridgehub(BRIDGE_HUB).baseTokenAssetId(chainId) == assetId) {
+            revert AssetIdNotSupported(assetId);
+        }
+        request.magicValue = TWO_BRIDGES_MAGIC_VALUE;
+        request.l2Contract = L2_ASSET_ROUTER;
+        request.txDataHash =
+            data[0] == DepositHash.VERSION
+                ? DepositHash.hash(originalCaller, assetId, burnData)
+                : DepositHash.legacyHash(originalCaller, _vault().tokenAddress(assetId), burnData);
+
+        bytes memory mintData = _vault().bridgeBurn{value: msg.value}(
+            chainId,
+            value,
+            assetId,
+            originalCaller,
+            burnData
+        );
+        request.l2Calldata = getDepositCalldata(originalCaller, assetId, mintData);
+        emit BridgehubDepositInitiated(
+            chainId,
+            request.txDataHash,
+            originalCaller,
+            assetId,
+            mintData
+        );
+    }
+
+    /// @inheritdoc IL1CrossChainSender
+    function bridgehubConfirmL2Transaction(
+        uint256 chainId,
+        bytes32 txDataHash,
+        bytes32 txHash
+    ) external onlyBridgehub nonReentrant {
+        IL1Nullifier(L1_NULLIFIER).bridgehubConfirmL2TransactionForwarded(
+            chainId,
+            txDataHash,
+            txHash
+        );
+    }
+
+    /// @notice The call by which a deposit arrives on L2.
+    /// @param assetData What the vault on L2 takes.
+    function getDepositCalldata(
+        address,
+        bytes32 assetId,
+        bytes memory assetData
+    ) public view returns (bytes memory) {
+        return
+            abi.encodeCall(IAssetRouterBase.finalizeDeposit, (block.chainid, assetId, assetData));
+    }
+
+    /// @inheritdoc IL1AssetRouter
+    function transferFundsToNTV(
+        bytes32 assetId,
+        uint256 amount,
+        address originalCaller
+    ) external returns (bool) {
+        if (msg.sender != nativeTokenVault) revert Unauthorized(msg.sender);
+        address token = _vault().tokenAddress(assetId);
+        if (IERC20(token).allowance(originalCaller, address(this)) < amount) return false;
+        SafeTransfer.transferFrom(token, originalCaller, nativeTokenVault, amount);
+        return true;
+    }
+
+    // --- Withdrawals ---
+
+    /// @inheritdoc IAssetRouterBase
+    /// @dev Only the nullifier may, which has seen the proof.
+    function finalizeDeposit(
+        uint256 chainId,
+        bytes32 assetId,
+        bytes calldata transferData
+    ) external payable onlyNullifier nonReentrant {
+        if (msg.value != 0) revert NonEmptyMsgValue();
+        emit DepositFinalizedAssetRouter(chainId, assetId, transferData);
+        _vault().bridgeMint(chainId, assetId, transferData);
+    }
+
+    /// @notice Pay out a withdrawal, as older clients ask for it: they leave out who sent the message.
+    function finalizeWithdrawal(
+        uint256 chainId,
+        uint256 l2BatchNumber,
+        uint256 l2MessageIndex,
+        uint16 l2TxNumberInBatch,
+        bytes calldata message,
+        bytes32[] calldata merkleProof
+    ) external {
+        if (message.length < 4) revert EmptyMessage();
+        bool isBaseToken = bytes4(message) == FINALIZE_ETH_WITHDRAWAL;
+        FinalizeL1DepositParams memory params;
+        params.chainId = chainId;
+        params.l2BatchNumber = l2BatchNumber;
+        params.l2MessageIndex = l2MessageIndex;
+        params.l2Sender = isBaseToken ? L2_BASE_TOKEN : L2_ASSET_ROUTER;
+        params.l2TxNumberInBatch = l2TxNumberInBatch;
+        params.message = message;
+        params.merkleProof = merkleProof;
+        IL1Nullifier(L1_NULLIFIER).finalizeDeposit(params);
+    }
+
+    /// @notice Whether a withdrawal was paid out.
+    function isWithdrawalFinalized(
+        uint256 chainId,
+        uint256 l2BatchNumber,
+        uint256 l2MessageIndex
+    ) external view returns (bool) {
+        return
+            IL1Nullifier(L1_NULLIFIER).isWithdrawalFinalized(
+                chainId,
+                l2BatchNumber,
+                l2MessageIndex
+            );
+    }
+
+    // --- Failed deposits ---
+
+    /// @inheritdoc IL1AssetRouter
+    function bridgeRecoverFailedTransfer(
+        uint256 chainId,
+        address depositSender,
+        bytes32 assetId,
+        bytes calldata assetData
+    ) external onlyNullifier nonReentrant {
+        emit ClaimedFailedDepositAssetRouter(chainId, assetId, assetData);
+        _vault().bridgeRecoverFailedTransfer(chainId, assetId, depositSender, assetData);
+    }
+
+    /// @notice Pay back a deposit that is proven to have failed on L2; see `IL1Nullifier`.
+    function bridgeRecoverFailedTransfer(
+        uint256,
+        address,
+        bytes32,
+        bytes calldata,
+        bytes32,
+        uint256,
+        uint256,
+        uint16,
+        bytes32[] calldata
+    ) external {
+        _askNullifier();
+    }
+
+    /// @notice Pay back a deposit that is proven to have failed on L2, told by token and amount; see `IL1Nullifier`.
+    function claimFailedDeposit(
+        uint256,
+        address,
+        address,
+        uint256,
+        bytes32,
+        uint256,
+        uint256,
+        uint16,
+        bytes32[] calldata
+    ) external {
+        _askNullifier();
+    }
+
+    // --- Who is who ---
+
+    /// @notice The bridge on a chain, or zero for a chain that nobody knows.
+    function l2BridgeAddress(uint256 chainId) external view returns (address) {
+        bool isKnown = IBridgehub(BRIDGE_HUB).getZKChain(chainId) != address(0);
+        return isKnown ? L2_ASSET_ROUTER : address(0);
+    }
+
+    /// @notice Who holds an asset: the vault, or zero for an asset that nobody registered.
+    function assetHandlerAddress(bytes32 assetId) external view returns (address) {
+        return _vault().tokenAddress(assetId) == address(0) ? address(0) : nativeTokenVault;
+    }
+
+    function _readDeposit(
+        bytes calldata data
+    ) private returns (bytes32 assetId, bytes memory burnData) {
+        (assetId, burnData) = abi.decode(data, (bytes32, bytes));
+        if (_vault().tokenAddress(assetId) == address(0)) {
+            _vault().tryRegisterTokenFromBurnData(burnData, assetId);
+        }
+    }
+
+    function _readLegacyDeposit(
+        bytes calldata data,
+        address originalCaller
+    ) private returns (bytes32 assetId, bytes memory burnData) {
+        if (data[0] != 0x00) revert UnsupportedEncodingVersion(data[0]);
+        (address token, uint256 amount, address receiver) = abi.decode(
+            data,
+            (address, uint256, address)
+        );
+        assetId = _vault().ensureTokenIsRegistered(token);
+        if (receiver == address(0)) receiver = originalCaller;
+        burnData = DataEncoding.encodeBurn(amount, receiver, token);
+    }
+
+    /// @dev The nullifier's functions have the same names and arguments.
+    function _askNullifier() private {
+        (bool success, bytes memory answer) = L1_NULLIFIER.call(msg.data);
+        if (success) return;
+        assembly ("memory-safe") {
+            revert(add(answer, 0x20), mload(answer))
+        }
+    }
+
+    function _vault() private view returns (IL1NativeTokenVault) {
+        return IL1NativeTokenVault(nativeTokenVault);
+    }
+}

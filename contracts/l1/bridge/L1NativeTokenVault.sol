@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {ETH_TOKEN} from "../../shared/Addresses.sol";
+import {DataEncoding} from "../../shared/DataEncoding.sol";
+import {IERC20} from "../../shared/IERC20.sol";
+import {IL1AssetRouter} from "../interfaces/IL1AssetRouter.sol";
+import {IL1NativeTokenVault} from "../interfaces/IL1NativeTokenVault.sol";
+import {SafeTransfer} from "../libraries/SafeTransfer.sol";
+import {TokenMetadata} from "../libraries/TokenMetadata.sol";
+import {ReentrancyGuard} from "../ReentrancyGuard.sol";
+
+/// @notice Holds everything that was deposited, tokens and ether, and knows how much of it belongs to
+/// which chain, so that no chain can take what was deposited to another.
+contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
+    /// @notice The bridge on whose behalf this contract takes and pays.
+    address public immutable ASSET_ROUTER;
+    /// @notice The id of the chain that this contract is on.
+    uint256 public immutable L1_CHAIN_ID;
+    /// @notice Ether as an asset.
+    bytes32 public immutable BASE_TOKEN_ASSET_ID;
+
+    /// @inheritdoc IL1NativeTokenVault
+    mapping(address token => bytes32) public assetId;
+    /// @inheritdoc IL1NativeTokenVault
+    mapping(bytes32 assetId => address) public tokenAddress;
+    /// @inheritdoc IL1NativeTokenVault
+    mapping(bytes32 assetId => uint256) public originChainId;
+    /// @inheritdoc IL1NativeTokenVault
+    mapping(uint256 chainId => mapping(bytes32 assetId => uint256)) public chainBalance;
+
+    error Unauthorized(address caller);
+    error TokenAlreadyRegistered(address token);
+    error NotAToken(address token);
+    error AssetIdMismatch(bytes32 expected, bytes32 actual);
+    error AssetIdNotSupported(bytes32 assetId);
+    error TokenMismatch(address expected, address actual);
+    error EmptyDeposit();
+    error ValueMismatch(uint256 expected, uint256 actual);
+    error NonEmptyMsgValue();
+    error TokensWithFeesNotSupported();
+    error InsufficientChainBalance(uint256 chainId, bytes32 assetId, uint256 balance);
+    error WithdrawFailed(address receiver);
+
+    modifier onlyAssetRouter() {
+        if (msg.sender != ASSET_ROUTER) revert Unauthorized(msg.sender);
+        _;
+    }
+
+    constructor(address assetRouter) {
+        ASSET_ROUTER = assetRouter;
+        L1_CHAIN_ID = block.chainid;
+        BASE_TOKEN_ASSET_ID = _register(ETH_TOKEN);
+    }
+
+    // --- Tokens ---
+
+    /// @inheritdoc IL1NativeTokenVault
+    function registerToken(address token) external {
+        if (assetId[token] != bytes32(0)) revert TokenAlreadyRegistered(token);
+        ensureTokenIsRegistered(token);
+    }
+
+    /// @inheritdoc IL1NativeTokenVault
+    function ensureTokenIsRegistered(address token) public returns (bytes32) {
+        bytes32 known = assetId[token];
+        if (known != bytes32(0)) return known;
+        if (token.code.length == 0) revert NotAToken(token);
+        return _register(token);
+    }
+
+    /// @inheritdoc IL1NativeTokenVault
+    function tryRegisterTokenFromBurnData(
+        bytes calldata burnData,
+        bytes32 expectedAssetId
+    ) external {
+        (, , address token) = DataEncoding.decodeBurn(burnData);
+        bytes32 actual = ensureTokenIsRegistered(token);
+        if (actual != expectedAssetId) revert AssetIdMismatch(expectedAssetId, actual);
+    }
+
+    /// @inheritdoc IL1NativeTokenVault
+    function getERC20Getters(
+        address token,
+        uint256 originChainId_
+    ) external view returns (bytes memory) {
+        return TokenMetadata.describe(token, originChainId_);
+    }
+
+    // --- Taking ---
+
+    /// @inheritdoc IL1NativeTokenVault
+    function bridgeBurn(
+        uint256 chainId,
+        uint256,
+        bytes32 assetId_,
+        address originalCaller,
+        bytes calldata data
+    ) external payable onlyAssetRouter nonReentrant returns (bytes memory) {
+        address token = _tokenOf(assetId_);
+        (uint256 amount, address receiver, address named) = DataEncoding.decodeBurn(data);
+        if (named != address(0) && named != token) revert TokenMismatch(token, named);
+        if (amount == 0) revert EmptyDeposit();
+
+        if (token == ETH_TOKEN) {
+            if (msg.value != amount) revert ValueMismatch(amount, msg.value);
+        } else {
+            if (msg.value != 0) revert NonEmptyMsgValue();
+            _pull(token, assetId_, originalCaller, amount);
+        }
+        chainBalance[chainId][assetId_] += amount;
+        emit BridgeBurn(chainId, assetId_, originalCaller, receiver, amount);
+        return
+            DataEncoding.encodeMint(
+                originalCaller,
+                receiver,
+                token,
+                amount,
+                TokenMetadata.describe(token, L1_CHAIN_ID)
+            );
+    }
+
+    // --- Paying ---
+
+    /// @inheritdoc IL1NativeTokenVault
+    function bridgeMint(
+        uint256 chainId,
+        bytes32 assetId_,
+        bytes calldata data
+    ) external payable onlyAssetRouter nonReentrant {
+        if (msg.value != 0) revert NonEmptyMsgValue();
+        (, address receiver, , uint256 amount, ) = DataEncoding.decodeMint(data);
+        _pay(chainId, assetId_, receiver, amount);
+        emit BridgeMint(chainId, assetId_, receiver, amount);
+    }
+
+    /// @inheritdoc IL1NativeTokenVault
+    function bridgeRecoverFailedTransfer(
+        uint256 chainId,
+        bytes32 assetId_,
+        address depositSender,
+        bytes calldata data
+    ) external payable onlyAssetRouter nonReentrant {
+        if (msg.value != 0) revert NonEmptyMsgValue();
+        (uint256 amount, , ) = DataEncoding.decodeBurn(data);
+        _pay(chainId, assetId_, depositSender, amount);
+    }
+
+    function _register(address token) private returns (bytes32 id) {
+        id = DataEncoding.assetId(block.chainid, token);
+        assetId[token] = id;
+        tokenAddress[id] = token;
+        originChainId[id] = block.chainid;
+        emit TokenRegistered(id, token);
+    }
+
+    /// @dev Depositors allow the router to take their tokens, or this contract.
+    function _pull(address token, bytes32 assetId_, address from, uint256 amount) private {
+        uint256 before = IERC20(token).balanceOf(address(this));
+        if (!IL1AssetRouter(ASSET_ROUTER).transferFundsToNTV(assetId_, amount, from)) {
+            SafeTransfer.transferFrom(token, from, address(this), amount);
+        }
+        uint256 received = IERC20(token).balanceOf(address(this)) - before;
+        if (received != amount) revert TokensWithFeesNotSupported();
+    }
+
+    function _pay(uint256 chainId, bytes32 assetId_, address receiver, uint256 amount) private {
+        address token = _tokenOf(assetId_);
+        uint256 balance = chainBalance[chainId][assetId_];
+        if (balance < amount) revert InsufficientChainBalance(chainId, assetId_, balance);
+        chainBalance[chainId][assetId_] = balance - amount;
+
+        if (token == ETH_TOKEN) {
+            (bool success, ) = receiver.call{value: amount}("");
+            if (!success) revert WithdrawFailed(receiver);
+        } else {
+            SafeTransfer.transfer(token, receiver, amount);
+        }
+    }
+
+    function _tokenOf(bytes32 assetId_) private view returns (address token) {
+        token = tokenAddress[assetId_];
+        if (token == address(0)) revert AssetIdNotSupported(assetId_);
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {FeeParams, ZKChainBase} from "./ZKChainBase.sol";
+
+/// @notice What the admin of a chain decides.
+abstract contract Admin is ZKChainBase {
+    /// @notice The admin named a successor.
+    event NewPendingAdmin(address indexed oldPendingAdmin, address indexed newPendingAdmin);
+    /// @notice The admin changed.
+    event NewAdmin(address indexed oldAdmin, address indexed newAdmin);
+    /// @notice Who may settle batches changed.
+    event ValidatorStatusUpdate(address indexed validatorAddress, bool isActive);
+    /// @notice The most gas of a request changed.
+    event NewPriorityTxMaxGasLimit(
+        uint256 oldPriorityTxMaxGasLimit,
+        uint256 newPriorityTxMaxGasLimit
+    );
+    /// @notice What a request's price is made from changed.
+    event NewFeeParams(FeeParams oldFeeParams, FeeParams newFeeParams);
+    /// @notice What ether costs in the base token changed.
+    event NewBaseTokenMultiplier(
+        uint128 oldNominator,
+        uint128 oldDenominator,
+        uint128 newNominator,
+        uint128 newDenominator
+    );
+
+    error DenominatorIsZero();
+    error InvalidFeeParams();
+
+    /// @notice Name the next admin.
+    function setPendingAdmin(address newPendingAdmin) external onlyAdmin {
+        emit NewPendingAdmin(_pendingAdmin, newPendingAdmin);
+        _pendingAdmin = newPendingAdmin;
+    }
+
+    /// @notice Become the admin, having been named.
+    function acceptAdmin() external {
+        if (msg.sender != _pendingAdmin) revert Unauthorized(msg.sender);
+        emit NewAdmin(_admin, msg.sender);
+        _admin = msg.sender;
+        _pendingAdmin = address(0);
+    }
+
+    /// @notice Say who may settle batches; the timelock may from the start.
+    function setValidator(address validator, bool active) external onlyAdmin {
+        _isValidator[validator] = active;
+        emit ValidatorStatusUpdate(validator, active);
+    }
+
+    /// @notice Set what a request's price is made from.
+    function changeFeeParams(FeeParams calldata newFeeParams) external onlyAdmin {
+        emit NewFeeParams(_feeParams, newFeeParams);
+        _setFeeParams(newFeeParams);
+    }
+
+    /// @notice Set what one ether costs in the base token, as a fraction.
+    function setTokenMultiplier(uint128 nominator, uint128 denominator) external onlyAdmin {
+        if (denominator == 0) revert DenominatorIsZero();
+        emit NewBaseTokenMultiplier(
+            _multiplierNominator,
+            _multiplierDenominator,
+            nominator,
+            denominator
+        );
+        _multiplierNominator = nominator;
+        _multiplierDenominator = denominator;
+    }
+
+    /// @notice Set the most gas that a request may ask for.
+    function setPriorityTxMaxGasLimit(uint256 newLimit) external onlyAdmin {
+        emit NewPriorityTxMaxGasLimit(_priorityTxMaxGasLimit, newLimit);
+        _priorityTxMaxGasLimit = newLimit;
+    }
+
+    function _setFeeParams(FeeParams memory feeParams) internal {
+        bool isUsable =
+            feeParams.maxPubdataPerBatch >= feeParams.priorityTxMaxPubdata &&
+                feeParams.maxPubdataPerBatch > 0 &&
+                feeParams.maxL2GasPerBatch > 0;
+        if (!isUsable) revert InvalidFeeParams();
+        _feeParams = feeParams;
+    }
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {AddressAliasHelper} from "../../shared/AddressAliasHelper.sol";
+import {BOOTLOADER, L2_MESSENGER} from "../../shared/Addresses.sol";
+import {L2CanonicalTransaction, L2Log, L2Message, TxStatus} from "../../shared/Messaging.sol";
+import {IBridgehub} from "../interfaces/IBridgehub.sol";
+import {BridgehubL2TransactionRequest, IMailbox} from "../interfaces/IMailbox.sol";
+import {FactoryDependencies} from "../libraries/FactoryDependencies.sol";
+import {DEFAULT_LEAF, MessageHashing, ProofResult} from "../libraries/MessageHashing.sol";
+import {PriorityTree} from "../libraries/PriorityTree.sol";
+import {TransactionValidator} from "../libraries/TransactionValidator.sol";
+import {FeeParams, PubdataPricingMode, ZKChainBase} from "./ZKChainBase.sol";
+
+/// @notice Takes transactions for the L2, and checks proofs of what it sent.
+abstract contract Mailbox is ZKChainBase, IMailbox {
+    using PriorityTree for PriorityTree.Tree;
+
+    uint256 internal constant PRIORITY_TX_TYPE = 255;
+    uint256 internal constant REQUIRED_GAS_PER_PUBDATA = 800;
+    uint256 internal constant L1_GAS_PER_PUBDATA_BYTE = 17;
+    uint64 internal constant PRIORITY_EXPIRATION = 3 days;
+
+    error GasPerPubdataMismatch();
+    error MsgValueTooLow(uint256 required, uint256 provided);
+    error HashedLogIsDefault();
+    error BatchNotExecuted(uint256 batchNumber);
+    error LocalRootIsZero();
+    error LocalRootMustBeZero();
+    error InvalidSettlementLayer(uint256 chainId);
+
+    // --- Requests ---
+
+    /// @inheritdoc IMailbox
+    function bridgehubRequestL2Transaction(
+        BridgehubL2TransactionRequest calldata request
+    ) external onlyBridgehub nonReentrant returns (bytes32 canonicalTxHash) {
+        if (request.l2GasPerPubdataByteLimit != REQUIRED_GAS_PER_PUBDATA) {
+            revert GasPerPubdataMismatch();
+        }
+        L2CanonicalTransaction memory transaction = _transactionOf(request);
+        uint256 required = transaction.maxFeePerGas * request.l2GasLimit + request.l2Value;
+        if (request.mintValue < required) revert MsgValueTooLow(required, request.mintValue);
+
+        bytes memory encoded = abi.encode(transaction);
+        TransactionValidator.validate(
+            transaction,
+            encoded.length,
+            _priorityTxMaxGasLimit,
+            _feeParams.priorityTxMaxPubdata
+        );
+        canonicalTxHash = keccak256(encoded);
+        _priorityTree.push(canonicalTxHash);
+
+        emit NewPriorityRequestId(transaction.nonce, canonicalTxHash);
+        // Clients take the last event they know from this contract for this one.
+        emit NewPriorityRequest(
+            transaction.nonce,
+            canonicalTxHash,
+            uint64(block.timestamp) + PRIORITY_EXPIRATION,
+            transaction,
+            request.factoryDeps
+        );
+    }
+
+    /// @inheritdoc IMailbox
+    function l2TransactionBaseCost(
+        uint256 gasPrice,
+        uint256 l2GasLimit,
+        uint256 l2GasPerPubdataByteLimit
+    ) external view returns (uint256) {
+        return _l2GasPrice(gasPrice, l2GasPerPubdataByteLimit) * l2GasLimit;
+    }
+
+    function _transactionOf(
+        BridgehubL2TransactionRequest calldata request
+    ) private view returns (L2CanonicalTransaction memory transaction) {
+        // Only an account without code can start a transaction and be the caller at once; all others
+        // act on L2 under their alias. An account that delegates to code is no contract.
+        // solhint-disable-next-line avoid-tx-origin
+        bool isContract = request.sender != tx.origin;
+        address from =
+            isContract ? AddressAliasHelper.applyL1ToL2Alias(request.sender) : request.sender;
+
+        transaction.txType = PRIORITY_TX_TYPE;
+        transaction.from = uint160(from);
+        transaction.to = uint160(request.contractL2);
+        transaction.gasLimit = request.l2GasLimit;
+        transaction.gasPerPubdataByteLimit = request.l2GasPerPubdataByteLimit;
+        transaction.maxFeePerGas = _l2GasPrice(tx.gasprice, request.l2GasPerPubdataByteLimit);
+        transaction.nonce = _priorityTree.size;
+        transaction.value = request.l2Value;
+        transaction.reserved[0] = request.mintValue;
+        transaction.reserved[1] = uint160(request.refundRecipient);
+        transaction.data = request.l2Calldata;
+        transaction.factoryDeps = FactoryDependencies.hashAll(request.factoryDeps);
+    }
+
+    /// @dev The dearer of computation and data decides, and both carry their share of a batch's cost on L1.
+    function _l2GasPrice(uint256 l1GasPrice, uint256 gasPerPubdata) private view returns (uint256) {
+        FeeParams memory fees = _feeParams;
+        uint256 price = (l1GasPrice * _multiplierNominator) / _multiplierDenominator;
+        uint256 pubdataPrice =
+            fees.pubdataPricingMode == PubdataPricingMode.Rollup
+                ? price * L1_GAS_PER_PUBDATA_BYTE
+                : 0;
+        uint256 batchOverhead = price * fees.batchOverheadL1Gas;
+        uint256 byGas = fees.minimalL2GasPrice + batchOverhead / fees.maxL2GasPerBatch;
+        uint256 byPubdata = pubdataPrice + batchOverhead / fees.maxPubdataPerBatch;
+        byPubdata = (byPubdata + gasPerPubdata - 1) / gasPerPubdata;
+        return byGas > byPubdata ? byGas : byPubdata;
+    }
+
+    // --- Proofs ---
+
+    /// @inheritdoc IMailbox
+    function proveL2MessageInclusion(
+        uint256 batchNumber,
+        uint256 index,
+        L2Message calldata message,
+        bytes32[] calldata proof
+    ) external view returns (bool) {
+        L2Log memory log = L2Log({
+            l2ShardId: 0,
+            isService: true,
+            txNumberInBatch: message.txNumberInBatch,
+            sender: L2_MESSENGER,
+            key: bytes32(uint256(uint160(message.sender))),
+            value: keccak256(message.data)
+        });
+        return _proveLog(batchNumber, index, log, proof);
+    }
+
+    /// @inheritdoc IMailbox
+    function proveL2LogInclusion(
+        uint256 batchNumber,
+        uint256 index,
+        L2Log calldata log,
+        bytes32[] calldata proof
+    ) external view returns (bool) {
+        return _proveLog(batchNumber, index, log, proof);
+    }
+
+    /// @inheritdoc IMailbox
+    function proveL1ToL2TransactionStatus(
+        bytes32 l2TxHash,
+        uint256 l2BatchNumber,
+        uint256 l2MessageIndex,
+        uint16 l2TxNumberInBatch,
+        bytes32[] calldata merkleProof,
+        TxStatus status
+    ) external view returns (bool) {
+        L2Log memory log = L2Log({
+            l2ShardId: 0,
+            isService: true,
+            txNumberInBatch: l2TxNumberInBatch,
+            sender: BOOTLOADER,
+            key: l2TxHash,
+            value: bytes32(uint256(status))
+        });
+        return _proveLog(l2BatchNumber, l2MessageIndex, log, merkleProof);
+    }
+
+    /// @inheritdoc IMailbox
+    function proveL2LeafInclusion(
+        uint256 batchNumber,
+        uint256 leafProofMask,
+        bytes32 leaf,
+        bytes32[] calldata proof
+    ) external view returns (bool) {
+        return _proveLeaf(batchNumber, leafProofMask, leaf, proof);
+    }
+
+    function _proveLog(
+        uint256 batchNumber,
+        uint256 index,
+        L2Log memory log,
+        bytes32[] calldata proof
+    ) private view returns (bool) {
+        bytes32 leaf = MessageHashing.logLeaf(log);
+        if (leaf == DEFAULT_LEAF) revert HashedLogIsDefault();
+        return _proveLeaf(batchNumber, index, leaf, proof);
+    }
+
+    function _proveLeaf(
+        uint256 batchNumber,
+        uint256 mask,
+        bytes32 leaf,
+        bytes32[] calldata proof
+    ) private view returns (bool) {
+        ProofResult memory result = MessageHashing.follow(CHAIN_ID, batchNumber, mask, leaf, proof);
+        bytes32 stored = _l2LogsRootHashes[batchNumber];
+        if (result.isFinal) {
+            if (batchNumber > _executed) revert BatchNotExecuted(batchNumber);
+            if (stored == bytes32(0)) revert LocalRootIsZero();
+            return stored == result.batchRoot;
+        }
+        // A batch settles in one place only.
+        if (stored != bytes32(0)) revert LocalRootMustBeZero();
+        IBridgehub hub = IBridgehub(BRIDGEHUB);
+        if (
+            !hub.whitelistedSettlementLayers(result.settlementChainId) ||
+            result.settlementChainId == CHAIN_ID
+        ) revert InvalidSettlementLayer(result.settlementChainId);
+        return
+            IMailbox(hub.getZKChain(result.settlementChainId)).proveL2LeafInclusion(
+                result.settlementBatchNumber,
+                result.settlementMask,
+                result.chainIdLeaf,
+                proof[result.wordsRead:]
+            );
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {PriorityTree} from "../libraries/PriorityTree.sol";
+import {ReentrancyGuard} from "../ReentrancyGuard.sol";
+
+/// @notice Whether users pay for data that goes to L1.
+enum PubdataPricingMode {
+    Rollup,
+    Validium
+}
+
+/// @notice What a request's price is made from.
+struct FeeParams {
+    PubdataPricingMode pubdataPricingMode;
+    uint32 batchOverheadL1Gas;
+    uint32 maxPubdataPerBatch;
+    uint32 maxL2GasPerBatch;
+    uint32 priorityTxMaxPubdata;
+    uint64 minimalL2GasPrice;
+}
+
+/// @notice How a chain's contract starts.
+struct ChainSettings {
+    uint256 chainId;
+    address bridgehub;
+    address chainTypeManager;
+    address admin;
+    address validatorTimelock;
+    address verifier;
+    uint256 protocolVersion;
+    /// The data availability scheme: 1 is none, 3 is data in the call.
+    uint8 daCommitmentScheme;
+    /// How many seconds old a batch's first block may be when it is committed.
+    uint64 maxBatchAge;
+    /// How many seconds the L2's clock may be ahead.
+    uint64 maxClockLead;
+    uint64 priorityTxMaxGasLimit;
+    FeeParams feeParams;
+}
+
+/// @notice What the parts of a chain's contract share: its state, and who may do what.
+abstract contract ZKChainBase is ReentrancyGuard {
+    uint256 internal immutable CHAIN_ID;
+    address internal immutable BRIDGEHUB;
+    address internal immutable CHAIN_TYPE_MANAGER;
+    uint256 internal immutable PROTOCOL_VERSION;
+    uint256 internal immutable MAX_BATCH_AGE;
+    uint256 internal immutable MAX_CLOCK_LEAD;
+
+    address internal _admin;
+    address internal _pendingAdmin;
+    address internal _verifier;
+    bytes32 internal _baseTokenAssetId;
+    mapping(address account => bool) internal _isValidator;
+
+    FeeParams internal _feeParams;
+    uint256 internal _priorityTxMaxGasLimit;
+    uint128 internal _multiplierNominator;
+    uint128 internal _multiplierDenominator;
+    uint8 internal _daCommitmentScheme;
+
+    uint256 internal _committed;
+    uint256 internal _verified;
+    uint256 internal _executed;
+    mapping(uint256 batchNumber => bytes32) internal _storedBatchHashes;
+    mapping(uint256 batchNumber => bytes32) internal _l2LogsRootHashes;
+    PriorityTree.Tree internal _priorityTree;
+
+    error Unauthorized(address caller);
+
+    modifier onlyAdmin() {
+        if (msg.sender != _admin) revert Unauthorized(msg.sender);
+        _;
+    }
+
+    modifier onlyBridgehub() {
+        if (msg.sender != BRIDGEHUB) revert Unauthorized(msg.sender);
+        _;
+    }
+
+    modifier onlyValidator() {
+        if (!_isValidator[msg.sender]) revert Unauthorized(msg.sender);
+        _;
+    }
+
+    constructor(ChainSettings memory settings) {
+        CHAIN_ID = settings.chainId;
+        BRIDGEHUB = settings.bridgehub;
+        CHAIN_TYPE_MANAGER = settings.chainTypeManager;
+        PROTOCOL_VERSION = settings.protocolVersion;
+        MAX_BATCH_AGE = settings.maxBatchAge;
+        MAX_CLOCK_LEAD = settings.maxClockLead;
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+/// @notice What the contract remembers of a batch, as the hash of its encoding.
+struct StoredBatchInfo {
+    uint64 batchNumber;
+    bytes32 batchHash;
+    uint64 indexRepeatedStorageChanges;
+    uint256 numberOfLayer1Txs;
+    bytes32 priorityOperationsHash;
+    bytes32 dependencyRootsRollingHash;
+    bytes32 l2LogsTreeRoot;
+    uint256 timestamp;
+    bytes32 commitment;
+}
+
+/// @notice A batch as its operator commits to it.
+struct CommitBatchInfo {
+    uint64 batchNumber;
+    bytes32 newStateCommitment;
+    uint256 numberOfLayer1Txs;
+    bytes32 priorityOperationsHash;
+    bytes32 dependencyRootsRollingHash;
+    bytes32 l2LogsTreeRoot;
+    uint8 daCommitmentScheme;
+    bytes32 daCommitment;
+    uint64 firstBlockTimestamp;
+    uint64 firstBlockNumber;
+    uint64 lastBlockTimestamp;
+    uint64 lastBlockNumber;
+    uint256 chainId;
+    bytes operatorDAInput;
+}
+
+/// @notice Which priority transactions a batch ran, and where they stand in the tree of all of them.
+struct PriorityOpsBatchInfo {
+    bytes32[] leftPath;
+    bytes32[] rightPath;
+    bytes32[] itemHashes;
+}
+
+/// @notice A root of another chain's messages; this chain has no use for them yet.
+struct InteropRoot {
+    uint256 chainId;
+    uint256 blockOrBatchNumber;
+    bytes32[] sides;
+}
+
+/// @notice The part of a chain's contract that settles batches: committed, proven, executed.
+/// @dev The operator calls the timelock, which has the same functions, and forwards.
+interface IExecutor {
+    /// @notice A batch was committed.
+    event BlockCommit(
+        uint256 indexed batchNumber,
+        bytes32 indexed batchHash,
+        bytes32 indexed commitment
+    );
+    /// @notice Batches were proven.
+    event BlocksVerification(
+        uint256 indexed previousLastVerifiedBatch,
+        uint256 indexed currentLastVerifiedBatch
+    );
+    /// @notice A batch was executed: what it sent to L1 can be proven from now on.
+    event BlockExecution(
+        uint256 indexed batchNumber,
+        bytes32 indexed batchHash,
+        bytes32 indexed commitment
+    );
+    /// @notice Batches that were not executed were taken back.
+    event BlocksRevert(
+        uint256 totalBatchesCommitted,
+        uint256 totalBatchesVerified,
+        uint256 totalBatchesExecuted
+    );
+    /// @notice Which blocks a committed batch has.
+    event ReportCommittedBatchRangeZKsyncOS(
+        uint64 indexed batchNumber,
+        uint64 indexed firstBlockNumber,
+        uint64 indexed lastBlockNumber
+    );
+
+    /// @notice Commit to the next batch.
+    /// @param batchData 0x03 and the encoding of (StoredBatchInfo, CommitBatchInfo[]): the last
+    /// committed batch and one that follows.
+    function commitBatchesSharedBridge(
+        address chainAddress,
+        uint256 processFrom,
+        uint256 processTo,
+        bytes calldata batchData
+    ) external;
+
+    /// @notice Prove the next committed batches.
+    /// @param proofData 0x01 and the encoding of (StoredBatchInfo, StoredBatchInfo[], uint256[]): the
+    /// last proven batch, those that follow, and the proof.
+    function proveBatchesSharedBridge(
+        address chainAddress,
+        uint256 processFrom,
+        uint256 processTo,
+        bytes calldata proofData
+    ) external;
+
+    /// @notice Execute the next proven batches.
+    /// @param executeData 0x01 and the encoding of (StoredBatchInfo[], PriorityOpsBatchInfo[], InteropRoot[][]).
+    function executeBatchesSharedBridge(
+        address chainAddress,
+        uint256 processFrom,
+        uint256 processTo,
+        bytes calldata executeData
+    ) external;
+
+    /// @notice Take back the batches after `newLastBatch`, none of them executed.
+    function revertBatchesSharedBridge(address chainAddress, uint256 newLastBatch) external;
+}

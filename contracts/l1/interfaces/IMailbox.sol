@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {L2CanonicalTransaction, L2Log, L2Message, TxStatus} from "../../shared/Messaging.sol";
+
+/// @notice A request as the bridgehub hands it to the chain's contract; its value has been collected.
+struct BridgehubL2TransactionRequest {
+    address sender;
+    address contractL2;
+    uint256 mintValue;
+    uint256 l2Value;
+    bytes l2Calldata;
+    uint256 l2GasLimit;
+    uint256 l2GasPerPubdataByteLimit;
+    bytes[] factoryDeps;
+    address refundRecipient;
+}
+
+/// @notice The part of a chain's contract through which L1 and L2 talk.
+interface IMailbox {
+    /// @notice The L2 will run this transaction. Clients take its hash from here.
+    event NewPriorityRequest(
+        uint256 txId,
+        bytes32 txHash,
+        uint64 expirationTimestamp,
+        L2CanonicalTransaction transaction,
+        bytes[] factoryDeps
+    );
+    /// @notice The same, to be searched for.
+    event NewPriorityRequestId(uint256 indexed txId, bytes32 indexed txHash);
+
+    /// @notice Take a request. Only the bridgehub may.
+    function bridgehubRequestL2Transaction(
+        BridgehubL2TransactionRequest calldata request
+    ) external returns (bytes32 canonicalTxHash);
+
+    /// @notice What the gas of a request costs, in the base token.
+    function l2TransactionBaseCost(
+        uint256 gasPrice,
+        uint256 l2GasLimit,
+        uint256 l2GasPerPubdataByteLimit
+    ) external view returns (uint256);
+
+    /// @notice Whether a message was sent in an executed batch.
+    function proveL2MessageInclusion(
+        uint256 batchNumber,
+        uint256 index,
+        L2Message calldata message,
+        bytes32[] calldata proof
+    ) external view returns (bool);
+
+    /// @notice Whether a log was written in an executed batch.
+    function proveL2LogInclusion(
+        uint256 batchNumber,
+        uint256 index,
+        L2Log calldata log,
+        bytes32[] calldata proof
+    ) external view returns (bool);
+
+    /// @notice Whether a priority transaction ended in this way in an executed batch.
+    /// @dev False says that the proof is wrong, not that the transaction ended in the other way.
+    function proveL1ToL2TransactionStatus(
+        bytes32 l2TxHash,
+        uint256 l2BatchNumber,
+        uint256 l2MessageIndex,
+        uint16 l2TxNumberInBatch,
+        bytes32[] calldata merkleProof,
+        TxStatus status
+    ) external view returns (bool);
+
+    /// @notice Whether a hash is a leaf of the tree of an executed batch.
+    /// @dev The caller answers for its being a leaf, not an inner node.
+    function proveL2LeafInclusion(
+        uint256 batchNumber,
+        uint256 leafProofMask,
+        bytes32 leaf,
+        bytes32[] calldata proof
+    ) external view returns (bool);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {L2Log} from "../../shared/Messaging.sol";
+import {Merkle} from "./Merkle.sol";
+
+/// @dev The hash of 88 zero bytes, which fills the tree of a batch's logs.
+bytes32 constant DEFAULT_LEAF = 0x72abee45b59e344af8a6e520241c4744aff26ed411f4c4b00f8af09adada43ba;
+
+/// @notice What a proof leads to: a root of the chain's own, or a leaf of the chain that it settles on.
+struct ProofResult {
+    bytes32 batchRoot;
+    bool isFinal;
+    bytes32 chainIdLeaf;
+    uint256 settlementBatchNumber;
+    uint256 settlementMask;
+    uint256 settlementChainId;
+    uint256 wordsRead;
+}
+
+/// @notice Hashes of what an L2 sends to L1, and the words of the proofs about it.
+library MessageHashing {
+    bytes32 internal constant BATCH_LEAF_PADDING = keccak256("zkSync:BatchLeaf");
+    bytes32 internal constant CHAIN_ID_LEAF_PADDING = keccak256("zkSync:ChainIdLeaf");
+    uint8 internal constant METADATA_VERSION = 1;
+    /// @dev Below the four bytes that metadata consists of.
+    uint256 private constant BELOW_METADATA = type(uint224).max;
+
+    error ProofIsEmpty();
+    error ProofTooShort(uint256 length, uint256 needed);
+    error ProofTooLong(uint256 length, uint256 needed);
+    error UnsupportedProofMetadataVersion(uint256 version);
+    error InvalidProofLengthForFinalNode();
+
+    /// @notice The leaf of a log in its batch's tree.
+    function logLeaf(L2Log memory log) internal pure returns (bytes32) {
+        return
+            keccak256(
+                abi.encodePacked(
+                    log.l2ShardId,
+                    log.isService,
+                    log.txNumberInBatch,
+                    log.sender,
+                    log.key,
+                    log.value
+                )
+            );
+    }
+
+    /// @notice Follow a proof from `leaf` as far as this chain's part of it goes.
+    /// @dev A first word that is not metadata begins a bare path, as proofs were before protocol 26.
+    function follow(
+        uint256 chainId,
+        uint256 batchNumber,
+        uint256 mask,
+        bytes32 leaf,
+        bytes32[] calldata proof
+    ) internal pure returns (ProofResult memory result) {
+        if (proof.length == 0) revert ProofIsEmpty();
+        uint256 metadata = uint256(proof[0]);
+        if (metadata & BELOW_METADATA != 0) {
+            result.batchRoot = Merkle.root(proof, mask, leaf);
+            result.isFinal = true;
+            return result;
+        }
+        if (metadata >> 248 != METADATA_VERSION) {
+            revert UnsupportedProofMetadataVersion(metadata >> 248);
+        }
+        uint256 end = 1 + ((metadata >> 240) & 0xff);
+        uint256 batchPathLength = (metadata >> 232) & 0xff;
+        result.isFinal = (metadata >> 224) & 0xff != 0;
+
+        if (result.isFinal) {
+            if (batchPathLength != 0) revert InvalidProofLengthForFinalNode();
+            if (proof.length > end) revert ProofTooLong(proof.length, end);
+        }
+        _checkLength(proof, end);
+        result.batchRoot = Merkle.root(proof[1:end], mask, leaf);
+        if (!result.isFinal) {
+            _followToSettlementLayer(result, chainId, batchNumber, proof, end, batchPathLength);
+        }
+    }
+
+    function _followToSettlementLayer(
+        ProofResult memory result,
+        uint256 chainId,
+        uint256 batchNumber,
+        bytes32[] calldata proof,
+        uint256 start,
+        uint256 pathLength
+    ) private pure {
+        uint256 end = start + 1 + pathLength;
+        _checkLength(proof, end + 2);
+        bytes32 chainRoot = Merkle.root(
+            proof[start + 1:end],
+            uint256(proof[start]),
+            keccak256(abi.encodePacked(BATCH_LEAF_PADDING, result.batchRoot, batchNumber))
+        );
+        result.chainIdLeaf = keccak256(abi.encodePacked(CHAIN_ID_LEAF_PADDING, chainRoot, chainId));
+        uint256 packed = uint256(proof[end]);
+        result.settlementBatchNumber = packed >> 128;
+        result.settlementMask = packed & type(uint128).max;
+        result.settlementChainId = uint256(proof[end + 1]);
+        result.wordsRead = end + 2;
+    }
+
+    function _checkLength(bytes32[] calldata proof, uint256 needed) private pure {
+        if (proof.length < needed) revert ProofTooShort(proof.length, needed);
+    }
+}

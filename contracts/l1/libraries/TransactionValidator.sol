@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {L2CanonicalTransaction} from "../../shared/Messaging.sol";
+
+/// @notice Whether a priority transaction's gas suffices for what the L2 has to do at the least.
+/// @dev An L2 cannot refuse a priority transaction, so that L1 has to.
+library TransactionValidator {
+    uint256 internal constant SLOT_OVERHEAD = 10_000;
+    uint256 internal constant OVERHEAD_PER_BYTE = 10;
+    uint256 internal constant INTRINSIC_GAS = 167_157;
+    uint256 internal constant MINIMAL_GAS = 173_484;
+    uint256 internal constant GAS_PER_544_BYTES = 1_656;
+    uint256 internal constant GAS_PER_FACTORY_DEP = 2_473;
+    uint256 internal constant INTRINSIC_PUBDATA = 88;
+    uint256 internal constant PUBDATA_PER_FACTORY_DEP = 64;
+
+    error TooMuchGas();
+    error PubdataGreaterThanLimit(uint256 limit, uint256 length);
+    error ValidateTxnNotEnoughGas();
+    error TxnBodyGasLimitNotEnoughGas();
+
+    /// @notice Refuse a transaction with too little gas or too much.
+    /// @param encodedLength The length of `abi.encode(transaction)`.
+    function validate(
+        L2CanonicalTransaction memory transaction,
+        uint256 encodedLength,
+        uint256 maxGasLimit,
+        uint256 maxPubdata
+    ) internal pure {
+        uint256 overhead = overheadOf(encodedLength);
+        if (transaction.gasLimit < overhead) revert TxnBodyGasLimitNotEnoughGas();
+        uint256 body = transaction.gasLimit - overhead;
+        if (body > maxGasLimit) revert TooMuchGas();
+        uint256 pubdata = body / transaction.gasPerPubdataByteLimit;
+        if (pubdata > maxPubdata) revert PubdataGreaterThanLimit(maxPubdata, pubdata);
+        uint256 needed = minimalGas(
+            encodedLength,
+            transaction.factoryDeps.length,
+            transaction.gasPerPubdataByteLimit
+        );
+        if (body < needed) revert ValidateTxnNotEnoughGas();
+    }
+
+    /// @notice The gas that pays for a transaction's place in its batch.
+    function overheadOf(uint256 encodedLength) internal pure returns (uint256) {
+        uint256 byLength = OVERHEAD_PER_BYTE * encodedLength;
+        return byLength > SLOT_OVERHEAD ? byLength : SLOT_OVERHEAD;
+    }
+
+    /// @notice The gas, beyond the overhead, that any transaction of this size uses.
+    function minimalGas(
+        uint256 encodedLength,
+        uint256 factoryDeps,
+        uint256 gasPerPubdata
+    ) internal pure returns (uint256) {
+        uint256 computation =
+            INTRINSIC_GAS +
+                (encodedLength * GAS_PER_544_BYTES + 543) / 544 +
+                factoryDeps * GAS_PER_FACTORY_DEP;
+        if (computation < MINIMAL_GAS) computation = MINIMAL_GAS;
+        uint256 pubdata = INTRINSIC_PUBDATA + factoryDeps * PUBDATA_PER_FACTORY_DEP;
+        return computation + pubdata * gasPerPubdata;
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+/// @notice A transaction of layer 2 in the form whose hash both layers compute.
+/// @dev hash = keccak256(abi.encode(transaction)). In a priority transaction `nonce` is its number
+/// in the queue, `reserved[0]` what is minted and `reserved[1]` who gets what is left.
+struct L2CanonicalTransaction {
+    uint256 txType;
+    uint256 from;
+    uint256 to;
+    uint256 gasLimit;
+    uint256 gasPerPubdataByteLimit;
+    uint256 maxFeePerGas;
+    uint256 maxPriorityFeePerGas;
+    uint256 paymaster;
+    uint256 nonce;
+    uint256 value;
+    uint256[4] reserved;
+    bytes data;
+    bytes signature;
+    uint256[] factoryDeps;
+    bytes paymasterInput;
+    bytes reservedDynamic;
+}
+
+/// @notice An L2-to-L1 log: 88 bytes when packed in this order, with `sender` before `key`.
+struct L2Log {
+    uint8 l2ShardId;
+    bool isService;
+    uint16 txNumberInBatch;
+    address sender;
+    bytes32 key;
+    bytes32 value;
+}
+
+/// @notice A message that `sender` sent to L1 through the messenger.
+struct L2Message {
+    uint16 txNumberInBatch;
+    address sender;
+    bytes data;
+}
+
+/// @notice How a priority transaction ended.
+enum TxStatus {
+    Failure,
+    Success
+}
+
+/// @notice The claim that a message was sent, with its proof, as the nullifier takes it.
+struct FinalizeL1DepositParams {
+    uint256 chainId;
+    uint256 l2BatchNumber;
+    uint256 l2MessageIndex;
+    address l2Sender;
+    uint16 l2TxNumberInBatch;
+    bytes message;
+    bytes32[] merkleProof;
+}
