@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.l1.contracts import Deposit, ZkChain
-    from entresol.l1.layer_one import LayerOne
 
 log = logging.getLogger(__name__)
 
@@ -46,12 +45,10 @@ class DepositWatcher:
     looks again.
     """
 
-    def __init__(
-        self, chain: Chain, l1: LayerOne, contract: ZkChain, config: WatchConfig | None = None
-    ) -> None:
+    def __init__(self, chain: Chain, contract: ZkChain, config: WatchConfig | None = None) -> None:
         self._chain = chain
         self._store = chain.ledger.store
-        self._l1 = l1
+        self._l1 = contract.l1
         self._contract = contract
         self._config = config or WatchConfig()
         self._read: DepositsRead | None = None

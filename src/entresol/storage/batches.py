@@ -132,8 +132,13 @@ class BatchTable:
         self._engine.write(rows)
 
     def keys_above(self, block: int) -> Iterator[bytes]:
-        """Yield every key of the batches that have a block above this one."""
+        """Yield every key of the batches that have a block above this one.
+
+        What was under way may have been for one of them, and must not be sent again.
+        """
         batch = self.last()
+        if batch is not None and batch.last_block > block:
+            yield tables.OUTSTANDING
         while batch is not None and batch.last_block > block:
             key = tables.number(batch.number)
             yield tables.BATCH + key

@@ -36,7 +36,7 @@ class Scenario:
         self.watcher = self.new_watcher()
 
     def new_watcher(self) -> DepositWatcher:
-        return DepositWatcher(self.chain, self.l1, ZkChain(self.l1, MAILBOX), self.config)
+        return DepositWatcher(self.chain, ZkChain(self.l1, MAILBOX), self.config)
 
     async def post(self, *payloads: PriorityTransaction) -> None:
         """Have L1 send transactions, one a block."""
@@ -256,7 +256,7 @@ def test_it_does_not_read_again_what_it_has_read_before_a_restart(tmp_path: Path
         again = Scenario(steered, tmp_path / "chain")
         await again.post(DEPOSITS[3])
         contract = Noting(steered.l1, MAILBOX)
-        assert await DepositWatcher(again.chain, again.l1, contract).step() == 1
+        assert await DepositWatcher(again.chain, contract).step() == 1
         again.chain.close()
 
     with layer_one("embedded") as steered:
