@@ -23,10 +23,13 @@ from tests.peers.anvil import Anvil, running_anvil
 CHAIN_ID = 31337
 ACCOUNTS = derive(DEVELOPMENT_MNEMONIC, 10)
 
-# Emits its input as the data of a deposit's event; gives up with its input; gives it back.
+# Emits its input as the data of a deposit's event, and says how often if it is asked in four bytes; gives
+# up with its input; gives it back.
 MAILBOX, REVERTER, ECHO = (Address(bytes([number]) * 20) for number in (0xB0, 0xB1, 0xB2))
 CODES = {
-    MAILBOX: bytes.fromhex(f"365f5f37 7f{NEW_PRIORITY_REQUEST.hex()} 365fa1"),
+    MAILBOX: bytes.fromhex(
+        f"36600414603757 365f5f37 7f{NEW_PRIORITY_REQUEST.hex()} 365fa1 5f546001015f5500 5b 5f545f5260205ff3"
+    ),
     REVERTER: bytes.fromhex("365f5f37 365ffd"),
     ECHO: bytes.fromhex("365f5f37 365ff3"),
 }

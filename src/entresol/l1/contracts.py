@@ -88,7 +88,7 @@ class ZkChain:
     """The contract of one chain: its mailbox, its getters and its executor."""
 
     def __init__(self, l1: LayerOne, address: Address) -> None:
-        self._l1 = l1
+        self.l1 = l1
         self.address = address
 
     async def totals(self) -> Totals:
@@ -109,21 +109,21 @@ class ZkChain:
 
     async def stored_batch_hash(self, number: int) -> Hash32:
         """Return what L1 remembers of a batch; zero if it is not committed."""
-        found = await ask(self._l1, self.address, "storedBatchHash(uint256)", "bytes32", number)
+        found = await ask(self.l1, self.address, "storedBatchHash(uint256)", "bytes32", number)
         return Hash32(found)
 
     async def message_root(self, number: int) -> Hash32:
         """Return the root against which L1 checks the messages of a batch; zero before its execution."""
-        found = await ask(self._l1, self.address, "l2LogsRootHash(uint256)", "bytes32", number)
+        found = await ask(self.l1, self.address, "l2LogsRootHash(uint256)", "bytes32", number)
         return Hash32(found)
 
     async def deposits(self, first: int, last: int) -> list[Deposit]:
         """Return the transactions that L1 sent in a range of its blocks, in order."""
-        found = await self._l1.logs(self.address, [NEW_PRIORITY_REQUEST], first, last)
+        found = await self.l1.logs(self.address, [NEW_PRIORITY_REQUEST], first, last)
         return [read_deposit(log) for log in found]
 
     async def _number(self, signature: str) -> int:
-        return int(await ask(self._l1, self.address, signature, "uint256"))
+        return int(await ask(self.l1, self.address, signature, "uint256"))
 
 
 async def ask(

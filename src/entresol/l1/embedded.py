@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Final
 
 from entresol._native import keccak256
@@ -129,6 +131,16 @@ class EmbeddedLayerOne:
     async def fees(self) -> Fees:
         """Return what gas costs."""
         return Fees(self._chain.next_base_fee(), self._chain.rules.suggested_tip)
+
+    async def changed(self, seconds: float) -> None:
+        """Wait until there may be a new block, so many seconds at most."""
+        happened = asyncio.Event()
+        subscription = self._chain.feed.subscribe(backlog=1, wake=happened.set)
+        try:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(happened.wait(), seconds)
+        finally:
+            self._chain.feed.unsubscribe(subscription)
 
     async def close(self) -> None:
         """Leave the chain to whoever opened it."""

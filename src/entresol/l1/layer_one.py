@@ -110,5 +110,8 @@ class LayerOne(Protocol):
     async def fees(self) -> Fees:
         """Return what gas costs."""
 
+    async def changed(self, seconds: float) -> None:
+        """Wait until there may be a new block, so many seconds at most."""
+
     async def close(self) -> None:
         """Let go of connections."""

@@ -158,6 +158,10 @@ class RemoteLayerOne:
             tip = FALLBACK_TIP
         return Fees(0 if head is None else head.base_fee, tip)
 
+    async def changed(self, seconds: float) -> None:
+        """Wait until there may be a new block, so many seconds at most."""
+        await self._sleep(seconds)
+
     async def close(self) -> None:
         """Let go of connections."""
         if self._session is not None:

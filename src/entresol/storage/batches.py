@@ -79,6 +79,14 @@ class Settlement(NamedTuple):
     timestamp: int
 
 
+class DepositsRead(NamedTuple):
+    """The L1 block up to which all deposits are in sealed blocks, and the number of the next one."""
+
+    block: int
+    block_hash: Hash32
+    next_id: int
+
+
 class BatchTable:
     """The batches of a chain, beside its blocks.
 
@@ -124,8 +132,13 @@ class BatchTable:
         self._engine.write(rows)
 
     def keys_above(self, block: int) -> Iterator[bytes]:
-        """Yield every key of the batches that have a block above this one."""
+        """Yield every key of the batches that have a block above this one.
+
+        What was under way may have been for one of them, and must not be sent again.
+        """
         batch = self.last()
+        if batch is not None and batch.last_block > block:
+            yield tables.OUTSTANDING
         while batch is not None and batch.last_block > block:
             key = tables.number(batch.number)
             yield tables.BATCH + key
@@ -169,15 +182,18 @@ class BatchTable:
 
     # Deposits
 
-    def deposits_read(self) -> tuple[int, Hash32] | None:
-        """Return the L1 block up to which all deposits are in sealed blocks, and its hash."""
+    def deposits_read(self) -> DepositsRead | None:
+        """Return how far the deposits on L1 are in sealed blocks."""
         row = self._engine.get(tables.DEPOSITS)
-        return None if row is None else (int.from_bytes(row[:8]), Hash32(row[8:]))
+        if row is None:
+            return None
+        return DepositsRead(int.from_bytes(row[:8]), Hash32(row[8:40]), int.from_bytes(row[40:]))
 
-    def note_deposits_read(self, block: int, block_hash: Hash32) -> None:
-        """Write down up to which L1 block all deposits are in sealed blocks."""
+    def note_deposits_read(self, read: DepositsRead) -> None:
+        """Write down how far the deposits on L1 are in sealed blocks."""
+        row = tables.number(read.block) + read.block_hash + tables.number(read.next_id)
         # Who loses it reads the same deposits again, so nobody waits for the disk.
-        self._engine.write([(tables.DEPOSITS, tables.number(block) + block_hash)], wait=False)
+        self._engine.write([(tables.DEPOSITS, row)], wait=False)
 
 
 _VERSION_BYTE: Final = bytes([VERSION])

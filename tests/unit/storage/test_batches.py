@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from entresol.errors import MalformedValue
 from entresol.primitives.values import Hash32
 from entresol.storage import tables
-from entresol.storage.batches import Batch, BlockPlace, Settlement, Step
+from entresol.storage.batches import Batch, BlockPlace, DepositsRead, Settlement, Step
 from entresol.storage.store import Store
 from tests.ledger import deposit, dump, fill, nodes_of, record_after, transfer
 
@@ -94,8 +94,9 @@ def test_what_is_under_way_can_be_given_up(store: Store) -> None:
 
 def test_the_deposits_that_were_read_are_remembered(store: Store) -> None:
     assert store.batches.deposits_read() is None
-    store.batches.note_deposits_read(9, Hash32(b"\7" * 32))
-    assert store.batches.deposits_read() == (9, b"\7" * 32)
+    read = DepositsRead(9, Hash32(b"\7" * 32), 5)
+    store.batches.note_deposits_read(read)
+    assert store.batches.deposits_read() == read
 
 
 def test_transactions_from_l1_are_found_by_their_number(store: Store) -> None:

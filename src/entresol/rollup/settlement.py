@@ -1,0 +1,272 @@
+"""Settling batches on L1: commit, prove, execute, one transaction at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol.errors import EntresolError, ExecutionFailed, LayerOneDiffers, LayerOneUnreachable
+from entresol.l1.failures import explain
+from entresol.rollup.batches import operations_of, statement_of, stored_of
+from entresol.rollup.commitments import call_of, commit_payload, execute_payload, prove_payload
+from entresol.rollup.journal import Journal
+from entresol.rollup.standing import Standing
+from entresol.storage.batches import Settlement, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.chain.chain import Chain
+    from entresol.l1.contracts import Totals, ZkChain
+    from entresol.l1.layer_one import L1Receipt
+    from entresol.l1.operator import Operator
+    from entresol.primitives.values import Address
+
+log = logging.getLogger(__name__)
+
+LONGEST_PAUSE: Final = 30.0
+
+
+class SettlementConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How batches are settled."""
+
+    confirmations: int = 0
+    """How many L1 blocks must stand on one before what it settled counts as safe or final."""
+    most_batches: int = 16
+    """How many batches are proven or executed by one transaction."""
+    stuck_seconds: float = 30.0
+    """How long a transaction may wait for a block before it is replaced by one that pays more."""
+    poll_seconds: float = 0.5
+
+
+class Settler:
+    """Brings sealed batches to L1.
+
+    Remembers: since when it waits for a transaction. Persists: the transaction under way, before it
+    is sent, and each step that is done; what is to be done next is what L1's totals say, so that
+    nothing is sent twice or forgotten, whenever the process ends and whichever layer goes back.
+    Assumes: the thread that changes the chain, and that nobody else uses the operator's account.
+    Fails: a transaction that reverts, or would, stops it (`stopped` says why) until `resume`; an L1
+    that is away or tells another story is looked at again (`problem`). The chain goes on either way.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        contract: ZkChain,
+        operator: Operator,
+        timelock: Address,
+        config: SettlementConfig | None = None,
+        *,
+        on_settled: Callable[[Step, int], None] = lambda _step, _batch: None,
+    ) -> None:
+        self._chain = chain
+        self._store = chain.ledger.store
+        self._batches = chain.ledger.store.batches
+        self._l1 = contract.l1
+        self._contract = contract
+        self._operator = operator
+        self._timelock = timelock
+        self._config = config or SettlementConfig()
+        self._on_settled = on_settled
+        self._standing = Standing(chain, contract, self._config.confirmations)
+        self._sent_at: float | None = None
+        self._woken = asyncio.Event()
+        self.stopped: str | None = None
+        """Why nothing is settled any more."""
+        self.problem: str | None = None
+        """What keeps batches from being settled at the moment."""
+
+    def wake(self) -> None:
+        """Look for work at once: there is a new batch."""
+        self._woken.set()
+
+    def resume(self) -> None:
+        """Try again what stopped it."""
+        self.stopped = None
+        self.wake()
+
+    async def step(self, now: float) -> bool:
+        """Do the next thing, and say whether there may be more to do at once."""
+        totals = await self._standing.compare()
+        journal = self._batches.outstanding()
+        if journal is not None:
+            return await self._follow(Journal.decode(journal), totals, now)
+        if self.stopped is not None:
+            return False
+        due = self._due(totals)
+        if due is None:
+            return False
+        await self._send(*due, now)
+        return True
+
+    async def perform(self, step: Step, number: int, now: float) -> Settlement:
+        """Do a step of one batch now, whatever else is due; raises why it cannot be done."""
+        while self._batches.outstanding() is not None:
+            await self._wait_for_step(now)
+        if (done := self._batches.settled(number, step)) is not None:
+            return done
+        await self._send(step, number, number, now)
+        while (done := self._batches.settled(number, step)) is None:
+            await self._wait_for_step(now)
+        return done
+
+    async def run(self) -> None:
+        """Settle for ever."""
+        pause = self._config.poll_seconds
+        while True:
+            more = False
+            try:
+                more = await self.step(time.monotonic())
+            except EntresolError as error:
+                self._complain(error)
+                pause = min(2 * pause, LONGEST_PAUSE)
+            else:
+                self.problem = None
+                pause = self._config.poll_seconds
+            if not more:
+                await self._wait(pause)
+
+    # What is due
+
+    def _due(self, totals: Totals) -> tuple[Step, int, int] | None:
+        """Return the next step, and the first and last batch it is for."""
+        most, sealed = self._config.most_batches, self._standing.sealed
+        if totals.committed < min(sealed, totals.executed + most):
+            return Step.COMMIT, totals.committed + 1, totals.committed + 1
+        if totals.verified < totals.committed:
+            return Step.PROVE, totals.verified + 1, min(totals.committed, totals.verified + most)
+        if totals.executed < totals.verified:
+            return Step.EXECUTE, totals.executed + 1, min(totals.verified, totals.executed + most)
+        return None
+
+    def _call(self, step: Step, first: int, last: int) -> bytes:
+        chain_id = self._chain.rules.chain_id
+        batches = [self._standing.batch(number) for number in range(first, last + 1)]
+        stored = [stored_of(batch, chain_id) for batch in batches]
+        before = stored_of(self._standing.batch(first - 1), chain_id)
+        if step is Step.COMMIT:
+            payload = commit_payload(before, statement_of(batches[0], chain_id))
+        elif step is Step.PROVE:
+            payload = prove_payload(before, stored)
+        else:
+            operations = [operations_of(self._store, batch) for batch in batches]
+            payload = execute_payload(stored, operations)
+        return call_of(step.name.lower(), self._contract.address, first, last, payload)
+
+    # The transaction under way
+
+    async def _send(self, step: Step, first: int, last: int, now: float) -> None:
+        call = self._call(step, first, last)
+        try:
+            outgoing = await self._operator.prepare(self._timelock, call)
+        except ExecutionFailed as failure:
+            self._stop(step, first, last, explain(failure))
+            return
+        self._batches.note_outstanding(Journal.open(step, first, last, outgoing).encode())
+        self._sent_at = now
+        await self._operator.send(outgoing)
+
+    async def _follow(self, journal: Journal, totals: Totals, now: float) -> bool:
+        for outgoing in journal.outgoing():
+            receipt = await self._l1.receipt(outgoing.hash)
+            if receipt is not None:
+                await self._finish(journal, receipt)
+                return True
+        if _done(totals, journal.step) >= journal.last:
+            # Somebody did it; `Standing` finds out by which transaction.
+            self._batches.note_outstanding(None)
+            return True
+        if await self._l1.nonce(self._operator.address) != journal.nonce:
+            # Another transaction has it now, or L1 went back and misses one before it.
+            log.warning("nonce %d of the operator is not its next: signing anew", journal.nonce)
+            self._batches.note_outstanding(None)
+            return True
+        await self._push(journal, now)
+        return False
+
+    async def _push(self, journal: Journal, now: float) -> None:
+        """Send a transaction again after a restart, or a dearer one if it waits for too long."""
+        outgoing = journal.outgoing()[0]
+        if self._sent_at is not None:
+            if now - self._sent_at < self._config.stuck_seconds:
+                return
+            outgoing = await self._operator.replace(outgoing)
+            log.warning("offering more for %s: no block takes it", _named(journal))
+            self._batches.note_outstanding(journal.with_attempt(outgoing).encode())
+        self._sent_at = now
+        await self._operator.send(outgoing)
+
+    async def _finish(self, journal: Journal, receipt: L1Receipt) -> None:
+        if not receipt.succeeded:
+            self._batches.note_outstanding(None)
+            reason = await self._reason(journal, receipt)
+            self._stop(journal.step, journal.first, journal.last, reason)
+            return
+        block = await self._l1.block(receipt.block_number)
+        if block is None:
+            raise LayerOneDiffers(f"block {receipt.block_number} of {self._l1.name} is gone again")
+        done = Settlement(receipt.transaction_hash, block.number, block.timestamp)
+        numbers = range(journal.first, journal.last + 1)
+        self._batches.settle(numbers, journal.step, done)
+        self._sent_at = None
+        log.info("%s: L1 transaction %s", _named(journal), receipt.transaction_hash)
+        for number in numbers:
+            self._on_settled(journal.step, number)
+
+    async def _reason(self, journal: Journal, receipt: L1Receipt) -> str:
+        """Run a reverted transaction once more, to hear why."""
+        call = self._call(journal.step, journal.first, journal.last)
+        try:
+            await self._l1.call(
+                self._timelock,
+                call,
+                sender=self._operator.address,
+                block=receipt.block_number - 1,
+            )
+        except ExecutionFailed as failure:
+            return explain(failure)
+        return f"transaction {receipt.transaction_hash} failed, and would not any more"
+
+    # Trouble
+
+    def _stop(self, step: Step, first: int, last: int, reason: str) -> None:
+        what = f"{step.name.lower()} of {_range(first, last)}"
+        self.stopped = f"{what} failed: {reason}"
+        log.error("settlement stops: %s", self.stopped)
+
+    def _complain(self, error: EntresolError) -> None:
+        if str(error) != self.problem:
+            level = logging.WARNING if isinstance(error, LayerOneUnreachable) else logging.ERROR
+            log.log(level, "no settlement at the moment: %s", error)
+        self.problem = str(error)
+
+    async def _wait(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._woken.wait(), seconds)
+        self._woken.clear()
+
+    async def _wait_for_step(self, now: float) -> None:
+        if self.stopped is not None:
+            raise LayerOneDiffers(self.stopped)
+        if not await self.step(now):
+            await self._l1.changed(self._config.poll_seconds)
+        if self.stopped is not None:
+            raise LayerOneDiffers(self.stopped)
+
+
+def _done(totals: Totals, step: Step) -> int:
+    return (totals.committed, totals.verified, totals.executed)[step]
+
+
+def _named(journal: Journal) -> str:
+    return f"{journal.step.name.lower()} of {_range(journal.first, journal.last)}"
+
+
+def _range(first: int, last: int) -> str:
+    return f"batch {first}" if first == last else f"batches {first} to {last}"

@@ -1,0 +1,135 @@
+"""How the batches of the chain and those on L1 stand to each other."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol.errors import LayerOneDiffers, StoreDamaged
+from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, Totals
+from entresol.primitives.values import Hash32
+from entresol.rollup.batches import stored_of
+from entresol.storage.batches import Batch, Settlement, Step
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.l1.contracts import ZkChain
+
+log = logging.getLogger(__name__)
+
+_NOTHING: Final = Totals(0, 0, 0)
+
+
+class Standing:
+    """Compares the chain's batches with L1's, and tells the chain how far it is confirmed.
+
+    Remembers: the totals and the batches that were compared last. Persists: by which transaction a
+    step was done, where only L1 knew, and that a step is undone if L1 went back. Fails: with
+    `LayerOneDiffers` if L1 has batches that the chain does not have, or has others.
+    """
+
+    def __init__(self, chain: Chain, contract: ZkChain, confirmations: int) -> None:
+        self._chain = chain
+        self._batches = chain.ledger.store.batches
+        self._l1 = contract.l1
+        self._contract = contract
+        self._confirmations = confirmations
+        self._compared: tuple[int, Hash32] | None = None
+        self.totals = _NOTHING
+
+    @property
+    def sealed(self) -> int:
+        """The number of the batch that was sealed last."""
+        last = self._batches.last()
+        return 0 if last is None else last.number
+
+    def batch(self, number: int) -> Batch:
+        """Return a batch that must be there."""
+        found = self._batches.get(number)
+        if found is None:
+            path = self._chain.ledger.store.path
+            raise StoreDamaged(path, f"batch {number} is missing")
+        return found
+
+    async def compare(self) -> Totals:
+        """Return how many batches L1 has, once they are known to be the chain's."""
+        totals = self.totals = await self._contract.totals()
+        if totals.committed > self.sealed:
+            raise LayerOneDiffers(
+                f"{self._l1.name} has {totals.committed} batches, and this chain {self.sealed}: the "
+                "chain went back, or it is another one's L1"
+            )
+        await self._compare_last(totals)
+        for step, done in zip(Step, msgspec.structs.astuple(totals), strict=True):
+            await self._note(step, done)
+        await self._confirm(totals)
+        return totals
+
+    async def _compare_last(self, totals: Totals) -> None:
+        """Compare the last batch that L1 has; each one leads to the one before."""
+        batch = self.batch(totals.committed)
+        expected = stored_of(batch, self._chain.rules.chain_id).hash()
+        if self._compared == (batch.number, expected):
+            return
+        if await self._contract.stored_batch_hash(batch.number) != expected:
+            raise LayerOneDiffers(f"batch {batch.number} on {self._l1.name} is not this chain's")
+        executed = self.batch(totals.executed)
+        root = await self._contract.message_root(executed.number)
+        if executed.number and root != executed.message_root:
+            raise LayerOneDiffers(
+                f"the messages of batch {executed.number} on {self._l1.name} are not this chain's"
+            )
+        self._compared = (batch.number, expected)
+
+    async def _note(self, step: Step, done: int) -> None:
+        """Make what is stored of a step what L1 says."""
+        noted = self._noted(step)
+        if noted > done:
+            log.warning("%s went back: batches above %d are not settled", self._l1.name, done)
+            self._batches.unsettle(range(done + 1, noted + 1), step)
+        if noted < done and self._batches.outstanding() is None:
+            for number in range(noted + 1, done + 1):
+                self._batches.settle([number], step, await self._found(step, number))
+
+    def _noted(self, step: Step) -> int:
+        number = self.sealed
+        while number and self._batches.settled(number, step) is None:
+            number -= 1
+        return number
+
+    async def _found(self, step: Step, number: int) -> Settlement:
+        """Return the transaction by which somebody did a step, from the event it left."""
+        last = await self._l1.block_number()
+        word = Hash32(number.to_bytes(32))
+        if step is Step.PROVE:
+            found = await self._l1.logs(self._contract.address, [BATCHES_VERIFIED], 0, last)
+            found = [it for it in found if it.topics[1] < word <= it.topics[2]]
+        else:
+            topic = BATCH_COMMITTED if step is Step.COMMIT else BATCH_EXECUTED
+            found = await self._l1.logs(self._contract.address, [topic, word], 0, last)
+        # The last one counts: batches may have been taken back and settled again.
+        block = await self._l1.block(found[-1].block_number) if found else None
+        if block is None:
+            raise LayerOneDiffers(
+                f"{self._l1.name} has batch {number}, but no {step.name.lower()} of it"
+            )
+        return Settlement(found[-1].transaction_hash, block.number, block.timestamp)
+
+    async def _confirm(self, totals: Totals) -> None:
+        """Tell the chain which of its blocks are safe, and which final."""
+        newest = await self._l1.block_number() - self._confirmations
+        safe = self._last_block(Step.COMMIT, totals.committed, newest)
+        final = self._last_block(Step.EXECUTE, totals.executed, newest)
+        if (safe, final) != (self._chain.finality.safe, self._chain.finality.finalized):
+            self._chain.confirm(safe=safe, finalized=final)
+
+    def _last_block(self, step: Step, number: int, newest: int) -> int:
+        """Return the last block whose step is done in an L1 block up to `newest`."""
+        while number:
+            done = self._batches.settled(number, step)
+            if done is not None and done.block <= newest:
+                break
+            number -= 1
+        return self.batch(number).last_block

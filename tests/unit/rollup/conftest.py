@@ -1,0 +1,16 @@
+"""Both kinds of layer 1, for tests that must hold on either."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.layer_ones import SteeredLayerOne, layer_one
+
+
+@pytest.fixture(params=["embedded", pytest.param("anvil", marks=pytest.mark.peer)])
+def steered(request: pytest.FixtureRequest) -> Iterator[SteeredLayerOne]:
+    """Return a layer 1 with a fresh chain."""
+    with layer_one(request.param) as started:
+        yield started

@@ -1,0 +1,303 @@
+"""Deposits: each once and in order, whatever happens to either layer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from entresol.errors import LayerOneDiffers, LayerOneUnreachable
+from entresol.l1.contracts import Deposit, ZkChain
+from entresol.l1.embedded import EmbeddedLayerOne
+from entresol.l1.layer_one import LayerOne
+from entresol.l1.operator import Operator
+from entresol.primitives.transactions import PriorityTransaction
+from entresol.rollup.deposits import DepositWatcher, WatchConfig
+from tests.layer_ones import ACCOUNTS, MAILBOX, Embedded, SteeredLayerOne, layer_one, request_data
+from tests.settling import RECEIVER, SettlingChain, deposit
+
+
+class Scenario:
+    """Two layers and what goes between them."""
+
+    def __init__(
+        self,
+        steered: SteeredLayerOne,
+        path: Path | None = None,
+        config: WatchConfig | None = None,
+    ) -> None:
+        self.layer_one = steered
+        self.l1: LayerOne = steered.l1
+        self.config = config
+        self.chain = SettlingChain.begin(path)
+        self.chain.schedule.seal_at_once()
+        self.watcher = self.new_watcher()
+
+    def new_watcher(self) -> DepositWatcher:
+        return DepositWatcher(self.chain, ZkChain(self.l1, MAILBOX), self.config)
+
+    async def post(self, *payloads: PriorityTransaction) -> None:
+        """Have L1 send transactions, one a block."""
+        operator = Operator(self.l1, ACCOUNTS[0].secret)
+        for payload in payloads:
+            outgoing = await operator.prepare(MAILBOX, request_data(payload))
+            await operator.send(outgoing)
+            async with asyncio.timeout(30):
+                while await self.l1.receipt(outgoing.hash) is None:
+                    pass
+
+    async def has_executed(self, count: int) -> None:
+        """Wait until the chain has so many transactions of L1."""
+        sealed = asyncio.Event()
+        subscription = self.chain.feed.subscribe(wake=sealed.set)
+        while len(self.executed()) < count:
+            sealed.clear()
+            await sealed.wait()
+        self.chain.feed.unsubscribe(subscription)
+
+    def executed(self) -> list[PriorityTransaction]:
+        """Return the transactions of L1 in the order the chain has them."""
+        payloads = []
+        for record in self.chain.ledger.store.records():
+            for index in range(len(record.transactions)):
+                payload = record.transaction(index).payload
+                assert isinstance(payload, PriorityTransaction)
+                payloads.append(payload)
+        return payloads
+
+
+def run(
+    steered: SteeredLayerOne,
+    play: Callable[[Scenario], Awaitable[None]],
+    config: WatchConfig | None = None,
+) -> None:
+    async def whole() -> None:
+        scenario = Scenario(steered, config=config)
+        try:
+            await play(scenario)
+        finally:
+            scenario.chain.close()
+            await scenario.l1.close()
+
+    asyncio.run(whole())
+
+
+DEPOSITS = [deposit(number, value=number + 1) for number in range(6)]
+OTHERS = [deposit(number, value=number + 100) for number in range(6)]
+
+
+def test_deposits_arrive_in_their_order_and_once(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        assert await scenario.watcher.step() == 0
+        await scenario.post(*DEPOSITS[:3])
+        assert await scenario.watcher.step() == 3
+        assert await scenario.watcher.step() == 0
+        await scenario.post(DEPOSITS[3])
+        assert await scenario.watcher.step() == 1
+        assert scenario.executed() == DEPOSITS[:4]
+        account = scenario.chain.latest.account(RECEIVER)
+        assert account is not None
+        assert account[1] == 1 + 2 + 3 + 4
+
+    run(steered, play)
+
+
+def test_a_deposit_waits_for_its_confirmations(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        await scenario.post(DEPOSITS[0])
+        assert await scenario.watcher.step() == 0
+        scenario.layer_one.mine(2)
+        assert await scenario.watcher.step() == 0
+        scenario.layer_one.mine(1)
+        assert await scenario.watcher.step() == 1
+
+    run(steered, play, WatchConfig(confirmations=3))
+
+
+def test_a_reorganisation_above_the_confirmed_blocks_goes_unnoticed(
+    steered: SteeredLayerOne,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        await scenario.post(DEPOSITS[0])
+        scenario.layer_one.mine(2)
+        assert await scenario.watcher.step() == 1
+        before = scenario.layer_one.checkpoint()
+        await scenario.post(DEPOSITS[1])
+        assert await scenario.watcher.step() == 0
+        scenario.layer_one.restore(before)
+        await scenario.post(OTHERS[1])
+        scenario.layer_one.mine(2)
+        assert await scenario.watcher.step() == 1
+        assert scenario.executed() == [DEPOSITS[0], OTHERS[1]]
+
+    run(steered, play, WatchConfig(confirmations=2))
+
+
+def test_a_reorganisation_below_them_is_survived_if_the_deposits_are_the_same(
+    steered: SteeredLayerOne,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        before = scenario.layer_one.checkpoint()
+        await scenario.post(*DEPOSITS[:2])
+        assert await scenario.watcher.step() == 2
+        scenario.layer_one.restore(before)
+        scenario.layer_one.mine()
+        await scenario.post(*DEPOSITS[:3])
+        assert await scenario.watcher.step() == 1
+        assert scenario.executed() == DEPOSITS[:3]
+
+    run(steered, play)
+
+
+def test_another_deposit_in_the_place_of_an_executed_one_is_refused(
+    steered: SteeredLayerOne,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        before = scenario.layer_one.checkpoint()
+        await scenario.post(DEPOSITS[0])
+        await scenario.watcher.step()
+        scenario.layer_one.restore(before)
+        scenario.layer_one.mine()
+        await scenario.post(OTHERS[0], DEPOSITS[1])
+        with pytest.raises(LayerOneDiffers, match=r"deposit 0 on .* is not the one in block 1"):
+            await scenario.watcher.step()
+        assert scenario.executed() == DEPOSITS[:1]
+
+    run(steered, play)
+
+
+def test_an_l1_that_has_forgotten_deposits_is_refused(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        before = scenario.layer_one.checkpoint()
+        await scenario.post(*DEPOSITS[:2])
+        await scenario.watcher.step()
+        scenario.layer_one.restore(before)
+        scenario.layer_one.mine(3)
+        with pytest.raises(LayerOneDiffers, match="has sent 0 transactions, but this chain has 2"):
+            await scenario.watcher.step()
+
+    run(steered, play)
+
+
+def test_a_missing_deposit_stops_those_behind_it(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        await scenario.post(DEPOSITS[0], DEPOSITS[2])
+        for _ in range(2):
+            with pytest.raises(LayerOneDiffers, match="deposit 1 is missing"):
+                await scenario.watcher.step()
+        assert [it.payload for it in scenario.chain.producer.priority] == DEPOSITS[:1]
+
+    run(steered, play)
+
+
+def test_deposits_that_the_chain_has_undone_are_executed_again(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        await scenario.post(DEPOSITS[0])
+        await scenario.watcher.step()
+        before = scenario.chain.checkpoint()
+        await scenario.post(*DEPOSITS[1:3])
+        await scenario.watcher.step()
+        scenario.chain.restore(before)
+        assert await scenario.watcher.step() == 2
+        assert scenario.executed() == DEPOSITS[:3]
+
+    run(steered, play)
+
+
+def test_what_waits_for_a_block_is_not_handed_over_again(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.chain.schedule.seal_on_request()
+        await scenario.post(*DEPOSITS[:2])
+        assert await scenario.watcher.step() == 2
+        await scenario.post(DEPOSITS[2])
+        assert await scenario.new_watcher().step() == 1
+        assert scenario.executed() == []
+        scenario.chain.seal()
+        assert scenario.executed() == DEPOSITS[:3]
+
+    run(steered, play)
+
+
+def test_a_restart_goes_on_where_the_chain_stands(steered: SteeredLayerOne, tmp_path: Path) -> None:
+    async def whole() -> None:
+        scenario = Scenario(steered, tmp_path / "chain")
+        await scenario.post(*DEPOSITS[:2])
+        await scenario.watcher.step()
+        # These are read, but no block has them when the process ends.
+        scenario.chain.schedule.seal_on_request()
+        await scenario.post(*DEPOSITS[2:4])
+        assert await scenario.watcher.step() == 2
+        scenario.chain.close()
+        again = Scenario(steered, tmp_path / "chain")
+        await again.post(DEPOSITS[4])
+        assert await again.watcher.step() == 3
+        assert again.executed() == DEPOSITS[:5]
+        again.chain.close()
+        await again.l1.close()
+
+    asyncio.run(whole())
+
+
+def test_it_does_not_read_again_what_it_has_read_before_a_restart(tmp_path: Path) -> None:
+    asked: list[tuple[int, int]] = []
+
+    class Noting(ZkChain):
+        async def deposits(self, first: int, last: int) -> list[Deposit]:
+            asked.append((first, last))
+            return await super().deposits(first, last)
+
+    async def whole(steered: SteeredLayerOne) -> None:
+        scenario = Scenario(steered, tmp_path / "chain")
+        await scenario.post(*DEPOSITS[:3])
+        await scenario.watcher.step()
+        scenario.chain.close()
+        again = Scenario(steered, tmp_path / "chain")
+        await again.post(DEPOSITS[3])
+        contract = Noting(steered.l1, MAILBOX)
+        assert await DepositWatcher(again.chain, contract).step() == 1
+        again.chain.close()
+
+    with layer_one("embedded") as steered:
+        asyncio.run(whole(steered))
+    assert asked == [(4, 4)]
+
+
+class Unreliable(EmbeddedLayerOne):
+    """An embedded L1 that is away now and then."""
+
+    away = 0
+
+    async def block_number(self) -> int:
+        if self.away:
+            self.away -= 1
+            raise LayerOneUnreachable(self.name, "gone fishing")
+        return await super().block_number()
+
+    async def changed(self, seconds: float) -> None:
+        await super().changed(0.0 if self.away else seconds)
+
+
+def test_running_it_waits_out_an_l1_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
+    async def whole() -> None:
+        steered = Embedded()
+        l1 = Unreliable(steered.chain)
+        steered.l1 = l1
+        scenario = Scenario(steered)
+        await scenario.post(*DEPOSITS[:2])
+        l1.away = 3
+        running = asyncio.create_task(scenario.watcher.run())
+        async with asyncio.timeout(30):
+            await scenario.has_executed(2)
+            # It is woken by the next block, not by its clock.
+            await scenario.post(DEPOSITS[2])
+            await scenario.has_executed(3)
+        running.cancel()
+        assert scenario.watcher.problem is None
+        scenario.chain.close()
+        steered.chain.close()
+
+    asyncio.run(whole())
+    complaints = [it for it in caplog.records if "gone fishing" in it.getMessage()]
+    assert [it.levelname for it in complaints] == ["WARNING"]
