@@ -32,7 +32,7 @@ def _accounts(facts: Facts) -> Iterator[str]:
     shown = [f"{it.address.checksummed()} ({facts.balance:,} ETH)" for it in facts.accounts]
     yield from _section("Available accounts", shown)
     yield from _section("Private keys, known to everybody", (it.secret for it in facts.accounts))
-    yield f"Mnemonic         {facts.mnemonic}"
+    yield f"Mnemonic     {facts.mnemonic}"
 
 
 def _section(title: str, items: Iterable[object]) -> Iterator[str]:
@@ -44,11 +44,11 @@ def _section(title: str, items: Iterable[object]) -> Iterator[str]:
 
 
 def _rows(facts: Facts) -> Iterator[str]:
-    yield f"Chain id         {facts.chain_id}"
-    yield f"Base fee         {facts.base_fee:,} wei"
-    yield f"Gas limit        {facts.gas_limit:,}"
-    yield f"Fork             {facts.fork}"
-    yield f"Head             block {facts.head:,}"
-    yield f"Data directory   {facts.data_dir or TEMPORARY}"
-    yield f"HTTP             {facts.http_url}"
-    yield f"WebSocket        {facts.websocket_url}"
+    yield f"Chain id     {facts.chain_id}"
+    yield f"Base fee     {facts.base_fee:,} wei"
+    yield f"Gas limit    {facts.gas_limit:,}"
+    yield f"Fork         {facts.fork}"
+    yield f"Head         block {facts.head:,}"
+    yield f"Directory    {facts.data_dir or TEMPORARY}"
+    yield f"HTTP         {facts.http_url}"
+    yield f"WebSocket    {facts.websocket_url}"
