@@ -48,6 +48,19 @@ def examples(world: World) -> dict[str, Example]:
     increment = {"from": alice, "to": counter}
     logs_of_counter = {"address": counter, "fromBlock": "0x0", "toBlock": "latest"}
     manual = call("evm_setAutomine", False)
+    waiting = (manual, call("eth_sendRawTransaction", world.next_transfer))
+    letter = {
+        "domain": {"name": "Post", "chainId": 270},
+        "types": {
+            "EIP712Domain": [
+                {"name": "name", "type": "string"},
+                {"name": "chainId", "type": "uint256"},
+            ],
+            "Letter": [{"name": "text", "type": "string"}],
+        },
+        "primaryType": "Letter",
+        "message": {"text": "hello"},
+    }
     return {
         # The chain and its blocks.
         "eth_chainId": example(),
@@ -80,6 +93,10 @@ def examples(world: World) -> dict[str, Example]:
         "eth_call": example(increment, "latest"),
         "eth_estimateGas": example(increment),
         "eth_createAccessList": example(increment, "latest"),
+        "eth_callMany": example(
+            [{"transactions": [increment, increment]}], {"blockNumber": "latest"}
+        ),
+        "eth_simulateV1": example({"blockStateCalls": [{"calls": [increment]}]}, "latest"),
         # Fees.
         "eth_gasPrice": example(),
         "eth_maxPriorityFeePerGas": example(),
@@ -121,4 +138,44 @@ def examples(world: World) -> dict[str, Example]:
         "anvil_setCode": example(bob, "0x602a5f5260205ff3"),
         "anvil_setStorageAt": example(counter, "0x0", "0x" + "00" * 31 + "2a"),
         "anvil_mine": example("0x2", "0x3c"),
+        # Unlocked accounts.
+        "eth_accounts": example(),
+        "eth_sendTransaction": example({"from": alice, "to": bob, "value": "0x1"}),
+        "eth_signTransaction": example({"from": alice, "to": bob, "value": "0x1"}),
+        "eth_sign": example(alice, "0x68656c6c6f"),
+        "personal_sign": example("0x68656c6c6f", alice),
+        "eth_signTypedData": example(alice, letter),
+        "eth_signTypedData_v4": example(alice, letter),
+        # More of transactions, blocks and state.
+        "eth_sendRawTransactionSync": example(world.next_transfer),
+        "eth_getRawTransactionByBlockNumberAndIndex": example("0x1", "0x0"),
+        "eth_getRawTransactionByBlockHashAndIndex": example(world.hash_of_block(1), "0x0"),
+        "eth_getUncleByBlockNumberAndIndex": example("latest", "0x0"),
+        "eth_getUncleByBlockHashAndIndex": example(world.hash_of_block(1), "0x0"),
+        "eth_getAccount": example(counter, "latest"),
+        "eth_getStorageValues": example({counter: ["0x0"]}, "latest"),
+        "eth_getWork": example(refused=True),
+        "eth_submitWork": example(refused=True),
+        "eth_submitHashrate": example(refused=True),
+        # What waits.
+        "txpool_status": example(before=waiting),
+        "txpool_inspect": example(before=waiting),
+        "txpool_content": example(before=waiting),
+        "txpool_contentFrom": example(alice, before=waiting),
+        "rpc_modules": example(),
+        "evm_setTime": example("0x69570000"),
+        "anvil_setTime": example("0x69570000"),
+        "anvil_increaseTime": example(3_600),
+        "anvil_setNextBlockTimestamp": example("0x69570000"),
+        "anvil_setAutomine": example(False),
+        "anvil_getAutomine": example(),
+        "anvil_setIntervalMining": example(0),
+        "anvil_getIntervalMining": example(),
+        "anvil_snapshot": example(),
+        "anvil_revert": example(RESULT, before=(call("anvil_snapshot"),)),
+        "anvil_impersonateAccount": example(counter),
+        "anvil_stopImpersonatingAccount": example(
+            counter, before=(call("anvil_impersonateAccount", counter),)
+        ),
+        "anvil_autoImpersonateAccount": example(True),
     }

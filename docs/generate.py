@@ -10,7 +10,7 @@ import ast
 import asyncio
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -63,12 +63,15 @@ def main() -> None:
         DOCS / "config.md": settings_page(),
         DOCS / "errors.md": errors_page(),
     }
+    renew(pages, check="--check" in sys.argv[1:])
+
+
+def renew(pages: Mapping[Path, str], *, check: bool) -> None:
+    """Write the pages that are stale; with `check`, only complain about them."""
     stale = [path for path, text in pages.items() if _read(path) != text]
-    if "--check" in sys.argv[1:]:
-        if stale:
-            names = ", ".join(str(path.relative_to(DOCS.parent)) for path in stale)
-            raise SystemExit(f"stale: {names}; run `make docs` and commit the result")
-        return
+    if check and stale:
+        names = ", ".join(f"{path.parent.name}/{path.name}" for path in stale)
+        raise SystemExit(f"stale: {names}; run `make docs` and commit the result")
     for path in stale:
         path.write_text(pages[path], encoding="utf-8")
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from docs.examples import Example, examples
+from docs.generate import renew
 from docs.pages import errors_page, settings_page
 from docs.recording import Exchange, Recorder, example_of, record_all
 from entresol.node.config import SETTINGS
@@ -80,6 +81,30 @@ def test_every_setting_is_on_its_page() -> None:
         row = next(it for it in page.splitlines() if f"| `{setting.key}` |" in it)
         assert f"`{setting.variable}`" in row
         assert setting.flag.removeprefix("--") in row
+
+
+def test_the_file_on_the_page_can_be_used(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", settings_page(), re.DOTALL)
+    file = tmp_path / "node.toml"
+    file.write_text(text, encoding="utf-8")
+    config = SETTINGS.load({}, {}, file)
+    assert (config.chain.block_time, config.server.port) == (1.0, 4000)
+
+
+def test_a_stale_page_is_written_anew_or_complained_about(tmp_path: Path) -> None:
+    current, stale, missing = (tmp_path / name for name in ("a.md", "b.md", "c.md"))
+    current.write_text("same", encoding="utf-8")
+    stale.write_text("old", encoding="utf-8")
+    pages = {current: "same", stale: "new", missing: "new"}
+    with pytest.raises(SystemExit, match=r"b\.md, .*c\.md; run `make docs`"):
+        renew(pages, check=True)
+    assert (stale.read_text(encoding="utf-8"), missing.exists()) == ("old", False)
+    renew(pages, check=False)
+    assert (stale.read_text(encoding="utf-8"), missing.read_text(encoding="utf-8")) == (
+        "new",
+        "new",
+    )
+    renew(pages, check=True)
 
 
 def test_every_error_is_on_its_page() -> None:

@@ -32,7 +32,7 @@ def _accounts(facts: Facts) -> Iterator[str]:
     shown = [f"{it.address.checksummed()} ({facts.balance:,} ETH)" for it in facts.accounts]
     yield from _section("Available accounts", shown)
     yield from _section("Private keys, known to everybody", (it.secret for it in facts.accounts))
-    yield f"Mnemonic         {facts.mnemonic}"
+    yield f"Mnemonic     {facts.mnemonic}"
 
 
 def _section(title: str, items: Iterable[object]) -> Iterator[str]:
@@ -44,25 +44,13 @@ def _section(title: str, items: Iterable[object]) -> Iterator[str]:
 
 
 def _rows(facts: Facts) -> Iterator[str]:
-    yield f"Chain id         {facts.chain_id}"
-    yield f"Base fee         {facts.base_fee:,} wei"
-    yield f"Gas limit        {facts.gas_limit:,}"
-    yield f"Fork             {facts.fork}"
-    yield f"Head             block {facts.head:,}"
-    yield f"Accounts         {_unlocked(facts)}"
-    yield f"Methods          {_methods(facts)}"
-    yield f"Data directory   {facts.data_dir or TEMPORARY}"
-    yield f"HTTP             {facts.http_url}"
-    yield f"WebSocket        {facts.websocket_url}"
-
-
-def _unlocked(facts: Facts) -> str:
-    if facts.locked is not None:
-        return f"locked: {facts.locked}"
-    return f"{len(facts.accounts)} unlocked: eth_sendTransaction signs for them, whoever asks"
-
-
-def _methods(facts: Facts) -> str:
-    if facts.dev_methods:
-        return "with evm_, anvil_ and hardhat_ (--no-dev-methods leaves them out)"
-    return "without evm_, anvil_ and hardhat_ (--no-dev-methods)"
+    yield f"Chain id     {facts.chain_id}"
+    yield f"Base fee     {facts.base_fee:,} wei"
+    yield f"Gas limit    {facts.gas_limit:,}"
+    yield f"Fork         {facts.fork}"
+    yield f"Head         block {facts.head:,}"
+    yield f"Accounts     {facts.unlocked}"
+    yield f"Methods      {facts.methods}"
+    yield f"Directory    {facts.data_dir or TEMPORARY}"
+    yield f"HTTP         {facts.http_url}"
+    yield f"WebSocket    {facts.websocket_url}"

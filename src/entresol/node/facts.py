@@ -14,6 +14,7 @@ from entresol.errors import InvalidConfig
 from entresol.node.assembly import development_accounts
 
 if TYPE_CHECKING:
+    from entresol.chain.keyring import Keyring
     from entresol.node.config import NodeConfig
     from entresol.node.node import Node
 
@@ -30,12 +31,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     gas_limit: int
     fork: str
     head: int
+    unlocked: str
+    methods: str
     genesis_timestamp: int
     address: str
     data_dir: Path | None
-    locked: str | None
-    """Why the node signs for nobody, if it does not."""
-    dev_methods: bool
 
     @classmethod
     def of(cls, node: Node, config: NodeConfig) -> Facts:
@@ -51,11 +51,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
             gas_limit=chain.rules.gas_limit,
             fork=settings.hardfork,
             head=chain.number,
+            unlocked=_unlocked(node.keyring),
+            methods=_methods(config),
             genesis_timestamp=chain.ledger.header(0).timestamp,
             address=node.address,
             data_dir=None if settings.data_dir is None else Path(settings.data_dir).absolute(),
-            locked=node.keyring.locked,
-            dev_methods=config.api.dev_methods,
         )
 
     @property
@@ -97,3 +97,16 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
             unfinished.unlink(missing_ok=True)
             problem = error.strerror or str(error)
             raise InvalidConfig("--config-out", f"{path} cannot be written: {problem}") from error
+
+
+def _unlocked(keyring: Keyring) -> str:
+    if keyring.locked is not None:
+        return f"locked: {keyring.locked}"
+    count = len(keyring.addresses)
+    return f"{count} unlocked: eth_sendTransaction signs for them, whoever asks"
+
+
+def _methods(config: NodeConfig) -> str:
+    if config.api.dev_methods:
+        return "with evm_, anvil_ and hardhat_ (--no-dev-methods leaves them out)"
+    return "without evm_, anvil_ and hardhat_ (--no-dev-methods)"

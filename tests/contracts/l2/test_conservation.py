@@ -7,8 +7,9 @@ from contextlib import closing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from entresol.primitives.assets import asset_id
 from entresol.primitives.values import Address
-from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, asset_id
+from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN
 from tests.contracts.l2.layer_two import (
     ALICE,
     BOB,

@@ -214,7 +214,7 @@ def test_every_proof_that_is_served_is_accepted_by_the_contract(steered: Steered
         await scenario.watcher.step()
         deposited.append(scenario.chain.ledger.record(1).transaction(0).hash)
         scenario.chain.schedule.seal_on_request()
-        sent = [scenario.chain.send(number, times=2) for number in range(3)]
+        sent = [scenario.chain.send_message(number, times=2) for number in range(3)]
         scenario.chain.seal()
         scenario.seal_batch(9)
         await scenario.settle()

@@ -91,4 +91,8 @@ class Console:
         # Not through sys.stdout: a thread stuck in it would keep the interpreter from ending.
         data = text.encode(errors="replace")
         while data:
-            data = data[os.write(place, data) :]
+            try:
+                data = data[os.write(place, data) :]
+            except BlockingIOError:
+                # Another process that shares the terminal made it so.
+                time.sleep(COLLECT_SECONDS)

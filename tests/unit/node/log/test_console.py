@@ -54,6 +54,18 @@ def test_a_reader_who_does_not_read_stops_nobody(pipe: tuple[int, int]) -> None:
     ]
 
 
+def test_a_stream_that_refuses_to_wait_loses_nothing(pipe: tuple[int, int]) -> None:
+    os.set_blocking(pipe[1], False)
+    console = Console(pipe[1], pipe[1])
+    text = "x" * (1 << 20)
+    console.tell(text)
+    read = b""
+    while len(read) <= len(text):
+        read += os.read(pipe[0], 1 << 20)
+    console.close()
+    assert read == text.encode() + b"\n"
+
+
 def test_a_reader_who_is_gone_is_told_nothing_more() -> None:
     reading, writing = os.pipe()
     os.close(reading)
