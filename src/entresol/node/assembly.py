@@ -66,7 +66,7 @@ class Api:
     """The methods of one chain, and what they share."""
 
     def __init__(
-        self, chain: Chain, wake: Callable[[], None], limits: LimitsConfig | None = None
+        self, chain: Chain, wake: Callable[[], None], *, limits: LimitsConfig | None = None
     ) -> None:
         limits = limits or LimitsConfig()
         self._chain = chain

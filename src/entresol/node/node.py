@@ -33,7 +33,7 @@ class Node:
         self._config = config
         self.chain: Chain = open_chain(config.chain)
         self._pump_is_due = False
-        self._api = Api(self.chain, self._wake, config.limits)
+        self._api = Api(self.chain, self._wake, limits=config.limits)
         self._server = Server(self._api.dispatcher.handle, config.server, self._pages())
         self._ticking: asyncio.Task[None] | None = None
 

@@ -29,9 +29,9 @@ class RpcError(Exception):
 class Client:
     """Asks a dispatcher, and shows the chain behind it."""
 
-    def __init__(self, chain: Chain, limits: LimitsConfig | None = None) -> None:
+    def __init__(self, chain: Chain, *, limits: LimitsConfig | None = None) -> None:
         self.chain = chain
-        self.api = Api(chain, lambda: None, limits)
+        self.api = Api(chain, wake=lambda: None, limits=limits)
 
     def __call__(self, method: str, *params: object) -> Any:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})

@@ -98,7 +98,7 @@ bundles = st.lists(
 @pytest.fixture(scope="module")
 def node() -> Iterator[Client]:
     chain = open_chain()
-    client = Client(chain, LimitsConfig(call_gas_cap=1_000_000))
+    client = Client(chain, limits=LimitsConfig(call_gas_cap=1_000_000))
     yield client
     client.api.close()
     chain.close()
