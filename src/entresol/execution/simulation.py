@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol import _native
-from entresol._native import BlockEnv, Checks, Rules, execute
+from entresol._native import BlockEnv, Checks, Message, Rules, execute
 from entresol.errors import (
     BlockFull,
     ExecutionFailed,
+    InvalidOverride,
     InvalidTransaction,
+    MalformedValue,
     SimulatedCallRefused,
     SimulationGasSpent,
 )
@@ -26,6 +28,7 @@ from entresol.execution.transfers import TRANSFER_TRACER, logs_with_transfers
 from entresol.execution.transition import BlockContext, Executed, Transition
 from entresol.execution.unsigned import unsigned
 from entresol.primitives.headers import Header
+from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address, Hash32
 from entresol.state.roots import StateTrie
 
@@ -103,11 +106,9 @@ class _Run:
 
     def block(self, planned: PlannedBlock) -> SimulatedBlock:
         """Run one block, and stand behind it."""
-        context = self._context(planned)
-        transition = Transition(self._base.rules, self._state, context)
+        transition, env = self._begin(planned)
         if planned.wanted.accounts:
             overrides.apply(transition.overlay, planned.wanted.accounts)
-        env = self._env(context, planned)
         results = []
         for number, request in enumerate(planned.wanted.calls):
             try:
@@ -120,6 +121,15 @@ class _Run:
         self._parent, self._state = executed.header, executed.overlay
         self._hashes[executed.header.number] = executed.header.hash()
         return SimulatedBlock(executed, tuple(results))
+
+    def _begin(self, planned: PlannedBlock) -> tuple[Transition, BlockEnv]:
+        """Return a block without calls, and the block as calls see it."""
+        context = self._context(planned)
+        try:
+            transition = Transition(self._base.rules, self._state, context)
+            return transition, self._env(context, planned)
+        except OverflowError as error:
+            raise InvalidOverride(f"no block {planned.number} is like that: {error}") from error
 
     def _context(self, planned: PlannedBlock) -> BlockContext:
         wanted = planned.wanted.block
@@ -157,7 +167,7 @@ class _Run:
             transition.overlay,
             rules,
             env,
-            message_of(transaction),
+            _message(transaction),
             checks=_VALIDATING if self._options.validation else _LENIENT,
             limits=self._meter.left(),
             tracer=TRANSFER_TRACER if self._options.trace_transfers else None,
@@ -193,3 +203,10 @@ class _Run:
             logs=logs if failure is None else (),
             failure=failure,
         )
+
+
+def _message(transaction: Transaction) -> Message:
+    try:
+        return message_of(transaction)
+    except OverflowError as error:
+        raise MalformedValue("a number of the call is too large for a transaction") from error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol._native import Tracer
+from entresol.errors import TraceTooLarge
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 
 if TYPE_CHECKING:
@@ -51,7 +52,10 @@ def logs_with_transfers(trace: bytes) -> tuple[Log, ...]:
 
     What a frame did that failed in the end, it did not do.
     """
-    return tuple(_told(_DECODER.decode(trace)))
+    try:
+        return tuple(_told(_DECODER.decode(trace)))
+    except RecursionError:
+        raise TraceTooLarge("calls are nested too deep for their transfers to be told") from None
 
 
 def _told(frame: _Frame) -> Iterator[Log]:

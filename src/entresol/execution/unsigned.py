@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from entresol._native import Rules, keccak256
-from entresol.errors import MalformedValue
 from entresol.execution.calls import CallRequest
 from entresol.primitives.transactions import (
     AccessListTransaction,
@@ -34,10 +33,7 @@ def unsigned(request: CallRequest, rules: Rules, *, nonce: int, gas: int) -> Tra
         "chain_id": rules.chain_id if request.chain_id is None else request.chain_id,
     }
     payload = _payload(request, rules, fields)
-    try:
-        raw = payload.encode()
-    except (OverflowError, ValueError) as error:
-        raise MalformedValue("a number of the call is too large for a transaction") from error
+    raw = payload.encode()
     return Transaction(payload=payload, sender=request.sender, hash=Hash32(keccak256(raw)), raw=raw)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterable, Iterator
-from threading import current_thread, main_thread
 from typing import Final, TypeVar
 
 TURN_SECONDS: Final = 0.0005
@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 
 def taking_turns(items: Iterable[T]) -> Iterator[T]:
-    """Yield `items`, and pause after each turn if this is not the thread of the event loop.
+    """Yield `items`, and pause after each turn if no event loop runs on this thread.
 
     A thread that wants the interpreter waits a whole switch interval for it, and longer if several
     want it: the loop would answer nobody meanwhile. A pause hands it over at once. It has to be a
     real one: who only lets go takes it back before the other wakes up.
     """
-    if current_thread() is main_thread():
+    if _is_on_loop():
         yield from items
         return
     end = time.perf_counter() + TURN_SECONDS
@@ -29,3 +29,11 @@ def taking_turns(items: Iterable[T]) -> Iterator[T]:
         if time.perf_counter() > end:
             time.sleep(PAUSE_SECONDS)
             end = time.perf_counter() + TURN_SECONDS
+
+
+def _is_on_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -25,6 +26,10 @@ def test_a_worker_pauses_after_each_turn(pauses: list[float]) -> None:
     assert min(pauses) > 0
 
 
-def test_the_main_thread_does_not(pauses: list[float]) -> None:
-    assert list(taking_turns(range(20))) == list(range(20))
+def test_an_event_loop_does_not(pauses: list[float]) -> None:
+    async def work() -> list[int]:
+        return list(taking_turns(range(20)))
+
+    with asyncio.Runner() as runner:
+        assert runner.run(work()) == list(range(20))
     assert pauses == []

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from entresol.chain.chain import Chain
+    from entresol.chain.checkpoints import Checkpoints
     from entresol.chain.keyring import Keyring
 
 
@@ -58,18 +59,22 @@ class MineRequest:
 class TimeTravel:
     """Going back and forth in time."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, checkpoints: Checkpoints) -> None:
         self._chain = chain
+        self._checkpoints = checkpoints
 
     @method()
     def snapshot(self) -> Quantity:
-        """Remember the chain as it is, and return a number to go back by."""
-        return Quantity(self._chain.checkpoint())
+        """Remember the chain as it is, and return a number to go back by.
+
+        Of a development pair both layers are remembered, whichever is asked.
+        """
+        return Quantity(self._checkpoints.take())
 
     @method()
     def revert(self, snapshot: Number) -> bool:
         """Make the chain what it was, and return whether that snapshot existed."""
-        return self._chain.restore(snapshot)
+        return self._checkpoints.restore(snapshot)
 
     @method()
     def increase_time(self, seconds: Number) -> Quantity:

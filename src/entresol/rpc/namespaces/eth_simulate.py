@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
-from entresol.errors import InvalidOverride, InvalidSimulation, UnknownBlock
+from entresol.errors import (
+    EmptySimulation,
+    InvalidOverride,
+    MovedOntoItself,
+    MovedTogether,
+    SimulatedCallRefused,
+    SimulatedNumberTooLow,
+    SimulatedTimeTooLow,
+    SimulationGasSpent,
+    SimulationTooLong,
+    UnknownBlock,
+)
 from entresol.execution.calls import CallLimits, within
 from entresol.execution.overrides import BlockOverrides
 from entresol.execution.simulation import Base, SimulationOptions, simulate
@@ -66,7 +77,18 @@ class EthSimulate:
         self._places = places
         self._limits = limits or CallLimits()
 
-    @method(InvalidSimulation, InvalidOverride, UnknownBlock)
+    @method(
+        EmptySimulation,
+        InvalidOverride,
+        UnknownBlock,
+        SimulatedCallRefused,
+        SimulatedNumberTooLow,
+        SimulatedTimeTooLow,
+        MovedOntoItself,
+        MovedTogether,
+        SimulationTooLong,
+        SimulationGasSpent,
+    )
     def simulate_v1(self, payload: SimulationPayload, block: BlockRef = LATEST) -> Raw | Later[Raw]:
         """Return the blocks that would follow a block, with how each of their calls ended."""
         base = self._base(block)

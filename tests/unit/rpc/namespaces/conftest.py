@@ -37,8 +37,8 @@ class Client:
     def __init__(
         self,
         chain: Chain,
-        limits: LimitsConfig | None = None,
         *,
+        limits: LimitsConfig | None = None,
         keyring: Keyring | None = None,
         config: ApiConfig | None = None,
     ) -> None:

@@ -112,6 +112,8 @@ TOO_MANY: list[Any] = [{} for _ in range(257)]
         ((TOO_MANY, {}), -38026),
         (([calls({"to": CONTRACT, "gas": "0x10"})], {}), -38013),
         (([calls({"to": CONTRACT, "gas": "0x10000000"})], {}), -38015),
+        (([calls({"to": CONTRACT, "maxFeePerGas": "0x" + "ff" * 17})], {}), -32602),
+        (([{"blockOverrides": {"time": "0x" + "ff" * 8}}, {}], {}), -32602),
         (validated(nonce="0x7"), -38011),
         (validated(maxFeePerGas="0x1"), -38012),
         (validated(value=hex(10**30)), -38014),

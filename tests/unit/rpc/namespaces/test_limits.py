@@ -28,7 +28,7 @@ def limited() -> Iterator[Limited]:
     made: list[Client] = []
 
     def make(**limits: Any) -> Client:
-        made.append(Client(open_chain(), LimitsConfig(**limits)))
+        made.append(Client(open_chain(), limits=LimitsConfig(**limits)))
         return made[-1]
 
     yield make

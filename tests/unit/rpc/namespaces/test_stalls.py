@@ -88,7 +88,7 @@ def test_proofs_of_many_slots_leave_the_loop(client: Client, slots: int, quick: 
 
 def test_a_filter_whose_changes_are_too_many_is_gone() -> None:
     chain = open_chain()
-    client = Client(chain, LimitsConfig(log_limit=10))
+    client = Client(chain, limits=LimitsConfig(log_limit=10))
     wide = client("eth_newFilter", WIDE)
     emit(client, 20)
     for _ in range(2):
