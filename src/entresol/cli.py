@@ -89,7 +89,7 @@ async def _serve(config: NodeConfig, log: Log) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    node = Node(config, log)
+    node = await Node.open(config, log)
     await node.start()
     try:
         # What exists now stays: the collector need not look at it again and again.
@@ -117,10 +117,11 @@ def _rebuild(config: NodeConfig) -> int:
 
 
 def _verify(config: NodeConfig) -> int:
-    from entresol.node.assembly import open_chain  # noqa: PLC0415
+    from entresol.node.chains import open_layer_two  # noqa: PLC0415
+    from entresol.node.site import embedded_contracts  # noqa: PLC0415
 
     _directory(config)
-    chain = open_chain(config.chain)
+    chain, _ = open_layer_two(config.chain, config.l1.l1_chain_id, embedded_contracts())
     try:
         chain.ledger.verify(_progress("verified"))
         print(f"block {chain.number} {chain.head.hash()} is what its transactions lead to")

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from entresol.contracts import artifact
+from entresol.errors import LayerOneDiffers
 from entresol.l1 import abi
 from entresol.primitives.addresses import create_address
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.l1.layer_one import LayerOne
+    from entresol.l1.operator import Operator
 
 PROTOCOL_VERSION: Final = (0, 30, 2)
 NO_DATA_AVAILABILITY: Final = 1
@@ -22,6 +29,7 @@ _CHAIN_SETTINGS: Final = (
 _NO_DELAY: Final = 0
 _NO_LIMIT: Final = 2**40
 _PRIORITY_MAX_GAS: Final = 72_000_000
+_POLL_SECONDS: Final = 0.5
 
 
 class FeeSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,3 +200,33 @@ def packed_version() -> int:
 def _creation(name: str, types: str, arguments: tuple[object, ...]) -> Step:
     code = bytes(artifact(name).bytecode) + abi.encode(types, arguments)
     return Step(f"deploy {name}", None, code)
+
+
+async def deploy(
+    l1: LayerOne,
+    operator: Operator,
+    deployment: Deployment,
+    progress: Callable[[int, int, str], None],
+    *,
+    done: int = 0,
+) -> SettlementContracts:
+    """Send the transactions of a deployment, one after the other; `progress` is told of each.
+
+    The first `done` of them are on L1 already. Raises `LayerOneRefused` if the operator cannot pay, and `LayerOneDiffers` if one of them fails.
+    """
+    if not await l1.balance(operator.address):
+        raise LayerOneDiffers(
+            f"the operator {operator.address.checksummed()} has no funds on {l1.name}: send it some "
+            "ether, or name another account by --operator-key"
+        )
+    steps = deployment.steps()
+    for number, step in enumerate(steps[done:], start=done):
+        progress(number, len(steps), step.what)
+        outgoing = await operator.prepare(step.to, step.data)
+        await operator.send(outgoing)
+        while (receipt := await l1.receipt(outgoing.hash)) is None:
+            await l1.changed(_POLL_SECONDS)
+        if not receipt.succeeded:
+            raise LayerOneDiffers(f"{step.what} failed on {l1.name}: {outgoing.hash}")
+    progress(len(steps), len(steps), "done")
+    return deployment.contracts

@@ -1,23 +1,14 @@
-"""Putting a node together: the only place that sees everything."""
+"""Putting the methods of a chain together, each with the little that it needs."""
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-import msgspec
-
-from entresol.chain.accounts import ZK_STACK_ACCOUNTS, DevAccount, derive
-from entresol.chain.chain import Chain
-from entresol.chain.fees import ConstantFee
-from entresol.chain.genesis import Genesis
+from entresol.chain.checkpoints import Checkpoints
 from entresol.chain.keyring import Keyring
-from entresol.chain.mempool import PoolConfig
-from entresol.chain.rules import Rules
-from entresol.node.config import ETHER, ApiConfig, LimitsConfig
+from entresol.node.config import ApiConfig, LimitsConfig
+from entresol.node.readers import BatchPlaces, NotificationShapes, Waiting, addresses_of_site
 from entresol.rpc.composing import Composer
 from entresol.rpc.dispatch import Dispatcher
 from entresol.rpc.filters import Filters
@@ -33,61 +24,43 @@ from entresol.rpc.namespaces.eth_simulate import EthSimulate
 from entresol.rpc.namespaces.eth_state import EthState
 from entresol.rpc.namespaces.eth_transactions import EthTransactions
 from entresol.rpc.namespaces.eth_waiting import EthWaiting
+from entresol.rpc.namespaces.settling import AnvilSettling
 from entresol.rpc.namespaces.txpool import TxPool
+from entresol.rpc.namespaces.zks_batches import ZksBatches
+from entresol.rpc.namespaces.zks_code import ZksCode
+from entresol.rpc.namespaces.zks_fees import ZksFees
+from entresol.rpc.namespaces.zks_proofs import ZksProofs
+from entresol.rpc.namespaces.zks_settlement import ZksSettlement
+from entresol.rpc.namespaces.zks_transactions import ZksTransactions
 from entresol.rpc.places import Places
 from entresol.rpc.questions import Questions
-from entresol.rpc.server.limits import is_loopback
+from entresol.rpc.settling import Settling
 from entresol.rpc.shapes.views import Views
 from entresol.rpc.subscriptions import Subscriptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol.chain.feed import Sealed
-    from entresol.chain.logs import PlacedLog
-    from entresol.node.config import ChainConfig, NodeConfig
-    from entresol.primitives.transactions import Transaction
+    from entresol.chain.chain import Chain
+    from entresol.chain.l2_fees import FeeModel
+    from entresol.node.rollup import Rollup
     from entresol.rpc.method import Namespace
+    from entresol.storage.batches import Batch
 
-WORKERS = 4
-
-
-class NotificationShapes:
-    """What subscribers are told, in the shapes of the answers."""
-
-    def __init__(self, views: Views) -> None:
-        self._views = views
-
-    def header(self, sealed: Sealed) -> bytes:
-        """Return the header of a new block."""
-        return bytes(self._views.head(sealed.header, sealed.hash))
-
-    def log(self, log: PlacedLog, *, removed: bool) -> bytes:
-        """Return a log."""
-        return bytes(self._views.log(log, removed=removed))
-
-    def transaction(self, transaction: Transaction) -> bytes:
-        """Return a transaction that waits."""
-        return bytes(self._views.waiting(transaction))
+WORKERS: Final = 4
 
 
-class Waiting:
-    """Whatever waits for a block: in the pool, or from the other layer."""
+class LayerTwo(NamedTuple):
+    """What a layer 2 has beyond a chain: prices, and an L1 unless it stands alone."""
 
-    def __init__(self, chain: Chain) -> None:
-        self._chain = chain
-
-    def get(self, transaction_hash: bytes) -> Transaction | None:
-        """Return the transaction with this hash."""
-        return self._chain.pool.get(transaction_hash) or next(
-            (it for it in self._chain.producer.priority if it.hash == transaction_hash), None
-        )
+    fees: FeeModel
+    rollup: Rollup | None
 
 
 class Api:
     """The methods of one chain, and what they share."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         chain: Chain,
         wake: Callable[[], None],
@@ -95,57 +68,50 @@ class Api:
         keyring: Keyring | None = None,
         config: ApiConfig | None = None,
         limits: LimitsConfig | None = None,
+        checkpoints: Checkpoints | None = None,
+        layer_two: LayerTwo | None = None,
     ) -> None:
-        limits = limits or LimitsConfig()
         self._chain = chain
-        config = config or ApiConfig()
-        keyring = keyring or Keyring()
+        self._config = config or ApiConfig()
+        self._limits = limits or LimitsConfig()
+        self._keyring = keyring or Keyring()
         self._executor = ThreadPoolExecutor(WORKERS, thread_name_prefix="call")
-        views = Views(
-            chain.rules.chain_id,
-            chain.ledger.store,
-            Waiting(chain),
-            lambda: chain.pending().finish(chain.ledger.trie),
+        self._waiting = Waiting(chain)
+        self._views = self._follow(
+            Views(
+                chain.rules.chain_id,
+                chain.ledger.store,
+                self._waiting,
+                lambda: chain.pending().finish(chain.ledger.trie),
+                batches=None if layer_two is None else BatchPlaces(chain.ledger.store.batches),
+            )
         )
-        self._follow(views)
-        places = Places(chain)
-        questions = Questions(limits.calls())
+        self._places = Places(chain)
+        self._questions = Questions(self._limits.calls())
         self._filters = Filters(
             chain,
             chain.ledger.store,
             chain.feed,
-            capacity=limits.filter_limit,
-            limits=limits.logs(),
+            capacity=self._limits.filter_limit,
+            limits=self._limits.logs(),
         )
         self.subscriptions = Subscriptions(
             chain.feed,
             chain.ledger.store,
-            NotificationShapes(views),
+            NotificationShapes(self._views),
             wake=wake,
-            per_connection=limits.subscription_limit,
+            per_connection=self._limits.subscription_limit,
         )
-        composer = Composer(chain, places, self._executor)
-        namespaces: list[Namespace] = [
-            EthAccounts(chain, keyring, composer, views),
-            EthBasics(chain),
-            EthBlocks(chain, places, views),
-            EthCalls(places, questions),
-            EthCallMany(chain, places, limits.calls()),
-            EthFees(chain, places),
-            EthFilters(chain, views, self._filters, self.subscriptions, limits.logs()),
-            EthSimulate(chain, places, limits.calls()),
-            EthState(chain, places),
-            EthTransactions(chain, places, views),
-            EthWaiting(chain, views, config.receipt_seconds),
-            Net(chain),
-            Personal(keyring),
-            TxPool(chain.pool, views),
-            Web3(),
-        ]
-        if config.dev_methods:
-            namespaces += [Evm(chain), Anvil(chain, keyring), Hardhat(chain, keyring)]
+        namespaces = self._ethereum()
+        if layer_two is not None:
+            namespaces += self._zk_stack(layer_two)
+        if self._config.dev_methods:
+            rollup = None if layer_two is None else layer_two.rollup
+            namespaces += self._development(checkpoints or Checkpoints(chain), rollup)
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
-        self.dispatcher = Dispatcher(namespaces, executor=self._executor, limits=limits.requests())
+        self.dispatcher = Dispatcher(
+            namespaces, executor=self._executor, limits=self._limits.requests()
+        )
 
     def close(self) -> None:
         """Stop listening to the chain and end the workers."""
@@ -154,7 +120,58 @@ class Api:
         self._chain.feed.unsubscribe(self._events)
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def _follow(self, views: Views) -> None:
+    def batch_sealed(self, batch: Batch) -> None:
+        """Let go of answers that do not know their batch."""
+        self._views.batch_sealed(batch.first_block, batch.last_block)
+
+    def _ethereum(self) -> list[Namespace]:
+        chain, places, views = self._chain, self._places, self._views
+        keyring, limits = self._keyring, self._limits
+        return [
+            EthAccounts(chain, keyring, Composer(chain, places, self._executor), views),
+            EthBasics(chain),
+            EthBlocks(chain, places, views),
+            EthCalls(places, self._questions),
+            EthCallMany(chain, places, limits.calls()),
+            EthFees(chain, places),
+            EthFilters(chain, views, self._filters, self.subscriptions, limits.logs()),
+            EthSimulate(chain, places, limits.calls()),
+            EthState(chain, places),
+            EthTransactions(chain, places, views),
+            EthWaiting(chain, views, self._config.receipt_seconds),
+            Net(chain),
+            Personal(keyring),
+            TxPool(chain.pool, views),
+            Web3(),
+        ]
+
+    def _zk_stack(self, layer_two: LayerTwo) -> list[Namespace]:
+        chain, rollup = self._chain, layer_two.rollup
+        namespaces: list[Namespace] = [
+            ZksCode(chain.ledger.store),
+            ZksFees(self._places, self._questions, layer_two.fees),
+        ]
+        if rollup is None:
+            return namespaces
+        settling = Settling(chain, rollup.site.l1_chain_id)
+        return [
+            *namespaces,
+            ZksBatches(chain, settling, layer_two.fees),
+            ZksProofs(chain, settling, rollup.proofs),
+            ZksSettlement(addresses_of_site(rollup.site)),
+            ZksTransactions(chain, settling, self._waiting, self._views),
+        ]
+
+    def _development(self, checkpoints: Checkpoints, rollup: Rollup | None) -> list[Namespace]:
+        chain, keyring = self._chain, self._keyring
+        namespaces: list[Namespace] = [
+            Evm(chain, checkpoints),
+            Anvil(chain, keyring, checkpoints),
+            Hardhat(chain, keyring),
+        ]
+        return namespaces if rollup is None else [*namespaces, AnvilSettling(rollup)]
+
+    def _follow(self, views: Views) -> Views:
         """Let cached answers go as soon as they are wrong, before anybody can ask again."""
 
         def take() -> None:
@@ -163,42 +180,4 @@ class Api:
                 views.follow(event)
 
         self._events = self._chain.feed.subscribe(wake=take)
-
-
-@lru_cache(maxsize=1)
-@cache
-def development_accounts(config: ChainConfig) -> tuple[DevAccount, ...]:
-    """Return the accounts that the development genesis funds: the derived ones first."""
-    derived = derive(config.mnemonic, config.accounts)
-    return (*derived, *ZK_STACK_ACCOUNTS)
-
-
-def open_keyring(config: NodeConfig) -> Keyring:
-    """Return what signs for the development accounts, unless others could make it sign."""
-    host = config.server.host
-    if not is_loopback(host) and not config.api.expose_unlocked_accounts:
-        reason = f"the node listens on {host}; --expose-unlocked-accounts unlocks them all the same"
-        return Keyring(locked=reason)
-    return Keyring(() if config.chain.genesis else development_accounts(config.chain))
-
-
-def open_chain(config: ChainConfig) -> Chain:
-    """Open the chain that `config` describes."""
-    if config.genesis is None:
-        addresses = [account.address for account in development_accounts(config)]
-        genesis = Genesis.development(config.chain_id, addresses, config.balance * ETHER)
-    else:
-        genesis = Genesis.load(Path(config.genesis))
-    rules = msgspec.structs.replace(
-        Rules.layer_2(genesis.chain_id),
-        fork=config.hardfork,
-        gas_limit=config.gas_limit,
-        fees=ConstantFee(config.gas_price),
-    )
-    path = None if config.data_dir is None else Path(config.data_dir)
-    chain = Chain.open(path, rules, genesis, pool=PoolConfig(order=config.order))
-    if config.block_time is not None:
-        chain.schedule.seal_every(config.block_time, time.monotonic())
-    elif not config.mining:
-        chain.schedule.seal_on_request()
-    return chain
+        return views

@@ -25,7 +25,8 @@ def banner(facts: Facts) -> str:
     ]
     if facts.accounts:
         lines += _accounts(facts)
-    return "\n".join((*lines, *_rows(facts), "", f"{READY}{facts.address}"))
+    rows = [*_rows(facts), *_layer_one(facts)]
+    return "\n".join((*lines, *rows, "", f"{READY}{facts.address}"))
 
 
 def _accounts(facts: Facts) -> Iterator[str]:
@@ -54,3 +55,16 @@ def _rows(facts: Facts) -> Iterator[str]:
     yield f"Directory    {facts.data_dir or TEMPORARY}"
     yield f"HTTP         {facts.http_url}"
     yield f"WebSocket    {facts.websocket_url}"
+
+
+def _layer_one(facts: Facts) -> Iterator[str]:
+    l1 = facts.l1
+    if l1 is None:
+        yield "Layer 1      none: nothing settles (--no-l1)"
+        return
+    yield ""
+    yield f"Layer 1      {'for development, in this process' if l1.is_ours else 'at its own address'}"
+    yield f"Chain id     {l1.chain_id}"
+    yield f"HTTP         {l1.url}"
+    yield f"Bridgehub    {l1.contracts.bridgehub.checksummed()}"
+    yield f"Chain        {l1.contracts.chain.checksummed()}"

@@ -63,6 +63,68 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
     ] = "fees"
 
 
+class L1Config(Struct, frozen=True, kw_only=True):
+    """The layer 1: a development chain in the same process, or another one by its URL."""
+
+    l1: Annotated[
+        bool, Meta(description="Whether there is a layer 1; without one nothing settles.")
+    ] = True
+    l1_url: Annotated[
+        str | None,
+        Meta(title="URL", description="JSON-RPC of the L1 to use in place of the development one."),
+    ] = None
+    l1_port: Annotated[
+        int,
+        Meta(ge=0, le=65_535, description="Port of the development L1; 0 takes any free one."),
+    ] = 8545
+    l1_chain_id: Annotated[int, Meta(ge=1, description="Chain id of the development L1.")] = 31337
+    l1_delay: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="Seconds that a transaction waits on the development L1 until it is sealed. "
+            "Clients that keep a nonce for a moment stumble over a shorter one.",
+        ),
+    ] = 0.3
+    l1_confirmations: Annotated[
+        int, Meta(ge=0, description="L1 blocks that must stand on one before it counts.")
+    ] = 0
+    bridgehub: Annotated[
+        str | None,
+        Meta(
+            title="ADDRESS",
+            description="Bridgehub on the L1 of --l1-url, where the chain is registered.",
+        ),
+    ] = None
+    deploy_l1: Annotated[
+        bool, Meta(description="Deploy the settlement contracts to the L1 of --l1-url.")
+    ] = False
+    operator_key: Annotated[
+        str | None,
+        Meta(
+            title="KEY",
+            description="Secret key of the account that deploys to L1 and settles there; "
+            "the development L1 has one of its own.",
+        ),
+    ] = None
+
+
+class SettlementSettings(Struct, frozen=True, kw_only=True):
+    """When blocks become a batch, and a batch goes to L1."""
+
+    settle: Annotated[bool, Meta(description="Whether batches are settled without a request.")] = (
+        True
+    )
+    settle_interval: Annotated[
+        float,
+        Meta(gt=0, description="Seconds from the first transaction of a batch until it is sealed."),
+    ] = 0.25
+    batch_blocks: Annotated[int, Meta(ge=1, description="Most blocks of a batch.")] = 1_024
+    batch_messages: Annotated[
+        int, Meta(ge=1, le=16_384, description="Most L2-to-L1 logs of a batch.")
+    ] = 16_384
+
+
 class ApiConfig(Struct, frozen=True, kw_only=True):
     """What the methods may do."""
 
@@ -148,6 +210,8 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     """Everything that can be set."""
 
     chain: ChainConfig = ChainConfig()
+    l1: L1Config = L1Config()
+    settlement: SettlementSettings = SettlementSettings()
     server: ServerConfig = ServerConfig()
     api: ApiConfig = ApiConfig()
     limits: LimitsConfig = LimitsConfig()

@@ -11,12 +11,45 @@ import msgspec
 
 from entresol.chain.accounts import DEVELOPMENT_PATH, DevAccount
 from entresol.errors import InvalidConfig
-from entresol.node.assembly import development_accounts
+from entresol.node.chains import development_accounts
 
 if TYPE_CHECKING:
     from entresol.chain.keyring import Keyring
+    from entresol.l1.deployment import SettlementContracts
     from entresol.node.config import NodeConfig
     from entresol.node.node import Node
+
+
+class L1Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """The L1 that a node settles on."""
+
+    chain_id: int
+    url: str
+    is_ours: bool
+    """Whether it is the development L1, which runs in the same process."""
+    contracts: SettlementContracts
+
+    @classmethod
+    def of(cls, node: Node) -> L1Facts | None:
+        """Collect them, if there is one."""
+        if node.rollup is None:
+            return None
+        site, ours = node.rollup.site, node.layer_one
+        return cls(
+            chain_id=site.l1_chain_id,
+            url=site.l1.name if ours is None else f"http://{ours.address}",
+            is_ours=ours is not None,
+            contracts=site.contracts,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return them with the contracts by their names."""
+        contracts = msgspec.structs.asdict(self.contracts)
+        return {
+            "chain_id": self.chain_id,
+            "http_url": self.url,
+            "contracts": {name: str(address) for name, address in contracts.items()},
+        }
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +69,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     genesis_timestamp: int
     address: str
     data_dir: Path | None
+    l1: L1Facts | None
 
     @classmethod
     def of(cls, node: Node, config: NodeConfig) -> Facts:
@@ -56,6 +90,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
             genesis_timestamp=chain.ledger.header(0).timestamp,
             address=node.address,
             data_dir=None if settings.data_dir is None else Path(settings.data_dir).absolute(),
+            l1=L1Facts.of(node),
         )
 
     @property
@@ -85,6 +120,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
             "http_url": self.http_url,
             "ws_url": self.websocket_url,
             "data_dir": None if self.data_dir is None else str(self.data_dir),
+            "l1": None if self.l1 is None else self.l1.to_json(),
         }
 
     def write(self, path: Path) -> None:

@@ -1,110 +1,154 @@
-"""A running node: one chain, its methods and the server, from start to stop."""
+"""A running node: the layer 2, the development L1 below it, and what ties them."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import logging
-import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Self
 
-from entresol.node.assembly import Api, open_chain, open_keyring
-from entresol.rpc.server.connection import Page
-from entresol.rpc.server.listener import Server
+import msgspec
+
+from entresol.chain.checkpoints import Checkpoints
+from entresol.l1.embedded import EmbeddedLayerOne
+from entresol.node.assembly import Api, LayerTwo
+from entresol.node.chains import OPERATOR, open_keyring, open_layer_one, open_layer_two
+from entresol.node.layer import Layer
+from entresol.node.rollup import Rollup
+from entresol.node.site import Site, embedded_contracts, find_site
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from entresol.chain.chain import Chain
+    from entresol.chain.l2_fees import FeeModel
     from entresol.node.config import NodeConfig
     from entresol.node.log.log import Log
     from entresol.rpc.server.connection import Handler
 
-logger = logging.getLogger(__name__)
-
-TICK_SECONDS: Final = 0.02
-RETRY_SECONDS: Final = 1.0
-
-JSON: Final = "application/json; charset=utf-8"
-PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
-
 
 class Node:
-    """A node that serves one chain.
+    """A node that serves a layer 2, and the development L1 that it settles on unless there is another.
 
-    Remembers: nothing of its own. Persists: the chain, if it has a directory. Assumes: one event loop,
-    whose thread alone changes the chain. Fails: to start, with the error that says why; nothing is
-    left open then.
+    Remembers: nothing of its own. Persists: the chains, if they have a directory. Assumes: one event
+    loop, whose thread alone changes the chains. Fails: to start, with the error that says why; nothing
+    is left open then.
     """
 
-    def __init__(self, config: NodeConfig, log: Log | None = None) -> None:
-        self._config = config
+    def __init__(
+        self, config: NodeConfig, log: Log | None = None, site: Site | None = None
+    ) -> None:
         self._log = log
-        self.chain: Chain = open_chain(config.chain)
-        self._pump_is_due = False
         self.keyring = open_keyring(config)
-        self._api = Api(
-            self.chain, self._wake, keyring=self.keyring, config=config.api, limits=config.limits
+        self.rollup: Rollup | None = None
+        self.layer_one: Layer | None = None
+        l1_chain_id = config.l1.l1_chain_id if site is None else site.l1_chain_id
+        contracts = embedded_contracts() if site is None else site.contracts
+        settles = config.l1.l1
+        chain, fees = open_layer_two(
+            config.chain, l1_chain_id if settles else None, contracts if settles else None
         )
-        self.handler: Handler = self._api.dispatcher.handle
-        if log is not None:
-            self.handler = log.around(self.handler)
-            log.follow(self.chain)
-        self._server = Server(self.handler, config.server, self._pages())
-        self._ticking: asyncio.Task[None] | None = None
+        try:
+            l1_chain = open_layer_one(config, chain) if settles and site is None else None
+            if l1_chain is not None:
+                site = _embedded_site(l1_chain)
+            if site is not None:
+                self.rollup = Rollup(chain, site, fees, config)
+        except BaseException:
+            chain.close()
+            raise
+        checkpoints = Checkpoints(*(it for it in (chain, l1_chain) if it is not None))
+        self._serve(config, chain, fees, checkpoints)
+        if l1_chain is not None:
+            self._serve_layer_one(config, l1_chain, checkpoints)
+
+    @classmethod
+    async def open(cls, config: NodeConfig, log: Log | None = None) -> Self:
+        """Return a node, having found its L1 if that is another one."""
+        remote = config.l1.l1 and config.l1.l1_url is not None
+        return cls(config, log, await find_site(config) if remote else None)
+
+    @property
+    def chain(self) -> Chain:
+        """The layer 2."""
+        return self.layer_two.chain
+
+    @property
+    def handler(self) -> Handler:
+        """What answers requests to the layer 2."""
+        return self.layer_two.handler
 
     @property
     def address(self) -> str:
-        """Where the node listens: host and port."""
-        host = self._config.server.host
-        shown = f"[{host}]" if ":" in host else host
-        return f"{shown}:{self._server.port}"
+        """Where the layer 2 listens: host and port."""
+        return self.layer_two.address
 
     async def start(self) -> None:
-        """Listen, and seal blocks when they are due."""
+        """Listen, seal blocks when they are due, and follow L1."""
         try:
-            await self._server.start()
+            for layer in self._layers:
+                await layer.start()
         except BaseException:
-            self._close()
+            await self.stop()
             raise
-        self._ticking = asyncio.create_task(self._tick())
+        if self.rollup is not None:
+            self.rollup.start()
 
     async def stop(self) -> None:
         """Let answers under way finish, and close everything."""
-        if self._ticking is not None:
-            self._ticking.cancel()
-        await self._server.stop()
-        self._close()
-
-    def _close(self) -> None:
+        if self.rollup is not None:
+            await self.rollup.stop()
+        for layer in self._layers:
+            await layer.stop()
         if self._log is not None:
             self._log.unfollow()
-        self._api.close()
-        self.chain.close()
+        for layer in self._layers:
+            layer.close()
 
-    async def _tick(self) -> None:
-        while True:
-            pause = TICK_SECONDS
-            try:
-                self.chain.tick(time.monotonic())
-            except Exception:
-                # A full disk may have room again.
-                logger.exception("a block could not be sealed; trying again")
-                pause = RETRY_SECONDS
-            await asyncio.sleep(pause)
+    @property
+    def _layers(self) -> list[Layer]:
+        return [self.layer_two, *([] if self.layer_one is None else [self.layer_one])]
 
-    def _wake(self) -> None:
-        """Have subscribers told soon, once for everything that happens until then."""
-        if not self._pump_is_due:
-            self._pump_is_due = True
-            asyncio.get_running_loop().call_soon(self._pump)
+    def _serve(
+        self, config: NodeConfig, chain: Chain, fees: FeeModel, checkpoints: Checkpoints
+    ) -> None:
+        rollup = self.rollup
 
-    def _pump(self) -> None:
-        self._pump_is_due = False
-        self._api.subscriptions.pump()
+        def make_api(wake: Callable[[], None]) -> Api:
+            return Api(
+                chain,
+                wake,
+                keyring=self.keyring,
+                config=config.api,
+                limits=config.limits,
+                checkpoints=checkpoints,
+                layer_two=LayerTwo(fees, rollup),
+            )
 
-    def _pages(self) -> dict[str, Page]:
-        dispatcher = self._api.dispatcher
-        return {
-            "/health": lambda: (200, JSON, b'{"status":"ready"}'),
-            "/metrics": lambda: (200, PROMETHEUS, dispatcher.metrics.render().encode()),
-            "/openrpc.json": lambda: (200, JSON, json.dumps(dispatcher.openrpc()).encode()),
-        }
+        health = dict if rollup is None else rollup.health
+        log = None if self._log is None else self._log.of_layer()
+        self.layer_two = Layer(chain, make_api, config.server, log=log, health=health)
+        if rollup is not None:
+            rollup.on_batch = self.layer_two.api.batch_sealed
+
+    def _serve_layer_one(self, config: NodeConfig, chain: Chain, checkpoints: Checkpoints) -> None:
+        def make_api(wake: Callable[[], None]) -> Api:
+            return Api(
+                chain,
+                wake,
+                keyring=open_keyring(config),
+                config=config.api,
+                limits=config.limits,
+                checkpoints=checkpoints,
+            )
+
+        server = msgspec.structs.replace(config.server, port=config.l1.l1_port)
+        # The operator's transactions are told by the settlement.
+        log = None if self._log is None else self._log.of_layer("L1", hidden=OPERATOR.address)
+        self.layer_one = Layer(chain, make_api, server, log=log)
+
+
+def _embedded_site(chain: Chain) -> Site:
+    return Site(
+        l1=EmbeddedLayerOne(chain),
+        l1_chain_id=chain.rules.chain_id,
+        contracts=embedded_contracts(),
+        operator_secret=OPERATOR.secret,
+    )

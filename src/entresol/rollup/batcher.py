@@ -132,7 +132,7 @@ class Batcher:
         self._store.batches.append(*sealed)
         frontier = self._open.frontier.extend(self._open.priority)
         self._open = OpenBatch(batch.number + 1, batch.last_block + 1, frontier)
-        log.info(
+        log.debug(
             "sealed batch %d: blocks %d to %d, %d transactions, %d messages",
             *(batch.number, batch.first_block, batch.last_block, batch.transactions, batch.logs),
         )

@@ -215,7 +215,8 @@ class Settler:
         numbers = range(journal.first, journal.last + 1)
         self._batches.settle(numbers, journal.step, done)
         self._sent_at = None
-        log.info("%s: L1 transaction %s", _named(journal), receipt.transaction_hash)
+        level = logging.INFO if journal.step is Step.EXECUTE else logging.DEBUG
+        log.log(level, "%s: L1 transaction %s", _named(journal), receipt.transaction_hash)
         for number in numbers:
             self._on_settled(journal.step, number)
 

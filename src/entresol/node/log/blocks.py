@@ -24,10 +24,19 @@ class TransactionLog:
     Fails: never; a block that is gone by the time it would be told is left out.
     """
 
-    def __init__(self, chain: Chain, lines: Lines, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        lines: Lines,
+        tell: Callable[[str], None],
+        layer: str = "",
+        hidden: Address | None = None,
+    ) -> None:
         self._chain = chain
         self._lines = lines
         self._tell = tell
+        self._layer = layer
+        self._hidden = hidden
         self._is_due = False
         self._events = chain.feed.subscribe(wake=self._wake)
 
@@ -55,10 +64,12 @@ class TransactionLog:
         store = self._chain.ledger.store
         record = store.record(sealed.number)
         if record is not None and store.block_hash(sealed.number) == sealed.hash:
-            yield from included_in(record, sealed)
+            for entry in included_in(record, sealed, self._layer):
+                if entry.sender != self._hidden:
+                    yield entry
 
 
-def included_in(record: Record, sealed: Sealed) -> Iterator[Included]:
+def included_in(record: Record, sealed: Sealed, layer: str = "") -> Iterator[Included]:
     """Yield what is told of each transaction of a block."""
     for index, outcome in enumerate(record.outcomes):
         transaction = record.transaction(index)
@@ -74,4 +85,5 @@ def included_in(record: Record, sealed: Sealed) -> Iterator[Included]:
             block_hash=sealed.hash,
             succeeded=outcome.succeeded,
             failure=None if failure is None else str(failure),
+            layer=layer,
         )

@@ -17,6 +17,7 @@ class Answered(msgspec.Struct, frozen=True):
     method: str
     seconds: float
     failure: Failure | None
+    layer: str = ""
 
 
 class BatchAnswered(msgspec.Struct, frozen=True):
@@ -26,6 +27,7 @@ class BatchAnswered(msgspec.Struct, frozen=True):
     seconds: float
     failed: int
     failure: Failure | None
+    layer: str = ""
 
 
 class Included(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +43,7 @@ class Included(msgspec.Struct, frozen=True, kw_only=True):
     succeeded: bool
     failure: str | None
     """Why it failed, if this node executed it."""
+    layer: str = ""
 
 
 class Note(msgspec.Struct, frozen=True):

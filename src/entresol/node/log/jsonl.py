@@ -18,7 +18,7 @@ class JsonLines:
     def answered(self, entry: Answered) -> str:
         """Write a request down."""
         fields = {"method": entry.method, "ms": _ms(entry.seconds)}
-        return line("info", "request", fields | _failed(entry.failure))
+        return line("info", "request", _on(entry.layer) | fields | _failed(entry.failure))
 
     def batch(self, entry: BatchAnswered) -> str:
         """Write a batch down."""
@@ -28,7 +28,7 @@ class JsonLines:
             "ms": _ms(entry.seconds),
             "failed": entry.failed,
         }
-        return line("info", "batch", fields | _failed(entry.failure))
+        return line("info", "batch", _on(entry.layer) | fields | _failed(entry.failure))
 
     def included(self, entry: Included) -> str:
         """Write a transaction down."""
@@ -45,7 +45,7 @@ class JsonLines:
             fields["created"] = str(entry.created)
         if entry.failure is not None:
             fields["failure"] = entry.failure
-        return line("info", "transaction", fields)
+        return line("info", "transaction", _on(entry.layer) | fields)
 
     def note(self, entry: Note) -> str:
         """Write a note down."""
@@ -64,6 +64,10 @@ def line(level: str, message: str, fields: dict[str, Any]) -> str:
     except UnicodeEncodeError:
         # Half a surrogate pair is a Python string, but no text.
         return line(level, _text(message), {key: _text(value) for key, value in fields.items()})
+
+
+def _on(layer: str) -> dict[str, Any]:
+    return {"layer": layer} if layer else {}
 
 
 def _ms(seconds: float) -> float:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from entresol.node.config import LogConfig
     from entresol.node.facts import Facts
     from entresol.node.log.entries import Lines
+    from entresol.primitives.values import Address
     from entresol.rpc.server import Handler
 
 LEVELS: Final = {
@@ -32,7 +33,7 @@ LEVELS: Final = {
 class Log:
     """Tells of a node's work what the configuration asks for.
 
-    Remembers: which chain it follows. Persists: nothing. Assumes: one node at a time uses it. Fails: never.
+    Remembers: which chains it follows. Persists: nothing. Assumes: one node at a time uses it. Fails: never.
     """
 
     def __init__(self, config: LogConfig, console: Console, *, colours: bool = False) -> None:
@@ -42,7 +43,7 @@ class Log:
         self._lines: JsonLines | TextLines = (
             JsonLines() if config.json_logs else TextLines(colours=colours)
         )
-        self._following: TransactionLog | None = None
+        self._following: list[TransactionLog] = []
         self.handler = NoteHandler(self._lines, console)
 
     @classmethod
@@ -67,25 +68,49 @@ class Log:
         else:
             self._console.tell(banner(facts) + "\n")
 
-    def around(self, handler: Handler) -> Handler:
-        """Return a handler that tells of requests; if they are not told, the same one."""
-        return RequestLog(handler, self._lines, self._console.tell) if self.tells_work else handler
+    def of_layer(self, name: str = "", hidden: Address | None = None) -> LayerLog:
+        """Return the log of one layer, which says its name and nothing of whom it is to hide."""
+        return LayerLog(self, name, hidden)
 
-    def follow(self, chain: Chain) -> None:
-        """Tell of the transactions of `chain`, if they are told."""
+    def around(self, handler: Handler, layer: str = "") -> Handler:
+        """Return a handler that tells of requests to a layer; if they are not told, the same one."""
+        if not self.tells_work:
+            return handler
+        return RequestLog(handler, self._lines, self._console.tell, layer)
+
+    def follow(self, chain: Chain, layer: str = "", hidden: Address | None = None) -> None:
+        """Tell of the transactions of `chain`, if they are told, but not of those of `hidden`."""
         if self.tells_work:
-            self._following = TransactionLog(chain, self._lines, self._console.tell)
+            tell = self._console.tell
+            self._following.append(TransactionLog(chain, self._lines, tell, layer, hidden))
 
     def unfollow(self) -> None:
-        """Stop listening to the chain."""
-        if self._following is not None:
-            self._following.close()
-            self._following = None
+        """Stop listening to the chains."""
+        for following in self._following:
+            following.close()
+        self._following.clear()
 
     def close(self) -> None:
         """Write what is left."""
         logging.getLogger().removeHandler(self.handler)
         self._console.close()
+
+
+class LayerLog:
+    """What a log tells of one layer."""
+
+    def __init__(self, log: Log, name: str, hidden: Address | None) -> None:
+        self._log = log
+        self._name = name
+        self._hidden = hidden
+
+    def around(self, handler: Handler) -> Handler:
+        """Return a handler that tells of requests; if they are not told, the same one."""
+        return self._log.around(handler, self._name)
+
+    def follow(self, chain: Chain) -> None:
+        """Tell of the transactions of `chain`, if they are told."""
+        self._log.follow(chain, self._name, self._hidden)
 
 
 class NoteHandler(logging.Handler):

@@ -46,10 +46,13 @@ class RequestLog:
     It looks at the bytes that come and go, so that the handler has nothing to do with it.
     """
 
-    def __init__(self, handler: Handler, lines: Lines, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, handler: Handler, lines: Lines, tell: Callable[[str], None], layer: str = ""
+    ) -> None:
         self._handler = handler
         self._lines = lines
         self._tell = tell
+        self._layer = layer
 
     def __call__(
         self, body: bytes, connection: Connection
@@ -71,9 +74,9 @@ class RequestLog:
 
     def _report(self, body: bytes, answer: bytes | None, seconds: float) -> None:
         if body[:1] == b"[" or body.lstrip(b" \t\r\n")[:1] == b"[":
-            self._tell(self._lines.batch(batch_of(body, answer, seconds)))
+            self._tell(self._lines.batch(batch_of(body, answer, seconds, self._layer)))
             return
-        entry = Answered(_method_of(body), seconds, failure_in(answer))
+        entry = Answered(_method_of(body), seconds, failure_in(answer), self._layer)
         self._tell(self._lines.answered(entry))
 
 
@@ -85,15 +88,17 @@ def failure_in(answer: bytes | None) -> Failure | None:
     return _outcome(answer).error
 
 
-def batch_of(body: bytes, answer: bytes | None, seconds: float) -> BatchAnswered:
+def batch_of(body: bytes, answer: bytes | None, seconds: float, layer: str = "") -> BatchAnswered:
     """Return what is told of a batch."""
     methods = Counter(_methods_of(body))
-    if answer is None or ERROR not in answer:
-        return BatchAnswered(methods, seconds, 0, None)
-    if answer[:1] != b"[":
-        return BatchAnswered(methods, seconds, methods.total(), failure_in(answer))
-    failures = [it.error for it in _outcomes(answer) if it.error is not None]
-    return BatchAnswered(methods, seconds, len(failures), failures[0] if failures else None)
+    failed, failure = 0, None
+    if answer is not None and ERROR in answer:
+        if answer[:1] != b"[":
+            failed, failure = methods.total(), failure_in(answer)
+        else:
+            failures = [it.error for it in _outcomes(answer) if it.error is not None]
+            failed, failure = len(failures), failures[0] if failures else None
+    return BatchAnswered(methods, seconds, failed, failure, layer)
 
 
 def _methods_of(body: bytes) -> list[str]:

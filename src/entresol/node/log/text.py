@@ -37,7 +37,7 @@ class TextLines:
     def answered(self, entry: Answered) -> str:
         """Write the method, how long it took and how it ended."""
         outcome = self._ok if entry.failure is None else self._failed(entry.failure)
-        return self._line(_padded(entry.method), entry.seconds, outcome)
+        return self._line(_padded(_on(entry.layer, entry.method)), entry.seconds, outcome)
 
     def batch(self, entry: BatchAnswered) -> str:
         """Write how many calls there were, to which methods, and how many failed."""
@@ -48,11 +48,14 @@ class TextLines:
         outcome = self._ok if entry.failure is None else self._failed(entry.failure)
         if entry.failed and calls > 1:
             outcome = f"{self._bad}{entry.failed} of {calls} failed{self._end}, first: {outcome}"
-        return self._line(what.ljust(WIDTH), entry.seconds, outcome)
+        return self._line(_on(entry.layer, what).ljust(WIDTH), entry.seconds, outcome)
 
     def included(self, entry: Included) -> str:
         """Write what became of a transaction."""
-        rows = [("Transaction", str(entry.hash)), ("From", entry.sender.checksummed())]
+        rows = [
+            (_on(entry.layer, "Transaction"), str(entry.hash)),
+            ("From", entry.sender.checksummed()),
+        ]
         if entry.to is not None:
             rows.append(("To", entry.to.checksummed()))
         if entry.created is not None and entry.succeeded:
@@ -92,6 +95,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(it if it.isprintable() else it.encode("unicode_escape").decode() for it in text)
+
+
+def _on(layer: str, what: str) -> str:
+    """Say on which layer, if that is not the one that is always meant."""
+    return f"{layer} {what}" if layer else what
 
 
 @lru_cache(maxsize=1_024)

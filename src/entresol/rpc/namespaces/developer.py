@@ -194,6 +194,10 @@ class Anvil(Hardhat, TimeTravel):
 
     prefix = "anvil"
 
+    def __init__(self, chain: Chain, keyring: Keyring, checkpoints: Checkpoints) -> None:
+        Hardhat.__init__(self, chain, keyring)
+        TimeTravel.__init__(self, chain, checkpoints)
+
     @method()
     def get_interval_mining(self) -> int | None:
         """Return how many seconds apart blocks are sealed, or null if not by the time."""

@@ -1,17 +1,12 @@
-"""Where the layer 2 settles: the contracts on both layers, and the code that was published."""
+"""Where the layer 2 settles: the contracts on both layers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
-from entresol.primitives.values import Address, Hash32, Quantity
+from entresol.primitives.values import Address, Quantity
 from entresol.rpc.method import method
-from entresol.rpc.wire import ByteArray, Wire
-
-if TYPE_CHECKING:
-    from entresol.storage.readers import CodeReader
+from entresol.rpc.wire import Wire
 
 _NONE = Address.zero()
 
@@ -50,19 +45,8 @@ class ZksSettlement:
 
     prefix = "zks"
 
-    def __init__(self, addresses: SettlementAddresses, codes: CodeReader) -> None:
+    def __init__(self, addresses: SettlementAddresses) -> None:
         self._addresses = addresses
-        self._codes = codes
-
-    @method()
-    def get_bytecode_by_hash(self, hash: Hash32) -> ByteArray | None:
-        """Return published code as an array of bytes.
-
-        `hash` is the keccak of a contract's code, its EVM versioned hash (0x02…), which gives the code
-        padded as it was hashed, or the hash of a factory dependency (0x01…).
-        """
-        code = self._codes.published(hash)
-        return None if code is None else ByteArray(code)
 
     @method()
     def get_bridgehub_contract(self) -> Address:

@@ -17,6 +17,7 @@ from entresol.primitives.bytecode import evm_hash, pad_evm
 from entresol.primitives.values import Address
 from entresol.rpc.connection import LocalConnection
 from entresol.rpc.dispatch import Dispatcher
+from entresol.rpc.namespaces.zks_code import ZksCode
 from entresol.rpc.namespaces.zks_fees import ZksFees
 from entresol.rpc.namespaces.zks_settlement import SettlementAddresses, ZksSettlement
 from entresol.rpc.places import Places
@@ -47,7 +48,8 @@ class Zks:
         self._dispatcher = Dispatcher(
             [
                 ZksFees(Places(chain), Questions(), FeeModel()),
-                ZksSettlement(ADDRESSES, chain.ledger.store),
+                ZksCode(chain.ledger.store),
+                ZksSettlement(ADDRESSES),
             ],
             executor=self._executor,
         )

@@ -1,0 +1,41 @@
+"""Finding the settlement contracts on an L1, from the one address that knows the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.errors import LayerOneDiffers
+from entresol.l1.contracts import Bridgehub, ask
+from entresol.l1.deployment import SettlementContracts
+from entresol.primitives.values import Address
+
+if TYPE_CHECKING:
+    from entresol.l1.layer_one import LayerOne
+
+
+async def find_contracts(l1: LayerOne, bridgehub: Address, chain_id: int) -> SettlementContracts:
+    """Return where the contracts of a chain are; raises `LayerOneDiffers` if it is not registered."""
+    if not await l1.code(bridgehub):
+        raise LayerOneDiffers(f"there is no contract at {bridgehub.checksummed()} on {l1.name}")
+    hub = Bridgehub(l1, bridgehub)
+    chain = await hub.zk_chain(chain_id)
+    if chain == Address.zero():
+        raise LayerOneDiffers(
+            f"chain {chain_id} is not registered at {bridgehub.checksummed()} on {l1.name}"
+        )
+    router, manager = await hub.asset_router(), await hub.chain_type_manager(chain_id)
+    return SettlementContracts(
+        bridgehub=bridgehub,
+        chain=chain,
+        asset_router=router,
+        nullifier=await _address(l1, router, "L1_NULLIFIER()"),
+        native_token_vault=await _address(l1, router, "nativeTokenVault()"),
+        validator_timelock=await _address(l1, manager, "validatorTimelock()"),
+        chain_type_manager=manager,
+        verifier=await _address(l1, chain, "getVerifier()"),
+        legacy_bridge=await _address(l1, router, "legacyBridge()"),
+    )
+
+
+async def _address(l1: LayerOne, contract: Address, signature: str) -> Address:
+    return Address(await ask(l1, contract, signature, "address"))

@@ -1,0 +1,145 @@
+"""Opening the chains of a node: what each begins with, where it is kept, and when it seals."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.chain.accounts import ZK_STACK_ACCOUNTS, DevAccount, derive
+from entresol.chain.chain import Chain
+from entresol.chain.genesis import Genesis, GenesisAccount
+from entresol.chain.keyring import Keyring
+from entresol.chain.l2_fees import FeeConstants, FeeModel, SettlementFee
+from entresol.chain.mempool import PoolConfig
+from entresol.chain.rules import Rules
+from entresol.contracts import artifact
+from entresol.l1.deployment import Deployment, SettlementContracts
+from entresol.l1.genesis import deployed
+from entresol.node.config import ETHER
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.commitments import StoredBatch
+from entresol.rollup.deployers import DEPLOYERS
+from entresol.rollup.system_contracts import CONTRACTS, MULTICALL, system_genesis
+from entresol.rpc.server.limits import is_loopback
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from entresol.node.config import ChainConfig, NodeConfig
+
+OPERATOR: Final = DevAccount.from_secret(Hash32(keccak256(b"entresol: the development operator")))
+"""Who deploys to the development L1 and settles there; everybody knows the key."""
+
+L1_FOLDER: Final = "l1"
+"""Where in the data directory the development L1 is."""
+
+_CONTRACT_NONCE: Final = 1
+
+
+@cache
+def development_accounts(config: ChainConfig) -> tuple[DevAccount, ...]:
+    """Return the accounts that the development genesis funds: the derived ones first."""
+    derived = derive(config.mnemonic, config.accounts)
+    return (*derived, *ZK_STACK_ACCOUNTS)
+
+
+def open_keyring(config: NodeConfig) -> Keyring:
+    """Return what signs for the development accounts, unless others could make it sign."""
+    host = config.server.host
+    if not is_loopback(host) and not config.api.expose_unlocked_accounts:
+        reason = f"the node listens on {host}; --expose-unlocked-accounts unlocks them all the same"
+        return Keyring(locked=reason)
+    return Keyring(() if config.chain.genesis else development_accounts(config.chain))
+
+
+def open_layer_two(
+    config: ChainConfig, l1_chain_id: int | None, contracts: SettlementContracts | None
+) -> tuple[Chain, FeeModel]:
+    """Open the L2, with the system contracts of one that settles if there is an L1."""
+    predeploys: Mapping[Address, GenesisAccount] = {}
+    if l1_chain_id is not None and contracts is not None:
+        predeploys = system_genesis(l1_chain_id=l1_chain_id, l1_asset_router=contracts.asset_router)
+    genesis = _genesis(config, predeploys)
+    fees = FeeModel(FeeConstants(minimal_l2_gas_price=config.gas_price))
+    rules = msgspec.structs.replace(
+        Rules.layer_2(genesis.chain_id),
+        fork=config.hardfork,
+        gas_limit=config.gas_limit,
+        fees=SettlementFee(fees),
+    )
+    chain = Chain.open(_path(config), rules, genesis, pool=PoolConfig(order=config.order))
+    if config.block_time is not None:
+        chain.schedule.seal_every(config.block_time, time.monotonic())
+    elif not config.mining:
+        chain.schedule.seal_on_request()
+    return chain, fees
+
+
+def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
+    """Open the development L1, on which `layer_two` is registered from the first block on."""
+    deployment = development_deployment(config, layer_two)
+    rules = Rules.layer_1(config.l1.l1_chain_id)
+    predeploys = deployed(deployment, rules.fork)
+    operator = msgspec.structs.replace(predeploys[OPERATOR.address], balance=_balance(config))
+    codes = {MULTICALL: _system_code(MULTICALL), **DEPLOYERS}
+    predeploys |= {
+        address: GenesisAccount(code=code, nonce=_CONTRACT_NONCE) for address, code in codes.items()
+    }
+    genesis = Genesis.development(
+        config.l1.l1_chain_id,
+        [account.address for account in development_accounts(config.chain)],
+        _balance(config),
+        {**predeploys, OPERATOR.address: operator},
+    )
+    path = _path(config.chain)
+    chain = Chain.open(None if path is None else path / L1_FOLDER, rules, genesis)
+    if config.l1.l1_delay:
+        chain.schedule.seal_after(config.l1.l1_delay)
+    return chain
+
+
+def development_deployment(config: NodeConfig, layer_two: Chain) -> Deployment:
+    """Return how `layer_two` is put on the development L1."""
+    return Deployment(
+        l1_chain_id=config.l1.l1_chain_id,
+        chain_id=layer_two.rules.chain_id,
+        deployer=OPERATOR.address,
+        operator=OPERATOR.address,
+        genesis_batch_hash=genesis_batch_hash(layer_two),
+    )
+
+
+def chain_id_of(config: ChainConfig) -> int:
+    """Return the chain id of the L2."""
+    return _genesis(config, {}).chain_id
+
+
+def genesis_batch_hash(chain: Chain) -> Hash32:
+    """Return what L1 has to know of a chain's beginning."""
+    return StoredBatch.genesis(chain.ledger.header(0).state_root).hash()
+
+
+def _genesis(config: ChainConfig, predeploys: Mapping[Address, GenesisAccount]) -> Genesis:
+    if config.genesis is None:
+        addresses = [account.address for account in development_accounts(config)]
+        return Genesis.development(config.chain_id, addresses, config.balance * ETHER, predeploys)
+    genesis = Genesis.load(Path(config.genesis))
+    # What a file says of an address counts, also where the system has a contract.
+    return msgspec.structs.replace(genesis, alloc={**predeploys, **genesis.alloc})
+
+
+def _system_code(address: Address) -> bytes:
+    return bytes(artifact(CONTRACTS[address]).runtime)
+
+
+def _balance(config: NodeConfig) -> int:
+    return config.chain.balance * ETHER
+
+
+def _path(config: ChainConfig) -> Path | None:
+    return None if config.data_dir is None else Path(config.data_dir)

@@ -1,0 +1,86 @@
+"""The small readers by which methods see what lies behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.primitives.assets import ETH_TOKEN
+from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL
+from entresol.rpc.namespaces.zks_settlement import SettlementAddresses
+from entresol.rpc.shapes.places import BatchInfo
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.chain.feed import Sealed
+    from entresol.chain.logs import PlacedLog
+    from entresol.node.site import Site
+    from entresol.primitives.transactions import Transaction
+    from entresol.rpc.shapes.views import Views
+    from entresol.storage.batches import BatchTable
+
+
+class NotificationShapes:
+    """What subscribers are told, in the shapes of the answers."""
+
+    def __init__(self, views: Views) -> None:
+        self._views = views
+
+    def header(self, sealed: Sealed) -> bytes:
+        """Return the header of a new block."""
+        return bytes(self._views.head(sealed.header, sealed.hash))
+
+    def log(self, log: PlacedLog, *, removed: bool) -> bytes:
+        """Return a log."""
+        return bytes(self._views.log(log, removed=removed))
+
+    def transaction(self, transaction: Transaction) -> bytes:
+        """Return a transaction that waits."""
+        return bytes(self._views.waiting(transaction))
+
+
+class Waiting:
+    """Whatever waits for a block: in the pool, or from the other layer."""
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+
+    def get(self, transaction_hash: bytes) -> Transaction | None:
+        """Return the transaction with this hash."""
+        return self._chain.pool.get(transaction_hash) or next(
+            (it for it in self._chain.producer.priority if it.hash == transaction_hash), None
+        )
+
+
+class BatchPlaces:
+    """Which batch a block is in."""
+
+    def __init__(self, batches: BatchTable) -> None:
+        self._batches = batches
+
+    def batch_of(self, block: int) -> BatchInfo | None:
+        """Return the batch of a block, once it is sealed."""
+        place = self._batches.place_of_block(block)
+        batch = None if place is None else self._batches.get(place.batch)
+        if place is None or batch is None:
+            return None
+        return BatchInfo(
+            number=batch.number,
+            timestamp=batch.first_timestamp,
+            first_transaction=place.transactions_before,
+        )
+
+
+def addresses_of_site(site: Site) -> SettlementAddresses:
+    """Return the contracts of both layers, for those who ask."""
+    contracts = site.contracts
+    return SettlementAddresses(
+        l1_chain_id=site.l1_chain_id,
+        bridgehub=contracts.bridgehub,
+        chain=contracts.chain,
+        asset_router=contracts.asset_router,
+        nullifier=contracts.nullifier,
+        native_token_vault=contracts.native_token_vault,
+        base_token=ETH_TOKEN,
+        l2_asset_router=ASSET_ROUTER,
+        l2_multicall=MULTICALL,
+    )
