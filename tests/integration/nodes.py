@@ -48,7 +48,7 @@ def running_node(
     It is ready when its banner says so, or when it has written `facts`.
     """
     with tempfile.TemporaryFile() as log:
-        started = [*command, "--port", "0", *arguments]
+        started = [*command, "--port", "0", "--l1-port", "0", *arguments]
         process = subprocess.Popen(started, stdout=log, stderr=subprocess.STDOUT)
         try:
             url = _wait_for_url(process, log.fileno(), facts)

@@ -29,6 +29,7 @@ FACTS = Facts(
     genesis_timestamp=0,
     address="127.0.0.1:3050",
     data_dir=None,
+    l1=None,
 )
 
 

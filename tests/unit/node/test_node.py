@@ -9,7 +9,7 @@ import pytest
 
 from entresol.errors import StoreFull
 from entresol.node import node as module
-from entresol.node.assembly import development_accounts
+from entresol.node.chains import development_accounts
 from entresol.node.config import ChainConfig, NodeConfig
 from entresol.node.node import Node
 from entresol.rpc.server.config import ServerConfig
