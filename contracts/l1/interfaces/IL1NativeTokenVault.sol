@@ -30,7 +30,7 @@ interface IL1NativeTokenVault {
     /// @notice The chain that a registered asset lives on, or zero.
     function originChainId(bytes32 assetId) external view returns (uint256);
 
-    /// @notice How much of an asset a chain may still send back.
+    /// @notice How much of an asset a chain may still send back; zero for the one it lives on, which may any.
     function chainBalance(uint256 chainId, bytes32 assetId) external view returns (uint256);
 
     /// @notice Make a token one that can be deposited; everybody may.

@@ -1,0 +1,197 @@
+"""What holds whatever is done: the vault owes what it holds, and trees and prices follow their formulas."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+from eth_abi import abi
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.values import Hash32
+from tests.contracts.batches import Batch
+from tests.contracts.engine import ETHER, GWEI, Reverted
+from tests.contracts.l1 import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    DEPLOYER,
+    ETH_TOKEN,
+    L2_ASSET_ROUTER,
+    L2_BASE_TOKEN,
+    OPERATOR,
+    OTHER_CHAIN_ID,
+    Deployed,
+    asset_id,
+    burn_data,
+    deploy,
+    direct,
+    mint_data,
+    settle,
+    two_bridges,
+)
+from tests.contracts.trees import proof_of
+
+AMOUNTS = st.integers(1, 3 * ETHER)
+CHAINS = st.sampled_from([CHAIN_ID, OTHER_CHAIN_ID])
+STEPS = st.tuples(st.sampled_from(["deposit", "withdraw", "claim"]), CHAINS, st.booleans(), AMOUNTS)
+
+
+class Bridge:
+    """Deposits, withdrawals and claims on two chains, beside what they should lead to."""
+
+    def __init__(self) -> None:
+        self.l1 = deploy()
+        self.chains = {CHAIN_ID: self.l1.chain, OTHER_CHAIN_ID: self.l1.add_chain()}
+        self.token = self.l1.token()
+        self.l1.engine.send(ALICE, self.token, "approve", self.l1.router.address, 2**256 - 1)
+        self.owed: defaultdict[tuple[int, bool], int] = defaultdict(int)
+
+    def deposit(self, chain_id: int, amount: int, *, is_token: bool) -> Hash32:
+        """Deposit ether, or the token."""
+        amount = max(amount, ETHER)
+        hub, engine = self.l1.bridgehub, self.l1.engine
+        self.owed[chain_id, False] += amount
+        if not is_token:
+            asked = direct(chain_id=chain_id, mint_value=amount)
+            return Hash32(
+                engine.send(ALICE, hub, "requestL2TransactionDirect", asked, value=amount)
+            )
+        self.owed[chain_id, True] += amount
+        inner = burn_data(amount, BOB, self.token.address)
+        data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(self.token.address), inner])
+        asked = two_bridges(self.l1.router.address, data, chain_id=chain_id, mint_value=amount)
+        answer = engine.send(ALICE, hub, "requestL2TransactionTwoBridges", asked, value=amount)
+        return Hash32(answer)
+
+    def withdraw(self, chain_id: int, amount: int, *, is_token: bool) -> None:
+        """Withdraw; more than the chain has is refused."""
+        if is_token:
+            head = bytes.fromhex("9c884fd1") + chain_id.to_bytes(32) + asset_id(self.token.address)
+            message, sender = head + mint_data(BOB, self.token.address, amount), L2_ASSET_ROUTER
+        else:
+            message = bytes.fromhex("6c0960f9") + BOB + amount.to_bytes(32)
+            sender = L2_BASE_TOKEN
+        logs = (L2ToL1Log.of_message(0, sender, message),)
+        batch = self.l1.settle(*logs, chain=self.chains[chain_id])
+        claim = (chain_id, batch, 0, sender, 0, message, proof_of(logs, 0))
+        if amount > self.owed[chain_id, is_token]:
+            error = "AssetIdNotSupported|InsufficientChainBalance"
+            with pytest.raises(Reverted, match=error):
+                self.l1.engine.send(OPERATOR, self.l1.nullifier, "finalizeDeposit", claim)
+            return
+        self.l1.engine.send(OPERATOR, self.l1.nullifier, "finalizeDeposit", claim)
+        self.owed[chain_id, is_token] -= amount
+
+    def claim(self, chain_id: int, amount: int) -> None:
+        """Deposit the token, let that fail on L2, and claim it back."""
+        tx_hash = self.deposit(chain_id, amount, is_token=True)
+        amount = max(amount, ETHER)
+        logs = (L2ToL1Log.of_status(0, tx_hash, succeeded=False),)
+        batch = self.l1.settle(*logs, chain=self.chains[chain_id])
+        data = burn_data(amount, BOB, self.token.address)
+        self.l1.engine.send(
+            OPERATOR, self.l1.nullifier, "bridgeRecoverFailedTransfer", chain_id, ALICE,
+            asset_id(self.token.address), data, tx_hash, batch, 0, 0, proof_of(logs, 0),
+        )  # fmt: skip
+        self.owed[chain_id, True] -= amount
+
+    def check(self) -> None:
+        """Compare what the vault holds and owes with what it should."""
+        engine, vault = self.l1.engine, self.l1.vault
+        for (chain_id, is_token), due in self.owed.items():
+            asset = asset_id(self.token.address if is_token else ETH_TOKEN)
+            assert engine.read(vault, "chainBalance", chain_id, asset) == due
+        held = engine.balance(vault.address), engine.read(self.token, "balanceOf", vault.address)
+        assert held == tuple(
+            sum(due for (_, kind), due in self.owed.items() if kind is is_token)
+            for is_token in (False, True)
+        )
+
+
+@settings(max_examples=25)
+@given(st.lists(STEPS, max_size=10))
+def test_the_vault_holds_what_it_owes(steps: list[tuple[str, int, bool, int]]) -> None:
+    bridge = Bridge()
+    for action, chain_id, is_token, amount in steps:
+        if action == "deposit":
+            bridge.deposit(chain_id, amount, is_token=is_token)
+        elif action == "withdraw":
+            bridge.withdraw(chain_id, amount, is_token=is_token)
+        else:
+            bridge.claim(chain_id, amount)
+        bridge.check()
+
+
+def request(l1: Deployed) -> bytes:
+    answer: bytes = l1.engine.send(
+        ALICE, l1.bridgehub, "requestL2TransactionDirect", direct(), value=ETHER
+    )
+    return answer
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.integers(0, 9))
+def test_batches_of_any_size_run_the_requests_in_order(sizes: list[int], more: int) -> None:
+    l1 = deploy()
+    requests = tuple(request(l1) for _ in range(sum(sizes) + more))
+    first = 0
+    previous = l1.genesis
+    for number, size in enumerate(sizes, 1):
+        batch = Batch(
+            number=number,
+            requests=requests[first : first + size],
+            first_request=first,
+            all_requests=requests,
+        )
+        settle(l1.engine, l1.timelock, l1.chain, previous, batch)
+        first, previous = first + size, batch
+    assert l1.engine.read(l1.chain, "getPriorityQueueSize") == more
+
+
+@settings(max_examples=25)
+@given(st.data(), st.integers(1, 70))
+def test_any_log_of_any_batch_is_proven_at_its_place_alone(data: st.DataObject, size: int) -> None:
+    l1 = deploy()
+    logs = [L2ToL1Log.of_message(n, ALICE, n.to_bytes(2)) for n in range(size)]
+    l1.settle(*logs)
+    index = data.draw(st.integers(0, size - 1))
+    claimed = data.draw(st.integers(0, size - 1))
+    sent = (index, ALICE, index.to_bytes(2))
+    proof = proof_of(logs, index)
+    answer = l1.engine.read(l1.chain, "proveL2MessageInclusion", 1, claimed, sent, proof)
+    assert answer is (claimed == index)
+
+
+@settings(max_examples=50)
+@given(
+    gas_price=st.integers(0, 10_000 * GWEI),
+    gas_limit=st.integers(0, 72_000_000),
+    per_pubdata=st.integers(1, 100_000),
+    mode=st.integers(0, 1),
+    overhead=st.integers(0, 2**32 - 1),
+    minimal=st.integers(0, 10**12),
+    ratio=st.tuples(st.integers(1, 10**6), st.integers(1, 10**6)),
+)
+def test_the_base_cost_follows_the_formula_for_all_settings(
+    *,
+    gas_price: int,
+    gas_limit: int,
+    per_pubdata: int,
+    mode: int,
+    overhead: int,
+    minimal: int,
+    ratio: tuple[int, int],
+) -> None:
+    l1 = deploy()
+    params = (mode, overhead, 120_000, 80_000_000, 99_000, minimal)
+    l1.engine.send(DEPLOYER, l1.chain, "changeFeeParams", params)
+    l1.engine.send(DEPLOYER, l1.chain, "setTokenMultiplier", *ratio)
+    price = gas_price * ratio[0] // ratio[1]
+    by_gas = minimal + price * overhead // 80_000_000
+    by_pubdata = (0 if mode else 17 * price) + price * overhead // 120_000
+    expected = max(by_gas, -(-by_pubdata // per_pubdata)) * gas_limit
+    question = ("l2TransactionBaseCost", gas_price, gas_limit, per_pubdata)
+    assert l1.engine.read(l1.chain, *question) == expected

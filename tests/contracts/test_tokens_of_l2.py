@@ -1,0 +1,167 @@
+"""Tokens that live on an L2: they arrive on L1, travel on, and return."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from eth_abi import abi
+
+from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.values import Address, Hash32
+from tests.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, find
+from tests.contracts.l1 import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    L2_ASSET_ROUTER,
+    OPERATOR,
+    OTHER_CHAIN_ID,
+    Deployed,
+    asset_id,
+    burn_data,
+    two_bridges,
+)
+from tests.contracts.trees import proof_of
+
+ORIGIN = Address(b"\x70" * 20)
+ASSET = asset_id(ORIGIN, CHAIN_ID)
+ANSWERS = [
+    abi.encode([kind], [value])
+    for kind, value in (("string", "Token of L2"), ("string", "TL2"), ("uint8", 6))
+]
+MINT = ["address", "address", "address", "uint256", "bytes"]
+
+
+def metadata(answers: list[bytes], chain_id: int = CHAIN_ID) -> bytes:
+    return b"\x01" + abi.encode(["uint256", "bytes", "bytes", "bytes"], [chain_id, *answers])
+
+
+def arrive(
+    l1: Deployed,
+    amount: int,
+    *,
+    chain_id: int = CHAIN_ID,
+    chain: Contract | None = None,
+    answers: list[bytes] = ANSWERS,
+    raw: bytes | None = None,
+) -> None:
+    """Settle a withdrawal of the token to Alice, and have it paid out."""
+    described = metadata(answers) if raw is None else raw
+    data = abi.encode(MINT, [BOB, ALICE, ORIGIN, amount, described])
+    message = bytes.fromhex("9c884fd1") + chain_id.to_bytes(32) + ASSET + data
+    logs = (L2ToL1Log.of_message(0, L2_ASSET_ROUTER, message),)
+    batch = l1.settle(*logs, chain=chain)
+    claim = (chain_id, batch, 0, L2_ASSET_ROUTER, 0, message, proof_of(logs, 0))
+    l1.engine.send(OPERATOR, l1.nullifier, "finalizeDeposit", claim)
+
+
+def token_of(l1: Deployed) -> Contract:
+    address = Address.parse(l1.engine.read(l1.vault, "tokenAddress", ASSET))
+    return Contract(address, find("L1BridgedToken"))
+
+
+def leave(l1: Deployed, amount: int, chain_id: int = CHAIN_ID) -> Hash32:
+    """Deposit the token to a chain."""
+    inner = burn_data(amount, BOB, token_of(l1).address)
+    data = b"\x01" + abi.encode(["bytes32", "bytes"], [ASSET, inner])
+    asked = two_bridges(l1.router.address, data, chain_id=chain_id)
+    hub = l1.bridgehub
+    return Hash32(l1.engine.send(ALICE, hub, "requestL2TransactionTwoBridges", asked, value=ETHER))
+
+
+def deposited(l1: Deployed) -> tuple[Any, ...]:
+    (event,) = [it for it in l1.engine.events(l1.router) if it.name == "BridgehubDepositInitiated"]
+    return abi.decode(MINT, event.fields["bridgeMintCalldata"])
+
+
+def test_a_token_of_an_l2_is_made_when_it_arrives(l1: Deployed) -> None:
+    arrive(l1, 5)
+    arrive(l1, 3)
+    token, engine = token_of(l1), l1.engine
+    assert [engine.read(token, it) for it in ("name", "symbol", "decimals")] == [
+        "Token of L2",
+        "TL2",
+        6,
+    ]
+    assert engine.read(token, "balanceOf", ALICE) == engine.read(token, "totalSupply") == 8
+    assert engine.read(token, "originToken") == str(ORIGIN)
+    assert engine.read(token, "assetId") == ASSET == engine.read(l1.vault, "assetId", token.address)
+    assert engine.read(l1.vault, "originChainId", ASSET) == CHAIN_ID
+
+
+def test_it_returns_as_the_token_that_left(l1: Deployed) -> None:
+    arrive(l1, 5)
+    leave(l1, 2)
+    assert l1.engine.read(token_of(l1), "totalSupply") == 3
+    assert deposited(l1) == (str(ALICE), str(BOB), str(ORIGIN), 2, metadata(ANSWERS))
+
+
+def test_it_travels_on_to_another_chain_and_back(l1: Deployed) -> None:
+    other = l1.add_chain()
+    arrive(l1, 5)
+    leave(l1, 4, OTHER_CHAIN_ID)
+    assert deposited(l1)[4] == metadata(ANSWERS)
+    assert l1.engine.read(l1.vault, "chainBalance", OTHER_CHAIN_ID, ASSET) == 4
+    arrive(l1, 4, chain_id=OTHER_CHAIN_ID, chain=other)
+    assert l1.engine.read(token_of(l1), "totalSupply") == 5
+
+
+def test_another_chain_sends_no_more_than_it_got(l1: Deployed) -> None:
+    other = l1.add_chain()
+    arrive(l1, 5)
+    leave(l1, 4, OTHER_CHAIN_ID)
+    with pytest.raises(Reverted, match="InsufficientChainBalance"):
+        arrive(l1, 5, chain_id=OTHER_CHAIN_ID, chain=other)
+
+
+def test_another_chain_cannot_bring_it_first(l1: Deployed) -> None:
+    other = l1.add_chain()
+    with pytest.raises(Reverted, match="AssetIdNotSupported"):
+        arrive(l1, 5, chain_id=OTHER_CHAIN_ID, chain=other)
+
+
+@pytest.mark.parametrize("raw", [b"", b"\x02" + metadata(ANSWERS)[1:]], ids=["none", "version"])
+def test_it_is_not_made_without_a_description(l1: Deployed, raw: bytes) -> None:
+    with pytest.raises(Reverted, match="TokenDataOfUnknownVersion"):
+        arrive(l1, 5, raw=raw)
+
+
+def test_odd_answers_stay_as_they_are(l1: Deployed) -> None:
+    arrive(l1, 5, answers=[b"ODD".ljust(32, b"\0"), b"", b"\xff" * 40])
+    leave(l1, 5)
+    assert deposited(l1)[4] == metadata([b"ODD".ljust(32, b"\0"), b"", b"\xff" * 40])
+
+
+def test_nobody_leaves_with_more_than_he_owns(l1: Deployed) -> None:
+    arrive(l1, 5)
+    with pytest.raises(Reverted, match="InsufficientBalance"):
+        leave(l1, 6)
+
+
+def test_a_return_that_fails_on_l2_is_paid_back(l1: Deployed) -> None:
+    arrive(l1, 5)
+    tx_hash = leave(l1, 2)
+    logs = (L2ToL1Log.of_status(0, tx_hash, succeeded=False),)
+    batch = l1.settle(*logs)
+    data = burn_data(2, BOB, token_of(l1).address)
+    claim = (CHAIN_ID, ALICE, ASSET, data, tx_hash, batch, 0, 0, proof_of(logs, 0))
+    l1.engine.send(OPERATOR, l1.nullifier, "bridgeRecoverFailedTransfer", *claim)
+    assert l1.engine.read(token_of(l1), "balanceOf", ALICE) == 5
+
+
+@pytest.mark.parametrize("function", ["bridgeMint", "bridgeBurn"])
+def test_only_the_vault_makes_and_destroys_it(l1: Deployed, function: str) -> None:
+    arrive(l1, 5)
+    with pytest.raises(Reverted, match="Unauthorized"):
+        l1.engine.send(ALICE, token_of(l1), function, ALICE, 1)
+
+
+def test_it_is_not_registered_as_a_token_of_l1(l1: Deployed) -> None:
+    arrive(l1, 5)
+    token = token_of(l1)
+    with pytest.raises(Reverted, match="TokenAlreadyRegistered"):
+        l1.engine.send(ALICE, l1.vault, "registerToken", token.address)
+    assert l1.engine.read(l1.vault, "tokenAddress", asset_id(token.address, L1_CHAIN_ID)) == str(
+        Address.zero()
+    )
