@@ -29,6 +29,10 @@
     │   ├── ReplacementUnderpriced too little more than the one with the same nonce
     │   ├── SenderLimitExceeded    the sender has too many in the pool
     │   └── PoolFull               everything in the pool is worth as much
+    ├── UnknownAccount             an account that the node cannot act for
+    ├── AccountsLocked             the node acts for nobody
+    ├── ReceiptTimeout             a transaction that no block included in time
+    ├── NotSupported               what the node takes no part in
     ├── ExecutionFailed            a call ran, and failing is its answer
     │   ├── ExecutionReverted      it gave up, and may have said why
     │   ├── ExecutionHalted        it broke a rule of the machine
@@ -316,6 +320,43 @@ class PoolFull(PoolRefusal):
 
     def __init__(self) -> None:
         super().__init__("txpool is full")
+
+
+class UnknownAccount(EntresolError):
+    """The node has no key of an account, and does not impersonate it."""
+
+    def __init__(self, address: bytes | None) -> None:
+        if address is None:
+            super().__init__("unknown account: the node has none, so say `from` and impersonate it")
+        else:
+            super().__init__(
+                f"unknown account: 0x{address.hex()} is neither in eth_accounts nor impersonated"
+            )
+        self.address = address
+
+
+class AccountsLocked(EntresolError):
+    """The node signs for nobody and impersonates nobody."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the accounts of this node are locked: {reason}")
+
+
+class ReceiptTimeout(EntresolError):
+    """A transaction waits for a block longer than somebody waits for its receipt."""
+
+    def __init__(self, transaction_hash: bytes, seconds: float) -> None:
+        super().__init__(
+            f"the transaction was added to the pool, but no block included it in {seconds:g} s"
+        )
+        self.transaction_hash = transaction_hash
+
+
+class NotSupported(EntresolError):
+    """Clients may ask for it, but the node takes no part in it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"Not implemented: {why}")
 
 
 class ExecutionFailed(EntresolError):

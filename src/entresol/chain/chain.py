@@ -134,7 +134,10 @@ class Chain:
 
     def submit(self, raw: bytes) -> Hash32:
         """Take a raw transaction, and seal it if the chain does so by itself."""
-        transaction = decode(raw)
+        return self.send(decode(raw))
+
+    def send(self, transaction: Transaction) -> Hash32:
+        """Take a transaction, and seal it if the chain does so by itself."""
         self.add(transaction)
         if self.schedule.mode is Mining.AUTO:
             self.seal_waiting()

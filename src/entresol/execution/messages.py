@@ -24,6 +24,9 @@ PRIORITY_CHECKS: Final = Checks(
 )
 """The checks of a priority transaction: none, since L1 has accepted it."""
 
+IMPERSONATION_CHECKS: Final = Checks(sender_code=False)
+"""The checks of a transaction that nobody signed: all, but its sender may be a contract."""
+
 
 def message_of(transaction: Transaction) -> Message:
     """Return what the engine runs for `transaction`; type 0x71 runs like type 2."""

@@ -12,7 +12,12 @@ import msgspec
 from entresol._native import Overlay, execute, keccak256, ordered_root
 from entresol.errors import BlockFull, InvalidTransaction
 from entresol.execution.edits import apply_changes
-from entresol.execution.messages import PRIORITY_CHECKS, message_of, priority_message
+from entresol.execution.messages import (
+    IMPERSONATION_CHECKS,
+    PRIORITY_CHECKS,
+    message_of,
+    priority_message,
+)
 from entresol.execution.scene import BlockParts
 from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.logs import union
@@ -148,7 +153,9 @@ class Transition:
         return isinstance(transaction.payload, PriorityTransaction) and not self._transactions
 
     def _run(self, transaction: Transaction) -> Outcome:
-        outcome = execute(self.overlay, self._rules, self._block, message_of(transaction))
+        checks = IMPERSONATION_CHECKS if transaction.is_impersonated else None
+        message = message_of(transaction)
+        outcome = execute(self.overlay, self._rules, self._block, message, checks=checks)
         self.overlay.apply(outcome)
         return self._outcome_of(outcome)
 

@@ -13,20 +13,26 @@ from entresol.chain.accounts import ZK_STACK_ACCOUNTS, DevAccount, derive
 from entresol.chain.chain import Chain
 from entresol.chain.fees import ConstantFee
 from entresol.chain.genesis import Genesis
+from entresol.chain.keyring import Keyring
 from entresol.chain.mempool import PoolConfig
 from entresol.chain.rules import Rules
-from entresol.node.config import ETHER
+from entresol.node.config import ETHER, ApiConfig
+from entresol.rpc.composing import Composer
 from entresol.rpc.dispatch import Dispatcher
 from entresol.rpc.filters import Filters
-from entresol.rpc.namespaces.basics import EthBasics, Net, Web3
+from entresol.rpc.namespaces.basics import EthBasics, Net, RpcModules, Web3
 from entresol.rpc.namespaces.developer import Anvil, Evm, Hardhat
+from entresol.rpc.namespaces.eth_accounts import EthAccounts, Personal
 from entresol.rpc.namespaces.eth_blocks import EthBlocks
 from entresol.rpc.namespaces.eth_calls import EthCalls
 from entresol.rpc.namespaces.eth_fees import EthFees
 from entresol.rpc.namespaces.eth_filters import EthFilters
 from entresol.rpc.namespaces.eth_state import EthState
 from entresol.rpc.namespaces.eth_transactions import EthTransactions
+from entresol.rpc.namespaces.eth_waiting import EthWaiting
+from entresol.rpc.namespaces.txpool import TxPool
 from entresol.rpc.places import Places
+from entresol.rpc.server.limits import is_loopback
 from entresol.rpc.shapes.views import Views
 from entresol.rpc.subscriptions import Subscriptions
 
@@ -35,8 +41,9 @@ if TYPE_CHECKING:
 
     from entresol.chain.feed import Sealed
     from entresol.chain.logs import PlacedLog
-    from entresol.node.config import ChainConfig
+    from entresol.node.config import ChainConfig, NodeConfig
     from entresol.primitives.transactions import Transaction
+    from entresol.rpc.method import Namespace
 
 WORKERS = 4
 
@@ -60,16 +67,38 @@ class NotificationShapes:
         return bytes(self._views.waiting(transaction))
 
 
+class Waiting:
+    """Whatever waits for a block: in the pool, or from the other layer."""
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+
+    def get(self, transaction_hash: bytes) -> Transaction | None:
+        """Return the transaction with this hash."""
+        return self._chain.pool.get(transaction_hash) or next(
+            (it for it in self._chain.producer.priority if it.hash == transaction_hash), None
+        )
+
+
 class Api:
     """The methods of one chain, and what they share."""
 
-    def __init__(self, chain: Chain, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        wake: Callable[[], None],
+        *,
+        keyring: Keyring | None = None,
+        config: ApiConfig | None = None,
+    ) -> None:
         self._chain = chain
+        config = config or ApiConfig()
+        keyring = keyring or Keyring()
         self._executor = ThreadPoolExecutor(WORKERS, thread_name_prefix="call")
         views = Views(
             chain.rules.chain_id,
             chain.ledger.store,
-            chain.pool,
+            Waiting(chain),
             lambda: chain.pending().finish(chain.ledger.trie),
         )
         self._follow(views)
@@ -78,23 +107,26 @@ class Api:
         self.subscriptions = Subscriptions(
             chain.feed, chain.ledger.store, NotificationShapes(views), wake=wake
         )
-        self.dispatcher = Dispatcher(
-            [
-                EthBasics(chain),
-                EthBlocks(chain, places, views),
-                EthCalls(places),
-                EthFees(chain, places),
-                EthFilters(chain, views, self._filters, self.subscriptions),
-                EthState(chain, places),
-                EthTransactions(chain, places, views),
-                Net(chain),
-                Web3(),
-                Evm(chain),
-                Anvil(chain),
-                Hardhat(chain),
-            ],
-            executor=self._executor,
-        )
+        composer = Composer(chain, places, self._executor)
+        namespaces: list[Namespace] = [
+            EthAccounts(chain, keyring, composer, views),
+            EthBasics(chain),
+            EthBlocks(chain, places, views),
+            EthCalls(places),
+            EthFees(chain, places),
+            EthFilters(chain, views, self._filters, self.subscriptions),
+            EthState(chain, places),
+            EthTransactions(chain, places, views),
+            EthWaiting(chain, views, config.receipt_seconds),
+            Net(chain),
+            Personal(keyring),
+            TxPool(chain.pool, views),
+            Web3(),
+        ]
+        if config.dev_methods:
+            namespaces += [Evm(chain), Anvil(chain, keyring), Hardhat(chain, keyring)]
+        namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
+        self.dispatcher = Dispatcher(namespaces, executor=self._executor)
 
     def close(self) -> None:
         """Stop listening to the chain and end the workers."""
@@ -118,6 +150,15 @@ def development_accounts(config: ChainConfig) -> tuple[DevAccount, ...]:
     """Return the accounts that the development genesis funds: the derived ones first."""
     derived = derive(config.mnemonic, config.accounts)
     return (*derived, *ZK_STACK_ACCOUNTS)
+
+
+def open_keyring(config: NodeConfig) -> Keyring:
+    """Return what signs for the development accounts, unless others could make it sign."""
+    host = config.server.host
+    if not is_loopback(host) and not config.api.expose_unlocked_accounts:
+        reason = f"the node listens on {host}; --expose-unlocked-accounts unlocks them all the same"
+        return Keyring(locked=reason)
+    return Keyring(() if config.chain.genesis else development_accounts(config.chain))
 
 
 def open_chain(config: ChainConfig) -> Chain:

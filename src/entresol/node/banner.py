@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from entresol.node.assembly import development_accounts
 
 if TYPE_CHECKING:
+    from entresol.chain.keyring import Keyring
     from entresol.node.config import NodeConfig
     from entresol.node.node import Node
 
@@ -26,11 +27,26 @@ def banner(node: Node, config: NodeConfig) -> str:
         f"Gas limit    {chain.gas_limit}",
         f"Fork         {chain.hardfork}",
         f"Head         block {node.chain.number}",
+        f"Accounts     {_unlocked(node.keyring)}",
+        f"Methods      {_methods(config)}",
         f"Kept in      {chain.data_dir or 'memory: gone when the node stops (--data-dir keeps it)'}",
         "",
         f"{READY}{node.url} (HTTP and WebSocket)",
     ]
     return "\n".join(lines)
+
+
+def _unlocked(keyring: Keyring) -> str:
+    if keyring.locked is not None:
+        return f"locked: {keyring.locked}"
+    count = len(keyring.addresses)
+    return f"{count} unlocked: eth_sendTransaction signs for them, whoever asks"
+
+
+def _methods(config: NodeConfig) -> str:
+    if config.api.dev_methods:
+        return "with evm_, anvil_ and hardhat_ (--no-dev-methods leaves them out)"
+    return "without evm_, anvil_ and hardhat_ (--no-dev-methods)"
 
 
 def _accounts(config: NodeConfig) -> list[str]:

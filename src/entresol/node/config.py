@@ -52,6 +52,25 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
     ] = "fees"
 
 
+class ApiConfig(Struct, frozen=True, kw_only=True):
+    """What the methods may do."""
+
+    dev_methods: Annotated[
+        bool, Meta(description="Whether the methods of evm_, anvil_ and hardhat_ are served.")
+    ] = True
+    expose_unlocked_accounts: Annotated[
+        bool,
+        Meta(
+            description="Sign for the development accounts, and impersonate others, also where "
+            "other machines can ask for it."
+        ),
+    ] = False
+    receipt_seconds: Annotated[
+        float,
+        Meta(gt=0, description="Longest time that eth_sendRawTransactionSync waits for a block."),
+    ] = 60.0
+
+
 class LogConfig(Struct, frozen=True, kw_only=True):
     """What the node tells on the terminal."""
 
@@ -63,6 +82,7 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
 
     chain: ChainConfig = ChainConfig()
     server: ServerConfig = ServerConfig()
+    api: ApiConfig = ApiConfig()
     log: LogConfig = LogConfig()
 
 

@@ -7,7 +7,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Final
 
-from entresol.node.assembly import Api, open_chain
+from entresol.node.assembly import Api, open_chain, open_keyring
 from entresol.rpc.server.connection import Page
 from entresol.rpc.server.listener import Server
 
@@ -33,7 +33,8 @@ class Node:
         self._config = config
         self.chain: Chain = open_chain(config.chain)
         self._pump_is_due = False
-        self._api = Api(self.chain, self._wake)
+        self.keyring = open_keyring(config)
+        self._api = Api(self.chain, self._wake, keyring=self.keyring, config=config.api)
         self._server = Server(self._api.dispatcher.handle, config.server, self._pages())
         self._ticking: asyncio.Task[None] | None = None
 

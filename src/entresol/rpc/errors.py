@@ -23,6 +23,7 @@ from typing import Final
 import msgspec
 
 from entresol.errors import (
+    AccountsLocked,
     BlockFull,
     EngineError,
     EntresolError,
@@ -40,13 +41,16 @@ from entresol.errors import (
     InvalidTransaction,
     ListenFailed,
     MalformedValue,
+    NotSupported,
     PoolRefusal,
+    ReceiptTimeout,
     ReplayDiffers,
     StoreFailed,
     SubscriptionRefused,
     TimestampTooLow,
     TooManySubscriptions,
     TrieError,
+    UnknownAccount,
     UnknownBlock,
     UnknownTracer,
 )
@@ -143,6 +147,12 @@ CODES: Final[dict[type[EntresolError], int]] = {
     PoolRefusal: -32000,
     BlockFull: -32000,
     ExecutionFailed: -32000,
+    UnknownAccount: -32000,
+    AccountsLocked: -32000,
+    # As EIP-7966 has it; the hash of the transaction goes with it.
+    ReceiptTimeout: 4,
+    # The code of anvil's answer to the same.
+    NotSupported: INTERNAL,
     # Not -32603 or -32005: clients would try again at once and meet the same limit.
     ExecutionStopped: -32000,
     ExecutionReverted: 3,
@@ -180,7 +190,7 @@ def code_of(kind: type[BaseException]) -> int:
 def failure_of(error: Exception, method: str) -> Failure:
     """Turn what a call of `method` raised into what the client is told."""
     code = code_of(type(error))
-    if code == INTERNAL:
+    if code == INTERNAL and not isinstance(error, NotSupported):
         return _internal(error, method)
     text = TEXTS.get(type(error))  # type: ignore[arg-type]  # asking for a key of another kind is fine
     if text is not None:
@@ -195,6 +205,8 @@ def _data(error: Exception) -> str | None:
             return "0x" + error.data.hex()
         case RequestError():
             return error.detail
+        case ReceiptTimeout():
+            return "0x" + error.transaction_hash.hex()
     return None
 
 

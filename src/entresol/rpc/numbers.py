@@ -1,4 +1,4 @@
-"""Numbers that clients send in either of two forms."""
+"""Numbers that clients send in one of several forms."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from entresol.primitives.values import Quantity64
 
 
 class Number(Quantity64):
-    """A number of up to 64 bits, as hex digits or as a JSON number."""
+    """A number of up to 64 bits: a JSON number, `0x` and hex digits, or decimal digits in a text."""
 
     __slots__ = ()
 
     @classmethod
     def parse(cls, text: object) -> Number:
-        """Read hex digits or a number."""
+        """Read any of the forms; digits without `0x` are decimal, as the tools that send them mean."""
+        if isinstance(text, str) and text.isascii() and text.isdigit():
+            # Longer ones do not fit, and would take ever longer to read.
+            return cls(int(text[:40]))
         if isinstance(text, int) and not isinstance(text, bool):
             return cls(text)
         return cls(Quantity64.parse(text))

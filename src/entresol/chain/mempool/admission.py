@@ -6,7 +6,7 @@ sender's account.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -83,15 +83,22 @@ def check_transaction(transaction: Transaction, rules: AdmissionRules) -> None:
     _check_gas(payload, rules)
 
 
-def read_standing(accounts: AccountReader, sender: bytes) -> tuple[int, int]:
-    """Return nonce and balance of a sender; refuse one that has code of its own."""
+class Standing(NamedTuple):
+    """What counts of a sender's account; `has_code` is about code of its own, not a delegation."""
+
+    nonce: int
+    balance: int
+    has_code: bool
+
+
+def read_standing(accounts: AccountReader, sender: bytes) -> Standing:
+    """Return how a sender stands."""
     account = accounts.account(sender)
     if account is None:
-        return 0, 0
+        return Standing(0, 0, has_code=False)
     nonce, balance, code_hash = account
-    if code_hash != EMPTY_CODE_HASH and not _is_delegation(accounts.code(code_hash)):
-        raise SenderNotEOA
-    return nonce, balance
+    has_code = code_hash != EMPTY_CODE_HASH and not _is_delegation(accounts.code(code_hash))
+    return Standing(nonce, balance, has_code)
 
 
 def check_standing(entry: Entry, lane: Lane, rules: AdmissionRules, base_fee: int) -> None:

@@ -134,9 +134,9 @@ class Lane:
             self.take(entry)
         return taken
 
-    def take_all(self) -> list[Entry]:
-        """Remove and return everything."""
-        taken = list(self.entries.values())
+    def take_signed(self) -> list[Entry]:
+        """Remove what a key signed and return it: the account has code now, which no key speaks for."""
+        taken = [it for it in self.entries.values() if not it.transaction.is_impersonated]
         for entry in taken:
             self.take(entry)
         return taken

@@ -108,7 +108,7 @@ class Mempool(PoolContents):
         entry = Entry.of(transaction, self._arrivals)
         lane = self._lanes.get(entry.sender)
         if lane is None:
-            lane = Lane(entry.sender, *read_standing(self._accounts, entry.sender))
+            lane = self._new_lane(transaction)
         replaced = lane.entries.get(entry.nonce)
         check_standing(entry, lane, self.rules, self.base_fee)
         if replaced is not None:
@@ -208,6 +208,12 @@ class Mempool(PoolContents):
 
     # --- Adding --------------------------------------------------------------
 
+    def _new_lane(self, transaction: Transaction) -> Lane:
+        standing = read_standing(self._accounts, transaction.sender)
+        if standing.has_code and not transaction.is_impersonated:
+            raise SenderNotEOA
+        return Lane(transaction.sender, standing.nonce, standing.balance)
+
     def _choose_evicted(self, lane: Lane, entry: Entry, replaced: Entry | None) -> list[Entry]:
         own = [] if replaced is not None else self._choose_own(lane, entry)
         gone = own if replaced is None else [replaced]
@@ -296,15 +302,12 @@ class Mempool(PoolContents):
 
     def _follow(self, lane: Lane) -> tuple[list[Entry], list[Entry]]:
         """Bring a lane to where its account is; return what leaves, and what is pending by it."""
-        try:
-            nonce, balance = read_standing(self._accounts, lane.sender)
-        except SenderNotEOA:
-            leaving, risen = lane.take_all(), list[Entry]()
-        else:
-            if lane.stays_with(nonce, balance):
-                return [], []
-            leaving, risen = lane.move_to(nonce)
-            leaving += lane.take_unaffordable()
+        nonce, balance, has_code = read_standing(self._accounts, lane.sender)
+        barred = lane.take_signed() if has_code else []
+        if lane.stays_with(nonce, balance) and not barred:
+            return [], []
+        leaving, risen = lane.move_to(nonce)
+        leaving += [*barred, *lane.take_unaffordable()]
         self._settle(lane)
         self._heads.note(lane, self._pricing)
         return leaving, [entry for entry in risen if entry.nonce < lane.gap]

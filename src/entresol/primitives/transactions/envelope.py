@@ -20,6 +20,11 @@ Payload: TypeAlias = SignedPayload | PriorityTransaction
 
 _ZK_PREFIX: Final = bytes([ZK_TYPE])
 
+# No point of the curve has this coordinate, so no key can make a signature with it, and nobody can be
+# recovered from one: what has it can only come from here or from a record.
+_NOBODYS_R: Final = 5
+_NOBODYS_S: Final = 1 << 160
+
 
 class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction with its sender, its hash and the bytes it came in.
@@ -40,10 +45,28 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
             payload=payload, sender=payload.sender, hash=payload.hash(), raw=payload.encode()
         )
 
+    @classmethod
+    def impersonated(cls, payload: EthereumTransaction, sender: Address) -> Self:
+        """Wrap a transaction that `sender` did not sign, but that shall run as if.
+
+        In the place of a signature it names the sender, so that its bytes and its hash are its own.
+        """
+        unsigned = msgspec.structs.replace(
+            payload, y_parity=0, r=_NOBODYS_R, s=_NOBODYS_S | int.from_bytes(sender)
+        )
+        raw = unsigned.encode()
+        return cls(payload=unsigned, sender=sender, hash=Hash32(_native.keccak256(raw)), raw=raw)
+
     @property
     def type(self) -> int:
         """The transaction type."""
         return self.payload.type
+
+    @property
+    def is_impersonated(self) -> bool:
+        """Whether nobody signed it, and it runs all the same."""
+        payload = self.payload
+        return not isinstance(payload, PriorityTransaction) and payload.r == _NOBODYS_R
 
 
 def decode(raw: bytes) -> Transaction:

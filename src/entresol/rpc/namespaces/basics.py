@@ -6,11 +6,16 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
 from entresol._native import keccak256
+from entresol.errors import NotSupported
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.method import method
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from entresol.chain.chain import Chain
+
+_NOT_MINED = "blocks are sealed, not mined"
 
 
 class Net:
@@ -53,6 +58,20 @@ class Web3:
         return Hash32(keccak256(data))
 
 
+class RpcModules:
+    """The namespaces themselves."""
+
+    prefix = "rpc"
+
+    def __init__(self, prefixes: Iterable[str]) -> None:
+        self._prefixes = sorted({self.prefix, *prefixes})
+
+    @method()
+    def modules(self) -> dict[str, str]:
+        """Return the namespaces that the node serves, each with its version."""
+        return dict.fromkeys(self._prefixes, "1.0")
+
+
 class EthBasics:
     """What a node says of itself."""
 
@@ -85,3 +104,18 @@ class EthBasics:
     def protocol_version(self) -> str:
         """Return the protocol that the node speaks, as a ZK Stack node names it."""
         return "zks/0.26.0"
+
+    @method(NotSupported)
+    def get_work(self) -> list[Hash32]:
+        """Refuse: blocks are sealed, not mined."""
+        raise NotSupported(_NOT_MINED)
+
+    @method(NotSupported)
+    def submit_work(self) -> bool:
+        """Refuse: blocks are sealed, not mined."""
+        raise NotSupported(_NOT_MINED)
+
+    @method(NotSupported)
+    def submit_hashrate(self) -> bool:
+        """Refuse: blocks are sealed, not mined."""
+        raise NotSupported(_NOT_MINED)

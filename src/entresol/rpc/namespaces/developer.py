@@ -2,22 +2,61 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from entresol.errors import InvalidInterval, TimestampTooLow
+from entresol.chain.schedule import Mining
+from entresol.errors import AccountsLocked, InvalidInterval, TimestampTooLow
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
 from entresol.rpc.method import method
 from entresol.rpc.numbers import Number
+from entresol.rpc.wire import Wire, convert
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from entresol.chain.chain import Chain
+    from entresol.chain.keyring import Keyring
 
 
-class Evm:
-    """The methods that ganache began and everybody has."""
+TURN_BLOCKS: Final = 8
+"""How many blocks are sealed before others get an answer."""
 
-    prefix = "evm"
+
+async def turns(count: int) -> AsyncIterator[int]:
+    """Count, and let others have their turn in between."""
+    for number in range(count):
+        if number and number % TURN_BLOCKS == 0:
+            await asyncio.sleep(0)
+        yield number
+
+
+class MineOptions(Wire, frozen=True, kw_only=True):
+    """How many blocks to seal, and when the first of them is."""
+
+    timestamp: Number | None = None
+    blocks: Number | None = None
+
+
+class MineRequest:
+    """What `evm_mine` is given: a timestamp, or an object of options."""
+
+    __slots__ = ("options",)
+
+    def __init__(self, options: MineOptions) -> None:
+        self.options = options
+
+    @classmethod
+    def parse(cls, value: object) -> MineRequest:
+        """Read either form."""
+        if isinstance(value, dict):
+            return cls(convert(value, MineOptions))
+        return cls(MineOptions(timestamp=Number.parse(value)))
+
+
+class TimeTravel:
+    """Going back and forth in time."""
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
@@ -32,18 +71,18 @@ class Evm:
         """Make the chain what it was, and return whether that snapshot existed."""
         return self._chain.restore(snapshot)
 
-    @method(TimestampTooLow)
-    def mine(self, timestamp: Number | None = None) -> Quantity:
-        """Seal a block, at a given time if one is given."""
-        if timestamp is not None:
-            self._chain.clock.order(timestamp, self._chain.head.timestamp)
-        self._chain.seal()
-        return Quantity(0)
-
     @method()
     def increase_time(self, seconds: Number) -> Quantity:
         """Move the time forward, and return by how much it is moved in all."""
         return Quantity(self._chain.clock.increase(seconds))
+
+    @method()
+    def set_time(self, timestamp: Number) -> Quantity:
+        """Let it be this time now, and return by how much that is later than it was."""
+        clock = self._chain.clock
+        before = clock.now()
+        clock.set_time(timestamp)
+        return Quantity(max(timestamp - before, 0))
 
     @method(TimestampTooLow)
     def set_next_block_timestamp(self, timestamp: Number) -> None:
@@ -68,13 +107,30 @@ class Evm:
             self._chain.schedule.seal_on_request()
 
 
-class Anvil:
-    """The methods by which anvil edits accounts."""
+class Evm(TimeTravel):
+    """The methods that ganache began and everybody has."""
 
-    prefix = "anvil"
+    prefix = "evm"
 
-    def __init__(self, chain: Chain) -> None:
+    @method(TimestampTooLow)
+    async def mine(self, options: MineRequest | None = None) -> Quantity:
+        """Seal a block, at a given time if one is given, or several by `{timestamp, blocks}`."""
+        wanted = MineOptions() if options is None else options.options
+        if wanted.timestamp is not None:
+            self._chain.clock.order(wanted.timestamp, self._chain.head.timestamp)
+        async for _ in turns(1 if wanted.blocks is None else wanted.blocks):
+            self._chain.seal()
+        return Quantity(0)
+
+
+class Hardhat:
+    """The methods by which Hardhat edits accounts, and acts for them."""
+
+    prefix = "hardhat"
+
+    def __init__(self, chain: Chain, keyring: Keyring) -> None:
         self._chain = chain
+        self._keyring = keyring
 
     @method()
     def set_balance(self, address: Address, balance: Quantity) -> None:
@@ -99,17 +155,43 @@ class Anvil:
         return True
 
     @method()
-    def mine(self, blocks: Number | None = None, interval: Number | None = None) -> None:
+    async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> None:
         """Seal some blocks, so many seconds apart."""
-        for already in range(1 if blocks is None else blocks):
+        async for already in turns(1 if blocks is None else blocks):
             # The first one comes at the time it is, which may have been moved.
             if interval and already:
                 parent = self._chain.head.timestamp
                 self._chain.clock.order(parent + interval, parent)
             self._chain.seal()
 
+    @method()
+    def get_automine(self) -> bool:
+        """Return whether transactions are sealed as they come."""
+        return self._chain.schedule.mode is Mining.AUTO
 
-class Hardhat(Anvil):
-    """The same by Hardhat's name."""
+    @method(AccountsLocked)
+    def impersonate_account(self, address: Address) -> None:
+        """Let `eth_sendTransaction` send from an account without its key."""
+        self._keyring.impersonate(address)
 
-    prefix = "hardhat"
+    @method()
+    def stop_impersonating_account(self, address: Address) -> None:
+        """Ask for the key of an account again."""
+        self._keyring.stop_impersonating(address)
+
+    @method(AccountsLocked)
+    def auto_impersonate_account(self, enabled: bool) -> None:
+        """Let `eth_sendTransaction` send from any account without its key, or no longer."""
+        self._keyring.impersonate_everybody(enabled=enabled)
+
+
+class Anvil(Hardhat, TimeTravel):
+    """The same by anvil's names, which has time travel under its own as well."""
+
+    prefix = "anvil"
+
+    @method()
+    def get_interval_mining(self) -> int | None:
+        """Return how many seconds apart blocks are sealed, or null if not by the time."""
+        schedule = self._chain.schedule
+        return int(schedule.interval_seconds) if schedule.mode is Mining.INTERVAL else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from entresol.chain.tags import Tag
-from entresol.primitives.values import Hash32, Quantity
+from entresol.primitives.values import Hash32, Quantity, Quantity64
 from entresol.rpc.block_ref import BlockNumber, BlockRef
 from entresol.rpc.method import method
 
@@ -93,6 +93,16 @@ class EthBlocks:
     def get_uncle_count_by_block_hash(self, hash: Hash32) -> Quantity | None:
         """Return how many uncles a block has: none."""
         return None if self._chain.ledger.store.number_of(hash) is None else Quantity(0)
+
+    @method()
+    def get_uncle_by_block_number_and_index(
+        self, block_number: BlockNumber, index: Quantity64
+    ) -> None:
+        """Return null: no block has uncles."""
+
+    @method()
+    def get_uncle_by_block_hash_and_index(self, hash: Hash32, index: Quantity64) -> None:
+        """Return null: no block has uncles."""
 
     def _count(self, number: int | None) -> Quantity | None:
         count = None if number is None else self._views.transaction_count(number)

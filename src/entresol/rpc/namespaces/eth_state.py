@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol.chain.tags import Tag
-from entresol.errors import UnknownBlock
+from entresol.errors import MalformedValue, UnknownBlock
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.block_ref import LATEST, BlockRef
 from entresol.rpc.method import method
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from entresol._native import Account
     from entresol.chain.chain import Chain
     from entresol.rpc.places import Places
+
+
+MAX_SLOTS: Final = 1_024
 
 
 class StorageProof(Wire, frozen=True, kw_only=True):
@@ -43,6 +46,15 @@ class AccountInfo(Wire, frozen=True, kw_only=True):
     balance: Quantity
     nonce: Quantity
     code: Data
+
+
+class AccountState(Wire, frozen=True, kw_only=True):
+    """An account as the state trie has it."""
+
+    balance: Quantity
+    nonce: Quantity
+    code_hash: Hash32
+    storage_root: Hash32
 
 
 class EthState:
@@ -87,6 +99,38 @@ class EthState:
         nonce, balance, code_hash = state.account(address) or (0, 0, b"")
         code = state.code(code_hash) if code_hash else b""
         return AccountInfo(balance=Quantity(balance), nonce=Quantity(nonce), code=Data(code))
+
+    @method(UnknownBlock)
+    def get_account(self, address: Address, block: BlockRef = LATEST) -> AccountState | None:
+        """Return balance, nonce, code hash and storage root of an account, or null if there is none."""
+        account = self._account(address, block)
+        if account is None:
+            return None
+        nonce, balance, code_hash = account
+        header = self._chain.ledger.header(self._places.sealed(block))
+        proof = self._chain.ledger.trie.prove(header.state_root, address, [])
+        return AccountState(
+            balance=Quantity(balance),
+            nonce=Quantity(nonce),
+            code_hash=Hash32(code_hash),
+            storage_root=proof.storage_root,
+        )
+
+    @method(UnknownBlock)
+    def get_storage_values(
+        self, requests: dict[Address, list[Quantity]], block: BlockRef = LATEST
+    ) -> dict[str, list[Hash32]]:
+        """Return the 32 bytes in several storage slots of several contracts."""
+        count = sum(map(len, requests.values()))
+        if count == 0:
+            raise MalformedValue("empty request")
+        if count > MAX_SLOTS:
+            raise MalformedValue(f"too many slots (max {MAX_SLOTS})")
+        state = self._places.state(block)
+        return {
+            str(address): [Hash32(state.slot(address, slot.to_bytes(32))) for slot in slots]
+            for address, slots in requests.items()
+        }
 
     @method(UnknownBlock)
     def get_proof(

@@ -64,6 +64,22 @@ class EthTransactions:
         return self._views.raw_transaction(hash)
 
     @method()
+    def get_raw_transaction_by_block_number_and_index(
+        self, block_number: BlockNumber, index: Quantity64
+    ) -> Raw | None:
+        """Return the bytes of a transaction by its place."""
+        number = self._places.number(block_number)
+        return None if number is None else self._views.raw_transaction_at(number, index)
+
+    @method()
+    def get_raw_transaction_by_block_hash_and_index(
+        self, block_hash: Hash32, index: Quantity64
+    ) -> Raw | None:
+        """Return the bytes of a transaction by its place."""
+        number = self._chain.ledger.store.number_of(block_hash)
+        return None if number is None else self._views.raw_transaction_at(number, index)
+
+    @method()
     def get_transaction_by_sender_and_nonce(self, sender: Address, nonce: Quantity64) -> Raw | None:
         """Return the transaction by which an account used a nonce, or will."""
         sent = self._chain.ledger.store.sent_by(sender, nonce)

@@ -9,10 +9,16 @@ from typing import Any
 
 import pytest
 
+from entresol.chain.accounts import DevAccount
 from entresol.chain.chain import Chain
+from entresol.chain.keyring import Keyring
 from entresol.node.assembly import Api
+from entresol.node.config import ApiConfig
+from entresol.primitives.values import Hash32
 from entresol.rpc.connection import LocalConnection
-from tests.unit.chain.test_chain import open_chain
+from tests.unit.chain.test_chain import SECRETS, open_chain
+
+ACCOUNTS = [DevAccount.from_secret(Hash32(secret)) for secret in SECRETS]
 
 
 class RpcError(Exception):
@@ -28,9 +34,11 @@ class RpcError(Exception):
 class Client:
     """Asks a dispatcher, and shows the chain behind it."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(
+        self, chain: Chain, *, keyring: Keyring | None = None, config: ApiConfig | None = None
+    ) -> None:
         self.chain = chain
-        self.api = Api(chain, wake=lambda: None)
+        self.api = Api(chain, wake=lambda: None, keyring=keyring, config=config)
 
     def __call__(self, method: str, *params: object) -> Any:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
@@ -49,7 +57,7 @@ class Client:
 @pytest.fixture
 def client() -> Iterator[Client]:
     chain = open_chain()
-    client = Client(chain)
+    client = Client(chain, keyring=Keyring(ACCOUNTS))
     yield client
     client.api.close()
     chain.close()

@@ -1,0 +1,164 @@
+"""Transactions that clients describe and the node completes: type, fees, gas and nonce."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from entresol.errors import (
+    GasBudgetSpent,
+    MalformedTransaction,
+    MalformedValue,
+    UnsupportedType,
+    WrongChain,
+)
+from entresol.execution.calls import CallLimits
+from entresol.execution.estimation import estimate_gas
+from entresol.primitives.transactions import (
+    AccessListTransaction,
+    FeeMarketTransaction,
+    LegacyTransaction,
+    SetCodeTransaction,
+    ZkTransaction,
+)
+from entresol.primitives.values import Quantity64
+from entresol.rpc.block_ref import PENDING
+from entresol.rpc.call_objects import CallObject
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from entresol.chain.chain import Chain
+    from entresol.primitives.transactions import EthereumTransaction
+    from entresol.primitives.values import Address
+    from entresol.rpc.places import Places
+
+LOOP_LIMITS = CallLimits(gas_budget=200_000)
+"""What an estimate may use before it leaves the event loop."""
+
+
+class TransactionObject(CallObject, frozen=True, kw_only=True):
+    """A transaction that the node shall send or sign; what is left out it fills in."""
+
+    type: Quantity64 | None = None
+
+
+class Composer:
+    """Completes transactions for one chain."""
+
+    def __init__(
+        self, chain: Chain, places: Places, executor: Executor, limits: CallLimits | None = None
+    ) -> None:
+        self._chain = chain
+        self._places = places
+        self._executor = executor
+        self._limits = limits or CallLimits()
+
+    async def compose(self, given: TransactionObject, sender: Address) -> EthereumTransaction:
+        """Return the whole transaction, unsigned; refuse one that contradicts itself or the chain.
+
+        What comes next has to happen before the event loop goes on, or the nonce may be another's.
+        """
+        kind, chain_id = _kind(given), self._chain.rules.chain_id
+        if given.chain_id not in (None, chain_id):
+            raise WrongChain(chain_id, int(given.chain_id))
+        data = given.request().data
+        if given.to is None and not data:
+            raise MalformedTransaction("contract creation without any data provided")
+        fields: dict[str, Any] = {"to": given.to, "value": int(given.value or 0), "data": data}
+        fields |= {"chain_id": chain_id, **self._price(kind, given), **_lists(kind, given)}
+        fields["gas_limit"] = (
+            await self._gas(given, sender) if given.gas is None else int(given.gas)
+        )
+        nonce = self._chain.pool.next_nonce(sender) if given.nonce is None else int(given.nonce)
+        payload: EthereumTransaction = _KINDS[kind](nonce=nonce, **fields)
+        return payload
+
+    def _price(self, kind: int, given: TransactionObject) -> dict[str, int]:
+        base_fee, tip = self._chain.next_base_fee(), self._chain.rules.suggested_tip
+        price = given.gas_price
+        if kind in _PRICED:
+            return {"gas_price": base_fee + tip if price is None else int(price)}
+        if price is not None:
+            return {"max_fee_per_gas": int(price), "max_priority_fee_per_gas": int(price)}
+        cap = given.max_fee_per_gas
+        if given.max_priority_fee_per_gas is not None:
+            tip = int(given.max_priority_fee_per_gas)
+        elif cap is not None:
+            tip = min(tip, int(cap))
+        # Twice the base fee, so that it is enough for some blocks even if they are full.
+        return {
+            "max_fee_per_gas": 2 * base_fee + tip if cap is None else int(cap),
+            "max_priority_fee_per_gas": tip,
+        }
+
+    async def _gas(self, given: TransactionObject, sender: Address) -> int:
+        """Return what the transaction needs in the next block, behind those that wait already."""
+        scene = self._places.scene(PENDING)
+        request = msgspec.structs.replace(given.request(), sender=sender)
+        try:
+            return estimate_gas(scene, request, LOOP_LIMITS).gas
+        except GasBudgetSpent:
+            loop = asyncio.get_running_loop()
+            estimate = await loop.run_in_executor(
+                self._executor, estimate_gas, scene, request, self._limits
+            )
+            return estimate.gas
+
+
+_KINDS: dict[int, type[Any]] = {
+    kind.type: kind
+    for kind in (
+        LegacyTransaction, AccessListTransaction, FeeMarketTransaction, SetCodeTransaction
+    )
+}  # fmt: skip
+_PRICED = frozenset({LegacyTransaction.type, AccessListTransaction.type})
+
+
+def _kind(given: TransactionObject) -> int:
+    """Return the type that is asked for, or the simplest one that has room for all that is given."""
+    has_caps = given.max_fee_per_gas is not None or given.max_priority_fee_per_gas is not None
+    if has_caps and given.gas_price is not None:
+        raise MalformedValue("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")
+    if given.type is None:
+        return _simplest(given, has_caps=has_caps)
+    kind = int(given.type)
+    if kind == ZkTransaction.type:
+        raise MalformedTransaction(
+            "one of type 0x71 is taken only when its sender signed it: use eth_sendRawTransaction"
+        )
+    if kind not in _KINDS:
+        raise UnsupportedType(kind)
+    surplus = {
+        "maxFeePerGas or maxPriorityFeePerGas": has_caps and kind in _PRICED,
+        "accessList": bool(given.access_list) and kind == LegacyTransaction.type,
+        "authorizationList": bool(given.authorization_list) and kind != SetCodeTransaction.type,
+    }
+    for name, is_surplus in surplus.items():
+        if is_surplus:
+            raise MalformedTransaction(f"one of type {kind:#x} has no {name}")
+    if kind == SetCodeTransaction.type and given.to is None:
+        raise MalformedTransaction("one of type 0x4 cannot create a contract")
+    return kind
+
+
+def _simplest(given: TransactionObject, *, has_caps: bool) -> int:
+    if given.authorization_list is not None:
+        if given.to is None:
+            raise MalformedTransaction("one of type 0x4 cannot create a contract")
+        return SetCodeTransaction.type
+    if has_caps or given.gas_price is None:
+        return FeeMarketTransaction.type
+    return LegacyTransaction.type if given.access_list is None else AccessListTransaction.type
+
+
+def _lists(kind: int, given: TransactionObject) -> dict[str, object]:
+    request = given.request()
+    lists: dict[str, object] = {}
+    if kind != LegacyTransaction.type:
+        lists["access_list"] = request.access_list or ()
+    if kind == SetCodeTransaction.type:
+        lists["authorizations"] = request.authorizations or ()
+    return lists

@@ -1,0 +1,136 @@
+"""Accounts that a node acts for, used by an unmodified client through a real node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_account import Account
+from eth_account.messages import encode_defunct, encode_typed_data
+from web3 import Web3
+from web3.exceptions import Web3RPCError
+
+from tests.integration.nodes import RunningNode, running_node
+from tests.integration.test_node import ALICE, BOB, ETHER, entresol
+from tests.unit.primitives.test_typed_data import MAIL
+
+STRANGER = Web3.to_checksum_address("0x" + "ab" * 20)
+EVERYWHERE = ("--host", "0.0.0.0")  # noqa: S104  # what is tested
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[RunningNode]:
+    with running_node() as running:
+        yield running
+
+
+@pytest.fixture
+def web3(node: RunningNode) -> Any:
+    return client_of(node)
+
+
+def client_of(node: RunningNode) -> Any:
+    """Return a web3 whose types do not get into the way of what is to be seen."""
+    return Web3(Web3.HTTPProvider(node.url.replace(EVERYWHERE[1], "127.0.0.1")))
+
+
+def rpc(web3: Any, method: str, *params: Any) -> Any:
+    answer = web3.provider.make_request(method, list(params))
+    return answer.get("error") or answer["result"]
+
+
+def test_web3_sends_from_an_unlocked_account(web3: Any) -> None:
+    assert web3.eth.accounts[0] == ALICE.address
+    assert len(web3.eth.accounts) == 12
+    sent = web3.eth.send_transaction({"from": ALICE.address, "to": BOB, "value": ETHER})
+    receipt = web3.eth.wait_for_transaction_receipt(sent)
+    assert (receipt["status"], receipt["from"]) == (1, ALICE.address)
+
+
+def test_web3_signs_with_an_unlocked_account(web3: Any) -> None:
+    signed = web3.eth.sign_transaction({"from": ALICE.address, "to": BOB, "value": 1})
+    assert Account.recover_transaction(signed["raw"]) == ALICE.address
+    assert web3.eth.send_raw_transaction(signed["raw"]) == signed["tx"]["hash"]
+    signature = web3.eth.sign(ALICE.address, text="hello")
+    assert Account.recover_message(encode_defunct(text="hello"), signature=signature) == (
+        ALICE.address
+    )
+    typed = web3.eth.sign_typed_data(ALICE.address, MAIL)
+    assert Account.recover_message(encode_typed_data(full_message=MAIL), signature=typed) == (
+        ALICE.address
+    )
+
+
+def test_an_unknown_account_is_refused_by_name(web3: Any) -> None:
+    with pytest.raises(Web3RPCError, match="unknown account: 0xabab"):
+        web3.eth.send_transaction({"from": STRANGER, "to": BOB, "value": 1, "gas": 21_000})
+
+
+def test_a_raw_transaction_is_sent_and_awaited(web3: Any) -> None:
+    signed = web3.eth.sign_transaction({"from": web3.eth.accounts[2], "to": BOB, "value": 1})
+    receipt = rpc(web3, "eth_sendRawTransactionSync", Web3.to_hex(signed["raw"]), "0x2710")
+    assert receipt["transactionHash"] == Web3.to_hex(signed["tx"]["hash"])
+
+
+def test_the_pool_is_shown_while_it_waits(web3: Any) -> None:
+    rpc(web3, "evm_setAutomine", False)
+    try:
+        sender = web3.eth.accounts[3]
+        sent = web3.eth.send_transaction({"from": sender, "to": BOB, "value": 1, "gas": 21_000})
+        assert web3.geth.txpool.status()["pending"] == "0x1"
+        assert web3.geth.txpool.content()["pending"][sender]["0"]["hash"] == Web3.to_hex(sent)
+        assert " wei + 21000 gas " in web3.geth.txpool.inspect()["pending"][sender]["0"]
+    finally:
+        rpc(web3, "evm_setAutomine", True)
+
+
+def impersonate(web3: Any) -> Any:
+    rpc(web3, "anvil_setBalance", STRANGER, hex(ETHER))
+    # A contract, which no key speaks for.
+    rpc(web3, "anvil_setCode", STRANGER, "0x00")
+    rpc(web3, "anvil_impersonateAccount", STRANGER)
+    sent = web3.eth.send_transaction({"from": STRANGER, "to": BOB, "value": 5})
+    return web3.eth.wait_for_transaction_receipt(sent)
+
+
+def test_what_an_impersonated_account_sent_survives_and_verifies(tmp_path: Path) -> None:
+    directory = str(tmp_path / "chain")
+    with running_node("--data-dir", directory) as first:
+        receipt = impersonate(client_of(first))
+        assert (receipt["status"], receipt["from"]) == (1, STRANGER)
+        assert first.stop() == 0
+    assert entresol("verify", "--data-dir", directory).returncode == 0
+    assert entresol("rebuild", "--data-dir", directory).returncode == 0
+    with running_node("--data-dir", directory) as second:
+        again = client_of(second)
+        assert again.eth.get_transaction_receipt(receipt["transactionHash"]) == receipt
+        raw = again.eth.get_raw_transaction(receipt["transactionHash"])
+        with pytest.raises(Web3RPCError, match="invalid signature"):
+            again.eth.send_raw_transaction(raw)
+        with pytest.raises(Web3RPCError, match="unknown account"):
+            again.eth.send_transaction({"from": STRANGER, "to": BOB, "gas": 21_000})
+
+
+def test_a_node_that_others_can_reach_locks_its_accounts() -> None:
+    with running_node(*EVERYWHERE) as node:
+        assert "Accounts     locked: the node listens on 0.0.0.0" in node.output
+        web3 = client_of(node)
+        assert web3.eth.accounts == []
+        for method, parameter in [
+            ("eth_sendTransaction", {"from": ALICE.address, "to": BOB}),
+            ("anvil_impersonateAccount", STRANGER),
+        ]:
+            error = rpc(web3, method, parameter)
+            assert error["code"] == -32000
+            assert "--expose-unlocked-accounts" in error["message"]
+
+
+def test_a_flag_exposes_the_accounts_and_another_leaves_out_methods() -> None:
+    with running_node(*EVERYWHERE, "--expose-unlocked-accounts", "--no-dev-methods") as node:
+        assert "Accounts     12 unlocked" in node.output
+        assert "without evm_, anvil_ and hardhat_" in node.output
+        web3 = client_of(node)
+        assert web3.eth.send_transaction({"from": ALICE.address, "to": BOB, "value": 1})
+        assert rpc(web3, "evm_mine")["code"] == -32601

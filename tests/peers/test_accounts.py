@@ -1,0 +1,177 @@
+"""Accounts, the pool and the developer's methods, beside those of a real anvil."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.integration.nodes import running_node
+from tests.peers.anvil import Anvil, RpcError, running_anvil
+from tests.unit.primitives.test_typed_data import MAIL
+
+pytestmark = pytest.mark.peer
+
+ALICE = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
+BOB = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
+STRANGER = "0x" + "ab" * 20
+SLOT = "0x" + "00" * 31 + "01"
+WHOLE = {
+    "from": ALICE, "to": BOB, "value": "0x5", "gas": "0x7530", "nonce": "0x0", "data": "0x1234",
+    "chainId": "0x10e",
+}  # fmt: skip
+
+
+class Both(NamedTuple):
+    """The node and anvil, with the same accounts on chains with the same id."""
+
+    node: Anvil
+    anvil: Anvil
+
+    def rpc(self, method: str, *params: object) -> tuple[Any, Any]:
+        """Ask both; a refusal counts as the word for it."""
+        return _ask(self.node, method, params), _ask(self.anvil, method, params)
+
+    def agree(self, method: str, *params: object) -> Any:
+        """Ask both, and return the answer on which they agree."""
+        ours, theirs = self.rpc(method, *params)
+        assert ours == theirs, method
+        return ours
+
+
+def _ask(peer: Anvil, method: str, params: tuple[object, ...]) -> Any:
+    try:
+        return peer.rpc(method, *params)
+    except RpcError:
+        return "refused"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Both]:
+    with running_node() as node, running_anvil("--chain-id", "270") as anvil:
+        where = urlsplit(node.url)
+        ours = Anvil(where.hostname or "", where.port or 0)
+        yield Both(ours, anvil)
+        ours.close()
+
+
+@pytest.fixture
+def both(running: Both) -> Iterator[Both]:
+    """Return both, and let them forget what the test did."""
+    snapshots = running.rpc("evm_snapshot")
+    yield running
+    for peer, snapshot in zip(running, snapshots, strict=True):
+        peer.rpc("evm_setAutomine", True)
+        assert peer.rpc("evm_revert", snapshot)
+
+
+def test_the_accounts_are_the_same(both: Both) -> None:
+    ours, theirs = both.rpc("eth_accounts")
+    assert ours[:10] == theirs
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("eth_sign", [ALICE, "0x1234"]),
+        ("eth_sign", [BOB, "0x"]),
+        ("personal_sign", ["0x1234", ALICE]),
+        ("eth_signTypedData_v4", [ALICE, MAIL]),
+        ("eth_sign", [STRANGER, "0x"]),
+    ],
+)
+def test_signatures_are_the_same(both: Both, method: str, params: list[object]) -> None:
+    both.agree(method, *params)
+
+
+@pytest.mark.parametrize(
+    "price",
+    [
+        {"gasPrice": "0x77359400"},
+        {"gasPrice": "0x77359400", "accessList": [{"address": BOB, "storageKeys": [SLOT]}]},
+        {"maxFeePerGas": "0x77359400", "maxPriorityFeePerGas": "0x1"},
+        {"type": "0x0", "gasPrice": "0x77359400"},
+    ],
+)
+def test_signed_transactions_are_the_same(both: Both, price: dict[str, object]) -> None:
+    ours, theirs = both.rpc("eth_signTransaction", {**WHOLE, **price})
+    assert ours["raw"] == theirs
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("evm_mine", []),
+        ("evm_mine", [{"blocks": 2, "timestamp": 4_000_000_000}]),
+        ("evm_mine", [4_000_000_000]),
+        ("evm_mine", ["0xee6b2800"]),
+        ("anvil_mine", [2, 3]),
+        ("hardhat_mine", ["0x2"]),
+        ("evm_setNextBlockTimestamp", [4_000_000_000]),
+        ("anvil_setNextBlockTimestamp", [4_000_000_000]),
+        ("anvil_getAutomine", []),
+        ("hardhat_getAutomine", []),
+        ("anvil_getIntervalMining", []),
+        ("evm_setAutomine", [False]),
+        ("anvil_setAutomine", [False]),
+        ("evm_revert", ["0x999"]),
+        ("anvil_revert", ["0x999"]),
+        ("anvil_impersonateAccount", [STRANGER]),
+        ("hardhat_impersonateAccount", [STRANGER]),
+        ("anvil_stopImpersonatingAccount", [STRANGER]),
+        ("hardhat_stopImpersonatingAccount", [STRANGER]),
+        ("anvil_autoImpersonateAccount", [False]),
+        ("anvil_setBalance", [STRANGER, "0x1"]),
+        ("anvil_setNonce", [STRANGER, "0x1"]),
+        ("anvil_setCode", [STRANGER, "0x00"]),
+        ("anvil_setStorageAt", [STRANGER, "0x1", SLOT]),
+        ("eth_getWork", []),
+        ("eth_getUncleCountByBlockNumber", ["0x0"]),
+        ("eth_getUncleByBlockNumberAndIndex", ["0x0", "0x0"]),
+        ("eth_hashrate", []),
+        ("eth_coinbase", []),
+        ("eth_getAccountInfo", [STRANGER, "latest"]),
+        ("eth_getStorageValues", [{STRANGER: [SLOT]}, "latest"]),
+        ("txpool_status", []),
+        ("txpool_content", []),
+        ("txpool_inspect", []),
+    ],
+)
+def test_answers_are_the_same(both: Both, method: str, params: list[object]) -> None:
+    both.agree(method, *params)
+
+
+def test_as_many_blocks_are_sealed(both: Both) -> None:
+    both.rpc("evm_mine", {"blocks": 3, "timestamp": 4_000_000_000})
+    both.rpc("anvil_mine", 2, 60)
+    both.rpc("hardhat_mine", "0x2")
+    both.agree("eth_blockNumber")
+    both.agree("eth_getBlockTransactionCountByNumber", "latest")
+
+
+def test_a_pool_looks_the_same(both: Both) -> None:
+    both.rpc("evm_setAutomine", False)
+    for nonce in ("0x0", "0x1", "0x5"):
+        both.rpc("eth_sendTransaction", {**WHOLE, "nonce": nonce, "gasPrice": "0x77359400"})
+    assert both.agree("txpool_status") == {"pending": "0x2", "queued": "0x1"}
+    ours, theirs = both.rpc("txpool_inspect")
+    assert str(ours).lower() == str(theirs).lower()
+    ours, theirs = both.rpc("txpool_content")
+    shared = theirs["queued"][ALICE]["5"]
+    (found,) = ours["queued"].values()
+    assert {key: found["5"][key] for key in shared} == shared
+
+
+def test_an_impersonated_account_looks_the_same(both: Both) -> None:
+    both.rpc("anvil_setBalance", STRANGER, hex(10**18))
+    both.rpc("anvil_impersonateAccount", STRANGER)
+    assert [accounts[-1] for accounts in both.rpc("eth_accounts")] == [STRANGER, STRANGER]
+    sent = both.rpc("eth_sendTransaction", {"from": STRANGER, "to": BOB, "value": "0x1"})
+    ours, theirs = (peer.receipt(it) for peer, it in zip(both, sent, strict=True))
+    for key in ("from", "to", "status", "gasUsed", "type", "contractAddress"):
+        assert ours[key] == theirs[key]
+    both.agree("eth_getTransactionCount", STRANGER, "latest")
+    both.rpc("anvil_stopImpersonatingAccount", STRANGER)
+    assert both.agree("eth_sendTransaction", {"from": STRANGER, "to": BOB}) == "refused"

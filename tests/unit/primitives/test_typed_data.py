@@ -1,0 +1,293 @@
+"""Typed data, hashed as eth_account hashes it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from eth_account.messages import encode_defunct, encode_typed_data
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entresol._native import keccak256
+from entresol.errors import MalformedValue
+from entresol.primitives.transactions import ZkTransaction
+from entresol.primitives.typed_data import MAX_DEPTH, TypedData, personal_hash
+from entresol.primitives.values import Address
+
+Document = dict[str, Any]
+
+# The example of EIP-712 itself.
+MAIL: Document = {
+    "types": {
+        "EIP712Domain": [
+            {"name": "name", "type": "string"},
+            {"name": "version", "type": "string"},
+            {"name": "chainId", "type": "uint256"},
+            {"name": "verifyingContract", "type": "address"},
+        ],
+        "Person": [{"name": "name", "type": "string"}, {"name": "wallet", "type": "address"}],
+        "Mail": [
+            {"name": "from", "type": "Person"},
+            {"name": "to", "type": "Person"},
+            {"name": "contents", "type": "string"},
+        ],
+    },
+    "primaryType": "Mail",
+    "domain": {
+        "name": "Ether Mail",
+        "version": "1",
+        "chainId": 1,
+        "verifyingContract": "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC",
+    },
+    "message": {
+        "from": {"name": "Cow", "wallet": "0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826"},
+        "to": {"name": "Bob", "wallet": "0xbBbBBBBbbBBBbbbBbbBbbbbBBbBbbbbBbBbbBBbB"},
+        "contents": "Hello, Bob!",
+    },
+}
+
+
+def digest(document: Document) -> str:
+    return TypedData.parse(document).signing_hash().hex()
+
+
+def reference(document: Document) -> str:
+    signable = encode_typed_data(full_message=document)
+    return keccak256(b"\x19" + signable.version + signable.header + signable.body).hex()
+
+
+def with_member(kind: str, value: object) -> Document:
+    return {
+        "types": {"Thing": [{"name": "it", "type": kind}]},
+        "primaryType": "Thing",
+        "domain": {"name": "test"},
+        "message": {"it": value},
+    }
+
+
+def hexed(size: int) -> st.SearchStrategy[str]:
+    return st.binary(min_size=size, max_size=size).map(lambda data: "0x" + data.hex())
+
+
+def number(low: int, high: int) -> st.SearchStrategy[int | str]:
+    numbers = st.integers(low, high)
+    return st.one_of(numbers, numbers.map(str), numbers.filter(lambda it: it >= 0).map(hex))
+
+
+BITS = st.integers(1, 32).map(lambda size: 8 * size)
+
+
+@st.composite
+def atoms(draw: st.DrawFn) -> tuple[str, st.SearchStrategy[Any]]:
+    bits = draw(BITS)
+    return draw(
+        st.sampled_from(
+            [
+                ("bool", st.booleans()),
+                ("address", hexed(20)),
+                ("string", st.text(st.characters(exclude_categories=["Cs"]), max_size=40)),
+                ("bytes", st.binary(max_size=70).map(lambda data: "0x" + data.hex())),
+                (f"bytes{bits // 8}", hexed(bits // 8)),
+                (f"uint{bits}", number(0, 2**bits - 1)),
+                (f"int{bits}", number(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)),
+            ]
+        )
+    )
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Document:
+    """Types that refer to those before them, alone or in arrays, and a value of the last one."""
+    types: dict[str, list[dict[str, str]]] = {}
+    values: dict[str, Any] = {}
+    for name in draw(st.permutations(["Alpha", "Beta", "Gamma"])):
+        members: list[dict[str, str]] = []
+        fields: dict[str, st.SearchStrategy[Any]] = {}
+        for index in range(draw(st.integers(1, 4))):
+            kind, value = draw(atoms())
+            if draw(st.booleans()) and values:
+                kind = draw(st.sampled_from(sorted(values)))
+                value = values[kind] | st.none()
+            for _ in range(draw(st.integers(0, 2))):
+                length = draw(st.sampled_from([None, 1, 2]))
+                kind += f"[{'' if length is None else length}]"
+                value = st.lists(value, min_size=length or 0, max_size=length or 3)
+            members.append({"name": f"m{index}", "type": kind})
+            fields[f"m{index}"] = value
+        types[name], values[name] = members, st.fixed_dictionaries(fields)
+        last = name
+    domain = draw(st.fixed_dictionaries({"name": st.text("abc", max_size=5)}, optional={
+        "version": st.just("1"), "chainId": st.integers(0, 2**64), "salt": hexed(32),
+        "verifyingContract": hexed(20),
+    }))  # fmt: skip
+    kinds = {
+        "name": "string", "version": "string", "chainId": "uint256",
+        "verifyingContract": "address", "salt": "bytes32",
+    }  # fmt: skip
+    types["EIP712Domain"] = [{"name": n, "type": k} for n, k in kinds.items() if n in domain]
+    used = {last: types[last], "EIP712Domain": types["EIP712Domain"]}
+    waiting = [last]
+    while waiting:
+        for member in types[waiting.pop()]:
+            core = member["type"].partition("[")[0]
+            if core in types and core not in used:
+                used[core] = types[core]
+                waiting.append(core)
+    return {"types": used, "primaryType": last, "domain": domain, "message": draw(values[last])}
+
+
+@given(documents())
+def test_any_document_hashes_as_eth_account_has_it(document: Document) -> None:
+    assert digest(document) == reference(document)
+    assert digest(json.loads(json.dumps(document))) == reference(document)
+
+
+def test_the_example_of_the_standard_has_its_published_hash() -> None:
+    expected = "be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2"
+    assert digest(MAIL) == expected
+
+
+def test_a_domain_without_a_type_has_the_members_that_are_given() -> None:
+    types = {name: members for name, members in MAIL["types"].items() if name != "EIP712Domain"}
+    assert digest({**MAIL, "types": types}) == digest(MAIL)
+
+
+def test_a_type_may_contain_itself() -> None:
+    document = with_member("Thing", None)
+    document["types"]["Thing"].append({"name": "name", "type": "string"})
+    document["message"] = {"it": {"it": None, "name": "inner"}, "name": "outer"}
+    assert digest(document) == reference(document)
+
+
+def test_a_document_may_be_its_domain_alone() -> None:
+    document = {**with_member("bool", value=True), "primaryType": "EIP712Domain"}
+    domain = keccak256(keccak256(b"EIP712Domain(string name)") + keccak256(b"test"))
+    assert digest(document) == keccak256(b"\x19\x01" + domain).hex()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "problem"),
+    [
+        ("uint8", 256, "message.it: does not fit uint8"),
+        ("uint8", -1, "message.it: does not fit uint8"),
+        ("int8", 128, "message.it: does not fit int8"),
+        ("uint256", "many", "message.it: is a whole number"),
+        ("uint256", True, "message.it: is a whole number"),
+        ("uint256", 1.5, "message.it: is a whole number"),
+        ("uint7", 1, "message.it: there is no type uint7"),
+        ("bytes33", "0x", "message.it: there is no type bytes33"),
+        ("bytes2", "0x010203", "message.it: is at most 2 bytes, got 3"),
+        ("bytes", "text", "message.it: data is written in hex digits, got 'text'"),
+        ("address", "0x12", "message.it: an address is 20 bytes, got 1"),
+        ("bool", "yes", "message.it: is true or false"),
+        ("string", 5, "message.it: is a string"),
+        ("string[]", "one", "message.it: is an array"),
+        ("string[2]", ["one"], "message.it: has 2 items, got 1"),
+        ("uint8[]", [1, None], "message.it[1]: is missing"),
+        ("uint8", None, "message.it: is missing"),
+        ("Other", {}, "types.Thing.it: there is no type Other"),
+        ("uint8[", 1, "types.Thing[0]: 'uint8[' is no type"),
+        ("", 1, "types.Thing[0]: '' is no type"),
+        ("Thing", 5, "message.it: is an object"),
+    ],
+)
+def test_what_cannot_be_hashed_is_named(kind: str, value: object, problem: str) -> None:
+    with pytest.raises(MalformedValue) as refusal:
+        digest(with_member(kind, value))
+    assert str(refusal.value) == problem
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"types": None}, "types: is an object"),
+        ({"types": {"Thing": 5}}, "types.Thing: is an array of members"),
+        ({"types": {"Thing": [{"name": "it"}]}}, "types.Thing[0]: has a name and a type"),
+        ({"primaryType": "Nothing"}, "primaryType: is the name of one of the types"),
+        ({"primaryType": []}, "primaryType: is the name of one of the types"),
+        ({"domain": []}, "domain: is an object"),
+        ({"message": None}, "message: is an object"),
+    ],
+)
+def test_a_document_has_all_its_parts(change: Document, problem: str) -> None:
+    with pytest.raises(MalformedValue) as refusal:
+        digest({**with_member("bool", value=True), **change})
+    assert str(refusal.value) == problem
+
+
+@pytest.mark.parametrize("document", [None, 5, "text", [], [{}]])
+def test_what_is_no_object_is_no_document(document: Any) -> None:
+    with pytest.raises(MalformedValue, match="is an object"):
+        TypedData.parse(document)
+
+
+def test_nesting_has_an_end() -> None:
+    value: object = {"it": None}
+    for _ in range(MAX_DEPTH + 2):
+        value = {"it": value}
+    with pytest.raises(MalformedValue, match="is nested deeper than 64 levels"):
+        digest(with_member("Thing", value))
+
+
+def test_so_has_the_number_of_values() -> None:
+    assert digest(with_member("uint8[]", [1] * 1_000))
+    with pytest.raises(MalformedValue, match="message: has more than 20000 values"):
+        digest(with_member("uint8[]", [1] * 20_000))
+
+
+def test_so_has_the_number_of_types() -> None:
+    document = with_member("bool", value=True)
+    document["types"] |= {f"Type{number}": [] for number in range(256)}
+    with pytest.raises(MalformedValue, match="types: has at most 256 types, got 257"):
+        digest(document)
+
+
+def test_what_zk_stack_wallets_sign_is_such_a_document() -> None:
+    payload = ZkTransaction(
+        nonce=7,
+        max_priority_fee_per_gas=1,
+        max_fee_per_gas=2,
+        gas_limit=3,
+        to=Address(b"\x11" * 20),
+        value=4,
+        data=b"data",
+        chain_id=270,
+        sender=Address(b"\x22" * 20),
+        gas_per_pubdata_limit=5,
+    )
+    kinds = {
+        "txType": "uint256", "from": "uint256", "to": "uint256", "gasLimit": "uint256",
+        "gasPerPubdataByteLimit": "uint256", "maxFeePerGas": "uint256",
+        "maxPriorityFeePerGas": "uint256", "paymaster": "uint256", "nonce": "uint256",
+        "value": "uint256", "data": "bytes", "factoryDeps": "bytes32[]", "paymasterInput": "bytes",
+    }  # fmt: skip
+    document = {
+        "types": {"Transaction": [{"name": n, "type": k} for n, k in kinds.items()]},
+        "primaryType": "Transaction",
+        "domain": {"name": "zkSync", "version": "2", "chainId": 270},
+        "message": {
+            "txType": 0x71,
+            "from": str(payload.sender),
+            "to": str(payload.to),
+            "gasLimit": 3,
+            "gasPerPubdataByteLimit": 5,
+            "maxFeePerGas": 2,
+            "maxPriorityFeePerGas": 1,
+            "paymaster": "0",
+            "nonce": 7,
+            "value": 4,
+            "data": "0x" + b"data".hex(),
+            "factoryDeps": [],
+            "paymasterInput": "0x",
+        },
+    }
+    assert digest(document) == payload.signing_hash().hex()
+
+
+@given(st.binary(max_size=200))
+def test_plain_bytes_hash_as_eth_account_has_it(message: bytes) -> None:
+    signable = encode_defunct(message)
+    expected = keccak256(b"\x19" + signable.version + signable.header + signable.body)
+    assert personal_hash(message) == expected

@@ -1,0 +1,81 @@
+"""The pool as clients see it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.chain.test_chain import ALICE, BOB, FEE, NOBODY, deposit, transaction
+from tests.unit.rpc.namespaces.conftest import Client
+from tests.unit.rpc.namespaces.test_eth import send
+
+
+@pytest.fixture
+def crowded(client: Client) -> Client:
+    client.chain.schedule.seal_on_request()
+    for nonce, by in [(0, 0), (1, 0), (5, 0), (0, 1)]:
+        client.chain.add(transaction(nonce, by=by))
+    return client
+
+
+def test_an_empty_pool_is_empty_everywhere(client: Client) -> None:
+    assert client("txpool_status") == {"pending": "0x0", "queued": "0x0"}
+    for method in ("txpool_content", "txpool_inspect"):
+        assert client(method) == {"pending": {}, "queued": {}}
+    assert client("txpool_contentFrom", str(ALICE)) == {"pending": {}, "queued": {}}
+
+
+def test_pending_and_queued_are_counted(crowded: Client) -> None:
+    assert crowded("txpool_status") == {"pending": "0x3", "queued": "0x1"}
+
+
+def test_transactions_are_found_by_sender_and_nonce(crowded: Client) -> None:
+    content = crowded("txpool_content")
+    alice, bob = ALICE.checksummed(), BOB.checksummed()
+    assert {sender: list(them) for sender, them in content["pending"].items()} == {
+        alice: ["0", "1"],
+        bob: ["0"],
+    }
+    assert list(content["queued"]) == [alice]
+    waiting = content["queued"][alice]["5"]
+    assert waiting == crowded("eth_getTransactionByHash", waiting["hash"])
+    assert waiting["blockNumber"] is None
+
+
+def test_one_sender_is_shown_alone(crowded: Client) -> None:
+    content = crowded("txpool_content")
+    shown = crowded("txpool_contentFrom", str(ALICE))
+    assert shown["pending"] == content["pending"][ALICE.checksummed()]
+    assert shown["queued"] == content["queued"][ALICE.checksummed()]
+
+
+def test_a_summary_has_a_line_for_each(crowded: Client) -> None:
+    lines = crowded("txpool_inspect")["pending"][BOB.checksummed()]
+    expected = f"{NOBODY.checksummed()}: 1 wei + 100000 gas \N{MULTIPLICATION SIGN} {FEE} wei"
+    assert lines == {"0": expected}
+
+
+def test_a_creation_is_named_so(client: Client) -> None:
+    client.chain.schedule.seal_on_request()
+    client("eth_sendTransaction", {"from": str(ALICE), "data": "0x00", "gas": hex(60_000)})
+    (lines,) = client("txpool_inspect")["pending"].values()
+    assert lines["0"].startswith("contract creation: 0 wei + 60000 gas ")
+
+
+def test_a_sealed_transaction_is_gone(crowded: Client) -> None:
+    crowded.chain.seal()
+    assert crowded("txpool_status") == {"pending": "0x0", "queued": "0x1"}
+
+
+def test_what_another_layer_sent_is_found_while_it_waits(client: Client) -> None:
+    client.chain.schedule.seal_on_request()
+    sent = client.chain.enqueue(deposit(7))
+    waiting = client("eth_getTransactionByHash", str(sent))
+    assert (waiting["type"], waiting["blockNumber"]) == ("0xff", None)
+    assert client("eth_getRawTransactionByHash", str(sent)) is not None
+    client.chain.seal()
+    assert client("eth_getTransactionByHash", str(sent))["blockNumber"] == "0x1"
+
+
+def test_what_comes_at_once_is_not_in_the_pool(client: Client) -> None:
+    send(client)
+    assert client("txpool_status") == {"pending": "0x0", "queued": "0x0"}
