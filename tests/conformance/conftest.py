@@ -16,7 +16,7 @@ from tests.conformance.web3_chain import ALICE, CHAIN_ID, CONTRACTS, Prepared, p
 from tests.integration.nodes import RunningNode, running_node
 
 # A test that waits for what never comes ends after this long.
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 12.0
 
 
 def pytest_configure(config: pytest.Config) -> None:
