@@ -155,7 +155,8 @@ def test_a_panic_is_told_as_a_panic(web3: Web3) -> None:
 
 def test_filters_are_installed_asked_and_removed(web3: Web3, emitter: Any) -> None:
     logs = emitter.events.LogSingleWithIndex.create_filter(from_block="latest")
-    blocks, pending = web3.eth.filter("latest"), web3.eth.filter("pending")
+    blocks: Any = web3.eth.filter("latest")
+    pending: Any = web3.eth.filter("pending")
     receipt = send(web3, to=emitter.address, data=emitter.encode_abi("logSingle", [7, 9]))
     assert [event.args.arg0 for event in logs.get_new_entries()] == [9]
     assert blocks.get_new_entries() == [receipt.blockHash]
@@ -187,11 +188,13 @@ def test_logs_are_found_by_event_and_range(web3: Web3, emitter: Any) -> None:
 
 
 def test_a_batch_answers_in_order(web3: Web3, math: Any) -> None:
+    answers: Any
     with web3.batch_requests() as batch:
         batch.add(web3.eth.get_block(0))
         batch.add(math.functions.multiply7(3))
         batch.add(web3.eth.get_balance(NOBODY, 0))
-        block, product, balance = batch.execute()
+        answers = batch.execute()
+    block, product, balance = answers
     assert (block["number"], product, balance) == (0, 21, 0)
 
 
@@ -207,7 +210,7 @@ def test_an_access_list_and_a_proof_are_made(web3: Web3, math: Any) -> None:
     call = {"from": ALICE.address, "to": math.address, "data": math.encode_abi("counter")}
     made = web3.eth.create_access_list(call)  # type: ignore[arg-type]
     assert made["accessList"][0]["address"] == math.address
-    proof = web3.eth.get_proof(math.address, [0], "latest")
+    proof = web3.eth.get_proof(math.address, [0], "latest")  # type: ignore[call-arg]
     assert Web3.keccak(proof["accountProof"][0]) == web3.eth.get_block("latest")["stateRoot"]
 
 
@@ -320,10 +323,12 @@ def test_an_event_loop_is_told_of_a_revert(node: RunningNode, reverts: Any) -> N
 
 def test_an_event_loop_asks_a_batch(node: RunningNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
+        answers: Any
         async with web3.batch_requests() as batch:
             batch.add(web3.eth.get_block(0))
             batch.add(web3.eth.get_balance(NOBODY, 0))
-            block, balance = await batch.async_execute()
+            answers = await batch.async_execute()
+        block, balance = answers
         assert (block["number"], balance) == (0, 0)
 
     with_async(node, work)

@@ -79,10 +79,12 @@ def test_questions_are_answered_beside_each_other(node: RunningNode) -> None:
 
 def test_a_batch_is_answered(node: RunningNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
+        answers: Any
         async with web3.batch_requests() as batch:
             batch.add(web3.eth.get_block(0))
             batch.add(web3.eth.get_balance(NOBODY, 0))
-            block, balance = await batch.async_execute()
+            answers = await batch.async_execute()
+        block, balance = answers
         assert (block["number"], balance) == (0, 0)
 
     with_socket(node, work)
@@ -149,7 +151,7 @@ def test_nothing_is_told_after_the_end_of_a_subscription(node: RunningNode) -> N
 def test_an_unknown_kind_is_refused(node: RunningNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
         with pytest.raises(Web3RPCError):
-            await web3.eth.subscribe("gossip")  # type: ignore[call-overload]
+            await web3.eth.subscribe("gossip")  # type: ignore[arg-type]
 
     with_socket(node, work)
 

@@ -29,7 +29,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    runner: asyncio.Runner = pyfuncitem.funcargs["runner"]
+    runner = pyfuncitem.funcargs["runner"]
+    assert isinstance(runner, asyncio.Runner)
     runner.run(asyncio.wait_for(pyfuncitem.obj(**arguments), PATIENCE_SECONDS))
     return True
 

@@ -2,7 +2,8 @@
 
 The number of a test is that of its item in the list of behaviours; the items about L1, batches, proofs
 and pruning are left to the parts of this node that serve them. Where this node decides otherwise, the
-test has the word `here` in its name and says why. What is a setting (62, 63, 68) stands in the unit tests.
+test has the word `here` in its name and says why. Items 63 and
+68, about limits, are shown in the tests of filters and of the server; 62 is no setting of this node.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pytest
 import rlp
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
-from eth_keys import keys
+from eth_keys import keys  # type: ignore[attr-defined]
 from web3 import Web3
 from web3._utils.contract_sources.contract_data.emitter_contract import EMITTER_CONTRACT_DATA
 from web3._utils.contract_sources.contract_data.math_contract import MATH_CONTRACT_DATA
@@ -40,6 +41,7 @@ ALICE: LocalAccount = Account.from_key(
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 )
 SENDER = ALICE.address.lower()
+MATH_CODE = str(MATH_CONTRACT_DATA["bytecode"])
 MATH = Web3().eth.contract(abi=MATH_CONTRACT_DATA["abi"])
 EMITTER = Web3().eth.contract(abi=EMITTER_CONTRACT_DATA["abi"])
 REVERTS = Web3().eth.contract(abi=REVERT_CONTRACT_DATA["abi"])
@@ -111,17 +113,17 @@ def held(ask: Asker) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def math(ask: Asker) -> str:
-    return deploy(ask, MATH_CONTRACT_DATA["bytecode"])
+    return deploy(ask, MATH_CODE)
 
 
 @pytest.fixture(scope="module")
 def emitter(ask: Asker) -> str:
-    return deploy(ask, EMITTER_CONTRACT_DATA["bytecode"])
+    return deploy(ask, str(EMITTER_CONTRACT_DATA["bytecode"]))
 
 
 @pytest.fixture(scope="module")
 def reverts(ask: Asker) -> str:
-    return deploy(ask, REVERT_CONTRACT_DATA["bytecode"])
+    return deploy(ask, str(REVERT_CONTRACT_DATA["bytecode"]))
 
 
 def emit(ask: Asker, emitter: str, value: int) -> Any:
@@ -234,7 +236,7 @@ def test_19_a_transaction_is_the_same_by_place_and_by_hash(ask: Asker, full_bloc
 
 
 def test_21_code_is_what_was_deployed_and_empty_before(ask: Asker) -> None:
-    receipt = send(ask, data=MATH_CONTRACT_DATA["bytecode"])
+    receipt = send(ask, data=MATH_CODE)
     address, number = receipt["contractAddress"], int(receipt["blockNumber"], 16)
     assert ask("eth_getCode", address, "latest") == MATH_CONTRACT_DATA["bytecode_runtime"]
     assert ask("eth_getCode", address, hex(number - 1)) == "0x"
@@ -325,17 +327,17 @@ def test_28_a_transaction_with_dynamic_fees_has_a_parity(ask: Asker) -> None:
 
 
 def test_29_both_fees_come_back(ask: Asker) -> None:
-    fees = {"maxFeePerGas": 5 * GWEI, "maxPriorityFeePerGas": 2 * GWEI}
+    fees: dict[str, Any] = {"maxFeePerGas": 5 * GWEI, "maxPriorityFeePerGas": 2 * GWEI}
     raw = sign(ask, to=Web3.to_checksum_address(BOB), **fees)
     found = ask("eth_getTransactionByHash", ask("eth_sendRawTransaction", raw))
     assert {name: int(found[name], 16) for name in fees} == fees
 
 
 def test_31_a_missing_target_creates_a_contract(ask: Asker) -> None:
-    call = {"from": SENDER, "data": MATH_CONTRACT_DATA["bytecode"]}
+    call = {"from": SENDER, "data": MATH_CODE}
     assert ask("eth_call", call) == MATH_CONTRACT_DATA["bytecode_runtime"]
     assert int(ask("eth_estimateGas", call), 16) > 53_000
-    assert send(ask, data=MATH_CONTRACT_DATA["bytecode"])["to"] is None
+    assert send(ask, data=MATH_CODE)["to"] is None
 
 
 def test_32_a_used_nonce_is_refused_here_in_geths_words(ask: Asker) -> None:
@@ -443,7 +445,7 @@ def test_47_a_log_has_the_time_of_its_block(ask: Asker, emitter: str) -> None:
 
 
 def test_48_a_call_is_of_its_block(ask: Asker) -> None:
-    receipt = send(ask, data=MATH_CONTRACT_DATA["bytecode"])
+    receipt = send(ask, data=MATH_CODE)
     address = Web3.to_checksum_address(receipt["contractAddress"])
     call = {"to": address, "data": MATH.encode_abi("counter")}
     send(ask, to=address, data=MATH.encode_abi("incrementCounter", [7]))
@@ -484,7 +486,7 @@ def test_53_a_call_may_assume_code_and_storage(ask: Asker) -> None:
 
 
 def test_53_a_whole_storage_hides_what_was_there(ask: Asker) -> None:
-    address = deploy(ask, MATH_CONTRACT_DATA["bytecode"])
+    address = deploy(ask, MATH_CODE)
     data = MATH.encode_abi("incrementCounter", [7])
     send(ask, to=Web3.to_checksum_address(address), data=data)
     call = {"to": address, "data": MATH.encode_abi("counter")}
@@ -494,7 +496,7 @@ def test_53_a_whole_storage_hides_what_was_there(ask: Asker) -> None:
 
 
 def test_53_whole_storage_and_some_slots_exclude_each_other(ask: Asker) -> None:
-    override = {BOB: {"state": {}, "stateDiff": {}}}
+    override: Any = {BOB: {"state": {}, "stateDiff": {}}}
     assert refused(ask, "eth_call", {"to": BOB}, "latest", override).code == -32602
 
 

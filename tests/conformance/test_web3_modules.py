@@ -171,8 +171,11 @@ class TestPersistentConnection(PersistentConnectionProviderTest):
 
     @pytest.fixture
     def async_w3(self, node: RunningNode, runner: asyncio.Runner) -> Iterator[AsyncWeb3[Any]]:
+        socket_url = node.url.replace("http", "ws")
+
         async def connect() -> AsyncWeb3[Any]:
-            return await AsyncWeb3(WebSocketProvider(node.url.replace("http", "ws")))
+            web3: AsyncWeb3[Any] = await AsyncWeb3(WebSocketProvider(socket_url))
+            return web3
 
         connected = runner.run(connect())
         yield connected

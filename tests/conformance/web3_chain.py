@@ -26,7 +26,7 @@ ALICE: Final[LocalAccount] = Account.from_key(
 # The one event of the emitter that the tests look for, by its place in `enum WhichEvent`.
 LOG_DOUBLE_WITH_INDEX: Final = 9
 
-CONTRACTS: Final = {
+CONTRACTS: Final[dict[str, Any]] = {
     "math": MATH_CONTRACT_DATA,
     "emitter": EMITTER_CONTRACT_DATA,
     "offchain_lookup": OFFCHAIN_LOOKUP_DATA,
