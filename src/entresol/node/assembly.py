@@ -16,7 +16,7 @@ from entresol.chain.genesis import Genesis
 from entresol.chain.keyring import Keyring
 from entresol.chain.mempool import PoolConfig
 from entresol.chain.rules import Rules
-from entresol.node.config import ETHER, ApiConfig
+from entresol.node.config import DEFAULT_GAS_PRICE, ETHER, ApiConfig
 from entresol.rpc.composing import Composer
 from entresol.rpc.dispatch import Dispatcher
 from entresol.rpc.filters import Filters
@@ -165,7 +165,10 @@ def open_chain(config: ChainConfig) -> Chain:
     """Open the chain that `config` describes."""
     if config.genesis is None:
         addresses = [account.address for account in development_accounts(config)]
-        genesis = Genesis.development(config.chain_id, addresses, config.balance * ETHER)
+        funded = Genesis.development(config.chain_id, addresses, config.balance * ETHER)
+        # A question about the first block must not cost more than the second one will. The price
+        # that was set is no part of a genesis: a chain can be opened again with another one.
+        genesis = msgspec.structs.replace(funded, base_fee=DEFAULT_GAS_PRICE)
     else:
         genesis = Genesis.load(Path(config.genesis))
     rules = msgspec.structs.replace(
