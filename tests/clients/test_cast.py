@@ -119,6 +119,15 @@ def test_a_transaction_is_signed_first_and_published_later(cast: Cast) -> None:
     assert json.loads(cast("publish", raw))["status"] == "0x1"
 
 
+def test_the_node_signs_for_an_unlocked_account(cast: Cast) -> None:
+    sent = cast("send", NOBODY, "--value", "1", "--unlocked", "--from", ALICE.address, "--json")
+    assert json.loads(sent)["from"] == ALICE.address.lower()
+
+
+def test_the_pool_is_looked_into(cast: Cast) -> None:
+    assert json.loads(cast("tx-pool", "status", "--json")) == {"pending": "0x0", "queued": "0x0"}
+
+
 def test_a_contract_is_deployed_written_and_read(
     cast: Cast, send: Callable[..., Any], deploy: Callable[[str], str]
 ) -> None:

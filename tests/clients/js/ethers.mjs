@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import {
   Contract, ContractFactory, JsonRpcProvider, Transaction, Wallet, WebSocketProvider,
   hashAuthorization, keccak256, parseEther, recoverAddress,
+  verifyMessage, verifyTypedData,
 } from "ethers";
 import { ALICE, BOB, NOBODY, ask, check, contracts, held, later, rpc, run, socketUrl, soon, thrown, url } from "./harness.mjs";
 
@@ -307,6 +308,18 @@ check("asks for an access list and for a proof", async () => {
   const proof = await provider.send("eth_getProof", [to, ["0x0"], "latest"]);
   const block = await provider.getBlock("latest");
   assert.equal(keccak256(proof.accountProof[0]), block.stateRoot);
+});
+
+check("uses the accounts that the node signs for", async () => {
+  const signer = await provider.getSigner(0);
+  assert.equal(signer.address, alice.address);
+  const receipt = await (await signer.sendTransaction({ to: NOBODY, value: 3n })).wait();
+  assert.equal(receipt.from, alice.address);
+  assert.equal(verifyMessage("hello", await signer.signMessage("hello")), alice.address);
+  const domain = { name: "Entresol", chainId: 270 };
+  const types = { Note: [{ name: "text", type: "string" }] };
+  const signature = await signer.signTypedData(domain, types, { text: "hello" });
+  assert.equal(verifyTypedData(domain, types, { text: "hello" }, signature), alice.address);
 });
 
 check("understands a batch answered out of its hands: ids of any kind come back as given", async () => {

@@ -351,6 +351,22 @@ check("runs a test suite's day: snapshots, time, accounts", async () => {
   assert.equal(await reader.getCode({ address: NOBODY }), undefined);
 });
 
+check("uses the accounts that the node signs for, and those it is told to", async () => {
+  const [first] = await wallet.getAddresses();
+  const remote = createWalletClient({ ...settings, transport: http(url) });
+  assert.equal((await remote.getAddresses())[0], first);
+  const receipt = await mined(remote.sendTransaction({ account: first, to: NOBODY, value: 1n }));
+  assert.equal(receipt.from, account.address.toLowerCase());
+  const signature = await remote.signMessage({ account: first, message: "hello" });
+  assert.ok(await reader.verifyMessage({ address: first, message: "hello", signature }));
+  await tester.setBalance({ address: NOBODY, value: parseEther("1") });
+  await tester.impersonateAccount({ address: NOBODY });
+  const strange = await mined(remote.sendTransaction({ account: NOBODY, to: first, value: 1n }));
+  assert.equal(strange.from, NOBODY);
+  await tester.stopImpersonatingAccount({ address: NOBODY });
+  await thrown(remote.sendTransaction({ account: NOBODY, to: first, value: 1n }));
+});
+
 check("does not try again what cannot succeed", async () => {
   const requests = [];
   const transport = http(url, { onFetchRequest: (request) => { requests.push(request); } });
