@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from entresol._native import sign as sign_digest
 from entresol.errors import AccountsLocked, UnknownAccount
-from entresol.primitives.transactions import Transaction, sign
+from entresol.primitives.transactions import impersonate, sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from entresol.chain.accounts import DevAccount
-    from entresol.primitives.transactions import EthereumTransaction
+    from entresol.primitives.transactions import EthereumTransaction, Transaction
     from entresol.primitives.values import Address, Hash32
 
 _FIRST_V = 27
@@ -64,7 +64,7 @@ class Keyring:
     def transaction(self, payload: EthereumTransaction, sender: Address) -> Transaction:
         """Return a transaction of a sender who is impersonated, or else has to sign it."""
         if self.impersonates(sender):
-            return Transaction.impersonated(payload, sender)
+            return impersonate(payload, sender)
         return self.sign(payload, sender)
 
     # Impersonation

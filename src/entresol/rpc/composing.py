@@ -123,32 +123,28 @@ def _kind(given: TransactionObject) -> int:
     has_caps = given.max_fee_per_gas is not None or given.max_priority_fee_per_gas is not None
     if has_caps and given.gas_price is not None:
         raise MalformedValue("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")
-    if given.type is None:
-        return _simplest(given, has_caps=has_caps)
-    kind = int(given.type)
+    kind = _simplest(given, has_caps=has_caps) if given.type is None else int(given.type)
     if kind == ZkTransaction.type:
         raise MalformedTransaction(
-            "one of type 0x71 is taken only when its sender signed it: use eth_sendRawTransaction"
+            "a transaction of type 0x71 is signed by its sender: use eth_sendRawTransaction"
         )
     if kind not in _KINDS:
         raise UnsupportedType(kind)
+    if kind == SetCodeTransaction.type and given.to is None:
+        raise MalformedTransaction("a transaction of type 0x4 cannot create a contract")
     surplus = {
         "maxFeePerGas or maxPriorityFeePerGas": has_caps and kind in _PRICED,
-        "accessList": bool(given.access_list) and kind == LegacyTransaction.type,
-        "authorizationList": bool(given.authorization_list) and kind != SetCodeTransaction.type,
+        "accessList": given.access_list and kind == LegacyTransaction.type,
+        "authorizationList": given.authorization_list and kind != SetCodeTransaction.type,
     }
     for name, is_surplus in surplus.items():
         if is_surplus:
-            raise MalformedTransaction(f"one of type {kind:#x} has no {name}")
-    if kind == SetCodeTransaction.type and given.to is None:
-        raise MalformedTransaction("one of type 0x4 cannot create a contract")
+            raise MalformedTransaction(f"a transaction of type {kind:#x} has no {name}")
     return kind
 
 
 def _simplest(given: TransactionObject, *, has_caps: bool) -> int:
     if given.authorization_list is not None:
-        if given.to is None:
-            raise MalformedTransaction("one of type 0x4 cannot create a contract")
         return SetCodeTransaction.type
     if has_caps or given.gas_price is None:
         return FeeMarketTransaction.type

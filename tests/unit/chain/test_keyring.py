@@ -13,7 +13,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.keyring import Keyring
 from entresol.chain.rebuild import rebuild
 from entresol.errors import AccountsLocked, InsufficientFunds, SenderNotEOA, UnknownAccount
-from entresol.primitives.transactions import FeeMarketTransaction, Transaction, decode
+from entresol.primitives.transactions import FeeMarketTransaction, decode, impersonate
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.store import Store
 from tests.unit.chain.test_chain import ALICE, ETHER, FEE, LOGGER, NOBODY, balance, open_chain
@@ -115,7 +115,7 @@ def test_a_locked_one_does_nothing_and_says_why(act: Callable[[Keyring], object]
 def test_a_contract_sends_what_it_did_not_sign(tmp_path: Path) -> None:
     with_directory = open_chain(tmp_path / "chain")
     with_directory.edit(LOGGER, lambda state: state.set_balance(LOGGER, ETHER))
-    sent = with_directory.send(Transaction.impersonated(payload(1, wei=5), LOGGER))
+    sent = with_directory.send(impersonate(payload(1, wei=5), LOGGER))
     assert balance(with_directory, NOBODY) == 5
     with_directory.close()
 
@@ -129,7 +129,7 @@ def test_a_contract_sends_what_it_did_not_sign(tmp_path: Path) -> None:
 
 def test_the_indexes_of_such_a_block_can_be_made_anew(tmp_path: Path) -> None:
     chain = open_chain(tmp_path / "chain")
-    sent = chain.send(Transaction.impersonated(payload(), ALICE))
+    sent = chain.send(impersonate(payload(), ALICE))
     chain.close()
     store = Store.open(tmp_path / "chain")
     rebuild(store)
@@ -150,13 +150,13 @@ def test_a_contract_still_cannot_send_what_a_key_signed(manual: Chain) -> None:
     manual.edit(ALICE, lambda state: state.set_code(ALICE, b"\x00"))
     with pytest.raises(SenderNotEOA):
         manual.add(signed(0))
-    manual.add(Transaction.impersonated(payload(), ALICE))
+    manual.add(impersonate(payload(), ALICE))
     manual.seal()
     assert balance(manual, NOBODY) == 1
 
 
 def test_code_under_a_sender_bars_what_its_key_signed_and_nothing_else(manual: Chain) -> None:
-    unsigned = Transaction.impersonated(payload(), ALICE)
+    unsigned = impersonate(payload(), ALICE)
     manual.add(unsigned)
     manual.add(signed(1))
     manual.edit(ALICE, lambda state: state.set_code(ALICE, b"\x00"))
@@ -165,11 +165,11 @@ def test_code_under_a_sender_bars_what_its_key_signed_and_nothing_else(manual: C
 
 def test_an_impersonated_sender_pays_like_any_other(manual: Chain) -> None:
     with pytest.raises(InsufficientFunds):
-        manual.add(Transaction.impersonated(payload(), Address(b"\xdd" * 20)))
+        manual.add(impersonate(payload(), Address(b"\xdd" * 20)))
 
 
 def test_a_chain_that_goes_back_lets_it_wait_again(manual: Chain) -> None:
-    unsigned = Transaction.impersonated(payload(), ALICE)
+    unsigned = impersonate(payload(), ALICE)
     manual.add(unsigned)
     manual.seal()
     manual.rewind(0)

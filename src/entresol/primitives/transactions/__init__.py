@@ -6,6 +6,7 @@ from entresol.primitives.transactions.envelope import (
     Transaction,
     decode,
     decode_many,
+    impersonate,
     load,
     sign,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "ZkTransaction",
     "decode",
     "decode_many",
+    "impersonate",
     "load",
     "sign",
 ]

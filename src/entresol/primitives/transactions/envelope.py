@@ -45,18 +45,6 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
             payload=payload, sender=payload.sender, hash=payload.hash(), raw=payload.encode()
         )
 
-    @classmethod
-    def impersonated(cls, payload: EthereumTransaction, sender: Address) -> Self:
-        """Wrap a transaction that `sender` did not sign, but that shall run as if.
-
-        In the place of a signature it names the sender, so that its bytes and its hash are its own.
-        """
-        unsigned = msgspec.structs.replace(
-            payload, y_parity=0, r=_NOBODYS_R, s=_NOBODYS_S | int.from_bytes(sender)
-        )
-        raw = unsigned.encode()
-        return cls(payload=unsigned, sender=sender, hash=Hash32(_native.keccak256(raw)), raw=raw)
-
     @property
     def type(self) -> int:
         """The transaction type."""
@@ -102,6 +90,17 @@ def sign(payload: SignedPayload, secret: bytes) -> Transaction:
     """Sign `payload` with a secret key of 32 bytes."""
     signature = _native.sign(payload.signing_hash(), secret)
     return decode(payload.with_signature(signature).encode())
+
+
+def impersonate(payload: EthereumTransaction, sender: Address) -> Transaction:
+    """Return a transaction that `sender` did not sign, but that shall run as if.
+
+    In the place of a signature it names the sender, so that its bytes and its hash are its own.
+    """
+    unsigned = msgspec.structs.replace(
+        payload, y_parity=0, r=_NOBODYS_R, s=_NOBODYS_S | int.from_bytes(sender)
+    )
+    return load(unsigned.encode(), sender)
 
 
 def _settle(

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from entresol._native import keccak256
-from entresol.errors import InvalidTransaction
+from entresol.errors import InvalidTransaction, MalformedTransaction
 from entresol.primitives.transactions import (
     AccessListTransaction,
     Authorization,
@@ -14,8 +14,8 @@ from entresol.primitives.transactions import (
     FeeMarketTransaction,
     LegacyTransaction,
     SetCodeTransaction,
-    Transaction,
     decode,
+    impersonate,
     load,
     sign,
 )
@@ -46,7 +46,7 @@ every_type = pytest.mark.parametrize("payload", PAYLOADS, ids=lambda it: f"{it.t
 
 @every_type
 def test_what_a_record_keeps_of_it_reads_back(payload: EthereumTransaction) -> None:
-    unsigned = Transaction.impersonated(payload, SENDER)
+    unsigned = impersonate(payload, SENDER)
     assert load(unsigned.raw, SENDER) == unsigned
     assert unsigned.is_impersonated
     assert unsigned.hash == keccak256(unsigned.raw)
@@ -58,7 +58,7 @@ def test_what_a_record_keeps_of_it_reads_back(payload: EthereumTransaction) -> N
 def test_nobody_can_send_its_bytes(
     payload: EthereumTransaction, sender: Address, parity: int
 ) -> None:
-    unsigned = Transaction.impersonated(payload, sender)
+    unsigned = impersonate(payload, sender)
     with pytest.raises(InvalidTransaction, match="signature"):
         decode(msgspec.structs.replace(unsigned.payload, y_parity=parity).encode())
 
@@ -66,7 +66,15 @@ def test_nobody_can_send_its_bytes(
 @every_type
 def test_each_sender_has_a_hash_of_its_own(payload: EthereumTransaction) -> None:
     senders = [Address.zero(), Address(bytes(19) + b"\x01"), SENDER]
-    assert len({Transaction.impersonated(payload, sender).hash for sender in senders}) == 3
+    assert len({impersonate(payload, sender).hash for sender in senders}) == 3
+
+
+def test_what_could_not_be_read_back_is_refused() -> None:
+    with pytest.raises(MalformedTransaction, match="gasPrice"):
+        impersonate(
+            LegacyTransaction(nonce=0, gas_limit=21_000, to=TO, gas_price=2**200, chain_id=270),
+            SENDER,
+        )
 
 
 @every_type
