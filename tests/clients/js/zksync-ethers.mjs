@@ -12,7 +12,6 @@ check("reads blocks through the strictest formatter of all", async () => {
     const block = await provider.getBlock(tag, true);
     assert.match(block.hash, /^0x[0-9a-f]{64}$/);
     assert.match(block.stateRoot, /^0x[0-9a-f]{64}$/);
-    assert.equal(block.l1BatchNumber ?? null, null);
   }
 });
 
