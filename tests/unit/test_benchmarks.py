@@ -17,7 +17,7 @@ def test_the_table_is_aligned_and_judges() -> None:
         "what        value  unit  peer          ratio  target                   note",
         "call         4.40  µs    8.80 (anvil)  0.50x  at most 15.0     held",
         "transfers  12,346  /s                         at least 15,000  MISSED",
-        "fraction   0.0123  s",
+        "fraction   0.0123  s                                                   once",
     ]
 
 
