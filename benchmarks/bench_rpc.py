@@ -74,7 +74,8 @@ class Server(msgspec.Struct, frozen=True):
         """Put a load on the server for one round."""
         before = self.cpu_seconds()
         sample = requests.put_on(self.client.url, first=first)
-        cpu = (self.cpu_seconds() - before) / sample.requests * 1e6
+        # A server that is slow and disturbed may answer nothing in a round.
+        cpu = (self.cpu_seconds() - before) / max(sample.requests, 1) * 1e6
         return msgspec.structs.replace(sample, cpu=cpu)
 
 
