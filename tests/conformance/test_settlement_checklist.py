@@ -331,6 +331,18 @@ def test_both_layers_go_back_together(pair: Pair, asked: str) -> None:
     assert int(again["l1BatchNumber"], 16) == int(batch, 16) + 1
 
 
+def test_what_accounts_have_from_the_beginning_can_be_withdrawn(slow: Pair) -> None:
+    amount = 1_000 * 10**18
+    sent = slow.l2_sent(slow.base_token.functions.withdraw(slow.bob), amount)
+    for step in STEPS:
+        perform(slow, step, 1)
+    name = sent["transactionHash"].to_0x_hex()
+    before = slow.l1.eth.get_balance(slow.bob)
+    receipt = slow.ask("eth_getTransactionReceipt", name)
+    finalize(slow, receipt, slow.ask("zks_getL2ToL1LogProof", name))
+    assert slow.l1.eth.get_balance(slow.bob) - before == amount
+
+
 def sent_in(receipt: Any) -> Any:
     """Return the event of the one message that a transaction sent."""
     (event,) = (log for log in receipt["logs"] if log["address"] == MESSENGER)
