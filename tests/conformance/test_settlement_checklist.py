@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
+import rlp
+from trie import HexaryTrie
 from web3 import Web3
 
 from tests.pair import MESSENGER, Pair, running_pair, until
@@ -23,7 +25,7 @@ pytestmark = pytest.mark.clients
 CONFIRMATIONS: Final = 2
 GENESIS: Final = "0x0"
 UNKNOWN: Final = "0x" + "ab" * 32
-FUTURE: Final = 10_000_000
+NOBODY: Final = Web3.to_checksum_address("0x00000000000000000000000000000000deadbeef")
 STEPS: Final = ("commit", "prove", "execute")
 HASH: Final = re.compile(r"0x[0-9a-f]{64}")
 
@@ -341,6 +343,22 @@ def test_what_accounts_have_from_the_beginning_can_be_withdrawn(slow: Pair) -> N
     receipt = slow.ask("eth_getTransactionReceipt", name)
     finalize(slow, receipt, slow.ask("zks_getL2ToL1LogProof", name))
     assert slow.l1.eth.get_balance(slow.bob) - before == amount
+
+
+def test_an_account_is_proven_under_the_root_that_l1_has_of_the_batch(pair: Pair) -> None:
+    """The tree is here the state trie of Ethereum, read by a library that knows nothing of this node."""
+    receipt = pair.settled(pair.deposit(NOBODY, 7).receipt)
+    batch = int(receipt["l1BatchNumber"], 16)
+    answer = pair.ask("zks_getProof", NOBODY, [UNKNOWN], batch)
+    root = pair.ask("zks_getL1BatchDetails", batch)["rootHash"]
+    (committed,) = pair.chain.events.BlockCommit().get_logs(
+        from_block=0, argument_filters={"batchNumber": batch}
+    )
+    assert answer["stateRoot"] == root == "0x" + committed["args"]["batchHash"].hex()
+    nodes = [rlp.decode(bytes.fromhex(node[2:])) for node in answer["accountProof"]]
+    leaf = HexaryTrie.get_from_proof(bytes.fromhex(root[2:]), Web3.keccak(hexstr=NOBODY), nodes)
+    nonce, balance, *_ = rlp.decode(leaf)
+    assert (nonce, int.from_bytes(balance)) == (b"", int(answer["balance"], 16))
 
 
 def sent_in(receipt: Any) -> Any:
