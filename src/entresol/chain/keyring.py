@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from entresol.chain.accounts import DevAccount
-    from entresol.primitives.transactions import EthereumTransaction, Transaction
+    from entresol.primitives.transactions import SignedPayload, Transaction
     from entresol.primitives.values import Address, Hash32
 
 _FIRST_V = 27
@@ -57,11 +57,11 @@ class Keyring:
         signature = sign_digest(digest, self._secret(address))
         return signature[:64] + bytes([_FIRST_V + signature[64]])
 
-    def sign(self, payload: EthereumTransaction, sender: Address) -> Transaction:
+    def sign(self, payload: SignedPayload, sender: Address) -> Transaction:
         """Sign a transaction with the key of its sender."""
         return sign(payload, self._secret(sender))
 
-    def transaction(self, payload: EthereumTransaction, sender: Address) -> Transaction:
+    def transaction(self, payload: SignedPayload, sender: Address) -> Transaction:
         """Return a transaction of a sender who is impersonated, or else has to sign it."""
         if self.impersonates(sender):
             return impersonate(payload, sender)
