@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from entresol._native import sign as sign_digest
 from entresol.errors import AccountsLocked, UnknownAccount
-from entresol.primitives.transactions import impersonate, sign
+from entresol.primitives.transactions import ZkTransaction, decode, impersonate, sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,6 +61,10 @@ class Keyring:
 
     def sign(self, payload: SignedPayload, sender: Address) -> Transaction:
         """Sign a transaction with the key of its sender."""
+        if isinstance(payload, ZkTransaction):
+            # The form that clients write: some hash the other one in a way of their own.
+            signature = self.sign_digest(sender, payload.signing_hash())
+            return decode(msgspec.structs.replace(payload, custom_signature=signature).encode())
         return sign(payload, self._secret(sender))
 
     def transaction(self, payload: SignedPayload, sender: Address) -> Transaction:

@@ -94,10 +94,11 @@ class Composer:
         elif cap is not None:
             tip = min(tip, int(cap))
         # Twice the base fee, so that it is enough for some blocks even if they are full.
-        return {
-            "max_fee_per_gas": 2 * base_fee + tip if cap is None else int(cap),
-            "max_priority_fee_per_gas": tip,
-        }
+        most = 2 * base_fee + tip if cap is None else int(cap)
+        if kind == ZkTransaction.type and given.max_priority_fee_per_gas is None:
+            # What clients write, and read where there is none. It is never taken.
+            tip = most
+        return {"max_fee_per_gas": most, "max_priority_fee_per_gas": tip}
 
     async def _gas(self, given: TransactionObject, sender: Address) -> int:
         """Return what the transaction needs in the next block, behind those that wait already."""

@@ -154,6 +154,8 @@ def _check_zk(payload: ZkTransaction, rules: AdmissionRules) -> int:
     """Refuse what only type 0x71 can have wrong, and return the bytes of its dependencies."""
     if payload.gas_per_pubdata_limit == 0:
         raise NoPubdataLimit
+    if payload.max_priority_fee_per_gas > payload.max_fee_per_gas:
+        raise TipAboveFeeCap(payload.max_priority_fee_per_gas, payload.max_fee_per_gas)
     if payload.payer != payload.sender:
         raise PaymasterNotSupported(payload.payer)
     size = sum(map(len, payload.factory_deps))

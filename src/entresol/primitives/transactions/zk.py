@@ -95,8 +95,11 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tip(self) -> int:
-        """The most wei of them that may go to the producer."""
-        return self.max_priority_fee_per_gas
+        """The most wei of them that may go to the producer: none.
+
+        Clients write the fee cap for the priority fee of whoever names none, so it is no offer.
+        """
+        return 0
 
     @property
     def signature(self) -> bytes:

@@ -139,6 +139,10 @@ def test_what_stands_beside_a_custom_signature_makes_it_nobody_elses() -> None:
             "too many factory dependencies in the transaction. 65 provided, while only 64 allowed",
         ),
         (signed(data=bytes(131_072), gas_limit=10_000_000), "oversized data: "),
+        (
+            signed(max_priority_fee_per_gas=FEE + 1),
+            "max priority fee per gas higher than max fee per gas",
+        ),
         (signed(max_fee_per_gas=FEE - 1), "max fee per gas less than block base fee"),
         (signed(value=1_000 * ETHER), "insufficient funds for gas * price + value"),
         (signed(gas_limit=20_999), "intrinsic gas too low"),
@@ -192,6 +196,16 @@ def test_a_later_nonce_waits_for_the_missing_one(client: Client) -> None:
     assert client("eth_getTransactionReceipt", late) is None
     send(client, signed())
     assert client("eth_getTransactionReceipt", late)["status"] == "0x1"
+
+
+def test_a_priority_fee_is_shown_but_never_taken(client: Client) -> None:
+    sent = send(client, signed(max_fee_per_gas=9 * FEE, max_priority_fee_per_gas=9 * FEE))
+    receipt = client("eth_getTransactionReceipt", sent)
+    assert receipt["effectiveGasPrice"] == hex(FEE)
+    shown = client("eth_getTransactionByHash", sent)
+    assert (shown["maxPriorityFeePerGas"], shown["gasPrice"]) == (hex(9 * FEE), hex(FEE))
+    spent = 100 * ETHER - int(client("eth_getBalance", str(ALICE)), 16)
+    assert spent == 3 + int(receipt["gasUsed"], 16) * FEE
 
 
 # Factory dependencies.
