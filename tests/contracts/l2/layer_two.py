@@ -109,9 +109,9 @@ class LayerTwo:
             base_token=base_token,
             l1_takes_l2_tokens=l1_takes_l2_tokens,
         )
-        genesis = Genesis.development(CHAIN_ID, [ALICE, BOB], 100 * ETHER, system)
+        self.genesis = Genesis.development(CHAIN_ID, [ALICE, BOB], 100 * ETHER, system)
         clock = Clock(lambda: 1_000.0)
-        self.chain = Chain.open(None, Rules.layer_2(CHAIN_ID, FEE), genesis, clock=clock)
+        self.chain = Chain.open(None, Rules.layer_2(CHAIN_ID, FEE), self.genesis, clock=clock)
         self._deposits = 0
 
     def close(self) -> None:
