@@ -15,7 +15,6 @@ import pytest
 import rlp
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
-from eth_utils import keccak
 from web3 import Web3
 from zksync2.module.request_types import EIP712Meta
 from zksync2.signer.eth_signer import PrivateKeyEthSigner
@@ -103,7 +102,7 @@ def transaction(ask: Asker, meta: dict[str, Any] | None = None, **fields: Any) -
 def sign(unsigned: Transaction712, key: LocalAccount = ALICE) -> str:
     signer = PrivateKeyEthSigner(key, unsigned.chain_id)
     signature = signer.sign_typed_data(unsigned.to_eip712_struct())
-    return "0x" + unsigned.encode(signature).hex()
+    return Web3.to_hex(unsigned.encode(signature))
 
 
 def send(ask: Asker, **fields: Any) -> Any:
@@ -118,7 +117,7 @@ def signed(ask: Asker, **fields: Any) -> str:
 def with_item(raw: str, index: int, item: Any) -> str:
     items = rlp.decode(bytes.fromhex(raw[4:]))
     items[index] = item
-    return "0x71" + rlp.encode(items).hex()
+    return Web3.to_hex(b"\x71" + rlp.encode(items))
 
 
 def refused(ask: Any, method: str, *params: Any) -> Any:
@@ -269,9 +268,9 @@ def test_39_the_hash_covers_the_digest_and_the_signature(ask: Asker) -> None:
     unsigned = transaction(ask, meta={"factory_deps": [WORD]}, data=b"call")
     signature = PrivateKeyEthSigner(ALICE, CHAIN_ID).sign_typed_data(unsigned.to_eip712_struct())
     domain = PrivateKeyEthSigner.get_default_domain(CHAIN_ID)
-    digest = keccak(unsigned.to_eip712_struct().signable_bytes(domain))
-    expected = Web3.to_hex(keccak(digest + keccak(signature.signature)))
-    assert ask("eth_sendRawTransaction", "0x" + unsigned.encode(signature).hex()) == expected
+    digest = Web3.keccak(unsigned.to_eip712_struct().signable_bytes(domain))
+    expected = Web3.to_hex(Web3.keccak(digest + Web3.keccak(signature.signature)))
+    assert ask("eth_sendRawTransaction", Web3.to_hex(unsigned.encode(signature))) == expected
 
 
 def test_40_a_transaction_that_reverts_is_taken(ask: Asker) -> None:
