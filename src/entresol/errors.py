@@ -64,6 +64,8 @@
     ├── InvalidInterval            a time between blocks that is none
     ├── InvalidPercentiles         percentiles that are none, or in disorder
     ├── TimestampTooLow            a time for the next block that is not after the last one's
+    ├── TimestampTooHigh           a time after which no block would have a time of its own
+    ├── TooManyToSeal              more blocks to seal than one request may ask for
     ├── BlockFull                  a transaction that has no room in the block
     ├── ReplayDiffers              a block that does not come out as its record says
     ├── UnknownTracer              no tracer has this name, or it refuses its options
@@ -75,6 +77,7 @@
     ├── FilterNotFound             no filter has this id, or not any more
     ├── SubscriptionRefused        nobody can listen to this
     │   ├── UnknownSubscription    there is nothing of this name to listen to
+    │   ├── NothingToPushOver      the connection has no way to tell the client anything
     │   └── TooManySubscriptions   the connection listens to enough already
     ├── TrieError
     │   ├── MissingNode            a trie node that the root refers to is not in the store
@@ -576,6 +579,26 @@ class TimestampTooLow(EntresolError):
         self.parent = parent
 
 
+class TimestampTooHigh(EntresolError):
+    """The time is so late that blocks after it would soon have none left."""
+
+    def __init__(self, timestamp: int, latest: int) -> None:
+        super().__init__(
+            f"timestamp {timestamp} is too late: the latest that can be set is {latest}"
+        )
+        self.timestamp = timestamp
+        self.latest = latest
+
+
+class TooManyToSeal(EntresolError):
+    """A request asks for more blocks to be sealed than one may."""
+
+    def __init__(self, blocks: int, limit: int) -> None:
+        super().__init__(f"one request seals at most {limit} blocks, got {blocks}")
+        self.blocks = blocks
+        self.limit = limit
+
+
 class BlockFull(EntresolError):
     """A transaction has no room in the block that is being built."""
 
@@ -660,6 +683,13 @@ class UnknownSubscription(SubscriptionRefused):
 
     def __init__(self) -> None:
         super().__init__("Rejecting subscription - invalid parameters provided.")
+
+
+class NothingToPushOver(SubscriptionRefused):
+    """The connection has no way to tell the client anything unasked."""
+
+    def __init__(self) -> None:
+        super().__init__("notifications not supported: subscriptions need a WebSocket")
 
 
 class TooManySubscriptions(SubscriptionRefused):
