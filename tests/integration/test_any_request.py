@@ -75,7 +75,7 @@ def test_deep_nesting_is_refused_by_a_node_that_lives_on(
 def test_the_judge_knows_what_is_wrong_with_an_answer() -> None:
     good = {"jsonrpc": "2.0", "id": 1, "result": None}
     assert problem_of(good) is None
-    for bad in (
+    bads: tuple[object, ...] = (
         [],
         {**good, "jsonrpc": "1.0"},
         {**good, "error": {}},
@@ -83,8 +83,8 @@ def test_the_judge_knows_what_is_wrong_with_an_answer() -> None:
         {"jsonrpc": "2.0", "id": 1, "error": {"code": 1}},
         {"jsonrpc": "2.0", "id": 1, "error": {"code": "1", "message": ""}},
         {"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "Internal error"}},
-    ):
-        assert problem_of(bad) is not None
+    )
+    assert all(problem_of(bad) is not None for bad in bads)
     assert is_json(b'["\\u00e9"]')
     assert not any(map(is_json, (b"[NaN]", b'"\\ud800"', b'"\xff"', b"[")))
 

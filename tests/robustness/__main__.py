@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.integration.nodes import ENTRESOL, RunningNode, running_node
-from tests.robustness.attack import Attack, Wrong
+from tests.robustness.attack import Attack, WrongError
 
 SETTINGS = ("--log-level", "warning", "--receipt-seconds", "0.2", "--call-seconds", "1")
 """Waiting is no part of the question."""
@@ -50,10 +50,10 @@ class Run:
         try:
             step()
         except AssertionError as error:
-            problem = error.problem if isinstance(error, Wrong) else str(error)
+            problem = error.problem if isinstance(error, WrongError) else str(error)
             self.problems[problem] += 1
-            trace = node.printed().rpartition("Traceback")
-            print(error, *trace[1:], sep="\n", flush=True)
+            _, found, trace = node.printed().rpartition("Traceback")
+            print(error, found + trace if found else "", sep="\n", flush=True)
 
 
 def main() -> int:

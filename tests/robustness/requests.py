@@ -21,6 +21,14 @@ CORRECT_IDS = (
     '"é"',
 )
 
+DEEP = {
+    "eth_call", "eth_callMany", "eth_createAccessList", "eth_estimateGas", "eth_feeHistory", "eth_getLogs",
+    "eth_newFilter", "eth_sendRawTransaction", "eth_sendRawTransactionSync", "eth_sendTransaction",
+    "eth_signTransaction", "eth_signTypedData_v4", "eth_simulateV1", "eth_subscribe", "zks_estimateFee",
+    "zks_estimateGasL1ToL2", "zks_sendRawTransactionWithDetailedOutput", "debug_traceCall",
+}  # fmt: skip
+"""Methods that do a lot with what they are given, asked for more often."""
+
 
 class Case(NamedTuple):
     """A body, and the id that its answer must have if it is a call like any other."""
@@ -35,7 +43,9 @@ class Requests:
     def __init__(self, randomness: random.Random, document: Json) -> None:
         self.random = randomness
         self.values = Values(randomness, document["components"]["schemas"])
-        self._methods = document["methods"]
+        self._methods = [*document["methods"]]
+        self._methods += [it for it in document["methods"] if it["params"]] * 2
+        self._methods += [it for it in document["methods"] if it["name"] in DEEP] * 6
 
     def next(self) -> Case:
         """Return the next case: mostly calls, for what goes wrong behind the envelope is worth most."""
@@ -66,7 +76,7 @@ class Requests:
             return self.values.anything()
         if chance < 0.12:
             return [self.values.anything(2) for _ in range(self.random.randrange(4))]
-        given = {it["name"]: self.values.near(it["schema"]) for it in method["params"]}
+        given = {it["name"]: self.values.named(it["name"], it["schema"]) for it in method["params"]}
         if chance < 0.25:
             return given
         in_order = list(given.values())

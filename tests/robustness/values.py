@@ -12,7 +12,7 @@ SCALARS: Final[tuple[object, ...]] = (
     None, True, False, 0, -0.0, 1, -1, 7, 255, 2**31, 2**53 + 1, 2**63, 2**64 - 1, 2**64, 2**256, -(2**256),
     0.5, 1e308, "", " ", "0", "0x", "0x0", "0X1", "1e3",
     "latest", "pending", "earliest", "safe", "finalized", "committed", "l1_committed", "Latest", "null", "true",
-    "é", "٣", "𝟘x𝟙", "\x00", "\u202e", "x" * 5_000, "0x" + "f" * 5_000, "__class__", "../etc",
+    "é", "٣", "\U0001d7d8x\U0001d7d9", "\x00", "\u202e", "x" * 5_000, "0x" + "f" * 5_000, "__class__", "../etc",
 )  # fmt: skip
 
 NOT_JSON: Final = (
@@ -59,9 +59,12 @@ class Values:
             "Hash32": lambda: self._pick(self.hashes),
             "Data": self._data,
             "Quantity": self._quantity,
-            "Quantity64": self._quantity,
+            "Quantity64": self._quantity64,
             "Number": self._number,
             "BlockNumber": self._block_number,
+            "BlockRef": self._block,
+            "CallObject": lambda: self._call("CallObject"),
+            "TransactionObject": lambda: self._call("TransactionObject"),
             "ByteArray": lambda: list(self.random.randbytes(self.random.randrange(40))),
             "FilterObject": self._log_filter,
             "MineRequest": self._mine_request,
@@ -89,6 +92,18 @@ class Values:
         if chance < 0.8:
             return [self.anything(depth - 1) for _ in range(size)]
         return {self._pick(KEYS): self.anything(depth - 1) for _ in range(size)}
+
+    def named(self, name: str, schema: Json) -> Any:
+        """Return a value for the parameter `name`, of which that may say more than its schema."""
+        chance = self.random.random()
+        if name == "txBytes" and chance < 0.8:
+            raw = self._pick(self.transactions)
+            return self._spoilt(raw) if chance < 0.2 else raw
+        if name == "kind" and chance < 0.8:
+            return self._pick(("newHeads", "logs", "newPendingTransactions", "syncing"))
+        if name == "idx" and chance < 0.5:
+            return self._pick(self.hashes)
+        return self.near(schema)
 
     def near(self, schema: Json, depth: int = 6) -> Any:
         """Return a value that `schema` describes, or one that is a little off."""
@@ -126,7 +141,7 @@ class Values:
         return self.anything(3)
 
     def _object(self, schema: Json, depth: int) -> Json:
-        required = schema.get("required", ())
+        required = (*schema.get("required", ()), "blockStateCalls", "calls")
         made = {
             name: self.near(inner, depth - 1)
             for name, inner in schema.get("properties", {}).items()
@@ -142,22 +157,11 @@ class Values:
         """Return nearly the same value."""
         if isinstance(value, str):
             at = self.random.randrange(len(value) + 1)
-            spoil: tuple[Callable[[], object], ...] = (
-                lambda: value[:at],
-                lambda: value[2:],
-                lambda: value + "0",
-                lambda: value.upper(),
-                lambda: (
-                    value[:at] + self._pick(("g", " ", "_", "-", "\x00", "é", "٣")) + value[at:]
-                ),
-                lambda: [value],
-                lambda: {value: value},
-                lambda: "-" + value,
-                lambda: value * 50,
-            )
-            return self._pick(spoil)()
+            odd = self._pick(("g", " ", "_", "-", "\x00", "é", "٣"))
+            cut = value[:at], value[2:], value + "0", value.upper(), value[:at] + odd + value[at:]
+            return self._pick((*cut, [value], {value: value}, "-" + value, value * 50))
         if isinstance(value, list):
-            return self._pick((value * 300, value[:1] * 5, {"0": value}, [value], value + [None]))
+            return self._pick((value * 20, value[:1] * 5, {"0": value}, [value], [*value, None]))
         if isinstance(value, dict):
             return value | {self._pick(KEYS): self.anything(2)} if value else [value]
         return self._pick((str(value), [value], -1, 2**70, 1.5))
@@ -166,7 +170,7 @@ class Values:
         return items[self.random.randrange(len(items))]
 
     def _size(self) -> int:
-        return self._pick((0, 1, 1, 2, 3, 5))
+        return self.random.choice((0, 1, 1, 2, 3, 5))
 
     def _leaf(self) -> object:
         return self._pick((self._quantity, self._block_number, self._data, self._number))()
@@ -176,6 +180,33 @@ class Values:
             self._pick(QUANTITIES) if self.random.random() < 0.7 else self.random.getrandbits(70)
         )
 
+    def _quantity64(self) -> str:
+        return hex(self._pick(QUANTITIES[:12]))
+
+    def _block(self) -> object:
+        chance = self.random.random()
+        if chance < 0.7:
+            return self._block_number()
+        if chance < 0.8:
+            return self._pick(self.hashes)
+        key = self._pick(("blockHash", "blockNumber"))
+        value = self._pick(self.hashes) if key == "blockHash" else self._block_number()
+        return {key: value, "requireCanonical": chance < 0.9}
+
+    def _call(self, name: str) -> Json:
+        """Return a call that mostly runs: what clients rarely send is rare."""
+        members = {
+            "from": self._pick(self.addresses),
+            "to": self._pick(self.addresses),
+            "data": "0x" + self._pick(PROGRAMS),
+            "gas": hex(self._pick((21_000, 100_000, 1_000_000, 30_000_000, 2**63))),
+            "value": hex(self._pick((0, 0, 1, 10**18, 2**256 - 1))),
+        }
+        kept = {key: value for key, value in members.items() if self.random.random() < 0.6}
+        if self.random.random() < 0.4:
+            kept |= self._object(self._components[name], 4)
+        return kept
+
     def _number(self) -> object:
         # Numbers of blocks to seal are numbers like any other: mostly few, or absurdly many.
         number = self._pick((0, 1, 1, 2, 3, 5, 60, 2**40, 2**63, 2**64 - 1, 2**64))
@@ -183,16 +214,16 @@ class Values:
 
     def _block_number(self) -> str:
         if self.random.random() < 0.4:
-            return self._pick(TAGS)
-        return hex(self._pick((0, 1, 2, 5, 10, 100, 2**32, 2**64 - 1)))
+            return self.random.choice(TAGS)
+        return hex(self.random.choice((0, 1, 2, 5, 10, 100, 2**32, 2**64 - 1)))
 
     def _data(self) -> str:
         chance = self.random.random()
         if chance < 0.3:
-            return self._pick(self.transactions)
+            return self.random.choice(self.transactions)
         if chance < 0.8:
-            return "0x" + self._pick(PROGRAMS)
-        return "0x" + self.random.randbytes(self._pick((1, 4, 20, 32, 65, 3_000))).hex()
+            return "0x" + self.random.choice(PROGRAMS)
+        return "0x" + self.random.randbytes(self.random.choice((1, 4, 20, 32, 65, 3_000))).hex()
 
     def _log_filter(self) -> Json:
         topic = {"title": "Hash32"}
