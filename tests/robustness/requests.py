@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tests.robustness.values import Json, Values
@@ -46,6 +47,15 @@ class Requests:
         self._methods = [*document["methods"]]
         self._methods += [it for it in document["methods"] if it["params"]] * 2
         self._methods += [it for it in document["methods"] if it["name"] in DEEP] * 6
+        self._templates: dict[str, Callable[[], list[Any]]] = {
+            "eth_call": self._question,
+            "eth_createAccessList": self._question,
+            "eth_estimateGas": self._question,
+            "eth_callMany": self._bundles,
+            "eth_simulateV1": self._simulation,
+            "eth_sendTransaction": lambda: [self.values.extreme("TransactionObject")],
+            "eth_signTransaction": lambda: [self.values.extreme("TransactionObject")],
+        }
 
     def next(self) -> Case:
         """Return the next case: mostly calls, for what goes wrong behind the envelope is worth most."""
@@ -71,6 +81,8 @@ class Requests:
         return Case(text % (identity.encode(), method["name"].encode(), params), identity)
 
     def _params(self, method: Json) -> Any:
+        if method["name"] in self._templates and self.random.random() < 0.6:
+            return self._templates[method["name"]]()
         chance = self.random.random()
         if chance < 0.08:
             return self.values.anything()
@@ -87,6 +99,34 @@ class Requests:
             else self.random.randint(0, len(in_order))
         )
         return in_order[:keep]
+
+    def _question(self) -> list[Any]:
+        return [
+            self.values.extreme("CallObject"),
+            "latest",
+            self._accounts(),
+            self.values.extreme("BlockOverride"),
+        ]
+
+    def _bundles(self) -> list[Any]:
+        calls = [self.values.extreme("CallObject") for _ in range(2)]
+        bundle = {"transactions": calls, "blockOverride": self.values.extreme("BlockOverride")}
+        return [[bundle, bundle], {"blockNumber": "latest"}, self._accounts()]
+
+    def _simulation(self) -> list[Any]:
+        blocks = [
+            {
+                "calls": [self.values.extreme("CallObject")],
+                "blockOverrides": self.values.extreme("BlockOverride"),
+                "stateOverrides": self._accounts(),
+            }
+            for _ in range(2)
+        ]
+        flags = ("validation", "traceTransfers", "returnFullTransactions")
+        return [{"blockStateCalls": blocks} | {it: self.random.random() < 0.5 for it in flags}]
+
+    def _accounts(self) -> Json:
+        return {self.random.choice(self.values.addresses): self.values.extreme("AccountOverride")}
 
     def _envelope(self) -> Json:
         """Return a call of which any member may be anything, or missing."""

@@ -35,6 +35,10 @@ QUANTITIES: Final = (
     0, 1, 2, 3, 21_000, 100_000, 10**9, 10**18, 2**31, 2**53, 2**63 - 1, 2**64 - 1, 2**128, 2**255, 2**256 - 1,
 )  # fmt: skip
 
+EXTREMES: Final = (
+    0, 1, 2**31, 2**32, 2**53, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**128 - 1, 2**128, 2**255, 2**256 - 1,
+)  # fmt: skip
+
 TAGS: Final = ("latest", "pending", "earliest", "safe", "finalized", "committed", "l1_committed")
 
 # Programs of a few bytes: they loop, write, log, call, create, revert, destroy themselves, return a lot.
@@ -104,6 +108,18 @@ class Values:
         if name == "idx" and chance < 0.5:
             return self._pick(self.hashes)
         return self.near(schema)
+
+    def extreme(self, name: str) -> Json:
+        """Return a sound object of the kind `name` with at most one member at the end of its range."""
+        made: Json = {}
+        if name in {"CallObject", "TransactionObject"}:
+            made = {"from": self._pick(self.addresses[-12:]), "to": self._pick(self.addresses)}
+        if self.random.random() < 0.5:
+            key, schema = self._pick(list(self._components[name]["properties"].items()))
+            made[key] = self._right(schema, 4)
+            if "Quantity" in str(schema):
+                made[key] = hex(self._pick(EXTREMES))
+        return made
 
     def near(self, schema: Json, depth: int = 6) -> Any:
         """Return a value that `schema` describes, or one that is a little off."""
