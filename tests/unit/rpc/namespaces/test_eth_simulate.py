@@ -184,3 +184,12 @@ def test_no_block_comes_after_the_end_of_time(client: Client, missing: int) -> N
     with pytest.raises(RpcError, match="the time of a block is at most") as refusal:
         simulate(client, last, after)
     assert refusal.value.code == -32602
+
+
+def test_calls_nested_as_deep_as_they_can_be_are_told(client: Client) -> None:
+    # Calls itself until no call is possible any more: some 600 calls within each other.
+    code = {CONTRACT: {"code": "0x5f5f5f5f5f305af1"}}
+    call = {"from": str(ALICE), "to": CONTRACT, "value": "0x1", "gas": hex(30_000_000)}
+    (block,) = simulate(client, calls(call, stateOverrides=code), traceTransfers=True)
+    assert block["calls"][0]["status"] == "0x1"
+    assert [log["address"] for log in block["calls"][0]["logs"]] == ["0x" + "ee" * 20]
