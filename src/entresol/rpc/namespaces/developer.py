@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from entresol.chain.schedule import Mining
 from entresol.errors import (
@@ -60,6 +60,8 @@ class MineRequest:
     """What `evm_mine` is given: a timestamp, or an object of options."""
 
     __slots__ = ("options",)
+
+    json_schema: ClassVar[dict[str, Any]] = {"type": ["object", "string", "integer"]}
 
     def __init__(self, options: MineOptions) -> None:
         self.options = options

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Raw
 
@@ -32,6 +32,8 @@ class FilterObject:
     """A filter for logs as clients write it; not a model, since its parts come in several forms."""
 
     __slots__ = ("wanted",)
+
+    json_schema: ClassVar[dict[str, Any]] = {"type": "object"}
 
     def __init__(self, wanted: LogFilter) -> None:
         self.wanted = wanted
