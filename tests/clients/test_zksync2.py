@@ -266,6 +266,26 @@ def test_fees_have_their_parameters(user: User) -> None:
     assert user.zksync.zks_get_fee_params()["V2"]["config"]["minimal_l2_gas_price"] > 0
 
 
+def test_tokens_that_came_from_l1_are_listed_and_counted(
+    user: User, token: str, deposited: str
+) -> None:
+    assert user.zksync.wait_for_transaction_receipt(deposited)["status"] == 1
+    there = user.wallet.l2_token_address(token)
+    listed = {it["l1Address"].lower(): it for it in user.zksync.zks_get_confirmed_tokens()}
+    coin = listed[token.lower()]
+    assert (coin["l2Address"].lower(), coin["symbol"]) == (there.lower(), "COIN")
+    assert coin["decimals"] == 6
+    balances = {name.lower(): it for name, it in user.wallet.get_all_balances().items()}
+    assert balances[there.lower()] == user.wallet.get_balance(token_address=there)
+    assert balances[ETH] == user.wallet.get_balance()
+
+
+def test_the_protocol_has_a_version(user: User) -> None:
+    found = user.zksync.zks_get_protocol_version()
+    on_l1 = user.pair.chain.functions.getSemverProtocolVersion().call()
+    assert found["minorVersion"] == on_l1[1]
+
+
 def test_a_transaction_is_sent_with_all_that_it_does(user: User) -> None:
     signed = ALICE.sign_transaction(
         {

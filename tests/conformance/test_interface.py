@@ -672,6 +672,12 @@ def test_6_decided_a_websocket_at_the_same_address_tells_of_events(pair: Pair) -
     assert told["params"]["result"]["hash"] == said["blockHash"].to_0x_hex()
 
 
+def test_6_decided_there_are_no_events_over_http(service: Service) -> None:
+    error = service.call("eth_subscribe", "newHeads")["error"]
+    assert error["code"] == -32601
+    assert error["message"].startswith("notifications not supported")
+
+
 # 7. Errors.
 
 
