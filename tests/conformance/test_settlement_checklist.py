@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -343,6 +344,33 @@ def test_what_accounts_have_from_the_beginning_can_be_withdrawn(slow: Pair) -> N
     receipt = slow.ask("eth_getTransactionReceipt", name)
     finalize(slow, receipt, slow.ask("zks_getL2ToL1LogProof", name))
     assert slow.l1.eth.get_balance(slow.bob) - before == amount
+
+
+def test_both_layers_answer_the_same_after_the_process_was_killed(tmp_path: Path) -> None:
+    arguments = ("--l1-delay", "0", "--data-dir", str(tmp_path / "chain"))
+    with running_pair(*arguments) as before:
+        deposit = before.deposit(before.bob, 5)
+        said = before.settled(before.say(b"for ever"))
+        name = said["transactionHash"]
+        questions = [
+            ("zks_getL2ToL1LogProof", name),
+            ("zks_getL2ToL1LogProof", deposit.hash),
+            ("eth_getTransactionReceipt", name),
+            ("zks_getTransactionDetails", deposit.hash),
+            ("zks_getL1BatchDetails", int(said["l1BatchNumber"], 16)),
+        ]
+        answers = [before.ask(*question) for question in questions]
+    with running_pair(*arguments) as after:
+        until(lambda: number_of(after, "finalized") >= int(said["blockNumber"], 16))
+        fixed = [_without_prices(after.ask(*question)) for question in questions]
+        assert fixed == [_without_prices(answer) for answer in answers]
+        assert after.believes(answers[0], said, after.alice, b"for ever")
+        assert after.settled(after.deposit(after.bob, 1).receipt)["status"] == "0x1"
+
+
+def _without_prices(answer: Any) -> Any:
+    """Leave out what is told of today, also for what is old."""
+    return {key: it for key, it in answer.items() if key not in {"l1GasPrice", "fairPubdataPrice"}}
 
 
 def test_an_account_is_proven_under_the_root_that_l1_has_of_the_batch(pair: Pair) -> None:
