@@ -144,8 +144,14 @@ class Settler:
             else:
                 self.problem = None
                 pause = self._config.poll_seconds
-            # An embedded L1 never makes anybody wait, and others want their turn, too.
-            await (asyncio.sleep(0) if more else self._wait(pause))
+            if more:
+                # An embedded L1 never makes anybody wait, and others want their turn, too.
+                await asyncio.sleep(0)
+            elif self.problem is None and self._batches.outstanding() is not None:
+                # The next block may have it.
+                await self._l1.changed(pause)
+            else:
+                await self._wait(pause)
 
     # What is due
 
