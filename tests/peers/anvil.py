@@ -41,8 +41,9 @@ class RpcError(Exception):
 class Anvil:
     """A connection to a running anvil; for one thread at a time."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, pid: int) -> None:
         self.url = f"http://{host}:{port}"
+        self.pid = pid
         self._connection = http.client.HTTPConnection(host, port, timeout=REQUEST_SECONDS)
 
     def rpc(self, method: str, *params: object) -> Any:
@@ -74,15 +75,19 @@ class Anvil:
         """Close the connection; the next call opens another."""
         self._connection.close()
 
-    def _post(self, body: object) -> Any:
+    def send(self, body: bytes) -> Any:
+        """Return the whole answer to a document."""
         headers = {"Content-Type": "application/json"}
         try:
-            self._connection.request("POST", "/", msgspec.json.encode(body), headers)
+            self._connection.request("POST", "/", body, headers)
             return msgspec.json.decode(self._connection.getresponse().read())
         except Exception:
             # A half-read answer must not be taken for that of the next call.
             self._connection.close()
             raise
+
+    def _post(self, body: object) -> Any:
+        return self.send(msgspec.json.encode(body))
 
     @staticmethod
     def _outcome(answer: dict[str, Any]) -> Any:
@@ -104,20 +109,25 @@ def running_anvil(*arguments: str) -> Iterator[Anvil]:
         )
         cleanup.callback(_stop, process)
         cleanup.enter_context(_killed_with_us(process))
-        anvil = Anvil(*_listening_address(process, log))
+        anvil = Anvil(*_listening_address(process, log), process.pid)
         cleanup.callback(anvil.close)
         yield anvil
 
 
 def find_anvil() -> Path:
     """Return the anvil of `tests/package.json`, or one on the PATH where npm has none to offer."""
+    return find_program("anvil")
+
+
+def find_program(name: str) -> Path:
+    """Return a program of Foundry's, found the same way."""
     machine = _MACHINES.get(platform.machine(), platform.machine())
-    pinned = _PACKAGES / f"anvil-{platform.system().lower()}-{machine}" / "bin" / "anvil"
+    pinned = _PACKAGES / f"{name}-{platform.system().lower()}-{machine}" / "bin" / name
     if pinned.exists():
         return pinned
-    found = shutil.which("anvil")
+    found = shutil.which(name)
     if found is None:
-        raise FileNotFoundError(f"no anvil at {pinned} nor on the PATH; `make install` gets it")
+        raise FileNotFoundError(f"no {name} at {pinned} nor on the PATH; `make install` gets it")
     return Path(found)
 
 
