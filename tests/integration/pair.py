@@ -150,9 +150,13 @@ class Pair:
         found: dict[str, Any] | None = self.l2.rpc("zks_getL2ToL1LogProof", transaction, index)
         return found
 
+    def proven(self, transaction: str, index: int = 0) -> dict[str, Any]:
+        """Wait for the proof of a log."""
+        return eventually(lambda: self.proof(transaction, index))
+
     def claim(self, transaction: str) -> str:
         """Wait until a withdrawal can be claimed, claim it, and return L1's transaction."""
-        proof = eventually(lambda: self.proof(transaction))
+        proof = self.proven(transaction)
         receipt = self.receipt_l2(transaction)
         sent = next(it for it in receipt["logs"] if it["topics"][0] == str(L1_MESSAGE_SENT))
         (message,) = abi.decode("(bytes)", bytes.fromhex(sent["data"][2:]))
@@ -219,7 +223,7 @@ def connect(url: str) -> Client:
     parts = urlsplit(url)
     assert parts.hostname is not None
     assert parts.port is not None
-    return Client(parts.hostname, parts.port)
+    return Client(parts.hostname, parts.port, pid=0)
 
 
 def message_hash(message: bytes) -> str:

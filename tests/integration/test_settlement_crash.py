@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.agreement import check_agreement
 from tests.integration.chaos import Traffic, Victim, operator_nonce
-from tests.integration.pair import Pair, eventually
+from tests.integration.pair import Pair
 
 # ENTRESOL_SETTLEMENT_KILLS=50 for the long run.
 KILLS = int(os.environ.get("ENTRESOL_SETTLEMENT_KILLS", "6"))
@@ -56,7 +56,7 @@ def test_settlement_survives_kills(tmp_path: Path) -> None:
         pair.settled()
         traffic.check(pair)
         for transaction in traffic.sent:
-            assert eventually(lambda it=transaction: pair.proof(it)) is not None
+            assert pair.proven(transaction)
 
     victim.live(finish)
     assert traffic.sent

@@ -137,6 +137,10 @@ def test_an_l1_that_is_reorganised_above_the_confirmed_blocks_doubles_nothing(
         def mine() -> None:
             pair.l1.rpc("anvil_mine", hex(CONFIRMATIONS))
 
+        def settled() -> bool:
+            mine()
+            return pair.totals()[2] == int(pair.l2.rpc("zks_L1BatchNumber"), 16)
+
         kept = pair.deposit(ETHER)
         pair.receipt_l1(kept)
         mine()
@@ -153,12 +157,10 @@ def test_an_l1_that_is_reorganised_above_the_confirmed_blocks_doubles_nothing(
         assert pair.l2.rpc("eth_getTransactionReceipt", "0x" + name) is None
         for _ in range(3):
             sent = pair.withdraw(3)
-            eventually(lambda it=sent: pair.proof(it))
+            assert pair.proven(sent)
             pair.l1.rpc("anvil_reorg", 2, [])
             mine()
-        eventually(
-            lambda: (mine(), pair.totals()[2] == int(pair.l2.rpc("zks_L1BatchNumber"), 16))[1]
-        )
+        eventually(settled)
         mine()
         pair.settled()
         pair.close()
