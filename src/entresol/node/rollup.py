@@ -7,7 +7,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from entresol.errors import EntresolError
+from entresol.errors import EntresolError, LayerOneFailed
 from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
 from entresol.node.gauges import Figure
@@ -84,8 +84,11 @@ class Rollup:
     async def settle(self, step: Step, batch: int) -> Hash32:
         """Do a step of a batch by hand, sealing it if it is the next one, and return L1's transaction."""
         now = time.monotonic()
-        if batch > self.batcher.last.number:
+        if batch == self.batcher.last.number + 1:
             self.batcher.seal(now)
+        if not 1 <= batch <= self.batcher.last.number:
+            last = self.batcher.last.number
+            raise LayerOneFailed(f"there is no batch {batch} to settle: the last one is {last}")
         return (await self.settler.perform(step, batch, now)).transaction
 
     def health(self) -> dict[str, Any]:

@@ -86,7 +86,10 @@ class Settler:
         self._on_settled = on_settled
         self._standing = Standing(chain, contract, self._config.confirmations)
         self._sent_at: float | None = None
+        self._stopped_on: tuple[int, bytes] = (0, b"")
         self._woken = asyncio.Event()
+        # Who settles by hand must not sign beside `run`.
+        self._turn = asyncio.Lock()
         self.stopped: str | None = None
         """Why nothing is settled any more."""
         self.problem: str | None = None
@@ -108,11 +111,15 @@ class Settler:
 
     async def step(self, now: float) -> bool:
         """Do the next thing, and say whether there may be more to do at once."""
+        async with self._turn:
+            return await self._step(now)
+
+    async def _step(self, now: float) -> bool:
         totals = await self._standing.compare()
         journal = self._batches.outstanding()
         if journal is not None:
             return await self._follow(Journal.decode(journal), totals, now)
-        if self.stopped is not None:
+        if self._is_stopped():
             return False
         due = self._due(totals)
         if due is None:
@@ -121,12 +128,18 @@ class Settler:
         return True
 
     async def perform(self, step: Step, number: int, now: float) -> Settlement:
-        """Do a step of one batch now, whatever else is due; raises why it cannot be done."""
+        """Do a step of one batch now, whatever else is due; raises why it cannot be done.
+
+        Who asks for it wants it tried, also if the last attempt stopped everything.
+        """
+        self.stopped = None
         while self._batches.outstanding() is not None:
             await self._wait_for_step(now)
         if (done := self._batches.settled(number, step)) is not None:
             return done
-        await self._send(step, number, number, now)
+        async with self._turn:
+            if self._batches.outstanding() is None:
+                await self._send(step, number, number, now)
         while (done := self._batches.settled(number, step)) is None:
             await self._wait_for_step(now)
         return done
@@ -260,7 +273,19 @@ class Settler:
 
     # Trouble
 
+    def _is_stopped(self) -> bool:
+        """Say whether it is stopped by a batch that the chain still has."""
+        if self.stopped is None:
+            return False
+        number, root = self._stopped_on
+        batch = self._batches.get(number)
+        if batch is None or batch.state_root != root:
+            log.info("settlement goes on: the batch that stopped it is gone")
+            self.stopped = None
+        return self.stopped is not None
+
     def _stop(self, step: Step, first: int, last: int, reason: str) -> None:
+        self._stopped_on = first, self._standing.batch(first).state_root
         what = f"{step.name.lower()} of {_range(first, last)}"
         self.stopped = f"{what} failed: {reason}"
         log.error("settlement stops: %s", self.stopped)
