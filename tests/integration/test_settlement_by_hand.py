@@ -8,16 +8,19 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from entresol.l1 import abi
 from entresol.node.chains import OPERATOR
+from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER
+from entresol.rollup.system_contracts import BASE_TOKEN, MULTICALL
 from tests.integration.agreement import check_agreement
 from tests.integration.chaos import operator_nonce
 from tests.integration.nodes import running_node
-from tests.integration.pair import ETHER, Pair, eventually
+from tests.integration.pair import CHAIN_ID, ETHER, Pair, eventually, message_hash
 from tests.peers.anvil import Anvil, RpcError
 
 QUICK = ("--l1-delay", "0.02", "--settle-interval", "0.02")
@@ -188,10 +191,57 @@ def allow(pair: Pair, verb: str) -> None:
     assert pair.receipt_l1(taken)["status"] == "0x1"
 
 
-def test_identical_messages_are_told_apart(tmp_path: Path) -> None:
-    with pair_of(tmp_path, *QUICK) as pair:
-        first = pair.send_message(b"twice")
-        pair.proven(first)
-        second = pair.send_message(b"twice")
-        proofs = [pair.proven(it) for it in (first, second)]
-        assert proofs[0]["batchNumber"] != proofs[1]["batchNumber"]
+def test_identical_messages_have_proofs_of_their_own(tmp_path: Path) -> None:
+    message = b"the same again"
+    with pair_of(tmp_path, "--l1-delay", "0.02", "--no-settle") as pair:
+        sent = []
+        for batch in (1, 2):
+            # Batches that are alike in everything have the same proofs.
+            pair.send_message(b"of batch %d" % batch)
+            # Twice in a transaction, and again in another one of the same batch.
+            sent += [send_often(pair, message, 2), send_often(pair, message, 1)]
+            for step in ("commit", "prove", "execute"):
+                pair.l2.rpc(f"anvil_zks_{step}Batch", batch)
+        asked = [(sent[0], 0), (sent[0], 1), (sent[1], 0), (sent[2], 0), (sent[2], 1), (sent[3], 0)]
+        places = []
+        for transaction, index in asked:
+            proof, receipt = pair.proven(transaction, index), pair.receipt_l2(transaction)
+            position = [it["logIndex"] for it in messages_of(receipt)][index]
+            block = int(receipt["blockNumber"], 16)
+            by_message = pair.l2.rpc(
+                "zks_getL2ToL1MsgProof",
+                *(block, str(MULTICALL), message_hash(message), int(position, 16)),
+            )
+            assert by_message["id"] == proof["id"]
+            places.append((proof["batchNumber"], proof["id"]))
+            number = int(receipt["l1BatchTxIndex"], 16)
+            told = (number, bytes(MULTICALL), message)
+            assert included(pair, proof, told)
+            assert not included(pair, proof, (number + 1, *told[1:]))
+            assert not included(pair, proof, (number, bytes(BASE_TOKEN), message))
+            assert not included(pair, proof, (*told[:2], message + b"!"))
+            assert not included(pair, proof | {"batchNumber": 3 - places[-1][0]}, told)
+        assert places == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]
+
+
+def send_often(pair: Pair, message: bytes, times: int) -> str:
+    """Send a message to L1 several times in one transaction."""
+    call = abi.encode_call("sendToL1(bytes)", message)
+    return pair.send_l2(
+        MULTICALL,
+        abi.encode_call("aggregate((address,bytes)[])", [(L1_MESSENGER, call)] * times),
+    )
+
+
+def messages_of(receipt: dict[str, Any]) -> list[dict[str, Any]]:
+    return [it for it in receipt["logs"] if it["topics"][0] == str(L1_MESSAGE_SENT)]
+
+
+def included(pair: Pair, proof: dict[str, Any], told: tuple[int, bytes, bytes]) -> bool:
+    """Ask the bridgehub on L1 whether a message is in a batch."""
+    words = [bytes.fromhex(word[2:]) for word in proof["proof"]]
+    call = abi.encode_call(
+        "proveL2MessageInclusion(uint256,uint256,uint256,(uint16,address,bytes),bytes32[])",
+        *(CHAIN_ID, proof["batchNumber"], proof["id"], told, words),
+    )
+    return any(pair.call(pair.l1, pair.contracts["bridgehub"], call))
