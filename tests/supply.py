@@ -35,7 +35,7 @@ class Supply(NamedTuple):
     owed: int
     """What the vault says that it owes to the chain."""
     circulating: int
-    """What accounts of the L2 have beyond what genesis gave them."""
+    """What accounts of the L2 have; of what genesis gave them, only what the vault began with."""
     burnt: int
     """The base fees of L2 transactions, which nobody gets: their ether stays in the vault for good."""
     arriving: int
@@ -76,7 +76,7 @@ class Bookkeeper:
         return Supply(
             held=await self._l1.balance(self._contracts.native_token_vault),
             owed=await self._owed(asset),
-            circulating=self._sum(self._chain.number) - self._sum(0) - withdrawn,
+            circulating=self._sum(self._chain.number) - withdrawn - await self._unbacked(asset),
             burnt=sum(_burnt(record) for record in self._store.records()),
             arriving=sum(it.payload.to_mint for it in waiting),
             leaving=await self._leaving(asset),
@@ -104,6 +104,13 @@ class Bookkeeper:
         vault = self._contracts.native_token_vault
         asked = ("chainBalance(uint256,bytes32)", "uint256", self._chain_id, asset)
         return int(await ask(self._l1, vault, *asked))
+
+    async def _unbacked(self, asset: Hash32) -> int:
+        """Return what genesis gave to accounts of the L2 without anything behind it on L1."""
+        call = abi.encode_call("chainBalance(uint256,bytes32)", self._chain_id, asset)
+        # Where the contracts are deployed later, nothing answers yet.
+        begun = await self._l1.call(self._contracts.native_token_vault, call, block=0)
+        return self._sum(0) - int.from_bytes(begun)
 
     async def _deposits(self) -> list[Deposit]:
         contract = ZkChain(self._l1, self._contracts.chain)
