@@ -15,12 +15,22 @@ import pytest
 
 from entresol.l1 import abi
 from entresol.node.chains import OPERATOR
+from entresol.primitives.assets import asset_id
 from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER
-from entresol.rollup.system_contracts import BASE_TOKEN, MULTICALL
+from entresol.primitives.values import Address
+from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, MULTICALL
 from tests.integration.agreement import check_agreement
 from tests.integration.chaos import operator_nonce
 from tests.integration.nodes import running_node
-from tests.integration.pair import CHAIN_ID, ETHER, Pair, eventually, message_hash
+from tests.integration.pair import (
+    CHAIN_ID,
+    ETHER,
+    L1_CHAIN_ID,
+    USER,
+    Pair,
+    eventually,
+    message_hash,
+)
 from tests.peers.anvil import Anvil, RpcError
 
 QUICK = ("--l1-delay", "0.02", "--settle-interval", "0.02")
@@ -31,6 +41,7 @@ DAY = 86_400
 def pair_of(path: Path, *arguments: str, agree: bool = True) -> Iterator[Pair]:
     """Start both layers, and see at the end that they agree and that the supply adds up."""
     facts = path / "facts.json"
+    facts.unlink(missing_ok=True)
     data = ("--data-dir", str(path / "data"), "--config-out", str(facts), "--silent")
     with running_node(*data, *arguments, facts=facts) as node:
         pair = Pair(facts)
@@ -108,6 +119,43 @@ def test_time_can_be_moved_on_either_layer(tmp_path: Path) -> None:
         pair.l2.rpc("anvil_mine", "0x40")
         pair.send_message(b"after many empty blocks")
         pair.settled()
+
+
+def test_a_deposit_that_failed_is_owed_until_it_is_claimed_back(tmp_path: Path) -> None:
+    with pair_of(tmp_path, *QUICK, agree=False) as pair:
+        nonce, token = operator_nonce(pair), pair.create_token(1_000)
+        code = pair.l2.rpc("eth_getCode", str(ASSET_ROUTER), "latest")
+        pair.l2.rpc("anvil_setCode", str(ASSET_ROUTER), "0x5f5ffd")
+        sent = pair.deposit_token(token, 400)
+        failed = pair.arrived(sent)
+        assert failed["status"] == "0x0"
+        pair.l2.rpc("anvil_setCode", str(ASSET_ROUTER), code)
+        pair.arrived(pair.deposit_token(token, 100))
+        pair.settled()
+    check_agreement(tmp_path / "data", [token], nonce=nonce)
+    with pair_of(tmp_path, *QUICK, agree=False) as pair:
+        recovery = recovery_of(pair, token, 400, failed["transactionHash"])
+        assert pair.receipt_l1(recovery)["status"] == "0x1"
+        left = pair.call(pair.l1, token, abi.encode_call("balanceOf(address)", USER))
+        assert int.from_bytes(left) == 900
+        with pytest.raises(RpcError, match="reverted"):
+            recovery_of(pair, token, 400, failed["transactionHash"])
+    check_agreement(tmp_path / "data", [token], nonce=nonce)
+
+
+def recovery_of(pair: Pair, token: Address, amount: int, failed: str) -> str:
+    """Claim a failed deposit back on L1."""
+    proof, receipt = pair.proven(failed), pair.receipt_l2(failed)
+    call = abi.encode_call(
+        "bridgeRecoverFailedTransfer(uint256,address,bytes32,bytes,bytes32,uint256,uint256,uint16,"
+        "bytes32[])",
+        *(CHAIN_ID, USER, asset_id(L1_CHAIN_ID, token)),
+        abi.encode("(uint256,address,address)", (amount, USER, token)),
+        bytes.fromhex(failed[2:]),
+        *(proof["batchNumber"], proof["id"], int(receipt["l1BatchTxIndex"], 16)),
+        [bytes.fromhex(word[2:]) for word in proof["proof"]],
+    )
+    return pair.send_l1(pair.contracts["nullifier"], call)
 
 
 def test_a_batch_is_settled_by_hand_step_by_step(tmp_path: Path) -> None:
