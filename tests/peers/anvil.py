@@ -111,13 +111,18 @@ def running_anvil(*arguments: str) -> Iterator[Anvil]:
 
 def find_anvil() -> Path:
     """Return the anvil of `tests/package.json`, or one on the PATH where npm has none to offer."""
+    return find_program("anvil")
+
+
+def find_program(name: str) -> Path:
+    """Return a program of Foundry's, found the same way."""
     machine = _MACHINES.get(platform.machine(), platform.machine())
-    pinned = _PACKAGES / f"anvil-{platform.system().lower()}-{machine}" / "bin" / "anvil"
+    pinned = _PACKAGES / f"{name}-{platform.system().lower()}-{machine}" / "bin" / name
     if pinned.exists():
         return pinned
-    found = shutil.which("anvil")
+    found = shutil.which(name)
     if found is None:
-        raise FileNotFoundError(f"no anvil at {pinned} nor on the PATH; `make install` gets it")
+        raise FileNotFoundError(f"no {name} at {pinned} nor on the PATH; `make install` gets it")
     return Path(found)
 
 

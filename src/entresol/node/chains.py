@@ -20,7 +20,7 @@ from entresol.chain.rules import Rules
 from entresol.contracts import artifact
 from entresol.l1.deployment import Deployment, SettlementContracts
 from entresol.l1.genesis import deployed
-from entresol.node.config import ETHER
+from entresol.node.config import DEFAULT_GAS_PRICE, ETHER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatch
 from entresol.rollup.deployers import DEPLOYERS
@@ -127,7 +127,11 @@ def genesis_batch_hash(chain: Chain) -> Hash32:
 def _genesis(config: ChainConfig, predeploys: Mapping[Address, GenesisAccount]) -> Genesis:
     if config.genesis is None:
         addresses = [account.address for account in development_accounts(config)]
-        return Genesis.development(config.chain_id, addresses, config.balance * ETHER, predeploys)
+        funds = config.balance * ETHER
+        funded = Genesis.development(config.chain_id, addresses, funds, predeploys)
+        # A question about the first block must not cost more than the second one will. The price
+        # that was set is no part of a genesis: a chain can be opened again with another one.
+        return msgspec.structs.replace(funded, base_fee=DEFAULT_GAS_PRICE)
     genesis = Genesis.load(Path(config.genesis))
     # What a file says of an address counts, also where the system has a contract.
     return msgspec.structs.replace(genesis, alloc={**predeploys, **genesis.alloc})

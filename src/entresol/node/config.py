@@ -14,6 +14,7 @@ from entresol.rpc.log_filter import LogLimits
 from entresol.rpc.server.config import MIB, ServerConfig
 
 ETHER: Final = 10**18
+DEFAULT_GAS_PRICE: Final = 100_000_000
 
 Fork: TypeAlias = Literal[
     "byzantium", "petersburg", "istanbul", "berlin", "london", "paris", "shanghai", "cancun",
@@ -46,7 +47,7 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
     )
     gas_limit: Annotated[int, Meta(ge=21_000, description="Gas limit of a block.")] = 30_000_000
     gas_price: Annotated[int, Meta(ge=0, description="Base fee of every block, in wei.")] = (
-        100_000_000
+        DEFAULT_GAS_PRICE
     )
     block_time: Annotated[
         float | None,

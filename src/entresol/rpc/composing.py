@@ -23,9 +23,9 @@ from entresol.primitives.transactions import (
     SetCodeTransaction,
     ZkTransaction,
 )
-from entresol.primitives.values import Quantity64
 from entresol.rpc.block_ref import PENDING
 from entresol.rpc.call_objects import CallObject
+from entresol.rpc.numbers import Number
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -42,7 +42,8 @@ LOOP_LIMITS = CallLimits(gas_budget=200_000)
 class TransactionObject(CallObject, frozen=True, kw_only=True):
     """A transaction that the node shall send or sign; what is left out it fills in."""
 
-    type: Quantity64 | None = None
+    # web3.py hands back the number that it read.
+    type: Number | None = None
 
 
 class Composer:

@@ -162,10 +162,11 @@ class Hardhat:
     @method()
     async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> None:
         """Seal some blocks, so many seconds apart."""
-        async for _ in turns(1 if blocks is None else blocks):
-            if interval is not None:
+        async for already in turns(1 if blocks is None else blocks):
+            # The first one comes at the time it is, which may have been moved.
+            if interval and already:
                 parent = self._chain.head.timestamp
-                self._chain.clock.order(parent + max(interval, 1), parent)
+                self._chain.clock.order(parent + interval, parent)
             self._chain.seal()
 
     @method()

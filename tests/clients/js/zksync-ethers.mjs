@@ -1,0 +1,41 @@
+// What people do with zksync-ethers that needs no second layer.
+
+import assert from "node:assert/strict";
+import { Provider, Wallet, utils } from "zksync-ethers";
+import { ALICE, NOBODY, check, run, soon, url } from "./harness.mjs";
+
+const provider = new Provider(url);
+const wallet = new Wallet(ALICE, provider);
+
+check("reads blocks through the strictest formatter of all", async () => {
+  for (const tag of ["earliest", "latest", "committed", "finalized", "safe"]) {
+    const block = await provider.getBlock(tag, true);
+    assert.match(block.hash, /^0x[0-9a-f]{64}$/);
+    assert.match(block.stateRoot, /^0x[0-9a-f]{64}$/);
+  }
+});
+
+check("reads a balance as it was committed", async () => {
+  assert.ok((await wallet.getBalance()) > 0n);
+});
+
+check("sends a transaction with dynamic fees and waits", async () => {
+  const sent = await wallet.sendTransaction({ to: NOBODY, value: 1n, type: 2 });
+  const receipt = await soon(sent.wait(), "the receipt");
+  assert.equal(receipt.status, 1);
+  assert.deepEqual(receipt.l2ToL1Logs, []);
+});
+
+check("sends a transaction of its own type, and finds the hash it computed", async () => {
+  const sent = await wallet.sendTransaction({ to: NOBODY, value: 1n });
+  assert.equal(sent.type, utils.EIP712_TX_TYPE);
+  assert.equal((await soon(sent.wait(), "the receipt")).hash, sent.hash);
+});
+
+check("asks for a filter by a number of its own writing", async () => {
+  const id = await provider.newBlockFilter();
+  assert.equal(typeof id, "bigint");
+  assert.deepEqual(await provider.getFilterChanges(id), []);
+});
+
+await run();

@@ -1,0 +1,139 @@
+"""What clients send and a node must not stumble over, each request as it was seen on the wire."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.clients.accounts import ALICE, NOBODY
+from tests.clients.contracts import CONTRACTS
+from tests.integration.nodes import RunningNode
+
+pytestmark = pytest.mark.clients
+
+SENDER = ALICE.address
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def post(node: RunningNode) -> Callable[[str], Any]:
+    def send(body: str) -> Any:
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(node.url, body.encode(), headers)
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+
+    return send
+
+
+@pytest.fixture(scope="module")
+def ask(post: Callable[[str], Any]) -> Callable[..., Any]:
+    def call(method: str, *params: Any) -> Any:
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = post(json.dumps(request))
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    return call
+
+
+def test_params_may_be_left_out(post: Callable[[str], Any]) -> None:
+    answer = post('{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}')
+    assert answer == {"jsonrpc": "2.0", "id": 1, "result": "0x10e"}
+
+
+@pytest.mark.parametrize("identity", ["0", "null", '"0"', "1763200000000"])
+def test_any_id_comes_back_as_it_was(post: Callable[[str], Any], identity: str) -> None:
+    answer = post(f'{{"jsonrpc":"2.0","id":{identity},"method":"eth_chainId","params":[]}}')
+    assert json.dumps(answer["id"]) == identity
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("eth_getBalance", [SENDER, None]),
+        ("eth_call", [{"to": NOBODY}, None, None]),
+        ("eth_estimateGas", [{"from": SENDER, "to": NOBODY}, None]),
+        ("eth_feeHistory", ["0x1", "latest", None]),
+    ],
+)
+def test_nulls_at_the_end_are_as_if_left_out(
+    ask: Callable[..., Any], method: str, params: list[Any]
+) -> None:
+    given = [param for param in params if param is not None]
+    assert ask(method, *params) == ask(method, *given)
+
+
+@pytest.mark.parametrize("value", ["0x00", "0x0320", "0x0"])
+def test_a_quantity_may_have_zeros_in_front(ask: Callable[..., Any], value: str) -> None:
+    assert ask("eth_call", {"from": SENDER, "to": NOBODY, "value": value}) == "0x"
+
+
+def test_the_type_of_the_network_needs_no_meta(ask: Callable[..., Any]) -> None:
+    call = {"from": SENDER, "to": NOBODY, "value": "0x1", "type": "0x71"}
+    assert int(ask("eth_estimateGas", call), 16) >= 21_000
+
+
+def test_meta_has_arrays_of_integers(ask: Callable[..., Any]) -> None:
+    paymaster = {"paymaster": NOBODY, "paymasterInput": [140, 90, 52, 69]}
+    meta = {"gasPerPubdata": "0xc350", "factoryDeps": [[0] * 32], "paymasterParams": paymaster}
+    call = {"from": SENDER, "to": NOBODY, "type": "0x71", "eip712Meta": meta}
+    assert int(ask("eth_estimateGas", call), 16) >= 21_000
+
+
+def test_what_is_not_known_or_null_is_ignored(ask: Callable[..., Any]) -> None:
+    call = {
+        "from": SENDER,
+        "to": NOBODY,
+        "chain_id": None,
+        "nonce": None,
+        "transactionType": "0x71",
+        "gasPrice": "0x5f5e100",
+        "maxPriorityFeePerGas": "0x0",
+    }
+    assert int(ask("eth_estimateGas", call), 16) >= 21_000
+
+
+def test_input_and_data_may_say_the_same(ask: Callable[..., Any]) -> None:
+    call = {"to": NOBODY, "input": "0x12", "data": "0x12", "chainId": "0x10e"}
+    assert ask("eth_call", call, "pending") == "0x"
+
+
+def test_a_request_may_be_long(ask: Callable[..., Any]) -> None:
+    meta = {"gasPerPubdata": "0xc350", "customSignature": [255] * MIB}
+    call = {"from": SENDER, "to": NOBODY, "type": "0x71", "eip712Meta": meta}
+    assert ask("eth_call", call) == "0x"
+
+
+@pytest.mark.parametrize("tag", ["latest", "pending", "finalized", "safe", "earliest", "committed"])
+def test_every_tag_that_clients_use_is_a_block(ask: Callable[..., Any], tag: str) -> None:
+    assert ask("eth_getBlockByNumber", tag, False)["number"].startswith("0x")
+
+
+def test_a_block_has_every_field_that_a_client_insists_on(ask: Callable[..., Any]) -> None:
+    block = ask("eth_getBlockByNumber", "latest", False)
+    needed = {
+        "parentHash", "number", "timestamp", "gasLimit", "gasUsed", "difficulty", "extraData", "hash",
+        "sha3Uncles", "stateRoot", "transactionsRoot", "receiptsRoot", "logsBloom", "miner", "uncles",
+        "size", "mixHash", "transactions", "baseFeePerGas", "nonce",
+    }  # fmt: skip
+    assert {name for name in needed if block.get(name) is None} == set()
+    assert len(block["extraData"]) <= 66
+
+
+def test_a_refusal_is_never_one_that_is_tried_again(post: Callable[[str], Any]) -> None:
+    """Because viem tries again on -32603, -32005 and -1, and at any status but 200."""
+    wrong = [
+        ("eth_sendRawTransaction", ["0x02"]),
+        ("eth_call", [{"to": "0x12"}]),
+        ("eth_call", [{"data": CONTRACTS["math"]["bytecode"][:40]}, "0xffffff"]),
+        ("eth_getBlockByNumber", ["sometime", False]),
+        ("eth_getFilterChanges", ["0x1"]),
+    ]
+    for method, params in wrong:
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        assert post(json.dumps(request))["error"]["code"] not in {-32603, -32005, -1, 429}

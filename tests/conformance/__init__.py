@@ -1,0 +1,1 @@
+"""Suites and checklists that others wrote, run against a node."""
