@@ -27,6 +27,6 @@ def test_a_chain_is_opened_again_with_another_price(tmp_path: Path) -> None:
     directory = str(tmp_path / "chain")
     with opened(ChainConfig(data_dir=directory)) as chain:
         genesis = chain.head
-    with opened(ChainConfig(data_dir=directory, gas_price=7)) as chain:
+    with opened(ChainConfig(data_dir=directory, gas_price=10**9)) as chain:
         assert chain.head == genesis
-        assert chain.next_base_fee() == 7
+        assert chain.next_base_fee() == 10**9
