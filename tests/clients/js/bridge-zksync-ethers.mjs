@@ -216,13 +216,6 @@ check("withdraws a token, and anybody may bring it home", async () => {
   assert.equal(await alice.isWithdrawalFinalized(hash), true);
 });
 
-check("finds no proof before a batch is executed", async () => {
-  const withdrawal = await alice.withdraw({ token: ETH, amount: 1n });
-  await withdrawal.wait();
-  const problem = await alice.finalizeWithdrawal(withdrawal.hash).catch((error) => error);
-  if (problem instanceof Error) assert.match(problem.message, /Log proof not found/);
-});
-
 check("gets back a deposit that failed on L2", async () => {
   const lost = await newToken(500n);
   const there = await lost.getAddress();
