@@ -22,9 +22,7 @@ ARRIVE_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 0.05
 
 BASE_COST: Final = "l2TransactionBaseCost(uint256,uint256,uint256,uint256)(uint256)"
-REQUEST: Final = (
-    "requestL2TransactionDirect((uint256,uint256,address,uint256,bytes,uint256,uint256,bytes[],address))"
-)
+REQUEST: Final = "requestL2TransactionDirect((uint256,uint256,address,uint256,bytes,uint256,uint256,bytes[],address))"
 NEW_REQUEST: Final = "0x4531cd5795773d7101c17bdeb9f5ab7f47d7056017506f937083be5d6e77a382"
 GAS: Final = 1_000_000
 PUBDATA: Final = 800
@@ -40,7 +38,9 @@ class Casts(NamedTuple):
 
 @pytest.fixture(scope="module")
 def cast(layers: Layers) -> Casts:
-    return Casts(lambda *given: _cast(layers.l1_url, *given), lambda *given: _cast(layers.url, *given))
+    return Casts(
+        lambda *given: _cast(layers.l1_url, *given), lambda *given: _cast(layers.url, *given)
+    )
 
 
 def _cast(url: str, command: str, *arguments: str) -> str:

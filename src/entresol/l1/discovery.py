@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.errors import LayerOneDiffers
+from entresol.errors import ExecutionFailed, LayerOneDiffers
 from entresol.l1.contracts import Bridgehub, ask
 from entresol.l1.deployment import SettlementContracts
+from entresol.l1.failures import explain
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
@@ -17,6 +18,22 @@ async def find_contracts(l1: LayerOne, bridgehub: Address, chain_id: int) -> Set
     """Return where the contracts of a chain are; raises `LayerOneDiffers` if it is not registered."""
     if not await l1.code(bridgehub):
         raise LayerOneDiffers(f"there is no contract at {bridgehub.checksummed()} on {l1.name}")
+    try:
+        return await _ask_all(l1, bridgehub, chain_id)
+    except ExecutionFailed as error:
+        raise LayerOneDiffers(
+            f"the contract at {bridgehub.checksummed()} on {l1.name} is no bridgehub of this kind: "
+            f"{explain(error)}"
+        ) from error
+
+
+async def may_settle(l1: LayerOne, contracts: SettlementContracts, operator: Address) -> bool:
+    """Say whether an account may settle the batches of a chain."""
+    timelock, signature = contracts.validator_timelock, "validators(address,address)"
+    return bool(await ask(l1, timelock, signature, "bool", contracts.chain, operator))
+
+
+async def _ask_all(l1: LayerOne, bridgehub: Address, chain_id: int) -> SettlementContracts:
     hub = Bridgehub(l1, bridgehub)
     chain = await hub.zk_chain(chain_id)
     if chain == Address.zero():
