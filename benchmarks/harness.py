@@ -16,7 +16,7 @@ import msgspec
 ROUNDS: Final = 5
 ROUND_SECONDS: Final = 0.2
 
-_HEADINGS: Final = ("what", "value", "unit", "peer", "ratio", "target", "")
+_HEADINGS: Final = ("what", "value", "unit", "peer", "ratio", "target", "", "note")
 _PACKAGES: Final = ("entresol", "msgspec", "web3")
 
 
@@ -46,6 +46,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     peer: Peer | None = None
     target: Target | None = None
+    note: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -96,10 +97,10 @@ def _cells(row: Row) -> tuple[str, ...]:
     peer = "" if row.peer is None else f"{_figure(row.peer.value)} ({row.peer.name})"
     ratio = "" if row.ratio is None else f"{row.ratio:.2f}x"
     if row.target is None:
-        return (row.what, _figure(row.value), row.unit, peer, ratio, "", "")
+        return (row.what, _figure(row.value), row.unit, peer, ratio, "", "", row.note)
     target = f"{row.target.direction} {_figure(row.target.bound)}"
     verdict = "held" if row.target.held_by(row.value) else "MISSED"
-    return (row.what, _figure(row.value), row.unit, peer, ratio, target, verdict)
+    return (row.what, _figure(row.value), row.unit, peer, ratio, target, verdict, row.note)
 
 
 def _figure(value: float) -> str:

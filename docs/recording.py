@@ -12,12 +12,15 @@ from docs.examples import RESULT, Call, Example, examples
 from entresol._native import keccak256
 from entresol.chain.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.clock import Clock
+from entresol.l1 import abi
 from entresol.node.config import NodeConfig
 from entresol.node.node import Node
 from entresol.primitives.addresses import create_address
+from entresol.primitives.messages import L1_MESSENGER
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address
 from entresol.rpc.connection import LocalConnection
+from entresol.storage.batches import Step
 
 MIDNIGHT: Final = 1_767_225_600.0
 """When it is, always: the first second of 2026."""
@@ -30,7 +33,7 @@ _INCREMENTED: Final = keccak256(b"Incremented(uint256)").hex()
 _PROGRAM: Final = bytes.fromhex(f"5f54600101805f555f527f{_INCREMENTED}60205fa160205ff3")
 _CREATION: Final = bytes([0x60, len(_PROGRAM), 0x80, 0x60, 9, 0x5F, 0x39, 0x5F, 0xF3]) + _PROGRAM
 
-CHANGING: Final = ("evm_", "anvil_", "hardhat_", "eth_send")
+CHANGING: Final = ("evm_", "anvil_", "hardhat_", "eth_send", "zks_send")
 """How methods begin after which a node is not what it was."""
 
 RANDOM: Final = frozenset(
@@ -48,13 +51,20 @@ STAND_IN: Final = "0xc7a3f1d05e924b68c7a3f1d05e924b68c7a3f1d05e924b68c7a3f1d05e9
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
-    """What examples may speak of: Alice paid Bob in block 1, made a counter in block 2 and used it in block 3."""
+    """What examples may speak of.
+
+    Alice paid Bob in block 1, made a counter in block 2, used it in block 3 and sent a message to L1 in
+    block 4; the four are batch 1, which L1 has executed.
+    """
 
     alice: str
     bob: str
     counter: str
+    counter_code_hash: str
     transfer: str
     increment: str
+    message: str
+    message_hash: str
     next_transfer: str
     block_hashes: tuple[str, ...]
 
@@ -97,7 +107,10 @@ class Recorder:
             bob=str(BOB.address),
             counter=str(COUNTER),
             transfer=str(_TRANSFER.hash),
+            counter_code_hash="0x" + keccak256(_PROGRAM).hex(),
             increment=str(_INCREMENT.hash),
+            message=str(_MESSAGE.hash),
+            message_hash="0x" + keccak256(_TEXT).hex(),
             next_transfer="0x" + _NEXT_TRANSFER.raw.hex(),
             block_hashes=tuple(str(store.block_hash(n)) for n in range(chain.number + 1)),
         )
@@ -123,9 +136,22 @@ class Recorder:
         if self._node is None:
             self._node = Node(NodeConfig())
             self._node.chain.clock = Clock(lambda: MIDNIGHT)
-            for transaction in (_TRANSFER, _DEPLOYMENT, _INCREMENT):
+            for transaction in (_TRANSFER, _DEPLOYMENT, _INCREMENT, _MESSAGE):
                 self._node.chain.submit(transaction.raw)
+            await self._settle(self._node)
         return self._node
+
+    async def _settle(self, node: Node) -> None:
+        """Seal what there is as batch 1, and bring it to L1."""
+        assert node.rollup is not None
+        assert node.layer_one is not None
+        l1 = node.layer_one.chain
+        l1.clock = Clock(lambda: MIDNIGHT)
+        l1.schedule.seal_at_once()
+        for step in Step:
+            await node.rollup.settle(step, 1)
+        # It also learns how far it is confirmed.
+        await node.rollup.settler.step(0.0)
 
     async def _ask(self, made: Call) -> dict[str, Any]:
         node = await self._fresh()
@@ -185,4 +211,6 @@ def _signed(nonce: int, to: Address | None, data: bytes = b"", value: int = 0) -
 _TRANSFER: Final = _signed(0, BOB.address, value=10**18)
 _DEPLOYMENT: Final = _signed(1, None, _CREATION)
 _INCREMENT: Final = _signed(2, COUNTER)
-_NEXT_TRANSFER: Final = _signed(3, BOB.address, value=1)
+_TEXT: Final = b"hello, L1"
+_MESSAGE: Final = _signed(3, L1_MESSENGER, abi.encode_call("sendToL1(bytes)", _TEXT))
+_NEXT_TRANSFER: Final = _signed(4, BOB.address, value=1)

@@ -113,7 +113,8 @@ def test_the_path_may_name_the_method(node: RunningNode) -> None:
 
 
 def test_health_metrics_and_description_are_served(node: RunningNode) -> None:
-    assert get(f"{node.url}/health") == (200, b'{"status":"ready"}')
+    status, health = get(f"{node.url}/health")
+    assert (status, json.loads(health)["status"]) == (200, "ready")
     assert b"eth_" in get(f"{node.url}/metrics")[1]
     names = [method["name"] for method in json.loads(get(f"{node.url}/openrpc.json")[1])["methods"]]
     assert "eth_getBlockByNumber" in names

@@ -41,8 +41,9 @@ class RpcError(Exception):
 class Anvil:
     """A connection to a running anvil; for one thread at a time."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, pid: int) -> None:
         self.url = f"http://{host}:{port}"
+        self.pid = pid
         self._connection = http.client.HTTPConnection(host, port, timeout=REQUEST_SECONDS)
 
     def rpc(self, method: str, *params: object) -> Any:
@@ -74,15 +75,19 @@ class Anvil:
         """Close the connection; the next call opens another."""
         self._connection.close()
 
-    def _post(self, body: object) -> Any:
+    def send(self, body: bytes) -> Any:
+        """Return the whole answer to a document."""
         headers = {"Content-Type": "application/json"}
         try:
-            self._connection.request("POST", "/", msgspec.json.encode(body), headers)
+            self._connection.request("POST", "/", body, headers)
             return msgspec.json.decode(self._connection.getresponse().read())
         except Exception:
             # A half-read answer must not be taken for that of the next call.
             self._connection.close()
             raise
+
+    def _post(self, body: object) -> Any:
+        return self.send(msgspec.json.encode(body))
 
     @staticmethod
     def _outcome(answer: dict[str, Any]) -> Any:
@@ -104,7 +109,7 @@ def running_anvil(*arguments: str, port: int = 0) -> Iterator[Anvil]:
         )
         cleanup.callback(_stop, process)
         cleanup.enter_context(_killed_with_us(process))
-        anvil = Anvil(*_listening_address(process, log))
+        anvil = Anvil(*_listening_address(process, log), process.pid)
         cleanup.callback(anvil.close)
         yield anvil
 

@@ -52,7 +52,7 @@ def _ask(peer: Anvil, method: str, params: tuple[object, ...]) -> Any:
 def running() -> Iterator[Both]:
     with running_node() as node, running_anvil("--chain-id", "270") as anvil:
         where = urlsplit(node.url)
-        ours = Anvil(where.hostname or "", where.port or 0)
+        ours = Anvil(where.hostname or "", where.port or 0, node.process.pid)
         yield Both(ours, anvil)
         ours.close()
 

@@ -11,13 +11,13 @@ def test_the_table_is_aligned_and_judges() -> None:
             what="call", value=4.4, unit="µs", peer=Peer("anvil", 8.8), target=Target(15, "at most")
         ),
         Row(what="transfers", value=12_345.6, unit="/s", target=Target(15_000, "at least")),
-        Row(what="fraction", value=0.01234, unit="s"),
+        Row(what="fraction", value=0.01234, unit="s", note="once"),
     ]
     assert table(rows).splitlines() == [
-        "what        value  unit  peer          ratio  target",
+        "what        value  unit  peer          ratio  target                   note",
         "call         4.40  µs    8.80 (anvil)  0.50x  at most 15.0     held",
         "transfers  12,346  /s                         at least 15,000  MISSED",
-        "fraction   0.0123  s",
+        "fraction   0.0123  s                                                   once",
     ]
 
 

@@ -11,6 +11,7 @@ mod rlp;
 mod source;
 mod transaction;
 mod trie;
+mod turns;
 
 use pyo3::prelude::*;
 
@@ -34,9 +35,10 @@ mod native {
     #[pymodule_export]
     use super::trie::{PyTrie, ordered_root, verify_proof};
 
-    /// Add the constants, which the declarations above cannot express.
+    /// Add what the declarations above cannot express.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::turns::set_main_thread();
         module.add("EMPTY_ROOT", super::convert::PyHash(alloy_trie::EMPTY_ROOT_HASH))
     }
 }

@@ -51,18 +51,22 @@ def logs_of_block(record: Record, query: LogQuery) -> Iterator[PlacedLog]:
     header, block_hash = record.header(), Hash32(keccak256(record.header_rlp))
     index = 0
     for position, outcome in enumerate(record.outcomes):
-        for within, (address, topics, data) in enumerate(outcome.logs):
-            if query.accepts(address, topics):
-                yield PlacedLog(
-                    address=Address(address),
-                    topics=tuple(map(Hash32, topics)),
-                    data=data,
-                    block_number=header.number,
-                    block_hash=block_hash,
-                    block_timestamp=header.timestamp,
-                    transaction_hash=record.transaction(position).hash,
-                    transaction_index=position,
-                    index=index + within,
-                    index_in_transaction=within,
-                )
+        accepted = [
+            (within, log) for within, log in enumerate(outcome.logs) if query.accepts(*log[:2])
+        ]
+        if accepted:
+            transaction_hash = record.transaction_hash(position)
+        for within, (address, topics, data) in accepted:
+            yield PlacedLog(
+                address=Address(address),
+                topics=tuple(map(Hash32, topics)),
+                data=data,
+                block_number=header.number,
+                block_hash=block_hash,
+                block_timestamp=header.timestamp,
+                transaction_hash=transaction_hash,
+                transaction_index=position,
+                index=index + within,
+                index_in_transaction=within,
+            )
         index += len(outcome.logs)

@@ -41,7 +41,7 @@ class FeeSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_pubdata_per_batch: int = 120_000
     max_l2_gas_per_batch: int = 80_000_000
     priority_tx_max_pubdata: int = 99_000
-    minimal_l2_gas_price: int = 250_000_000
+    minimal_l2_gas_price: int = 100_000_000
 
 
 class SettlementContracts(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,7 +168,8 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
     def _chain_settings(self) -> tuple[object, ...]:
         it, fees = self.contracts, self.fees
-        rollup_pricing = 0
+        # No data is published on L1, so nobody pays for it.
+        validium_pricing = 1
         return (
             self.chain_id,
             it.bridgehub,
@@ -183,7 +184,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
             _NO_LIMIT,
             _PRIORITY_MAX_GAS,
             (
-                rollup_pricing,
+                validium_pricing,
                 fees.batch_overhead_l1_gas,
                 fees.max_pubdata_per_batch,
                 fees.max_l2_gas_per_batch,

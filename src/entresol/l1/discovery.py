@@ -19,30 +19,35 @@ async def find_contracts(l1: LayerOne, bridgehub: Address, chain_id: int) -> Set
     if not await l1.code(bridgehub):
         raise LayerOneDiffers(f"there is no contract at {bridgehub.checksummed()} on {l1.name}")
     try:
-        return await _ask_all(l1, bridgehub, chain_id)
+        return await _ask_around(l1, Bridgehub(l1, bridgehub), chain_id)
     except ExecutionFailed as error:
         raise LayerOneDiffers(
-            f"the contract at {bridgehub.checksummed()} on {l1.name} is no bridgehub of this kind: "
-            f"{explain(error)}"
+            f"the contract at {bridgehub.checksummed()} on {l1.name} is no bridgehub: {explain(error)}"
         ) from error
 
 
-async def may_settle(l1: LayerOne, contracts: SettlementContracts, operator: Address) -> bool:
-    """Say whether an account may settle the batches of a chain."""
-    timelock, signature = contracts.validator_timelock, "validators(address,address)"
-    return bool(await ask(l1, timelock, signature, "bool", contracts.chain, operator))
+async def check_operator(l1: LayerOne, contracts: SettlementContracts, operator: Address) -> None:
+    """See that an account may settle the chain's batches, and can pay for it."""
+    signature, asked = "validators(address,address)", (contracts.chain, operator)
+    if not await ask(l1, contracts.validator_timelock, signature, "bool", *asked):
+        raise LayerOneDiffers(
+            f"{operator.checksummed()} may not settle batches on {l1.name}: its timelock "
+            f"{contracts.validator_timelock.checksummed()} does not know it; name an account that may "
+            "by --operator-key, or leave it by --no-settle"
+        )
+    if not await l1.balance(operator):
+        raise LayerOneDiffers(f"{operator.checksummed()} has no ether on {l1.name} to settle with")
 
 
-async def _ask_all(l1: LayerOne, bridgehub: Address, chain_id: int) -> SettlementContracts:
-    hub = Bridgehub(l1, bridgehub)
+async def _ask_around(l1: LayerOne, hub: Bridgehub, chain_id: int) -> SettlementContracts:
     chain = await hub.zk_chain(chain_id)
     if chain == Address.zero():
         raise LayerOneDiffers(
-            f"chain {chain_id} is not registered at {bridgehub.checksummed()} on {l1.name}"
+            f"chain {chain_id} is not registered at {hub.address.checksummed()} on {l1.name}"
         )
     router, manager = await hub.asset_router(), await hub.chain_type_manager(chain_id)
     return SettlementContracts(
-        bridgehub=bridgehub,
+        bridgehub=hub.address,
         chain=chain,
         asset_router=router,
         nullifier=await _address(l1, router, "L1_NULLIFIER()"),

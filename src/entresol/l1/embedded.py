@@ -138,7 +138,9 @@ class EmbeddedLayerOne:
         subscription = self._chain.feed.subscribe(backlog=1, wake=happened.set)
         try:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(happened.wait(), seconds)
+                # Not `wait_for`, which on Python 3.11 can lose a cancellation.
+                async with asyncio.timeout(seconds):
+                    await happened.wait()
         finally:
             self._chain.feed.unsubscribe(subscription)
 

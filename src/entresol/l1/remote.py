@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 ATTEMPTS: Final = 5
 FIRST_PAUSE: Final = 0.1
 TIMEOUT_SECONDS: Final = 20.0
@@ -33,6 +35,7 @@ FALLBACK_TIP: Final = 10**9
 
 _REVERTED: Final = 3
 _HASHES_ONLY: Final = False
+_NOT_UNDERSTOOD: Final = 0
 _BUSY: Final = frozenset({-32005, -32016, 429})
 _KNOWN: Final = ("already known", "known transaction", "already imported")
 
@@ -61,19 +64,19 @@ class RemoteLayerOne:
 
     async def chain_id(self) -> int:
         """Return the chain id."""
-        return _number(await self._ask("eth_chainId"))
+        return await self._get(_number, "eth_chainId")
 
     async def block_number(self) -> int:
         """Return the number of the last block."""
-        return _number(await self._ask("eth_blockNumber"))
+        return await self._get(_number, "eth_blockNumber")
 
     async def block(self, number: int) -> L1Block | None:
         """Return a block by its number."""
-        return _block(await self._ask("eth_getBlockByNumber", hex(number), _HASHES_ONLY))
+        return await self._get(_block, "eth_getBlockByNumber", hex(number), _HASHES_ONLY)
 
     async def block_by_hash(self, block_hash: Hash32) -> L1Block | None:
         """Return a block by its hash."""
-        return _block(await self._ask("eth_getBlockByHash", str(block_hash), _HASHES_ONLY))
+        return await self._get(_block, "eth_getBlockByHash", str(block_hash), _HASHES_ONLY)
 
     async def logs(
         self, address: Address, topics: Sequence[Hash32], first: int, last: int
@@ -85,7 +88,7 @@ class RemoteLayerOne:
             until = min(last, first + self._range - 1)
             query = asked | {"fromBlock": hex(first), "toBlock": hex(until)}
             try:
-                found += map(_log, await self._ask("eth_getLogs", query))
+                found += await self._get(_logs, "eth_getLogs", query)
             except LayerOneRefused as error:
                 # Providers word their limits in many ways; a single block is within all of them.
                 if until == first:
@@ -102,14 +105,14 @@ class RemoteLayerOne:
         """Return the output of a call on the last block, or on an older one."""
         request = {"from": str(sender), "to": str(to), "data": str(Data(data))}
         where = "latest" if block is None else hex(block)
-        return Data.parse(await self._ask("eth_call", request, where))
+        return await self._get(Data.parse, "eth_call", request, where)
 
     async def estimate_gas(self, sender: Address, to: Address | None, data: bytes) -> int:
         """Return the gas that a transaction needs."""
         request = {"from": str(sender), "data": str(Data(data))}
         if to is not None:
             request["to"] = str(to)
-        return _number(await self._ask("eth_estimateGas", request))
+        return await self._get(_number, "eth_estimateGas", request)
 
     async def send(self, raw: bytes) -> Hash32:
         """Send a signed transaction; one that is known already is fine."""
@@ -126,34 +129,25 @@ class RemoteLayerOne:
 
     async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
         """Return how a transaction ended, or None if it is in no block."""
-        found = await self._ask("eth_getTransactionReceipt", str(transaction_hash))
-        if found is None or found.get("blockNumber") is None:
-            return None
-        return L1Receipt(
-            transaction_hash=transaction_hash,
-            block_number=_number(found["blockNumber"]),
-            block_hash=Hash32.parse(found["blockHash"]),
-            succeeded=_number(found["status"]) == 1,
-            gas_used=_number(found["gasUsed"]),
-        )
+        return await self._get(_receipt, "eth_getTransactionReceipt", str(transaction_hash))
 
     async def nonce(self, address: Address) -> int:
         """Return how many transactions of an account are in blocks."""
-        return _number(await self._ask("eth_getTransactionCount", str(address), "latest"))
+        return await self._get(_number, "eth_getTransactionCount", str(address), "latest")
 
     async def balance(self, address: Address) -> int:
         """Return what an account has."""
-        return _number(await self._ask("eth_getBalance", str(address), "latest"))
+        return await self._get(_number, "eth_getBalance", str(address), "latest")
 
     async def code(self, address: Address) -> bytes:
         """Return the code of an account."""
-        return Data.parse(await self._ask("eth_getCode", str(address), "latest"))
+        return await self._get(Data.parse, "eth_getCode", str(address), "latest")
 
     async def fees(self) -> Fees:
         """Return what gas costs."""
-        head = _block(await self._ask("eth_getBlockByNumber", "latest", _HASHES_ONLY))
+        head = await self._get(_block, "eth_getBlockByNumber", "latest", _HASHES_ONLY)
         try:
-            tip = _number(await self._ask("eth_maxPriorityFeePerGas"))
+            tip = await self._get(_number, "eth_maxPriorityFeePerGas")
         except LayerOneRefused:
             tip = FALLBACK_TIP
         return Fees(0 if head is None else head.base_fee, tip)
@@ -167,6 +161,15 @@ class RemoteLayerOne:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+    async def _get(self, read: Callable[[Any], T], method: str, *params: object) -> T:
+        """Return the result of a method, as `read` understands it."""
+        answer = await self._ask(method, *params)
+        try:
+            return read(answer)
+        except (MalformedValue, KeyError, TypeError, AttributeError) as error:
+            problem = f"its answer is not understood: {error!r}"
+            raise LayerOneRefused(method, _NOT_UNDERSTOOD, problem) from error
 
     async def _ask(self, method: str, *params: object) -> Any:
         """Return the result of a method; try again while L1 is away or overloaded."""
@@ -250,6 +253,22 @@ def _block(found: dict[str, Any] | None) -> L1Block | None:
         timestamp=_number(found["timestamp"]),
         base_fee=_number(found.get("baseFeePerGas", "0x0")),
     )
+
+
+def _receipt(found: dict[str, Any] | None) -> L1Receipt | None:
+    if found is None or found.get("blockNumber") is None:
+        return None
+    return L1Receipt(
+        transaction_hash=Hash32.parse(found["transactionHash"]),
+        block_number=_number(found["blockNumber"]),
+        block_hash=Hash32.parse(found["blockHash"]),
+        succeeded=_number(found["status"]) == 1,
+        gas_used=_number(found["gasUsed"]),
+    )
+
+
+def _logs(found: list[dict[str, Any]]) -> list[L1Log]:
+    return [_log(item) for item in found]
 
 
 def _log(found: dict[str, Any]) -> L1Log:

@@ -127,8 +127,8 @@ def genesis_batch_hash(chain: Chain) -> Hash32:
 def _genesis(config: ChainConfig, predeploys: Mapping[Address, GenesisAccount]) -> Genesis:
     if config.genesis is None:
         addresses = [account.address for account in development_accounts(config)]
-        funds = config.balance * ETHER
-        funded = Genesis.development(config.chain_id, addresses, funds, predeploys)
+        balance = config.balance * ETHER
+        funded = Genesis.development(config.chain_id, addresses, balance, predeploys)
         # A question about the first block must not cost more than the second one will. The price
         # that was set is no part of a genesis: a chain can be opened again with another one.
         return msgspec.structs.replace(funded, base_fee=DEFAULT_GAS_PRICE)

@@ -13,7 +13,7 @@ import msgspec
 from entresol.errors import InvalidConfig, LayerOneDiffers, LayerOneUnreachable, MalformedValue
 from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of, deploy
-from entresol.l1.discovery import find_contracts, may_settle
+from entresol.l1.discovery import check_operator, find_contracts
 from entresol.l1.operator import Operator
 from entresol.l1.remote import RemoteLayerOne
 from entresol.node.chains import OPERATOR, chain_id_of, genesis_batch_hash, open_layer_two
@@ -148,12 +148,8 @@ class _Finder:
     async def _registered(self, bridgehub: Address) -> SettlementContracts:
         chain_id = chain_id_of(self._config.chain)
         contracts = await find_contracts(self.l1, bridgehub, chain_id)
-        settles, operator = self._config.settlement.settle, self._operator.address
-        if settles and not await may_settle(self.l1, contracts, operator):
-            raise LayerOneDiffers(
-                f"{operator.checksummed()} may not settle the batches of chain {chain_id} on "
-                f"{self.l1.name}: name an account that may by --operator-key, or leave it by --no-settle"
-            )
+        if self._config.settlement.settle:
+            await check_operator(self.l1, contracts, self._operator.address)
         return contracts
 
     async def _deploy(self, l1_chain_id: int) -> SettlementContracts:

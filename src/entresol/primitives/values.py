@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Self
 from entresol._native import keccak256
 from entresol.errors import MalformedValue
 
-_HEX: Final = re.compile("[0-9a-fA-F]*")
+_is_hex: Final = re.compile("[0-9a-fA-F]*").fullmatch
 
 
 class Data(bytes):
@@ -51,6 +51,11 @@ class FixedBytes(bytes):
     @classmethod
     def parse(cls, text: object) -> Self:
         """Read hex digits of any case, with or without `0x`."""
+        if isinstance(text, str) and len(text) == 2 * cls.size + 2 and text.startswith("0x"):
+            try:
+                return bytes.__new__(cls, unhexlify(text[2:]))
+            except ValueError:
+                pass  # What is wrong is said below.
         digits = _digits(text, cls.noun)
         if len(digits) % 2:
             raise MalformedValue(f"{cls.noun} is {cls.size} bytes, got {len(digits)} hex digits")
@@ -122,7 +127,7 @@ class Quantity(int):
         """Take a number that fits the kind's width."""
         if value < 0 or value.bit_length() > cls.bits:
             raise MalformedValue(f"a quantity is from 0 to 2^{cls.bits} - 1, got {value:#x}")
-        return super().__new__(cls, value)
+        return int.__new__(cls, value)
 
     @classmethod
     def parse(cls, text: object) -> Self:
@@ -130,7 +135,8 @@ class Quantity(int):
         digits = _digits(text, "a quantity")
         if not 1 <= len(digits) <= cls.bits // 4:
             raise MalformedValue(f"a quantity is 1 to {cls.bits // 4} digits, got {len(digits)}")
-        return cls(int(digits, 16))
+        # So many digits fit.
+        return int.__new__(cls, digits, 16)
 
     def __str__(self) -> str:
         return hex(self)
@@ -152,7 +158,7 @@ def _digits(text: object, noun: str) -> str:
     if not isinstance(text, str):
         raise MalformedValue(f"{noun} is a hex string, got {_kind(text)}")
     digits = text.removeprefix("0x")
-    if _HEX.fullmatch(digits) is None:
+    if _is_hex(digits) is None:
         raise MalformedValue(f"{noun} is written in hex digits, got {_excerpt(text)}")
     return digits
 

@@ -106,7 +106,9 @@ class Batcher:
             while True:
                 delay = self._try_step(time.monotonic())
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(woken.wait(), delay)
+                    # Not `wait_for`, which on Python 3.11 can lose a cancellation.
+                    async with asyncio.timeout(delay):
+                        await woken.wait()
                 woken.clear()
         finally:
             feed.unsubscribe(subscription)

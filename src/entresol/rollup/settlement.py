@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.errors import EntresolError, ExecutionFailed, LayerOneDiffers, LayerOneUnreachable
+from entresol.errors import (
+    EntresolError,
+    ExecutionFailed,
+    LayerOneDiffers,
+    LayerOneRefused,
+    LayerOneUnreachable,
+)
 from entresol.l1.failures import explain
 from entresol.rollup.batches import operations_of, statement_of, stored_of
 from entresol.rollup.commitments import call_of, commit_payload, execute_payload, prove_payload
@@ -30,6 +36,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LONGEST_PAUSE: Final = 30.0
+
+_REVERTED: Final = 3
+# What the contracts refuse only for now: a batch that is too young, or ahead of L1's clock.
+_PASSING: Final = ("TimeNotReached", "L2TimestampTooBig")
 
 
 class SettlementConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +92,11 @@ class Settler:
         self.problem: str | None = None
         """What keeps batches from being settled at the moment."""
 
+    @property
+    def totals(self) -> Totals:
+        """How many batches L1 had when it was asked last."""
+        return self._standing.totals
+
     def wake(self) -> None:
         """Look for work at once: there is a new batch."""
         self._woken.set()
@@ -129,8 +144,8 @@ class Settler:
             else:
                 self.problem = None
                 pause = self._config.poll_seconds
-            if not more:
-                await self._wait(pause)
+            # An embedded L1 never makes anybody wait, and others want their turn, too.
+            await (asyncio.sleep(0) if more else self._wait(pause))
 
     # What is due
 
@@ -166,7 +181,10 @@ class Settler:
         try:
             outgoing = await self._operator.prepare(self._timelock, call)
         except ExecutionFailed as failure:
-            self._stop(step, first, last, explain(failure))
+            reason = explain(failure)
+            if reason.startswith(_PASSING):
+                raise LayerOneRefused(step.name.lower(), _REVERTED, reason) from failure
+            self._stop(step, first, last, reason)
             return
         self._batches.note_outstanding(Journal.open(step, first, last, outgoing).encode())
         self._sent_at = now
@@ -249,7 +267,9 @@ class Settler:
 
     async def _wait(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._woken.wait(), seconds)
+            # Not `wait_for`, which on Python 3.11 can lose a cancellation.
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
         self._woken.clear()
 
     async def _wait_for_step(self, now: float) -> None:

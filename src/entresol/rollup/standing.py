@@ -85,19 +85,17 @@ class Standing:
 
     async def _note(self, step: Step, done: int) -> None:
         """Make what is stored of a step what L1 says."""
-        noted = self._noted(step)
-        if noted > done:
+        above = noted = done
+        while self._batches.settled(above + 1, step) is not None:
+            above += 1
+        if above > done:
             log.warning("%s went back: batches above %d are not settled", self._l1.name, done)
-            self._batches.unsettle(range(done + 1, noted + 1), step)
+            self._batches.unsettle(range(done + 1, above + 1), step)
+        while noted and self._batches.settled(noted, step) is None:
+            noted -= 1
         if noted < done and self._batches.outstanding() is None:
             for number in range(noted + 1, done + 1):
                 self._batches.settle([number], step, await self._found(step, number))
-
-    def _noted(self, step: Step) -> int:
-        number = self.sealed
-        while number and self._batches.settled(number, step) is None:
-            number -= 1
-        return number
 
     async def _found(self, step: Step, number: int) -> Settlement:
         """Return the transaction by which somebody did a step, from the event it left."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from itertools import islice
 from time import perf_counter
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar, cast
 
 Answer = bytes | None | Awaitable[bytes | None]
 _T = TypeVar("_T")
@@ -36,16 +37,16 @@ class Batch(Generic[_T]):
     def advance(self) -> bool:
         """Answer calls for a slice of time; say whether there are answers to all of them."""
         end = perf_counter() + _SLICE_SECONDS
-        while not self._done():
-            index = len(self._answers)
-            answer = self._answer(self._items[index])
-            if isinstance(answer, bytes | None):
+        for item in islice(self._items, len(self._answers), None):
+            answer = self._answer(item)
+            if type(answer) is bytes:
                 self._answers.append(answer)
-                self._size += len(answer or b"")
-            else:
+                self._size += len(answer)
+            elif answer is None:
                 self._answers.append(None)
-                self._pending.append(asyncio.ensure_future(self._later(index, answer)))
-            if perf_counter() > end:
+            else:
+                self._postpone(cast("Awaitable[bytes | None]", answer))
+            if self._size > self._limit or perf_counter() > end:
                 break
         return self._done() and not self._pending
 
@@ -69,6 +70,11 @@ class Batch(Generic[_T]):
 
     def _done(self) -> bool:
         return len(self._answers) == len(self._items) or self.too_large
+
+    def _postpone(self, answer: Awaitable[bytes | None]) -> None:
+        index = len(self._answers)
+        self._answers.append(None)
+        self._pending.append(asyncio.ensure_future(self._later(index, answer)))
 
     async def _later(self, index: int, awaitable: Awaitable[bytes | None]) -> None:
         answer = await awaitable

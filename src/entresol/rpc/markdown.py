@@ -92,6 +92,8 @@ def _type(schema: Json) -> str:
     for key in ("anyOf", "allOf"):
         if key in schema:
             return " or ".join(_type(part) for part in schema[key])
+    if "prefixItems" in schema:
+        return f"array of {', '.join(_type(part) for part in schema['prefixItems'])}"
     if schema.get("type") == "array" and "items" in schema:
         return f"array of {_type(schema['items'])}"
     return str(schema.get("type", "any JSON value"))

@@ -101,7 +101,7 @@ class Method:
             _parameter(p, hints) for p in signature if hints[p.name] is not Connection
         ]
         self._connection_at = _position(signature, hints)
-        self._reader = ParamsReader(self.parameters)
+        self._read = ParamsReader(self.parameters).read
         _refuse_bytes(self)
 
     @property
@@ -111,7 +111,7 @@ class Method:
 
     def arguments(self, params: Raw, connection: Connection) -> tuple[Any, ...]:
         """Read what the function is called with; raise InvalidParamsError if that cannot be."""
-        values = self._reader.read(params)
+        values = self._read(params)
         index = self._connection_at
         if index is None:
             return values

@@ -16,6 +16,10 @@ from entresol.rpc.wire import camel, decode_hook, locate
 REQUIRED: Final = object()
 """Stands for the default of a parameter that has none."""
 
+REMEMBERED: Final = 256
+"""How many lists of parameters a reader keeps, and how long one of them may be in bytes."""
+LONGEST: Final = 256
+
 _NO_PARAMS: Final = Raw(b"[]")
 _INDEX: Final = re.compile(r"\[(\d+)\]")
 _TOO_FEW: Final = re.compile(r"Expected `array` of at least length \d+, got (\d+)")
@@ -43,6 +47,9 @@ class ParamsReader:
     """Turns the `params` of a call into the arguments of its method.
 
     What is missing or null takes the parameter's default, and surplus values are ignored.
+
+    Remembers: what it read last, because clients ask the same again and again, and reading takes as long as
+    many an answer. Assumes: that methods do not change their arguments. Fails: with InvalidParamsError.
     """
 
     def __init__(self, parameters: list[Parameter]) -> None:
@@ -51,9 +58,22 @@ class ParamsReader:
         self._fills = any(default is not None for default in self._defaults)
         self._decode = msgspec.json.Decoder(_positional(parameters), dec_hook=decode_hook).decode
         self._decode_names = msgspec.json.Decoder(_by_name(parameters)).decode
+        self._known: dict[bytes, tuple[Any, ...]] = {}
 
     def read(self, params: Raw) -> tuple[Any, ...]:
         """Return the arguments, or raise InvalidParamsError that names the place of the problem."""
+        text = bytes(params)
+        known = self._known.get(text)
+        if known is not None:
+            return known
+        arguments = self._read(params)
+        if len(text) <= LONGEST:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[text] = arguments
+        return arguments
+
+    def _read(self, params: Raw) -> tuple[Any, ...]:
         try:
             values = astuple(self._decode(_NO_PARAMS if params is ABSENT else params))
         except msgspec.ValidationError as error:
@@ -68,7 +88,7 @@ class ParamsReader:
     def _read_otherwise(self, params: bytes, error: msgspec.ValidationError) -> tuple[Any, ...]:
         """Read what is no array of the right shape: null, an object, or a mistake."""
         if params == NULL:
-            return self.read(_NO_PARAMS)
+            return self._read(_NO_PARAMS)
         if params[:1] == b"{":
             return self._read_by_name(params)
         if params[:1] in {b"[", b""}:

@@ -51,6 +51,8 @@ class Places:
 
     def scene(self, block: BlockNumber) -> Scene:
         """Return where a call on a block runs."""
+        if block.tag is Tag.LATEST:
+            return self._latest_scene()
         if block.tag is Tag.PENDING:
             pending = self._chain.pending()
             return Scene.at(pending.overlay, self._rules, pending.context.parts())

@@ -31,6 +31,8 @@ class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
         """Say whether a log is one that is asked for."""
         if self.addresses and address not in self.addresses:
             return False
+        if not self.topics:
+            return True
         if len(topics) < len(self.topics):
             return False
         return all(

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Final, Self, TypeAlias
 
 import msgspec
 
+from entresol._native import keccak256
 from entresol.errors import MalformedValue
 from entresol.primitives.headers import Header
 from entresol.primitives.logs import MAX_TOPICS, Log
 from entresol.primitives.messages import PACKED_SIZE, L2ToL1Log
 from entresol.primitives.receipts import Receipt
 from entresol.primitives.transactions import Transaction, load
+from entresol.primitives.transactions.priority import L1_TYPES
+from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from entresol._native import Changes
 
 VERSION: Final = 1
+
+# The hash of the others is that of their bytes.
+_HASHED_BY_CONTENT: Final = L1_TYPES | {ZK_TYPE}
 
 AddressBytes: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=20, max_length=20)]
 HashBytes: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
@@ -107,6 +113,13 @@ class Record(Part, frozen=True):
         """Return the transaction at `index`."""
         raw, sender = self.transactions[index]
         return load(raw, Address(sender))
+
+    def transaction_hash(self, index: int) -> Hash32:
+        """Return the hash of the transaction at `index`, without reading more of it than needed."""
+        raw, _ = self.transactions[index]
+        if raw[0] in _HASHED_BY_CONTENT:
+            return self.transaction(index).hash
+        return Hash32(keccak256(raw))
 
     def receipts(self) -> Iterator[Receipt]:
         """Yield the receipts that the header's root commits to."""

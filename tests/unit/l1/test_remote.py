@@ -181,6 +181,7 @@ def test_a_transaction_that_is_known_was_sent(text: str) -> None:
 
 def test_a_transaction_that_is_in_a_block_was_sent_whatever_the_node_says_now() -> None:
     receipt = {
+        "transactionHash": str(Hash32.zero()),
         "blockNumber": "0x5",
         "blockHash": str(Hash32.zero()),
         "status": "0x1",
@@ -208,6 +209,24 @@ def test_reverts_are_told_with_what_the_node_says(
         run(provider, lambda l1: l1.call(CONTRACT, b""))
     assert raised.value.data == data
     assert str(raised.value).endswith(reason or "reverted")
+
+
+ASK: dict[str, Callable[[RemoteLayerOne], Awaitable[Any]]] = {
+    "block number": lambda l1: l1.block_number(),
+    "block": lambda l1: l1.block(1),
+    "logs": lambda l1: l1.logs(CONTRACT, [], 0, 0),
+    "receipt": lambda l1: l1.receipt(Hash32.zero()),
+    "code": lambda l1: l1.code(CONTRACT),
+}
+
+
+@pytest.mark.parametrize("question", sorted(ASK))
+@pytest.mark.parametrize("answer", [7, "nonsense", {"blockNumber": "0x1"}, [{}], ["0x1"]])
+def test_an_answer_of_another_kind_is_refused_by_name(question: str, answer: object) -> None:
+    provider = Provider()
+    provider.respond = lambda _method, _params: answer
+    with pytest.raises(LayerOneRefused, match="its answer is not understood"):
+        run(provider, ASK[question])
 
 
 def test_a_node_without_a_tip_of_its_own_gets_the_usual_one() -> None:

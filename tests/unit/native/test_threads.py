@@ -58,6 +58,22 @@ def test_others_run_while_an_execution_does() -> None:
     assert turns > 100
 
 
+def test_the_main_thread_and_threads_that_ask_python_take_turns() -> None:
+    world = world_with_slots()
+
+    def ask(_: int) -> bytes:
+        return call(Snapshot(world), RULES, BLOCK, to_contract()).output
+
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(ask, number) for number in range(100)]
+        turns = 0
+        while not all(answer.done() for answer in asked):
+            turns += 1
+            time.sleep(0)
+    assert {answer.result() for answer in asked} == {word(sum(range(1, 201)))}
+    assert turns
+
+
 def test_an_overlay_can_change_while_a_call_runs_on_it() -> None:
     overlay = Overlay(Snapshot(world_with_slots()))
 

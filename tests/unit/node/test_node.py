@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from entresol.errors import StoreFull
-from entresol.node import node as module
+from entresol.node import layer as module
 from entresol.node.chains import development_accounts
 from entresol.node.config import ChainConfig, NodeConfig
 from entresol.node.node import Node

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from entresol.errors import LayerOneDiffers, LayerOneUnreachable
+from entresol.errors import LayerOneDiffers, LayerOneRefused, LayerOneUnreachable
 from entresol.l1 import abi
 from entresol.l1.contracts import Totals
 from entresol.l1.operator import Operator
@@ -389,6 +389,22 @@ def test_a_transaction_that_reverts_in_its_block_stops_settlement_with_its_reaso
         assert await scenario.totals() == (0, 0, 0)
 
     run(steered, play)
+
+
+def test_a_batch_that_is_too_young_to_be_executed_is_waited_for() -> None:
+    async def play(scenario: Scenario) -> None:
+        contracts = scenario.contracts
+        delay = abi.encode_call("setExecutionDelay(uint32)", 5)
+        await send(scenario.l1, contracts.owner, contracts.timelock, delay)
+        scenario.seal_batch(1)
+        with pytest.raises(LayerOneRefused, match="TimeNotReached"):
+            await scenario.settle()
+        assert scenario.settler.stopped is None
+        scenario.layer_one.mine(5)
+        await scenario.settle()
+        assert await scenario.totals() == (1, 1, 1)
+
+    embedded(play)
 
 
 def test_a_chain_that_went_back_below_a_settled_batch_stops_and_says_so() -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
+from entresol.primitives.values import Data
+from entresol.rpc.errors import InvalidParamsError
+from entresol.rpc.params import LONGEST, REMEMBERED, Parameter, ParamsReader
 from tests.rpc_toy import ALICE, caller, request
 
 HASH = "0x" + "ab" * 32
@@ -102,3 +106,25 @@ def test_parameters_nested_too_deep_for_a_method_are_refused() -> None:
         body = b'{"jsonrpc":"2.0","id":1,"method":"toy_anything","params":[%b%b]}'
         answer = caller()(body % (b"[" * depth, b"]" * depth))
         assert answer.get("error", {"code": -32602})["code"] in {-32602, -32603, -32700}
+
+
+def test_parameters_that_come_again_are_not_read_again() -> None:
+    reader = ParamsReader([Parameter("data", Data)])
+    first = reader.read(Raw(b'["0x01"]'))
+    assert reader.read(Raw(b'["0x01"]')) is first
+    assert reader.read(Raw(b'["0x02"]')) == (Data(b"\2"),)
+
+
+def test_long_parameters_and_mistakes_are_not_kept() -> None:
+    reader = ParamsReader([Parameter("data", Data)])
+    long = Raw(b'["0x%b"]' % (b"00" * LONGEST))
+    assert reader.read(long) is not reader.read(long)
+    for _ in range(2):
+        with pytest.raises(InvalidParamsError):
+            reader.read(Raw(b'["0x0"]'))
+
+
+def test_parameters_are_read_right_however_many_there_were() -> None:
+    reader = ParamsReader([Parameter("number", int)])
+    numbers = [*range(3 * REMEMBERED), *range(3 * REMEMBERED)]
+    assert [reader.read(Raw(b"[%d]" % number)) for number in numbers] == [(n,) for n in numbers]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -27,8 +27,8 @@ Stage: TypeAlias = Literal["pending", "committed", "executed", "finalized"]
 class SystemContracts(msgspec.Struct, frozen=True, kw_only=True):
     """The hashes of code that an EVM chain does not have; the network spells the keys this way."""
 
-    bootloader: Hash32 = Hash32.zero()
-    default_aa: Hash32 = Hash32.zero()
+    bootloader: Hash32
+    default_aa: Hash32
     evm_emulator: Hash32 | None = None
 
 
@@ -43,7 +43,10 @@ class Details(SettledFields, frozen=True, kw_only=True):
     l1_gas_price: int
     l2_fair_gas_price: int
     fair_pubdata_price: int | None
-    base_system_contracts_hashes: SystemContracts = SystemContracts()
+    base_system_contracts_hashes: SystemContracts
+
+
+_NO_SYSTEM_CODE: Final = SystemContracts(bootloader=Hash32.zero(), default_aa=Hash32.zero())
 
 
 class BlockDetails(Details, frozen=True, kw_only=True):
@@ -128,6 +131,7 @@ class ZksBatches:
             l1_gas_price=prices.l1_gas_price,
             l2_fair_gas_price=last.base_fee_per_gas,
             fair_pubdata_price=prices.fair_pubdata_price,
+            base_system_contracts_hashes=_NO_SYSTEM_CODE,
             **self._settling.fields_of(found),
         )
 
@@ -149,6 +153,7 @@ class ZksBatches:
             l1_gas_price=prices.l1_gas_price,
             l2_fair_gas_price=header.base_fee_per_gas,
             fair_pubdata_price=prices.fair_pubdata_price,
+            base_system_contracts_hashes=_NO_SYSTEM_CODE,
             l1_batch_number=self._settling.last_batch + 1 if batch is None else batch.number,
             operator_address=header.beneficiary,
             **self._settling.fields_of(batch),

@@ -33,8 +33,8 @@ class BridgeContracts(Wire, frozen=True, kw_only=True):
     l2_erc20_default_bridge: Address = msgspec.field(name="l2Erc20DefaultBridge")
     l1_shared_default_bridge: Address
     l2_shared_default_bridge: Address
-    l1_weth_bridge: Address = _NONE
-    l2_weth_bridge: Address = _NONE
+    l1_weth_bridge: Address
+    l2_weth_bridge: Address
     l2_legacy_shared_bridge: Address
     l1_nullifier: Address
     l1_native_token_vault: Address
@@ -67,6 +67,8 @@ class ZksSettlement:
             l2_erc20_default_bridge=it.l2_asset_router,
             l1_shared_default_bridge=it.asset_router,
             l2_shared_default_bridge=it.l2_asset_router,
+            l1_weth_bridge=_NONE,
+            l2_weth_bridge=_NONE,
             l2_legacy_shared_bridge=it.l2_asset_router,
             l1_nullifier=it.nullifier,
             l1_native_token_vault=it.native_token_vault,

@@ -6,14 +6,15 @@ import asyncio
 import logging
 import math
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Final, cast
 
 from entresol.rpc.server import requests, responses
-from entresol.rpc.server.connection import CloseCallbacks
-from entresol.rpc.server.requests import Exchange, Refused, RequestReader
+from entresol.rpc.server.exchange import Exchange
+from entresol.rpc.server.requests import Refused, RequestReader
 from entresol.rpc.server.responses import JSON_OK, Reply
-from entresol.rpc.server.service import Service, address_of
+from entresol.rpc.server.service import Service
+from entresol.rpc.server.stream import Stream
 from entresol.rpc.server.websocket import WebSocketConnection
 
 logger = logging.getLogger(__name__)
@@ -24,7 +25,7 @@ COMPRESSED_AT_ONCE = 32 * 1024
 COPIED_AT_ONCE = 64 * 1024
 
 
-class HttpConnection(asyncio.Protocol):
+class HttpConnection(Stream):
     """Serves one client.
 
     Remembers: requests that arrived behind one still under way. Persists: nothing.
@@ -34,29 +35,13 @@ class HttpConnection(asyncio.Protocol):
     transport: Final = "http"
 
     def __init__(self, service: Service) -> None:
-        self._service = service
-        self._config = service.config
-        self._counters = service.counters
-        self._handler = service.handler
-        self._loop = service.loop
+        super().__init__(service)
         self._reader = RequestReader(service, self._deliver, self._interim)
         self._waiting: deque[Exchange] = deque()
         self._exchange = Exchange("/", "", b"")
         self._task: asyncio.Task[None] | None = None
-        self._rate = service.rate()
-        self._closing = CloseCallbacks()
-        self._transport: asyncio.Transport
         self._timed_phase = -1
-        self._reading = True
-        self._clogged = False
-        self._lingering = False
         self._half_closed = False
-        self.deadline = math.inf
-
-    @property
-    def peer(self) -> str:
-        """Return the client's address."""
-        return address_of(self._transport)
 
     @property
     def path(self) -> str:
@@ -68,27 +53,17 @@ class HttpConnection(asyncio.Protocol):
         """Return the `Host` of the request being handled."""
         return self._exchange.host
 
-    @property
-    def closed(self) -> bool:
-        """Tell whether the client is gone."""
-        return self._closing.closed
-
     def send(self, data: bytes) -> bool:
         """Refuse: HTTP has no way to push."""
         raise NotImplementedError(f"cannot push {len(data)} bytes over HTTP")
 
-    def on_close(self, callback: Callable[[], object]) -> None:
-        """Call `callback` once when the client is gone."""
-        self._closing.add(callback)
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, or say that there is no room."""
-        # uvloop's transports are no subclasses of asyncio's.
-        self._transport = cast("asyncio.Transport", transport)
+        super().connection_made(transport)
         self._transport.set_write_buffer_limits(self._config.write_buffer_bytes)
         full = self._counters.connections_open >= self._config.connection_limit
         self._service.enter(self)
-        self.deadline = self._loop.time() + self._config.header_seconds
+        self._allow(self._config.header_seconds)
         if full:
             self._counters.connections_refused += 1
             self._write(responses.encode(responses.NO_CONNECTION_LEFT))
@@ -116,17 +91,10 @@ class HttpConnection(asyncio.Protocol):
         self._half_closed = True
         return self._busy()
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+    def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client. A handler under way finishes, since it may be changing something."""
         self._waiting.clear()
-        self._service.leave(self)
-        self._closing.run()
-
-    def pause_writing(self) -> None:
-        """Stop answering, because the client does not read."""
-        self._clogged = True
-        self._pause_reading()
-        self.deadline = self._loop.time() + self._config.write_seconds
+        super().connection_lost(exc)
 
     def resume_writing(self) -> None:
         """Go on."""
@@ -162,15 +130,15 @@ class HttpConnection(asyncio.Protocol):
         if self._lingering or self._clogged:
             return
         if phase == requests.HEADERS:
-            self.deadline = self._loop.time() + self._config.header_seconds
+            self._allow(self._config.header_seconds)
         elif phase == requests.BODY:
-            self.deadline = self._loop.time() + self._config.body_seconds
+            self._allow(self._config.body_seconds)
         elif self._task is not None:
             self.deadline = math.inf
         elif self._service.stopping:
             self._close()
         else:
-            self.deadline = self._loop.time() + self._config.idle_seconds
+            self._allow(self._config.idle_seconds)
 
     def _deliver(self, exchange: Exchange) -> None:
         self._timed_phase = -1
@@ -188,7 +156,7 @@ class HttpConnection(asyncio.Protocol):
     def _serve(self, exchange: Exchange) -> None:
         self._exchange = exchange
         if exchange.page is not None or exchange.refusal is not None:
-            self._answer_itself(exchange)
+            self._reply(exchange, exchange.own_reply())
             return
         self._counters.requests_total += 1
         if self._rate is not None and not self._rate.allows(self._loop.time()):
@@ -206,19 +174,6 @@ class HttpConnection(asyncio.Protocol):
         else:
             waiting = cast("Awaitable[bytes | None]", answer)
             self._start(self._await_and_answer(exchange, waiting))
-
-    def _answer_itself(self, exchange: Exchange) -> None:
-        if exchange.refusal is not None:
-            self._reply(exchange, exchange.refusal)
-            return
-        assert exchange.page is not None
-        try:
-            status, content_type, body = exchange.page()
-        except Exception:
-            logger.exception("the page %s failed", exchange.path)
-            self._reply(exchange, responses.text(500, "this page failed; the log says why"))
-            return
-        self._reply(exchange, Reply(status, content_type.encode(), body))
 
     def _answer(self, exchange: Exchange, body: bytes) -> None:
         """Write the answer of the handler: the fast path of `_reply`."""
@@ -239,17 +194,16 @@ class HttpConnection(asyncio.Protocol):
             if len(reply.body) > COMPRESSED_AT_ONCE:
                 self._start(self._compress_and_reply(exchange, reply))
                 return
-            reply = compressed(reply, self._config.gzip_level)
+            reply = responses.compressed(reply, self._config.gzip_level)
+        self._write_reply(exchange, reply)
+
+    def _write_reply(self, exchange: Exchange, reply: Reply) -> None:
         self._write(responses.encode(reply, exchange.extra, without_body=exchange.without_body))
         if exchange.last:
             self._hang_up()
 
     def _is_worth_compressing(self, body: bytes) -> bool:
         return len(body) > self._config.gzip_above_bytes and self._config.gzip_level > 0
-
-    def _write(self, data: bytes) -> None:
-        self._counters.bytes_sent += len(data)
-        self._transport.write(data)
 
     def _start(self, work: Awaitable[None]) -> None:
         self._task = asyncio.ensure_future(self._run(work))
@@ -279,12 +233,9 @@ class HttpConnection(asyncio.Protocol):
 
     async def _compress_and_reply(self, exchange: Exchange, reply: Reply) -> None:
         level = self._config.gzip_level
-        reply = await self._loop.run_in_executor(None, compressed, reply, level)
-        if self._transport.is_closing():
-            return
-        self._write(responses.encode(reply, exchange.extra))
-        if exchange.last:
-            self._hang_up()
+        reply = await self._loop.run_in_executor(None, responses.compressed, reply, level)
+        if not self._transport.is_closing():
+            self._write_reply(exchange, reply)
 
     def _proceed(self) -> None:
         """Go on with what waits, after an answer or after the client has read."""
@@ -297,16 +248,6 @@ class HttpConnection(asyncio.Protocol):
             return
         self._set_deadline()
         self._resume_reading()
-
-    def _pause_reading(self) -> None:
-        if self._reading and not self._transport.is_closing():
-            self._reading = False
-            self._transport.pause_reading()
-
-    def _resume_reading(self) -> None:
-        if not self._reading and not self._transport.is_closing():
-            self._reading = True
-            self._transport.resume_reading()
 
     def _refuse(self, reply: Reply) -> None:
         """Answer in turn that this is the end, and wait for the client to read it."""
@@ -322,20 +263,13 @@ class HttpConnection(asyncio.Protocol):
         else:
             self._serve(exchange)
 
-    def _linger(self) -> None:
-        self._lingering = True
-        self.deadline = self._loop.time() + self._config.linger_seconds
-
     def _hang_up(self) -> None:
         """Say that this was the last answer, and let the client close."""
         if self._half_closed or self._transport.is_closing():
             self._close()
             return
-        # Closing with unread data would reset the connection, and the answer might never be seen.
         self._waiting.clear()
-        self._transport.write_eof()
-        self._resume_reading()
-        self._linger()
+        self._end_writing()
 
     def _close(self) -> None:
         """Close after what is written; a client that does not take it is cut off in time."""
@@ -362,9 +296,3 @@ class HttpConnection(asyncio.Protocol):
         socket.connection_made(self._transport)
         if rest:
             socket.data_received(rest)
-
-
-def compressed(reply: Reply, level: int) -> Reply:
-    """Return the reply with its body as gzip."""
-    extra = reply.extra + b"content-encoding: gzip\r\nvary: accept-encoding\r\n"
-    return Reply(reply.status, reply.content_type, responses.gzip(reply.body, level), extra)

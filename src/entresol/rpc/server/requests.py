@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from entresol.rpc.server import responses
 from entresol.rpc.server.connection import Page
+from entresol.rpc.server.exchange import Exchange
 from entresol.rpc.server.responses import CONTENT_TYPES, Reply
 from entresol.rpc.server.service import Service
 
@@ -16,20 +17,6 @@ IDLE, HEADERS, BODY = range(3)
 REPEATED_HEADERS = 64
 # One byte in a chunk of its own takes six on the wire.
 FRAMING_FACTOR = 8
-
-
-class Exchange(Struct):
-    """A request that has arrived whole, and how its answer is to be framed."""
-
-    path: str
-    host: str
-    body: bytes
-    extra: bytes = b""
-    gzip: bool = False
-    last: bool = False
-    page: Page | None = None
-    refusal: Reply | None = None
-    without_body: bool = False
 
 
 class Opening(Struct, frozen=True):
@@ -62,6 +49,7 @@ class RequestReader:
         self._service = service
         self._deliver = deliver
         self._interim = interim
+        self._heads = service.heads
         self._hosts_seen = service.hosts.seen
         self._body_limit = service.config.body_limit_bytes
         self._header_limit = service.config.header_limit_bytes
@@ -69,6 +57,7 @@ class RequestReader:
         self.phase = IDLE
         self.opening: Opening | None = None
         self._done = False
+        self._plain: Exchange | None = None
         self._chunk_bytes = 0
         self._begin()
 
@@ -86,6 +75,23 @@ class RequestReader:
 
     def feed(self, data: bytes) -> bytes | None:
         """Read on; return what follows the request if that asks for a WebSocket. Raise Refused."""
+        if self.phase != IDLE or self._done:
+            return self._parse(data)
+        known = self._heads.read(data)
+        if known is not None:
+            self._deliver(known)
+            return None
+        self._plain = None
+        rest = self._parse(data)
+        self._learn(data)
+        return rest
+
+    def _learn(self, data: bytes) -> None:
+        """Know the next request with the same head, if `data` was one request and nothing else."""
+        if self._plain is not None and self.phase == IDLE:
+            self._heads.learn(data, self._plain)
+
+    def _parse(self, data: bytes) -> bytes | None:
         while not self._done:
             self._chunk_bytes = len(data)
             before = self.phase
@@ -255,19 +261,20 @@ class RequestReader:
             extra += b"connection: close\r\n"
         elif b"connection" in headers:
             extra += b"connection: keep-alive\r\n"
-        self._deliver(
-            Exchange(
-                path_of(self._url),
-                headers.get(b"host", b"").decode("latin-1"),
-                body,
-                extra,
-                responses.accepts_gzip(headers.get(b"accept-encoding")),
-                not keep,
-                self._page,
-                refusal,
-                refusal is not None and self._parser.get_method() == b"HEAD",
-            )
+        exchange = Exchange(
+            path_of(self._url),
+            headers.get(b"host", b"").decode("latin-1"),
+            body,
+            extra,
+            responses.accepts_gzip(headers.get(b"accept-encoding")),
+            not keep,
+            self._page,
+            refusal,
+            refusal is not None and self._parser.get_method() == b"HEAD",
         )
+        if exchange.is_plain and b"expect" not in headers:
+            self._plain = exchange
+        self._deliver(exchange)
 
 
 def is_json(body: bytes) -> bool:

@@ -116,3 +116,9 @@ def gzip(body: bytes, level: int) -> bytes:
     # 16 + 15: gzip's framing around the largest window. Unlike gzip.compress, this never asks for the time.
     compressor = zlib.compressobj(level, zlib.DEFLATED, 31)
     return compressor.compress(body) + compressor.flush()
+
+
+def compressed(reply: Reply, level: int) -> Reply:
+    """Return the reply with its body as gzip."""
+    extra = reply.extra + b"content-encoding: gzip\r\nvary: accept-encoding\r\n"
+    return Reply(reply.status, reply.content_type, gzip(reply.body, level), extra)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from entresol.rpc.server.config import ServerConfig
 from entresol.rpc.server.connection import Counters, Handler, Page
+from entresol.rpc.server.heads import KnownHeads
 from entresol.rpc.server.limits import HostCheck, OriginCheck, RequestRate
 
 
@@ -40,6 +41,7 @@ class Service:
         self.counters = Counters()
         self.hosts = HostCheck(config)
         self.origins = OriginCheck(config)
+        self.heads = KnownHeads()
         self.open: set[Served] = set()
         self._empty = asyncio.Event()
         self._empty.set()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Final, cast
 
 from websockets.datastructures import Headers
@@ -18,13 +17,13 @@ from websockets.server import ServerProtocol
 from websockets.typing import Origin
 
 from entresol.rpc.server import responses
-from entresol.rpc.server.connection import CloseCallbacks
-from entresol.rpc.server.service import Service, address_of
+from entresol.rpc.server.service import Service
+from entresol.rpc.server.stream import Stream
 
 logger = logging.getLogger(__name__)
 
 
-class WebSocketConnection(asyncio.Protocol):
+class WebSocketConnection(Stream):
     """Serves one client. Its requests run beside each other, and each is answered when it is done.
 
     Remembers: requests beyond the number that may run at once. Persists: nothing.
@@ -36,11 +35,7 @@ class WebSocketConnection(asyncio.Protocol):
     def __init__(
         self, service: Service, path: str, url: bytes, headers: dict[bytes, bytes]
     ) -> None:
-        self._service = service
-        self._config = service.config
-        self._counters = service.counters
-        self._handler = service.handler
-        self._loop = service.loop
+        super().__init__(service)
         self._url = url
         self._headers = headers
         self._frames = ServerProtocol(state=State.OPEN, max_size=self._config.body_limit_bytes)
@@ -48,32 +43,16 @@ class WebSocketConnection(asyncio.Protocol):
         self._waiting: deque[tuple[Opcode, bytes]] = deque()
         self._kind = Opcode.TEXT
         self._message = bytearray()
-        self._rate = service.rate()
-        self._closing = CloseCallbacks()
-        self._transport: asyncio.Transport
-        self._reading = True
-        self._clogged = False
         self._pinged = False
-        self._lingering = False
         self._stopping = False
         self.path = path
         self.host = headers.get(b"host", b"").decode("latin-1")
         self.opened = False
-        self.deadline = math.inf
-
-    @property
-    def peer(self) -> str:
-        """Return the client's address."""
-        return address_of(self._transport)
 
     @property
     def closed(self) -> bool:
         """Tell whether nothing can be sent any more."""
         return self._closing.closed or self._frames.state is not State.OPEN
-
-    def on_close(self, callback: Callable[[], object]) -> None:
-        """Call `callback` once when the client is gone."""
-        self._closing.add(callback)
 
     def send(self, data: bytes) -> bool:
         """Push a document, and tell whether it was taken."""
@@ -96,8 +75,7 @@ class WebSocketConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin after the handshake."""
-        # uvloop's transports are no subclasses of asyncio's.
-        self._transport = cast("asyncio.Transport", transport)
+        super().connection_made(transport)
         self._counters.websockets_open += 1
         self._counters.websockets_total += 1
         self._heard()
@@ -117,18 +95,11 @@ class WebSocketConnection(asyncio.Protocol):
         self._frames.receive_eof()
         return False
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+    def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client. Handlers under way finish, since they may be changing something."""
         self._waiting.clear()
         self._counters.websockets_open -= 1
-        self._service.leave(self)
-        self._closing.run()
-
-    def pause_writing(self) -> None:
-        """Take no more requests, because the client does not read."""
-        self._clogged = True
-        self._pause_reading()
-        self.deadline = self._loop.time() + self._config.write_seconds
+        super().connection_lost(exc)
 
     def resume_writing(self) -> None:
         """Go on."""
@@ -167,7 +138,7 @@ class WebSocketConnection(asyncio.Protocol):
     def _heard(self) -> None:
         if not self._lingering and not self._clogged:
             self._pinged = False
-            self.deadline = self._loop.time() + self._config.websocket_ping_seconds
+            self._allow(self._config.websocket_ping_seconds)
 
     def _take(self, frame: Frame) -> None:
         """Put messages together; the protocol has already checked their order and size."""
@@ -242,16 +213,6 @@ class WebSocketConnection(asyncio.Protocol):
         if not self._waiting and not self._clogged:
             self._resume_reading()
 
-    def _pause_reading(self) -> None:
-        if self._reading and not self._transport.is_closing():
-            self._reading = False
-            self._transport.pause_reading()
-
-    def _resume_reading(self) -> None:
-        if not self._reading and not self._transport.is_closing():
-            self._reading = True
-            self._transport.resume_reading()
-
     def _transmit(self, kind: Opcode, data: bytes) -> bool:
         if self.closed or self._transport.is_closing():
             return False
@@ -277,17 +238,9 @@ class WebSocketConnection(asyncio.Protocol):
             if self._transport.is_closing():
                 return
             if data:
-                self._counters.bytes_sent += len(data)
-                self._transport.write(data)
+                self._write(data)
             else:
-                # Closing with unread data would reset the connection and lose the close frame.
-                self._transport.write_eof()
-                self._linger()
-                self._resume_reading()
-
-    def _linger(self) -> None:
-        self._lingering = True
-        self.deadline = self._loop.time() + self._config.linger_seconds
+                self._end_writing()
 
 
 def is_utf8(data: bytes) -> bool:

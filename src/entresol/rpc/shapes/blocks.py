@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from entresol._native import keccak256
 from entresol.primitives import rlp
 from entresol.primitives.headers import Header
-from entresol.primitives.transactions import load
-from entresol.primitives.transactions.priority import L1_TYPES
-from entresol.primitives.transactions.zk import ZK_TYPE
-from entresol.primitives.values import Address
 from entresol.rpc.shapes.hexes import array, data, quantity
 from entresol.rpc.shapes.places import BatchInfo, Place
 from entresol.rpc.shapes.transactions import transaction_text
 from entresol.storage.records import Record, transaction_type
 
-# The hash of the others is that of their bytes.
-_HASHED_BY_CONTENT: Final = L1_TYPES | {ZK_TYPE}
 _NO_OMMERS_SIZE: Final = 1
 
 
@@ -45,8 +38,8 @@ def full_transactions(record: Record, chain_id: int, place: Place | None) -> Ite
 
 def transaction_hashes(record: Record) -> Iterator[str]:
     """Yield the hashes of the transactions of a block, as JSON."""
-    for raw, sender in record.transactions:
-        yield f'"0x{_hash_of(raw, sender).hex()}"'
+    for index in range(len(record.transactions)):
+        yield f'"{record.transaction_hash(index)}"'
 
 
 def size_of(record: Record) -> int:
@@ -84,12 +77,6 @@ def _header_fields(header: Header, block_hash: bytes | None) -> str:
         f'"timestamp":"{hex(header.timestamp)}","mixHash":"0x{header.mix_hash.hex()}",'
         f'"baseFeePerGas":"{hex(header.base_fee_per_gas)}"'
     )
-
-
-def _hash_of(raw: bytes, sender: bytes) -> bytes:
-    if raw[0] in _HASHED_BY_CONTENT:
-        return load(raw, Address(sender)).hash
-    return keccak256(raw)
 
 
 def _item_size(raw: bytes) -> int:

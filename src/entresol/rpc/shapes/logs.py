@@ -22,18 +22,16 @@ def log_text(log: PlacedLog, batch: BatchInfo | None = None, *, removed: bool = 
 def log_texts(
     logs: Iterable[PlacedLog], batches: BatchReader, *, removed: bool = False
 ) -> Iterable[str]:
-    """Yield logs that come in order; what those of one transaction share is made once."""
-    at, block, batch, context = (-1, -1), -1, None, ""
+    """Yield logs that come in order; what those of one block or transaction share is made once."""
+    place, index, context = None, -1, ""
     for log in logs:
-        if log.block_number != block:
-            block = log.block_number
-            batch = None if removed else batches.batch_of(block)
-        if (block, log.transaction_index) != at:
-            at = block, log.transaction_index
-            place = Place(block, log.block_hash, log.block_timestamp, 0, batch)
-            context = log_context(
-                place, log.transaction_hash, log.transaction_index, removed=removed
-            )
+        if place is None or log.block_number != place.number:
+            batch = None if removed else batches.batch_of(log.block_number)
+            place = Place(log.block_number, log.block_hash, log.block_timestamp, 0, batch)
+            index = -1
+        if log.transaction_index != index:
+            index = log.transaction_index
+            context = log_context(place, log.transaction_hash, index, removed=removed)
         event = log.address, log.topics, log.data
         yield event_text(event, context, log.index, log.index_in_transaction)
 

@@ -66,8 +66,8 @@ class L1CommonData(Wire, frozen=True, kw_only=True):
 
     sender: Address
     serial_id: int
-    layer2_tip_fee: Quantity = Quantity(0)
-    full_fee: Quantity = Quantity(0)
+    layer2_tip_fee: Quantity
+    full_fee: Quantity
     max_fee_per_gas: Quantity
     gas_limit: Quantity
     gas_per_pubdata_limit: Quantity
@@ -77,7 +77,7 @@ class L1CommonData(Wire, frozen=True, kw_only=True):
     to_mint: Quantity
     refund_recipient: Address
     deadline_block: int = 0
-    eth_hash: Hash32 = Hash32.zero()
+    eth_hash: Hash32
     eth_block: int = 0
 
 
@@ -156,12 +156,15 @@ def _from_l1(transaction: Transaction, payload: PriorityTransaction) -> L1Common
     return L1CommonData(
         sender=payload.sender,
         serial_id=payload.nonce,
+        layer2_tip_fee=Quantity(0),
+        full_fee=Quantity(0),
         max_fee_per_gas=Quantity(payload.max_fee_per_gas),
         gas_limit=Quantity(payload.gas_limit),
         gas_per_pubdata_limit=Quantity(payload.gas_per_pubdata_limit),
         canonical_tx_hash=transaction.hash,
         to_mint=Quantity(payload.to_mint),
         refund_recipient=payload.refund_recipient,
+        eth_hash=Hash32.zero(),
     )
 
 

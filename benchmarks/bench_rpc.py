@@ -1,0 +1,343 @@
+"""Requests a second over HTTP, beside anvil's, with the same chain in both and a core for each server."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from benchmarks.harness import Peer, Row, Target
+from benchmarks.load import CONNECTIONS, SERVER_CORE, Load, Sample, find_wrk, load, pinned
+from entresol._native import address_of, keccak256, public_key
+from entresol.primitives.transactions import FeeMarketTransaction, sign
+from entresol.primitives.values import Address
+from entresol.rpc.server import allow_open_files
+from tests.differential.contracts import TOKEN
+from tests.integration.nodes import running_node
+from tests.peers.anvil import Anvil, running_anvil
+
+CHAIN_ID: Final = 31337
+GAS_LIMIT: Final = 1_000_000_000
+ETHER: Final = 10**18
+TOKEN_ADDRESS: Final = Address(b"\x70" * 20)
+TRANSFER: Final = bytes.fromhex("a9059cbb")
+BALANCE_OF: Final = bytes.fromhex("70a08231")
+
+# Rounds of the two servers take turns, so that what else the machine does meets both.
+ROUNDS: Final = 5
+
+SECRETS: Final = [number.to_bytes(32) for number in range(1, 751)]
+ADDRESSES: Final = [Address(address_of(public_key(secret))) for secret in SECRETS]
+HOLDERS: Final = range(250)
+"""Who has tokens and fills blocks with transfers of them."""
+PAYERS: Final = range(250, 750)
+"""Who sends raw transactions under load."""
+
+EMPTY_BLOCKS: Final = 60
+FULL_BLOCK: Final = 200
+LOGS: Final = 20
+BATCH: Final = 50
+RAW_TRANSACTIONS: Final = 40_000
+MINED_SECONDS: Final = 30
+IDLE_CONNECTIONS: Final = 1_000
+
+
+class Server(msgspec.Struct, frozen=True):
+    """A server under load."""
+
+    name: str
+    client: Anvil
+    pid: int
+
+    def resident_bytes(self) -> int:
+        """Return how much memory the process has."""
+        status = Path(f"/proc/{self.pid}/status").read_text(encoding="utf-8")
+        line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+        return int(line.split()[1]) * 1024
+
+    def cpu_seconds(self) -> float:
+        """Return how long the process has computed."""
+        fields = (
+            Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        )
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+    def under(self, requests: Load, first: int = 0) -> Sample:
+        """Put a load on the server for one round."""
+        before = self.cpu_seconds()
+        sample = requests.put_on(self.client.url, first=first)
+        # A server that is slow and disturbed may answer nothing in a round.
+        cpu = (self.cpu_seconds() - before) / max(sample.requests, 1) * 1e6
+        return msgspec.structs.replace(sample, cpu=cpu)
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What is asked again and again, and how many times anvil's rate we have to reach."""
+
+    what: str
+    body: Callable[[Chain], object]
+    ratio: float | None = None
+
+
+class Chain(msgspec.Struct, frozen=True):
+    """Where things are on the chain that both servers have."""
+
+    full: int
+    logged: int
+    transaction: str
+
+
+QUESTIONS: Final = (
+    Question("eth_chainId", lambda _: request("eth_chainId"), 1.6),
+    Question("eth_getBlockByNumber, empty", lambda _: block(1, full=False), 1.8),
+    Question(
+        f"eth_getBlockByNumber, {FULL_BLOCK} full transactions",
+        lambda chain: block(chain.full, full=True),
+        1.8,
+    ),
+    Question(
+        f"batch of {BATCH} eth_getBlockByNumber",
+        lambda _: [block(number, full=False) for number in range(1, BATCH + 1)],
+        5.0,
+    ),
+    Question("eth_call of balanceOf", lambda _: balance_of(), 1.5),
+    Question(f"eth_getLogs, {LOGS} logs", lambda chain: logs(chain.logged)),
+    Question(
+        "eth_getTransactionReceipt",
+        lambda chain: request("eth_getTransactionReceipt", chain.transaction),
+        1.5,
+    ),
+)
+
+
+def rows() -> Iterable[Row]:
+    """Measure a node and anvil in turns."""
+    try:
+        find_wrk()
+    except FileNotFoundError as error:
+        print(f"no figures of requests: {error}", file=sys.stderr)
+        return
+    with both() as servers:
+        chains = [found(server.client) for server in servers]
+        for question in QUESTIONS:
+            yield answers(question, servers, chains)
+        yield raw_transactions(servers)
+    yield from idle_connections()
+
+
+@contextmanager
+def both() -> Iterator[tuple[Server, Server]]:
+    """Start a node and anvil, on one core that they share and the loader leaves alone."""
+    limit = ["--gas-limit", str(GAS_LIMIT)]
+    with ExitStack() as stack:
+        with pinned(SERVER_CORE):
+            node = stack.enter_context(running_node(*limit, "--chain-id", str(CHAIN_ID)))
+            anvil = stack.enter_context(running_anvil(*limit, "--hardfork", "osaka"))
+        address = urlsplit(node.url)
+        assert address.hostname is not None
+        assert address.port is not None
+        client = Anvil(address.hostname, address.port, node.process.pid)
+        stack.callback(client.close)
+        yield Server("node", client, client.pid), Server("anvil", anvil, anvil.pid)
+
+
+def found(client: Anvil) -> Chain:
+    """Give a server accounts, a token, empty blocks, a full one and one with logs."""
+    done = client.batch(
+        [("anvil_setBalance", [str(it), hex(100 * ETHER)]) for it in ADDRESSES[:500]]
+    )
+    done += client.batch(
+        [("anvil_setBalance", [str(it), hex(100 * ETHER)]) for it in ADDRESSES[500:]]
+    )
+    done += client.batch([("anvil_setCode", [str(TOKEN_ADDRESS), "0x" + TOKEN.hex()])])
+    done += client.batch([("anvil_setStorageAt", list(token_balance(it))) for it in HOLDERS])
+    assert not any(isinstance(it, Exception) for it in done), done
+    client.batch([("evm_setAutomine", [False])])
+    client.batch([("evm_mine", [])] * EMPTY_BLOCKS)
+    full, _ = mined(client, range(FULL_BLOCK))
+    logged, hashes = mined(client, range(FULL_BLOCK, FULL_BLOCK + LOGS))
+    client.batch([("evm_setAutomine", [True])])
+    return Chain(full, logged, hashes[-1])
+
+
+def mined(client: Anvil, senders: range) -> tuple[int, list[str]]:
+    """Put a transfer of tokens by each sender into one block; return its number and the hashes."""
+    raws = [raw_transaction(sender, 0, is_token=True) for sender in senders]
+    hashes = client.batch([("eth_sendRawTransaction", ["0x" + raw.hex()]) for raw in raws])
+    client.rpc("evm_mine")
+    receipt = client.receipt(hashes[-1])
+    assert receipt["status"] == "0x1"
+    number = int(receipt["blockNumber"], 16)
+    assert int(client.rpc("eth_getBlockTransactionCountByNumber", hex(number)), 16) == len(raws)
+    return number, hashes
+
+
+def token_balance(holder: int) -> tuple[str, str, str]:
+    """Return the slot that makes an account rich in tokens."""
+    slot = keccak256(ADDRESSES[holder].rjust(32, b"\0") + bytes(32))
+    return str(TOKEN_ADDRESS), "0x" + slot.hex(), "0x" + (10**6).to_bytes(32).hex()
+
+
+def raw_transaction(sender: int, nonce: int, *, is_token: bool) -> bytes:
+    """Return a signed transfer, of tokens or of one wei."""
+    to = Address(ADDRESSES[sender][::-1])
+    payload = FeeMarketTransaction(
+        chain_id=CHAIN_ID,
+        nonce=nonce,
+        max_priority_fee_per_gas=0,
+        max_fee_per_gas=2 * 10**9,
+        gas_limit=100_000 if is_token else 21_000,
+        to=TOKEN_ADDRESS if is_token else to,
+        value=0 if is_token else 1,
+        data=TRANSFER + bytes(12) + to + (1).to_bytes(32) if is_token else b"",
+    )
+    return sign(payload, SECRETS[sender]).raw
+
+
+def request(method: str, *params: object, number: int = 1) -> dict[str, object]:
+    """Return a request."""
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+def block(number: int, *, full: bool) -> dict[str, object]:
+    """Return the request for a block."""
+    return request("eth_getBlockByNumber", hex(number), full, number=number)
+
+
+def balance_of() -> dict[str, object]:
+    """Return the request for somebody's tokens."""
+    data = BALANCE_OF + bytes(12) + ADDRESSES[0]
+    call = {"to": str(TOKEN_ADDRESS), "data": "0x" + data.hex()}
+    return request("eth_call", call, "latest")
+
+
+def logs(number: int) -> dict[str, object]:
+    """Return the request for the token's logs in a block."""
+    wanted = {"fromBlock": hex(number), "toBlock": hex(number), "address": str(TOKEN_ADDRESS)}
+    return request("eth_getLogs", wanted)
+
+
+def answers(question: Question, servers: Sequence[Server], chains: Sequence[Chain]) -> Row:
+    """Measure how many times a second a question is answered."""
+    with ExitStack() as stack:
+        loads = []
+        for server, chain in zip(servers, chains, strict=True):
+            body = msgspec.json.encode(question.body(chain))
+            check(server.client, question, body)
+            loads.append(stack.enter_context(load([body])))
+        samples = in_turns(lambda at: servers[at].under(loads[at]), len(servers), ROUNDS)
+    return row(question.what, samples, question.ratio)
+
+
+def check(client: Anvil, question: Question, body: bytes) -> None:
+    """See that a question has an answer at all."""
+    answer = client.send(body)
+    for item in answer if isinstance(answer, list) else [answer]:
+        assert item.get("result") is not None, (question.what, client.url, item)
+
+
+def in_turns(measure: Callable[[int], Sample], servers: int, rounds: int) -> list[list[Sample]]:
+    """Return the samples of each server, taken one by one in turns."""
+    taken = [[measure(at) for at in range(servers)] for _ in range(rounds)]
+    return [[turn[at] for turn in taken] for at in range(servers)]
+
+
+def row(what: str, samples: Sequence[Sequence[Sample]], ratio: float | None) -> Row:
+    """Return the medians of both servers side by side."""
+    ours, theirs = (Sample.median(it) for it in samples)
+    return Row(
+        what=what,
+        value=ours.rate,
+        unit="/s",
+        peer=Peer("anvil", theirs.rate),
+        target=None if ratio is None else Target(ratio * theirs.rate, "at least"),
+        note=f"{ours.details} (anvil {theirs.details})",
+    )
+
+
+def raw_transactions(servers: Sequence[Server]) -> Row:
+    """Measure how many transfers a second are taken and mined, one block for each or for a few."""
+    raws = [
+        raw_transaction(PAYERS[number % len(PAYERS)], number // len(PAYERS), is_token=False)
+        for number in range(RAW_TRANSACTIONS)
+    ]
+    bodies = [
+        msgspec.json.encode(request("eth_sendRawTransaction", "0x" + raw.hex())) for raw in raws
+    ]
+    first = [0] * len(servers)
+    with load(bodies) as transfers:
+
+        def measure(at: int) -> Sample:
+            client = servers[at].client
+            sample = servers[at].under(transfers, first[at])
+            sent = first[at] + sample.requests
+            assert sent < RAW_TRANSACTIONS, "there are too few transactions for this machine"
+            first[at] = first_unmined(client)
+            assert first[at] >= sent - 2 * CONNECTIONS, "not everything was mined"
+            return sample
+
+        samples = in_turns(measure, len(servers), ROUNDS)
+    return row("eth_sendRawTransaction, mined at once", samples, 1.0)
+
+
+def first_unmined(client: Anvil) -> int:
+    """Wait until nothing waits, and return the number of the first transfer that is not mined.
+
+    Those that were under way when the load ended may be mined or not.
+    """
+    deadline = time.monotonic() + MINED_SECONDS
+    while nonces(client, "latest") != nonces(client, "pending"):
+        assert time.monotonic() < deadline, "what was acknowledged is not mined"
+        time.sleep(0.01)
+    counts = nonces(client, "latest")
+    return min(nonce * len(PAYERS) + at for at, nonce in enumerate(counts))
+
+
+def nonces(client: Anvil, tag: str) -> list[int]:
+    """Return how many transfers each payer has made."""
+    calls = [("eth_getTransactionCount", [str(ADDRESSES[it]), tag]) for it in PAYERS]
+    return [int(it, 16) for it in client.batch(calls)]
+
+
+def idle_connections() -> Iterator[Row]:
+    """Measure the memory of servers with many clients that have asked once and stay."""
+    allow_open_files(IDLE_CONNECTIONS)
+    with both() as servers:
+        totals, shares = zip(*(memory(server) for server in servers), strict=True)
+    of = f"{IDLE_CONNECTIONS:,} idle connections"
+    yield Row(
+        what=f"memory with {of}", value=totals[0] / 2**20, unit="MiB",
+        peer=Peer("anvil", totals[1] / 2**20),
+    )  # fmt: skip
+    yield Row(
+        what=f"memory for each of {of}", value=shares[0] / 2**10, unit="KiB",
+        peer=Peer("anvil", shares[1] / 2**10),
+    )  # fmt: skip
+
+
+def memory(server: Server) -> tuple[int, float]:
+    """Return what a server takes with idle connections, and what each of them adds."""
+    body = msgspec.json.encode(request("eth_chainId"))
+    server.client.send(body)
+    before = server.resident_bytes()
+    address = urlsplit(server.client.url)
+    connections = []
+    try:
+        for _ in range(IDLE_CONNECTIONS):
+            connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=30)
+            connections.append(connection)
+            connection.request("POST", "/", body, {"content-type": "application/json"})
+            connection.getresponse().read()
+        after = server.resident_bytes()
+    finally:
+        for connection in connections:
+            connection.close()
+    return after, (after - before) / IDLE_CONNECTIONS

@@ -1,0 +1,102 @@
+"""The contracts on an L1 that had none, and finding them again from one address."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from entresol._native import keccak256
+from entresol.errors import LayerOneDiffers
+from entresol.l1.contracts import Bridgehub, ZkChain
+from entresol.l1.deployment import Deployment, SettlementContracts, deploy
+from entresol.l1.discovery import check_operator, find_contracts
+from entresol.l1.layer_one import LayerOne
+from entresol.l1.operator import Operator
+from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.values import Address, Hash32
+from tests.layer_ones import ACCOUNTS, REVERTER, SteeredLayerOne
+
+OWNER, VALIDATOR = ACCOUNTS[0], ACCOUNTS[1]
+GENESIS = Hash32(b"\x07" * 32)
+
+
+def run(tested: SteeredLayerOne, play: Callable[[LayerOne], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        try:
+            await play(tested.l1)
+        finally:
+            await tested.l1.close()
+
+    asyncio.run(whole())
+
+
+async def deployed(
+    l1: LayerOne, progress: list[str] | None = None, operator: Address = VALIDATOR.address
+) -> SettlementContracts:
+    told = [] if progress is None else progress
+    deployment = Deployment(
+        l1_chain_id=await l1.chain_id(),
+        chain_id=270,
+        deployer=OWNER.address,
+        operator=operator,
+        genesis_batch_hash=GENESIS,
+        first_nonce=await l1.nonce(OWNER.address),
+    )
+    owner = Operator(l1, OWNER.secret)
+    return await deploy(l1, owner, deployment, lambda _done, _steps, what: told.append(what))
+
+
+def test_the_contracts_are_deployed_and_found_again(tested: SteeredLayerOne) -> None:
+    async def play(l1: LayerOne) -> None:
+        progress: list[str] = []
+        contracts = await deployed(l1, progress)
+        assert progress[0] == "deploy Bridgehub"
+        assert progress[-1] == "done"
+        assert await find_contracts(l1, contracts.bridgehub, 270) == contracts
+        addresses = [contracts.chain, contracts.nullifier, contracts.native_token_vault]
+        assert all([await l1.code(address) for address in addresses])
+        chain = ZkChain(l1, contracts.chain)
+        assert await chain.chain_id() == 270
+        assert await chain.stored_batch_hash(0) == GENESIS
+        hub = Bridgehub(l1, contracts.bridgehub)
+        assert await hub.base_cost(270, 10**9, 1_000_000, 800) > 0
+        await check_operator(l1, contracts, VALIDATOR.address)
+
+    run(tested, play)
+
+
+def test_what_is_missing_is_named(tested: SteeredLayerOne) -> None:
+    nowhere = Address(b"\x0f" * 20)
+
+    async def play(l1: LayerOne) -> None:
+        with pytest.raises(LayerOneDiffers, match=r"there is no contract at 0x0f0f"):
+            await find_contracts(l1, nowhere, 270)
+        with pytest.raises(LayerOneDiffers, match="is no bridgehub: execution reverted"):
+            await find_contracts(l1, REVERTER, 270)
+        contracts = await deployed(l1)
+        with pytest.raises(LayerOneDiffers, match="chain 271 is not registered"):
+            await find_contracts(l1, contracts.bridgehub, 271)
+        with pytest.raises(LayerOneDiffers, match="may not settle batches"):
+            await check_operator(l1, contracts, nowhere)
+
+    run(tested, play)
+
+
+def test_an_operator_without_ether_is_told(tested: SteeredLayerOne) -> None:
+    poor = Address(b"\x0e" * 20)
+
+    async def play(l1: LayerOne) -> None:
+        contracts = await deployed(l1, operator=poor)
+        with pytest.raises(LayerOneDiffers, match="has no ether"):
+            await check_operator(l1, contracts, poor)
+
+    run(tested, play)
+
+
+def test_ether_is_an_asset_by_the_chain_it_comes_from() -> None:
+    assert asset_id(1, ETH_TOKEN) != asset_id(31337, ETH_TOKEN)
+    words = [31337, 0x10004, 1]
+    expected = keccak256(b"".join(word.to_bytes(32) for word in words))
+    assert asset_id(31337, ETH_TOKEN) == expected

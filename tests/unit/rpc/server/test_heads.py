@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from entresol.rpc.server.exchange import Exchange
+from entresol.rpc.server.heads import LONGEST, REMEMBERED, KnownHeads
+
+HEAD = b"POST /rpc HTTP/1.1\r\nhost: node\r\ncontent-length: 7\r\n\r\n"
+BODY = b'{"a":1}'
+
+
+def parsed(body: bytes) -> Exchange:
+    """Return what a parser made of a request."""
+    return Exchange("/rpc", "node", body, b"x: y\r\n", gzip=True)
+
+
+@pytest.fixture
+def heads() -> KnownHeads:
+    known = KnownHeads()
+    known.learn(HEAD + BODY, parsed(BODY))
+    return known
+
+
+def test_a_known_head_is_answered_as_before_with_the_new_body(heads: KnownHeads) -> None:
+    assert heads.read(HEAD + b"[1,2,3]") == parsed(b"[1,2,3]")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(HEAD.replace(b"node", b"evil") + BODY, id="another host"),
+        pytest.param(HEAD + BODY[:-1], id="a body cut short"),
+        pytest.param(HEAD + BODY + HEAD + BODY, id="two requests"),
+        pytest.param(HEAD + b" {} \r\n ", id="no JSON at first sight"),
+        pytest.param(HEAD[:-2], id="half a head"),
+        pytest.param(b"", id="nothing"),
+    ],
+)
+def test_anything_else_has_to_be_parsed(heads: KnownHeads, data: bytes) -> None:
+    assert heads.read(data) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "body"),
+    [
+        pytest.param(HEAD + b"7\r\n" + BODY + b"\r\n0\r\n\r\n", BODY, id="chunks"),
+        pytest.param(HEAD + BODY + HEAD + BODY, BODY, id="two requests"),
+        pytest.param(
+            HEAD.replace(b"\r\n\r\n", b"\r\nx: %b\r\n\r\n" % bytes(LONGEST)) + BODY, BODY, id="long"
+        ),
+    ],
+)
+def test_what_is_not_one_short_head_and_its_body_is_not_learnt(data: bytes, body: bytes) -> None:
+    known = KnownHeads()
+    known.learn(data, parsed(body))
+    assert len(known) == 0
+
+
+def test_no_more_heads_are_kept_than_allowed() -> None:
+    known = KnownHeads()
+    for number in range(3 * REMEMBERED):
+        known.learn(HEAD.replace(b"node", b"%d" % number) + BODY, parsed(BODY))
+        assert len(known) <= REMEMBERED
