@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
+from tests.clients.javascript import run_checks
 from tests.integration.nodes import running_node
 from tests.peers.anvil import running_anvil
 
@@ -39,3 +41,14 @@ def running_layers(kind: str) -> Iterator[Layers]:
         cleanup.enter_context(running_node(*arguments, facts=facts))
         known: dict[str, Any] = json.loads(facts.read_text(encoding="utf-8"))
         yield Layers(known["http_url"], known["l1"]["http_url"], known["l1"]["contracts"])
+
+
+def run_on_each(name: str) -> Mapping[str, Mapping[str, str | None]]:
+    """Run a file of checks on every kind of L1, side by side since it mostly waits, and return what is wrong."""
+
+    def run(kind: str) -> Mapping[str, str | None]:
+        with running_layers(kind) as layers:
+            return run_checks(name, layers.url, layers.l1_url)
+
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(KINDS, pool.map(run, KINDS), strict=True))

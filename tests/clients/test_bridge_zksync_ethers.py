@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.clients.javascript import checks_of, run_checks
-from tests.clients.layers import Layers
+from tests.clients.javascript import checks_of
+from tests.clients.layers import KINDS, run_on_each
 
 pytestmark = pytest.mark.clients
 
@@ -15,10 +15,13 @@ FILE = "bridge-zksync-ethers.mjs"
 
 
 @pytest.fixture(scope="module")
-def results(layers: Layers) -> Mapping[str, str | None]:
-    return run_checks(FILE, layers.url, layers.l1_url)
+def results() -> Mapping[str, Mapping[str, str | None]]:
+    return run_on_each(FILE)
 
 
+@pytest.mark.parametrize("l1", KINDS)
 @pytest.mark.parametrize("check", checks_of(FILE))
-def test_zksync_ethers(results: Mapping[str, str | None], check: str) -> None:
-    assert results[check] is None, results[check]
+def test_zksync_ethers(
+    results: Mapping[str, Mapping[str, str | None]], l1: str, check: str
+) -> None:
+    assert results[l1][check] is None, results[l1][check]
