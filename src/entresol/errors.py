@@ -23,6 +23,8 @@
     │   ├── TransactionTooLarge    longer than the chain takes
     │   ├── UnprotectedTransaction valid on any chain, where that is not wanted
     │   ├── NoPubdataLimit         allows no gas for published data
+    │   ├── PaymasterNotSupported  wants somebody else to pay its fee
+    │   ├── TooManyFactoryDeps     publishes more code than it may
     │   └── TipTooLow              offers less than the least tip
     ├── PoolRefusal                a valid transaction that the pool has no place for
     │   ├── AlreadyKnown           it is in the pool
@@ -291,6 +293,29 @@ class NoPubdataLimit(InvalidTransaction):
 
     def __init__(self) -> None:
         super().__init__("gas per pub data limit is zero")
+
+
+class PaymasterNotSupported(InvalidTransaction):
+    """The transaction wants somebody else to pay its fee."""
+
+    def __init__(self, paymaster: bytes) -> None:
+        super().__init__(
+            f"failed paymaster validation: paymasters are not supported, and 0x{paymaster.hex()} "
+            "is named as one; the sender has to pay"
+        )
+        self.paymaster = paymaster
+
+
+class TooManyFactoryDeps(InvalidTransaction):
+    """The transaction publishes more factory dependencies than it may."""
+
+    def __init__(self, count: int, limit: int) -> None:
+        super().__init__(
+            "too many factory dependencies in the transaction. "
+            f"{count} provided, while only {limit} allowed"
+        )
+        self.count = count
+        self.limit = limit
 
 
 class TipTooLow(InvalidTransaction):

@@ -62,6 +62,7 @@ class Chain:
     ) -> None:
         self.ledger = Ledger(store, rules, genesis)
         self.rules = rules
+        self.genesis = genesis
         self.clock = clock or Clock()
         self.feed = Feed()
         self.finality = Finality()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from entresol._native import sign as sign_digest
 from entresol.errors import AccountsLocked, UnknownAccount
-from entresol.primitives.transactions import impersonate, sign
+from entresol.primitives.transactions import ZkTransaction, decode, impersonate, sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from entresol.chain.accounts import DevAccount
-    from entresol.primitives.transactions import EthereumTransaction, Transaction
+    from entresol.primitives.transactions import SignedPayload, Transaction
     from entresol.primitives.values import Address, Hash32
 
 _FIRST_V = 27
@@ -57,11 +59,15 @@ class Keyring:
         signature = sign_digest(digest, self._secret(address))
         return signature[:64] + bytes([_FIRST_V + signature[64]])
 
-    def sign(self, payload: EthereumTransaction, sender: Address) -> Transaction:
+    def sign(self, payload: SignedPayload, sender: Address) -> Transaction:
         """Sign a transaction with the key of its sender."""
+        if isinstance(payload, ZkTransaction):
+            # The form that clients write: some hash the other one in a way of their own.
+            signature = self.sign_digest(sender, payload.signing_hash())
+            return decode(msgspec.structs.replace(payload, custom_signature=signature).encode())
         return sign(payload, self._secret(sender))
 
-    def transaction(self, payload: EthereumTransaction, sender: Address) -> Transaction:
+    def transaction(self, payload: SignedPayload, sender: Address) -> Transaction:
         """Return a transaction of a sender who is impersonated, or else has to sign it."""
         if self.impersonates(sender):
             return impersonate(payload, sender)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol.errors import BlockFull, InvalidTransaction
 from entresol.execution.transition import Transition
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from entresol.storage.records import StoredChange
 
 log = logging.getLogger(__name__)
+
+SIZE_LIMIT_BYTES: Final = 8 * 1024 * 1024
+"""The bytes of transactions in a block at which the pool has to wait: what EIP-7934 leaves for them.
+
+Gas bounds all bytes but those of factory dependencies, which are stored and run nothing.
+"""
 
 
 class Producer:
@@ -96,11 +102,16 @@ class Producer:
 
     def _take_best(self, transition: Transition, limit: int | None) -> None:
         best = self._pool.best()
+        size = sum(len(it.raw) for it in transition.transactions)
         for transaction in best:
             if limit is not None and len(transition.transactions) >= limit:
                 return
+            if size and size + len(transaction.raw) > SIZE_LIMIT_BYTES:
+                best.skip_sender(transaction.sender)
+                continue
             try:
                 transition.run(transaction)
+                size += len(transaction.raw)
             except BlockFull:
                 # A smaller one of somebody else's may still fit.
                 best.skip_sender(transaction.sender)

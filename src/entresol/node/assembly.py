@@ -30,7 +30,9 @@ from entresol.rpc.namespaces.zks_batches import ZksBatches
 from entresol.rpc.namespaces.zks_code import ZksCode
 from entresol.rpc.namespaces.zks_fees import ZksFees
 from entresol.rpc.namespaces.zks_proofs import ZksProofs
+from entresol.rpc.namespaces.zks_protocol import ZksProtocol
 from entresol.rpc.namespaces.zks_settlement import ZksSettlement
+from entresol.rpc.namespaces.zks_tokens import ZksTokens
 from entresol.rpc.namespaces.zks_transactions import ZksTransactions
 from entresol.rpc.places import Places
 from entresol.rpc.questions import Questions
@@ -158,7 +160,9 @@ class Api:
             *namespaces,
             ZksBatches(chain, settling, layer_two.fees),
             ZksProofs(chain, settling, rollup.proofs),
+            ZksProtocol(chain, chain.genesis),
             ZksSettlement(addresses_of_site(rollup.site)),
+            ZksTokens(self._places),
             ZksTransactions(chain, settling, self._waiting, self._views),
         ]
 

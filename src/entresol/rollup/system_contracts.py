@@ -7,7 +7,7 @@ from typing import Final
 from entresol.chain.genesis import GenesisAccount
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
-from entresol.primitives.assets import ETH_TOKEN, L2_NATIVE_TOKEN_VAULT, asset_id
+from entresol.primitives.assets import ETH_TOKEN, L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT, asset_id
 from entresol.primitives.messages import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deployers import DEPLOYERS
@@ -19,7 +19,7 @@ def _at(number: int) -> Address:
 
 NONCE_HOLDER: Final = _at(0x8003)
 CONTRACT_DEPLOYER: Final = _at(0x8006)
-BASE_TOKEN: Final = _at(0x800A)
+BASE_TOKEN: Final = L2_BASE_TOKEN
 SYSTEM_CONTEXT: Final = _at(0x800B)
 CREATE2_FACTORY: Final = _at(0x10000)
 BRIDGEHUB: Final = _at(0x10002)

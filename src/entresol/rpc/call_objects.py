@@ -96,7 +96,7 @@ class CallObject(Wire, frozen=True, kw_only=True):
         if self.to is None and self.type == ZK_TYPE:
             raise UnserializableCall("toAddressIsNull")
         if self.eip712_meta is not None:
-            self.eip712_meta.dependencies()
+            self.eip712_meta.check()
 
     def _payload(self) -> Data:
         """Return the call data, whichever of its two names was used."""

@@ -11,6 +11,7 @@ from entresol.errors import (
     GasBudgetSpent,
     MalformedTransaction,
     MalformedValue,
+    UnserializableCall,
     UnsupportedType,
     WrongChain,
 )
@@ -26,12 +27,13 @@ from entresol.primitives.transactions import (
 from entresol.rpc.block_ref import PENDING
 from entresol.rpc.call_objects import CallObject
 from entresol.rpc.numbers import Number
+from entresol.rpc.zk_meta import ZkMeta
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from entresol.chain.chain import Chain
-    from entresol.primitives.transactions import EthereumTransaction
+    from entresol.primitives.transactions import SignedPayload
     from entresol.primitives.values import Address
     from entresol.rpc.places import Places
 
@@ -57,12 +59,12 @@ class Composer:
         self._executor = executor
         self._limits = limits or CallLimits()
 
-    async def compose(self, given: TransactionObject, sender: Address) -> EthereumTransaction:
+    async def compose(self, given: TransactionObject, sender: Address) -> SignedPayload:
         """Return the whole transaction, unsigned; refuse one that contradicts itself or the chain.
 
         What comes next has to happen before the event loop goes on, or the nonce may be another's.
         """
-        kind, chain_id = _kind(given), self._chain.rules.chain_id
+        kind, chain_id = _kind(given, self._chain.rules.accepted_types), self._chain.rules.chain_id
         if given.chain_id not in (None, chain_id):
             raise WrongChain(chain_id, int(given.chain_id))
         data = given.request().data
@@ -70,11 +72,13 @@ class Composer:
             raise MalformedTransaction("contract creation without any data provided")
         fields: dict[str, Any] = {"to": given.to, "value": int(given.value or 0), "data": data}
         fields |= {"chain_id": chain_id, **self._price(kind, given), **_lists(kind, given)}
+        if kind == ZkTransaction.type:
+            fields |= {"sender": sender, **_zk_fields(given.eip712_meta or ZkMeta())}
         fields["gas_limit"] = (
             await self._gas(given, sender) if given.gas is None else int(given.gas)
         )
         nonce = self._chain.pool.next_nonce(sender) if given.nonce is None else int(given.nonce)
-        payload: EthereumTransaction = _KINDS[kind](nonce=nonce, **fields)
+        payload: SignedPayload = _KINDS[kind](nonce=nonce, **fields)
         return payload
 
     def _price(self, kind: int, given: TransactionObject) -> dict[str, int]:
@@ -90,10 +94,11 @@ class Composer:
         elif cap is not None:
             tip = min(tip, int(cap))
         # Twice the base fee, so that it is enough for some blocks even if they are full.
-        return {
-            "max_fee_per_gas": 2 * base_fee + tip if cap is None else int(cap),
-            "max_priority_fee_per_gas": tip,
-        }
+        most = 2 * base_fee + tip if cap is None else int(cap)
+        if kind == ZkTransaction.type and given.max_priority_fee_per_gas is None:
+            # What clients write, and read where there is none. It is never taken.
+            tip = most
+        return {"max_fee_per_gas": most, "max_priority_fee_per_gas": tip}
 
     async def _gas(self, given: TransactionObject, sender: Address) -> int:
         """Return what the transaction needs in the next block, behind those that wait already."""
@@ -112,30 +117,31 @@ class Composer:
 _KINDS: dict[int, type[Any]] = {
     kind.type: kind
     for kind in (
-        LegacyTransaction, AccessListTransaction, FeeMarketTransaction, SetCodeTransaction
+        LegacyTransaction, AccessListTransaction, FeeMarketTransaction, SetCodeTransaction,
+        ZkTransaction,
     )
 }  # fmt: skip
 _PRICED = frozenset({LegacyTransaction.type, AccessListTransaction.type})
+_WITHOUT_ACCESS_LIST = frozenset({LegacyTransaction.type, ZkTransaction.type})
 
 
-def _kind(given: TransactionObject) -> int:
+def _kind(given: TransactionObject, accepted: frozenset[int]) -> int:
     """Return the type that is asked for, or the simplest one that has room for all that is given."""
     has_caps = given.max_fee_per_gas is not None or given.max_priority_fee_per_gas is not None
     if has_caps and given.gas_price is not None:
         raise MalformedValue("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")
     kind = _simplest(given, has_caps=has_caps) if given.type is None else int(given.type)
-    if kind == ZkTransaction.type:
-        raise MalformedTransaction(
-            "a transaction of type 0x71 is signed by its sender: use eth_sendRawTransaction"
-        )
-    if kind not in _KINDS:
+    if kind not in _KINDS or kind not in accepted:
         raise UnsupportedType(kind)
+    if kind == ZkTransaction.type and given.to is None:
+        raise UnserializableCall("toAddressIsNull")
     if kind == SetCodeTransaction.type and given.to is None:
         raise MalformedTransaction("a transaction of type 0x4 cannot create a contract")
     surplus = {
         "maxFeePerGas or maxPriorityFeePerGas": has_caps and kind in _PRICED,
-        "accessList": given.access_list and kind == LegacyTransaction.type,
+        "accessList": given.access_list and kind in _WITHOUT_ACCESS_LIST,
         "authorizationList": given.authorization_list and kind != SetCodeTransaction.type,
+        "eip712Meta": given.eip712_meta is not None and kind != ZkTransaction.type,
     }
     for name, is_surplus in surplus.items():
         if is_surplus:
@@ -144,6 +150,8 @@ def _kind(given: TransactionObject) -> int:
 
 
 def _simplest(given: TransactionObject, *, has_caps: bool) -> int:
+    if given.eip712_meta is not None:
+        return ZkTransaction.type
     if given.authorization_list is not None:
         return SetCodeTransaction.type
     if has_caps or given.gas_price is None:
@@ -154,8 +162,19 @@ def _simplest(given: TransactionObject, *, has_caps: bool) -> int:
 def _lists(kind: int, given: TransactionObject) -> dict[str, object]:
     request = given.request()
     lists: dict[str, object] = {}
-    if kind != LegacyTransaction.type:
+    if kind not in _WITHOUT_ACCESS_LIST:
         lists["access_list"] = request.access_list or ()
     if kind == SetCodeTransaction.type:
         lists["authorizations"] = request.authorizations or ()
     return lists
+
+
+def _zk_fields(meta: ZkMeta) -> dict[str, object]:
+    if meta.custom_signature:
+        raise MalformedTransaction(
+            "the node signs the transaction itself", field="eip712Meta.customSignature"
+        )
+    return {
+        "gas_per_pubdata_limit": meta.gas_per_pubdata_limit,
+        "factory_deps": tuple(code for _, code in meta.dependencies()),
+    }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from entresol.l1 import deployment
 from entresol.primitives.values import Hash32
 from entresol.rpc.shapes.moments import moment
 from entresol.rpc.wire import Wire
@@ -14,7 +15,7 @@ from entresol.storage.batches import Batch, BatchTable, Settlement, Step
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
 
-PROTOCOL_VERSION: Final = "Version30"
+PROTOCOL_VERSION: Final = f"Version{deployment.PROTOCOL_VERSION[1]}"
 
 
 class SettledFields(Wire, frozen=True, kw_only=True):

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from entresol.errors import InvalidBytecode, UnserializableCall
+from entresol.errors import (
+    InvalidBytecode,
+    PaymasterNotSupported,
+    TooManyFactoryDeps,
+    UnserializableCall,
+)
 from entresol.primitives.bytecode import eravm_hash
+from entresol.primitives.transactions.zk import DEFAULT_GAS_PER_PUBDATA, MAX_FACTORY_DEPS
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.wire import ByteArray, Wire
 
@@ -23,8 +29,23 @@ class ZkMeta(Wire, frozen=True, kw_only=True):
     custom_signature: ByteArray | None = None
     paymaster_params: PaymasterParams | None = None
 
+    @property
+    def gas_per_pubdata_limit(self) -> int:
+        """The most gas for a published byte; clients send zero for the usual number."""
+        return int(self.gas_per_pubdata or DEFAULT_GAS_PER_PUBDATA)
+
+    def check(self) -> None:
+        """Refuse what no transaction may have."""
+        self.dependencies()
+        named = self.paymaster_params
+        if named is not None and any(named.paymaster):
+            raise PaymasterNotSupported(named.paymaster)
+
     def dependencies(self) -> tuple[tuple[Hash32, bytes], ...]:
         """Return the factory dependencies with their hashes."""
+        count = len(self.factory_deps or ())
+        if count > MAX_FACTORY_DEPS:
+            raise TooManyFactoryDeps(count, MAX_FACTORY_DEPS)
         return tuple(
             (_dependency_hash(index, code), bytes(code))
             for index, code in enumerate(self.factory_deps or ())

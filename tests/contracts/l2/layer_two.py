@@ -19,7 +19,7 @@ from entresol.contracts import decode as decode_artifact
 from entresol.execution.calls import CallRequest, call
 from entresol.execution.scene import BlockParts, Scene
 from entresol.primitives.addresses import alias
-from entresol.primitives.assets import asset_id
+from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.messages import L2ToL1Log
 from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
 from entresol.primitives.values import Address
@@ -100,16 +100,18 @@ class LayerTwo:
         *,
         l1_chain_id: int = L1_CHAIN_ID,
         l1_asset_router: Address = L1_ASSET_ROUTER,
+        base_token: Address = ETH_TOKEN,
         l1_takes_l2_tokens: bool = True,
     ) -> None:
         system = system_genesis(
             l1_chain_id=l1_chain_id,
             l1_asset_router=l1_asset_router,
+            base_token=base_token,
             l1_takes_l2_tokens=l1_takes_l2_tokens,
         )
-        genesis = Genesis.development(CHAIN_ID, [ALICE, BOB], 100 * ETHER, system)
+        self.genesis = Genesis.development(CHAIN_ID, [ALICE, BOB], 100 * ETHER, system)
         clock = Clock(lambda: 1_000.0)
-        self.chain = Chain.open(None, Rules.layer_2(CHAIN_ID, FEE), genesis, clock=clock)
+        self.chain = Chain.open(None, Rules.layer_2(CHAIN_ID, FEE), self.genesis, clock=clock)
         self._deposits = 0
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ from entresol.errors import (
     NonceOverflow,
     NonceTooLow,
     NoPubdataLimit,
+    PaymasterNotSupported,
     ReplacementUnderpriced,
     SenderNotEOA,
     TipAboveFeeCap,
@@ -59,7 +60,8 @@ class AdmissionRules(msgspec.Struct, frozen=True, kw_only=True):
     """What a chain takes.
 
     `gas_limit` is that of a block; `waits_for_base_fee` says whether a transaction that offers less
-    than the base fee may wait for it to fall.
+    than the base fee may wait for it to fall. Factory dependencies have a size limit of their own, in
+    which two of the largest fit: they are far larger than what they are sent with.
     """
 
     chain_id: int
@@ -67,6 +69,7 @@ class AdmissionRules(msgspec.Struct, frozen=True, kw_only=True):
     accepted_types: frozenset[int] = frozenset({0, 1, 2, 4, 0x71})
     transaction_gas_limit: int | None = 2**24
     size_limit_bytes: int = 128 * 1024
+    factory_deps_limit_bytes: int = 4 * 1024 * 1024
     init_code_limit_bytes: int | None = 48 * 1024
     schedule: GasSchedule = SCHEDULES["osaka"]
     minimum_tip: int = 0
@@ -135,6 +138,8 @@ def reason_to_leave(entry: Entry, lane: Lane) -> InvalidTransaction:
 def _check_form(payload: Payload, size: int, rules: AdmissionRules) -> None:
     if payload.type not in rules.accepted_types:
         raise UnsupportedType(payload.type)
+    if isinstance(payload, ZkTransaction):
+        size -= _check_zk(payload, rules)
     if size > rules.size_limit_bytes:
         raise TransactionTooLarge(size, rules.size_limit_bytes)
     if payload.nonce > MAX_NONCE:
@@ -143,8 +148,20 @@ def _check_form(payload: Payload, size: int, rules: AdmissionRules) -> None:
         _check_init_code(len(payload.data), rules.init_code_limit_bytes)
     elif isinstance(payload, SetCodeTransaction) and not payload.authorizations:
         raise EmptyAuthorizations
-    elif isinstance(payload, ZkTransaction) and payload.gas_per_pubdata_limit == 0:
+
+
+def _check_zk(payload: ZkTransaction, rules: AdmissionRules) -> int:
+    """Refuse what only type 0x71 can have wrong, and return the bytes of its dependencies."""
+    if payload.gas_per_pubdata_limit == 0:
         raise NoPubdataLimit
+    if payload.max_priority_fee_per_gas > payload.max_fee_per_gas:
+        raise TipAboveFeeCap(payload.max_priority_fee_per_gas, payload.max_fee_per_gas)
+    if payload.payer != payload.sender:
+        raise PaymasterNotSupported(payload.payer)
+    size = sum(map(len, payload.factory_deps))
+    if size > rules.factory_deps_limit_bytes:
+        raise TransactionTooLarge(size, rules.factory_deps_limit_bytes)
+    return size
 
 
 def _check_init_code(size: int, limit: int | None) -> None:

@@ -54,7 +54,10 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     def is_impersonated(self) -> bool:
         """Whether nobody signed it, and it runs all the same."""
         payload = self.payload
-        return not isinstance(payload, PriorityTransaction) and payload.r == _NOBODYS_R
+        if isinstance(payload, PriorityTransaction) or payload.r != _NOBODYS_R:
+            return False
+        # A custom signature counts alone, and whoever sends it may put anything beside it.
+        return not (isinstance(payload, ZkTransaction) and payload.custom_signature)
 
 
 def decode(raw: bytes) -> Transaction:
@@ -92,14 +95,14 @@ def sign(payload: SignedPayload, secret: bytes) -> Transaction:
     return decode(payload.with_signature(signature).encode())
 
 
-def impersonate(payload: EthereumTransaction, sender: Address) -> Transaction:
+def impersonate(payload: SignedPayload, sender: Address) -> Transaction:
     """Return a transaction that `sender` did not sign, but that shall run as if.
 
     In the place of a signature it names the sender, so that its bytes and its hash are its own.
     """
-    unsigned = msgspec.structs.replace(
-        payload, y_parity=0, r=_NOBODYS_R, s=_NOBODYS_S | int.from_bytes(sender)
-    )
+    signature: dict[str, int] = {"r": _NOBODYS_R, "s": _NOBODYS_S | int.from_bytes(sender)}
+    signature["v" if isinstance(payload, ZkTransaction) else "y_parity"] = 0
+    unsigned = msgspec.structs.replace(payload, **signature)
     return load(unsigned.encode(), sender)
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import msgspec
 
-from entresol._native import keccak256, recover, rlp_encode
+from entresol._native import keccak256, recover, rlp_decode, rlp_encode
 from entresol.errors import (
     InvalidBytecode,
     InvalidSignature,
     MalformedTransaction,
     MalformedValue,
     NonceOverflow,
+    TooManyFactoryDeps,
 )
 from entresol.primitives import rlp
 from entresol.primitives.bytecode import eravm_hash
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 ZK_TYPE: Final = 0x71
 FIELD_COUNT: Final = 16
 MAX_NONCE: Final = 2**32 - 1
+MAX_FACTORY_DEPS: Final = 64
+DEFAULT_GAS_PER_PUBDATA: Final = 50_000
+"""What a transaction allows for a published byte if its author says nothing."""
 
 DOMAIN_TYPE_HASH: Final = keccak256(b"EIP712Domain(string name,string version,uint256 chainId)")
 TRANSACTION_TYPE_HASH: Final = keccak256(
@@ -80,9 +84,7 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
     def decode(cls, raw: bytes) -> Self:
         """Read the bytes that `encode` writes; whether they are signed is not asked."""
         try:
-            return cls._from_rlp(
-                rlp.decode_fields(raw[1:], FIELD_COUNT, "a transaction of type 0x71")
-            )
+            return cls._from_rlp(_read_items(raw[1:]))
         except MalformedValue as error:
             raise MalformedTransaction(error.problem, field=error.field) from None
 
@@ -93,8 +95,11 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tip(self) -> int:
-        """The most wei of them that may go to the producer."""
-        return self.max_priority_fee_per_gas
+        """The most wei of them that may go to the producer: none.
+
+        Clients write the fee cap for the priority fee of whoever names none, so it is no offer.
+        """
+        return 0
 
     @property
     def signature(self) -> bytes:
@@ -146,8 +151,16 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
         content += keccak256(paymaster.input)
         return Hash32(keccak256(b"\x19\x01" + domain_separator(self.chain_id) + keccak256(content)))
 
+    @property
+    def payer(self) -> Address:
+        """Who pays the fee: the sender, unless a paymaster is named; the zero address is none."""
+        paymaster = self.paymaster or _NO_PAYMASTER
+        return paymaster.address if any(paymaster.address) else self.sender
+
     def factory_dep_hashes(self) -> tuple[Hash32, ...]:
         """Return the hashes under which the dependencies are published."""
+        if len(self.factory_deps) > MAX_FACTORY_DEPS:
+            raise TooManyFactoryDeps(len(self.factory_deps), MAX_FACTORY_DEPS)
         return tuple(_dep_hash(i, code) for i, code in enumerate(self.factory_deps))
 
     def with_signature(self, signature: bytes) -> Self:
@@ -220,6 +233,19 @@ def _dep_hash(index: int, code: bytes) -> Hash32:
         raise MalformedTransaction(f"factory dependency #{index} is invalid: {error}") from error
 
 
+def _read_items(data: bytes) -> list[RlpItem]:
+    item = rlp_decode(data)
+    if not isinstance(item, list):
+        raise MalformedValue("a transaction of type 0x71 is an rlp list")
+    if len(item) != FIELD_COUNT:
+        # The first words are those by which the network's clients know it.
+        raise MalformedValue(
+            "decodeRlpError RlpIncorrectListLen: "
+            f"a transaction of type 0x71 has {FIELD_COUNT} items, got {len(item)}"
+        )
+    return item
+
+
 def _read_nonce(item: RlpItem) -> int:
     nonce = rlp.read_uint(item, 64, "nonce")
     if nonce > MAX_NONCE:
@@ -229,7 +255,9 @@ def _read_nonce(item: RlpItem) -> int:
 
 def _read_target(item: RlpItem) -> Address:
     if item == b"":
-        raise MalformedValue("a transaction of type 0x71 cannot go without one", field="to")
+        raise MalformedValue(
+            "toAddressIsNull: a transaction of type 0x71 cannot go without one", field="to"
+        )
     return rlp.read_fixed(item, Address, "to")
 
 

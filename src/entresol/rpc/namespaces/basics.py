@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from entresol._native import keccak256
 from entresol.errors import NotSupported
+from entresol.l1.deployment import PROTOCOL_VERSION
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.method import method
 
@@ -103,7 +104,8 @@ class EthBasics:
     @method()
     def protocol_version(self) -> str:
         """Return the protocol that the node speaks, as a ZK Stack node names it."""
-        return "zks/0.26.0"
+        major, minor, patch = PROTOCOL_VERSION
+        return f"zks/{major}.{minor}.{patch}"
 
     @method(NotSupported)
     def get_work(self) -> list[Hash32]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Raw
 
 from entresol.errors import ExecutionFailed, InvalidTransaction, UnknownBlock
 from entresol.execution.access_lists import create_access_list
@@ -11,6 +13,7 @@ from entresol.execution.estimation import estimate_gas
 from entresol.execution.overrides import override
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.block_ref import LATEST, BlockRef
+from entresol.rpc.call_answers import CallAnswers
 from entresol.rpc.call_objects import (
     BlockOverride,
     CallObject,
@@ -18,7 +21,7 @@ from entresol.rpc.call_objects import (
     state_overrides,
 )
 from entresol.rpc.method import Later, method
-from entresol.rpc.wire import Wire
+from entresol.rpc.wire import Wire, encode
 
 if TYPE_CHECKING:
     from entresol.execution.scene import Scene
@@ -49,6 +52,7 @@ class EthCalls:
     def __init__(self, places: Places, questions: Questions) -> None:
         self._places = places
         self._ask = questions.ask
+        self._answers = CallAnswers()
 
     @method(UnknownBlock, ExecutionFailed, InvalidTransaction)
     def call(
@@ -57,11 +61,18 @@ class EthCalls:
         block: BlockRef = LATEST,
         state_override: StateOverrides | None = None,
         block_override: BlockOverride | None = None,
-    ) -> Data | Later[Data]:
+    ) -> Annotated[Raw, Data] | Later[Data]:
         """Return what a call gives back, run on the state after a block."""
         scene = self._scene(block, state_override, block_override)
+        if (known := self._answers.get(scene, transaction)) is not None:
+            return known
         request = transaction.request()
-        return self._ask(lambda limits: Data(call(scene, request, limits)))
+        output = self._ask(lambda limits: Data(call(scene, request, limits)))
+        if isinstance(output, Later):
+            return output
+        answer = Raw(encode(output))
+        self._answers.put(scene, transaction, answer)
+        return answer
 
     @method(UnknownBlock, ExecutionFailed, InvalidTransaction)
     def estimate_gas(

@@ -46,7 +46,7 @@ class Details(SettledFields, frozen=True, kw_only=True):
     base_system_contracts_hashes: SystemContracts
 
 
-_NO_SYSTEM_CODE: Final = SystemContracts(bootloader=Hash32.zero(), default_aa=Hash32.zero())
+NO_SYSTEM_CODE: Final = SystemContracts(bootloader=Hash32.zero(), default_aa=Hash32.zero())
 
 
 class BlockDetails(Details, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ class ZksBatches:
             l1_gas_price=prices.l1_gas_price,
             l2_fair_gas_price=last.base_fee_per_gas,
             fair_pubdata_price=prices.fair_pubdata_price,
-            base_system_contracts_hashes=_NO_SYSTEM_CODE,
+            base_system_contracts_hashes=NO_SYSTEM_CODE,
             **self._settling.fields_of(found),
         )
 
@@ -153,7 +153,7 @@ class ZksBatches:
             l1_gas_price=prices.l1_gas_price,
             l2_fair_gas_price=header.base_fee_per_gas,
             fair_pubdata_price=prices.fair_pubdata_price,
-            base_system_contracts_hashes=_NO_SYSTEM_CODE,
+            base_system_contracts_hashes=NO_SYSTEM_CODE,
             l1_batch_number=self._settling.last_batch + 1 if batch is None else batch.number,
             operator_address=header.beneficiary,
             **self._settling.fields_of(batch),

@@ -14,6 +14,7 @@ from entresol.primitives.transactions import (
     ZkTransaction,
 )
 from entresol.primitives.values import Address, Data, Hash32, Quantity
+from entresol.rpc.shapes.transactions import priority_fee
 from entresol.rpc.wire import ByteArray, Wire
 
 _TYPES: Final = {
@@ -141,7 +142,7 @@ def _from_l2(transaction: Transaction, payload: SignedPayload) -> L2CommonData:
         fee=RawFee(
             gas_limit=Quantity(payload.gas_limit),
             max_fee_per_gas=Quantity(payload.fee_cap),
-            max_priority_fee_per_gas=Quantity(payload.tip),
+            max_priority_fee_per_gas=Quantity(priority_fee(payload)),
             gas_per_pubdata_limit=Quantity(gas_per_pubdata(payload)),
         ),
         initiator_address=transaction.sender,

@@ -32,6 +32,13 @@ def effective_gas_price(payload: Payload, base_fee: int) -> int:
     return min(payload.fee_cap, base_fee + payload.tip)
 
 
+def priority_fee(payload: Payload) -> int:
+    """Return the priority fee that a transaction names, be it taken or not."""
+    if isinstance(payload, ZkTransaction):
+        return payload.max_priority_fee_per_gas
+    return payload.tip
+
+
 def transaction_text(
     transaction: Transaction, chain_id: int, place: Place | None = None, index: int = 0
 ) -> str:
@@ -79,7 +86,8 @@ def _details(payload: Payload, chain_id: int) -> str:
 
 def _caps(payload: Payload) -> str:
     """Return the caps of a fee. Types with one price have none: web3.py takes those that do for type 2."""
-    return f'"maxFeePerGas":"{hex(payload.fee_cap)}","maxPriorityFeePerGas":"{hex(payload.tip)}"'
+    tip = priority_fee(payload)
+    return f'"maxFeePerGas":"{hex(payload.fee_cap)}","maxPriorityFeePerGas":"{hex(tip)}"'
 
 
 def _signature(y_parity: int, r: int, s: int) -> str:

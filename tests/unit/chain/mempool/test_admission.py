@@ -13,11 +13,13 @@ from entresol.primitives.transactions import (
     FeeMarketTransaction,
     LegacyTransaction,
     Payload,
+    Paymaster,
     PriorityTransaction,
     SetCodeTransaction,
     ZkTransaction,
     sign,
 )
+from entresol.primitives.values import Address
 from tests.pools import ANN, BASE_FEE, BEN, CHAIN_ID, RULES, Accounts, transfer, wrap
 from tests.worlds import ETHER
 
@@ -109,6 +111,28 @@ def test_a_transaction_has_at_most_128_kib() -> None:
     assert pool_of().add(wrap(MARKET, size=131_072)).is_pending
     expected = "oversized data: transaction size 131073, limit 131072"
     assert refused(MARKET, size=131_073) == expected
+
+
+def test_factory_dependencies_have_at_most_4_mib_and_all_else_128_kib() -> None:
+    deps = (bytes(2 * 1024 * 1024 - 32), bytes(2 * 1024 * 1024 - 32), bytes(64))
+    largest = replace(ZK, factory_deps=deps)
+    whole = 4 * 1024 * 1024 + 131_072
+    assert pool_of().add(wrap(largest, size=whole)).is_pending
+    expected = "oversized data: transaction size 131073, limit 131072"
+    assert refused(largest, size=whole + 1) == expected
+    larger = replace(ZK, factory_deps=(*deps, bytes(32)))
+    expected = "oversized data: transaction size 4194336, limit 4194304"
+    assert refused(larger, size=whole) == expected
+
+
+def test_the_sender_has_to_pay_itself() -> None:
+    expected = (
+        "failed paymaster validation: paymasters are not supported, and "
+        f"{BEN} is named as one; the sender has to pay"
+    )
+    assert refused(replace(ZK, paymaster=Paymaster(BEN, b"please"))) == expected
+    nobody = replace(ZK, paymaster=Paymaster(Address.zero()))
+    assert pool_of().add(wrap(nobody)).is_pending
 
 
 def test_init_code_has_at_most_48_kib() -> None:

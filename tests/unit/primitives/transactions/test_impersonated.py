@@ -14,6 +14,7 @@ from entresol.primitives.transactions import (
     FeeMarketTransaction,
     LegacyTransaction,
     SetCodeTransaction,
+    ZkTransaction,
     decode,
     impersonate,
     load,
@@ -40,6 +41,17 @@ PAYLOADS: list[EthereumTransaction] = [
         authorizations=(Authorization(1, TO, 0, 0, 1, 1),),
     ),
 ]
+
+ZK = ZkTransaction(
+    nonce=0,
+    gas_limit=1,
+    to=TO,
+    chain_id=1,
+    max_fee_per_gas=1,
+    max_priority_fee_per_gas=0,
+    sender=SENDER,
+    gas_per_pubdata_limit=1,
+)
 
 every_type = pytest.mark.parametrize("payload", PAYLOADS, ids=lambda it: f"{it.type}")
 
@@ -75,6 +87,14 @@ def test_what_could_not_be_read_back_is_refused() -> None:
             LegacyTransaction(nonce=0, gas_limit=21_000, to=TO, gas_price=2**200, chain_id=270),
             SENDER,
         )
+
+
+def test_type_0x71_reads_back_and_nobody_can_send_it() -> None:
+    unsigned = impersonate(ZK, SENDER)
+    assert load(unsigned.raw, SENDER) == unsigned
+    assert unsigned.is_impersonated
+    with pytest.raises(InvalidTransaction, match="signature"):
+        decode(unsigned.raw)
 
 
 @every_type

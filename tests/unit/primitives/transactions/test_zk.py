@@ -11,7 +11,12 @@ from eth_account.messages import _hash_eip191_message, encode_typed_data
 
 from entresol._native import rlp_encode
 from entresol._native import sign as sign_digest
-from entresol.errors import InvalidSignature, MalformedTransaction, NonceOverflow
+from entresol.errors import (
+    InvalidSignature,
+    MalformedTransaction,
+    NonceOverflow,
+    TooManyFactoryDeps,
+)
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, load, sign
 from entresol.primitives.transactions.zk import (
@@ -212,7 +217,7 @@ def raw_with(index: int, item: RlpItem) -> bytes:
         (1, b"\1" * 17, "maxPriorityFeePerGas", "integer is at most 16 bytes, got 17"),
         (2, [], "maxFeePerGas", "a byte string is expected, got a list"),
         (3, b"\1" * 9, "gasLimit", "integer is at most 8 bytes, got 9"),
-        (4, b"", "to", "a transaction of type 0x71 cannot go without one"),
+        (4, b"", "to", "toAddressIsNull: a transaction of type 0x71 cannot go without one"),
         (4, b"\1", "to", "an address is 20 bytes, got 1"),
         (5, b"\1" * 33, "value", "integer is at most 32 bytes, got 33"),
         (6, [], "data", "a byte string is expected, got a list"),
@@ -244,7 +249,14 @@ def test_a_malformed_transaction_is_refused_by_field(
     [
         (b"\x71", "rlp ends before its item"),
         (b"\x71\x80", "a transaction of type 0x71 is an rlp list"),
-        (b"\x71\xc0", "a transaction of type 0x71 has 16 items, got 0"),
+        (
+            b"\x71\xc0",
+            "decodeRlpError RlpIncorrectListLen: a transaction of type 0x71 has 16 items, got 0",
+        ),
+        (
+            b"\x71" + rlp_encode([b""] * 17),
+            "decodeRlpError RlpIncorrectListLen: a transaction of type 0x71 has 16 items, got 17",
+        ),
         (RAW + b"\0", "rlp has trailing bytes"),
         (
             raw_with(13, [bytes(32), bytes(64)]),
@@ -253,6 +265,13 @@ def test_a_malformed_transaction_is_refused_by_field(
         (
             raw_with(13, [b"\1"]),
             "factory dependency #0 is invalid: Bytecode length is not divisible by 32",
+        ),
+        (
+            raw_with(13, [bytes(65_537 * 32)]),
+            (
+                "factory dependency #0 is invalid: "
+                "Bytecode too long: 2097184 bytes, while max 2097120 allowed"
+            ),
         ),
     ],
 )
@@ -265,6 +284,30 @@ def test_other_bytes_are_no_transaction(raw: bytes, problem: str) -> None:
 def test_a_nonce_has_32_bits() -> None:
     with pytest.raises(NonceOverflow, match="nonce has max value"):
         decode(raw_with(0, b"\1\0\0\0\0"))
+
+
+def test_a_transaction_publishes_at_most_64_dependencies() -> None:
+    most = msgspec.structs.replace(PLAIN, factory_deps=(bytes(32),) * 64)
+    assert sign(most, SECRET).payload.type == 0x71
+    expected = (
+        "too many factory dependencies in the transaction. 65 provided, while only 64 allowed"
+    )
+    with pytest.raises(TooManyFactoryDeps, match=expected):
+        sign(msgspec.structs.replace(PLAIN, factory_deps=(bytes(32),) * 65), SECRET)
+
+
+@pytest.mark.parametrize(
+    ("paymaster", "payer"),
+    [
+        (None, SENDER),
+        (Paymaster(Address.zero(), b"ignored"), SENDER),
+        (Paymaster(ALICE), ALICE),
+    ],
+)
+def test_the_sender_pays_unless_a_paymaster_is_named(
+    paymaster: Paymaster | None, payer: Address
+) -> None:
+    assert msgspec.structs.replace(PLAIN, paymaster=paymaster).payer == payer
 
 
 @pytest.mark.parametrize("v", [b"\x02", b"\x1d", b"\x82\x0e\x01"])

@@ -163,7 +163,6 @@ def test_the_first_account_sends_if_nobody_is_named(client: Client) -> None:
         ({"data": "0x12", "input": "0x34"}, -32602, "data and input are both given and differ"),
         ({"gasPrice": "0x1", "maxFeePerGas": "0x1"}, -32602, "both gasPrice and (maxFeePerGas or"),
         ({"type": "0x3"}, -32000, "transaction type not supported: 0x3"),
-        ({"type": "0x71"}, -32000, "a transaction of type 0x71 is signed by its sender"),
         (
             {"type": "0x0", "maxFeePerGas": "0x1"},
             -32000,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -15,13 +12,12 @@ from entresol.chain.chain import Chain
 from entresol.chain.l2_fees import FeeModel
 from entresol.primitives.bytecode import evm_hash, pad_evm
 from entresol.primitives.values import Address
-from entresol.rpc.connection import LocalConnection
-from entresol.rpc.dispatch import Dispatcher
 from entresol.rpc.namespaces.zks_code import ZksCode
 from entresol.rpc.namespaces.zks_fees import ZksFees
 from entresol.rpc.namespaces.zks_settlement import SettlementAddresses, ZksSettlement
 from entresol.rpc.places import Places
 from entresol.rpc.questions import Questions
+from tests.asking import NamespaceClient
 from tests.unit.chain.test_chain import ALICE, LOG_CODE, NOBODY, open_chain
 from tests.unit.rpc.namespaces.conftest import RpcError
 from tests.unit.rpc.namespaces.test_eth_calls import REVERT, TARGET, with_code
@@ -40,35 +36,15 @@ ADDRESSES = SettlementAddresses(
 WORD = bytes(range(32))
 
 
-class Zks:
+class Zks(NamespaceClient):
     """Asks the two namespaces of a chain."""
 
     def __init__(self, chain: Chain) -> None:
-        self._executor = ThreadPoolExecutor(1)
-        self._dispatcher = Dispatcher(
-            [
-                ZksFees(Places(chain), Questions(), FeeModel()),
-                ZksCode(chain.ledger.store),
-                ZksSettlement(ADDRESSES),
-            ],
-            executor=self._executor,
+        super().__init__(
+            ZksFees(Places(chain), Questions(), FeeModel()),
+            ZksCode(chain.ledger.store),
+            ZksSettlement(ADDRESSES),
         )
-
-    def __call__(self, method: str, *params: object) -> Any:
-        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-        decoded = json.loads(asyncio.run(self._ask(body.encode())))
-        if "error" in decoded:
-            raise RpcError(decoded["error"])
-        return decoded["result"]
-
-    def close(self) -> None:
-        self._executor.shutdown()
-
-    async def _ask(self, body: bytes) -> bytes:
-        answer = self._dispatcher.handle(body, LocalConnection())
-        settled = answer if isinstance(answer, bytes) or answer is None else await answer
-        assert settled is not None
-        return settled
 
 
 @pytest.fixture

@@ -91,7 +91,8 @@ def test_its_place_is_that_of_the_block(world: World, name: str) -> None:
 @pytest.mark.parametrize("name", SIGNED)
 def test_the_gas_price_is_what_it_paid(world: World, name: str) -> None:
     shown, base_fee = world.transaction(name), int(world.block()["baseFeePerGas"], 16)
-    price = FEE if int(shown["type"], 16) < 2 else base_fee + TIP
+    prices = {0: FEE, 1: FEE, 0x71: base_fee}
+    price = prices.get(int(shown["type"], 16), base_fee + TIP)
     assert shown["gasPrice"] == hex(price)
     if "maxFeePerGas" in shown:
         assert (shown["maxFeePerGas"], shown["maxPriorityFeePerGas"]) == (hex(FEE), hex(TIP))

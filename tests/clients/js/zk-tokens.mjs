@@ -1,0 +1,64 @@
+// What zksync-ethers 6 asks about tokens, published code and the protocol of a layer 2.
+
+import assert from "node:assert/strict";
+import { getBytes, toBeHex } from "ethers";
+import { Provider, Wallet, utils } from "zksync-ethers";
+import { NOBODY, check, run, url } from "./harness.mjs";
+
+const provider = new Provider(url, undefined, { cacheTimeout: -1, polling: true });
+provider.pollingInterval = 50;
+// The first account of the layer 2 that tests make, which has 1000 of a token from L1.
+const alice = new Wallet("0x" + "01".repeat(32), provider);
+
+check("lists ether and then the tokens that came from L1", async () => {
+  const [ether, crown, ...others] = await provider.getConfirmedTokens();
+  assert.deepEqual(others, []);
+  assert.ok(utils.isETH(ether.address));
+  assert.equal(ether.symbol, "ETH");
+  assert.equal(ether.decimals, 18);
+  assert.deepEqual([crown.name, crown.symbol, crown.decimals], ["Crown", "CRWN", 6]);
+  assert.equal(crown.l1Address, "0x" + "70".repeat(20));
+  assert.equal(crown.address, crown.l2Address);
+  assert.deepEqual(await provider.getConfirmedTokens(1, 1), [crown]);
+});
+
+check("reads all balances of an account", async () => {
+  const [, crown] = await provider.getConfirmedTokens();
+  const balances = await alice.getAllBalances();
+  assert.deepEqual(Object.keys(balances).sort(), [utils.ETH_ADDRESS, crown.address].sort());
+  assert.equal(balances[crown.address], 1000n);
+  assert.equal(balances[utils.ETH_ADDRESS], await provider.getBalance(alice.address));
+  assert.deepEqual(await provider.getAllAccountBalances("0x" + "ee".repeat(20)), {});
+});
+
+check("finds the code that it published, and null where there is none", async () => {
+  const code = toBeHex(0x5678, 32);
+  const name = "0x" + Buffer.from(utils.hashBytecode(code)).toString("hex");
+  assert.equal(await provider.getBytecodeByHash(name), null);
+  const sent = await alice.sendTransaction({ to: NOBODY, customData: { factoryDeps: [code] } });
+  await sent.wait();
+  assert.deepEqual(await provider.getBytecodeByHash(name), [...getBytes(code)]);
+});
+
+check("offers what the node asks for a published byte", async () => {
+  const sent = await alice.sendTransaction({ to: NOBODY, value: 1n });
+  await sent.wait();
+  const raw = utils.parseEip712(await provider.send("eth_getRawTransactionByHash", [sent.hash]));
+  assert.equal(raw.customData.gasPerPubdata, BigInt(await provider.send("zks_gasPerPubdata", [])));
+});
+
+check("estimates a fee", async () => {
+  const fee = await provider.estimateFee({ from: alice.address, to: NOBODY, value: 1n, type: 0x71 });
+  assert.equal(fee.gasLimit, 21_000n);
+  assert.equal(fee.maxFeePerGas, 100_000_000n);
+  assert.ok(fee.gasPerPubdataLimit > 0n);
+});
+
+check("reads the version of the protocol", async () => {
+  const version = await provider.getProtocolVersion();
+  assert.equal(version.version_id, 30);
+  assert.equal(version.minorVersion, 30);
+  assert.equal(await provider.getProtocolVersion(29), null);
+});
+
+await run();

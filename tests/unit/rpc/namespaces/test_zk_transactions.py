@@ -1,0 +1,416 @@
+"""Transactions of type 0x71 from the request to the block, for ordinary accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from entresol._native import keccak256, rlp_decode, rlp_encode
+from entresol._native import sign as sign_digest
+from entresol.chain.chain import Chain
+from entresol.chain.keyring import Keyring
+from entresol.chain.rules import Rules
+from entresol.primitives.bytecode import eravm_hash
+from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, sign
+from entresol.primitives.values import Address, Data
+from entresol.rpc.namespaces.zks_code import ZksCode
+from tests.asking import NamespaceClient
+from tests.unit.chain.test_chain import (
+    ALICE,
+    BOB,
+    CAROL,
+    ETHER,
+    FEE,
+    GENESIS,
+    LOGGER,
+    NOBODY,
+    SECRETS,
+)
+from tests.unit.rpc.namespaces.conftest import ACCOUNTS, Client, RpcError
+
+WORD = bytes(range(32))
+STRANGER = "0x" + "ab" * 20
+PLAIN = ZkTransaction(
+    nonce=0,
+    max_priority_fee_per_gas=0,
+    max_fee_per_gas=FEE,
+    gas_limit=100_000,
+    to=NOBODY,
+    value=3,
+    chain_id=270,
+    sender=ALICE,
+    gas_per_pubdata_limit=50_000,
+)
+
+replace = msgspec.structs.replace
+
+
+def signed(payload: ZkTransaction = PLAIN, secret: bytes = SECRETS[0], **changes: Any) -> bytes:
+    return sign(replace(payload, **changes), secret).raw
+
+
+def with_item(raw: bytes, index: int, item: Any) -> bytes:
+    items = rlp_decode(raw[1:])
+    assert isinstance(items, list)
+    return b"\x71" + rlp_encode([*items[:index], item, *items[index + 1 :]])
+
+
+def send(client: Client, raw: bytes) -> str:
+    sent: str = client("eth_sendRawTransaction", str(Data(raw)))
+    return sent
+
+
+def refused(client: Client, method: str, *params: object) -> RpcError:
+    with pytest.raises(RpcError) as refusal:
+        client(method, *params)
+    return refusal.value
+
+
+# Signed by their senders.
+
+
+def test_a_transfer_is_taken_included_and_shown(client: Client) -> None:
+    sent = send(client, signed())
+    receipt = client("eth_getTransactionReceipt", sent)
+    assert (receipt["status"], receipt["type"], receipt["from"]) == ("0x1", "0x71", str(ALICE))
+    assert client("eth_getBalance", str(NOBODY)) == "0x3"
+    shown = client("eth_getTransactionByHash", sent)
+    expected = {"type": "0x71", "from": str(ALICE), "to": str(NOBODY), "chainId": "0x10e"}
+    assert {key: shown[key] for key in expected} == expected
+    assert client("eth_getRawTransactionByHash", sent) == str(Data(signed()))
+
+
+def test_the_hash_covers_the_digest_and_the_signature(client: Client) -> None:
+    digest = PLAIN.signing_hash()
+    signature = sign_digest(digest, SECRETS[0])
+    written = signature[:64] + bytes([27 + signature[64]])
+    assert send(client, signed()) == "0x" + keccak256(digest + keccak256(written)).hex()
+
+
+def test_an_ordinary_signature_may_be_a_custom_one(client: Client) -> None:
+    signature = sign_digest(PLAIN.signing_hash(), SECRETS[0])
+    raw = replace(PLAIN, custom_signature=signature[:64] + bytes([27 + signature[64]])).encode()
+    assert send(client, raw) == str(sign(PLAIN, SECRETS[0]).hash)
+
+
+def test_what_stands_beside_a_custom_signature_makes_it_nobody_elses() -> None:
+    signature = sign_digest(PLAIN.signing_hash(), SECRETS[0])
+    unlikely = replace(PLAIN, v=0, r=5, s=1 << 160, custom_signature=signature)
+    assert not decode(unlikely.encode()).is_impersonated
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (signed(gas_per_pubdata_limit=0), "gas per pub data limit is zero"),
+        (signed(chain_id=1), "invalid chain id for signer: have 1 want 270"),
+        (b"\x71" + rlp_encode([b""] * 15), "decodeRlpError RlpIncorrectListLen: "),
+        (with_item(signed(), 4, b""), "to: toAddressIsNull"),
+        (with_item(signed(), 0, b"\1\0\0\0\0"), "nonce has max value"),
+        (with_item(signed(), 8, b"\1"), "invalid signature"),
+        (with_item(signed(), 11, bytes(BOB)), "invalid signature: signed by"),
+        (PLAIN.encode(), "invalid signature: the transaction is not signed"),
+        (
+            replace(PLAIN, custom_signature=b"\x01" * 64).encode(),
+            "invalid signature: a signature is 65 bytes, got 64",
+        ),
+        (
+            replace(PLAIN, custom_signature=sign_digest(PLAIN.signing_hash(), SECRETS[1])).encode(),
+            "invalid signature: signed by",
+        ),
+        (
+            signed(paymaster=Paymaster(BOB, b"please")),
+            "failed paymaster validation: paymasters are not supported",
+        ),
+        (
+            with_item(signed(), 13, [WORD, WORD * 2]),
+            "factory dependency #1 is invalid: Bytecode has even number of 32-byte words",
+        ),
+        (
+            with_item(signed(), 13, [WORD + b"\0"]),
+            "factory dependency #0 is invalid: Bytecode length is not divisible by 32",
+        ),
+        (
+            with_item(signed(), 13, [WORD] * 65),
+            "too many factory dependencies in the transaction. 65 provided, while only 64 allowed",
+        ),
+        (signed(data=bytes(131_072), gas_limit=10_000_000), "oversized data: "),
+        (
+            signed(max_priority_fee_per_gas=FEE + 1),
+            "max priority fee per gas higher than max fee per gas",
+        ),
+        (signed(max_fee_per_gas=FEE - 1), "max fee per gas less than block base fee"),
+        (signed(value=1_000 * ETHER), "insufficient funds for gas * price + value"),
+        (signed(gas_limit=20_999), "intrinsic gas too low"),
+        (signed(gas_limit=2**51), "exceeds block gas limit"),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_why(client: Client, raw: bytes, message: str) -> None:
+    refusal = refused(client, "eth_sendRawTransaction", str(Data(raw)))
+    assert refusal.code == -32000
+    assert refusal.message.startswith(message)
+    assert client("eth_blockNumber") == "0x0"
+
+
+def test_a_paymaster_of_zero_is_none(client: Client) -> None:
+    sent = send(client, signed(paymaster=Paymaster(Address.zero())))
+    assert client("eth_getTransactionReceipt", sent)["status"] == "0x1"
+
+
+def test_a_used_nonce_is_refused(client: Client) -> None:
+    send(client, signed())
+    refusal = refused(client, "eth_sendRawTransaction", str(Data(signed(value=4))))
+    assert (refusal.code, refusal.message[:13]) == (-32000, "nonce too low")
+
+
+def test_a_transaction_that_reverts_is_taken(client: Client) -> None:
+    client("anvil_setCode", str(NOBODY), "0x5f5ffd")
+    sent = send(client, signed())
+    assert client("eth_getTransactionReceipt", sent)["status"] == "0x0"
+
+
+def test_the_same_nonce_replaces_what_waits_for_a_tenth_more(client: Client) -> None:
+    client("evm_setAutomine", False)
+    first = send(client, signed())
+    refusal = refused(client, "eth_sendRawTransaction", str(Data(signed(value=4))))
+    assert refusal.message.startswith("replacement transaction underpriced")
+    second = send(client, signed(max_fee_per_gas=FEE * 11 // 10))
+    assert client("eth_getTransactionByHash", first) is None
+    assert client("eth_getTransactionByHash", second)["blockNumber"] is None
+    assert (
+        refused(
+            client, "eth_sendRawTransaction", str(Data(signed(max_fee_per_gas=FEE * 11 // 10)))
+        ).message
+        == "already known"
+    )
+    client("evm_mine")
+    assert client("eth_getTransactionReceipt", second)["status"] == "0x1"
+
+
+def test_a_later_nonce_waits_for_the_missing_one(client: Client) -> None:
+    late = send(client, signed(nonce=1))
+    assert client("eth_getTransactionReceipt", late) is None
+    send(client, signed())
+    assert client("eth_getTransactionReceipt", late)["status"] == "0x1"
+
+
+def test_a_priority_fee_is_shown_but_never_taken(client: Client) -> None:
+    sent = send(client, signed(max_fee_per_gas=9 * FEE, max_priority_fee_per_gas=9 * FEE))
+    receipt = client("eth_getTransactionReceipt", sent)
+    assert receipt["effectiveGasPrice"] == hex(FEE)
+    shown = client("eth_getTransactionByHash", sent)
+    assert (shown["maxPriorityFeePerGas"], shown["gasPrice"]) == (hex(9 * FEE), hex(FEE))
+    spent = 100 * ETHER - int(client("eth_getBalance", str(ALICE)), 16)
+    assert spent == 3 + int(receipt["gasUsed"], 16) * FEE
+
+
+# Factory dependencies.
+
+
+@pytest.fixture
+def zks(client: Client) -> Iterator[NamespaceClient]:
+    asking = NamespaceClient(ZksCode(client.chain.ledger.store))
+    yield asking
+    asking.close()
+
+
+def test_dependencies_are_found_from_the_block_that_has_them(
+    client: Client, zks: NamespaceClient
+) -> None:
+    client("evm_setAutomine", False)
+    name = str(eravm_hash(WORD * 3))
+    send(client, signed(factory_deps=(WORD * 3, WORD, WORD)))
+    assert zks("zks_getBytecodeByHash", name) is None
+    client("evm_mine")
+    assert zks("zks_getBytecodeByHash", name) == list(WORD * 3)
+    assert zks("zks_getBytecodeByHash", str(eravm_hash(WORD))) == list(WORD)
+
+
+def test_dependencies_may_be_larger_than_other_transactions(
+    client: Client, zks: NamespaceClient
+) -> None:
+    large = bytes(65_535 * 32)
+    send(client, signed(factory_deps=(large,)))
+    assert len(zks("zks_getBytecodeByHash", str(eravm_hash(large)))) == 2_097_120
+
+
+def test_a_block_has_room_for_8_mib_of_transactions(client: Client) -> None:
+    client("evm_setAutomine", False)
+    large = (bytes(65_535 * 32 - 64),) * 2
+    for sender, secret in zip((ALICE, BOB, CAROL), SECRETS, strict=True):
+        send(client, signed(sender=sender, secret=secret, factory_deps=large))
+    client("evm_mine")
+    assert client("eth_getBlockTransactionCountByNumber", "latest") == "0x2"
+    client("evm_mine")
+    assert client("eth_getBlockTransactionCountByNumber", "latest") == "0x1"
+
+
+# Tried before they are sent.
+
+METAS: list[dict[str, Any]] = [
+    {},
+    {"eip712Meta": None},
+    {"eip712Meta": {"gasPerPubdata": "0xc350"}},
+    {"eip712Meta": {"gasPerPubdata": "0x00", "factoryDeps": []}},
+    {"eip712Meta": {"gasPerPubdata": "0x0320", "factoryDeps": [list(WORD)]}},
+    {"eip712Meta": {"gasPerPubdata": "0xc350", "customSignature": [1, 2, 3]}},
+    {"eip712Meta": {"gasPerPubdata": "0xc350", "paymasterParams": None}},
+    {
+        "eip712Meta": {
+            "gasPerPubdata": "0xc350",
+            "paymasterParams": {"paymaster": "0x" + "00" * 20, "paymasterInput": []},
+        }
+    },
+]
+
+
+@pytest.mark.parametrize("extra", METAS)
+def test_an_estimate_and_a_call_take_the_fields_of_the_type(
+    client: Client, extra: dict[str, Any]
+) -> None:
+    call = {"from": str(ALICE), "to": str(NOBODY), "value": "0x1", "type": "0x71", **extra}
+    assert client("eth_estimateGas", call) == hex(21_000)
+    assert client("eth_call", call) == "0x"
+
+
+BAD_METAS: list[tuple[dict[str, Any], int, str]] = [
+    (
+        {"factoryDeps": [list(WORD * 2)]},
+        3,
+        (
+            "Failed to serialize transaction: factory dependency #0 is invalid: "
+            "Bytecode has even number of 32-byte words"
+        ),
+    ),
+    (
+        {"factoryDeps": [list(WORD)] * 65},
+        -32000,
+        "too many factory dependencies in the transaction. 65 provided, while only 64 allowed",
+    ),
+    (
+        {"paymasterParams": {"paymaster": STRANGER, "paymasterInput": [1]}},
+        -32000,
+        "failed paymaster validation: paymasters are not supported",
+    ),
+]
+
+
+@pytest.mark.parametrize("method", ["eth_estimateGas", "eth_call", "eth_sendTransaction"])
+@pytest.mark.parametrize(("meta", "code", "message"), BAD_METAS)
+def test_what_could_not_be_sent_is_not_tried_either(
+    client: Client, method: str, meta: dict[str, Any], code: int, message: str
+) -> None:
+    call = {"from": str(ALICE), "to": str(NOBODY), "type": "0x71", "eip712Meta": meta}
+    refusal = refused(client, method, call)
+    assert refusal.code == code
+    assert refusal.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    "method", ["eth_estimateGas", "eth_call", "eth_sendTransaction", "eth_signTransaction"]
+)
+@pytest.mark.parametrize("extra", [{}, {"eip712Meta": {"gasPerPubdata": "0xc350"}}])
+def test_the_type_has_a_target(client: Client, method: str, extra: dict[str, Any]) -> None:
+    call = {"from": str(ALICE), "data": "0x00", "type": "0x71", **extra}
+    refusal = refused(client, method, call)
+    assert (refusal.code, refusal.data) == (3, None)
+    assert refusal.message == "Failed to serialize transaction: toAddressIsNull"
+
+
+# Signed by the node.
+
+
+@pytest.mark.parametrize(
+    ("extra", "limit"),
+    [
+        ({"type": "0x71"}, 50_000),
+        ({"type": 113}, 50_000),
+        ({"type": "0x71", "eip712Meta": {}}, 50_000),
+        ({"type": "0x71", "eip712Meta": {"gasPerPubdata": "0x00"}}, 50_000),
+        ({"type": "0x71", "eip712Meta": {"gasPerPubdata": "0x320"}}, 800),
+        ({"eip712Meta": {"gasPerPubdata": "0x320", "customSignature": []}}, 800),
+    ],
+)
+def test_the_node_completes_signs_and_sends_the_type(
+    client: Client, extra: dict[str, Any], limit: int
+) -> None:
+    given = {"from": str(BOB), "to": str(NOBODY), "value": "0x5", **extra}
+    sent = client("eth_sendTransaction", given)
+    assert client("eth_getTransactionReceipt", sent)["status"] == "0x1"
+    raw = decode(bytes(Data.parse(client("eth_getRawTransactionByHash", sent))))
+    assert isinstance(raw.payload, ZkTransaction)
+    assert (raw.sender, raw.payload.gas_per_pubdata_limit) == (BOB, limit)
+    assert (raw.payload.gas_limit, raw.payload.value, str(raw.hash)) == (21_000, 5, sent)
+
+
+def test_the_node_publishes_dependencies(client: Client, zks: NamespaceClient) -> None:
+    meta = {"gasPerPubdata": "0xc350", "factoryDeps": [list(WORD)]}
+    client("eth_sendTransaction", {"to": str(NOBODY), "type": "0x71", "eip712Meta": meta})
+    assert zks("zks_getBytecodeByHash", str(eravm_hash(WORD))) == list(WORD)
+
+
+def test_the_node_signs_the_type_without_taking_it(client: Client) -> None:
+    given = {"from": str(ALICE), "to": str(NOBODY), "type": "0x71", "gasPrice": hex(FEE)}
+    answer = client("eth_signTransaction", given)
+    transaction = decode(bytes(Data.parse(answer["raw"])))
+    assert transaction.sender == ALICE
+    assert (answer["tx"]["hash"], answer["tx"]["type"]) == (str(transaction.hash), "0x71")
+    assert client("eth_getTransactionByHash", str(transaction.hash)) is None
+    assert client("eth_sendRawTransaction", answer["raw"]) == str(transaction.hash)
+
+
+def test_the_type_of_an_impersonated_account_runs_and_nobody_can_send_it(client: Client) -> None:
+    client("anvil_impersonateAccount", STRANGER)
+    client("anvil_setBalance", STRANGER, hex(ETHER))
+    given = {"from": STRANGER, "to": str(LOGGER), "data": "0x01", "type": "0x71"}
+    sent = client("eth_sendTransaction", given)
+    receipt = client("eth_getTransactionReceipt", sent)
+    assert (receipt["status"], receipt["from"], receipt["type"]) == ("0x1", STRANGER, "0x71")
+    raw = client("eth_getRawTransactionByHash", sent)
+    refusal = refused(client, "eth_sendRawTransaction", raw)
+    assert refusal.message.startswith("invalid signature")
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (
+            {"type": "0x71", "eip712Meta": {"customSignature": [1]}},
+            "eip712Meta.customSignature: the node signs the transaction itself",
+        ),
+        ({"type": "0x2", "eip712Meta": {}}, "a transaction of type 0x2 has no eip712Meta"),
+        (
+            {"type": "0x71", "accessList": [{"address": STRANGER}]},
+            "a transaction of type 0x71 has no accessList",
+        ),
+        ({"type": "0x71", "nonce": "0x100000000", "gas": "0x5208"}, "nonce has max value"),
+        (
+            {"type": "0x71", "eip712Meta": {"gasPerPubdata": hex(2**64)}},
+            "gasPerPubdata: integer is at most 8 bytes, got 9",
+        ),
+    ],
+)
+def test_the_node_refuses_to_sign_what_contradicts_the_type(
+    client: Client, extra: dict[str, Any], message: str
+) -> None:
+    refusal = refused(client, "eth_sendTransaction", {"to": str(NOBODY), **extra})
+    assert (refusal.code, refusal.message) == (-32000, message)
+
+
+def test_a_layer_1_takes_none() -> None:
+    chain = Chain.open(None, Rules.layer_1(), msgspec.structs.replace(GENESIS, chain_id=31337))
+    client = Client(chain, keyring=Keyring(ACCOUNTS))
+    try:
+        raw = sign(replace(PLAIN, chain_id=31337, max_fee_per_gas=10**10), SECRETS[0]).raw
+        for method, given in (
+            ("eth_sendRawTransaction", str(Data(raw))),
+            ("eth_sendTransaction", {"to": str(NOBODY), "type": "0x71"}),
+        ):
+            refusal = refused(client, method, given)
+            assert refusal.message == "transaction type not supported: 0x71"
+    finally:
+        client.api.close()
+        chain.close()
