@@ -66,6 +66,8 @@
     ├── InvalidInterval            a time between blocks that is none
     ├── InvalidPercentiles         percentiles that are none, or in disorder
     ├── TimestampTooLow            a time for the next block that is not after the last one's
+    ├── TimestampTooHigh           a time after which no block would have a time of its own
+    ├── TooManyToSeal              more blocks to seal than one request may ask for
     ├── BlockFull                  a transaction that has no room in the block
     ├── ReplayDiffers              a block that does not come out as its record says
     ├── UnknownTracer              no tracer has this name, or it refuses its options
@@ -77,6 +79,7 @@
     ├── FilterNotFound             no filter has this id, or not any more
     ├── SubscriptionRefused        nobody can listen to this
     │   ├── UnknownSubscription    there is nothing of this name to listen to
+    │   ├── NothingToPushOver      the connection has no way to tell the client anything
     │   └── TooManySubscriptions   the connection listens to enough already
     ├── TrieError
     │   ├── MissingNode            a trie node that the root refers to is not in the store
@@ -169,7 +172,7 @@ class WrongChain(InvalidTransaction):
     """The transaction was signed for another chain."""
 
     def __init__(self, expected: int, got: int) -> None:
-        super().__init__(f"invalid chain id for signer: have {got} want {expected}")
+        super().__init__(f"invalid chain id for signer: have {got:d} want {expected:d}")
         self.expected = expected
         self.got = got
 
@@ -178,7 +181,7 @@ class NonceTooLow(InvalidTransaction):
     """The sender already used this nonce."""
 
     def __init__(self, expected: int, got: int) -> None:
-        super().__init__(f"nonce too low: next nonce {expected}, tx nonce {got}")
+        super().__init__(f"nonce too low: next nonce {expected:d}, tx nonce {got:d}")
         self.expected = expected
         self.got = got
 
@@ -187,7 +190,7 @@ class NonceTooHigh(InvalidTransaction):
     """An earlier nonce of the sender is missing."""
 
     def __init__(self, expected: int, got: int) -> None:
-        super().__init__(f"nonce too high: next nonce {expected}, tx nonce {got}")
+        super().__init__(f"nonce too high: next nonce {expected:d}, tx nonce {got:d}")
         self.expected = expected
         self.got = got
 
@@ -203,7 +206,9 @@ class InsufficientFunds(InvalidTransaction):
     """The sender cannot pay for gas and value."""
 
     def __init__(self, balance: int, cost: int) -> None:
-        super().__init__(f"insufficient funds for gas * price + value: have {balance} want {cost}")
+        super().__init__(
+            f"insufficient funds for gas * price + value: have {balance:d} want {cost:d}"
+        )
         self.balance = balance
         self.cost = cost
 
@@ -212,7 +217,7 @@ class IntrinsicGasTooLow(InvalidTransaction):
     """The gas limit does not pay for being included."""
 
     def __init__(self, gas_limit: int, needed: int) -> None:
-        super().__init__(f"intrinsic gas too low: gas {gas_limit}, minimum needed {needed}")
+        super().__init__(f"intrinsic gas too low: gas {gas_limit:d}, minimum needed {needed:d}")
         self.gas_limit = gas_limit
         self.needed = needed
 
@@ -221,7 +226,7 @@ class GasLimitExceeded(InvalidTransaction):
     """The transaction asks for more gas than a block or a transaction may use."""
 
     def __init__(self, gas_limit: int, cap: int) -> None:
-        super().__init__(f"exceeds block gas limit: gas {gas_limit}, maximum {cap}")
+        super().__init__(f"exceeds block gas limit: gas {gas_limit:d}, maximum {cap:d}")
         self.gas_limit = gas_limit
         self.cap = cap
 
@@ -231,7 +236,7 @@ class FeeCapTooLow(InvalidTransaction):
 
     def __init__(self, fee_cap: int, base_fee: int) -> None:
         super().__init__(
-            f"max fee per gas less than block base fee: maxFeePerGas {fee_cap}, baseFee {base_fee}"
+            f"max fee per gas less than block base fee: maxFeePerGas {fee_cap:d}, baseFee {base_fee:d}"
         )
         self.fee_cap = fee_cap
         self.base_fee = base_fee
@@ -243,7 +248,7 @@ class TipAboveFeeCap(InvalidTransaction):
     def __init__(self, tip: int, fee_cap: int) -> None:
         super().__init__(
             f"max priority fee per gas higher than max fee per gas: "
-            f"maxPriorityFeePerGas {tip}, maxFeePerGas {fee_cap}"
+            f"maxPriorityFeePerGas {tip:d}, maxFeePerGas {fee_cap:d}"
         )
         self.tip = tip
         self.fee_cap = fee_cap
@@ -260,7 +265,7 @@ class InitCodeTooLarge(InvalidTransaction):
     """The transaction creates a contract from too much code."""
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"max initcode size exceeded: code size {size}, limit {limit}")
+        super().__init__(f"max initcode size exceeded: code size {size:d}, limit {limit:d}")
         self.size = size
         self.limit = limit
 
@@ -276,7 +281,7 @@ class TransactionTooLarge(InvalidTransaction):
     """The transaction is longer than the chain takes."""
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"oversized data: transaction size {size}, limit {limit}")
+        super().__init__(f"oversized data: transaction size {size:d}, limit {limit:d}")
         self.size = size
         self.limit = limit
 
@@ -322,7 +327,9 @@ class TipTooLow(InvalidTransaction):
     """The transaction offers less than the least tip."""
 
     def __init__(self, tip: int, minimum: int) -> None:
-        super().__init__(f"transaction underpriced: gas tip cap {tip}, minimum needed {minimum}")
+        super().__init__(
+            f"transaction underpriced: gas tip cap {tip:d}, minimum needed {minimum:d}"
+        )
         self.tip = tip
         self.minimum = minimum
 
@@ -344,7 +351,7 @@ class ReplacementUnderpriced(PoolRefusal):
     def __init__(self, fee_cap: int, tip: int) -> None:
         super().__init__(
             f"replacement transaction underpriced: "
-            f"maxFeePerGas {fee_cap} and maxPriorityFeePerGas {tip} needed"
+            f"maxFeePerGas {fee_cap:d} and maxPriorityFeePerGas {tip:d} needed"
         )
         self.fee_cap = fee_cap
         self.tip = tip
@@ -429,7 +436,7 @@ class CallGasSpent(ExecutionHalted):
     """The call used all the gas that this node lets a call have."""
 
     def __init__(self, cap: int) -> None:
-        super().__init__(f"out of gas: a call may use {cap} gas")
+        super().__init__(f"out of gas: a call may use {cap:d} gas")
         self.cap = cap
 
 
@@ -437,7 +444,7 @@ class GasAllowanceExceeded(ExecutionFailed):
     """The execution runs out of gas even at the highest gas limit that is allowed."""
 
     def __init__(self, allowance: int) -> None:
-        super().__init__(f"gas required exceeds allowance ({allowance})")
+        super().__init__(f"gas required exceeds allowance ({allowance:d})")
         self.allowance = allowance
 
 
@@ -495,28 +502,28 @@ class SimulatedNumberTooLow(InvalidSimulation):
     """The number of a simulated block is not above that of the block before it."""
 
     def __init__(self, number: int, last: int) -> None:
-        super().__init__(f"block numbers must be in order: {number} <= {last}")
+        super().__init__(f"block numbers must be in order: {number:d} <= {last:d}")
 
 
 class SimulatedTimeTooLow(InvalidSimulation):
     """The timestamp of a simulated block is not after that of the block before it."""
 
     def __init__(self, timestamp: int, last: int) -> None:
-        super().__init__(f"block timestamps must be in order: {timestamp} <= {last}")
+        super().__init__(f"block timestamps must be in order: {timestamp:d} <= {last:d}")
 
 
 class SimulationTooLong(InvalidSimulation):
     """A simulation has more blocks than allowed, with those that fill gaps."""
 
     def __init__(self, blocks: int, limit: int) -> None:
-        super().__init__(f"too many blocks: {blocks}, and a simulation has at most {limit}")
+        super().__init__(f"too many blocks: {blocks:d}, and a simulation has at most {limit:d}")
 
 
 class SimulationGasSpent(InvalidSimulation):
     """The calls of a simulation have used all the gas that they may use together."""
 
     def __init__(self, cap: int) -> None:
-        super().__init__(f"the calls of a simulation may use {cap} gas together, and they have")
+        super().__init__(f"the calls of a simulation may use {cap:d} gas together, and they have")
 
 
 class SimulatedCallRefused(InvalidSimulation):
@@ -596,16 +603,40 @@ class TimestampTooLow(EntresolError):
     """The time for the next block is not after the last one's."""
 
     def __init__(self, timestamp: int, parent: int) -> None:
-        super().__init__(f"timestamp {timestamp} is not after the last block's, which is {parent}")
+        super().__init__(
+            f"timestamp {timestamp:d} is not after the last block's, which is {parent:d}"
+        )
         self.timestamp = timestamp
         self.parent = parent
+
+
+class TimestampTooHigh(EntresolError):
+    """The time is so late that blocks after it would soon have none left."""
+
+    def __init__(self, timestamp: int, latest: int) -> None:
+        super().__init__(
+            f"timestamp {timestamp:d} is too late: the latest that can be set is {latest:d}"
+        )
+        self.timestamp = timestamp
+        self.latest = latest
+
+
+class TooManyToSeal(EntresolError):
+    """A request asks for more blocks to be sealed than one may."""
+
+    def __init__(self, blocks: int, limit: int) -> None:
+        super().__init__(f"one request seals at most {limit:d} blocks, got {blocks:d}")
+        self.blocks = blocks
+        self.limit = limit
 
 
 class BlockFull(EntresolError):
     """A transaction has no room in the block that is being built."""
 
     def __init__(self, gas_limit: int, gas_left: int) -> None:
-        super().__init__(f"the block has {gas_left} gas left, the transaction asks for {gas_limit}")
+        super().__init__(
+            f"the block has {gas_left:d} gas left, the transaction asks for {gas_limit:d}"
+        )
         self.gas_limit = gas_limit
         self.gas_left = gas_left
 
@@ -685,6 +716,13 @@ class UnknownSubscription(SubscriptionRefused):
 
     def __init__(self) -> None:
         super().__init__("Rejecting subscription - invalid parameters provided.")
+
+
+class NothingToPushOver(SubscriptionRefused):
+    """The connection has no way to tell the client anything unasked."""
+
+    def __init__(self) -> None:
+        super().__init__("notifications not supported: subscriptions need a WebSocket")
 
 
 class TooManySubscriptions(SubscriptionRefused):

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
@@ -28,6 +29,11 @@ class RunningNode:
         self.output = _read(log).decode()
         """What it had printed when it was ready."""
         self._log = log
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return urlsplit(self.url).port or 0
 
     def printed(self) -> str:
         """Return everything that it has printed so far."""

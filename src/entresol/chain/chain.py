@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from entresol.execution.transition import Transition
     from entresol.primitives.headers import Header
     from entresol.storage.records import Record
+
+
+MOST_CHECKPOINTS: Final = 10_000
+"""How many checkpoints are kept: those whom nobody goes back to would fill the memory."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,8 +203,10 @@ class Chain:
     # Going back
 
     def checkpoint(self) -> int:
-        """Remember the chain as it is, and return a number to go back by."""
+        """Remember the chain as it is, and return a number to go back by; of too many, the oldest go."""
         self._last_checkpoint += 1
+        if len(self._checkpoints) >= MOST_CHECKPOINTS:
+            del self._checkpoints[next(iter(self._checkpoints))]
         self._checkpoints[self._last_checkpoint] = Checkpoint(
             number=self.number,
             pool=self.pool.snapshot(),
@@ -218,12 +224,12 @@ class Chain:
             return False
         self._checkpoints = {n: c for n, c in self._checkpoints.items() if n < checkpoint}
         gone = self.ledger.truncate(was.number) if was.number < self.number else ()
-        self.pool.restore(was.pool)
+        self._edits.restore(was.edited)
+        self.pool.restore(was.pool, self._edits.on(self.ledger.latest))
         self.producer.priority.clear()
         self.producer.priority.extend(was.priority)
         self.clock.state = was.clock
         self.finality = was.finality
-        self._edits.restore(was.edited)
         self._tell_removed(gone)
         return True
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.errors import TimestampTooLow
+from entresol.errors import TimestampTooHigh, TimestampTooLow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+LATEST: Final = 2**63 - 1
+"""The latest time that can be set. A header has room for twice as much, so blocks can always follow."""
 
 
 class ClockState(msgspec.Struct, frozen=True):
@@ -47,15 +50,23 @@ class Clock:
     def increase(self, seconds: int) -> int:
         """Move the time forward, and return by how much it is moved in all."""
         offset = self.state.offset + seconds
+        _check(self.now() + seconds)
         self.state = ClockState(offset, self.state.next_timestamp)
         return offset
 
     def set_time(self, timestamp: int) -> None:
         """Let it be `timestamp` now."""
+        _check(timestamp)
         self.state = ClockState(offset=timestamp - int(self._now()))
 
     def order(self, timestamp: int, parent: int) -> None:
         """Let the block after one of time `parent` have this timestamp."""
         if timestamp <= parent:
             raise TimestampTooLow(timestamp, parent)
+        _check(timestamp)
         self.state = ClockState(self.state.offset, timestamp)
+
+
+def _check(timestamp: int) -> None:
+    if timestamp > LATEST:
+        raise TimestampTooHigh(timestamp, LATEST)

@@ -86,9 +86,12 @@ class FeeModel:
         fair_l2 = it.minimal_l2_gas_price + math.floor(computation * it.compute_overhead_part)
         fair_pubdata = math.floor(self.l1_pubdata_price * scale)
         fair_pubdata += math.floor(publication * it.pubdata_overhead_part)
+        fair_l2 = min(fair_l2, _MAX_GAS_PRICE)
+        # Gas costs what the operator says: dear data does not make it dearer, since none is published.
+        most = min(_MAX_PUBDATA_PRICE, fair_l2 * MAX_GAS_PER_PUBDATA)
         return FeeInput(
-            fair_l2_gas_price=min(fair_l2, _MAX_GAS_PRICE),
-            fair_pubdata_price=min(fair_pubdata, _MAX_PUBDATA_PRICE),
+            fair_l2_gas_price=fair_l2,
+            fair_pubdata_price=min(fair_pubdata, most),
             l1_gas_price=l1_gas_price,
         )
 

@@ -33,7 +33,8 @@ from entresol.primitives.values import Address, Hash32
 from entresol.state.roots import StateTrie
 
 if TYPE_CHECKING:
-    from entresol._native import Log
+    from entresol._native import Log, Message
+    from entresol.primitives.transactions import Transaction
 
 # A contract may send, for nobody signs anything; what else there is to check, validation decides.
 _VALIDATING: Final = Checks(sender_code=False)
@@ -167,7 +168,7 @@ class _Run:
             transition.overlay,
             rules,
             env,
-            _message(transaction),
+            _message_of(transaction),
             checks=_VALIDATING if self._options.validation else _LENIENT,
             limits=self._meter.left(),
             tracer=TRANSFER_TRACER if self._options.trace_transfers else None,
@@ -205,8 +206,9 @@ class _Run:
         )
 
 
-def _message(transaction: Transaction) -> Message:
+def _message_of(transaction: Transaction) -> Message:
+    """Return what the engine runs; numbers that a transaction encodes may still be too large for it."""
     try:
         return message_of(transaction)
-    except OverflowError as error:
+    except (OverflowError, ValueError) as error:
         raise MalformedValue("a number of the call is too large for a transaction") from error

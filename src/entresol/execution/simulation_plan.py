@@ -9,6 +9,7 @@ import msgspec
 
 from entresol.errors import (
     EmptySimulation,
+    InvalidOverride,
     SimulatedNumberTooLow,
     SimulatedTimeTooLow,
     SimulationTooLong,
@@ -20,6 +21,8 @@ from entresol.primitives.values import Address
 
 MAX_BLOCKS: Final = 256
 """How many blocks a simulation may have, with those that fill gaps."""
+
+MAX_TIMESTAMP: Final = 2**64 - 1
 
 
 class BlockCalls(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +67,8 @@ def plan(
         time = timestamp + interval if wanted.block.time is None else wanted.block.time
         if time <= timestamp:
             raise SimulatedTimeTooLow(time, timestamp)
+        if time > MAX_TIMESTAMP:
+            raise InvalidOverride(f"the time of a block is at most {MAX_TIMESTAMP}, got {time:d}")
         planned.append(PlannedBlock(last, time, wanted, index))
         number, timestamp = last, time
     return planned

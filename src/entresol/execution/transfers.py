@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from entresol._native import Tracer
-from entresol.errors import TraceTooLarge
+from entresol.execution.deep_json import read_deep
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 
 if TYPE_CHECKING:
@@ -53,12 +53,27 @@ def logs_with_transfers(trace: bytes) -> tuple[Log, ...]:
     What a frame did that failed in the end, it did not do.
     """
     try:
-        return tuple(_told(_DECODER.decode(trace)))
+        frame = _DECODER.decode(trace)
     except RecursionError:
-        raise TraceTooLarge("calls are nested too deep for their transfers to be told") from None
+        # Calls may be nested a thousand deep, and each of them is two levels of JSON.
+        frame = read_deep(trace, _frame_or_log)
+    return tuple(_told(frame))
 
 
 def _told(frame: _Frame) -> Iterator[Log]:
+    """Yield what `frame` and the calls in it did; as deep as they are, this never calls itself."""
+    under_way = [_parts(frame)]
+    while under_way:
+        part = next(under_way[-1], None)
+        if part is None:
+            under_way.pop()
+        elif isinstance(part, _Frame):
+            under_way.append(_parts(part))
+        else:
+            yield part
+
+
+def _parts(frame: _Frame) -> Iterator[Log | _Frame]:
     if frame.error is not None:
         return
     yield from _transfer(frame)
@@ -69,10 +84,16 @@ def _told(frame: _Frame) -> Iterator[Log]:
         while log is not None and int(log.position, 16) <= number:
             yield _log(log)
             log = next(waiting, None)
-        yield from _told(inner)
+        yield inner
     while log is not None:
         yield _log(log)
         log = next(waiting, None)
+
+
+def _frame_or_log(members: dict[str, Any]) -> _Frame | _TracedLog:
+    kind: type[_Frame | _TracedLog] = _TracedLog if "position" in members else _Frame
+    names = zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True)
+    return kind(**{name: members[key] for key, name in names if key in members})
 
 
 def _transfer(frame: _Frame) -> Iterator[Log]:

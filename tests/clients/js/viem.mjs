@@ -259,10 +259,15 @@ check("calls too little gas by its name", async () => {
 
 check("replaces a waiting transaction and is told", async () => {
   const looked = later();
+  let asked = false;
   const onFetchRequest = async (request) => {
-    if ((await request.clone().json()).method === "eth_getTransactionByHash") looked.resolve();
+    asked ||= (await request.clone().json()).method === "eth_getTransactionByHash";
   };
-  const waiter = createPublicClient({ ...settings, transport: http(url, { onFetchRequest }) });
+  const onFetchResponse = async () => {
+    if (asked) looked.resolve();
+  };
+  const transport = http(url, { onFetchRequest, onFetchResponse });
+  const waiter = createPublicClient({ ...settings, transport });
   const nonce = await reader.getTransactionCount({ address: account.address });
   const send = (value, gwei) => wallet.sendTransaction({
     to: NOBODY, value, nonce, gas: 21_000n, maxFeePerGas: parseGwei(gwei), maxPriorityFeePerGas: parseGwei(gwei),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from entresol._native import address_of, keccak256, public_key
-from entresol.chain.chain import Chain
+from entresol.chain.chain import MOST_CHECKPOINTS, Chain
 from entresol.chain.clock import Clock
 from entresol.chain.feed import Pending, Removed, Sealed
 from entresol.chain.genesis import Genesis, GenesisAccount
@@ -237,6 +238,22 @@ def test_a_checkpoint_serves_once_and_takes_the_later_ones_along(chain: Chain) -
     assert chain.restore(first)
     assert not chain.restore(first)
     assert not chain.restore(second)
+
+
+def test_of_too_many_checkpoints_the_oldest_are_forgotten(chain: Chain) -> None:
+    first, second, *_ = [chain.checkpoint() for _ in range(MOST_CHECKPOINTS + 1)]
+    assert not chain.restore(first)
+    assert chain.restore(second)
+
+
+def test_a_checkpoint_does_not_keep_the_state_in_memory(chain: Chain) -> None:
+    state = chain.ledger.latest
+    holders = sys.getrefcount(state)
+    checkpoint = chain.checkpoint()
+    assert sys.getrefcount(state) == holders
+    chain.submit(transaction(0).raw)
+    assert chain.restore(checkpoint)
+    assert chain.pool.next_nonce(ALICE) == 0
 
 
 def test_listeners_hear_of_blocks_that_are_gone(chain: Chain) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.chain.clock import Clock
-from entresol.errors import TimestampTooLow
+from entresol.chain.clock import LATEST, Clock
+from entresol.errors import TimestampTooHigh, TimestampTooLow
 
 
 class Wall:
@@ -62,3 +62,17 @@ def test_a_clock_goes_back_to_what_it_remembered() -> None:
     clock.increase(60)
     clock.state = before
     assert clock.now() == 1_000
+
+
+def test_time_never_runs_out_for_the_blocks_that_follow() -> None:
+    clock = Clock(Wall(1_000))
+    with pytest.raises(TimestampTooHigh, match="the latest that can be set is 9223372036854775807"):
+        clock.increase(LATEST - 999)
+    with pytest.raises(TimestampTooHigh):
+        clock.set_time(LATEST + 1)
+    with pytest.raises(TimestampTooHigh):
+        clock.order(LATEST + 1, parent=0)
+    assert clock.now() == 1_000
+    clock.order(LATEST, parent=0)
+    clock.sealed(LATEST)
+    assert clock.next_timestamp(parent=LATEST) == LATEST + 1

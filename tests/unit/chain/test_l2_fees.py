@@ -32,9 +32,11 @@ def test_the_operators_parts_of_the_overhead_count() -> None:
     assert prices.fair_pubdata_price == 17 * GWEI
 
 
-def test_dear_data_makes_gas_dearer_rather_than_a_byte_cost_more_gas_than_allowed() -> None:
-    prices = FeeModel(l1_gas_price=1_000_000 * GWEI).current()
-    assert prices.base_fee > prices.fair_l2_gas_price
+@pytest.mark.parametrize("gas_price", [0, 7, 100_000_000])
+def test_gas_costs_what_the_operator_says_however_dear_data_is(gas_price: int) -> None:
+    constants = FeeConstants(minimal_l2_gas_price=gas_price)
+    prices = FeeModel(constants, l1_gas_price=1_000_000 * GWEI).current()
+    assert prices.base_fee == gas_price
     assert prices.gas_per_pubdata <= MAX_GAS_PER_PUBDATA
 
 

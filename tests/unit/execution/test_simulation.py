@@ -31,7 +31,6 @@ from entresol.errors import (
     SimulatedTimeTooLow,
     SimulationGasSpent,
     SimulationTooLong,
-    TraceTooLarge,
 )
 from entresol.execution.calls import CallLimits, CallRequest
 from entresol.execution.overrides import BlockOverrides, StateOverride
@@ -343,16 +342,6 @@ def test_what_reverts_inside_moves_no_ether(base: Base) -> None:
     wanted = block(CallRequest(sender=C0, to=C1, value=10), accounts=accounts)
     (told,) = simulate(base, [wanted], SimulationOptions(trace_transfers=True))
     assert [words(data) for _, _, data in told.results[0].logs] == [[10]]
-
-
-def test_transfers_of_calls_that_are_nested_too_deep_cannot_be_told(base: Base) -> None:
-    forwarding = StateOverride(balance=10**18, code=bytes.fromhex("5f5f5f5f6001305af100"))
-    wanted = block(CallRequest(sender=C0, to=C1), accounts={C1: forwarding}, gas_limit=10**12)
-    options = SimulationOptions(trace_transfers=True)
-    (told,) = simulate(base, [wanted], options)
-    assert len(told.results[0].logs) > 200
-    with pytest.raises(TraceTooLarge, match="nested too deep"):
-        simulate(base, [wanted], options, CallLimits(gas_cap=10**12))
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 import entresol.rpc.dispatch  # noqa: F401  # every error of this layer is defined now
-from entresol.errors import EntresolError, ExecutionReverted
+from entresol.errors import (
+    EntresolError,
+    ExecutionReverted,
+    GasLimitExceeded,
+    InsufficientFunds,
+    NonceTooLow,
+    SimulatedNumberTooLow,
+    TimestampTooLow,
+    TooManyToSeal,
+)
+from entresol.primitives.values import Quantity
 from entresol.rpc.errors import CODES, code_of, failure_of
 
 
@@ -26,3 +38,23 @@ def test_any_other_exception_is_a_bug(kind: type[Exception]) -> None:
 def test_what_a_contract_says_may_be_no_text() -> None:
     failure = failure_of(ExecutionReverted(b"", "\ud800"), "eth_call")
     assert failure.message == "execution reverted: ?"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        GasLimitExceeded,
+        InsufficientFunds,
+        NonceTooLow,
+        SimulatedNumberTooLow,
+        TimestampTooLow,
+        TooManyToSeal,
+    ],
+)
+def test_numbers_are_told_in_decimal_however_they_were_sent(
+    kind: Callable[[int, int], Exception],
+) -> None:
+    text = str(kind(Quantity(21_000), Quantity(30_000)))
+    assert "21000" in text
+    assert "30000" in text
+    assert "0x" not in text

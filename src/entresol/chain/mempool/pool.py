@@ -57,7 +57,6 @@ class PoolSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[Entry, ...]
     nonces: dict[Address, int]
     balances: dict[Address, int]
-    accounts: AccountReader
     pricing: Pricing
     arrivals: int
 
@@ -187,14 +186,13 @@ class Mempool(PoolContents):
             entries=tuple(self._entries.values()),
             nonces={lane.sender: lane.nonce for lane in lanes},
             balances={lane.sender: lane.balance for lane in lanes},
-            accounts=self._accounts,
             pricing=self._pricing,
             arrivals=self._arrivals,
         )
 
-    def restore(self, snapshot: PoolSnapshot) -> None:
-        """Make the pool what it was."""
-        self._accounts = snapshot.accounts
+    def restore(self, snapshot: PoolSnapshot, accounts: AccountReader) -> None:
+        """Make the pool what it was, when the state was what `accounts` reads."""
+        self._accounts = accounts
         self._pricing = snapshot.pricing
         self._arrivals = snapshot.arrivals
         self._entries = {entry.transaction.hash: entry for entry in snapshot.entries}

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from entresol.chain.schedule import Mining
-from entresol.errors import AccountsLocked, InvalidInterval, TimestampTooLow
+from entresol.errors import (
+    AccountsLocked,
+    InvalidInterval,
+    TimestampTooHigh,
+    TimestampTooLow,
+    TooManyToSeal,
+)
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
 from entresol.rpc.method import method
 from entresol.rpc.numbers import Number
@@ -23,6 +29,17 @@ if TYPE_CHECKING:
 
 TURN_BLOCKS: Final = 8
 """How many blocks are sealed before others get an answer."""
+
+MOST_BLOCKS: Final = 100_000
+"""How many blocks one request may ask for: half a minute's work, where nobody could stop it."""
+
+
+def count_of(blocks: int | None) -> int:
+    """Return how many blocks to seal: one, unless another number is given."""
+    count = 1 if blocks is None else blocks
+    if count > MOST_BLOCKS:
+        raise TooManyToSeal(count, MOST_BLOCKS)
+    return count
 
 
 async def turns(count: int) -> AsyncIterator[int]:
@@ -44,6 +61,8 @@ class MineRequest:
     """What `evm_mine` is given: a timestamp, or an object of options."""
 
     __slots__ = ("options",)
+
+    json_schema: ClassVar[dict[str, Any]] = {"type": ["object", "string", "integer"]}
 
     def __init__(self, options: MineOptions) -> None:
         self.options = options
@@ -76,12 +95,12 @@ class TimeTravel:
         """Make the chain what it was, and return whether that snapshot existed."""
         return self._checkpoints.restore(snapshot)
 
-    @method()
+    @method(TimestampTooHigh)
     def increase_time(self, seconds: Number) -> Quantity:
         """Move the time forward, and return by how much it is moved in all."""
         return Quantity(self._chain.clock.increase(seconds))
 
-    @method()
+    @method(TimestampTooHigh)
     def set_time(self, timestamp: Number) -> Quantity:
         """Let it be this time now, and return by how much that is later than it was."""
         clock = self._chain.clock
@@ -89,7 +108,7 @@ class TimeTravel:
         clock.set_time(timestamp)
         return Quantity(max(timestamp - before, 0))
 
-    @method(TimestampTooLow)
+    @method(TimestampTooLow, TimestampTooHigh)
     def set_next_block_timestamp(self, timestamp: Number) -> None:
         """Give the next block this timestamp."""
         self._chain.clock.order(timestamp, self._chain.head.timestamp)
@@ -117,13 +136,14 @@ class Evm(TimeTravel):
 
     prefix = "evm"
 
-    @method(TimestampTooLow)
+    @method(TimestampTooLow, TimestampTooHigh, TooManyToSeal)
     async def mine(self, options: MineRequest | None = None) -> Quantity:
         """Seal a block, at a given time if one is given, or several by `{timestamp, blocks}`."""
         wanted = MineOptions() if options is None else options.options
+        count = count_of(wanted.blocks)
         if wanted.timestamp is not None:
             self._chain.clock.order(wanted.timestamp, self._chain.head.timestamp)
-        async for _ in turns(1 if wanted.blocks is None else wanted.blocks):
+        async for _ in turns(count):
             self._chain.seal()
         return Quantity(0)
 
@@ -159,10 +179,10 @@ class Hardhat:
         self._chain.edit(address, lambda state: state.set_slot(address, key, value))
         return True
 
-    @method()
+    @method(TimestampTooHigh, TooManyToSeal)
     async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> None:
         """Seal some blocks, so many seconds apart."""
-        async for already in turns(1 if blocks is None else blocks):
+        async for already in turns(count_of(blocks)):
             # The first one comes at the time it is, which may have been moved.
             if interval and already:
                 parent = self._chain.head.timestamp

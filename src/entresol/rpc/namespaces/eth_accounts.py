@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from msgspec import Raw
@@ -31,6 +31,8 @@ class TypedDataObject:
     """A typed document as clients send it: the object, or its JSON as a text."""
 
     __slots__ = ("signing_hash",)
+
+    json_schema: ClassVar[dict[str, Any]] = {"type": ["object", "string"]}
 
     def __init__(self, document: TypedData) -> None:
         # Hashed here, so that whatever is wrong with it is named as a place in the parameters.

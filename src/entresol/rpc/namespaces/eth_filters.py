@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Raw
 
-from entresol.errors import FilterNotFound, InvalidFilter, SubscriptionRefused
+from entresol.errors import (
+    FilterNotFound,
+    InvalidFilter,
+    NothingToPushOver,
+    SubscriptionRefused,
+)
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.connection import Connection
 from entresol.rpc.filters import LogChanges
@@ -104,6 +109,8 @@ class EthFilters:
     @method(SubscriptionRefused)
     def subscribe(self, connection: Connection, kind: str, options: Any = None) -> str:
         """Tell a WebSocket client of `newHeads`, `logs`, `newPendingTransactions` or `syncing`."""
+        if connection.transport == "http":
+            raise NothingToPushOver
         return self._subscriptions.subscribe(connection, kind, options)
 
     @method()

@@ -342,7 +342,7 @@ class PoolMachine(RuleBasedStateMachine):
     def restore(self) -> None:
         assert self.saved is not None
         snapshot, model, chain = self.saved
-        self.pool.restore(snapshot)
+        self.pool.restore(snapshot, model.accounts)
         self.model = Model(**{**vars(model), "pooled": list(model.pooled)})
         self.chain = list(chain)
 

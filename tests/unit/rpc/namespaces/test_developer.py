@@ -72,6 +72,32 @@ def test_others_are_answered_while_many_blocks_are_sealed(client: Client, method
     assert client.chain.number == 100
 
 
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("evm_mine", [{"blocks": 100_001, "timestamp": 5_000}]),
+        ("anvil_mine", [2**64 - 1]),
+        ("hardhat_mine", ["0xffffffffffffffff", 1]),
+    ],
+)
+def test_nobody_seals_for_ever(client: Client, method: str, params: list[object]) -> None:
+    with pytest.raises(RpcError, match="one request seals at most 100000 blocks") as refusal:
+        client(method, *params)
+    assert refusal.value.code == -32602
+    client("evm_mine")
+    assert client.chain.number == 1
+    assert client.chain.head.timestamp != 5_000
+
+
+@time_travellers
+def test_a_time_after_which_nothing_can_come_is_refused(client: Client, prefix: str) -> None:
+    for name in ("increaseTime", "setTime", "setNextBlockTimestamp"):
+        with pytest.raises(RpcError, match="is too late") as refusal:
+            client(f"{prefix}_{name}", 2**64 - 1)
+        assert refusal.value.code == -32602
+    client("evm_mine")
+
+
 @time_travellers
 def test_a_chain_goes_back_to_a_snapshot(client: Client, prefix: str) -> None:
     snapshot = client(f"{prefix}_snapshot")

@@ -189,3 +189,17 @@ def test_a_wrong_parameter_is_named_by_its_place(
         client(method, *params)
     assert caught.value.code == -32602
     assert place in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("eth_getLogs", "object"),
+        ("eth_signTypedData_v4", ["object", "string"]),
+        ("evm_mine", ["object", "string", "integer"]),
+    ],
+)
+def test_objects_are_described_as_objects(client: Client, name: str, kinds: object) -> None:
+    methods = {it["name"]: it for it in client("rpc.discover")["methods"]}
+    schema = methods[name]["params"][-1]["schema"]
+    assert schema.get("anyOf", [schema])[0]["type"] == kinds

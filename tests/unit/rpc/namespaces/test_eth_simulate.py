@@ -154,3 +154,44 @@ def test_an_unknown_block_is_named(client: Client) -> None:
 def test_a_wrong_field_is_named(client: Client) -> None:
     with pytest.raises(RpcError, match=r"params\[0\]\.blockStateCalls\[0\]\.calls\[0\]\.to"):
         simulate(client, calls({"to": "0x12"}))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"gasPrice": hex(2**128)},
+        {"maxFeePerGas": hex(2**256 - 1)},
+        {"maxPriorityFeePerGas": hex(2**128)},
+        {
+            "authorizationList": [
+                {"chainId": "0x0", "address": str(BOB), "nonce": "0x0"}
+                | {"yParity": "0xffffffffffffffff", "r": "0x0", "s": "0x0"}
+            ]
+        },
+    ],
+)
+def test_numbers_that_no_transaction_has_are_refused(
+    client: Client, fields: dict[str, Any]
+) -> None:
+    with pytest.raises(RpcError, match="too large for a transaction") as refusal:
+        simulate(client, calls(TRANSFER | fields))
+    assert refusal.value.code == -32602
+
+
+@pytest.mark.parametrize("missing", [0, 3])
+def test_no_block_comes_after_the_end_of_time(client: Client, missing: int) -> None:
+    last = {"blockOverrides": {"time": "0xffffffffffffffff"}}
+    assert simulate(client, last)[0]["timestamp"] == "0xffffffffffffffff"
+    after = {"blockOverrides": {"number": hex(2 + missing)}}
+    with pytest.raises(RpcError, match="the time of a block is at most") as refusal:
+        simulate(client, last, after)
+    assert refusal.value.code == -32602
+
+
+def test_calls_nested_as_deep_as_they_can_be_are_told(client: Client) -> None:
+    # Calls itself until no call is possible any more: some 600 calls within each other.
+    code = {CONTRACT: {"code": "0x5f5f5f5f5f305af1"}}
+    call = {"from": str(ALICE), "to": CONTRACT, "value": "0x1", "gas": hex(30_000_000)}
+    (block,) = simulate(client, calls(call, stateOverrides=code), traceTransfers=True)
+    assert block["calls"][0]["status"] == "0x1"
+    assert [log["address"] for log in block["calls"][0]["logs"]] == ["0x" + "ee" * 20]

@@ -1,0 +1,253 @@
+"""Every limit that `entresol --help` names, set by its flag, held by a real node, and told in its own words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from websockets.frames import Opcode
+
+from entresol.node.config import ApiConfig, LimitsConfig
+from entresol.rpc.server import ServerConfig
+from tests.integration.nodes import RunningNode, running_node
+from tests.integration.test_killed_node import transfer
+from tests.serving import Client, Response, opening, post
+
+FLAGS = {
+    "--body-limit-bytes": "20000",
+    "--header-limit-bytes": "4096",
+    "--connection-limit": "20",
+    "--requests-per-second": "50",
+    "--header-seconds": "0.3",
+    "--body-seconds": "0.3",
+    "--idle-seconds": "0.3",
+    "--websocket-ping-seconds": "0.3",
+    "--allowed-hosts": "localhost,node.example",
+    "--cors-origins": "http://page.example",
+    "--gzip-above-bytes": "100",
+    "--receipt-seconds": "0.1",
+    "--batch-limit": "3",
+    "--answer-limit-bytes": "100000",
+    "--call-gas-cap": "1000000",
+    "--call-seconds": "0.2",
+    "--log-limit": "4",
+    "--log-block-limit": "10",
+    "--filter-limit": "2",
+    "--subscription-limit": "2",
+}
+ELSEWHERE = {
+    # Where it listens and who may sign: test_node.py, test_shell.py, test_accounts.py.
+    "--host", "--port", "--backlog", "--dev-methods", "--expose-unlocked-accounts",
+    # Clients that do not read, and the end: test_server.py and test_server_websocket.py.
+    "--write-seconds", "--linger-seconds", "--stop-seconds", "--write-buffer-bytes", "--gzip-level",
+    "--websocket-queue-bytes", "--websocket-concurrency", "--websocket-deflate",
+}  # fmt: skip
+CHAIN_ID = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
+ALICE = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
+CONTRACT = "0x" + "c1" * 20
+# Loops for ever; logs six times.
+ENDLESS, LOGGING = "0x5b5f56", "0x" + "5f5fa0" * 6
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[RunningNode]:
+    given = [word for flag in FLAGS.items() for word in flag]
+    with running_node("--no-mining", "--log-level", "warning", *given) as running:
+        yield running
+
+
+@pytest.fixture
+def client(node: RunningNode) -> Iterator[Client]:
+    with Client(node.port) as client:
+        yield client
+
+
+def call(client: Client, method: str, *params: object) -> Any:
+    """Return the result, or the error."""
+    return outcome(client.ask(request(method, *params)).body)
+
+
+def request(method: str, *params: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+
+
+def outcome(body: bytes) -> Any:
+    answer = json.loads(body)
+    return answer["error"] if "error" in answer else answer["result"]
+
+
+def ask_websocket(client: Client, method: str, *params: object) -> Any:
+    client.send_frame(Opcode.TEXT, request(method, *params))
+    return outcome(client.frame()[1])
+
+
+def test_no_limit_is_forgotten() -> None:
+    fields = [*ServerConfig.__struct_fields__, *LimitsConfig.__struct_fields__]
+    fields += ApiConfig.__struct_fields__
+    assert {"--" + it.replace("_", "-") for it in fields} == FLAGS.keys() | ELSEWHERE
+
+
+# What a request may be
+
+
+def test_a_body_has_a_limit(client: Client) -> None:
+    assert client.ask(CHAIN_ID + b" " * 19_900).status == 200
+    status, _, body = client.ask(CHAIN_ID + b" " * 20_000)
+    assert (status, outcome(body)["code"]) == (413, -32007)
+    assert outcome(body)["data"] == "Exceeded max limit of 20000"
+
+
+def test_a_websocket_message_has_the_same_limit(client: Client) -> None:
+    client.open_websocket()
+    client.send_frame(Opcode.TEXT, b" " * 20_001)
+    assert client.close_code() == 1009
+
+
+def test_headers_have_a_limit(client: Client) -> None:
+    assert client.ask(CHAIN_ID, "X-Long: " + "x" * 3_000).status == 200
+    assert client.ask(CHAIN_ID, "X-Long: " + "x" * 5_000).status == 431
+
+
+def test_a_connection_has_a_limit_of_requests_a_second(client: Client) -> None:
+    client.send(post(CHAIN_ID) * 100)
+    answers = [client.response() for _ in range(100)]
+    refused = [it for it in answers if it.status == 429]
+    assert 40 <= len(answers) - len(refused) < 100
+    assert outcome(refused[0].body) == {"code": 429, "message": "Too many requests"}
+    assert refused[0].headers["retry-after"] == "1"
+
+
+def test_connections_have_a_limit(node: RunningNode) -> None:
+    with ExitStack() as crowd:
+        clients = [crowd.enter_context(Client(node.port)) for _ in range(21)]
+        statuses = [it.status for it in map(_answer_or_refusal, clients)]
+    assert statuses.count(503) >= 1
+    assert statuses.count(200) >= 15
+
+
+def _answer_or_refusal(client: Client) -> Response:
+    client.send(post(CHAIN_ID))
+    return client.response()
+
+
+def test_other_names_than_the_allowed_are_refused(client: Client) -> None:
+    assert client.ask(CHAIN_ID, "Host: node.example:3050").status == 200
+    status, _, body = client.ask(CHAIN_ID, "Host: other.example")
+    assert status == 403
+    assert b"other.example" in body
+
+
+def test_other_pages_than_the_allowed_may_not_read(client: Client) -> None:
+    allowed = client.ask(CHAIN_ID, "Origin: http://page.example").headers
+    assert allowed["access-control-allow-origin"] == "http://page.example"
+    others = client.ask(CHAIN_ID, "Origin: http://other.example").headers
+    assert "access-control-allow-origin" not in others
+    client.send(opening("Origin: http://other.example"))
+    assert client.response().status == 403
+
+
+def test_longer_answers_are_compressed(client: Client) -> None:
+    accept = "Accept-Encoding: gzip"
+    assert "content-encoding" not in client.ask(CHAIN_ID, accept).headers
+    assert client.ask(request("rpc_modules"), accept).headers["content-encoding"] == "gzip"
+
+
+# Time
+
+
+def test_headers_and_bodies_have_their_time(node: RunningNode) -> None:
+    for half in (b"POST / HTTP/1.1\r\n", post(CHAIN_ID)[:-1]):
+        with Client(node.port) as client:
+            client.send(half)
+            assert client.response().status == 408
+
+
+def test_an_idle_connection_is_closed(client: Client) -> None:
+    client.ask(CHAIN_ID)
+    assert client.rest() == b""
+
+
+def test_a_silent_websocket_is_asked_and_closed(client: Client) -> None:
+    client.open_websocket()
+    assert client.frame()[0] is Opcode.PING
+    assert client.close_code() == 1011
+
+
+def test_a_receipt_is_awaited_so_long(client: Client) -> None:
+    error = call(client, "eth_sendRawTransactionSync", transfer(0))
+    assert error["code"] == 4
+    assert "no block included it in 0.1 s" in error["message"]
+
+
+# What a question may ask for
+
+
+def test_a_batch_has_a_limit(client: Client) -> None:
+    assert len(json.loads(client.ask(b"[" + b",".join([CHAIN_ID] * 3) + b"]").body)) == 3
+    error = outcome(client.ask(b"[" + b",".join([CHAIN_ID] * 4) + b"]").body)
+    assert (error["code"], error["data"]) == (-32010, "Exceeded max limit of 3")
+
+
+def test_an_answer_has_a_limit_and_so_have_the_answers_of_a_batch(client: Client) -> None:
+    def returning(size: int) -> tuple[object, ...]:
+        code = "0x62" + size.to_bytes(3).hex() + "5ff3"
+        return {"to": CONTRACT, "gas": "0xf4240"}, "latest", {CONTRACT: {"code": code}}
+
+    assert len(call(client, "eth_call", *returning(30_000))) == 60_002
+    error = call(client, "eth_call", *returning(60_000))
+    assert (error["code"], error["data"]) == (-32008, "Exceeded max limit of 100000")
+    batch = b"[" + b",".join([request("eth_call", *returning(30_000))] * 2) + b"]"
+    error = outcome(client.ask(batch).body)
+    assert (error["code"], error["data"]) == (-32011, "Exceeded max limit of 100000")
+
+
+def test_a_call_has_a_limit_of_gas(client: Client) -> None:
+    error = call(client, "eth_call", {"to": CONTRACT}, "latest", {CONTRACT: {"code": ENDLESS}})
+    assert (error["code"], error["message"]) == (-32000, "out of gas: a call may use 1000000 gas")
+
+
+def test_a_range_of_logs_has_a_limit_of_blocks_and_results(client: Client) -> None:
+    call(client, "anvil_setCode", CONTRACT, LOGGING)
+    call(client, "eth_sendTransaction", {"from": ALICE, "to": CONTRACT, "gasPrice": "0x5f5e100"})
+    call(client, "anvil_mine", 20)
+    error = call(client, "eth_getLogs", {"fromBlock": "0x0", "toBlock": "latest"})
+    assert (error["code"], error["message"].split(".")[0]) == (
+        -32602,
+        "Query covers more than 10 blocks",
+    )
+    error = call(client, "eth_getLogs", {"fromBlock": "0x0", "toBlock": "0x5"})
+    assert error["message"].startswith("Query returned more than 4 results")
+    assert re.search(r"range \[0x0, 0x\d\]", error["message"])
+
+
+def test_the_filter_used_longest_ago_gives_way(client: Client) -> None:
+    first, *others = [call(client, "eth_newBlockFilter") for _ in range(3)]
+    assert call(client, "eth_getFilterChanges", first) == {
+        "code": -32000,
+        "message": "filter not found",
+    }
+    assert all(call(client, "eth_getFilterChanges", it) == [] for it in others)
+
+
+def test_a_connection_has_a_limit_of_subscriptions(client: Client) -> None:
+    client.open_websocket()
+    for _ in range(2):
+        assert ask_websocket(client, "eth_subscribe", "newHeads").startswith("0x")
+    error = ask_websocket(client, "eth_subscribe", "newHeads")
+    assert error == {"code": -32006, "message": "Too many subscriptions on the connection"}
+
+
+def test_a_call_has_its_time() -> None:
+    with (
+        running_node("--call-seconds", "0.05", "--call-gas-cap", str(2**62)) as node,
+        Client(node.port) as client,
+    ):
+        error = call(client, "eth_call", {"to": CONTRACT}, "latest", {CONTRACT: {"code": ENDLESS}})
+    assert (error["code"], error["message"]) == (
+        -32000,
+        "execution aborted (timeout = 0.05s)",
+    )

@@ -1,0 +1,283 @@
+"""A real node and clients that mean no good: each is refused in its own way, and others are served on."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from websockets.frames import Opcode
+
+from entresol.rpc.server import allow_open_files
+from tests.integration.nodes import RunningNode, running_node
+from tests.serving import Client, opening, post
+
+CHAIN_ID = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
+ANSWER = b'{"jsonrpc":"2.0","id":1,"result":"0x10e"}'
+BLOCK = b'{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["0x0",true]}'
+DESCRIPTION = b'{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}'
+CHUNKED = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[RunningNode]:
+    with running_node(
+        "--log-level", "warning", "--header-seconds", "0.5", "--body-seconds", "0.5"
+    ) as running:
+        before = running.printed()
+        yield running
+        # Whoever misbehaves is refused, not complained about.
+        assert running.printed() == before
+        assert running.stop() == 0
+
+
+@pytest.fixture
+def client(node: RunningNode) -> Iterator[Client]:
+    """Return a client; whatever it does, another one is served afterwards."""
+    with Client(node.port) as client:
+        yield client
+    with Client(node.port) as another:
+        assert another.ask(CHAIN_ID).body == ANSWER
+
+
+# Framing
+
+
+def test_pipelined_calls_are_answered_in_order_whether_quick_or_slow(client: Client) -> None:
+    methods = ["eth_chainId", "rpc.discover", "eth_feeHistory", "evm_mine", "eth_estimateGas"] * 20
+    bodies = [json.dumps({"jsonrpc": "2.0", "id": n, "method": it}) for n, it in enumerate(methods)]
+    client.send(b"".join(post(body.encode()) for body in bodies))
+    assert [json.loads(client.response().body)["id"] for _ in bodies] == list(range(100))
+
+
+def test_a_chunked_body_of_single_bytes_is_a_body(client: Client) -> None:
+    client.send(CHUNKED + b"".join(b"1\r\n%c\r\n" % byte for byte in CHAIN_ID) + b"0\r\n\r\n")
+    assert client.response().body == ANSWER
+
+
+def test_a_client_that_waits_to_be_told_is_told(client: Client) -> None:
+    whole = post(CHAIN_ID, "Expect: 100-continue")
+    client.send(whole[: -len(CHAIN_ID)])
+    assert client.response().status == 100
+    client.send(CHAIN_ID)
+    assert client.response().body == ANSWER
+
+
+def test_a_block_is_compressed_for_who_can_read_it(client: Client) -> None:
+    plain = client.ask(BLOCK)
+    packed = client.ask(BLOCK, "Accept-Encoding: gzip")
+    assert packed.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(packed.body) == plain.body
+    assert len(packed.body) < len(plain.body) / 2
+
+
+def test_a_web_page_asks_before_it_asks(client: Client) -> None:
+    client.send(
+        b"OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://app.example\r\n"
+        b"Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: content-type\r\n\r\n"
+    )
+    status, headers, _ = client.response()
+    assert (status, headers["access-control-allow-origin"]) == (204, "*")
+    assert (
+        client.ask(CHAIN_ID, "Origin: http://app.example").headers["access-control-allow-origin"]
+        == "*"
+    )
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+        (post(CHAIN_ID, "Content-Type: text/plain"), 415),
+        (post(CHAIN_ID, "Host: evil.example"), 403),
+        (post(b"")[:-4].replace(b"Content-Length: 0", b"Content-Length: 99999999") + b"\r\n\r\n", 413),
+        (b"POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n", 400),
+        (post(CHAIN_ID, "Content-Length: 1"), 400),
+        (post(CHAIN_ID, "Content-Length: -1"), 400),
+        (post(CHAIN_ID, "Content-Length: 99999999999999999999999"), 400),
+        (post(CHAIN_ID, "Transfer-Encoding: chunked"), 400),
+        (CHUNKED + b"zz\r\n", 400),
+        (CHUNKED + b"ffffffffffffffffff\r\n", 400),
+        (b"POST / HTTP/9.9\r\nHost: localhost\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\nX\x00: y\r\n\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+        (b"\x00" * 1_000, 400),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 400_000, 431),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_served_is_refused_by_its_status(
+    client: Client, request_: bytes, status: int
+) -> None:
+    client.send(request_)
+    assert client.response().status == status
+
+
+@pytest.mark.usefixtures("client")
+def test_any_garbage_is_refused_or_waited_for(node: RunningNode) -> None:
+    randomness = random.Random(7)
+    for _ in range(300):
+        with Client(node.port) as garbler:
+            start = randomness.choice(
+                (b"", b"POST / HTTP/1.1\r\n", CHUNKED, opening(), post(CHAIN_ID))
+            )
+            garbler.send(start + randomness.randbytes(randomness.randrange(1, 200)))
+            garbler.socket.shutdown(socket.SHUT_WR)
+            answer = _rest(garbler)
+            assert answer == b"" or answer.startswith(b"HTTP/1.1 ")
+
+
+def _rest(client: Client) -> bytes:
+    """Return what comes until the end, which may be an abrupt one."""
+    try:
+        return client.rest()
+    except ConnectionResetError:
+        return b""
+
+
+# Time
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        b"POST / HT",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\n",
+        post(CHAIN_ID)[:-5],
+        CHUNKED + b"5\r\n{",
+    ],
+)
+def test_who_stops_half_way_is_told_that_it_took_too_long(client: Client, half: bytes) -> None:
+    client.send(half)
+    assert client.response().status == 408
+    assert client.rest() == b""
+
+
+@pytest.mark.usefixtures("client")
+def test_who_hangs_up_half_way_is_forgotten(node: RunningNode) -> None:
+    for cut in (1, 20, 100, len(post(DESCRIPTION))):
+        for reset in (False, True):
+            with Client(node.port) as leaving:
+                leaving.send(post(DESCRIPTION)[:cut])
+                if reset:
+                    leaving.socket.setsockopt(
+                        socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+                    )
+
+
+def test_who_asks_for_much_and_reads_nothing_holds_nobody_up(
+    client: Client, node: RunningNode
+) -> None:
+    with Client(node.port, receive_buffer=4_096) as greedy:
+        greedy.send(post(DESCRIPTION) * 100)
+        assert client.ask(CHAIN_ID).body == ANSWER
+
+
+# WebSocket
+
+
+@pytest.fixture
+def websocket(client: Client) -> Client:
+    assert client.open_websocket().status == 101
+    return client
+
+
+def test_a_call_in_fragments_is_a_call(websocket: Client) -> None:
+    websocket.send_frame(Opcode.TEXT, CHAIN_ID[:10], fin=False)
+    websocket.send_frame(Opcode.PING, b"are you there")
+    for byte in CHAIN_ID[10:-1]:
+        websocket.send_frame(Opcode.CONT, bytes([byte]), fin=False)
+    websocket.send_frame(Opcode.CONT, CHAIN_ID[-1:])
+    assert websocket.frame() == (Opcode.PONG, b"are you there")
+    assert websocket.frame() == (Opcode.TEXT, ANSWER)
+
+
+@pytest.mark.parametrize(
+    ("opcode", "data", "code"),
+    [
+        (Opcode.TEXT, b"\xff\xfe", 1007),
+        (Opcode.CONT, b"of nothing", 1002),
+        (Opcode.CLOSE, b"\x03\xe8bye", 1000),
+        (Opcode.CLOSE, b"\x00\x01", 1002),
+        (Opcode.CLOSE, b"\x03", 1002),
+        (Opcode.PING, b"x" * 126, 1002),
+        (Opcode.BINARY, b" " * (15 * 2**20 + 1), 1009),
+    ],
+)
+def test_a_websocket_ends_with_the_code_that_says_why(
+    websocket: Client, opcode: Opcode, data: bytes, code: int
+) -> None:
+    mask = b"\x00" * 4
+    size = len(data)
+    length = (
+        bytes([0x80 | size])
+        if size < 126
+        else b"\xfe" + size.to_bytes(2)
+        if size < 2**16
+        else b"\xff" + size.to_bytes(8)
+    )
+    websocket.send(bytes([0x80 | opcode]) + length + mask + data)
+    assert websocket.close_code() == code
+
+
+@pytest.mark.parametrize("message", [b"", b"nonsense", b"[]", b"1", b"null", b"{}", b'"' * 1_000])
+def test_what_is_no_call_is_answered_and_the_websocket_stays(
+    websocket: Client, message: bytes
+) -> None:
+    websocket.send_frame(Opcode.TEXT, message)
+    assert json.loads(websocket.frame()[1])["error"]["code"] in {-32700, -32600}
+    websocket.send_frame(Opcode.TEXT, CHAIN_ID)
+    assert websocket.frame()[1] == ANSWER
+
+
+def test_a_flood_of_pings_that_nobody_reads_the_answers_of_holds_nobody_up(
+    node: RunningNode,
+) -> None:
+    with Client(node.port, receive_buffer=4_096) as flooding:
+        flooding.open_websocket()
+        flooding.socket.settimeout(0.5)
+        ping = b"\x89\xfd" + bytes(4) + b"x" * 125
+        with pytest.raises(TimeoutError):
+            flooding.send(ping * 500_000)
+        with Client(node.port) as another:
+            assert another.ask(CHAIN_ID).body == ANSWER
+
+
+def test_a_subscription_over_http_is_refused_and_nobody_else_misses_anything(
+    client: Client, node: RunningNode
+) -> None:
+    subscribe = b'{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}'
+    error = json.loads(client.ask(subscribe).body)["error"]
+    assert error["code"] == -32601
+    assert error["message"].startswith("notifications not supported")
+    with Client(node.port) as listening:
+        listening.open_websocket()
+        listening.send_frame(Opcode.TEXT, subscribe)
+        listening.frame()
+        client.ask(b'{"jsonrpc":"2.0","id":1,"method":"evm_mine"}')
+        assert json.loads(listening.frame()[1])["method"] == "eth_subscription"
+
+
+# Crowds
+
+
+@pytest.mark.slow
+def test_five_thousand_idle_connections_are_held_and_others_served() -> None:
+    allow_open_files(6_000)
+    with running_node("--log-level", "warning") as node, ExitStack() as crowd:
+        clients = [crowd.enter_context(Client(node.port)) for _ in range(5_000)]
+        for client in clients[::100]:
+            assert client.ask(CHAIN_ID).body == ANSWER
+        with Client(node.port) as late:
+            assert late.ask(CHAIN_ID).body == ANSWER
+        assert all(client.ask(CHAIN_ID).body == ANSWER for client in clients)
+        assert node.stop() == 0

@@ -1,0 +1,1 @@
+"""Hostile requests for a running node: making them, sending them, judging the answers."""

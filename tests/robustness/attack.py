@@ -1,0 +1,216 @@
+"""An attack on a node: request after request, each answer judged, and the node asked now and then to work."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import time
+from collections import Counter
+from typing import Any
+from urllib.parse import urlsplit
+
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
+from websockets.frames import Opcode
+
+from tests.robustness.requests import Case, Requests
+from tests.robustness.values import PROGRAMS, Json
+from tests.serving import Client
+
+SLOWEST_SECONDS = 90.0
+"""Sealing as many blocks as one request may ask for takes a while."""
+
+LEARNT_FROM = 100_000
+CHAIN_ID = 270
+
+PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,'
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_HEX = re.compile(rb'"(0x(?:[0-9a-f]{40}|[0-9a-f]{64}))"')
+
+
+class WrongError(AssertionError):
+    """The node did what it should not; the text has the request."""
+
+    def __init__(self, problem: str, case: Case, answer: bytes = b"") -> None:
+        super().__init__(f"{problem}\nrequest: {case.body[:3_000]!r}\nanswer: {answer[:1_000]!r}")
+        self.problem = problem
+
+
+class Attack:
+    """Sends hostile requests over HTTP and over a WebSocket.
+
+    `counts` has what was answered: the code of each error, and 0 for each result.
+    """
+
+    def __init__(self, url: str, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.counts: Counter[int] = Counter()
+        self.slowest = 0.0
+        self._port = urlsplit(url).port or 0
+        self._http = Client(self._port)
+        self._ws = self._open_websocket()
+        self._requests = Requests(self.random, self.ask("rpc.discover"))
+        self._requests.values.addresses += self.ask("eth_accounts")
+        self.check_that_it_works()
+
+    def ask(self, method: str, *params: object) -> Any:
+        """Return the result of a call that must work."""
+        case = Case(
+            json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        )
+        answer = json.loads(self._http.ask(case.body).body)
+        if "result" not in answer:
+            raise WrongError(f"{method} failed", case, json.dumps(answer).encode())
+        return answer["result"]
+
+    def send(self, count: int) -> None:
+        """Send `count` requests; raise what is wrong with an answer."""
+        for _ in range(count):
+            self.one(self._requests.next())
+
+    def one(self, case: Case) -> None:
+        """Send one request and judge its answer."""
+        started = time.monotonic()
+        # A notification has no answer that one could wait for, and text must be text.
+        if case.id is not None and self.random.random() < 0.25:
+            answer = self._over_websocket(case)
+        else:
+            answer = self._over_http(case)
+        self.slowest = max(self.slowest, time.monotonic() - started)
+        judge(case, answer, self.counts)
+        for found in _HEX.findall(answer[:LEARNT_FROM])[:3]:
+            self._requests.values.learn(found.decode())
+
+    def check_that_it_works(self) -> None:
+        """Let somebody new send a transaction, and see it sealed."""
+        self.ask("evm_setAutomine", True)
+        self.ask("evm_mine")
+        account = Account.from_key(self.random.randbytes(32))
+        self.ask("anvil_setBalance", account.address, hex(10**18))
+        raw, *others = self._signed(account)
+        receipt = self.ask("eth_getTransactionReceipt", self.ask("eth_sendRawTransaction", raw))
+        assert receipt is not None, "a good transaction was not sealed"
+        assert receipt["status"] == "0x1", receipt
+        kept = self._requests.values.transactions
+        kept[4:] = [*kept[-60:], raw, *others]
+
+    def _signed(self, account: LocalAccount) -> list[str]:
+        """Return a transaction that works, and others that may come after it."""
+        price = int(self.ask("eth_gasPrice"), 16)
+        fields: dict[str, Any] = {
+            "to": self.random.randbytes(20),
+            "value": 1,
+            "gas": 100_000,
+            "gasPrice": price,
+            "chainId": CHAIN_ID,
+        }
+        changes: list[dict[str, Any]] = [
+            {"nonce": 0},
+            {"nonce": 1, "gas": 21_000, "value": 2**200},
+            {"nonce": 1, "to": b"", "data": bytes.fromhex(self.random.choice(PROGRAMS))},
+            {"nonce": 3, "gasPrice": price * 2},
+            {"nonce": 2**64 - 1},
+            {"nonce": 1, "gas": 2**63},
+            {"nonce": 1, "gasPrice": 2**255},
+            {"nonce": 2, "chainId": 1},
+        ]
+        signed = [account.sign_transaction(fields | change) for change in changes]
+        return ["0x" + bytes(it.raw_transaction).hex() for it in signed]
+
+    def close(self) -> None:
+        """Hang up."""
+        self._http.socket.close()
+        self._ws.socket.close()
+
+    def _open_websocket(self) -> Client:
+        client = Client(self._port)
+        assert client.open_websocket().status == 101
+        return client
+
+    def _over_http(self, case: Case) -> bytes:
+        self._http.socket.settimeout(SLOWEST_SECONDS)
+        try:
+            status, _, body = self._http.ask(case.body)
+        except (OSError, EOFError) as error:
+            self._http = Client(self._port)
+            raise WrongError(f"no answer over HTTP: {error!r}", case) from None
+        if status not in {200, 400}:
+            raise WrongError(f"status {status}", case, body)
+        return body
+
+    def _over_websocket(self, case: Case) -> bytes:
+        self._ws.socket.settimeout(SLOWEST_SECONDS)
+        try:
+            self._ws.send_frame(Opcode.BINARY, case.body)
+            while True:
+                opcode, data = self._ws.frame()
+                if (
+                    opcode in {Opcode.TEXT, Opcode.BINARY}
+                    and b'"method":"eth_subscription"' not in data[:60]
+                ):
+                    return data
+        except (OSError, EOFError) as error:
+            self._ws = self._open_websocket()
+            raise WrongError(f"no answer over WebSocket: {error!r}", case) from None
+
+
+def judge(case: Case, answer: bytes, counts: Counter[int]) -> None:
+    """Check that `answer` is a JSON-RPC answer to `case`, and no confession of a bug."""
+    if not answer:
+        if case.id is not None:
+            raise WrongError("no answer to a call", case)
+        return
+    try:
+        decoded = json.loads(answer.decode(), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise WrongError(f"not JSON: {error}", case, answer) from None
+    items = decoded if isinstance(decoded, list) else [decoded]
+    if not items:
+        raise WrongError("an empty batch of answers", case, answer)
+    for item in items:
+        problem = problem_of(item)
+        if problem is not None:
+            raise WrongError(problem, case, answer)
+        counts[item["error"]["code"] if "error" in item else 0] += 1
+    if case.id is not None and not is_answer_to(case, case.id, answer):
+        raise WrongError("another id", case, answer)
+
+
+def is_answer_to(case: Case, identity: str, answer: bytes) -> bool:
+    """Say whether an answer to a call has its id; what is no JSON has none."""
+    if answer.startswith(b'{"jsonrpc":"2.0","id":%b,' % identity.encode()):
+        return True
+    return answer.startswith(PARSE_ERROR) and not is_json(case.body)
+
+
+def is_json(body: bytes) -> bool:
+    """Say whether every reader takes `body` for JSON: no NaN, no half of a surrogate pair."""
+    try:
+        json.loads(body.decode(), parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return False
+    return _SURROGATE.search(body) is None
+
+
+def problem_of(item: Any) -> str | None:
+    """Say what is wrong with one answer."""
+    if not isinstance(item, dict) or item.get("jsonrpc") != "2.0":
+        return "no answer of JSON-RPC 2.0"
+    if set(item) not in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"}):
+        return "members of an answer"
+    if isinstance(item["id"], dict | list | bool):
+        return "kind of id"
+    if "error" not in item:
+        return None
+    error: Json = item["error"]
+    if not {"code", "message"} <= set(error) <= {"code", "message", "data"}:
+        return "members of an error"
+    if type(error["code"]) is not int or not isinstance(error["message"], str):
+        return "kinds in an error"
+    return "internal error" if error["message"] == "Internal error" else None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
