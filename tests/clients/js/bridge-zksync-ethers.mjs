@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import {
-  Contract, ContractFactory, Interface, JsonRpcProvider, hexlify, keccak256, parseEther, toUtf8Bytes,
+  Contract, ContractFactory, Interface, JsonRpcProvider, Wallet as PlainWallet, hexlify,
+  keccak256, parseEther, toUtf8Bytes,
 } from "ethers";
 import { Provider, Wallet, utils } from "zksync-ethers";
 import { ALICE, BOB, check, contracts, run, thrown, url } from "./harness.mjs";
@@ -22,9 +23,9 @@ const bridgehub = await alice.getBridgehubContract();
 let somebody = 0xb000;
 const stranger = () => "0x" + (++somebody).toString(16).padStart(40, "0");
 
-async function newToken(supply, decimals = 18) {
+async function newToken(supply, decimals = 18, deployer = alice.ethWallet()) {
   const { abi, bytecode } = contracts.token;
-  const factory = new ContractFactory(abi, bytecode, alice.ethWallet());
+  const factory = new ContractFactory(abi, bytecode, deployer);
   const token = await (await factory.deploy("Bread and Butter", "BAB", decimals)).waitForDeployment();
   await (await token.mint(alice.address, supply)).wait();
   return token;
@@ -214,6 +215,25 @@ check("withdraws a token, and anybody may bring it home", async () => {
   await (await bob.finalizeWithdrawal(hash)).wait();
   assert.equal(await token.balanceOf(to), 40n);
   assert.equal(await alice.isWithdrawalFinalized(hash), true);
+});
+
+check("withdraws a token that was born on L2", async () => {
+  const to = stranger();
+  const plain = new JsonRpcProvider(url, undefined, { cacheTimeout: -1, pollingInterval: POLL_MS });
+  const born = await newToken(90n, 2, new PlainWallet(ALICE, plain));
+  const there = await born.getAddress();
+  const vault = new Contract(
+    utils.L2_NATIVE_TOKEN_VAULT_ADDRESS, ["function ensureTokenIsRegistered(address) returns (bytes32)"], alice,
+  );
+  const asset = await vault.ensureTokenIsRegistered.staticCall(there);
+  await (await vault.ensureTokenIsRegistered(there)).wait();
+  await (await born.approve(utils.L2_NATIVE_TOKEN_VAULT_ADDRESS, 90n)).wait();
+  const { hash } = await (await alice.withdraw({ token: there, amount: 90n, to })).waitFinalize();
+  await (await alice.finalizeWithdrawal(hash)).wait();
+  const home = await alice.getL1NativeTokenVault();
+  const above = new Contract(await home.tokenAddress(asset), contracts.token.abi, l1);
+  assert.equal(await above.balanceOf(to), 90n);
+  assert.equal(await above.symbol(), "BAB");
 });
 
 check("gets back a deposit that failed on L2", async () => {
