@@ -65,7 +65,11 @@ def open_layer_two(
     """Open the L2, with the system contracts of one that settles if there is an L1."""
     predeploys: Mapping[Address, GenesisAccount] = {}
     if l1_chain_id is not None and contracts is not None:
-        predeploys = system_genesis(l1_chain_id=l1_chain_id, l1_asset_router=contracts.asset_router)
+        predeploys = system_genesis(
+            l1_chain_id=l1_chain_id,
+            l1_asset_router=contracts.asset_router,
+            l1_takes_l2_tokens=True,
+        )
     genesis = _genesis(config, predeploys)
     fees = FeeModel(FeeConstants(minimal_l2_gas_price=config.gas_price))
     rules = msgspec.structs.replace(
