@@ -8,13 +8,15 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from entresol.node.gauges import of_chain, of_server, render
 from entresol.rpc.server.listener import Server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from entresol.chain.chain import Chain
     from entresol.node.assembly import Api
+    from entresol.node.gauges import Figure
     from entresol.node.log.log import LayerLog
     from entresol.rpc.server.config import ServerConfig
     from entresol.rpc.server.connection import Handler, Page
@@ -43,10 +45,12 @@ class Layer:
         *,
         log: LayerLog | None = None,
         health: Callable[[], dict[str, Any]] = dict,
+        figures: Callable[[], Iterable[Figure]] = tuple,
     ) -> None:
         self.chain = chain
         self._config = config
         self._health = health
+        self._figures = figures
         self._pump_is_due = False
         self.api = make_api(self._wake)
         self.handler: Handler = self.api.dispatcher.handle
@@ -104,9 +108,14 @@ class Layer:
         dispatcher = self.api.dispatcher
         return {
             "/health": self._health_page,
-            "/metrics": lambda: (200, PROMETHEUS, dispatcher.metrics.render().encode()),
+            "/metrics": self._metrics_page,
             "/openrpc.json": lambda: (200, JSON, json.dumps(dispatcher.openrpc()).encode()),
         }
 
     def _health_page(self) -> tuple[int, str, bytes]:
         return 200, JSON, json.dumps({"status": "ready", **self._health()}).encode()
+
+    def _metrics_page(self) -> tuple[int, str, bytes]:
+        figures = (*of_chain(self.chain), *of_server(self._server.counters), *self._figures())
+        text = render(figures) + self.api.dispatcher.metrics.render()
+        return 200, PROMETHEUS, text.encode()

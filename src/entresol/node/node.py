@@ -139,7 +139,10 @@ class Node:
 
         health = dict if rollup is None else rollup.health
         log = None if self._log is None else self._log.of_layer()
-        self.layer_two = Layer(chain, make_api, config.server, log=log, health=health)
+        figures = tuple if rollup is None else rollup.figures
+        self.layer_two = Layer(
+            chain, make_api, config.server, log=log, health=health, figures=figures
+        )
         if rollup is not None:
             rollup.on_batch = self.layer_two.api.batch_sealed
 

@@ -7,9 +7,10 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from entresol.errors import EntresolError
+from entresol.errors import EntresolError, LayerOneFailed
 from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
+from entresol.node.gauges import Figure
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits import DepositWatcher, WatchConfig
@@ -17,7 +18,7 @@ from entresol.rollup.proofs import Proofs
 from entresol.rollup.settlement import SettlementConfig, Settler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
     from entresol.chain.chain import Chain
     from entresol.chain.l2_fees import FeeModel
@@ -83,8 +84,11 @@ class Rollup:
     async def settle(self, step: Step, batch: int) -> Hash32:
         """Do a step of a batch by hand, sealing it if it is the next one, and return L1's transaction."""
         now = time.monotonic()
-        if batch > self.batcher.last.number:
+        if batch == self.batcher.last.number + 1:
             self.batcher.seal(now)
+        if not 1 <= batch <= self.batcher.last.number:
+            last = self.batcher.last.number
+            raise LayerOneFailed(f"there is no batch {batch} to settle: the last one is {last}")
         return (await self.settler.perform(step, batch, now)).transaction
 
     def health(self) -> dict[str, Any]:
@@ -94,6 +98,26 @@ class Rollup:
             "batches": self.batcher.problem,
             "settlement": self.settler.stopped or self.settler.problem,
         }
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield how far batches are settled, and which parts have a problem."""
+        totals = self.settler.totals
+        for step, number in (
+            ("sealed", self.batcher.last.number),
+            ("committed", totals.committed),
+            ("proven", totals.verified),
+            ("executed", totals.executed),
+        ):
+            yield Figure(f"settlement_{step}_batch", f"Number of the last {step} batch.", number)
+        stopped = self.settler.stopped is not None
+        yield Figure("settlement_stopped", "Whether a reverted step stopped settlement.", stopped)
+        for part, problem in self.health().items():
+            yield Figure(
+                "settlement_problem",
+                "Whether something keeps a part from going on.",
+                problem is not None,
+                labels=f'part="{part}"',
+            )
 
     def _sealed(self, batch: Batch) -> None:
         self.on_batch(batch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -28,16 +28,23 @@ class ProvenLog(msgspec.Struct, frozen=True):
     proof: LogProof
 
 
+class _Logs(NamedTuple):
+    """The packed logs of a batch, and the tree over them."""
+
+    packed: bytes
+    tree: MessageTree
+
+
 class Proofs:
     """Finds logs in batches that L1 has executed, and proves them.
 
-    Remembers: the trees asked for last, by batch and root, so that a batch that came after going back
-    is not taken for the one before. Persists: nothing; trees are made from the stored logs.
+    Remembers: the logs and trees asked for last, by batch and root, so that a batch that came after
+    going back is not taken for the one before. Persists: nothing; trees are made from the stored logs.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._trees: dict[tuple[int, bytes], MessageTree] = {}
+        self._trees: dict[tuple[int, bytes], _Logs] = {}
 
     def of_transaction(self, transaction_hash: Hash32, index: int = 0) -> ProvenLog | None:
         """Prove the log at `index` among those of a transaction; None if L1 has no such log yet."""
@@ -74,23 +81,26 @@ class Proofs:
     def _prove(self, number: int, leaf: int) -> ProvenLog | None:
         if self._store.batches.settled(number, Step.EXECUTE) is None:
             return None
-        packed = self._store.batches.logs(number)[leaf * PACKED_SIZE : (leaf + 1) * PACKED_SIZE]
-        return ProvenLog(number, L2ToL1Log.unpack(packed), self._tree(number).prove(leaf))
+        logs = self._logs(number)
+        packed = logs.packed[leaf * PACKED_SIZE : (leaf + 1) * PACKED_SIZE]
+        return ProvenLog(number, L2ToL1Log.unpack(packed), logs.tree.prove(leaf))
 
-    def _tree(self, number: int) -> MessageTree:
+    def _logs(self, number: int) -> _Logs:
         batch = self._store.batches.get(number)
         key = (number, b"" if batch is None else batch.message_root)
-        tree = self._trees.pop(key, None)
-        if tree is None:
-            tree = MessageTree.of_logs(self._store.batches.logs(number))
-        self._trees[key] = tree
+        logs = self._trees.pop(key, None)
+        if logs is None:
+            # A full batch has over a megabyte of logs, which is not read for each proof.
+            packed = self._store.batches.logs(number)
+            logs = _Logs(packed, MessageTree.of_logs(packed))
+        self._trees[key] = logs
         if len(self._trees) > TREES_KEPT:
             del self._trees[next(iter(self._trees))]
-        return tree
+        return logs
 
     def _leaves(self, number: int, wanted: bytes) -> Iterator[int]:
         """Yield the places of the logs that end in `wanted`: all but the transaction's number."""
-        packed = self._store.batches.logs(number)
+        packed = self._logs(number).packed
         at = packed.find(wanted)
         while at >= 0:
             # The same bytes may begin in the midst of a log.

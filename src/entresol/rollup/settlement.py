@@ -51,6 +51,8 @@ class SettlementConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How many batches are proven or executed by one transaction."""
     stuck_seconds: float = 30.0
     """How long a transaction may wait for a block before it is replaced by one that pays more."""
+    resend_seconds: float = 1.0
+    """How long until one is sent again as it is: a layer 1 that goes back forgets what waited."""
     poll_seconds: float = 0.5
 
 
@@ -86,7 +88,11 @@ class Settler:
         self._on_settled = on_settled
         self._standing = Standing(chain, contract, self._config.confirmations)
         self._sent_at: float | None = None
+        self._pushed_at = 0.0
+        self._stopped_on: tuple[int, bytes] = (0, b"")
         self._woken = asyncio.Event()
+        # Who settles by hand must not sign beside `run`.
+        self._turn = asyncio.Lock()
         self.stopped: str | None = None
         """Why nothing is settled any more."""
         self.problem: str | None = None
@@ -108,11 +114,15 @@ class Settler:
 
     async def step(self, now: float) -> bool:
         """Do the next thing, and say whether there may be more to do at once."""
+        async with self._turn:
+            return await self._step(now)
+
+    async def _step(self, now: float) -> bool:
         totals = await self._standing.compare()
         journal = self._batches.outstanding()
         if journal is not None:
             return await self._follow(Journal.decode(journal), totals, now)
-        if self.stopped is not None:
+        if self._is_stopped():
             return False
         due = self._due(totals)
         if due is None:
@@ -121,12 +131,18 @@ class Settler:
         return True
 
     async def perform(self, step: Step, number: int, now: float) -> Settlement:
-        """Do a step of one batch now, whatever else is due; raises why it cannot be done."""
+        """Do a step of one batch now, whatever else is due; raises why it cannot be done.
+
+        Who asks for it wants it tried, also if the last attempt stopped everything.
+        """
+        self.stopped = None
         while self._batches.outstanding() is not None:
             await self._wait_for_step(now)
         if (done := self._batches.settled(number, step)) is not None:
             return done
-        await self._send(step, number, number, now)
+        async with self._turn:
+            if self._batches.outstanding() is None:
+                await self._send(step, number, number, now)
         while (done := self._batches.settled(number, step)) is None:
             await self._wait_for_step(now)
         return done
@@ -144,8 +160,14 @@ class Settler:
             else:
                 self.problem = None
                 pause = self._config.poll_seconds
-            # An embedded L1 never makes anybody wait, and others want their turn, too.
-            await (asyncio.sleep(0) if more else self._wait(pause))
+            if more:
+                # An embedded L1 never makes anybody wait, and others want their turn, too.
+                await asyncio.sleep(0)
+            elif self.problem is None and self._batches.outstanding() is not None:
+                # The next block may have it.
+                await self._l1.changed(pause)
+            else:
+                await self._wait(pause)
 
     # What is due
 
@@ -187,7 +209,7 @@ class Settler:
             self._stop(step, first, last, reason)
             return
         self._batches.note_outstanding(Journal.open(step, first, last, outgoing).encode())
-        self._sent_at = now
+        self._sent_at = self._pushed_at = now
         await self._operator.send(outgoing)
 
     async def _follow(self, journal: Journal, totals: Totals, now: float) -> bool:
@@ -209,15 +231,18 @@ class Settler:
         return False
 
     async def _push(self, journal: Journal, now: float) -> None:
-        """Send a transaction again after a restart, or a dearer one if it waits for too long."""
+        """Send a transaction again, since L1 may have lost it, or a dearer one if it waits for too long."""
         outgoing = journal.outgoing()[0]
-        if self._sent_at is not None:
-            if now - self._sent_at < self._config.stuck_seconds:
-                return
+        if self._sent_at is None:
+            self._sent_at = now
+        elif now - self._sent_at >= self._config.stuck_seconds:
             outgoing = await self._operator.replace(outgoing)
             log.warning("offering more for %s: no block takes it", _named(journal))
             self._batches.note_outstanding(journal.with_attempt(outgoing).encode())
-        self._sent_at = now
+            self._sent_at = now
+        elif now - self._pushed_at < self._config.resend_seconds:
+            return
+        self._pushed_at = now
         await self._operator.send(outgoing)
 
     async def _finish(self, journal: Journal, receipt: L1Receipt) -> None:
@@ -254,7 +279,19 @@ class Settler:
 
     # Trouble
 
+    def _is_stopped(self) -> bool:
+        """Say whether it is stopped by a batch that the chain still has."""
+        if self.stopped is None:
+            return False
+        number, root = self._stopped_on
+        batch = self._batches.get(number)
+        if batch is None or batch.state_root != root:
+            log.info("settlement goes on: the batch that stopped it is gone")
+            self.stopped = None
+        return self.stopped is not None
+
     def _stop(self, step: Step, first: int, last: int, reason: str) -> None:
+        self._stopped_on = first, self._standing.batch(first).state_root
         what = f"{step.name.lower()} of {_range(first, last)}"
         self.stopped = f"{what} failed: {reason}"
         log.error("settlement stops: %s", self.stopped)

@@ -206,7 +206,8 @@ CODES: Final[dict[type[EntresolError], int]] = {
     StoreFailed: INTERNAL,
     ListenFailed: INTERNAL,
     BatchOverflow: INTERNAL,
-    LayerOneFailed: INTERNAL,
+    # Who settles by hand has to know why it does not work.
+    LayerOneFailed: -32000,
 }
 
 REFUSALS: Final[dict[type[EntresolError], int]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from types import UnionType
 from typing import (
@@ -177,8 +177,14 @@ def _result_hint(hint: Any) -> Any:
 def _refuse_bytes(declared: Method) -> None:
     """Refuse plain bytes, which would silently travel as base64."""
     for hint in [declared.result, *(p.hint for p in declared.parameters)]:
-        if any(isinstance(kind, _BYTES) for kind in _kinds(msgspec.inspect.type_info(hint), set())):
+        if _has_bytes(hint):
             raise TypeError(f"{declared.name} has bytes in its signature: say Data or ByteArray")
+
+
+@cache
+def _has_bytes(hint: Any) -> bool:
+    # Looked up once for all methods of both layers: it takes a good part of a node's start.
+    return any(isinstance(kind, _BYTES) for kind in _kinds(msgspec.inspect.type_info(hint), set()))
 
 
 def _kinds(value: Any, seen: set[type]) -> Iterator[Any]:

@@ -323,6 +323,25 @@ def test_a_stuck_transaction_is_replaced_by_a_dearer_one(steered: SteeredLayerOn
     run(steered, play)
 
 
+def test_a_transaction_that_l1_forgot_is_sent_again_as_it_is(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.layer_one.mine_on_request()
+        before = scenario.layer_one.checkpoint()
+        scenario.seal_batch(1)
+        assert await scenario.settler.step(0.0)
+        sent = _journal(scenario).attempts
+        scenario.layer_one.restore(before)
+        assert not await scenario.settler.step(0.5)
+        assert not await scenario.settler.step(1.0)
+        scenario.layer_one.mine()
+        assert await scenario.settler.step(1.5)
+        done = scenario.batches.settled(1, Step.COMMIT)
+        assert done is not None
+        assert [decode(raw).hash for raw in sent] == [done.transaction]
+
+    run(steered, play)
+
+
 def _journal(scenario: Scenario) -> Journal:
     journal = scenario.batches.outstanding()
     assert journal is not None

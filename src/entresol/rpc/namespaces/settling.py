@@ -32,14 +32,14 @@ class AnvilSettling:
     @method(LayerOneFailed, name="anvil_zks_commitBatch")
     async def commit_batch(self, batch_number: Number) -> Hash32:
         """Commit a batch on L1, sealing it first if it is the next one; return L1's transaction."""
-        return await self._rollup.settle(Step.COMMIT, batch_number)
+        return await self._rollup.settle(Step.COMMIT, int(batch_number))
 
     @method(LayerOneFailed, name="anvil_zks_proveBatch")
     async def prove_batch(self, batch_number: Number) -> Hash32:
         """Prove a committed batch on L1; return L1's transaction."""
-        return await self._rollup.settle(Step.PROVE, batch_number)
+        return await self._rollup.settle(Step.PROVE, int(batch_number))
 
     @method(LayerOneFailed, name="anvil_zks_executeBatch")
     async def execute_batch(self, batch_number: Number) -> Hash32:
         """Execute a proven batch on L1; return L1's transaction."""
-        return await self._rollup.settle(Step.EXECUTE, batch_number)
+        return await self._rollup.settle(Step.EXECUTE, int(batch_number))

@@ -40,6 +40,7 @@ class Zks(NamespaceClient):
     """Asks the two namespaces of a chain."""
 
     def __init__(self, chain: Chain) -> None:
+        self.chain = chain
         super().__init__(
             ZksFees(Places(chain), Questions(), FeeModel()),
             ZksCode(chain.ledger.store),
@@ -159,6 +160,17 @@ def test_prices_are_told_in_the_networks_shapes(zks: Zks) -> None:
 )
 def test_deployed_code_is_an_array_of_numbers(zks: Zks, name: bytes, code: bytes) -> None:
     assert zks("zks_getBytecodeByHash", "0x" + name.hex()) == numbers(code)
+
+
+def test_code_that_a_block_took_back_is_null_again(zks: Zks) -> None:
+    checkpoint = zks.chain.checkpoint()
+    code = b"\x5b" * 100
+    name = "0x" + keccak256(code).hex()
+    zks.chain.edit(NOBODY, lambda overlay: overlay.set_code(NOBODY, code))
+    zks.chain.seal()
+    assert [zks("zks_getBytecodeByHash", name) for _ in range(2)] == [numbers(code)] * 2
+    zks.chain.restore(checkpoint)
+    assert zks("zks_getBytecodeByHash", name) is None
 
 
 def test_unknown_code_is_null(zks: Zks) -> None:

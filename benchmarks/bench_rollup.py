@@ -1,0 +1,206 @@
+"""What lies between the layers: deposits, estimates, batches, proofs and what settlement costs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from benchmarks.harness import Peer, Row, Target, best_seconds
+from entresol._native import keccak256
+from entresol.l1 import abi
+from entresol.l1.operator import Operator
+from entresol.primitives.messages import L1_MESSENGER
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.batcher import Batcher
+from entresol.rollup.batches import SealingPolicy, stored_of
+from entresol.rollup.message_tree import CAPACITY, MessageTree
+from entresol.rollup.proofs import Proofs
+from entresol.rollup.settlement import Settler
+from entresol.rollup.system_contracts import MULTICALL
+from entresol.storage.batches import Settlement, Step
+from tests.integration.nodes import running_node
+from tests.integration.pair import USER, Pair
+from tests.layer_ones import ACCOUNTS, Embedded
+from tests.peers.anvil import Anvil, running_anvil
+from tests.programs import call_to, program, store, work
+from tests.settlement_contracts import deploy
+from tests.settling import CHAIN_ID, SettlingChain
+
+DEPOSITS: Final = 200
+MESSAGES_A_TRANSACTION: Final = 256
+BATCHES: Final = 64
+REQUESTS: Final = 300
+OUTER, INNER, LONG = (Address(bytes([number]) * 20) for number in (0xC1, 0xC2, 0xC3))
+LONG_CODE: Final = bytes(number * 7 % 256 for number in range(24 * 1024))
+# A transaction that sends more messages than these does not fit into a block.
+MESSAGES_AT_ONCE: Final = 450
+
+
+def rows() -> Iterable[Row]:
+    """Measure the ties between the layers."""
+    yield from tree_and_proofs()
+    yield from settlement()
+    with pair() as layers, running_anvil() as anvil:
+        yield from beside_anvil(layers, anvil)
+        yield deposits(layers)
+        yield proofs_over_http(layers)
+
+
+def tree_and_proofs() -> Iterator[Row]:
+    """Measure a batch with as many messages as its tree has leaves."""
+    chain = SettlingChain.begin()
+    batcher = Batcher(chain.ledger.store, SealingPolicy(max_age=1e9))
+    left, sent = CAPACITY, []
+    while left:
+        sent.append(chain.send_message(7, times=min(left, MESSAGES_AT_ONCE)))
+        left -= min(left, MESSAGES_AT_ONCE)
+        chain.seal()
+    batcher.seal(0.0)
+    batches = chain.ledger.store.batches
+    batches.settle([1], Step.EXECUTE, Settlement(Hash32.zero(), 1, 1))
+    logs = batches.logs(1)
+    yield Row(
+        what=f"message tree of {CAPACITY:,} logs",
+        value=best_seconds(lambda: MessageTree.of_logs(logs), calls=3) * 1e3,
+        unit="ms",
+    )
+    first = best_seconds(lambda: Proofs(chain.ledger.store).of_transaction(sent[-1]), calls=3)
+    yield Row(what="first proof of an old full batch", value=first * 1e3, unit="ms")
+    proofs = Proofs(chain.ledger.store)
+    assert proofs.of_transaction(sent[-1]) is not None
+    yield Row(
+        what="warm proof in a full batch",
+        value=best_seconds(lambda: proofs.of_transaction(sent[-1], 3)) * 1e3,
+        unit="ms",
+        target=Target(1, "at most"),
+    )
+    chain.close()
+
+
+def settlement() -> Iterator[Row]:
+    """Measure commit, proof and execution of small batches on the embedded L1."""
+    seconds, gas = asyncio.run(_settle())
+    yield Row(what="batches settled on the embedded L1", value=BATCHES / seconds, unit="/s")
+    yield Row(what="cost of a settled batch on L1", value=gas / BATCHES, unit="gas")
+
+
+async def _settle() -> tuple[float, int]:
+    layer_one, chain = Embedded(), SettlingChain.begin()
+    batcher = Batcher(chain.ledger.store, SealingPolicy(max_age=1e9))
+    genesis = stored_of(batcher.last, CHAIN_ID).hash()
+    contracts = await deploy(layer_one.l1, CHAIN_ID, genesis, ACCOUNTS[1].address)
+    operator = Operator(layer_one.l1, ACCOUNTS[1].secret)
+    settler = Settler(chain, contracts.chain, operator, contracts.timelock)
+    for number in range(BATCHES):
+        chain.seal_messages(number)
+        batcher.seal(0.0)
+    begun = time.perf_counter()
+    while await settler.step(0.0):
+        pass
+    seconds = time.perf_counter() - begun
+    assert settler.totals.executed == BATCHES
+    batches = chain.ledger.store.batches
+    done = [batches.settled(number, step) for number in range(1, BATCHES + 1) for step in Step]
+    receipts = [await layer_one.l1.receipt(it) for it in {it.transaction for it in done if it}]
+    chain.close()
+    layer_one.chain.close()
+    return seconds, sum(it.gas_used for it in receipts if it is not None)
+
+
+@contextmanager
+def pair() -> Iterator[Pair]:
+    """Start both layers; batches are sealed on request."""
+    with tempfile.TemporaryDirectory() as directory:
+        facts = Path(directory) / "facts.json"
+        options = ("--l1-delay", "0.02", "--settle-interval", "1000", "--config-out", str(facts))
+        with running_node("--silent", *options, facts=facts):
+            layers = Pair(facts)
+            yield layers
+            layers.close()
+
+
+def beside_anvil(layers: Pair, anvil: Anvil) -> Iterator[Row]:
+    """Measure what anvil has under other names, with the same contracts on both."""
+    codes = {
+        INNER: program([work(100), store(1, 1)]),
+        OUTER: program([call_to(INNER), store(1, 1)]),
+        LONG: LONG_CODE.hex(),
+    }
+    for client in (layers.l2, anvil):
+        for address, code in codes.items():
+            client.rpc("anvil_setCode", str(address), "0x" + code)
+        client.rpc("evm_mine")
+    call = {"from": str(USER), "to": str(OUTER), "data": "0x" + "ab" * 100}
+    ours, theirs = _latencies(
+        (layers.l2, "zks_estimateGasL1ToL2", [call]), (anvil, "eth_estimateGas", [call])
+    )
+    yield _beside("zks_estimateGasL1ToL2, anvil: eth_estimateGas", ours, theirs)
+    name = "0x" + keccak256(LONG_CODE).hex()
+    ours, theirs = _latencies(
+        (layers.l2, "zks_getBytecodeByHash", [name]), (anvil, "eth_getCode", [str(LONG), "latest"])
+    )
+    yield _beside("zks_getBytecodeByHash of 24 KiB, anvil: eth_getCode", ours, theirs)
+
+
+def _beside(what: str, ours: float, theirs: float) -> Row:
+    return Row(
+        what=what,
+        value=ours * 1e3,
+        unit="ms",
+        peer=Peer("anvil", theirs * 1e3),
+        target=Target(theirs * 1e3, "at most"),
+    )
+
+
+def _latencies(*questions: tuple[Anvil, str, Sequence[object]]) -> list[float]:
+    """Return the median seconds of each question, asked in turns by one client."""
+    taken: list[list[float]] = [[] for _ in questions]
+    connections = [HTTPConnection(urlsplit(client.url).netloc) for client, _, _ in questions]
+    bodies = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        for _, method, params in questions
+    ]
+    for _ in range(REQUESTS):
+        for connection, body, times in zip(connections, bodies, taken, strict=True):
+            begun = time.perf_counter()
+            connection.request("POST", "/", body, {"Content-Type": "application/json"})
+            # What the answer means is the client's business, and not timed.
+            answer = connection.getresponse().read()
+            times.append(time.perf_counter() - begun)
+            assert b'"result"' in answer
+    for connection in connections:
+        connection.close()
+    return [statistics.median(times) for times in taken]
+
+
+def deposits(layers: Pair) -> Row:
+    """Measure deposits from the first one that is sent on L1 to the last one that L2 has executed."""
+    layers.arrived(layers.deposit(1))
+    begun = time.perf_counter()
+    sent = [layers.deposit(1) for _ in range(DEPOSITS)]
+    layers.arrived(sent[-1])
+    seconds = time.perf_counter() - begun
+    return Row(what="deposits, from L1 to an L2 receipt", value=DEPOSITS / seconds, unit="/s")
+
+
+def proofs_over_http(layers: Pair) -> Row:
+    """Measure proofs of one client in a full batch that L1 has executed."""
+    message = (L1_MESSENGER, abi.encode_call("sendToL1(bytes)", b"hello"))
+    call = abi.encode_call("aggregate((address,bytes)[])", [message] * MESSAGES_A_TRANSACTION)
+    layers.l2.rpc("anvil_zks_commitBatch", 1)
+    sent = [layers.send_l2(MULTICALL, call) for _ in range(CAPACITY // MESSAGES_A_TRANSACTION)]
+    for transaction in sent:
+        assert layers.receipt_l2(transaction)["status"] == "0x1"
+    proof = layers.proven(sent[-1])
+    assert proof["id"] == CAPACITY - MESSAGES_A_TRANSACTION
+    (seconds,) = _latencies((layers.l2, "zks_getL2ToL1LogProof", [sent[-1], 0]))
+    return Row(what="proofs in a full batch over HTTP, one client", value=1 / seconds, unit="/s")

@@ -1,0 +1,65 @@
+"""A node killed at any moment of deposits, batching and settlement: nothing is lost, and nothing is done twice."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.integration.agreement import check_agreement
+from tests.integration.chaos import Traffic, Victim, operator_nonce
+from tests.integration.pair import Pair
+
+# ENTRESOL_SETTLEMENT_KILLS=50 for the long run.
+KILLS = int(os.environ.get("ENTRESOL_SETTLEMENT_KILLS", "6"))
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("delay", ["0", "0.02"])
+def test_deposits_survive_kills(tmp_path: Path, delay: str) -> None:
+    randomness = random.Random(7)
+    victim, traffic = Victim(tmp_path, "--l1-delay", delay), Traffic(8)
+    nonces: list[int] = []
+    victim.live(lambda pair: nonces.append(operator_nonce(pair)))
+    for _ in range(max(KILLS // 2, 2)):
+        victim.live(traffic.only_deposit, randomness.expovariate(1 / 0.3))
+
+    def finish(pair: Pair) -> None:
+        traffic.check(pair)
+        pair.settled()
+
+    victim.live(finish)
+    assert traffic.deposits
+    check_agreement(victim.data, nonce=nonces[0])
+
+
+def test_settlement_survives_kills(tmp_path: Path) -> None:
+    randomness = random.Random(9)
+    victim = Victim(tmp_path, "--l1-delay", "0.02", "--settle-interval", "0.02")
+    traffic, nonces = Traffic(10), []
+
+    def begin(pair: Pair) -> None:
+        nonces.append(operator_nonce(pair))
+        traffic.token = pair.create_token()
+        # So that what is withdrawn can be paid.
+        traffic.deposits.append(pair.deposit(10**9).removeprefix("0x"))
+        pair.arrived("0x" + traffic.deposits[0])
+
+    victim.live(begin)
+    for _ in range(KILLS):
+        victim.live(traffic.go_on, randomness.expovariate(1 / 0.4))
+
+    def finish(pair: Pair) -> None:
+        pair.settled()
+        traffic.check(pair)
+        for transaction in traffic.sent:
+            assert pair.proven(transaction)
+
+    victim.live(finish)
+    assert traffic.sent
+    assert traffic.proofs
+    assert traffic.token is not None
+    check_agreement(victim.data, [traffic.token], nonce=nonces[0])

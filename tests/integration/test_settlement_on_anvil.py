@@ -1,0 +1,192 @@
+"""A layer 1 that goes away, comes back or changes its mind: the node waits, goes on, and doubles nothing."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from entresol.node.config import L1Config
+from tests.integration.agreement import check_agreement
+from tests.integration.chaos import Traffic, Victim, operator_nonce
+from tests.integration.nodes import running_node
+from tests.integration.pair import ETHER, Pair, connect, eventually
+from tests.layer_ones import ACCOUNTS
+from tests.peers.anvil import find_anvil
+
+pytestmark = [pytest.mark.slow, pytest.mark.peer]
+
+OPERATOR = ACCOUNTS[1]
+CONFIRMATIONS = 3
+
+
+class RestartableAnvil:
+    """An anvil that keeps its chain in a file while it is away."""
+
+    def __init__(self, path: Path) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._state = path / "anvil.json"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it where it stopped."""
+        self._process = subprocess.Popen(
+            [find_anvil(), "--port", str(self.port), "--state", self._state, "--silent"],
+            stdin=subprocess.DEVNULL,
+        )
+        eventually(self._answers)
+
+    def stop(self) -> None:
+        """Stop it, once it has written its chain."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(30)
+            self._process = None
+
+    def _answers(self) -> bool:
+        client = connect(self.url)
+        try:
+            return bool(client.rpc("eth_chainId"))
+        except OSError:
+            return False
+        finally:
+            client.close()
+
+
+@pytest.fixture
+def anvil(tmp_path: Path) -> Iterator[RestartableAnvil]:
+    started = RestartableAnvil(tmp_path)
+    started.start()
+    yield started
+    started.stop()
+
+
+def arguments(anvil: RestartableAnvil, path: Path, *, confirmations: int = 0) -> list[str]:
+    return [
+        *("--data-dir", str(path / "data"), "--config-out", str(path / "facts.json")),
+        *("--l1-url", anvil.url, "--operator-key", str(OPERATOR.secret)),
+        *("--l1-confirmations", str(confirmations), "--deploy-l1"),
+    ]
+
+
+def l1_config(anvil: RestartableAnvil) -> L1Config:
+    return L1Config(l1_url=anvil.url, operator_key=str(OPERATOR.secret))
+
+
+def health(url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc)
+    connection.request("GET", "/health")
+    answer: dict[str, Any] = json.loads(connection.getresponse().read())
+    connection.close()
+    return answer
+
+
+def test_the_node_waits_for_an_l1_that_is_away_and_goes_on(
+    anvil: RestartableAnvil, tmp_path: Path
+) -> None:
+    facts = tmp_path / "facts.json"
+    with running_node(*arguments(anvil, tmp_path), facts=facts) as node:
+        pair = Pair(facts)
+        nonce = operator_nonce(pair, OPERATOR.address)
+        token = pair.create_token()
+        pair.arrived(pair.deposit(ETHER))
+        pair.arrived(pair.deposit_token(token, 1_000))
+        claimed = pair.withdraw(5)
+        pair.receipt_l1(pair.claim(claimed))
+        last_seen = pair.deposit(7)
+        pair.l1.close()
+        anvil.stop()
+        sent = [pair.withdraw(number) for number in range(1, 4)]
+        assert all(pair.receipt_l2(it)["status"] == "0x1" for it in sent)
+        eventually(lambda: health(node.url)["settlement"])
+        eventually(lambda: health(node.url)["deposits"])
+        anvil.start()
+        pair.arrived(last_seen)
+        pair.arrived(pair.deposit(8))
+        for transaction in sent:
+            assert pair.receipt_l1(pair.claim(transaction))["status"] == "0x1"
+        pair.settled()
+        assert health(node.url)["settlement"] is None
+        pair.close()
+        assert node.stop() == 0
+    check_agreement(tmp_path / "data", [token], l1=l1_config(anvil), nonce=nonce)
+
+
+def test_an_l1_that_is_reorganised_above_the_confirmed_blocks_doubles_nothing(
+    anvil: RestartableAnvil, tmp_path: Path
+) -> None:
+    facts = tmp_path / "facts.json"
+    started = arguments(anvil, tmp_path, confirmations=CONFIRMATIONS)
+    with running_node(*started, facts=facts) as node:
+        pair = Pair(facts)
+        nonce = operator_nonce(pair, OPERATOR.address)
+
+        def mine() -> None:
+            pair.l1.rpc("anvil_mine", hex(CONFIRMATIONS))
+
+        def settled() -> bool:
+            mine()
+            return pair.totals()[2] == int(pair.l2.rpc("zks_L1BatchNumber"), 16)
+
+        kept = pair.deposit(ETHER)
+        pair.receipt_l1(kept)
+        mine()
+        pair.arrived(kept)
+        lost = pair.deposit(111)
+        (name,) = pair.priority_hashes(lost)
+        # What was sent to L1 in the last two blocks never was: this deposit, and perhaps a batch.
+        pair.l1.rpc("anvil_reorg", 2, [])
+        assert pair.l1.rpc("eth_getTransactionReceipt", lost) is None
+        other = pair.deposit(222)
+        pair.receipt_l1(other)
+        mine()
+        assert int(pair.arrived(other)["status"], 16) == 1
+        assert pair.l2.rpc("eth_getTransactionReceipt", "0x" + name) is None
+        for _ in range(3):
+            sent = pair.withdraw(3)
+            assert pair.proven(sent)
+            pair.l1.rpc("anvil_reorg", 2, [])
+            mine()
+        eventually(settled)
+        mine()
+        pair.settled()
+        pair.close()
+        assert node.stop() == 0
+    check_agreement(tmp_path / "data", l1=l1_config(anvil), nonce=nonce)
+
+
+def test_kills_beside_another_l1_lose_and_double_nothing(
+    anvil: RestartableAnvil, tmp_path: Path
+) -> None:
+    victim = Victim(tmp_path, *arguments(anvil, tmp_path)[4:])
+    traffic, nonces, randomness = Traffic(3), [], random.Random(4)
+
+    def begin(pair: Pair) -> None:
+        nonces.append(operator_nonce(pair, OPERATOR.address))
+        traffic.token = pair.create_token()
+        pair.arrived(pair.deposit(10**9))
+
+    victim.live(begin)
+    for _ in range(4):
+        victim.live(traffic.go_on, 0.5 + randomness.expovariate(1))
+
+    def finish(pair: Pair) -> None:
+        pair.settled()
+        traffic.check(pair)
+
+    victim.live(finish)
+    assert traffic.token is not None
+    check_agreement(victim.data, [traffic.token], l1=l1_config(anvil), nonce=nonces[0])
