@@ -150,7 +150,7 @@ rust-test: $(NATIVE)
 
 .PHONY: python-test
 python-test: install
-	$(BIN)/pytest --numprocesses auto --quiet $(ARGS)
+	$(BIN)/pytest --numprocesses auto --dist loadfile --quiet $(ARGS)
 
 .PHONY: unit
 unit: $(REQUIREMENTS_STAMP) $(NATIVE) ## Run the fast tests: no peers, no clients, nothing slow
