@@ -8,10 +8,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from entresol.errors import EntresolError, InvalidConfig
 from entresol.node.config import SETTINGS, NodeConfig
@@ -19,6 +19,8 @@ from entresol.node.flags import HelpFormatter, Parser
 
 if TYPE_CHECKING:
     from entresol.node.log.log import Log
+
+T = TypeVar("T")
 
 # What only one command needs is imported by it: a mistake in a flag is told at once.
 
@@ -89,7 +91,9 @@ async def _serve(config: NodeConfig, log: Log) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    node = await Node.open(config, log)
+    node = await _unless(stopped, Node.open(config, log))
+    if node is None:
+        return
     await node.start()
     try:
         # What exists now stays: the collector need not look at it again and again.
@@ -102,6 +106,18 @@ async def _serve(config: NodeConfig, log: Log) -> None:
         await stopped.wait()
     finally:
         await node.stop()
+
+
+async def _unless(stopped: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:
+    """Return what comes of `work`, or None if the node is stopped before: L1 may be long in coming."""
+    task, stop = asyncio.create_task(work), asyncio.create_task(stopped.wait())
+    try:
+        await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+        return task.result() if task.done() else None
+    finally:
+        stop.cancel()
+        task.cancel()
+        await asyncio.gather(stop, task, return_exceptions=True)
 
 
 def _rebuild(config: NodeConfig) -> int:
@@ -118,10 +134,10 @@ def _rebuild(config: NodeConfig) -> int:
 
 def _verify(config: NodeConfig) -> int:
     from entresol.node.chains import open_layer_two  # noqa: PLC0415
-    from entresol.node.site import embedded_contracts  # noqa: PLC0415
+    from entresol.node.site import known_site  # noqa: PLC0415
 
     _directory(config)
-    chain, _ = open_layer_two(config.chain, config.l1.l1_chain_id, embedded_contracts())
+    chain, _ = open_layer_two(config.chain, *known_site(config))
     try:
         chain.ledger.verify(_progress("verified"))
         print(f"block {chain.number} {chain.head.hash()} is what its transactions lead to")

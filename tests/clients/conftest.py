@@ -6,10 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.clients.layers import KINDS, Layers, running_layers
 from tests.integration.nodes import RunningNode, running_node
 
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[RunningNode]:
     with running_node() as running:
+        yield running
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def layers(request: pytest.FixtureRequest) -> Iterator[Layers]:
+    with running_layers(request.param) as running:
         yield running

@@ -1,4 +1,4 @@
-"""The contracts that the clients deploy and use: those that come with web3.py."""
+"""The contracts that the clients deploy and use: those that come with web3.py, and a token."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ from web3._utils.contract_sources.contract_data.panic_errors_contract import (
 from web3._utils.contract_sources.contract_data.revert_contract import REVERT_CONTRACT_DATA
 from web3._utils.contract_sources.contract_data.storage_contract import STORAGE_CONTRACT_DATA
 
+from entresol.contracts import artifact
+
 
 def _contract(data: Any) -> dict[str, Any]:
     return {"bytecode": data["bytecode"], "runtime": data["bytecode_runtime"], "abi": data["abi"]}
+
+
+def _token() -> dict[str, Any]:
+    token = artifact("TestERC20")
+    return {"bytecode": str(token.bytecode), "runtime": str(token.runtime), "abi": token.abi}
 
 
 CONTRACTS: Final[dict[str, dict[str, Any]]] = {
@@ -23,4 +30,5 @@ CONTRACTS: Final[dict[str, dict[str, Any]]] = {
     "panics": _contract(PANIC_ERRORS_CONTRACT_DATA),
     "reverts": _contract(REVERT_CONTRACT_DATA),
     "storage": _contract(STORAGE_CONTRACT_DATA),
+    "token": _token(),
 }

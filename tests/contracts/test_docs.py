@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from entresol import contracts
+from entresol.l1.deployment import Deployment
+from entresol.primitives.values import Address, Hash32
 
 HERE = Path(__file__).parent
 PAGE = (HERE.parents[1] / "docs" / "contracts.md").read_text(encoding="utf-8")
@@ -39,3 +41,15 @@ def test_every_error_that_the_page_names_is_declared() -> None:
     named = {error for cell in column for error in re.findall(r"`(\w+)`", cell)}
     assert named
     assert named <= declared
+
+
+def test_the_page_lists_what_a_deployment_creates_in_its_order() -> None:
+    zero = Address.zero()
+    deployment = Deployment(
+        l1_chain_id=1, chain_id=2, deployer=zero, operator=zero, genesis_batch_hash=Hash32.zero()
+    )
+    steps = [step.what for step in deployment.steps()]
+    listed = re.findall(r"^\| \*n\*[ +\d]* \| `([\w.]+)` \|", PAGE, re.MULTILINE)
+    assert len(listed) == len(steps)
+    created = [name for name in listed if "." not in name]
+    assert steps[: len(created)] == [f"deploy {name}" for name in created]

@@ -23,7 +23,7 @@ _LISTENING = re.compile(rb"Listening on ([^\s\"]+)")
 class RunningNode:
     """A node that was started for a test."""
 
-    def __init__(self, process: subprocess.Popen[bytes], url: str, log: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], log: int, url: str = "") -> None:
         self.process = process
         self.url = url
         self.output = _read(log).decode()
@@ -39,6 +39,11 @@ class RunningNode:
         """Return everything that it has printed so far."""
         return _read(self._log).decode()
 
+    def ready(self, facts: Path | None = None) -> RunningNode:
+        """Return the node once it is ready."""
+        url = _wait_for_url(self.process, self._log, facts)
+        return RunningNode(self.process, self._log, url)
+
     def stop(self) -> int:
         """Ask the node to stop, and return its exit code."""
         self.process.terminate()
@@ -53,12 +58,18 @@ def running_node(
 
     It is ready when its banner says so, or when it has written `facts`.
     """
+    with starting_node(*arguments, command=command) as node:
+        yield node.ready(facts)
+
+
+@contextlib.contextmanager
+def starting_node(*arguments: str, command: Sequence[str] = ENTRESOL) -> Iterator[RunningNode]:
+    """Start a node that may never be ready, and stop it at the end whatever happens."""
     with tempfile.TemporaryFile() as log:
-        started = [*command, "--port", "0", "--l1-port", "0", *arguments]
+        started = [*command, *arguments, "--port", "0", "--l1-port", "0"]
         process = subprocess.Popen(started, stdout=log, stderr=subprocess.STDOUT)
         try:
-            url = _wait_for_url(process, log.fileno(), facts)
-            yield RunningNode(process, url, log.fileno())
+            yield RunningNode(process, log.fileno())
         finally:
             process.kill()
             process.wait()

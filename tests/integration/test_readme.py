@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -11,14 +12,16 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from shutil import which
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
-from tests.integration.nodes import RunningNode, running_node
+from tests.clients.javascript import node_program
+from tests.integration.nodes import running_node
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 ADDRESS: Final = "127.0.0.1:3050"
+L1_ADDRESS: Final = "127.0.0.1:8545"
 BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 MACHINE: Final = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), "")
@@ -43,9 +46,27 @@ def blocks() -> Iterator[Block]:
             yield Block(language, text, output if following == "text" else None)
 
 
+def is_session(block: Block) -> bool:
+    """Tell Python that is no program: tests/unit/test_readme.py replays it."""
+    return ">>>" in block.text
+
+
 def programs() -> list[Block]:
-    """Return the blocks that talk to a node."""
-    return [block for block in blocks() if ADDRESS in block.text]
+    """Return the programs that talk to a node; a block without an address goes on where the last one ended."""
+    found: list[Block] = []
+    for block in blocks():
+        if ADDRESS in block.text:
+            found.append(block)
+        elif found and block.language == found[-1].language and block.output is not None:
+            start = found.pop()
+            text, output = f"{start.text}\n{block.text}", f"{start.output}{block.output}"
+            found.append(Block(start.language, text, output))
+    return found
+
+
+def name_of(block: Block) -> str:
+    """Return what tells a program from the others: its language, and what it prints first."""
+    return f"{block.language}: {(block.output or '').split()[0]}"
 
 
 @pytest.fixture(scope="module")
@@ -64,15 +85,18 @@ def command() -> list[str]:
 
 
 @pytest.fixture
-def node(command: list[str]) -> Iterator[RunningNode]:
-    with running_node(command=[str(ROOT / command[0]), *command[1:]]) as running:
-        yield running
+def facts(command: list[str], tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """Start a node as the README says, and return what it tells of itself."""
+    told = tmp_path / "facts.json"
+    started = [str(ROOT / command[0]), *command[1:], "--config-out", str(told)]
+    with running_node(command=started, facts=told):
+        yield json.loads(told.read_text(encoding="utf-8"))
 
 
 def test_every_block_is_of_a_kind_that_is_run() -> None:
-    assert {block.language for block in blocks()} == {"sh", "python"}
-    # Python that is no program is a session, which tests/unit/test_readme.py replays.
-    others = [it.text for it in blocks() if ADDRESS not in it.text and ">>>" not in it.text]
+    assert {block.language for block in blocks()} == {"sh", "python", "js"}
+    run = "".join(program.text for program in programs())
+    others = [it.text for it in blocks() if it.text not in run and not is_session(it)]
     assert others == ["make run\n", "make test\n"]
 
 
@@ -81,22 +105,39 @@ def test_ci_runs_what_the_readme_says() -> None:
     assert re.fullmatch(r"exec make .* test", last)
 
 
+def start_of(language: str) -> list[str]:
+    """Return what a program of a language is an argument of."""
+    return {
+        "python": [sys.executable, "-c"],
+        "sh": ["sh", "-euc"],
+        "js": [node_program(), "--input-type=module", "--eval"],
+    }[language]
+
+
 @pytest.mark.clients
-@pytest.mark.parametrize("block", programs(), ids=lambda it: it.text.split()[0])
-def test_a_program_prints_what_the_readme_shows(node: RunningNode, block: Block) -> None:
+@pytest.mark.parametrize("block", programs(), ids=name_of)
+def test_a_program_prints_what_the_readme_shows(facts: dict[str, Any], block: Block) -> None:
     if block.text.startswith("curl") and which("curl") is None:
         pytest.skip("there is no curl")
     assert block.output is not None
-    text = block.text.replace(ADDRESS, node.url.removeprefix("http://"))
-    start = [sys.executable, "-c"] if block.language == "python" else ["sh", "-euc"]
-    environment = os.environ | {"PATH": f"{CAST}{os.pathsep}{os.environ['PATH']}"}
+    text = block.text.replace(f"http://{ADDRESS}", facts["http_url"])
+    text = text.replace(f"http://{L1_ADDRESS}", facts["l1"]["http_url"])
     ran = subprocess.run(
-        [*start, text], env=environment, capture_output=True, text=True, timeout=60, check=False
+        [*start_of(block.language), text],
+        # Where JavaScript finds the packages of the tests.
+        cwd=ROOT / "tests",
+        env=os.environ | {"PATH": f"{CAST}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert (ran.stdout.strip(), ran.stderr) == (block.output.strip(), "")
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/architecture.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/settlement.md"]
+)
 def test_every_link_leads_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)

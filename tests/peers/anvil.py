@@ -98,9 +98,9 @@ class Anvil:
 
 
 @contextlib.contextmanager
-def running_anvil(*arguments: str) -> Iterator[Anvil]:
-    """Start anvil with `arguments` on a free port, and stop it at the end whatever happens."""
-    command = [str(find_anvil()), "--host", "127.0.0.1", "--port", "0", *arguments]
+def running_anvil(*arguments: str, port: int = 0) -> Iterator[Anvil]:
+    """Start anvil with `arguments`, on a free port by default, and stop it at the end whatever happens."""
+    command = [str(find_anvil()), "--host", "127.0.0.1", "--port", str(port), *arguments]
     with contextlib.ExitStack() as cleanup:
         # A file rather than a pipe: nobody has to read it for anvil to go on.
         log = cleanup.enter_context(tempfile.TemporaryFile())

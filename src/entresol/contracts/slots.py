@@ -13,17 +13,18 @@ from entresol.primitives.values import Hash32
 Word: TypeAlias = int | bytes
 """A value that fits a slot: a number, an address or a hash."""
 
+Value: TypeAlias = Word | Mapping[Word, "Value"]
+"""A word, or a mapping from words to words or further mappings."""
+
 _SIMPLE: Final = r"u?int\d+|bool|address|bytes\d+|(?:contract|enum) \S+"
 _WORD: Final = re.compile(_SIMPLE)
-_MAPPING: Final = re.compile(rf"mapping\((?:{_SIMPLE}) => (?:{_SIMPLE})\)")
+_MAPPING: Final = re.compile(rf"mapping\((?:{_SIMPLE}) => (.+)\)")
 
 
-def storage_of(
-    artifact: Artifact, values: Mapping[str, Word | Mapping[Word, Word]]
-) -> dict[Hash32, Hash32]:
+def storage_of(artifact: Artifact, values: Mapping[str, Value]) -> dict[Hash32, Hash32]:
     """Return the slots in which the contract has `values` for the variables they name.
 
-    A variable is a word, or a mapping from words to words. Variables that share a slot are packed.
+    Variables that share a slot are packed.
     """
     variables = {variable.label: variable for variable in artifact.storage_layout}
     slots: dict[int, int] = {}
@@ -35,17 +36,30 @@ def storage_of(
     return {Hash32(slot.to_bytes(32)): Hash32(word.to_bytes(32)) for slot, word in slots.items()}
 
 
-def _slots_of(variable: Variable, value: Word | Mapping[Word, Word]) -> list[tuple[int, int]]:
-    if isinstance(value, Mapping):
-        if _MAPPING.fullmatch(variable.type):
-            base = variable.slot.to_bytes(32)
-            return [
-                (int.from_bytes(keccak256(_number(key).to_bytes(32) + base)), _number(word))
-                for key, word in value.items()
-            ]
-    elif _WORD.fullmatch(variable.type):
-        return [(variable.slot, _number(value) << 8 * variable.offset)]
-    raise ValueError(f"{variable.label} is a {variable.type}, which cannot be given as {value!r}")
+def _slots_of(variable: Variable, value: Value) -> list[tuple[int, int]]:
+    found = _placed(variable.type, variable.slot, variable.offset, value)
+    if found is None:
+        raise ValueError(
+            f"{variable.label} is a {variable.type}, which cannot be given as {value!r}"
+        )
+    return found
+
+
+def _placed(kind: str, slot: int, offset: int, value: Value) -> list[tuple[int, int]] | None:
+    """Return the slots of a value of this kind, or None if it is of another."""
+    if not isinstance(value, Mapping):
+        return [(slot, _number(value) << 8 * offset)] if _WORD.fullmatch(kind) else None
+    mapping = _MAPPING.fullmatch(kind)
+    if mapping is None:
+        return None
+    slots: list[tuple[int, int]] = []
+    for key, inner in value.items():
+        place = keccak256(_number(key).to_bytes(32) + slot.to_bytes(32))
+        found = _placed(mapping[1], int.from_bytes(place), 0, inner)
+        if found is None:
+            return None
+        slots += found
+    return slots
 
 
 def _number(word: Word) -> int:

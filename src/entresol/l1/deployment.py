@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from entresol.contracts import artifact
-from entresol.errors import LayerOneDiffers
+from entresol.errors import ExecutionFailed, LayerOneDiffers, LayerOneRefused
 from entresol.l1 import abi
+from entresol.l1.failures import explain
 from entresol.primitives.addresses import create_address
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
@@ -29,7 +30,8 @@ _CHAIN_SETTINGS: Final = (
 _NO_DELAY: Final = 0
 _NO_LIMIT: Final = 2**40
 _PRIORITY_MAX_GAS: Final = 72_000_000
-_POLL_SECONDS: Final = 0.5
+_POLL_SECONDS: Final = 0.1
+_NO_FUNDS: Final = "insufficient funds"
 
 
 class FeeSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,21 +215,43 @@ async def deploy(
 ) -> SettlementContracts:
     """Send the transactions of a deployment, one after the other; `progress` is told of each.
 
-    The first `done` of them are on L1 already. Raises `LayerOneRefused` if the operator cannot pay, and `LayerOneDiffers` if one of them fails.
+    The first `done` of them are on L1 already. Raises `LayerOneDiffers` if the operator cannot pay, or
+    if one of them fails.
     """
-    if not await l1.balance(operator.address):
-        raise LayerOneDiffers(
-            f"the operator {operator.address.checksummed()} has no funds on {l1.name}: send it some "
-            "ether, or name another account by --operator-key"
-        )
     steps = deployment.steps()
     for number, step in enumerate(steps[done:], start=done):
         progress(number, len(steps), step.what)
-        outgoing = await operator.prepare(step.to, step.data)
-        await operator.send(outgoing)
-        while (receipt := await l1.receipt(outgoing.hash)) is None:
-            await l1.changed(_POLL_SECONDS)
-        if not receipt.succeeded:
-            raise LayerOneDiffers(f"{step.what} failed on {l1.name}: {outgoing.hash}")
+        await _send(l1, operator, step, deployment.first_nonce + number)
     progress(len(steps), len(steps), "done")
     return deployment.contracts
+
+
+async def _send(l1: LayerOne, operator: Operator, step: Step, nonce: int) -> None:
+    """Have a step done by the transaction with its nonce, which decides the addresses."""
+    if not await l1.balance(operator.address):
+        raise _no_funds(l1, operator)
+    try:
+        outgoing = await operator.prepare(step.to, step.data)
+        if outgoing.nonce > nonce:
+            # It was sent before, by somebody who was interrupted, and has arrived just now.
+            return
+        await operator.send(outgoing)
+    except LayerOneRefused as error:
+        if _NO_FUNDS in error.message.lower():
+            raise _no_funds(l1, operator) from error
+        raise
+    except ExecutionFailed as error:
+        raise LayerOneDiffers(f"{step.what} fails on {l1.name}: {explain(error)}") from error
+    # If it was sent before, that transaction may be the one that is mined.
+    while await l1.nonce(operator.address) <= nonce:
+        await l1.changed(_POLL_SECONDS)
+    receipt = await l1.receipt(outgoing.hash)
+    if receipt is not None and not receipt.succeeded:
+        raise LayerOneDiffers(f"{step.what} failed on {l1.name}: {outgoing.hash}")
+
+
+def _no_funds(l1: LayerOne, operator: Operator) -> LayerOneDiffers:
+    return LayerOneDiffers(
+        f"the operator {operator.address.checksummed()} has not enough funds on {l1.name}: send it "
+        "some ether, or name another account by --operator-key"
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from entresol.errors import ExecutionFailed, LayerOneDiffers
 from entresol.l1.contracts import Bridgehub, ask
 from entresol.l1.deployment import SettlementContracts
+from entresol.l1.failures import explain
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ async def find_contracts(l1: LayerOne, bridgehub: Address, chain_id: int) -> Set
         return await _ask_around(l1, Bridgehub(l1, bridgehub), chain_id)
     except ExecutionFailed as error:
         raise LayerOneDiffers(
-            f"the contract at {bridgehub.checksummed()} on {l1.name} is no bridgehub: {error}"
+            f"the contract at {bridgehub.checksummed()} on {l1.name} is no bridgehub: {explain(error)}"
         ) from error
 
 
@@ -31,7 +32,8 @@ async def check_operator(l1: LayerOne, contracts: SettlementContracts, operator:
     if not await ask(l1, contracts.validator_timelock, signature, "bool", *asked):
         raise LayerOneDiffers(
             f"{operator.checksummed()} may not settle batches on {l1.name}: its timelock "
-            f"{contracts.validator_timelock.checksummed()} does not know it"
+            f"{contracts.validator_timelock.checksummed()} does not know it; name an account that may "
+            "by --operator-key, or leave it by --no-settle"
         )
     if not await l1.balance(operator):
         raise LayerOneDiffers(f"{operator.checksummed()} has no ether on {l1.name} to settle with")

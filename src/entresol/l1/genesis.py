@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from entresol._native import BlockEnv, Checks, Message, Overlay, Rules, Snapshot, execute
 from entresol.chain.genesis import GenesisAccount
+from entresol.contracts import artifact
+from entresol.contracts.slots import Value, Word, storage_of
+from entresol.l1.deployment import addresses_of
+from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
 
@@ -53,6 +59,23 @@ def deployed(deployment: Deployment, fork: str) -> dict[Address, GenesisAccount]
         overlay.apply(outcome)
     changes = overlay.changes()
     return {Address(change.address): _account(change, changes.codes) for change in changes.accounts}
+
+
+def backed(
+    accounts: dict[Address, GenesisAccount], deployment: Deployment, ether: int
+) -> dict[Address, GenesisAccount]:
+    """Return the accounts with `ether` in the vault, as if it had been deposited to the chain.
+
+    What an L2 has in its genesis was deposited by nobody. With this it can be withdrawn all the same.
+    """
+    vault = addresses_of(deployment.deployer, deployment.first_nonce).native_token_vault
+    owed: dict[Word, Value] = {asset_id(deployment.l1_chain_id, ETH_TOKEN): ether}
+    noted = storage_of(
+        artifact("L1NativeTokenVault"), {"chainBalance": {deployment.chain_id: owed}}
+    )
+    empty = accounts[vault]
+    full = msgspec.structs.replace(empty, balance=ether, storage={**empty.storage, **noted})
+    return {**accounts, vault: full}
 
 
 def _account(change: AccountChange, codes: dict[bytes, bytes]) -> GenesisAccount:

@@ -19,7 +19,7 @@ from entresol.chain.mempool import PoolConfig
 from entresol.chain.rules import Rules
 from entresol.contracts import artifact
 from entresol.l1.deployment import Deployment, SettlementContracts
-from entresol.l1.genesis import deployed
+from entresol.l1.genesis import backed, deployed
 from entresol.node.config import DEFAULT_GAS_PRICE, ETHER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatch
@@ -39,6 +39,8 @@ L1_FOLDER: Final = "l1"
 """Where in the data directory the development L1 is."""
 
 _CONTRACT_NONCE: Final = 1
+_MOST_BACKED: Final = 2**128
+"""What the bridge has in the beginning at most, so that any deposit still fits."""
 
 
 @cache
@@ -63,7 +65,11 @@ def open_layer_two(
     """Open the L2, with the system contracts of one that settles if there is an L1."""
     predeploys: Mapping[Address, GenesisAccount] = {}
     if l1_chain_id is not None and contracts is not None:
-        predeploys = system_genesis(l1_chain_id=l1_chain_id, l1_asset_router=contracts.asset_router)
+        predeploys = system_genesis(
+            l1_chain_id=l1_chain_id,
+            l1_asset_router=contracts.asset_router,
+            l1_takes_l2_tokens=True,
+        )
     genesis = _genesis(config, predeploys)
     fees = FeeModel(FeeConstants(minimal_l2_gas_price=config.gas_price))
     rules = msgspec.structs.replace(
@@ -84,7 +90,8 @@ def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
     """Open the development L1, on which `layer_two` is registered from the first block on."""
     deployment = development_deployment(config, layer_two)
     rules = Rules.layer_1(config.l1.l1_chain_id)
-    predeploys = deployed(deployment, rules.fork)
+    given = sum(account.balance for account in _genesis(config.chain, {}).alloc.values())
+    predeploys = backed(deployed(deployment, rules.fork), deployment, min(given, _MOST_BACKED))
     operator = msgspec.structs.replace(predeploys[OPERATOR.address], balance=_balance(config))
     codes = {MULTICALL: _system_code(MULTICALL), **DEPLOYERS}
     predeploys |= {

@@ -12,7 +12,7 @@ from entresol.node.assembly import Api, LayerTwo
 from entresol.node.chains import OPERATOR, open_keyring, open_layer_one, open_layer_two
 from entresol.node.layer import Layer
 from entresol.node.rollup import Rollup
-from entresol.node.site import Site, embedded_contracts, find_site
+from entresol.node.site import Site, check_development, embedded_contracts, find_site, tie
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,8 +62,23 @@ class Node:
     @classmethod
     async def open(cls, config: NodeConfig, log: Log | None = None) -> Self:
         """Return a node, having found its L1 if that is another one."""
-        remote = config.l1.l1 and config.l1.l1_url is not None
-        return cls(config, log, await find_site(config) if remote else None)
+        if not config.l1.l1:
+            return cls(config, log)
+        if config.l1.l1_url is None:
+            check_development(config)
+            return cls(config, log)
+        site = await find_site(config)
+        try:
+            node = cls(config, log, site)
+        except BaseException:
+            await site.l1.close()
+            raise
+        try:
+            await tie(config, site, node.chain)
+        except BaseException:
+            await node.stop()
+            raise
+        return node
 
     @property
     def chain(self) -> Chain:

@@ -61,6 +61,12 @@ def test_an_entry_of_a_mapping_lies_in_a_slot_of_its_own() -> None:
     assert storage_of(BOX, {"names": {OWNER: value}}) == {slot: value}
 
 
+def test_a_mapping_may_lead_to_mappings() -> None:
+    outer = keccak256(OWNER.rjust(32, b"\0") + word(5))
+    slot = Hash32(keccak256(word(3) + outer))
+    assert storage_of(BOX, {"nested": {OWNER: {3: 8}}}) == {slot: word(8)}
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

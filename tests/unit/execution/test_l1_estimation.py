@@ -12,6 +12,7 @@ from entresol.errors import ExecutionReverted, GasAllowanceExceeded, MintOverflo
 from entresol.execution.l1_estimation import estimate_l1_to_l2_gas
 from entresol.execution.scene import BlockParts, Scene
 from entresol.execution.transition import BlockContext, Transition
+from entresol.l1 import abi
 from entresol.primitives.l1_gas import least_gas_limit
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
@@ -96,6 +97,25 @@ def test_the_estimate_succeeds_and_is_at_most_a_third_above_the_least(
     assert gas >= floor
     smaller = int(gas / 1.35)
     assert smaller < floor or not succeeds(world, request, smaller)
+
+
+@pytest.mark.parametrize("name", ["", "BAB", "Bread and Butter " * 9])
+def test_a_deposit_estimated_by_the_old_call_is_taken_by_l1_with_the_new_one(name: str) -> None:
+    described = tuple(abi.encode("(string)", (text,)) for text in (name, "BAB"))
+    decimals = bytes(31) + b"\x12"
+    token = (NOBODY, NOBODY, NOBODY, 10**18)
+    old = abi.encode_call(
+        "finalizeDeposit(address,address,address,uint256,bytes)",
+        *(*token, abi.encode("(bytes,bytes,bytes)", (*described, decimals))),
+    )
+    description = b"\1" + abi.encode("(uint256,bytes,bytes,bytes)", (9, *described, decimals))
+    new = abi.encode_call(
+        "finalizeDeposit(uint256,bytes32,bytes)",
+        *(9, bytes(32)),
+        abi.encode("(address,address,address,uint256,bytes)", (*token, description)),
+    )
+    needed = least_gas_limit(request_to(data=new))
+    assert needed <= estimate(World(), request_to(data=old)) <= needed * 1.02
 
 
 def test_more_gas_than_a_block_has_can_be_asked_for() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from entresol.chain.chain import Chain
-from entresol.node.chains import open_layer_two
-from entresol.node.config import ChainConfig
+from entresol.node.chains import open_layer_one, open_layer_two
+from entresol.node.config import ETHER, ChainConfig, NodeConfig
+from entresol.node.site import embedded_contracts
 
 
 @contextmanager
@@ -30,3 +32,33 @@ def test_a_chain_is_opened_again_with_another_price(tmp_path: Path) -> None:
     with opened(ChainConfig(data_dir=directory, gas_price=7)) as chain:
         assert chain.head == genesis
         assert chain.next_base_fee() == 7
+
+
+def test_the_bridge_has_what_the_accounts_of_the_genesis_have() -> None:
+    config = NodeConfig(chain=ChainConfig(accounts=3, balance=7))
+    with opened(config.chain) as chain:
+        layer_one = open_layer_one(config, chain)
+        vault = layer_one.ledger.store.account(embedded_contracts().native_token_vault, 0)
+        layer_one.close()
+    assert vault is not None
+    # The three, and the two that clients of the ZK Stack know.
+    assert vault[1] == 5 * 7 * ETHER
+
+
+def test_the_bridge_has_no_more_than_leaves_room_for_deposits(tmp_path: Path) -> None:
+    genesis = tmp_path / "genesis.json"
+    rich = {f"0x{number:040x}": {"balance": hex(2**256 - 1)} for number in (1, 2)}
+    text = {
+        "config": {"chainId": 270},
+        "gasLimit": "0x1c9c380",
+        "difficulty": "0x0",
+        "alloc": rich,
+    }
+    genesis.write_text(json.dumps(text), encoding="utf-8")
+    config = NodeConfig(chain=ChainConfig(genesis=str(genesis)))
+    with opened(config.chain) as chain:
+        layer_one = open_layer_one(config, chain)
+        vault = layer_one.ledger.store.account(embedded_contracts().native_token_vault, 0)
+        layer_one.close()
+    assert vault is not None
+    assert vault[1] == 2**128

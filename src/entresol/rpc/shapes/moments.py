@@ -6,5 +6,9 @@ from datetime import UTC, datetime
 
 
 def moment(seconds: float) -> str:
-    """Return a time as RFC 3339 has it, with a fraction only if there is one."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+    """Return a time as RFC 3339 has it, always with six digits of a second.
+
+    Other nodes leave them out for a whole second, which zksync2 cannot read.
+    """
+    time = datetime.fromtimestamp(seconds, UTC)
+    return time.isoformat(timespec="microseconds").replace("+00:00", "Z")

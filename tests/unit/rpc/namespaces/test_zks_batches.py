@@ -120,7 +120,7 @@ def test_the_details_follow_the_settlement_step_by_step(rollup: Rollup) -> None:
     rollup.settle(batch, Step.COMMIT)
     details = rollup("zks_getL1BatchDetails", batch)
     assert details["commitTxHash"] == str(TRANSACTIONS[Step.COMMIT])
-    assert details["committedAt"] == "2023-11-14T22:13:20Z"
+    assert details["committedAt"] == "2023-11-14T22:13:20.000000Z"
     assert details["commitChainId"] == L1_CHAIN_ID
     assert (details["proveTxHash"], details["status"]) == (None, "sealed")
     rollup.settle(batch, Step.PROVE, Step.EXECUTE)

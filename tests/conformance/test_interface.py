@@ -1,0 +1,729 @@
+"""The interface that this node was asked for, line by line, against a real node over HTTP.
+
+The parts are those of the interface: what the service does (1), its objects (2), states (3), endpoints (4),
+authentication (5), events (6), errors (7), limits (8) and versions (9). What the interface leaves open
+("not shown") is decided by what the network's own nodes do, or by this node where those disagree among
+themselves; such a test says `decided` in its name, and what was decided and why in its first lines.
+
+Nothing here is made up: a deposit came from L1, a message went there, the batch of both was settled, and
+the contract on L1 is asked whether it believes what the node says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+from web3 import Web3
+from websockets.sync.client import connect
+
+from tests.pair import Deposit, Pair, running_pair
+
+pytestmark = pytest.mark.clients
+
+OPERATIONS: Final = (
+    "eth_getBlockByNumber",
+    "zks_estimateGasL1ToL2",
+    "eth_uninstallFilter",
+    "zks_getL2ToL1MsgProof",
+    "zks_getBytecodeByHash",
+)
+MESSAGE: Final = b"Some L2->L1 message"
+PUBLISHED: Final = bytes(range(96))
+UNKNOWN: Final = "0x" + "ab" * 32
+NOBODY: Final = "0x00000000000000000000000000000000deadbeef"
+
+QUANTITY: Final = re.compile(r"0x(0|[1-9a-f][0-9a-f]*)")
+HASH: Final = re.compile(r"0x[0-9a-f]{64}")
+ADDRESS: Final = re.compile(r"0x[0-9a-f]{40}")
+DATA: Final = re.compile(r"0x([0-9a-f]{2})*")
+
+
+class Response(NamedTuple):
+    """What came back over HTTP."""
+
+    status: int
+    content_type: str
+    body: Any
+
+
+class Service:
+    """The service at its base URL, asked in exactly the way that the interface describes."""
+
+    def __init__(self, base_url: str) -> None:
+        self._connection = http.client.HTTPConnection(urlsplit(base_url).netloc, timeout=60)
+        self._id = 0
+
+    def __call__(self, method: str, *params: Any) -> Any:
+        """Return the result of an operation."""
+        answer = self.call(method, *params)
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    def call(self, method: str, *params: Any) -> Any:
+        """Return the response envelope of an operation."""
+        self._id += 1
+        request = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": list(params)}
+        answer = self.post(f"/{method}", request).body
+        assert (answer["jsonrpc"], answer["id"]) == ("2.0", self._id)
+        return answer
+
+    def post(self, path: str, document: Any) -> Response:
+        """Return what comes back when a document is posted."""
+        body = document if isinstance(document, bytes) else json.dumps(document).encode()
+        self._connection.request("POST", path, body, {"Content-Type": "application/json"})
+        response = self._connection.getresponse()
+        text = response.read()
+        kind = response.headers["content-type"]
+        return Response(response.status, kind, json.loads(text))
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self._connection.close()
+
+
+class Story(NamedTuple):
+    """What happened on both layers before anything is asked."""
+
+    deposit: Deposit
+    """A deposit of ether that also publishes code."""
+    message: Any
+    """The receipt of the message to L1, after its batch was executed there."""
+    contract: str
+    """A contract that was deployed on L2."""
+    code: bytes
+    """The code of that contract."""
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Pair]:
+    with running_pair("--l1-delay", "0") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def story(pair: Pair) -> Story:
+    deposit = pair.deposit(pair.bob, 10**18, dependencies=(PUBLISHED,))
+    code = b"\x60\x2a\x5f\x52\x60\x20\x5f\xf3"
+    # Copies what follows its ten bytes, and returns it as the code of the contract.
+    creation = bytes.fromhex(f"61{len(code):04x}80600a5f395ff3") + code
+    sent = pair.l2.eth.send_transaction({"from": pair.alice, "data": creation})
+    created = pair.l2.eth.wait_for_transaction_receipt(sent, poll_latency=0.02)
+    said = pair.settled(pair.say(MESSAGE))
+    return Story(deposit, said, created["contractAddress"], code)
+
+
+@pytest.fixture(scope="module")
+def service(pair: Pair, story: Story) -> Iterator[Service]:
+    assert story.deposit.receipt["status"] == 1
+    asked = Service(pair.url)
+    yield asked
+    asked.close()
+
+
+@pytest.fixture(scope="module")
+def block(service: Service, story: Story) -> Any:
+    """Return the block of the message by operation 4.1."""
+    return service("eth_getBlockByNumber", story.message["blockNumber"], False)
+
+
+# 1. What the service does.
+
+
+def one_call_of(operation: str, pair: Pair, story: Story) -> tuple[Any, ...]:
+    """Return parameters with which an operation has something to answer."""
+    call = {"from": pair.alice.lower(), "to": pair.bob.lower(), "data": "0x"}
+    return {
+        "eth_getBlockByNumber": ("0x1", False),
+        "zks_estimateGasL1ToL2": (call,),
+        "eth_uninstallFilter": (pair.ask("eth_newBlockFilter"),),
+        "zks_getL2ToL1MsgProof": message_of(pair, story),
+        "zks_getBytecodeByHash": (Web3.keccak(story.code).to_0x_hex(),),
+    }[operation]
+
+
+def message_of(pair: Pair, story: Story) -> tuple[int, str, str]:
+    """Return the three parameters that name the message."""
+    number = int(story.message["blockNumber"], 16)
+    return number, pair.alice.lower(), Web3.keccak(MESSAGE).to_0x_hex()
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_1_each_operation_of_the_table_is_served(
+    service: Service, pair: Pair, story: Story, operation: str
+) -> None:
+    assert service(operation, *one_call_of(operation, pair, story)) is not None
+
+
+def test_1_the_service_shows_a_layer_2_that_settles_to_a_layer_1(pair: Pair, story: Story) -> None:
+    batch = int(story.message["l1BatchNumber"], 16)
+    assert pair.chain.functions.getTotalBatchesExecuted().call() >= batch > 0
+    assert pair.l1.eth.chain_id == int(pair.ask("zks_L1ChainId"), 16) != pair.chain_id
+
+
+def test_1_decided_the_complete_list_of_methods_is_an_openrpc_document(service: Service) -> None:
+    # The list is "not shown"; machines are told by rpc.discover, people by docs/rpc.md.
+    names = {method["name"] for method in service("rpc.discover")["methods"]}
+    assert names >= {*OPERATIONS, "eth_newFilter", "zks_getL2ToL1LogProof"}
+
+
+# 1. Conventions in all operations.
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Yield every string of a JSON value that is not a key."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from strings_in(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from strings_in(inner)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_1_convention_1_binary_data_hashes_and_addresses_are_prefixed_hexadecimal_digits(
+    service: Service, pair: Pair, story: Story, operation: str
+) -> None:
+    result = service(operation, *one_call_of(operation, pair, story))
+    assert all(re.fullmatch("0x[0-9a-f]*", text) for text in strings_in(result))
+
+
+def test_1_convention_2_quantities_have_no_fixed_width(service: Service) -> None:
+    numbers = [service("eth_getBlockByNumber", hex(n), False)["number"] for n in (0, 1, 2)]
+    assert numbers == ["0x0", "0x1", "0x2"]
+    assert QUANTITY.fullmatch(service("eth_getBlockByNumber", "0x1", False)["gasLimit"])
+
+
+def test_1_convention_3_a_hash_has_64_digits_and_an_address_40(block: Any) -> None:
+    assert HASH.fullmatch(block["hash"])
+    assert ADDRESS.fullmatch(block["miner"])
+
+
+@pytest.mark.parametrize("digits", [1, 63, 65])
+def test_1_convention_3_holds_for_what_is_asked(service: Service, digits: int) -> None:
+    error = service.call("zks_getBytecodeByHash", "0x" + "a" * digits)["error"]
+    assert error["code"] == -32602
+    assert error["message"].startswith("params[0]: ")
+
+
+# 2. The request envelope.
+
+
+def test_2_the_request_has_version_id_method_and_params(service: Service) -> None:
+    request = {
+        "jsonrpc": "2.0",
+        "id": 5,
+        "method": "eth_getBlockByNumber",
+        "params": ["0x0", False],
+    }
+    assert service.post("/eth_getBlockByNumber", request).body["result"]["number"] == "0x0"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"jsonrpc": "1.0"}, -32600),
+        ({"jsonrpc": None}, -32600),
+        ({"method": None}, -32600),
+        ({"method": 7}, -32600),
+        ({"params": "0x0"}, -32602),
+        ({"params": []}, -32602),
+    ],
+    ids=str,
+)
+def test_2_a_request_without_what_is_required_is_refused(
+    service: Service, wrong: dict[str, Any], code: int
+) -> None:
+    request = {
+        "jsonrpc": "2.0",
+        "id": 5,
+        "method": "eth_getBlockByNumber",
+        "params": ["0x0", False],
+    }
+    changed = {name: value for name, value in {**request, **wrong}.items() if value is not None}
+    answer = service.post("/eth_getBlockByNumber", changed).body
+    assert (answer["id"], answer["error"]["code"]) == (5, code)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2**31, 2**53])
+def test_2_the_id_is_chosen_by_the_caller_and_echoed(service: Service, number: int) -> None:
+    request = {"jsonrpc": "2.0", "id": number, "method": "eth_uninstallFilter", "params": [UNKNOWN]}
+    assert service.post("/eth_uninstallFilter", request).body["id"] == number
+
+
+# 2. The response envelope.
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_2_the_response_has_version_id_and_result_and_nothing_else(
+    service: Service, pair: Pair, story: Story, operation: str
+) -> None:
+    answer = service.call(operation, *one_call_of(operation, pair, story))
+    assert set(answer) == {"jsonrpc", "id", "result"}
+    assert answer["jsonrpc"] == "2.0"
+
+
+# 2. The block object.
+
+
+def quantity(value: Any) -> bool:
+    return bool(QUANTITY.fullmatch(value))
+
+
+def hash_of_32_bytes(value: Any) -> bool:
+    return bool(HASH.fullmatch(value))
+
+
+def address_of_20_bytes(value: Any) -> bool:
+    return bool(ADDRESS.fullmatch(value))
+
+
+def data_of(size: int | None, value: Any) -> bool:
+    return bool(DATA.fullmatch(value)) and size in {None, len(value) // 2 - 1}
+
+
+BLOCK_FIELDS: Final[dict[str, Callable[[Any], bool]]] = {
+    "number": quantity,
+    "hash": hash_of_32_bytes,
+    "parentHash": hash_of_32_bytes,
+    "nonce": lambda value: data_of(8, value),
+    "sha3Uncles": hash_of_32_bytes,
+    "logsBloom": lambda value: data_of(256, value),
+    "transactionsRoot": hash_of_32_bytes,
+    "stateRoot": hash_of_32_bytes,
+    "receiptsRoot": hash_of_32_bytes,
+    "miner": address_of_20_bytes,
+    "difficulty": quantity,
+    "totalDifficulty": quantity,
+    "extraData": lambda value: data_of(None, value),
+    "size": quantity,
+    "gasLimit": quantity,
+    "gasUsed": quantity,
+    "timestamp": quantity,
+    "transactions": lambda value: isinstance(value, list),
+    "uncles": lambda value: isinstance(value, list),
+}
+
+
+@pytest.mark.parametrize("field", BLOCK_FIELDS)
+@pytest.mark.parametrize("number", ["0x0", "0x1", "0x2", "0x3"])
+def test_2_each_field_of_a_block_has_its_format(service: Service, number: str, field: str) -> None:
+    found = service("eth_getBlockByNumber", number, False)
+    assert BLOCK_FIELDS[field](found[field]), found[field]
+
+
+def test_2_the_elements_of_transactions_are_hashes_when_the_flag_is_false(
+    block: Any, story: Story
+) -> None:
+    assert block["transactions"] == [story.message["transactionHash"]]
+
+
+def test_2_transactions_and_uncles_may_be_empty(service: Service) -> None:
+    genesis = service("eth_getBlockByNumber", "0x0", False)
+    assert (genesis["transactions"], genesis["uncles"], genesis["extraData"]) == ([], [], "0x")
+
+
+def test_2_decided_roots_bloom_and_size_are_real(service: Service, block: Any) -> None:
+    # The network's nodes answer zeros; here a header verifies like any header of Ethereum.
+    zero = "0x" + "00" * 32
+    assert zero not in {block["stateRoot"], block["transactionsRoot"], block["receiptsRoot"]}
+    assert int(block["logsBloom"], 16) > 0
+    assert int(block["size"], 16) > 500
+    parent = service("eth_getBlockByNumber", hex(int(block["number"], 16) - 1), False)
+    assert parent["hash"] == block["parentHash"]
+
+
+def test_2_decided_a_block_tells_its_batch(block: Any, story: Story) -> None:
+    # Further keys of a block are those of the network: null until the batch is sealed.
+    assert block["l1BatchNumber"] == story.message["l1BatchNumber"]
+    assert quantity(block["l1BatchTimestamp"])
+
+
+def test_2_decided_a_transaction_in_a_block_is_the_one_that_is_found_by_its_hash(
+    service: Service, story: Story
+) -> None:
+    # Its fields are "not shown"; they are those of the network, type 0xff for what L1 sent.
+    block = service("eth_getBlockByNumber", "0x1", True)
+    (deposit,) = block["transactions"]
+    assert deposit == service("eth_getTransactionByHash", story.deposit.hash)
+    assert (deposit["type"], deposit["blockNumber"]) == ("0xff", "0x1")
+
+
+# 2. Filter identifiers.
+
+
+@pytest.mark.parametrize(
+    ("creation", "params"),
+    [
+        ("eth_newFilter", ({},)),
+        ("eth_newBlockFilter", ()),
+        ("eth_newPendingTransactionFilter", ()),
+    ],
+)
+def test_2_a_filter_is_identified_by_a_hash(
+    service: Service, creation: str, params: tuple[Any, ...]
+) -> None:
+    # The first digit is never 0, so that the hash is at the same time the quantity that clients make of it.
+    found = service(creation, *params)
+    assert hash_of_32_bytes(found)
+    assert quantity(found)
+
+
+# 3. States.
+
+
+def test_3_decided_a_filter_is_installed_until_it_is_uninstalled(
+    service: Service, pair: Pair
+) -> None:
+    # States are "not shown": a filter tells of what is new since it was asked last, and then is gone.
+    found = service("eth_newFilter", {"address": pair.messenger.address})
+    said = pair.say(b"while a filter looks")
+    (log,) = service("eth_getFilterChanges", found)
+    assert log["transactionHash"] == said["transactionHash"].to_0x_hex()
+    assert service("eth_getFilterChanges", found) == []
+    assert service("eth_uninstallFilter", found) is True
+    assert service.call("eth_getFilterChanges", found)["error"]["code"] == -32000
+
+
+# 4. Endpoints: the rules that all operations share.
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_4_an_operation_is_posted_to_the_path_of_its_name(
+    service: Service, pair: Pair, story: Story, operation: str
+) -> None:
+    params = list(one_call_of(operation, pair, story))
+    request = {"jsonrpc": "2.0", "id": 3, "method": operation, "params": params}
+    response = service.post(f"/{operation}", request)
+    assert (response.status, response.content_type) == (200, "application/json; charset=utf-8")
+    assert response.body["id"] == 3
+    assert "result" in response.body
+
+
+@pytest.mark.parametrize("path", ["/", "/some/path/of/a/proxy", "/v1"])
+def test_4_decided_a_path_that_names_no_method_is_ignored(service: Service, path: str) -> None:
+    # Most clients post to the base URL itself, and proxies put things before it.
+    request = {"jsonrpc": "2.0", "id": 3, "method": "eth_uninstallFilter", "params": [UNKNOWN]}
+    assert service.post(path, request).body["result"] is False
+
+
+def test_4_decided_a_path_that_names_another_method_is_refused(service: Service) -> None:
+    # The same name stands in the path and in the body; where it does not, one of them is a mistake.
+    request = {"jsonrpc": "2.0", "id": 3, "method": "eth_uninstallFilter", "params": [UNKNOWN]}
+    error = service.post("/eth_getBlockByNumber", request).body["error"]
+    assert error["code"] == -32600
+    assert error["data"] == "the path says eth_getBlockByNumber, the body eth_uninstallFilter"
+
+
+@pytest.mark.parametrize(
+    ("verb", "kind", "status"),
+    [("PUT", "application/json", 405), ("POST", "text/plain", 415)],
+)
+def test_4_decided_other_verbs_and_content_types_are_refused(
+    pair: Pair, verb: str, kind: str, status: int
+) -> None:
+    connection = http.client.HTTPConnection(urlsplit(pair.url).netloc, timeout=60)
+    connection.request(verb, "/eth_getBlockByNumber", b"{}", {"Content-Type": kind})
+    assert connection.getresponse().status == status
+    connection.close()
+
+
+# 4.1 eth_getBlockByNumber.
+
+
+def test_4_1_a_block_is_found_by_its_number(block: Any, story: Story) -> None:
+    assert block["number"] == story.message["blockNumber"]
+    assert block["hash"] == story.message["blockHash"]
+
+
+@pytest.mark.parametrize(
+    ("params", "place"),
+    [
+        ((), "params[0]"),
+        (("0x1",), "params[1]"),
+        ((1, False), "params[0]"),
+        (("one", False), "params[0]"),
+        (("0x1", "false"), "params[1]"),
+        (("0x1", None), "params[1]"),
+    ],
+    ids=str,
+)
+def test_4_1_both_parameters_are_required_and_of_their_type(
+    service: Service, params: tuple[Any, ...], place: str
+) -> None:
+    error = service.call("eth_getBlockByNumber", *params)["error"]
+    assert error["code"] == -32602
+    assert place in error["message"]
+
+
+def test_4_1_decided_the_flag_asks_for_whole_transactions(service: Service, story: Story) -> None:
+    number = story.message["blockNumber"]
+    (whole,) = service("eth_getBlockByNumber", number, True)["transactions"]
+    assert whole["hash"] == story.message["transactionHash"]
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        *("latest", "committed", "earliest", "pending", "safe", "finalized"),
+        *("l1_committed", "precommitted", "fast_finalized"),
+    ],
+)
+def test_4_1_decided_a_tag_selects_a_block(service: Service, tag: str) -> None:
+    # The tags of the network; `pending` is the block being built, where the network answers null.
+    assert quantity(service("eth_getBlockByNumber", tag, False)["number"])
+
+
+@pytest.mark.parametrize("number", ["0x989680", "0x100000000", "0xffffffffffffffff"])
+def test_4_1_decided_a_block_that_does_not_exist_is_null(service: Service, number: str) -> None:
+    assert service("eth_getBlockByNumber", number, False) is None
+
+
+# 4.2 zks_estimateGasL1ToL2.
+
+
+def test_4_2_the_result_is_a_quantity(service: Service, pair: Pair) -> None:
+    call = {"from": pair.alice.lower(), "to": pair.bob.lower(), "data": "0x1234"}
+    estimate = service("zks_estimateGasL1ToL2", call)
+    assert quantity(estimate)
+    assert int(estimate, 16) > 21_000
+
+
+def test_4_2_a_deposit_with_the_estimate_is_taken_by_l1_and_succeeds_on_l2(story: Story) -> None:
+    # The deposit of the story was sent with the estimate and nothing more.
+    assert story.deposit.receipt["status"] == 1
+
+
+def test_4_2_decided_from_and_data_may_be_missing_and_to_may_not(
+    service: Service, pair: Pair
+) -> None:
+    # "Whether each field is required" is not shown; L1 sends to somebody, so only `to` is.
+    assert quantity(service("zks_estimateGasL1ToL2", {"to": pair.bob}))
+    error = service.call("zks_estimateGasL1ToL2", {"from": pair.alice})["error"]
+    assert error["code"] == 3
+    assert "toAddressIsNull" in error["message"]
+
+
+def test_4_2_decided_the_sender_needs_no_funds_and_unknown_fields_are_ignored(
+    service: Service, pair: Pair
+) -> None:
+    call = {"from": NOBODY, "to": pair.bob, "value": hex(10**20), "nonce": None, "unheardOf": 1}
+    assert quantity(service("zks_estimateGasL1ToL2", call))
+
+
+def test_4_2_decided_a_call_that_reverts_is_an_error(service: Service, pair: Pair) -> None:
+    call = {"from": pair.alice, "to": pair.base_token.address, "data": "0xdeadbeef"}
+    assert service.call("zks_estimateGasL1ToL2", call)["error"]["code"] == 3
+
+
+@pytest.mark.parametrize("params", [(), ("0x",), ({"to": "0x12"},), ({"data": "12"},)], ids=str)
+def test_4_2_a_malformed_call_object_is_refused(service: Service, params: tuple[Any, ...]) -> None:
+    assert service.call("zks_estimateGasL1ToL2", *params)["error"]["code"] == -32602
+
+
+# 4.3 eth_uninstallFilter.
+
+
+def test_4_3_uninstalling_a_filter_is_true(service: Service) -> None:
+    assert service("eth_uninstallFilter", service("eth_newFilter", {})) is True
+
+
+def test_4_3_decided_a_filter_that_is_unknown_or_gone_is_false(service: Service) -> None:
+    # Not an error: who uninstalls wants it gone, and it is.
+    found = service("eth_newBlockFilter")
+    assert service("eth_uninstallFilter", found) is True
+    assert service("eth_uninstallFilter", found) is False
+    assert service("eth_uninstallFilter", UNKNOWN) is False
+
+
+@pytest.mark.parametrize("params", [(), (7,), ("filter",), ("0x" + "a" * 65,)], ids=str)
+def test_4_3_what_is_no_hash_is_refused(service: Service, params: tuple[Any, ...]) -> None:
+    assert service.call("eth_uninstallFilter", *params)["error"]["code"] == -32602
+
+
+# 4.4 zks_getL2ToL1MsgProof.
+
+
+@pytest.fixture(scope="module")
+def proof(service: Service, pair: Pair, story: Story) -> Any:
+    return service("zks_getL2ToL1MsgProof", *message_of(pair, story))
+
+
+def test_4_4_decided_the_parameters_are_block_sender_and_hash_of_the_message(
+    service: Service, pair: Pair, story: Story
+) -> None:
+    # "Meaning not shown": the L2 block, who called sendToL1, and the keccak of what was sent.
+    number, sender, message = message_of(pair, story)
+    assert service("zks_getL2ToL1MsgProof", number, sender, message) is not None
+    assert service("zks_getL2ToL1MsgProof", number, NOBODY, message) is None
+    assert service("zks_getL2ToL1MsgProof", number, sender, UNKNOWN) is None
+    assert service("zks_getL2ToL1MsgProof", 10**7, sender, message) is None
+
+
+def test_4_4_decided_the_result_has_an_id_a_root_and_sixteen_words(proof: Any) -> None:
+    # The format of protocol 26 and later: one word of metadata, 14 siblings, the root of other chains.
+    assert set(proof) == {"id", "proof", "root", "batchNumber"}
+    assert isinstance(proof["id"], int)
+    assert isinstance(proof["batchNumber"], int)
+    assert hash_of_32_bytes(proof["root"])
+    assert len(proof["proof"]) == 16
+    assert all(map(hash_of_32_bytes, proof["proof"]))
+    assert proof["proof"][0] == "0x010f0001" + "00" * 28
+
+
+def test_4_4_the_contract_on_l1_believes_the_proof(pair: Pair, story: Story, proof: Any) -> None:
+    root = pair.chain.functions.l2LogsRootHash(proof["batchNumber"]).call()
+    assert "0x" + root.hex() == proof["root"]
+    assert pair.believes(proof, story.message, pair.alice, MESSAGE)
+
+
+def test_4_4_the_contract_on_l1_believes_nothing_else(pair: Pair, story: Story, proof: Any) -> None:
+    assert not pair.believes(proof, story.message, pair.alice, MESSAGE + b"!")
+    assert not pair.believes(proof, story.message, pair.bob, MESSAGE)
+    assert not pair.believes({**proof, "id": proof["id"] + 1}, story.message, pair.alice, MESSAGE)
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_4_4_all_three_parameters_are_required(
+    service: Service, pair: Pair, story: Story, missing: int
+) -> None:
+    error = service.call("zks_getL2ToL1MsgProof", *message_of(pair, story)[:missing])["error"]
+    assert error["code"] == -32602
+    assert f"params[{missing}]" in error["message"]
+
+
+def test_4_4_decided_a_fourth_parameter_tells_equal_messages_apart(
+    service: Service, pair: Pair, story: Story
+) -> None:
+    # The index in the block of the event L1MessageSent, as the network has it; null is none.
+    (log,) = story.message["logs"]
+    asked = message_of(pair, story)
+    found = service("zks_getL2ToL1MsgProof", *asked, int(log["logIndex"], 16))
+    assert found == service("zks_getL2ToL1MsgProof", *asked, None)
+    assert service("zks_getL2ToL1MsgProof", *asked, 999) is None
+
+
+# 4.5 zks_getBytecodeByHash.
+
+
+def versioned_hash(code: bytes) -> str:
+    """Return the hash under which code is published, as the network makes it."""
+    words = (len(code) // 32).to_bytes(2)
+    return "0x" + (b"\x01\x00" + words + hashlib.sha256(code).digest()[4:]).hex()
+
+
+def test_4_5_published_code_is_an_array(service: Service) -> None:
+    assert service("zks_getBytecodeByHash", versioned_hash(PUBLISHED)) == list(PUBLISHED)
+
+
+def test_4_5_decided_the_elements_are_bytes_as_numbers(service: Service) -> None:
+    found = service("zks_getBytecodeByHash", versioned_hash(PUBLISHED))
+    assert all(type(element) is int and 0 <= element <= 255 for element in found)
+
+
+def test_4_5_decided_a_contract_is_found_by_the_hash_of_its_code(
+    service: Service, story: Story
+) -> None:
+    # None of the network's nodes takes this hash, which is the one that people have at hand.
+    named = Web3.keccak(story.code).to_0x_hex()
+    assert service("zks_getBytecodeByHash", named) == list(story.code)
+    assert service("eth_getCode", story.contract, "latest") == "0x" + story.code.hex()
+
+
+def test_4_5_decided_nothing_is_null(service: Service) -> None:
+    assert service("zks_getBytecodeByHash", UNKNOWN) is None
+
+
+# 5. Authentication.
+
+
+def test_5_the_content_type_is_the_only_header_that_is_needed(pair: Pair) -> None:
+    host, port = urlsplit(pair.url).netloc.split(":")
+    body = b'{"jsonrpc":"2.0","id":1,"method":"eth_uninstallFilter","params":["0x1"]}'
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    connection.putrequest("POST", "/eth_uninstallFilter", skip_accept_encoding=True)
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", str(len(body)))
+    connection.endheaders(body)
+    assert json.load(connection.getresponse())["result"] is False
+    connection.close()
+
+
+# 6. Events.
+
+
+def test_6_decided_a_websocket_at_the_same_address_tells_of_events(pair: Pair) -> None:
+    # Events are "not shown"; they are those of Ethereum, over a connection that can be written to.
+    with connect(pair.url.replace("http", "ws", 1)) as socket:
+        request = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
+        socket.send(json.dumps(request))
+        subscription = json.loads(socket.recv(60))["result"]
+        said = pair.say(b"while somebody listens")
+        told = json.loads(socket.recv(60))
+    assert (told["method"], told["params"]["subscription"]) == ("eth_subscription", subscription)
+    assert told["params"]["result"]["hash"] == said["blockHash"].to_0x_hex()
+
+
+def test_6_decided_there_are_no_events_over_http(service: Service) -> None:
+    error = service.call("eth_subscribe", "newHeads")["error"]
+    assert error["code"] == -32601
+    assert error["message"].startswith("notifications not supported")
+
+
+# 7. Errors.
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("eth_getBlockByNumber", ("x", False), -32602),
+        ("eth_unheardOf", (), -32601),
+        ("eth_getFilterChanges", (UNKNOWN,), -32000),
+    ],
+)
+def test_7_decided_an_error_has_a_code_and_a_message_in_place_of_the_result(
+    service: Service, method: str, params: tuple[Any, ...], code: int
+) -> None:
+    # The shape of JSON-RPC 2.0, with HTTP status 200; docs/errors.md lists the codes.
+    answer = service.call(method, *params)
+    assert set(answer) == {"jsonrpc", "id", "error"}
+    assert answer["error"]["code"] == code
+    assert answer["error"]["message"]
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"nonsense", b'{"jsonrpc":"2.0","id":7'])
+def test_7_decided_what_is_no_json_has_no_id(service: Service, text: bytes) -> None:
+    answer = service.post("/eth_getBlockByNumber", text).body
+    assert (answer["id"], answer["error"]["code"]) == (None, -32700)
+
+
+# 8. Limits.
+
+
+def test_8_decided_a_body_that_is_too_long_is_refused(pair: Pair) -> None:
+    # There are limits, each a setting of docs/config.md; the network's node has them too.
+    connection = http.client.HTTPConnection(urlsplit(pair.url).netloc, timeout=60)
+    connection.putrequest("POST", "/eth_getBlockByNumber")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", str(10**10))
+    connection.endheaders()
+    assert connection.getresponse().status == 413
+    connection.close()
+
+
+# 9. Versions.
+
+
+def test_9_the_version_marker_is_2_0_and_no_other(service: Service) -> None:
+    request = {"id": 1, "method": "eth_uninstallFilter", "params": [UNKNOWN]}
+    for version in ("1.0", "2", 2.0, "3.0"):
+        answer = service.post("/eth_uninstallFilter", {**request, "jsonrpc": version}).body
+        assert (answer["jsonrpc"], answer["error"]["code"]) == ("2.0", -32600)

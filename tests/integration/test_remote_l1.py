@@ -1,0 +1,318 @@
+"""A node on another L1, which is anvil: deploying there, finding it again, and what can be wrong with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from entresol.chain.accounts import DEVELOPMENT_MNEMONIC, derive
+from entresol.errors import InvalidConfig, LayerOneDiffers
+from entresol.l1.deployment import SettlementContracts
+from entresol.node.config import ChainConfig, L1Config, NodeConfig, SettlementSettings
+from entresol.node.node import Node
+from entresol.node.notes import NOTE_FILE
+from entresol.rpc.server.config import ServerConfig
+from tests.integration.nodes import starting_node
+from tests.peers.anvil import Anvil, running_anvil
+
+pytestmark = pytest.mark.peer
+
+OPERATOR, OTHER = derive(DEVELOPMENT_MNEMONIC, 2)
+KEY = str(OPERATOR.secret)
+ETHER = 10**18
+WAIT_SECONDS = 60.0
+POLL_SECONDS = 0.02
+STEPS = 11
+
+
+class Deployed(NamedTuple):
+    """An anvil with the contracts of a chain, and where that chain is kept."""
+
+    anvil: Anvil
+    directory: str
+    contracts: SettlementContracts
+
+
+@pytest.fixture(scope="module")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    directory = str(tmp_path_factory.mktemp("deployed") / "chain")
+    with running_anvil() as anvil:
+        contracts = opened(configured(anvil, directory, deploy_l1=True))
+        yield Deployed(anvil, directory, contracts)
+
+
+@pytest.fixture
+def anvil() -> Iterator[Anvil]:
+    with running_anvil() as started:
+        yield started
+
+
+def configured(
+    anvil: Anvil, data_dir: str | None = None, chain: ChainConfig | None = None, **l1: Any
+) -> NodeConfig:
+    chain = msgspec.structs.replace(chain or ChainConfig(), data_dir=data_dir)
+    l1 = {"l1_url": anvil.url, "operator_key": KEY, **l1}
+    return NodeConfig(chain=chain, l1=L1Config(**l1), server=ServerConfig(port=0))
+
+
+def opened(config: NodeConfig) -> SettlementContracts:
+    """Open a node, and return the contracts that it found or deployed."""
+
+    async def whole() -> SettlementContracts:
+        node = await Node.open(config)
+        assert node.rollup is not None
+        await node.stop()
+        return node.rollup.site.contracts
+
+    return asyncio.run(asyncio.wait_for(whole(), WAIT_SECONDS))
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(POLL_SECONDS)
+
+
+def nonce(anvil: Anvil) -> int:
+    return int(anvil.rpc("eth_getTransactionCount", str(OPERATOR.address), "latest"), 16)
+
+
+def test_a_deployment_is_told_step_by_step_and_written_down(
+    anvil: Anvil, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "entresol.node.site")
+    contracts = opened(configured(anvil, str(tmp_path / "chain"), deploy_l1=True))
+    assert f"bridgehub: {contracts.bridgehub.checksummed()}" in caplog.messages
+    told = [text for text in caplog.messages if text.startswith("contracts on L1")]
+    assert told[0] == f"contracts on L1: 0 of {STEPS}, deploy Bridgehub"
+    assert told[-1] == f"contracts on L1: {STEPS} of {STEPS}, done"
+    note = json.loads((tmp_path / "chain" / NOTE_FILE).read_text())
+    assert note["l1_chain_id"] == 31337
+    assert note["contracts"]["bridgehub"] == str(contracts.bridgehub)
+    assert nonce(anvil) == STEPS
+
+
+def test_a_temporary_chain_is_deployed_after_whatever_the_operator_did_before(anvil: Anvil) -> None:
+    transfer = {"from": str(OPERATOR.address), "to": str(OTHER.address), "value": "0x1"}
+    anvil.receipt(anvil.rpc("eth_sendTransaction", transfer))
+    first = opened(configured(anvil, deploy_l1=True))
+    second = opened(configured(anvil, deploy_l1=True))
+    assert first != second
+    assert nonce(anvil) == 1 + 2 * STEPS
+
+
+@pytest.mark.parametrize("deploy_l1", [False, True])
+def test_what_was_deployed_is_found_again_in_the_data_directory(
+    deployed: Deployed, *, deploy_l1: bool
+) -> None:
+    sent = nonce(deployed.anvil)
+    config = configured(deployed.anvil, deployed.directory, deploy_l1=deploy_l1)
+    assert opened(config) == deployed.contracts
+    assert nonce(deployed.anvil) == sent
+
+
+def test_everything_is_found_from_the_bridgehub(deployed: Deployed, tmp_path: Path) -> None:
+    directory, bridgehub = str(tmp_path / "chain"), str(deployed.contracts.bridgehub)
+    found = opened(configured(deployed.anvil, directory, bridgehub=bridgehub))
+    assert found == deployed.contracts
+    # It is written down, so that it need not be said again.
+    assert opened(configured(deployed.anvil, directory)) == deployed.contracts
+    assert opened(configured(deployed.anvil, directory, deploy_l1=True)) == deployed.contracts
+
+
+@pytest.mark.parametrize("is_mined", [True, False])
+def test_an_interrupted_deployment_is_gone_on_with(
+    anvil: Anvil, tmp_path: Path, *, is_mined: bool
+) -> None:
+    directory = ("--data-dir", str(tmp_path / "chain"))
+    flags = (*directory, "--l1-url", anvil.url, "--deploy-l1", "--operator-key", KEY)
+    anvil.rpc("evm_setAutomine", False)
+    with starting_node(*flags) as node:
+        until(lambda: int(anvil.rpc("txpool_status")["pending"], 16) == 1)
+        node.process.kill()
+    if is_mined:
+        anvil.rpc("anvil_mine")
+    first = f"1 of {STEPS}, deploy L1AssetRouter" if is_mined else f"0 of {STEPS}, deploy Bridgehub"
+    with starting_node(*flags) as node:
+        until(lambda: "contracts on L1" in node.printed())
+        anvil.rpc("evm_setAutomine", True)
+        told = node.ready().output
+        assert told.startswith(f"contracts on L1: {first}")
+        assert f"contracts on L1: {STEPS} of {STEPS}, done" in told
+    assert nonce(anvil) == STEPS
+
+
+def test_an_operator_without_funds_is_told_so(anvil: Anvil) -> None:
+    anvil.rpc("anvil_setBalance", str(OPERATOR.address), "0x0")
+    with pytest.raises(LayerOneDiffers, match=r"operator 0xf39F\w+ has not enough funds on http"):
+        opened(configured(anvil, deploy_l1=True))
+    assert nonce(anvil) == 0
+
+
+def test_a_deployment_that_ran_out_of_funds_is_gone_on_with(anvil: Anvil, tmp_path: Path) -> None:
+    anvil.rpc("anvil_setBalance", str(OPERATOR.address), hex(ETHER // 50))
+    config = configured(anvil, str(tmp_path / "chain"), deploy_l1=True)
+    with pytest.raises(LayerOneDiffers, match="has not enough funds"):
+        opened(config)
+    assert 0 < nonce(anvil) < STEPS
+    anvil.rpc("anvil_setBalance", str(OPERATOR.address), hex(ETHER))
+    opened(config)
+    assert nonce(anvil) == STEPS
+
+
+def test_a_step_that_failed_while_nobody_looked_is_noticed(anvil: Anvil, tmp_path: Path) -> None:
+    anvil.rpc("anvil_setBalance", str(OPERATOR.address), hex(ETHER // 50))
+    config = configured(anvil, str(tmp_path / "chain"), deploy_l1=True)
+    with pytest.raises(LayerOneDiffers, match="has not enough funds"):
+        opened(config)
+    anvil.rpc("anvil_setBalance", str(OPERATOR.address), hex(ETHER))
+    anvil.rpc("anvil_setNonce", str(OPERATOR.address), hex(STEPS))
+    with pytest.raises(LayerOneDiffers, match=r"chain 270 is not registered at 0x\w+ on http"):
+        opened(config)
+
+
+def test_an_l1_that_went_back_to_before_the_deployment_is_refused(tmp_path: Path) -> None:
+    directory = str(tmp_path / "chain")
+    with running_anvil() as anvil:
+        anvil.rpc("anvil_setNonce", str(OPERATOR.address), "0x5")
+        opened(configured(anvil, directory, deploy_l1=True))
+    with running_anvil() as anvil:
+        with pytest.raises(
+            LayerOneDiffers, match="had sent 5 transactions when it began, and now 0"
+        ):
+            opened(configured(anvil, directory, deploy_l1=True))
+        with pytest.raises(LayerOneDiffers, match="there is no contract at 0x"):
+            opened(configured(anvil, directory))
+
+
+def test_an_l1_with_another_chain_id_is_refused(deployed: Deployed) -> None:
+    with running_anvil("--chain-id", "9") as other:
+        problem = r"--l1-url.* it is chain 9, and what is in .*chain settles on chain 31337"
+        with pytest.raises(InvalidConfig, match=problem):
+            opened(configured(other, deployed.directory))
+        with pytest.raises(InvalidConfig, match="it is chain 9, as is the layer 2 itself"):
+            opened(configured(other, chain=ChainConfig(chain_id=9), deploy_l1=True))
+
+
+def test_a_bridgehub_must_be_one_and_know_the_chain(deployed: Deployed) -> None:
+    anvil, contracts = deployed.anvil, deployed.contracts
+    cases = [
+        (str(OTHER.address), 270, f"no contract at {OTHER.address.checksummed()} on http"),
+        (str(contracts.verifier), 270, "is no bridgehub: execution reverted"),
+        (str(contracts.bridgehub), 271, "chain 271 is not registered at 0x"),
+    ]
+    for bridgehub, chain_id, problem in cases:
+        config = configured(anvil, chain=ChainConfig(chain_id=chain_id), bridgehub=bridgehub)
+        with pytest.raises(LayerOneDiffers, match=problem):
+            opened(config)
+
+
+def test_a_chain_that_began_otherwise_is_refused(deployed: Deployed, tmp_path: Path) -> None:
+    directory, bridgehub = str(tmp_path / "chain"), str(deployed.contracts.bridgehub)
+    poorer = configured(deployed.anvil, directory, ChainConfig(balance=1), bridgehub=bridgehub)
+    with pytest.raises(LayerOneDiffers, match="chain 270 began otherwise than the one that is"):
+        opened(poorer)
+    assert not Path(directory, NOTE_FILE).exists()
+
+
+def test_an_operator_that_may_not_settle_is_refused_unless_nothing_is_settled(
+    deployed: Deployed,
+) -> None:
+    bridgehub, key = str(deployed.contracts.bridgehub), str(OTHER.secret)
+    config = configured(deployed.anvil, bridgehub=bridgehub, operator_key=key)
+    problem = rf"{OTHER.address.checksummed()} may not settle batches on http"
+    with pytest.raises(LayerOneDiffers, match=problem):
+        opened(config)
+    watching = msgspec.structs.replace(config, settlement=SettlementSettings(settle=False))
+    assert opened(watching) == deployed.contracts
+
+
+def test_flags_that_contradict_the_data_directory_are_refused(
+    deployed: Deployed, tmp_path: Path
+) -> None:
+    anvil, directory = deployed.anvil, deployed.directory
+    development = str(tmp_path / "development")
+    opened(NodeConfig(chain=ChainConfig(data_dir=development), server=ServerConfig(port=0)))
+    other = str(OTHER.address)
+    cases = [
+        (configured(anvil, development, deploy_l1=True), "settles on the L1 in it"),
+        (configured(anvil, directory, l1_url=None), "settles on chain 31337: say where that is"),
+        (configured(anvil, directory, bridgehub=other), r"--bridgehub.* settles at 0x"),
+        (
+            configured(anvil, directory, deploy_l1=True, operator_key=str(OTHER.secret)),
+            r"--operator-key.* another account deployed what .*settlement\.json tells of",
+        ),
+    ]
+    for config, problem in cases:
+        with pytest.raises(InvalidConfig, match=problem):
+            opened(config)
+
+
+@pytest.mark.parametrize(
+    ("flags", "problem"),
+    [
+        (
+            {"l1_url": "localhost:8545"},
+            "--l1-url.* 'localhost:8545' is no URL that begins with http",
+        ),
+        ({"l1_url": "http://"}, "--l1-url"),
+        ({"l1_url": "http://[::1"}, "--l1-url"),
+        ({"l1_url": "http://localhost:99999"}, "--l1-url"),
+        ({"l1_url": "http://x", "operator_key": "0x12"}, "--operator-key"),
+        ({"l1_url": "http://x", "bridgehub": "0x12"}, "--bridgehub"),
+        ({"l1_url": "http://x", "bridgehub": "0x" + "12" * 20, "deploy_l1": True}, "--bridgehub"),
+        ({"deploy_l1": True}, "--deploy-l1.* say on which L1 by --l1-url"),
+        ({"bridgehub": "0x" + "12" * 20}, "--bridgehub.* say on which L1 by --l1-url"),
+    ],
+)
+def test_flags_that_cannot_be_meant_are_refused(flags: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InvalidConfig, match=problem):
+        opened(NodeConfig(l1=L1Config(**flags), server=ServerConfig(port=0)))
+
+
+def test_the_contracts_must_be_somewhere(deployed: Deployed) -> None:
+    with pytest.raises(InvalidConfig, match="by --bridgehub, or have them deployed by --deploy-l1"):
+        opened(configured(deployed.anvil))
+
+
+def test_a_note_that_cannot_be_read_is_told(deployed: Deployed, tmp_path: Path) -> None:
+    (tmp_path / NOTE_FILE).write_text('{"l1_chain_id": 1, "contracts": {"bridgehub": "0x1"}}')
+    with pytest.raises(InvalidConfig, match=r"settlement\.json cannot be read"):
+        opened(configured(deployed.anvil, str(tmp_path)))
+
+
+def test_the_node_waits_for_an_l1_that_is_away(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    flags = ("--l1-url", f"http://127.0.0.1:{port}", "--deploy-l1", "--operator-key", KEY)
+    facts = tmp_path / "facts.json"
+    with starting_node(*flags, "--config-out", str(facts)) as node:
+        until(lambda: "cannot be reached" in node.printed())
+        assert "; waiting for it" in node.printed()
+        with running_anvil(port=port):
+            until(facts.exists)
+            assert f"L1 at http://127.0.0.1:{port} answers" in node.printed()
+            assert node.stop() == 0
+
+
+def test_a_node_that_waits_for_l1_can_be_stopped() -> None:
+    with starting_node("--l1-url", "http://127.0.0.1:1", "--deploy-l1") as node:
+        until(lambda: "waiting for it" in node.printed())
+        assert node.stop() == 0
+
+
+def test_a_directory_that_settles_elsewhere_can_be_verified(deployed: Deployed) -> None:
+    with starting_node("verify", "--data-dir", deployed.directory) as node:
+        assert node.process.wait(WAIT_SECONDS) == 0
+        assert "is what its transactions lead to" in node.printed()

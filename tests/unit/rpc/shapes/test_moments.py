@@ -1,0 +1,27 @@
+"""Points in time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from entresol.rpc.shapes.moments import moment
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "1970-01-01T00:00:00.000000Z"),
+        (1_700_000_000, "2023-11-14T22:13:20.000000Z"),
+        (1_679_815_281.046817, "2023-03-26T07:21:21.046817Z"),
+    ],
+)
+def test_a_time_always_has_six_digits_of_a_second(seconds: float, text: str) -> None:
+    assert moment(seconds) == text
+
+
+def test_zksync2_reads_a_whole_second() -> None:
+    # The format that zksync2 2.0 has in its details of blocks and batches.
+    read = datetime.strptime(moment(1_700_000_000), "%Y-%m-%dT%H:%M:%S.%fZ")  # noqa: DTZ007
+    assert read.microsecond == 0
