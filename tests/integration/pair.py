@@ -172,6 +172,15 @@ class Pair:
         call = abi.encode_call(CLAIM, claim)
         return self.send_l1(self.contracts["nullifier"], call)
 
+    def is_claimed(self, transaction: str) -> bool:
+        """Say whether a withdrawal that can be claimed was claimed."""
+        proof = self.proven(transaction)
+        asked = abi.encode_call(
+            "isWithdrawalFinalized(uint256,uint256,uint256)",
+            *(CHAIN_ID, proof["batchNumber"], proof["id"]),
+        )
+        return any(self.call(self.l1, self.contracts["nullifier"], asked))
+
     # Settlement
 
     def totals(self) -> tuple[int, int, int]:

@@ -49,7 +49,7 @@ class Rollup:
         contract = ZkChain(site.l1, site.contracts.chain)
         self.site = site
         self.proofs = Proofs(store)
-        self.batcher = Batcher(store, policy, on_sealed=self._sealed)
+        self.batcher = Batcher(store, policy, on_sealed=self._sealed, is_held=self._is_settling)
         self.watcher = DepositWatcher(
             chain, contract, WatchConfig(confirmations=config.l1.l1_confirmations)
         )
@@ -118,6 +118,10 @@ class Rollup:
                 problem is not None,
                 labels=f'part="{part}"',
             )
+
+    def _is_settling(self) -> bool:
+        """Say whether a batch is on its way; sealed faster than L1 takes them, they would pile up."""
+        return self.batcher.last.number > self.settler.totals.executed
 
     def _sealed(self, batch: Batch) -> None:
         self.on_batch(batch)

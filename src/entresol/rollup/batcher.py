@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 BLOCKS_A_STEP: Final = 256
 RETRY_SECONDS: Final = 1.0
+HELD_SECONDS: Final = 0.05
 
 
 class Batcher:
@@ -33,7 +34,8 @@ class Batcher:
     durable write; the open one is made again from the blocks after the last batch. Assumes: the
     thread that changes the chain. When the chain goes back, the store forgets every batch with a
     forgotten block, and this starts again after the last one that is left; whether L1 had one of
-    them already is looked at by the settlement. Fails: with a `BatchOverflow` for a block that no
+    them already is looked at by the settlement. While `is_held` says so, a batch that is only old
+    waits and grows. Fails: with a `BatchOverflow` for a block that no
     batch can take, and with the store's errors; nothing is lost, and `run` tries again.
     """
 
@@ -43,10 +45,12 @@ class Batcher:
         policy: SealingPolicy | None = None,
         *,
         on_sealed: Callable[[Batch], None] = lambda _batch: None,
+        is_held: Callable[[], bool] = lambda: False,
     ) -> None:
         self._store = store
         self._policy = policy or SealingPolicy()
         self._on_sealed = on_sealed
+        self._is_held = is_held
         self.problem: str | None = None
         """Why no batch can be sealed at the moment."""
         if store.batches.last() is None:
@@ -78,7 +82,7 @@ class Batcher:
             if not self._open.has_room_for(record, self._policy):
                 sealed.append(self._seal())
             self._take(record, now)
-        if self._open.is_due(self._policy, now):
+        if self._is_due(now):
             sealed.append(self._seal())
         return sealed
 
@@ -96,7 +100,10 @@ class Batcher:
         if self.is_behind:
             return 0.0
         since = self._open.active_since
-        return None if since is None else max(0.0, since + self._policy.max_age - now)
+        if since is None:
+            return None
+        soonest = HELD_SECONDS if self._is_held() else 0.0
+        return max(soonest, since + self._policy.max_age - now)
 
     async def run(self, feed: Feed) -> None:
         """Seal batches for ever."""
@@ -112,6 +119,11 @@ class Batcher:
                 woken.clear()
         finally:
             feed.unsubscribe(subscription)
+
+    def _is_due(self, now: float) -> bool:
+        if self._open.is_full(self._policy):
+            return True
+        return self._open.is_old(self._policy, now) and not self._is_held()
 
     def _try_step(self, now: float) -> float | None:
         try:

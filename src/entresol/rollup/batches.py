@@ -111,14 +111,17 @@ class OpenBatch:
         if self.transactions and self.active_since is None:
             self.active_since = now
 
-    def is_due(self, policy: SealingPolicy, now: float) -> bool:
-        """Say whether it is to be sealed without waiting for more."""
+    def is_full(self, policy: SealingPolicy) -> bool:
+        """Say whether it has all that a batch may have of something."""
         return (
             self.blocks >= policy.max_blocks
             or self.transactions >= policy.max_transactions
             or len(self.logs) >= policy.max_logs
-            or (self.active_since is not None and now - self.active_since >= policy.max_age)
         )
+
+    def is_old(self, policy: SealingPolicy, now: float) -> bool:
+        """Say whether its first transaction has waited long enough."""
+        return self.active_since is not None and now - self.active_since >= policy.max_age
 
     def seal(self) -> Sealable:
         """Return the batch as it is to be stored."""

@@ -63,6 +63,27 @@ def test_a_batch_is_due_when_its_first_transaction_is_old_enough(chain: Settling
     assert batcher.step(1_000.0) == []
 
 
+def test_an_old_batch_grows_while_another_is_on_its_way_unless_it_is_full(
+    chain: SettlingChain,
+) -> None:
+    held = True
+    policy = SealingPolicy(max_age=2, max_blocks=3)
+    batcher = Batcher(chain.ledger.store, policy, is_held=lambda: held)
+    chain.seal_messages(1)
+    assert batcher.step(10.0) == []
+    assert batcher.step(20.0) == []
+    # It is looked at again soon, but not at once.
+    assert 0 < (batcher.due_in(20.0) or 0) < 1
+    chain.seal_messages(2)
+    held = False
+    [first] = batcher.step(21.0)
+    held = True
+    for number in range(3):
+        chain.seal_messages(number)
+    [second] = batcher.step(22.0)
+    assert [(it.first_block, it.last_block) for it in (first, second)] == [(1, 2), (3, 5)]
+
+
 @pytest.mark.parametrize(
     ("policy", "ranges"),
     [
