@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BLOCKS_A_STEP: Final = 5_000
-LONGEST_PAUSE: Final = 30.0
+LONGEST_PAUSE: Final = 5.0
 
 
 class WatchConfig(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LONGEST_PAUSE: Final = 30.0
+LONGEST_PAUSE: Final = 5.0
 
 _REVERTED: Final = 3
 # What the contracts refuse only for now: a batch that is too young, or ahead of L1's clock.
