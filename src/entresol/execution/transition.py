@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from entresol._native import Overlay, execute, keccak256, ordered_root
-from entresol.errors import BlockFull, ExecutionFailed, InvalidTransaction
+from entresol.errors import (
+    BlockFull,
+    BlockFullOfMessages,
+    ExecutionFailed,
+    ExecutionHalted,
+    InvalidTransaction,
+    TooManyMessages,
+)
 from entresol.execution.calls import failure_of
 from entresol.execution.edits import apply_changes
 from entresol.execution.messages import (
@@ -23,7 +30,7 @@ from entresol.execution.overrides import overlay_of
 from entresol.execution.scene import BlockParts, State
 from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.logs import union
-from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER, L2ToL1Log
+from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER, MOST_LOGS, L2ToL1Log
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.records import Outcome, Record, StoredChange, stored_changes
@@ -100,6 +107,7 @@ class Transition:
         self._transactions: list[Transaction] = []
         self._outcomes: list[Outcome] = []
         self._failures: dict[int, ExecutionFailed] = {}
+        self._sent = 0
         self._edits: tuple[StoredChange, ...] = ()
         self._edited_codes: dict[bytes, bytes] = {}
 
@@ -160,6 +168,7 @@ class Transition:
 
     def _append(self, transaction: Transaction, outcome: Outcome) -> None:
         self.gas_used += outcome.gas_used
+        self._sent += len(outcome.messages)
         self._transactions.append(transaction)
         self._outcomes.append(outcome)
 
@@ -167,14 +176,24 @@ class Transition:
         """Say whether the block exists for this transaction alone, which nothing may keep out."""
         return isinstance(transaction.payload, PriorityTransaction) and not self._transactions
 
+    def _make_room(self, messages: int) -> None:
+        """Refuse messages that, with those of the block so far, would fit into no batch."""
+        if self._sent + messages > MOST_LOGS:
+            raise BlockFullOfMessages(self._sent + messages, MOST_LOGS)
+
     def _run(self, transaction: Transaction) -> Outcome:
         checks = IMPERSONATION_CHECKS if transaction.is_impersonated else None
         message = message_of(transaction)
-        outcome = execute(self.overlay, self._rules, self._block, message, checks=checks)
-        self.overlay.apply(outcome)
-        return self._outcome_of(outcome)
+        ran = execute(self.overlay, self._rules, self._block, message, checks=checks)
+        outcome = self._outcome_of(ran)
+        if len(outcome.messages) > MOST_LOGS:
+            raise TooManyMessages(len(outcome.messages), MOST_LOGS)
+        self._make_room(len(outcome.messages))
+        self.overlay.apply(ran)
+        return outcome
 
     def _run_priority(self, transaction: Transaction, payload: PriorityTransaction) -> Outcome:
+        self._make_room(1)
         outcome = self._attempt(payload)
         self._settle(payload, outcome)
         index = len(self._transactions)
@@ -193,7 +212,13 @@ class Transition:
         except InvalidTransaction:
             return hopeless
         outcome = self._outcome_of(ran)
+        if len(outcome.messages) >= MOST_LOGS:
+            # With its status they would fit into no batch, and nothing after it would ever settle.
+            failure = ExecutionHalted("more messages to L1 than a batch can have")
+            self._failures[len(self._transactions)] = failure
+            return hopeless
         if outcome.succeeded:
+            self._make_room(len(outcome.messages) + 1)
             self.overlay.apply(ran)
         return outcome
 

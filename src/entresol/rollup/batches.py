@@ -26,6 +26,7 @@ MAX_TRANSACTIONS: Final = 65_535
 class SealingPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """When a batch is sealed: whatever comes first.
 
+    A block is never divided: one that has more than a batch should have gets a batch of its own.
     A batch without transactions is never due by its age, so that a chain where nothing happens has
     nothing to settle.
     """
@@ -84,12 +85,12 @@ class OpenBatch:
     def has_room_for(self, record: Record, policy: SealingPolicy) -> bool:
         """Say whether a block fits; one that fits into no batch at all is refused."""
         transactions, logs = len(record.transactions), _log_count(record)
-        if transactions > policy.max_transactions or logs > policy.max_logs:
+        if transactions > MAX_TRANSACTIONS or logs > CAPACITY:
             raise BatchOverflow(
                 f"block {self.next_block} has {transactions} transactions and {logs} messages to "
-                f"L1, and a batch at most {policy.max_transactions} and {policy.max_logs}"
+                f"L1, and a batch at most {MAX_TRANSACTIONS} and {CAPACITY}"
             )
-        return (
+        return not self.blocks or (
             self.blocks < policy.max_blocks
             and self.transactions + transactions <= policy.max_transactions
             and len(self.logs) + logs <= policy.max_logs

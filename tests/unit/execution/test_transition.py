@@ -12,7 +12,13 @@ from trie.hexary import HexaryTrie
 
 from entresol._native import keccak256
 from entresol._native import sign as sign_digest
-from entresol.errors import BlockFull, InvalidTransaction, NonceTooHigh
+from entresol.errors import (
+    BlockFull,
+    BlockFullOfMessages,
+    InvalidTransaction,
+    NonceTooHigh,
+    TooManyMessages,
+)
 from entresol.execution.transition import BlockContext
 from entresol.primitives.addresses import create_address
 from entresol.primitives.headers import EMPTY_TRIE
@@ -390,6 +396,38 @@ def test_only_the_messenger_sends_messages(store: Store) -> None:
     (outcome,) = producer.seal(call(1, 0, imposter, data=b"one")).record.outcomes
     assert len(outcome.logs) == 1
     assert outcome.messages == ()
+
+
+@pytest.mark.parametrize(
+    "last",
+    [call(2, 0, L1_MESSENGER), priority(L1_MESSENGER), priority(BOB), priority(REVERTING)],
+    ids=["a message", "a message from L1", "a status", "the status of a failure"],
+)
+def test_a_block_has_no_more_messages_than_a_batch(
+    producer: Producer, monkeypatch: pytest.MonkeyPatch, last: Transaction
+) -> None:
+    monkeypatch.setattr("entresol.execution.transition.MOST_LOGS", 2)
+    block = producer.begin()
+    block.run(call(1, 0, L1_MESSENGER))
+    block.run(call(1, 1, L1_MESSENGER))
+    with pytest.raises(BlockFullOfMessages, match=r"would have \d messages"):
+        block.run(last)
+    block.run(call(1, 2, STORING))
+    producer.finish(block)
+    assert producer.nonce(BOB) == 0
+    following = producer.seal(last).record.outcomes
+    assert [len(outcome.messages) > 0 for outcome in following] == [True]
+
+
+def test_a_transaction_whose_messages_fit_into_no_batch_is_invalid(
+    producer: Producer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("entresol.execution.transition.MOST_LOGS", 0)
+    block = producer.begin()
+    with pytest.raises(TooManyMessages, match="sends 1 messages to L1"):
+        block.run(call(1, 0, L1_MESSENGER))
+    producer.finish(block)
+    assert producer.nonce(ALICE) == 0
 
 
 # Edits
