@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from entresol.errors import BatchOverflow, StoreDamaged
-from entresol.primitives.transactions.priority import PRIORITY_TYPES
+from entresol.primitives.transactions.priority import MOST_REQUESTS, PRIORITY_TYPES
 from entresol.primitives.values import Hash32
 from entresol.rollup.commitments import BatchStatement, StoredBatch
 from entresol.rollup.message_tree import CAPACITY, MessageTree
@@ -94,6 +94,7 @@ class OpenBatch:
             self.blocks < policy.max_blocks
             and self.transactions + transactions <= policy.max_transactions
             and len(self.logs) + logs <= policy.max_logs
+            and len(self.priority) + _request_count(record) <= MOST_REQUESTS
         )
 
     def add(self, record: Record, now: float) -> None:
@@ -217,6 +218,10 @@ def _priority_hash(store: Store, priority_id: int) -> Hash32:
     if place is None or record is None:
         raise StoreDamaged(store.path, f"L1 transaction {priority_id} of a batch is missing")
     return record.transaction(place[1]).hash
+
+
+def _request_count(record: Record) -> int:
+    return sum(raw[0] in PRIORITY_TYPES for raw, _ in record.transactions)
 
 
 def _log_count(record: Record) -> int:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from entresol.errors import BatchOverflow
 from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.transactions.priority import MOST_REQUESTS
 from entresol.primitives.values import Hash32
 from entresol.rollup import batches
 from entresol.rollup.batcher import Batcher
@@ -147,6 +148,19 @@ def test_a_block_with_more_than_a_batch_should_have_gets_one_of_its_own(
         (2, 4),
         (3, 1),
     ]
+
+
+def test_a_batch_has_no_more_deposits_than_one_transaction_of_l1_can_name(
+    chain: SettlingChain,
+) -> None:
+    for _ in range(MOST_REQUESTS + 2):
+        chain.deposit()
+    while chain.producer.priority:
+        chain.seal()
+    batcher = Batcher(chain.ledger.store, NEVER)
+    batcher.seal(0.0)
+    stored = [chain.ledger.store.batches.get(number) for number in (1, 2)]
+    assert [batch and batch.l1_transactions for batch in stored] == [MOST_REQUESTS, 2]
 
 
 @pytest.mark.parametrize("limits", [{"max_logs": 16_385}, {"max_transactions": 65_536}])
