@@ -5,7 +5,7 @@ Whoever produces a block, replays one or follows another node runs the same code
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from entresol import _native
     from entresol._native import Changes, Rules
     from entresol.state.roots import StateTrie
+
+
+_MOST_WEI: Final = (1 << 256) - 1
 
 
 class BlockContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,10 +209,11 @@ class Transition:
         hopeless = Outcome(succeeded=False, gas_used=payload.gas_limit)
         if payload.to_mint < payload.value + payload.gas_limit * payload.max_fee_per_gas:
             return hopeless
-        message = priority_message(payload)
         try:
+            message = priority_message(payload)
             ran = execute(self.overlay, self._rules, self._block, message, checks=PRIORITY_CHECKS)
-        except InvalidTransaction:
+        except (InvalidTransaction, OverflowError):
+            # The second for a price that L1 can write down and the engine cannot.
             return hopeless
         outcome = self._outcome_of(ran)
         if len(outcome.messages) >= MOST_LOGS:
@@ -235,7 +239,9 @@ class Transition:
     def _credit(self, address: Address, wei: int) -> None:
         if wei:
             account = self.overlay.account(address)
-            self.overlay.set_balance(address, wei + (0 if account is None else account[1]))
+            balance = wei + (0 if account is None else account[1])
+            # What no balance can hold is lost: nothing that L1 has accepted may stop the chain.
+            self.overlay.set_balance(address, min(balance, _MOST_WEI))
 
     def _outcome_of(self, ran: _native.Outcome) -> Outcome:
         logs = tuple(ran.logs)

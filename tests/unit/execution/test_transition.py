@@ -53,6 +53,7 @@ from tests.producing import (
 )
 
 ALICE, BOB = sender(1), sender(2)
+MOST_WEI = (1 << 256) - 1
 REFUND, SOURCE = b"\xef" * 20, b"\xf0" * 20
 
 STORING, REVERTING, LOGGING, SPENDING = (bytes([kind] * 20) for kind in (0xC1, 0xC2, 0xC3, 0xC4))
@@ -310,6 +311,37 @@ def test_what_l1_did_not_pay_for_is_not_minted(producer: Producer) -> None:
     assert not executed.record.outcomes[0].succeeded
     assert producer.balance(BOB) == 100 * ETHER
     assert sums(executed.overlay.changes()) == ETHER
+
+
+@pytest.mark.parametrize(
+    ("value", "price", "succeeds"),
+    [
+        (0, GWEI, True),
+        (MOST_WEI // 2, GWEI, True),
+        (MOST_WEI - ETHER, GWEI, False),
+        (0, 1 << 130, False),
+    ],
+    ids=["minted", "with a value", "value beyond a balance", "price beyond the engine"],
+)
+def test_no_amount_that_l1_can_write_down_stops_the_chain(
+    producer: Producer, value: int, price: int, succeeds: bool
+) -> None:
+    payload = PriorityTransaction(
+        sender=Address(SOURCE),
+        to=BOB,
+        gas_limit=90_000,
+        gas_per_pubdata_limit=800,
+        max_fee_per_gas=price,
+        nonce=0,
+        value=value,
+        to_mint=MOST_WEI,
+        refund_recipient=ALICE,
+        data=b"",
+    )
+    (outcome,) = producer.seal(Transaction.from_l1(payload)).record.outcomes
+    assert outcome.succeeded is succeeds
+    assert len(outcome.messages) == 1
+    assert 100 * ETHER < producer.balance(ALICE) <= MOST_WEI
 
 
 def test_a_priority_transaction_larger_than_a_block_has_one_of_its_own(store: Store) -> None:
