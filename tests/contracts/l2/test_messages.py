@@ -73,6 +73,38 @@ def test_a_priority_transaction_reports_its_messages_before_its_status(l2: Layer
     assert [log.sender for log in messages_of(outcome)] == [L1_MESSENGER, BOOTLOADER]
 
 
+# Runs the code of the contract that the first word names on the rest of the input, as if it were its own.
+BORROWING = (
+    "32 calldatasize sub 32 0 calldatacopy 0 0 32 calldatasize sub 0 {} 0 calldataload gas {}"
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "instruction"),
+    [("", "delegatecall"), ("0", "callcode")],
+    ids=["delegate", "callcode"],
+)
+@pytest.mark.parametrize("lender", [L1_MESSENGER, BASE_TOKEN], ids=["messenger", "base token"])
+def test_borrowed_code_sends_nothing_in_the_name_of_its_lender(
+    l2: LayerTwo, lender: Address, value: str, instruction: str
+) -> None:
+    # Only CALLCODE takes a value.
+    code = BORROWING.format(value, instruction)
+    created = l2.send(None, initcode(assemble(code))).created
+    assert created is not None
+    call = (
+        calldata("sendToL1(bytes)", b"hello")
+        if lender == L1_MESSENGER
+        else calldata("withdraw(address)", RECEIVER)
+    )
+    outcome = l2.send(Address(created), padded(lender) + call)
+    assert outcome.succeeded
+    assert outcome.logs
+    assert lender not in {log.key[12:] for log in messages_of(outcome)}
+    if lender == L1_MESSENGER:
+        assert outcome.messages == ()
+
+
 # Sends an empty message as often as the input says.
 FLOODING = assemble(
     """
