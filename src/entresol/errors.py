@@ -25,6 +25,7 @@
     │   ├── NoPubdataLimit         allows no gas for published data
     │   ├── PaymasterNotSupported  wants somebody else to pay its fee
     │   ├── TooManyFactoryDeps     publishes more code than it may
+    │   ├── TooManyMessages        sends more messages to L1 than a batch can have
     │   └── TipTooLow              offers less than the least tip
     ├── PoolRefusal                a valid transaction that the pool has no place for
     │   ├── AlreadyKnown           it is in the pool
@@ -69,6 +70,7 @@
     ├── TimestampTooHigh           a time after which no block would have a time of its own
     ├── TooManyToSeal              more blocks to seal than one request may ask for
     ├── BlockFull                  a transaction that has no room in the block
+    │   └── BlockFullOfMessages    its messages to L1 have none
     ├── ReplayDiffers              a block that does not come out as its record says
     ├── UnknownTracer              no tracer has this name, or it refuses its options
     ├── InvalidFilter              a question for logs that cannot be answered as it stands
@@ -321,6 +323,17 @@ class TooManyFactoryDeps(InvalidTransaction):
         )
         self.count = count
         self.limit = limit
+
+
+class TooManyMessages(InvalidTransaction):
+    """It sends more messages to L1 than a batch can have."""
+
+    def __init__(self, sent: int, most: int) -> None:
+        super().__init__(
+            f"the transaction sends {sent:d} messages to L1, and a batch has {most:d} at most"
+        )
+        self.sent = sent
+        self.most = most
 
 
 class TipTooLow(InvalidTransaction):
@@ -639,6 +652,17 @@ class BlockFull(EntresolError):
         )
         self.gas_limit = gas_limit
         self.gas_left = gas_left
+
+
+class BlockFullOfMessages(BlockFull):
+    """A transaction's messages to L1 have no room in the block: no batch could take them all."""
+
+    def __init__(self, sent: int, most: int) -> None:
+        super(BlockFull, self).__init__(
+            f"the block would have {sent:d} messages to L1, and a batch has {most:d} at most"
+        )
+        self.sent = sent
+        self.most = most
 
 
 class ReplayDiffers(EntresolError):

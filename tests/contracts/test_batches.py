@@ -408,6 +408,17 @@ def test_a_batch_may_not_pass_off_a_part_of_the_tree_as_a_request(operator: Oper
         operator.execute(batch)
 
 
+@pytest.mark.parametrize("later", [0, 1], ids=["no request yet", "a request that came later"])
+def test_a_batch_may_not_pass_off_a_free_place_as_a_request(operator: Operator, later: int) -> None:
+    requests = (*(operator.request() for _ in range(3)), EMPTY)
+    for _ in range(later):
+        operator.request()
+    batch = operator.commit(requests=requests, all_requests=requests)
+    operator.prove(batch)
+    with refused("PriorityTreeItemEmpty"):
+        operator.execute(batch)
+
+
 def execute_with(
     operator: Operator, batch: Batch, ops: list[tuple[object, ...]], roots: object
 ) -> None:

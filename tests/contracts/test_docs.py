@@ -16,7 +16,7 @@ PAGE = (HERE.parents[1] / "docs" / "contracts.md").read_text(encoding="utf-8")
 
 
 def test_every_test_that_the_page_names_exists() -> None:
-    sources = "".join(path.read_text(encoding="utf-8") for path in HERE.glob("test_*.py"))
+    sources = "".join(path.read_text(encoding="utf-8") for path in HERE.rglob("test_*.py"))
     written = set(re.findall(r"^def (test_\w+)", sources, re.MULTILINE))
     named = set(re.findall(r"`(test_\w+)`", PAGE))
     assert named

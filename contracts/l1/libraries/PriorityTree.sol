@@ -22,6 +22,7 @@ library PriorityTree {
     }
 
     error PriorityTreeRootUnknown(bytes32 root);
+    error PriorityTreeItemEmpty(uint256 index);
 
     /// @notice Make the tree an empty one.
     function setUp(Tree storage tree) internal {
@@ -57,6 +58,8 @@ library PriorityTree {
     }
 
     /// @notice Check that a batch ran the next transactions in their order, and go past them.
+    /// @dev What fills up the tree is no transaction: whoever passed it off as one could go past requests
+    /// that came later, which no batch would ever have to run.
     /// @return rollingHash The hash over them, as the batch committed to it.
     function process(
         Tree storage tree,
@@ -66,6 +69,7 @@ library PriorityTree {
         uint256 count = ops.itemHashes.length;
         if (count == 0) return rollingHash;
         for (uint256 i = 0; i < count; ++i) {
+            if (ops.itemHashes[i] == EMPTY_ITEM) revert PriorityTreeItemEmpty(tree.processed + i);
             rollingHash = Merkle.hash(rollingHash, ops.itemHashes[i]);
         }
         bytes32 root = Merkle.rootOfRange(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from entresol.errors import BlockFull, InvalidTransaction
 from entresol.execution.transition import Transition
 from entresol.primitives.transactions import Transaction
+from entresol.primitives.transactions.priority import MOST_REQUESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -92,6 +93,8 @@ class Producer:
     def _take_priority(self, transition: Transition, limit: int | None) -> bool:
         """Run the priority transactions, and say whether there is room for others behind them."""
         for transaction in self.priority:
+            if len(transition.transactions) >= MOST_REQUESTS:
+                return False
             if limit is not None and len(transition.transactions) >= limit:
                 return False
             try:

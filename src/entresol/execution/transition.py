@@ -5,12 +5,19 @@ Whoever produces a block, replays one or follows another node runs the same code
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from entresol._native import Overlay, execute, keccak256, ordered_root
-from entresol.errors import BlockFull, ExecutionFailed, InvalidTransaction
+from entresol.errors import (
+    BlockFull,
+    BlockFullOfMessages,
+    ExecutionFailed,
+    ExecutionHalted,
+    InvalidTransaction,
+    TooManyMessages,
+)
 from entresol.execution.calls import failure_of
 from entresol.execution.edits import apply_changes
 from entresol.execution.messages import (
@@ -23,7 +30,7 @@ from entresol.execution.overrides import overlay_of
 from entresol.execution.scene import BlockParts, State
 from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.logs import union
-from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER, L2ToL1Log
+from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER, MOST_LOGS, L2ToL1Log
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.records import Outcome, Record, StoredChange, stored_changes
@@ -34,6 +41,9 @@ if TYPE_CHECKING:
     from entresol import _native
     from entresol._native import Changes, Rules
     from entresol.state.roots import StateTrie
+
+
+_MOST_WEI: Final = (1 << 256) - 1
 
 
 class BlockContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,6 +110,7 @@ class Transition:
         self._transactions: list[Transaction] = []
         self._outcomes: list[Outcome] = []
         self._failures: dict[int, ExecutionFailed] = {}
+        self._sent = 0
         self._edits: tuple[StoredChange, ...] = ()
         self._edited_codes: dict[bytes, bytes] = {}
 
@@ -160,6 +171,7 @@ class Transition:
 
     def _append(self, transaction: Transaction, outcome: Outcome) -> None:
         self.gas_used += outcome.gas_used
+        self._sent += len(outcome.messages)
         self._transactions.append(transaction)
         self._outcomes.append(outcome)
 
@@ -167,14 +179,24 @@ class Transition:
         """Say whether the block exists for this transaction alone, which nothing may keep out."""
         return isinstance(transaction.payload, PriorityTransaction) and not self._transactions
 
+    def _make_room(self, messages: int) -> None:
+        """Refuse messages that, with those of the block so far, would fit into no batch."""
+        if self._sent + messages > MOST_LOGS:
+            raise BlockFullOfMessages(self._sent + messages, MOST_LOGS)
+
     def _run(self, transaction: Transaction) -> Outcome:
         checks = IMPERSONATION_CHECKS if transaction.is_impersonated else None
         message = message_of(transaction)
-        outcome = execute(self.overlay, self._rules, self._block, message, checks=checks)
-        self.overlay.apply(outcome)
-        return self._outcome_of(outcome)
+        ran = execute(self.overlay, self._rules, self._block, message, checks=checks)
+        outcome = self._outcome_of(ran)
+        if len(outcome.messages) > MOST_LOGS:
+            raise TooManyMessages(len(outcome.messages), MOST_LOGS)
+        self._make_room(len(outcome.messages))
+        self.overlay.apply(ran)
+        return outcome
 
     def _run_priority(self, transaction: Transaction, payload: PriorityTransaction) -> Outcome:
+        self._make_room(1)
         outcome = self._attempt(payload)
         self._settle(payload, outcome)
         index = len(self._transactions)
@@ -187,13 +209,20 @@ class Transition:
         hopeless = Outcome(succeeded=False, gas_used=payload.gas_limit)
         if payload.to_mint < payload.value + payload.gas_limit * payload.max_fee_per_gas:
             return hopeless
-        message = priority_message(payload)
         try:
+            message = priority_message(payload)
             ran = execute(self.overlay, self._rules, self._block, message, checks=PRIORITY_CHECKS)
-        except InvalidTransaction:
+        except (InvalidTransaction, OverflowError):
+            # The second for a price that L1 can write down and the engine cannot.
             return hopeless
         outcome = self._outcome_of(ran)
+        if len(outcome.messages) >= MOST_LOGS:
+            # With its status they would fit into no batch, and nothing after it would ever settle.
+            failure = ExecutionHalted("more messages to L1 than a batch can have")
+            self._failures[len(self._transactions)] = failure
+            return hopeless
         if outcome.succeeded:
+            self._make_room(len(outcome.messages) + 1)
             self.overlay.apply(ran)
         return outcome
 
@@ -210,7 +239,9 @@ class Transition:
     def _credit(self, address: Address, wei: int) -> None:
         if wei:
             account = self.overlay.account(address)
-            self.overlay.set_balance(address, wei + (0 if account is None else account[1]))
+            balance = wei + (0 if account is None else account[1])
+            # What no balance can hold is lost: nothing that L1 has accepted may stop the chain.
+            self.overlay.set_balance(address, min(balance, _MOST_WEI))
 
     def _outcome_of(self, ran: _native.Outcome) -> Outcome:
         logs = tuple(ran.logs)

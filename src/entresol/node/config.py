@@ -122,7 +122,12 @@ class SettlementSettings(Struct, frozen=True, kw_only=True):
     ] = 0.25
     batch_blocks: Annotated[int, Meta(ge=1, description="Most blocks of a batch.")] = 1_024
     batch_messages: Annotated[
-        int, Meta(ge=1, le=16_384, description="Most L2-to-L1 logs of a batch.")
+        int,
+        Meta(
+            ge=1,
+            le=16_384,
+            description="Most L2-to-L1 logs of a batch; a block with more has one of its own.",
+        ),
     ] = 16_384
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from entresol.errors import BatchOverflow, StoreDamaged
-from entresol.primitives.transactions.priority import PRIORITY_TYPES
+from entresol.primitives.transactions.priority import MOST_REQUESTS, PRIORITY_TYPES
 from entresol.primitives.values import Hash32
 from entresol.rollup.commitments import BatchStatement, StoredBatch
 from entresol.rollup.message_tree import CAPACITY, MessageTree
@@ -26,6 +26,7 @@ MAX_TRANSACTIONS: Final = 65_535
 class SealingPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """When a batch is sealed: whatever comes first.
 
+    A block is never divided: one that has more than a batch should have gets a batch of its own.
     A batch without transactions is never due by its age, so that a chain where nothing happens has
     nothing to settle.
     """
@@ -84,15 +85,16 @@ class OpenBatch:
     def has_room_for(self, record: Record, policy: SealingPolicy) -> bool:
         """Say whether a block fits; one that fits into no batch at all is refused."""
         transactions, logs = len(record.transactions), _log_count(record)
-        if transactions > policy.max_transactions or logs > policy.max_logs:
+        if transactions > MAX_TRANSACTIONS or logs > CAPACITY:
             raise BatchOverflow(
                 f"block {self.next_block} has {transactions} transactions and {logs} messages to "
-                f"L1, and a batch at most {policy.max_transactions} and {policy.max_logs}"
+                f"L1, and a batch at most {MAX_TRANSACTIONS} and {CAPACITY}"
             )
-        return (
+        return not self.blocks or (
             self.blocks < policy.max_blocks
             and self.transactions + transactions <= policy.max_transactions
             and len(self.logs) + logs <= policy.max_logs
+            and len(self.priority) + _request_count(record) <= MOST_REQUESTS
         )
 
     def add(self, record: Record, now: float) -> None:
@@ -219,6 +221,10 @@ def _priority_hash(store: Store, priority_id: int) -> Hash32:
     if place is None or record is None:
         raise StoreDamaged(store.path, f"L1 transaction {priority_id} of a batch is missing")
     return record.transaction(place[1]).hash
+
+
+def _request_count(record: Record) -> int:
+    return sum(raw[0] in PRIORITY_TYPES for raw, _ in record.transactions)
 
 
 def _log_count(record: Record) -> int:

@@ -13,14 +13,14 @@ import msgspec
 
 from entresol._native import keccak256
 from entresol.errors import BatchOverflow
-from entresol.primitives.messages import DEFAULT_LEAF, PACKED_SIZE
+from entresol.primitives.messages import DEFAULT_LEAF, MOST_LOGS, PACKED_SIZE, TREE_DEPTH
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-DEPTH: Final = 14
-CAPACITY: Final = 1 << DEPTH
+DEPTH: Final = TREE_DEPTH
+CAPACITY: Final = MOST_LOGS
 
 NO_AGGREGATED_ROOT: Final = Hash32.zero()
 

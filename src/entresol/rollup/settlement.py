@@ -18,6 +18,7 @@ from entresol.errors import (
     LayerOneUnreachable,
 )
 from entresol.l1.failures import explain
+from entresol.primitives.transactions.priority import MOST_REQUESTS
 from entresol.rollup.batches import operations_of, statement_of, stored_of
 from entresol.rollup.commitments import call_of, commit_payload, execute_payload, prove_payload
 from entresol.rollup.journal import Journal
@@ -179,8 +180,18 @@ class Settler:
         if totals.verified < totals.committed:
             return Step.PROVE, totals.verified + 1, min(totals.committed, totals.verified + most)
         if totals.executed < totals.verified:
-            return Step.EXECUTE, totals.executed + 1, min(totals.verified, totals.executed + most)
+            last = min(totals.verified, totals.executed + most)
+            return Step.EXECUTE, totals.executed + 1, self._executable(totals.executed + 1, last)
         return None
+
+    def _executable(self, first: int, last: int) -> int:
+        """Return the last batch up to which one transaction can name all requests."""
+        requests = self._standing.batch(first).l1_transactions
+        for number in range(first + 1, last + 1):
+            requests += self._standing.batch(number).l1_transactions
+            if requests > MOST_REQUESTS:
+                return number - 1
+        return last
 
     def _call(self, step: Step, first: int, last: int) -> bytes:
         chain_id = self._chain.rules.chain_id

@@ -7,8 +7,9 @@ import pytest
 from entresol._native import keccak256
 from entresol.contracts import artifact
 from entresol.errors import ExecutionReverted
-from entresol.primitives.messages import BOOTLOADER, L1_MESSAGE_SENT, L1_MESSENGER
+from entresol.primitives.messages import BOOTLOADER, L1_MESSAGE_SENT, L1_MESSENGER, MOST_LOGS
 from entresol.primitives.values import Address
+from entresol.rollup.batcher import Batcher
 from entresol.rollup.system_contracts import BASE_TOKEN, MULTICALL
 from tests.contracts.l2.layer_two import (
     ALICE,
@@ -24,6 +25,7 @@ from tests.contracts.l2.layer_two import (
     padded,
     topic,
 )
+from tests.differential.assembler import assemble, initcode
 
 RECEIVER = Address.parse("0x36615cf349d7f6344891b1e7ca7c72883f5dc049")
 AMOUNT = 10**15
@@ -69,6 +71,66 @@ def test_logs_for_l1_come_in_the_order_of_the_messages(l2: LayerTwo) -> None:
 def test_a_priority_transaction_reports_its_messages_before_its_status(l2: LayerTwo) -> None:
     outcome = l2.from_l1(calldata("sendToL1(bytes)", b"hello"), to=L1_MESSENGER)
     assert [log.sender for log in messages_of(outcome)] == [L1_MESSENGER, BOOTLOADER]
+
+
+# Runs the code of the contract that the first word names on the rest of the input, as if it were its own.
+BORROWING = (
+    "32 calldatasize sub 32 0 calldatacopy 0 0 32 calldatasize sub 0 {} 0 calldataload gas {}"
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "instruction"),
+    [("", "delegatecall"), ("0", "callcode")],
+    ids=["delegate", "callcode"],
+)
+@pytest.mark.parametrize("lender", [L1_MESSENGER, BASE_TOKEN], ids=["messenger", "base token"])
+def test_borrowed_code_sends_nothing_in_the_name_of_its_lender(
+    l2: LayerTwo, lender: Address, value: str, instruction: str
+) -> None:
+    # Only CALLCODE takes a value.
+    code = BORROWING.format(value, instruction)
+    created = l2.send(None, initcode(assemble(code))).created
+    assert created is not None
+    call = (
+        calldata("sendToL1(bytes)", b"hello")
+        if lender == L1_MESSENGER
+        else calldata("withdraw(address)", RECEIVER)
+    )
+    outcome = l2.send(Address(created), padded(lender) + call)
+    assert outcome.succeeded
+    assert outcome.logs
+    assert lender not in {log.key[12:] for log in messages_of(outcome)}
+    if lender == L1_MESSENGER:
+        assert outcome.messages == ()
+
+
+# Sends an empty message as often as the input says.
+FLOODING = assemble(
+    """
+    0x62f84b24 224 shl 0 mstore 32 4 mstore
+    0 calldataload
+    again: 0 0 68 0 0 0x8008 gas call pop
+    1 swap1 sub dup1 @again jumpi
+    """
+)
+
+
+@pytest.mark.parametrize(("messages", "fit"), [(MOST_LOGS - 1, True), (MOST_LOGS, False)])
+def test_a_priority_transaction_fails_whose_messages_fit_into_no_batch(
+    l2: LayerTwo, messages: int, fit: bool
+) -> None:
+    created = l2.send(None, initcode(FLOODING)).created
+    assert created is not None
+    gas = 72_000_000
+    outcome = l2.from_l1(messages.to_bytes(32), to=Address(created), gas=gas)
+    assert outcome.succeeded is fit
+    assert len(outcome.messages) == (MOST_LOGS if fit else 1)
+    if not fit:
+        assert (outcome.gas_used, outcome.logs) == (gas, ())
+    batch = Batcher(l2.chain.ledger.store).seal(0.0)
+    assert batch is not None
+    assert batch.last_block == l2.chain.number
 
 
 def test_the_message_of_a_withdrawal_is_selector_receiver_and_amount(l2: LayerTwo) -> None:

@@ -12,7 +12,13 @@ from trie.hexary import HexaryTrie
 
 from entresol._native import keccak256
 from entresol._native import sign as sign_digest
-from entresol.errors import BlockFull, InvalidTransaction, NonceTooHigh
+from entresol.errors import (
+    BlockFull,
+    BlockFullOfMessages,
+    InvalidTransaction,
+    NonceTooHigh,
+    TooManyMessages,
+)
 from entresol.execution.transition import BlockContext
 from entresol.primitives.addresses import create_address
 from entresol.primitives.headers import EMPTY_TRIE
@@ -47,6 +53,7 @@ from tests.producing import (
 )
 
 ALICE, BOB = sender(1), sender(2)
+MOST_WEI = (1 << 256) - 1
 REFUND, SOURCE = b"\xef" * 20, b"\xf0" * 20
 
 STORING, REVERTING, LOGGING, SPENDING = (bytes([kind] * 20) for kind in (0xC1, 0xC2, 0xC3, 0xC4))
@@ -306,6 +313,37 @@ def test_what_l1_did_not_pay_for_is_not_minted(producer: Producer) -> None:
     assert sums(executed.overlay.changes()) == ETHER
 
 
+@pytest.mark.parametrize(
+    ("value", "price", "succeeds"),
+    [
+        (0, GWEI, True),
+        (MOST_WEI // 2, GWEI, True),
+        (MOST_WEI - ETHER, GWEI, False),
+        (0, 1 << 130, False),
+    ],
+    ids=["minted", "with a value", "value beyond a balance", "price beyond the engine"],
+)
+def test_no_amount_that_l1_can_write_down_stops_the_chain(
+    producer: Producer, value: int, price: int, succeeds: bool
+) -> None:
+    payload = PriorityTransaction(
+        sender=Address(SOURCE),
+        to=BOB,
+        gas_limit=90_000,
+        gas_per_pubdata_limit=800,
+        max_fee_per_gas=price,
+        nonce=0,
+        value=value,
+        to_mint=MOST_WEI,
+        refund_recipient=ALICE,
+        data=b"",
+    )
+    (outcome,) = producer.seal(Transaction.from_l1(payload)).record.outcomes
+    assert outcome.succeeded is succeeds
+    assert len(outcome.messages) == 1
+    assert 100 * ETHER < producer.balance(ALICE) <= MOST_WEI
+
+
 def test_a_priority_transaction_larger_than_a_block_has_one_of_its_own(store: Store) -> None:
     producer = Producer(store, gas_limit=100_000)
     large = priority(BOB, gas_limit=200_000)
@@ -390,6 +428,38 @@ def test_only_the_messenger_sends_messages(store: Store) -> None:
     (outcome,) = producer.seal(call(1, 0, imposter, data=b"one")).record.outcomes
     assert len(outcome.logs) == 1
     assert outcome.messages == ()
+
+
+@pytest.mark.parametrize(
+    "last",
+    [call(2, 0, L1_MESSENGER), priority(L1_MESSENGER), priority(BOB), priority(REVERTING)],
+    ids=["a message", "a message from L1", "a status", "the status of a failure"],
+)
+def test_a_block_has_no_more_messages_than_a_batch(
+    producer: Producer, monkeypatch: pytest.MonkeyPatch, last: Transaction
+) -> None:
+    monkeypatch.setattr("entresol.execution.transition.MOST_LOGS", 2)
+    block = producer.begin()
+    block.run(call(1, 0, L1_MESSENGER))
+    block.run(call(1, 1, L1_MESSENGER))
+    with pytest.raises(BlockFullOfMessages, match=r"would have \d messages"):
+        block.run(last)
+    block.run(call(1, 2, STORING))
+    producer.finish(block)
+    assert producer.nonce(BOB) == 0
+    following = producer.seal(last).record.outcomes
+    assert [len(outcome.messages) > 0 for outcome in following] == [True]
+
+
+def test_a_transaction_whose_messages_fit_into_no_batch_is_invalid(
+    producer: Producer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("entresol.execution.transition.MOST_LOGS", 0)
+    block = producer.begin()
+    with pytest.raises(TooManyMessages, match="sends 1 messages to L1"):
+        block.run(call(1, 0, L1_MESSENGER))
+    producer.finish(block)
+    assert producer.nonce(ALICE) == 0
 
 
 # Edits

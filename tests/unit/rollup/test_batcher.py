@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from entresol.errors import BatchOverflow
 from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.transactions.priority import MOST_REQUESTS
 from entresol.primitives.values import Hash32
+from entresol.rollup import batches
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, operations_of, priority_hashes, stored_of
 from entresol.rollup.message_tree import MessageTree
@@ -142,13 +144,44 @@ def test_a_batch_has_the_logs_of_its_blocks_numbered_by_its_transactions(
 
 
 def test_a_block_with_more_messages_than_a_tree_has_leaves_is_refused_by_name(
-    chain: SettlingChain,
+    chain: SettlingChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(batches, "CAPACITY", 3)
     batcher = Batcher(chain.ledger.store, SealingPolicy(max_logs=3))
     chain.send_message(1, times=4)
     chain.seal()
     with pytest.raises(BatchOverflow, match="block 1 has 1 transactions and 4 messages"):
         batcher.step(0.0)
+
+
+@pytest.mark.parametrize("limits", [{"max_logs": 3}, {"max_transactions": 1}])
+def test_a_block_with_more_than_a_batch_should_have_gets_one_of_its_own(
+    chain: SettlingChain, limits: dict[str, int]
+) -> None:
+    batcher = Batcher(chain.ledger.store, SealingPolicy(max_age=1e9, **limits))
+    chain.seal_messages(1)
+    chain.seal_messages(1, 2, 3, 4)
+    chain.seal_messages(1)
+    batcher.seal(0.0)
+    stored = [chain.ledger.store.batches.get(number) for number in (1, 2, 3)]
+    assert [batch and (batch.first_block, batch.logs) for batch in stored] == [
+        (1, 1),
+        (2, 4),
+        (3, 1),
+    ]
+
+
+def test_a_batch_has_no_more_deposits_than_one_transaction_of_l1_can_name(
+    chain: SettlingChain,
+) -> None:
+    for _ in range(MOST_REQUESTS + 2):
+        chain.deposit()
+    while chain.producer.priority:
+        chain.seal()
+    batcher = Batcher(chain.ledger.store, NEVER)
+    batcher.seal(0.0)
+    stored = [chain.ledger.store.batches.get(number) for number in (1, 2)]
+    assert [batch and batch.l1_transactions for batch in stored] == [MOST_REQUESTS, 2]
 
 
 @pytest.mark.parametrize("limits", [{"max_logs": 16_385}, {"max_transactions": 65_536}])
@@ -299,8 +332,9 @@ def test_running_it_seals_what_becomes_due(chain: SettlingChain) -> None:
 
 
 def test_running_it_says_what_keeps_it_from_sealing_and_goes_on_when_it_can(
-    chain: SettlingChain, caplog: pytest.LogCaptureFixture
+    chain: SettlingChain, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(batches, "CAPACITY", 3)
     batcher = Batcher(chain.ledger.store, SealingPolicy(max_logs=3))
     chain.send_message(1, times=4)
     chain.seal()

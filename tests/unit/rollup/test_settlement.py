@@ -184,6 +184,25 @@ def test_many_batches_are_proven_and_executed_together(steered: SteeredLayerOne)
     run(steered, play, config=SettlementConfig(most_batches=3))
 
 
+def test_one_transaction_executes_no_more_deposits_than_it_can_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        for deposits in (1, 1, 1, 3, 0, 1):
+            for _ in range(deposits):
+                await scenario.contracts.deposit(RECEIVER, 1)
+            await scenario.watcher.step()
+            scenario.seal_batch(1)
+        await scenario.settle()
+        assert await scenario.totals() == (6, 6, 6)
+        done = [scenario.batches.settled(number, Step.EXECUTE) for number in range(1, 7)]
+        by = [it.transaction for it in done if it is not None]
+        assert [by.index(it) + 1 for it in by] == [1, 1, 3, 4, 5, 5]
+
+    monkeypatch.setattr("entresol.rollup.settlement.MOST_REQUESTS", 2)
+    embedded(play)
+
+
 def test_deposits_are_settled_in_their_order(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         scenario.chain.schedule.seal_at_once()
