@@ -26,7 +26,6 @@ PATIENCE_SECONDS: Final = 60.0
 class Deposit(NamedTuple):
     """A transaction that L1 sent, on both layers."""
 
-    l1_receipt: Any
     receipt: Any
     request: Any
     """What L1 told of it."""
@@ -110,7 +109,7 @@ class Pair:
         receipt = self.l2.eth.wait_for_transaction_receipt(
             request["args"]["txHash"], poll_latency=0.02
         )
-        return Deposit(sent, receipt, request["args"])
+        return Deposit(receipt, request["args"])
 
     def say(self, message: bytes) -> Any:
         """Send a message to L1, and return the receipt."""
