@@ -33,7 +33,7 @@ WAIT_SECONDS: Final = 2.0
 
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):
-    """An L1 other than the development one, with the contracts of this chain on it."""
+    """An L1, the contracts of this chain on it, and who settles there."""
 
     l1: LayerOne
     l1_chain_id: int
