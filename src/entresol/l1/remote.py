@@ -219,6 +219,9 @@ def _result(method: str, answer: dict[str, Any]) -> Any:
     error = answer.get("error")
     if error is None:
         return answer.get("result")
+    if not isinstance(error, dict) or not isinstance(error.get("code", 0), int):
+        # What stands in front of a node, such as a guard that wants a key, knows no JSON-RPC.
+        raise LayerOneRefused(method, _NOT_UNDERSTOOD, str(error))
     code, message = error.get("code", 0), str(error.get("message", ""))
     if code in _BUSY and method != "eth_getLogs":
         raise _NoAnswerError(message)
