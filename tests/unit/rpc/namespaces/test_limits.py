@@ -13,8 +13,9 @@ import pytest
 from entresol.node.config import SETTINGS, LimitsConfig
 from entresol.primitives.values import Address
 from entresol.rpc.connection import LocalConnection
+from tests.asking import RpcError
 from tests.unit.chain.test_chain import ALICE, LOGGER, open_chain, transaction
-from tests.unit.rpc.namespaces.conftest import Client, RpcError
+from tests.unit.rpc.namespaces.conftest import Client
 
 LOOP = {"to": str(ALICE)}
 LOOP_CODE = "0x5b5f56"
