@@ -74,10 +74,6 @@ class RemoteLayerOne:
         """Return a block by its number."""
         return await self._get(_block, "eth_getBlockByNumber", hex(number), _HASHES_ONLY)
 
-    async def block_by_hash(self, block_hash: Hash32) -> L1Block | None:
-        """Return a block by its hash."""
-        return await self._get(_block, "eth_getBlockByHash", str(block_hash), _HASHES_ONLY)
-
     async def logs(
         self, address: Address, topics: Sequence[Hash32], first: int, last: int
     ) -> list[L1Log]:
