@@ -379,6 +379,15 @@ def test_a_directory_is_verified_with_progress(directory: str) -> None:
     assert ran.returncode == 0
 
 
+def test_a_directory_that_settles_nowhere_is_verified(tmp_path: Path) -> None:
+    alone = ("--no-l1", "--data-dir", str(tmp_path / "chain"))
+    with running_node(*alone) as node:
+        ask(node.url, "eth_sendRawTransaction", transfer(0))
+        node.stop()
+    ran = entresol("verify", *alone)
+    assert (ran.stderr, ran.returncode) == ("verified 1 of 1 blocks\n", 0)
+
+
 def test_a_directory_is_rebuilt_with_progress_and_serves_again(directory: str) -> None:
     ran = entresol("rebuild", "--data-dir", directory)
     assert (ran.stderr.splitlines()[-1], ran.returncode) == ("rebuilt 4 of 4 blocks", 0)
