@@ -25,7 +25,7 @@ from eth_account.signers.local import LocalAccount
 from entresol.storage.store import Store
 from tests.integration.nodes import RunningNode, running_node
 from tests.peers.anvil import running_anvil
-from tests.serving import eventually
+from tests.waiting import eventually
 
 ALICE: LocalAccount = Account.from_key(
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
