@@ -87,7 +87,6 @@ class Load:
         path = directory / "bodies"
         path.write_bytes(b"\n".join(bodies))
         self._script.write_text(_SCRIPT.replace("BODIES", str(path)), encoding="utf-8")
-        self._bodies = len(bodies)
 
     def put_on(self, url: str, *, first: int = 0) -> Sample:
         """Send requests for a round, beginning with the body at `first`."""

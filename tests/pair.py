@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from web3 import Web3
 
 from entresol.contracts import artifact
 from tests.integration.nodes import running_node
-
-T = TypeVar("T")
+from tests.waiting import eventually
 
 MESSENGER: Final = "0x0000000000000000000000000000000000008008"
 L2_ETHER: Final = "0x000000000000000000000000000000000000800A"
 GAS_PER_PUBDATA: Final = 800
-PATIENCE_SECONDS: Final = 60.0
 
 
 class Deposit(NamedTuple):
     """A transaction that L1 sent, on both layers."""
 
-    l1_receipt: Any
     receipt: Any
     request: Any
     """What L1 told of it."""
@@ -110,7 +106,7 @@ class Pair:
         receipt = self.l2.eth.wait_for_transaction_receipt(
             request["args"]["txHash"], poll_latency=0.02
         )
-        return Deposit(sent, receipt, request["args"])
+        return Deposit(receipt, request["args"])
 
     def say(self, message: bytes) -> Any:
         """Send a message to L1, and return the receipt."""
@@ -122,7 +118,7 @@ class Pair:
         def finalized() -> bool:
             return bool(self.l2.eth.get_block("finalized")["number"] >= receipt["blockNumber"])
 
-        until(finalized)
+        eventually(finalized)
         return self.ask("eth_getTransactionReceipt", receipt["transactionHash"].to_0x_hex())
 
     def believes(self, proof: Any, receipt: Any, sender: str, message: bytes) -> bool:
@@ -139,15 +135,6 @@ class Pair:
 def _client(url: str) -> Any:
     """Return a web3 whose types do not get into the way."""
     return Web3(Web3.HTTPProvider(url))
-
-
-def until(question: Callable[[], T]) -> T:
-    """Ask again and again until the answer is true, and return it."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not (answer := question()):
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.02)
-    return answer
 
 
 @contextlib.contextmanager

@@ -7,17 +7,9 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.asking import RpcError
+
 REQUEST_SECONDS = 60.0
-
-
-class RpcError(Exception):
-    """The node answered with an error."""
-
-    def __init__(self, error: dict[str, Any]) -> None:
-        super().__init__(f"{error['code']}: {error['message']}")
-        self.code: int = error["code"]
-        self.message: str = error["message"]
-        self.data: Any = error.get("data")
 
 
 class Asker:

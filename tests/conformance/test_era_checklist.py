@@ -24,7 +24,8 @@ from web3._utils.contract_sources.contract_data.math_contract import MATH_CONTRA
 from web3._utils.contract_sources.contract_data.revert_contract import REVERT_CONTRACT_DATA
 from websockets.sync.client import connect
 
-from tests.conformance.asking import Asker, RpcError
+from tests.asking import RpcError
+from tests.conformance.asking import Asker
 from tests.integration.nodes import RunningNode, running_node
 from tests.programs import demand_gas, program
 

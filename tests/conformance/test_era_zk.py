@@ -26,13 +26,12 @@ from entresol.rpc.namespaces.zks_fees import ZksFees
 from entresol.rpc.namespaces.zks_protocol import ZksProtocol
 from entresol.rpc.places import Places
 from entresol.rpc.questions import Questions
-from tests.asking import NamespaceClient
-from tests.conformance.asking import Asker, RpcError
+from tests.asking import NamespaceClient, RpcError
+from tests.conformance.asking import Asker
 from tests.contracts.l2 import layer_two
 from tests.contracts.l2.layer_two import LayerTwo
 from tests.integration.nodes import RunningNode, running_node
 from tests.programs import demand_gas, program
-from tests.unit.rpc.namespaces.conftest import RpcError as LocalRpcError
 
 pytestmark = pytest.mark.clients
 
@@ -121,7 +120,7 @@ def with_item(raw: str, index: int, item: Any) -> str:
 
 
 def refused(ask: Any, method: str, *params: Any) -> Any:
-    with pytest.raises((RpcError, LocalRpcError)) as raised:
+    with pytest.raises(RpcError) as raised:
         ask(method, *params)
     return raised.value
 

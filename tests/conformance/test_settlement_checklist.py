@@ -19,7 +19,8 @@ import rlp
 from trie.hexary import HexaryTrie
 from web3 import Web3
 
-from tests.pair import MESSENGER, Pair, running_pair, until
+from tests.pair import MESSENGER, Pair, running_pair
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.clients
 
@@ -361,7 +362,7 @@ def test_both_layers_answer_the_same_after_the_process_was_killed(tmp_path: Path
         ]
         answers = [before.ask(*question) for question in questions]
     with running_pair(*arguments) as after:
-        until(lambda: number_of(after, "finalized") >= int(said["blockNumber"], 16))
+        eventually(lambda: number_of(after, "finalized") >= int(said["blockNumber"], 16))
         fixed = [_without_prices(after.ask(*question)) for question in questions]
         assert fixed == [_without_prices(answer) for answer in answers]
         assert after.believes(answers[0], said, after.alice, b"for ever")
@@ -408,6 +409,6 @@ def finalize(pair: Pair, receipt: Any, proof: Any) -> None:
     )
     pair.l1_sent(call)
     named = (pair.chain_id, proof["batchNumber"], proof["id"])
-    until(lambda: pair.nullifier.functions.isWithdrawalFinalized(*named).call())
+    eventually(lambda: pair.nullifier.functions.isWithdrawalFinalized(*named).call())
     with pytest.raises(Exception, match="0x"):
         call.call()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from entresol._native import keccak256
@@ -19,16 +17,13 @@ from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT
 from tests.layer_ones import ACCOUNTS
 from tests.peers.anvil import Anvil as Client
-
-T = TypeVar("T")
+from tests.waiting import eventually
 
 CHAIN_ID = 270
 L1_CHAIN_ID = 31337
 ETHER = 10**18
 USER = ACCOUNTS[3].address
 RECEIVER = Address(b"\x5e" * 20)
-WAIT_SECONDS = 60.0
-POLL_SECONDS = 0.02
 
 GAS_LIMIT = 2_000_000
 FEE = ETHER // 100
@@ -43,17 +38,6 @@ TWO_BRIDGES = (
     "uint256,bytes))"
 )
 CLAIM = "finalizeDeposit((uint256,uint256,uint256,address,uint16,bytes,bytes32[]))"
-
-
-def eventually(look: Callable[[], T | None]) -> T:
-    """Return what `look` sees as soon as it sees something."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while time.monotonic() < deadline:
-        found = look()
-        if found:
-            return found
-        time.sleep(POLL_SECONDS)
-    raise TimeoutError("it did not happen")
 
 
 class Pair:

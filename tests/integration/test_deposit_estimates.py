@@ -16,7 +16,7 @@ from entresol.node.config import L1Config, NodeConfig
 from entresol.node.layer import Layer
 from entresol.node.node import Node
 from entresol.primitives.values import Address
-from entresol.rpc.connection import LocalConnection
+from tests.asking import DispatcherClient
 from tests.integration.pair import CHAIN_ID, DIRECT, ETHER, USER
 from tests.programs import Step, call_to, create, demand_gas, program, store, work
 
@@ -70,14 +70,7 @@ class Pair:
 
 def _ask(layer: Layer, method: str, params: tuple[object, ...]) -> Any:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-
-    async def asked() -> bytes | None:
-        answer = layer.api.dispatcher.handle(body, LocalConnection())
-        return answer if isinstance(answer, bytes) or answer is None else await answer
-
-    answer = asyncio.run(asked())
-    assert answer is not None
-    return json.loads(answer)
+    return json.loads(asyncio.run(DispatcherClient(layer.api.dispatcher).ask(body)))
 
 
 @pytest.fixture(scope="module")

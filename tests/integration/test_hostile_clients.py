@@ -21,13 +21,16 @@ CHAIN_ID = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
 ANSWER = b'{"jsonrpc":"2.0","id":1,"result":"0x10e"}'
 BLOCK = b'{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["0x0",true]}'
 DESCRIPTION = b'{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}'
+CONNECTION_LIMIT = 100
+IDLE_CONNECTIONS = 5_000
 CHUNKED = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
 
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[RunningNode]:
     with running_node(
-        "--log-level", "warning", "--header-seconds", "0.5", "--body-seconds", "0.5"
+        *("--log-level", "warning", "--header-seconds", "0.5", "--body-seconds", "0.5"),
+        *("--connection-limit", str(CONNECTION_LIMIT)),
     ) as running:
         before = running.printed()
         yield running
@@ -136,6 +139,16 @@ def test_any_garbage_is_refused_or_waited_for(node: RunningNode) -> None:
             assert answer == b"" or answer.startswith(b"HTTP/1.1 ")
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_damaged_request_is_answered(client: Client, seed: int) -> None:
+    damage = random.Random(seed)
+    request = bytearray(post(CHAIN_ID))
+    for _ in range(5):
+        request[damage.randrange(len(request))] = damage.randrange(256)
+    client.send(bytes(request))
+    assert client.read(9) == b"HTTP/1.1 "
+
+
 def _rest(client: Client) -> bytes:
     """Return what comes until the end, which may be an abrupt one."""
     try:
@@ -160,6 +173,18 @@ def test_who_stops_half_way_is_told_that_it_took_too_long(client: Client, half: 
     client.send(half)
     assert client.response().status == 408
     assert client.rest() == b""
+
+
+@pytest.mark.parametrize("half", [b"POST / HTTP/1.1\r\nHost: localh", post(CHAIN_ID)[:-20]])
+def test_many_who_stop_half_way_hold_nobody_up(
+    client: Client, node: RunningNode, half: bytes
+) -> None:
+    with ExitStack() as stack:
+        slow = [stack.enter_context(Client(node.port)) for _ in range(CONNECTION_LIMIT // 2)]
+        for waiting in slow:
+            waiting.send(half)
+        assert client.ask(CHAIN_ID).body == ANSWER
+        assert all(waiting.rest().startswith(b"HTTP/1.1 408") for waiting in slow)
 
 
 @pytest.mark.usefixtures("client")
@@ -239,6 +264,25 @@ def test_what_is_no_call_is_answered_and_the_websocket_stays(
     assert websocket.frame()[1] == ANSWER
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_damaged_frames_end_a_websocket_and_no_other(
+    websocket: Client, node: RunningNode, seed: int
+) -> None:
+    with Client(node.port) as damaged:
+        assert damaged.open_websocket().status == 101
+        damaged.send(random.Random(seed).randbytes(500))
+        damaged.rest()
+    websocket.send_frame(Opcode.TEXT, CHAIN_ID)
+    assert websocket.frame()[1] == ANSWER
+
+
+@pytest.mark.usefixtures("client")
+def test_websockets_that_open_and_leave_leave_nothing_behind(node: RunningNode) -> None:
+    for _ in range(2 * CONNECTION_LIMIT):
+        with Client(node.port) as leaving:
+            assert leaving.open_websocket().status == 101
+
+
 def test_a_flood_of_pings_that_nobody_reads_the_answers_of_holds_nobody_up(
     node: RunningNode,
 ) -> None:
@@ -272,9 +316,11 @@ def test_a_subscription_over_http_is_refused_and_nobody_else_misses_anything(
 
 @pytest.mark.slow
 def test_five_thousand_idle_connections_are_held_and_others_served() -> None:
-    allow_open_files(6_000)
+    needed = IDLE_CONNECTIONS + 1_000
+    if allow_open_files(needed) < needed:
+        pytest.skip(f"the machine allows no {needed} open files")
     with running_node("--log-level", "warning") as node, ExitStack() as crowd:
-        clients = [crowd.enter_context(Client(node.port)) for _ in range(5_000)]
+        clients = [crowd.enter_context(Client(node.port)) for _ in range(IDLE_CONNECTIONS)]
         for client in clients[::100]:
             assert client.ask(CHAIN_ID).body == ANSWER
         with Client(node.port) as late:

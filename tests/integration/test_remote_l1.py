@@ -6,8 +6,7 @@ import asyncio
 import json
 import logging
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ from entresol.node.notes import NOTE_FILE
 from entresol.rpc.server.config import ServerConfig
 from tests.integration.nodes import starting_node
 from tests.peers.anvil import Anvil, running_anvil
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.peer
 
@@ -30,7 +30,6 @@ OPERATOR, OTHER = derive(DEVELOPMENT_MNEMONIC, 2)
 KEY = str(OPERATOR.secret)
 ETHER = 10**18
 WAIT_SECONDS = 60.0
-POLL_SECONDS = 0.02
 STEPS = 11
 
 
@@ -74,13 +73,6 @@ def opened(config: NodeConfig) -> SettlementContracts:
         return node.rollup.site.contracts
 
     return asyncio.run(asyncio.wait_for(whole(), WAIT_SECONDS))
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(POLL_SECONDS)
 
 
 def nonce(anvil: Anvil) -> int:
@@ -138,13 +130,13 @@ def test_an_interrupted_deployment_is_gone_on_with(
     flags = (*directory, "--l1-url", anvil.url, "--deploy-l1", "--operator-key", KEY)
     anvil.rpc("evm_setAutomine", False)
     with starting_node(*flags) as node:
-        until(lambda: int(anvil.rpc("txpool_status")["pending"], 16) == 1)
+        eventually(lambda: int(anvil.rpc("txpool_status")["pending"], 16) == 1)
         node.process.kill()
     if is_mined:
         anvil.rpc("anvil_mine")
     first = f"1 of {STEPS}, deploy L1AssetRouter" if is_mined else f"0 of {STEPS}, deploy Bridgehub"
     with starting_node(*flags) as node:
-        until(lambda: "contracts on L1" in node.printed())
+        eventually(lambda: "contracts on L1" in node.printed())
         anvil.rpc("evm_setAutomine", True)
         told = node.ready().output
         assert told.startswith(f"contracts on L1: {first}")
@@ -298,17 +290,17 @@ def test_the_node_waits_for_an_l1_that_is_away(tmp_path: Path) -> None:
     flags = ("--l1-url", f"http://127.0.0.1:{port}", "--deploy-l1", "--operator-key", KEY)
     facts = tmp_path / "facts.json"
     with starting_node(*flags, "--config-out", str(facts)) as node:
-        until(lambda: "cannot be reached" in node.printed())
+        eventually(lambda: "cannot be reached" in node.printed())
         assert "; waiting for it" in node.printed()
         with running_anvil(port=port):
-            until(facts.exists)
+            eventually(facts.exists)
             assert f"L1 at http://127.0.0.1:{port} answers" in node.printed()
             assert node.stop() == 0
 
 
 def test_a_node_that_waits_for_l1_can_be_stopped() -> None:
     with starting_node("--l1-url", "http://127.0.0.1:1", "--deploy-l1") as node:
-        until(lambda: "waiting for it" in node.printed())
+        eventually(lambda: "waiting for it" in node.printed())
         assert node.stop() == 0
 
 

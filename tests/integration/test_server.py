@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from entresol.errors import AddressInUse, AddressUnavailable
 from entresol.rpc.server import Connection, Server, ServerConfig, allow_open_files
-from tests.serving import HELLO, Client, Running, echo, eventually, post, running
+from tests.serving import HELLO, Client, Running, echo, post, running
+from tests.waiting import eventually
 
 Serve: TypeAlias = Callable[..., AbstractContextManager[Running]]
 

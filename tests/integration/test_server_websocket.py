@@ -14,7 +14,8 @@ from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
 from entresol.rpc.server import Connection
-from tests.serving import HELLO, Running, echo, eventually, opening, post, running
+from tests.serving import HELLO, Running, echo, opening, post, running
+from tests.waiting import eventually
 
 Serve: TypeAlias = Callable[..., AbstractContextManager[Running]]
 

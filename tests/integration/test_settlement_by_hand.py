@@ -28,10 +28,10 @@ from tests.integration.pair import (
     L1_CHAIN_ID,
     USER,
     Pair,
-    eventually,
     message_hash,
 )
 from tests.peers.anvil import Anvil, RpcError
+from tests.waiting import eventually
 
 QUICK = ("--l1-delay", "0.02", "--settle-interval", "0.02")
 DAY = 86_400

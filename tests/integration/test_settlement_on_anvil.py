@@ -19,9 +19,10 @@ from entresol.node.config import L1Config
 from tests.integration.agreement import check_agreement
 from tests.integration.chaos import Traffic, Victim, operator_nonce
 from tests.integration.nodes import running_node
-from tests.integration.pair import ETHER, Pair, connect, eventually
+from tests.integration.pair import ETHER, Pair, connect
 from tests.layer_ones import ACCOUNTS
 from tests.peers.anvil import find_anvil
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -25,7 +25,7 @@ from eth_account.signers.local import LocalAccount
 from entresol.storage.store import Store
 from tests.integration.nodes import RunningNode, running_node
 from tests.peers.anvil import running_anvil
-from tests.serving import eventually
+from tests.waiting import eventually
 
 ALICE: LocalAccount = Account.from_key(
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
@@ -377,6 +377,15 @@ def test_a_directory_is_verified_with_progress(directory: str) -> None:
     assert ran.stderr.splitlines()[-1] == "verified 3 of 3 blocks"
     assert ran.stdout.startswith("block 3 0x")
     assert ran.returncode == 0
+
+
+def test_a_directory_that_settles_nowhere_is_verified(tmp_path: Path) -> None:
+    alone = ("--no-l1", "--data-dir", str(tmp_path / "chain"))
+    with running_node(*alone) as node:
+        ask(node.url, "eth_sendRawTransaction", transfer(0))
+        node.stop()
+    ran = entresol("verify", *alone)
+    assert (ran.stderr, ran.returncode) == ("verified 1 of 1 blocks\n", 0)
 
 
 def test_a_directory_is_rebuilt_with_progress_and_serves_again(directory: str) -> None:

@@ -6,8 +6,6 @@ their order nor names a revert. What it does right is compared: how each call en
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +16,7 @@ from entresol.chain.genesis import Genesis
 from entresol.chain.rules import Rules
 from entresol.node.assembly import Api
 from entresol.primitives.values import Address
-from entresol.rpc.connection import LocalConnection
+from tests.asking import DispatcherClient
 from tests.peers.anvil import Anvil, running_anvil
 from tests.programs import call_to, create, program, store, work
 
@@ -49,14 +47,7 @@ def api() -> Iterator[Api]:
 
 
 def ours(api: Api, payload: dict[str, Any]) -> Any:
-    question = {"jsonrpc": "2.0", "id": 1, "method": "eth_simulateV1", "params": [payload]}
-
-    async def ask() -> bytes:
-        answer = api.dispatcher.handle(json.dumps(question).encode(), LocalConnection())
-        assert not isinstance(answer, bytes | None)
-        return await answer or b""
-
-    return json.loads(asyncio.run(ask()))["result"]
+    return DispatcherClient(api.dispatcher)("eth_simulateV1", payload)
 
 
 def told(call: dict[str, Any]) -> dict[str, Any]:

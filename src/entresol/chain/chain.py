@@ -50,9 +50,9 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 class Chain:
     """A chain of either layer; its rules make the difference.
 
-    Remembers: the pool, the priority queue, checkpoints and how far the chain is confirmed.
-    Persists: sealed blocks, through the ledger. Assumes: one thread writes; any thread may read what is
-    sealed. Fails: an error leaves the chain as it was before the call.
+    Remembers: the pool, the priority queue, edits that no block has yet, checkpoints and how far the
+    chain is confirmed. Persists: sealed blocks, through the ledger. Assumes: one thread writes; any
+    thread may read what is sealed. Fails: an error leaves the chain as it was before the call.
     """
 
     def __init__(

@@ -97,7 +97,7 @@ class FeeModel:
 
 
 class SettlementFee:
-    """A base fee that follows the gas price of the layer below."""
+    """The base fee that a model of prices asks for, whatever the block before it had."""
 
     def __init__(self, model: FeeModel) -> None:
         self.model = model

@@ -25,8 +25,6 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     beneficiary: Address = Address.zero()
     suggested_tip: int = 0
     """What wallets are told to offer to the producer."""
-    takes_priority_transactions: bool = False
-    """Whether another layer may send transactions that nothing here can refuse."""
 
     @classmethod
     def layer_1(cls, chain_id: int = 31337) -> Rules:
@@ -40,7 +38,6 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
             chain_id=chain_id,
             fees=ConstantFee(base_fee),
             accepted_types=ETHEREUM_TYPES | {ZK_TYPE},
-            takes_priority_transactions=True,
         )
 
     def engine(self) -> _native.Rules:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol import _native
-from entresol._native import BlockEnv, Checks, Message, Rules, execute
+from entresol._native import BlockEnv, Checks, Message, Outcome, Rules, execute
 from entresol.errors import (
     BlockFull,
     ExecutionFailed,
@@ -33,8 +32,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.state.roots import StateTrie
 
 if TYPE_CHECKING:
-    from entresol._native import Log, Message
-    from entresol.primitives.transactions import Transaction
+    from entresol._native import Log
 
 # A contract may send, for nobody signs anything; what else there is to check, validation decides.
 _VALIDATING: Final = Checks(sender_code=False)
@@ -191,7 +189,7 @@ class _Run:
             left = min(left, MAX_TRANSACTION_GAS)
         return min(left, self._gas_left)
 
-    def _result(self, outcome: _native.Outcome) -> CallResult:
+    def _result(self, outcome: Outcome) -> CallResult:
         failure = failure_of(outcome)
         logs = tuple(outcome.logs)
         if outcome.trace is not None:

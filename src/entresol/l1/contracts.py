@@ -72,14 +72,6 @@ class Bridgehub:
         """Return the contract that a chain was registered by."""
         return await self._address("chainTypeManager(uint256)", chain_id)
 
-    async def base_cost(
-        self, chain_id: int, gas_price: int, gas_limit: int, gas_per_pubdata: int
-    ) -> int:
-        """Return what a transaction to L2 costs on L1."""
-        signature = "l2TransactionBaseCost(uint256,uint256,uint256,uint256)"
-        asked = (chain_id, gas_price, gas_limit, gas_per_pubdata)
-        return int(await ask(self._l1, self.address, signature, "uint256", *asked))
-
     async def _address(self, signature: str, *arguments: object) -> Address:
         return Address(await ask(self._l1, self.address, signature, "address", *arguments))
 

@@ -61,11 +61,6 @@ class EmbeddedLayerOne:
             base_fee=header.base_fee_per_gas,
         )
 
-    async def block_by_hash(self, block_hash: Hash32) -> L1Block | None:
-        """Return a block by its hash."""
-        number = self._chain.ledger.store.number_of(block_hash)
-        return None if number is None else await self.block(number)
-
     async def logs(
         self, address: Address, topics: Sequence[Hash32], first: int, last: int
     ) -> list[L1Log]:

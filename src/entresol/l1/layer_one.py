@@ -76,9 +76,6 @@ class LayerOne(Protocol):
     async def block(self, number: int) -> L1Block | None:
         """Return a block by its number."""
 
-    async def block_by_hash(self, block_hash: Hash32) -> L1Block | None:
-        """Return a block by its hash."""
-
     async def logs(
         self, address: Address, topics: Sequence[Hash32], first: int, last: int
     ) -> list[L1Log]:

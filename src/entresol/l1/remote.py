@@ -74,10 +74,6 @@ class RemoteLayerOne:
         """Return a block by its number."""
         return await self._get(_block, "eth_getBlockByNumber", hex(number), _HASHES_ONLY)
 
-    async def block_by_hash(self, block_hash: Hash32) -> L1Block | None:
-        """Return a block by its hash."""
-        return await self._get(_block, "eth_getBlockByHash", str(block_hash), _HASHES_ONLY)
-
     async def logs(
         self, address: Address, topics: Sequence[Hash32], first: int, last: int
     ) -> list[L1Log]:
@@ -219,6 +215,9 @@ def _result(method: str, answer: dict[str, Any]) -> Any:
     error = answer.get("error")
     if error is None:
         return answer.get("result")
+    if not isinstance(error, dict) or not isinstance(error.get("code", 0), int):
+        # What stands in front of a node, such as a guard that wants a key, knows no JSON-RPC.
+        raise LayerOneRefused(method, _NOT_UNDERSTOOD, str(error))
     code, message = error.get("code", 0), str(error.get("message", ""))
     if code in _BUSY and method != "eth_getLogs":
         raise _NoAnswerError(message)

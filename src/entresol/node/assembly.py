@@ -129,8 +129,9 @@ class Api:
     def _ethereum(self) -> list[Namespace]:
         chain, places, views = self._chain, self._places, self._views
         keyring, limits = self._keyring, self._limits
+        composer = Composer(chain, places, self._questions, self._executor)
         return [
-            EthAccounts(chain, keyring, Composer(chain, places, self._executor), views),
+            EthAccounts(chain, keyring, composer, views),
             EthBasics(chain),
             EthBlocks(chain, places, views),
             EthCalls(places, self._questions),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Self
 
 import msgspec
@@ -45,19 +46,19 @@ class Node:
         chain, fees = open_layer_two(
             config.chain, l1_chain_id if settles else None, contracts if settles else None
         )
-        try:
+        with contextlib.ExitStack() as cleanup:
+            cleanup.callback(chain.close)
             l1_chain = open_layer_one(config, chain) if settles and site is None else None
             if l1_chain is not None:
+                cleanup.callback(l1_chain.close)
                 site = _embedded_site(l1_chain)
             if site is not None:
                 self.rollup = Rollup(chain, site, fees, config)
-        except BaseException:
-            chain.close()
-            raise
-        checkpoints = Checkpoints(*(it for it in (chain, l1_chain) if it is not None))
-        self._serve(config, chain, fees, checkpoints)
-        if l1_chain is not None:
-            self._serve_layer_one(config, l1_chain, checkpoints)
+            checkpoints = Checkpoints(*(it for it in (chain, l1_chain) if it is not None))
+            self._serve(config, chain, fees, checkpoints)
+            if l1_chain is not None:
+                self._serve_layer_one(config, l1_chain, checkpoints)
+            cleanup.pop_all()
 
     @classmethod
     async def open(cls, config: NodeConfig, log: Log | None = None) -> Self:

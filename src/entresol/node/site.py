@@ -33,7 +33,7 @@ WAIT_SECONDS: Final = 2.0
 
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):
-    """An L1 other than the development one, with the contracts of this chain on it."""
+    """An L1, the contracts of this chain on it, and who settles there."""
 
     l1: LayerOne
     l1_chain_id: int
@@ -46,8 +46,10 @@ def embedded_contracts() -> SettlementContracts:
     return addresses_of(OPERATOR.address)
 
 
-def known_site(config: NodeConfig) -> tuple[int, SettlementContracts]:
+def known_site(config: NodeConfig) -> tuple[int, SettlementContracts] | tuple[None, None]:
     """Return the chain id of L1 and the contracts there, as far as they are known without asking it."""
+    if not config.l1.l1:
+        return None, None
     note = Notebook(config.chain).note
     if note is None:
         return config.l1.l1_chain_id, embedded_contracts()

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from entresol.errors import (
-    GasBudgetSpent,
     MalformedTransaction,
     MalformedValue,
     UnserializableCall,
     UnsupportedType,
     WrongChain,
 )
-from entresol.execution.calls import CallLimits
 from entresol.execution.estimation import estimate_gas
 from entresol.primitives.transactions import (
     AccessListTransaction,
@@ -26,6 +24,7 @@ from entresol.primitives.transactions import (
 )
 from entresol.rpc.block_ref import PENDING
 from entresol.rpc.call_objects import CallObject
+from entresol.rpc.method import Later
 from entresol.rpc.numbers import Number
 from entresol.rpc.zk_meta import ZkMeta
 
@@ -36,9 +35,7 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import SignedPayload
     from entresol.primitives.values import Address
     from entresol.rpc.places import Places
-
-LOOP_LIMITS = CallLimits(gas_budget=200_000)
-"""What an estimate may use before it leaves the event loop."""
+    from entresol.rpc.questions import Questions
 
 
 class TransactionObject(CallObject, frozen=True, kw_only=True):
@@ -52,12 +49,12 @@ class Composer:
     """Completes transactions for one chain."""
 
     def __init__(
-        self, chain: Chain, places: Places, executor: Executor, limits: CallLimits | None = None
+        self, chain: Chain, places: Places, questions: Questions, executor: Executor
     ) -> None:
         self._chain = chain
         self._places = places
+        self._questions = questions
         self._executor = executor
-        self._limits = limits or CallLimits()
 
     async def compose(self, given: TransactionObject, sender: Address) -> SignedPayload:
         """Return the whole transaction, unsigned; refuse one that contradicts itself or the chain.
@@ -104,14 +101,11 @@ class Composer:
         """Return what the transaction needs in the next block, behind those that wait already."""
         scene = self._places.scene(PENDING)
         request = msgspec.structs.replace(given.request(), sender=sender)
-        try:
-            return estimate_gas(scene, request, LOOP_LIMITS).gas
-        except GasBudgetSpent:
-            loop = asyncio.get_running_loop()
-            estimate = await loop.run_in_executor(
-                self._executor, estimate_gas, scene, request, self._limits
-            )
-            return estimate.gas
+        answer = self._questions.ask(lambda limits: estimate_gas(scene, request, limits).gas)
+        if not isinstance(answer, Later):
+            return answer
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, answer.work)
 
 
 _KINDS: dict[int, type[Any]] = {

@@ -5,7 +5,7 @@ All calls are synchronous: a store is local, and a caller that must not block ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Protocol
 
 from entresol.primitives.values import Hash32
@@ -72,13 +72,3 @@ class CodeReader(Protocol):
 
     def published(self, name: bytes) -> bytes | None:
         """Return the code that a sealed block published under the hash `name`."""
-
-
-class RecordWriter(Protocol):
-    """The one way to change a store."""
-
-    def append(self, record: Record, nodes: Iterable[tuple[bytes, bytes]]) -> None:
-        """Add the next block, with the trie nodes that are new in it, durably and at once."""
-
-    def truncate(self, number: int) -> None:
-        """Forget every block above `number`, at once."""

@@ -79,9 +79,7 @@ def test_blocks_are_found_by_number_and_by_hash(tested: SteeredLayerOne) -> None
         assert second is not None
         assert (second.number, second.parent_hash) == (2, first.hash)
         assert second.timestamp >= first.timestamp > 0
-        assert await l1.block_by_hash(first.hash) == first
         assert await l1.block(3) is None
-        assert await l1.block_by_hash(Hash32.zero()) is None
 
     run(tested, scenario)
 

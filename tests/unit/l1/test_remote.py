@@ -229,6 +229,14 @@ def test_an_answer_of_another_kind_is_refused_by_name(question: str, answer: obj
         run(provider, ASK[question])
 
 
+@pytest.mark.parametrize("trouble", ["no such key", ["no such key"], {"code": "no such key"}])
+def test_an_error_of_another_form_is_told_as_it_is(trouble: object) -> None:
+    provider = Provider()
+    provider.answers = [{"error": trouble}]
+    with pytest.raises(LayerOneRefused, match="no such key"):
+        run(provider, lambda l1: l1.chain_id())
+
+
 def test_a_node_without_a_tip_of_its_own_gets_the_usual_one() -> None:
     provider = Provider()
     head = {

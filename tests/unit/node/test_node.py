@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
 
 import pytest
 
 from entresol.errors import StoreFull
 from entresol.node import layer as module
+from entresol.node import node as node_module
 from entresol.node.chains import development_accounts
 from entresol.node.config import ChainConfig, NodeConfig
 from entresol.node.node import Node
@@ -41,6 +43,23 @@ def test_a_block_that_cannot_be_sealed_is_told_and_tried_again(
     (record,) = [it for it in caplog.records if it.levelno == logging.ERROR]
     assert record.getMessage() == "a block could not be sealed; trying again"
     assert "no space left" in caplog.text
+
+
+def test_a_node_that_cannot_be_made_leaves_neither_of_its_chains_open(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = NodeConfig(chain=ChainConfig(data_dir=str(tmp_path / "chain")))
+
+    def fail(*_: object) -> None:
+        raise StoreFull(tmp_path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(node_module, "Rollup", fail)
+        # The error keeps alive what was open, so that only closing lets go of the directory.
+        with pytest.raises(StoreFull) as kept:
+            Node(config)
+    assert kept.tb is not None
+    asyncio.run(Node(config).stop())
 
 
 def test_development_accounts_are_derived_once() -> None:

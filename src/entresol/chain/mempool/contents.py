@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+import msgspec
+
 from entresol.chain.mempool.admission import AccountReader
 
 if TYPE_CHECKING:
     from entresol.chain.mempool.lanes import Entry, Lane
+    from entresol.chain.mempool.ordering import Pricing
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Address
 
@@ -20,6 +23,16 @@ class Counts(NamedTuple):
 
     pending: int
     queued: int
+
+
+class PoolSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """A mempool as it was, to go back to."""
+
+    entries: tuple[Entry, ...]
+    nonces: dict[Address, int]
+    balances: dict[Address, int]
+    pricing: Pricing
+    arrivals: int
 
 
 class PoolContents:

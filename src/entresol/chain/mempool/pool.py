@@ -17,7 +17,7 @@ from entresol.chain.mempool.admission import (
     read_standing,
     reason_to_leave,
 )
-from entresol.chain.mempool.contents import PoolContents
+from entresol.chain.mempool.contents import PoolContents, PoolSnapshot
 from entresol.chain.mempool.lanes import Entry, Lane, hashes
 from entresol.chain.mempool.ordering import Best, Heads, Newcomer, Order, Pricing, Tails
 from entresol.chain.mempool.reports import Added, Dropped, Refreshed
@@ -49,16 +49,6 @@ class PoolConfig(msgspec.Struct, frozen=True, kw_only=True):
     sender_limit: int = 4_096
     queue_limit: int = 64
     replacement_percent: int = 10
-
-
-class PoolSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """A mempool as it was, to go back to."""
-
-    entries: tuple[Entry, ...]
-    nonces: dict[Address, int]
-    balances: dict[Address, int]
-    pricing: Pricing
-    arrivals: int
 
 
 class Mempool(PoolContents):
@@ -216,9 +206,8 @@ class Mempool(PoolContents):
         own = [] if replaced is not None else self._choose_own(lane, entry)
         gone = own if replaced is None else [replaced]
         excess = len(self._entries) + 1 - len(gone) - self._config.limit
-        excess_bytes = (
-            self._bytes + entry.size - sum(other.size for other in gone) - self._config.limit_bytes
-        )
+        freed = sum(other.size for other in gone)
+        excess_bytes = self._bytes + entry.size - freed - self._config.limit_bytes
         if excess <= 0 and excess_bytes <= 0:
             return own
         newcomer = Newcomer(

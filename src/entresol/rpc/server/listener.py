@@ -62,7 +62,9 @@ class Server:
             connection.stop()
         allowed = self.config.stop_seconds if seconds is None else seconds
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._service.wait_empty(), allowed)
+            # Not `wait_for`, which on Python 3.11 can lose a cancellation.
+            async with asyncio.timeout(allowed):
+                await self._service.wait_empty()
         for connection in tuple(self._service.open):
             connection.abort()
         await self._service.wait_empty()

@@ -7,16 +7,7 @@ from collections.abc import Iterable
 from entresol.chain.logs import PlacedLog
 from entresol.primitives.messages import L2ToL1Log
 from entresol.rpc.shapes.hexes import array, quantity
-from entresol.rpc.shapes.places import BatchInfo, BatchReader, Place
-
-
-def log_text(log: PlacedLog, batch: BatchInfo | None = None, *, removed: bool = False) -> str:
-    """Return a log that was found on its own."""
-    place = Place(log.block_number, log.block_hash, log.block_timestamp, 0, batch)
-    context = log_context(place, log.transaction_hash, log.transaction_index, removed=removed)
-    return event_text(
-        (log.address, log.topics, log.data), context, log.index, log.index_in_transaction
-    )
+from entresol.rpc.shapes.places import BatchReader, Place
 
 
 def log_texts(

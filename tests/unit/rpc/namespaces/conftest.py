@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -15,24 +12,14 @@ from entresol.chain.keyring import Keyring
 from entresol.node.assembly import Api
 from entresol.node.config import ApiConfig, LimitsConfig
 from entresol.primitives.values import Hash32
-from entresol.rpc.connection import LocalConnection
+from tests.asking import DispatcherClient
 from tests.unit.chain.test_chain import SECRETS, open_chain
 
 ACCOUNTS = [DevAccount.from_secret(Hash32(secret)) for secret in SECRETS]
 
 
-class RpcError(Exception):
-    """The node answered with an error."""
-
-    def __init__(self, error: dict[str, Any]) -> None:
-        super().__init__(f"{error['code']}: {error['message']}")
-        self.code = error["code"]
-        self.message = error["message"]
-        self.data: Any = error.get("data")
-
-
-class Client:
-    """Asks a dispatcher, and shows the chain behind it."""
+class Client(DispatcherClient):
+    """Asks all methods of a chain, and shows the chain behind them."""
 
     def __init__(
         self,
@@ -44,19 +31,7 @@ class Client:
     ) -> None:
         self.chain = chain
         self.api = Api(chain, lambda: None, keyring=keyring, config=config, limits=limits)
-
-    def __call__(self, method: str, *params: object) -> Any:
-        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-        decoded = json.loads(asyncio.run(self.ask(body.encode())))
-        if "error" in decoded:
-            raise RpcError(decoded["error"])
-        return decoded["result"]
-
-    async def ask(self, body: bytes) -> bytes:
-        answer = self.api.dispatcher.handle(body, LocalConnection())
-        settled = answer if isinstance(answer, bytes) or answer is None else await answer
-        assert settled is not None
-        return settled
+        super().__init__(self.api.dispatcher)
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.node.config import LimitsConfig
+from tests.asking import RpcError
 from tests.unit.chain.test_chain import ALICE, BOB, LOGGER, open_chain
-from tests.unit.rpc.namespaces.conftest import Client, RpcError
+from tests.unit.rpc.namespaces.conftest import Client
 
 INTERNAL = -32603
 

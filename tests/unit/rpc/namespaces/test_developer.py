@@ -12,8 +12,9 @@ import pytest
 from entresol.chain.keyring import Keyring
 from entresol.chain.schedule import Mining
 from entresol.node.config import ApiConfig
+from tests.asking import RpcError
 from tests.unit.chain.test_chain import ALICE, NOBODY, open_chain, transaction
-from tests.unit.rpc.namespaces.conftest import ACCOUNTS, Client, RpcError
+from tests.unit.rpc.namespaces.conftest import ACCOUNTS, Client
 
 time_travellers = pytest.mark.parametrize("prefix", ["evm", "anvil"])
 editors = pytest.mark.parametrize("prefix", ["anvil", "hardhat"])

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from entresol._native import keccak256, rlp_encode, verify_proof
+from tests.asking import RpcError
 from tests.unit.chain.test_chain import ALICE, ETHER, FEE, LOG_CODE, LOGGER, NOBODY, transaction
-from tests.unit.rpc.namespaces.conftest import Client, RpcError
+from tests.unit.rpc.namespaces.conftest import Client
 
 
 def hexed(data: bytes) -> str:

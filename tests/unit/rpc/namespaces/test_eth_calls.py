@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.asking import RpcError
 from tests.unit.chain.test_chain import ALICE, ETHER, NOBODY, transaction
-from tests.unit.rpc.namespaces.conftest import Client, RpcError
+from tests.unit.rpc.namespaces.conftest import Client
 from tests.unit.rpc.namespaces.test_eth import hexed
 from tests.worlds import word
 

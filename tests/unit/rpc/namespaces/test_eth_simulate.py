@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.asking import RpcError
 from tests.unit.chain.test_chain import ALICE, BOB, LOGGER, NOBODY
-from tests.unit.rpc.namespaces.conftest import Client, RpcError
+from tests.unit.rpc.namespaces.conftest import Client
 
 POOR = "0xc000000000000000000000000000000000000000"
 CONTRACT = "0xc100000000000000000000000000000000000000"

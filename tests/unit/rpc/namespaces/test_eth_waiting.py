@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from entresol.node.config import ApiConfig
+from tests.asking import RpcError
 from tests.unit.chain.test_chain import open_chain, transaction
-from tests.unit.rpc.namespaces.conftest import Client, RpcError
+from tests.unit.rpc.namespaces.conftest import Client
 from tests.unit.rpc.namespaces.test_eth import hexed
 
 RAW = hexed(transaction(0).raw)

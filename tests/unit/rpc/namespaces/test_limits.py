@@ -11,12 +11,16 @@ from typing import Any
 import pytest
 
 from entresol.node.config import SETTINGS, LimitsConfig
+from entresol.primitives.values import Address
 from entresol.rpc.connection import LocalConnection
+from tests.asking import RpcError
 from tests.unit.chain.test_chain import ALICE, LOGGER, open_chain, transaction
-from tests.unit.rpc.namespaces.conftest import Client, RpcError
+from tests.unit.rpc.namespaces.conftest import Client
 
 LOOP = {"to": str(ALICE)}
-ASSUMING_A_LOOP = {str(ALICE): {"code": "0x5b5f56"}}
+LOOP_CODE = "0x5b5f56"
+ASSUMING_A_LOOP = {str(ALICE): {"code": LOOP_CODE}}
+LOOPING = Address(b"\x10" * 20)
 WIDE = {"fromBlock": "0x0", "toBlock": "latest"}
 
 Limited = Callable[..., Client]
@@ -71,6 +75,16 @@ def test_an_estimate_names_the_allowance(limited: Limited) -> None:
     client = limited(call_gas_cap=100_000)
     with pytest.raises(RpcError, match=r"gas required exceeds allowance \(100000\)"):
         client("eth_estimateGas", LOOP, "latest", ASSUMING_A_LOOP)
+
+
+def test_a_transaction_that_the_node_completes_keeps_to_the_allowance_of_an_estimate(
+    limited: Limited,
+) -> None:
+    client = limited(call_gas_cap=100_000)
+    client("anvil_setCode", str(LOOPING), LOOP_CODE)
+    client("anvil_impersonateAccount", str(ALICE))
+    with pytest.raises(RpcError, match=r"gas required exceeds allowance \(100000\)"):
+        client("eth_sendTransaction", {"from": str(ALICE), "to": str(LOOPING)})
 
 
 SIMULATION = {

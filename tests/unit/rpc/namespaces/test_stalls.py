@@ -10,8 +10,9 @@ import pytest
 
 from entresol.node.config import LimitsConfig
 from entresol.rpc.connection import LocalConnection
+from tests.asking import RpcError
 from tests.unit.chain.test_chain import ALICE, LOGGER, open_chain, transaction
-from tests.unit.rpc.namespaces.conftest import Client, RpcError
+from tests.unit.rpc.namespaces.conftest import Client
 
 WIDE = {"fromBlock": "0x0", "toBlock": "latest"}
 

@@ -17,7 +17,7 @@ from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, sign
 from entresol.primitives.values import Address, Data
 from entresol.rpc.namespaces.zks_code import ZksCode
-from tests.asking import NamespaceClient
+from tests.asking import NamespaceClient, RpcError
 from tests.unit.chain.test_chain import (
     ALICE,
     BOB,
@@ -29,7 +29,7 @@ from tests.unit.chain.test_chain import (
     NOBODY,
     SECRETS,
 )
-from tests.unit.rpc.namespaces.conftest import ACCOUNTS, Client, RpcError
+from tests.unit.rpc.namespaces.conftest import ACCOUNTS, Client
 
 WORD = bytes(range(32))
 STRANGER = "0x" + "ab" * 20

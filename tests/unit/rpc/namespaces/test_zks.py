@@ -17,9 +17,8 @@ from entresol.rpc.namespaces.zks_fees import ZksFees
 from entresol.rpc.namespaces.zks_settlement import SettlementAddresses, ZksSettlement
 from entresol.rpc.places import Places
 from entresol.rpc.questions import Questions
-from tests.asking import NamespaceClient
+from tests.asking import NamespaceClient, RpcError
 from tests.unit.chain.test_chain import ALICE, LOG_CODE, NOBODY, open_chain
-from tests.unit.rpc.namespaces.conftest import RpcError
 from tests.unit.rpc.namespaces.test_eth_calls import REVERT, TARGET, with_code
 
 ADDRESSES = SettlementAddresses(

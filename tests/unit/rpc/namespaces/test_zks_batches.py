@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -17,23 +14,21 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.message_tree import root_of_proof
 from entresol.rollup.proofs import Proofs
-from entresol.rpc.connection import LocalConnection
-from entresol.rpc.dispatch import Dispatcher
 from entresol.rpc.namespaces.zks_batches import ZksBatches
 from entresol.rpc.namespaces.zks_proofs import ZksProofs
 from entresol.rpc.namespaces.zks_transactions import ZksTransactions
 from entresol.rpc.settling import Settling
 from entresol.rpc.shapes.views import Views
 from entresol.storage.batches import Settlement, Step
+from tests.asking import NamespaceClient, RpcError
 from tests.producing import sender
 from tests.settling import CHAIN_ID, USER, SettlingChain
-from tests.unit.rpc.namespaces.conftest import RpcError
 
 L1_CHAIN_ID = 31337
 TRANSACTIONS = {step: Hash32(bytes([step + 1]) * 32) for step in Step}
 
 
-class Rollup:
+class Rollup(NamespaceClient):
     """A chain with batches that are sealed and settled when the test says so."""
 
     def __init__(self) -> None:
@@ -41,12 +36,10 @@ class Rollup:
         self.batcher = Batcher(self.chain.ledger.store, SealingPolicy(max_age=10.0**9))
         settling, store = Settling(self.chain, L1_CHAIN_ID), self.chain.ledger.store
         views = Views(CHAIN_ID, store, self.chain.pool, lambda: pytest.fail("not asked"))
-        self._dispatcher = Dispatcher(
-            [
-                ZksBatches(self.chain, settling, FeeModel()),
-                ZksProofs(self.chain, settling, Proofs(store)),
-                ZksTransactions(self.chain, settling, self.chain.pool, views),
-            ]
+        super().__init__(
+            ZksBatches(self.chain, settling, FeeModel()),
+            ZksProofs(self.chain, settling, Proofs(store)),
+            ZksTransactions(self.chain, settling, self.chain.pool, views),
         )
 
     def seal_batch(self) -> int:
@@ -61,24 +54,12 @@ class Rollup:
             by = Settlement(TRANSACTIONS[step], 7, 1_700_000_000)
             self.chain.ledger.store.batches.settle([batch], step, by)
 
-    def __call__(self, method: str, *params: object) -> Any:
-        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-        decoded = json.loads(asyncio.run(self._ask(body.encode())))
-        if "error" in decoded:
-            raise RpcError(decoded["error"])
-        return decoded["result"]
-
-    async def _ask(self, body: bytes) -> bytes:
-        answer = self._dispatcher.handle(body, LocalConnection())
-        settled = answer if isinstance(answer, bytes) or answer is None else await answer
-        assert settled is not None
-        return settled
-
 
 @pytest.fixture
 def rollup() -> Iterator[Rollup]:
     rollup = Rollup()
     yield rollup
+    rollup.close()
     rollup.chain.close()
 
 

@@ -9,10 +9,9 @@ import pytest
 from entresol.primitives.values import Address
 from entresol.rpc.namespaces.zks_tokens import ZksTokens
 from entresol.rpc.places import Places
-from tests.asking import NamespaceClient
+from tests.asking import NamespaceClient, RpcError
 from tests.contracts.l2.layer_two import ALICE, BOB, ETHER, L1_TOKEN, LayerTwo, encode, metadata
 from tests.unit.chain.test_chain import open_chain
-from tests.unit.rpc.namespaces.conftest import RpcError
 
 NOBODY = Address(b"\xee" * 20)
 OTHER_TOKEN = Address(b"\x71" * 20)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from entresol.chain.logs import PlacedLog, find_logs
-from entresol.rpc.shapes.logs import log_text
 from entresol.rpc.shapes.places import BatchInfo
 from entresol.storage.log_index import LogQuery
 from tests.unit.rpc.shapes.world import LOGGER, SENDERS, World, parsed, payloads
@@ -70,14 +68,20 @@ def test_a_log_without_data_has_empty_data(world: World) -> None:
     assert world.receipt("deployment")["logs"][0]["data"] == "0x"
 
 
-def test_one_log_is_written_like_many(world: World) -> None:
-    log = found(world)[0]
-    assert json.loads(log_text(log)) == in_receipts(world)[0]
-    batch = BatchInfo(number=4, timestamp=1, first_transaction=0)
-    assert json.loads(log_text(log, batch, removed=True)) == in_receipts(world)[0] | {
-        "l1BatchNumber": "0x4",
-        "removed": True,
-    }
+def test_logs_that_are_found_name_their_batch_unless_they_are_gone() -> None:
+    class Batches:
+        def batch_of(self, block: int) -> BatchInfo | None:
+            return BatchInfo(number=4, timestamp=1, first_transaction=0) if block == 2 else None
+
+    world = World(batches=Batches())
+    try:
+        logs = found(world)
+        assert parsed(world.views.logs(logs)) == in_receipts(world)
+        assert {it["l1BatchNumber"] for it in parsed(world.views.logs(logs))} == {"0x4"}
+        removed = parsed(world.views.logs(logs, removed=True))
+        assert {it["l1BatchNumber"] for it in removed} == {None}
+    finally:
+        world.chain.close()
 
 
 def test_logs_of_blocks_that_are_gone_say_so(world: World) -> None:
