@@ -11,6 +11,7 @@ from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.deployment import SettlementContracts
 from entresol.node.chains import L1_FOLDER
 from entresol.primitives.values import Address
+from entresol.storage.directory import write_durably
 
 if TYPE_CHECKING:
     from entresol.node.config import ChainConfig
@@ -54,10 +55,8 @@ class Notebook:
         if self.path is None:
             return
         text = msgspec.json.format(msgspec.json.encode(note, enc_hook=str)) + b"\n"
-        unfinished = self.path.with_suffix(".new")
         try:
-            unfinished.write_bytes(text)
-            unfinished.replace(self.path)
+            write_durably(self.path, text)
         except OSError as error:
             problem = f"{self.path} cannot be written: {error.strerror}"
             raise InvalidConfig("--data-dir", problem) from error

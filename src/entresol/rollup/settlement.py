@@ -18,10 +18,8 @@ from entresol.errors import (
     LayerOneUnreachable,
 )
 from entresol.l1.failures import explain
-from entresol.primitives.transactions.priority import MOST_REQUESTS
-from entresol.rollup.batches import operations_of, statement_of, stored_of
-from entresol.rollup.commitments import call_of, commit_payload, execute_payload, prove_payload
 from entresol.rollup.journal import Journal
+from entresol.rollup.settlement_plan import SettlementPlan
 from entresol.rollup.standing import Standing
 from entresol.storage.batches import Settlement, Step
 
@@ -78,8 +76,6 @@ class Settler:
         *,
         on_settled: Callable[[Step, int], None] = lambda _step, _batch: None,
     ) -> None:
-        self._chain = chain
-        self._store = chain.ledger.store
         self._batches = chain.ledger.store.batches
         self._l1 = contract.l1
         self._contract = contract
@@ -88,6 +84,9 @@ class Settler:
         self._config = config or SettlementConfig()
         self._on_settled = on_settled
         self._standing = Standing(chain, contract, self._config.confirmations)
+        self._plan = SettlementPlan(
+            chain, contract.address, self._standing, self._config.most_batches
+        )
         self._sent_at: float | None = None
         self._pushed_at = 0.0
         self._stopped_on: tuple[int, bytes] = (0, b"")
@@ -125,7 +124,7 @@ class Settler:
             return await self._follow(Journal.decode(journal), totals, now)
         if self._is_stopped():
             return False
-        due = self._due(totals)
+        due = self._plan.due(totals)
         if due is None:
             return False
         await self._send(*due, now)
@@ -170,47 +169,10 @@ class Settler:
             else:
                 await self._wait(pause)
 
-    # What is due
-
-    def _due(self, totals: Totals) -> tuple[Step, int, int] | None:
-        """Return the next step, and the first and last batch it is for."""
-        most, sealed = self._config.most_batches, self._standing.sealed
-        if totals.committed < min(sealed, totals.executed + most):
-            return Step.COMMIT, totals.committed + 1, totals.committed + 1
-        if totals.verified < totals.committed:
-            return Step.PROVE, totals.verified + 1, min(totals.committed, totals.verified + most)
-        if totals.executed < totals.verified:
-            last = min(totals.verified, totals.executed + most)
-            return Step.EXECUTE, totals.executed + 1, self._executable(totals.executed + 1, last)
-        return None
-
-    def _executable(self, first: int, last: int) -> int:
-        """Return the last batch up to which one transaction can name all requests."""
-        requests = self._standing.batch(first).l1_transactions
-        for number in range(first + 1, last + 1):
-            requests += self._standing.batch(number).l1_transactions
-            if requests > MOST_REQUESTS:
-                return number - 1
-        return last
-
-    def _call(self, step: Step, first: int, last: int) -> bytes:
-        chain_id = self._chain.rules.chain_id
-        batches = [self._standing.batch(number) for number in range(first, last + 1)]
-        stored = [stored_of(batch, chain_id) for batch in batches]
-        before = stored_of(self._standing.batch(first - 1), chain_id)
-        if step is Step.COMMIT:
-            payload = commit_payload(before, statement_of(batches[0], chain_id))
-        elif step is Step.PROVE:
-            payload = prove_payload(before, stored)
-        else:
-            operations = [operations_of(self._store, batch) for batch in batches]
-            payload = execute_payload(stored, operations)
-        return call_of(step.name.lower(), self._contract.address, first, last, payload)
-
     # The transaction under way
 
     async def _send(self, step: Step, first: int, last: int, now: float) -> None:
-        call = self._call(step, first, last)
+        call = self._plan.call(step, first, last)
         try:
             outgoing = await self._operator.prepare(self._timelock, call)
         except ExecutionFailed as failure:
@@ -276,7 +238,7 @@ class Settler:
 
     async def _reason(self, journal: Journal, receipt: L1Receipt) -> str:
         """Run a reverted transaction once more, to hear why."""
-        call = self._call(journal.step, journal.first, journal.last)
+        call = self._plan.call(journal.step, journal.first, journal.last)
         try:
             await self._l1.call(
                 self._timelock,

@@ -84,7 +84,7 @@ class Directory:
         if not self.is_new or self.is_temporary:
             return
         try:
-            _write_durably(self.path, f"{_WORDS}{FORMAT}\n")
+            write_durably(self.path / FORMAT_FILE, f"{_WORDS}{FORMAT}\n".encode("ascii"))
         except OSError as error:
             raise _failure(self.path, error) from error
 
@@ -145,15 +145,15 @@ def _release(doomed: Path | None, lock: int, owner: int) -> None:
     os.close(lock)
 
 
-def _write_durably(path: Path, text: str) -> None:
-    """Write the format file so that after a power cut it is there whole or not at all."""
-    unfinished = path / _UNFINISHED
-    with unfinished.open("w", encoding="ascii") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path / FORMAT_FILE)
-    for directory in (path, path.parent):
+def write_durably(file: Path, content: bytes) -> None:
+    """Write a file so that after a power cut it is there whole or not at all."""
+    unfinished = file.with_name(file.name + ".new")
+    with unfinished.open("wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    unfinished.replace(file)
+    for directory in (file.parent, file.parent.parent):
         handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(handle)

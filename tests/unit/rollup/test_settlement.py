@@ -199,7 +199,7 @@ def test_one_transaction_executes_no_more_deposits_than_it_can_name(
         by = [it.transaction for it in done if it is not None]
         assert [by.index(it) + 1 for it in by] == [1, 1, 3, 4, 5, 5]
 
-    monkeypatch.setattr("entresol.rollup.settlement.MOST_REQUESTS", 2)
+    monkeypatch.setattr("entresol.rollup.settlement_plan.MOST_REQUESTS", 2)
     embedded(play)
 
 
