@@ -141,6 +141,7 @@ class Settler:
         if (done := self._batches.settled(number, step)) is not None:
             return done
         async with self._turn:
+            await self._standing.compare()
             if self._batches.outstanding() is None:
                 await self._send(step, number, number, now)
         while (done := self._batches.settled(number, step)) is None:
@@ -172,13 +173,15 @@ class Settler:
     # The transaction under way
 
     async def _send(self, step: Step, first: int, last: int, now: float) -> None:
-        call = self._plan.call(step, first, last)
+        call, before = self._plan.call(step, first, last), self._standing.totals
         try:
             outgoing = await self._operator.prepare(self._timelock, call)
         except ExecutionFailed as failure:
             reason = explain(failure)
             if reason.startswith(_PASSING):
                 raise LayerOneRefused(step.name.lower(), _REVERTED, reason) from failure
+            if await self._contract.totals() != before:
+                raise LayerOneDiffers(f"{self._l1.name} went back meanwhile: {reason}") from failure
             self._stop(step, first, last, reason)
             return
         self._batches.note_outstanding(Journal.open(step, first, last, outgoing).encode())
@@ -189,7 +192,7 @@ class Settler:
         for outgoing in journal.outgoing():
             receipt = await self._l1.receipt(outgoing.hash)
             if receipt is not None:
-                await self._finish(journal, receipt)
+                await self._finish(journal, receipt, totals)
                 return True
         if _done(totals, journal.step) >= journal.last:
             # Somebody did it; `Standing` finds out by which transaction.
@@ -218,9 +221,12 @@ class Settler:
         self._pushed_at = now
         await self._operator.send(outgoing)
 
-    async def _finish(self, journal: Journal, receipt: L1Receipt) -> None:
+    async def _finish(self, journal: Journal, receipt: L1Receipt, totals: Totals) -> None:
         if not receipt.succeeded:
             self._batches.note_outstanding(None)
+            if not _was_due(totals, journal):
+                log.warning("%s failed, because L1 went back meanwhile", _named(journal))
+                return
             reason = await self._reason(journal, receipt)
             self._stop(journal.step, journal.first, journal.last, reason)
             return
@@ -293,6 +299,15 @@ class Settler:
 
 def _done(totals: Totals, step: Step) -> int:
     return (totals.committed, totals.verified, totals.executed)[step]
+
+
+def _was_due(totals: Totals, journal: Journal) -> bool:
+    """Say whether L1 has what a step builds on, and not the step itself."""
+    if journal.step is Step.PROVE and totals.committed < journal.last:
+        return False
+    if journal.step is Step.EXECUTE and totals.verified < journal.last:
+        return False
+    return _done(totals, journal.step) == journal.first - 1
 
 
 def _named(journal: Journal) -> str:

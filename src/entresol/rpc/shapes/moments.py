@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
+
+LATEST: Final = datetime.max.replace(tzinfo=UTC)
+"""The last moment that can be written; a chain whose clock was moved may be past it."""
 
 
 def moment(seconds: float) -> str:
@@ -10,5 +14,6 @@ def moment(seconds: float) -> str:
 
     Other nodes leave them out for a whole second, which zksync2 cannot read.
     """
-    time = datetime.fromtimestamp(seconds, UTC)
+    late = seconds >= LATEST.timestamp()
+    time = LATEST if late else datetime.fromtimestamp(seconds, UTC)
     return time.isoformat(timespec="microseconds").replace("+00:00", "Z")

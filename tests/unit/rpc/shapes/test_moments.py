@@ -25,3 +25,8 @@ def test_zksync2_reads_a_whole_second() -> None:
     # The format that zksync2 2.0 has in its details of blocks and batches.
     read = datetime.strptime(moment(1_700_000_000), "%Y-%m-%dT%H:%M:%S.%fZ")  # noqa: DTZ007
     assert read.microsecond == 0
+
+
+@pytest.mark.parametrize("seconds", [253_402_300_800, 2**63 - 1])
+def test_a_chain_may_be_past_the_last_year_that_can_be_written(seconds: int) -> None:
+    assert moment(seconds) == "9999-12-31T23:59:59.999999Z"
