@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -46,6 +47,8 @@ class ZksTokens:
         if limit > MOST_AT_ONCE:
             raise MalformedValue(f"at most {MOST_AT_ONCE}, got {int(limit)}", field="limit")
         tokens = BridgedTokens(self._places.scene(LATEST))
+        # No chain has more tokens than a machine can count.
+        first = min(int(from_), sys.maxsize - MOST_AT_ONCE)
         return Later(
             lambda: [
                 TokenInfo(
@@ -55,7 +58,7 @@ class ZksTokens:
                     symbol=tokens.symbol(token),
                     decimals=tokens.decimals(token),
                 )
-                for token in islice(tokens.all(), int(from_), int(from_ + limit))
+                for token in islice(tokens.all(), first, first + int(limit))
             ]
         )
 

@@ -40,6 +40,11 @@ def test_a_fresh_chain_knows_ether_alone(zks: NamespaceClient) -> None:
     assert zks("zks_getConfirmedTokens", 0, 255) == [ETHER_TOKEN]
 
 
+@pytest.mark.parametrize("first", [1, 2**63 - 1, "0xffffffffffffffff"])
+def test_behind_the_last_token_there_is_none(zks: NamespaceClient, first: int | str) -> None:
+    assert zks("zks_getConfirmedTokens", first, 255) == []
+
+
 def test_tokens_follow_in_the_order_they_came(l2: LayerTwo, zks: NamespaceClient) -> None:
     l2.deposit()
     l2.deposit(token=OTHER_TOKEN, description=SHELL)
