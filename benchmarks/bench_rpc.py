@@ -139,7 +139,7 @@ def both() -> Iterator[tuple[Server, Server]]:
     limit = ["--gas-limit", str(GAS_LIMIT)]
     with ExitStack() as stack:
         with pinned(SERVER_CORE):
-            node = stack.enter_context(running_node(*limit, "--chain-id", str(CHAIN_ID)))
+            node = stack.enter_context(running_node(*limit, "--no-l1", "--chain-id", str(CHAIN_ID)))
             anvil = stack.enter_context(running_anvil(*limit, "--hardfork", "osaka"))
         address = urlsplit(node.url)
         assert address.hostname is not None

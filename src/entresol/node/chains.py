@@ -18,6 +18,7 @@ from entresol.chain.l2_fees import FeeConstants, FeeModel, SettlementFee
 from entresol.chain.mempool import PoolConfig
 from entresol.chain.rules import Rules
 from entresol.contracts import artifact
+from entresol.errors import InvalidConfig
 from entresol.l1.deployment import Deployment, SettlementContracts
 from entresol.l1.genesis import backed, deployed
 from entresol.node.config import DEFAULT_GAS_PRICE, ETHER
@@ -71,6 +72,12 @@ def open_layer_two(
             l1_takes_l2_tokens=True,
         )
     genesis = _genesis(config, predeploys)
+    if genesis.chain_id == l1_chain_id:
+        raise InvalidConfig(
+            "--chain-id",
+            f"the L1 has {l1_chain_id}, too; give the development one another by --l1-chain-id, or "
+            "start without one by --no-l1",
+        )
     fees = FeeModel(FeeConstants(minimal_l2_gas_price=config.gas_price))
     rules = msgspec.structs.replace(
         Rules.layer_2(genesis.chain_id),

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from entresol.chain.chain import Chain
+from entresol.errors import InvalidConfig
 from entresol.node.chains import open_layer_one, open_layer_two
 from entresol.node.config import ETHER, ChainConfig, NodeConfig
 from entresol.node.site import embedded_contracts
@@ -62,3 +65,9 @@ def test_the_bridge_has_no_more_than_leaves_room_for_deposits(tmp_path: Path) ->
         layer_one.close()
     assert vault is not None
     assert vault[1] == 2**128
+
+
+def test_both_layers_cannot_have_one_chain_id() -> None:
+    config = ChainConfig(chain_id=31337)
+    with pytest.raises(InvalidConfig, match="--chain-id: the L1 has 31337, too"):
+        open_layer_two(config, 31337, embedded_contracts())
