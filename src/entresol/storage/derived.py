@@ -11,7 +11,7 @@ from entresol.primitives.transactions.priority import L1_TYPES, PRIORITY_TYPES
 from entresol.primitives.values import Address
 from entresol.storage import tables
 from entresol.storage.log_index import index_keys
-from entresol.storage.published import factory_deps_of, published_by
+from entresol.storage.published import published_by
 
 if TYPE_CHECKING:
     from entresol.storage.engine import Engine
@@ -26,9 +26,13 @@ def rows_of(
     engine: Engine, record: Record, number: int, nodes: Iterable[tuple[bytes, bytes]]
 ) -> Iterator[Row]:
     """Yield everything that is derived from the record of block `number`."""
+    # Once, because it reads the transactions that may have dependencies.
+    published = [(name, code, keccak256(code)) for name, code in published_by(record)]
     yield from _keyed_by_number(engine, record, number)
-    for code in (*record.codes, *(code for _, code in factory_deps_of(record))):
-        yield tables.CODE + keccak256(code), code
+    for name, _, code_hash in published:
+        yield tables.published_key(name, number), code_hash
+    for code_hash, code in {it[2]: it[1] for it in published}.items():
+        yield tables.CODE + code_hash, code
     for node_hash, node in nodes:
         yield tables.NODE + node_hash, node
 
@@ -38,6 +42,8 @@ def keys_of(engine: Engine, record: Record, number: int) -> Iterator[bytes]:
     yield tables.record_key(number)
     for key, _ in _keyed_by_number(engine, record, number):
         yield key
+    for name, _ in published_by(record):
+        yield tables.published_key(name, number)
 
 
 def _keyed_by_number(engine: Engine, record: Record, number: int) -> Iterator[Row]:
@@ -48,8 +54,6 @@ def _keyed_by_number(engine: Engine, record: Record, number: int) -> Iterator[Ro
         yield from _transaction_rows(raw, sender, number, index)
     for change in record.changes:
         yield from _state_rows(engine, change, number)
-    for name, code in published_by(record):
-        yield tables.published_key(name, number), keccak256(code)
     for key in index_keys(record, number):
         yield key, b""
 

@@ -30,10 +30,10 @@ def published_by(record: Record) -> Iterator[tuple[bytes, bytes]]:
         yield keccak256(code), code
         if len(code) <= MAX_EVM_SIZE:
             yield evm_hash(code), code
-    yield from factory_deps_of(record)
+    yield from _factory_deps_of(record)
 
 
-def factory_deps_of(record: Record) -> Iterator[tuple[bytes, bytes]]:
+def _factory_deps_of(record: Record) -> Iterator[tuple[bytes, bytes]]:
     """Yield the factory dependencies of a block's transactions, by their hashes."""
     for raw, sender in record.transactions:
         if raw[0] not in _WITH_DEPENDENCIES:
