@@ -52,7 +52,7 @@ NO_TRACING = "debug_traceTransaction is still to come"
 LONDON_HEADER = "a header has the 16 fields of London, so there is no withdrawalsRoot"
 EMPTY_RANGE = "logs of a range that ends before it begins are none, as on every ZK Stack node"
 TOPICS = "a topic that may be anything may also be missing: only what is asked for is compared"
-SYNCING = "whoever subscribes to syncing is told at once, as on every ZK Stack node"
+SYNCING = "whoever subscribes to syncing is told at once, which races with what the test feigns"
 TYPED_DATA = "web3.py unpacks the values of a typed document as pairs before it sends anything"
 TEXT_AND_BYTES = "the test compares an address as text with the same address as bytes"
 WORDING = "the node says which part of a document is wrong, in other words than eth-account"
@@ -75,7 +75,6 @@ FAILURES = {
     "TestAsyncEth::test_eth_sign_typed_data": TYPED_DATA,
     "TestAsyncEth::test_invalid_eth_sign_typed_data": TYPED_DATA,
     "TestAsyncEth::test_async_eth_sign_transaction[bytes]": TEXT_AND_BYTES,
-    "TestPersistentConnection::test_async_eth_subscribe_syncing_mocked[syncing-True]": SYNCING,
 }
 FAILURES |= {
     f"TestPersistentConnection::test_{name}": LONDON_HEADER
@@ -89,11 +88,16 @@ FAILURES |= {
     )
 }
 
+# What passes or fails by the order in which two messages arrive.
+RACES = {"TestPersistentConnection::test_async_eth_subscribe_syncing_mocked[syncing-True]": SYNCING}
+
 
 @pytest.fixture(autouse=True)
 def known_failure(request: pytest.FixtureRequest) -> None:
-    """Expect a test of the table to fail, and no other."""
+    """Expect a test of the table to fail, and no other but one that may."""
     name = request.node.nodeid.partition("::")[2]
+    if name in RACES:
+        request.applymarker(pytest.mark.xfail(reason=RACES[name], strict=False))
     reason = FAILURES.get(name) or FAILURES.get(name.partition("[")[0])
     if reason is not None:
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
