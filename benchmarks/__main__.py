@@ -28,7 +28,9 @@ def main(names: list[str]) -> None:
     for name in names or known:
         if name in known:
             print(f"running {name}", file=sys.stderr)
-            rows.extend(importlib.import_module(f"benchmarks.bench_{name}").rows())
+            for row in importlib.import_module(f"benchmarks.bench_{name}").rows():
+                print(f"  {row.what}: {row.value:,.3g} {row.unit}", file=sys.stderr, flush=True)
+                rows.append(row)
     print(machine())
     print()
     print(table(rows))

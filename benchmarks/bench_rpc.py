@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,7 +23,7 @@ from entresol.primitives.values import Address
 from entresol.rpc.server import allow_open_files
 from tests.differential.contracts import TOKEN
 from tests.integration.nodes import running_node
-from tests.peers.anvil import Anvil, running_anvil
+from tests.peers.anvil import Anvil, free_port, running_anvil
 
 CHAIN_ID: Final = 31337
 GAS_LIMIT: Final = 1_000_000_000
@@ -46,7 +47,7 @@ FULL_BLOCK: Final = 200
 LOGS: Final = 20
 BATCH: Final = 50
 RAW_TRANSACTIONS: Final = 40_000
-MINED_SECONDS: Final = 30
+MINED_SECONDS: Final = 60
 IDLE_CONNECTIONS: Final = 1_000
 
 
@@ -117,9 +118,11 @@ QUESTIONS: Final = (
     ),
 )
 
+TOLD: Final = Question("eth_chainId, with a line in the log", lambda _: request("eth_chainId"))
+
 
 def rows() -> Iterable[Row]:
-    """Measure a node and anvil in turns."""
+    """Measure a node and anvil in turns, which print nothing except where it is said."""
     try:
         find_wrk()
     except FileNotFoundError as error:
@@ -130,17 +133,24 @@ def rows() -> Iterable[Row]:
         for question in QUESTIONS:
             yield answers(question, servers, chains)
         yield raw_transactions(servers)
+    with both(silent=False) as servers:
+        chains = [found(server.client) for server in servers]
+        yield answers(TOLD, servers, chains)
     yield from idle_connections()
 
 
 @contextmanager
-def both() -> Iterator[tuple[Server, Server]]:
+def both(*, silent: bool = True) -> Iterator[tuple[Server, Server]]:
     """Start a node and anvil, on one core that they share and the loader leaves alone."""
-    limit = ["--gas-limit", str(GAS_LIMIT)]
+    flags = ["--gas-limit", str(GAS_LIMIT), *(["--silent"] if silent else [])]
     with ExitStack() as stack:
+        facts = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "facts.json"
+        ours = ["--no-l1", "--chain-id", str(CHAIN_ID), "--config-out", str(facts)]
         with pinned(SERVER_CORE):
-            node = stack.enter_context(running_node(*limit, "--no-l1", "--chain-id", str(CHAIN_ID)))
-            anvil = stack.enter_context(running_anvil(*limit, "--hardfork", "osaka"))
+            node = stack.enter_context(running_node(*flags, *ours, facts=facts))
+            anvil = stack.enter_context(
+                running_anvil(*flags, "--hardfork", "osaka", port=free_port())
+            )
         address = urlsplit(node.url)
         assert address.hostname is not None
         assert address.port is not None
@@ -264,7 +274,10 @@ def row(what: str, samples: Sequence[Sequence[Sample]], ratio: float | None) -> 
 
 
 def raw_transactions(servers: Sequence[Server]) -> Row:
-    """Measure how many transfers a second are taken and mined, one block for each or for a few."""
+    """Measure how many transfers a second are taken and mined, one block for each or for a few.
+
+    A server may acknowledge what it mines later, so a round lasts until nothing waits.
+    """
     raws = [
         raw_transaction(PAYERS[number % len(PAYERS)], number // len(PAYERS), is_token=False)
         for number in range(RAW_TRANSACTIONS)
@@ -276,35 +289,38 @@ def raw_transactions(servers: Sequence[Server]) -> Row:
     with load(bodies) as transfers:
 
         def measure(at: int) -> Sample:
-            client = servers[at].client
-            sample = servers[at].under(transfers, first[at])
+            server = servers[at]
+            before = server.cpu_seconds()
+            sample = transfers.put_on(server.client.url, first=first[at])
+            duration = sample.microseconds + round(seconds_until_mined(server.client) * 1e6)
+            cpu = (server.cpu_seconds() - before) / sample.requests * 1e6
             sent = first[at] + sample.requests
             assert sent < RAW_TRANSACTIONS, "there are too few transactions for this machine"
-            first[at] = first_unmined(client)
+            first[at] = first_unmined(server.client)
             assert first[at] >= sent - 2 * CONNECTIONS, "not everything was mined"
-            return sample
+            return msgspec.structs.replace(sample, microseconds=duration, cpu=cpu)
 
         samples = in_turns(measure, len(servers), ROUNDS)
-    return row("eth_sendRawTransaction, mined at once", samples, 1.0)
+    return row("eth_sendRawTransaction, until mined", samples, 1.0)
+
+
+def seconds_until_mined(client: Anvil) -> float:
+    """Wait until no transaction waits that could be in a block; return for how long."""
+    started = time.monotonic()
+    while int(client.rpc("txpool_status")["pending"], 16):
+        assert time.monotonic() < started + MINED_SECONDS, "what was acknowledged is not mined"
+        time.sleep(0.01)
+    return time.monotonic() - started
 
 
 def first_unmined(client: Anvil) -> int:
-    """Wait until nothing waits, and return the number of the first transfer that is not mined.
+    """Return the number of the first transfer that is not mined.
 
     Those that were under way when the load ended may be mined or not.
     """
-    deadline = time.monotonic() + MINED_SECONDS
-    while nonces(client, "latest") != nonces(client, "pending"):
-        assert time.monotonic() < deadline, "what was acknowledged is not mined"
-        time.sleep(0.01)
-    counts = nonces(client, "latest")
+    calls = [("eth_getTransactionCount", [str(ADDRESSES[it]), "latest"]) for it in PAYERS]
+    counts = [int(it, 16) for it in client.batch(calls)]
     return min(nonce * len(PAYERS) + at for at, nonce in enumerate(counts))
-
-
-def nonces(client: Anvil, tag: str) -> list[int]:
-    """Return how many transfers each payer has made."""
-    calls = [("eth_getTransactionCount", [str(ADDRESSES[it]), tag]) for it in PAYERS]
-    return [int(it, 16) for it in client.batch(calls)]
 
 
 def idle_connections() -> Iterator[Row]:
