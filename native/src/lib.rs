@@ -1,14 +1,15 @@
 //! Execution, hashing and tries for the Entresol node.
 //!
-//! The crate keeps no chain state of its own and knows nothing of RPC or storage. Everything
-//! outside [`python`] is plain Rust; [`python`] is the thin face that Python sees, described by
-//! `src/entresol/_native.pyi`.
+//! The crate keeps no chain state of its own, knows nothing of storage, and of RPC only what a
+//! request looks like whose answer is [`kept`]. Everything outside [`python`] is plain Rust;
+//! [`python`] is the thin face that Python sees, described by `src/entresol/_native.pyi`.
 
 pub mod budget;
 pub mod changes;
 pub mod crypto;
 pub mod evm;
 pub mod job;
+pub mod kept;
 pub mod overlay;
 pub mod precompiles;
 #[cfg(feature = "python")]

@@ -424,3 +424,23 @@ def verify_proof(root: bytes, key: bytes, value: bytes | None, proof: Sequence[b
 
 def ordered_root(values: Sequence[bytes]) -> bytes:
     """Return the root of a list: of transactions, receipts or withdrawals, each encoded."""
+
+# --- Answers -----------------------------------------------------------------
+
+@final
+class KeptAnswers:
+    """Results of JSON-RPC calls that do not change, given again to whoever asks the same.
+
+    At most `capacity` bytes are kept. A question is recognised by the bytes of its method and its parameters,
+    so one that is spelt otherwise is not.
+    """
+
+    def __new__(cls, *, capacity: int, batch: int) -> KeptAnswers: ...
+    def answer(self, body: bytes, /) -> bytes | None:
+        """Return the answer to a request, or to a batch of at most `batch` requests if each has one."""
+    def keep(self, method: str, params: bytes, result: bytes, /) -> None:
+        """Keep the result of a call; `params` are an array as it was sent, or empty."""
+    def forget(self) -> None:
+        """Forget all results."""
+    def given(self) -> dict[str, int]:
+        """Return how many results were given again, by method."""

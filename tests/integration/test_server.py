@@ -101,6 +101,47 @@ def test_pipelined_requests_are_answered_in_order(serve: Serve) -> None:
         assert [client.response().body for _ in bodies] == bodies
 
 
+def of_any_kind(body: bytes, _connection: Connection) -> bytes | Awaitable[bytes] | None:
+    """Answer as a request says: at once or later, short or long, with nothing, or by failing."""
+    kind = json.loads(body)["kind"]
+    if kind == "fail":
+        raise RuntimeError(kind)
+    if kind == "none":
+        return None
+    answer = b'{"kind":"%b%b"}' % (kind.encode(), b"x" * (100_000 if kind == "long" else 0))
+    return later(answer) if kind == "late" else answer
+
+
+KINDS = ("once", "late", "long", "none", "fail")
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_requests_with_one_head_are_answered_each_in_its_way(serve: Serve, zipped: bool) -> None:
+    accepted = ["Accept-Encoding: gzip"] if zipped else []
+    kinds = [kind for first in KINDS for second in KINDS for kind in (first, second, "once")]
+    with serve(of_any_kind) as server, server.client() as client:
+        for kind in kinds:
+            client.send(post(b'{"kind":"%b"}' % kind.encode(), *accepted))
+            status, headers, body = client.response()
+            assert status == 200
+            if headers.get("content-encoding") == "gzip":
+                assert (zipped, kind) == (True, "long")
+                body = gzip.decompress(body)
+            expected = {"fail": b'"Internal error"', "none": b""}.get(kind, kind.encode())
+            assert expected in body
+            assert bool(body) == (kind != "none")
+
+
+def test_a_body_of_the_same_length_that_is_no_json_is_refused_behind_a_known_head(
+    client: Client,
+) -> None:
+    for _ in range(3):
+        assert client.ask().body == HELLO
+    status, _, body = client.ask(b"x" * len(HELLO))
+    assert (status, json.loads(body)) == (400, PARSE_ERROR)
+    assert client.ask().body == HELLO
+
+
 def test_a_client_that_expects_to_be_told_is_told_to_go_on(client: Client) -> None:
     whole = post(HELLO, "Expect: 100-continue")
     client.send(whole[: -len(HELLO)])

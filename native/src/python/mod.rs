@@ -5,6 +5,7 @@ mod crypto;
 mod engine;
 mod errors;
 mod gil;
+mod kept;
 mod message;
 mod outcome;
 mod rlp;
@@ -24,6 +25,8 @@ mod native {
     use super::crypto::{address_of, keccak256, public_key, recover, sign};
     #[pymodule_export]
     use super::engine::{Overlay, Snapshot, Tracer, call, execute};
+    #[pymodule_export]
+    use super::kept::KeptAnswers;
     #[pymodule_export]
     use super::message::{BlockEnv, CancelFlag, Checks, Limits, Message, Rules};
     #[pymodule_export]

@@ -114,6 +114,7 @@ class Api:
         self.dispatcher = Dispatcher(
             namespaces, executor=self._executor, limits=self._limits.requests()
         )
+        self._views.on_change(self.dispatcher.forget)
 
     def close(self) -> None:
         """Stop listening to the chain and end the workers."""

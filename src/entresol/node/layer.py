@@ -117,5 +117,5 @@ class Layer:
 
     def _metrics_page(self) -> tuple[int, str, bytes]:
         figures = (*of_chain(self.chain), *of_server(self._server.counters), *self._figures())
-        text = render(figures) + self.api.dispatcher.metrics.render()
+        text = render(figures) + self.api.dispatcher.render_metrics()
         return 200, PROMETHEUS, text.encode()

@@ -32,6 +32,11 @@ class BlockNumber:
         self.block_hash = block_hash
         self.require_canonical = require_canonical
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it is the same block tomorrow, unlike a tag."""
+        return self.tag is None
+
     @classmethod
     def parse(cls, value: object) -> Self:
         """Read a tag or the hex digits of a number; what else is allowed, subclasses say."""

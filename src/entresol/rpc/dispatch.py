@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
+from entresol._native import KeptAnswers
 from entresol.rpc.batch import Answer, Batch
 from entresol.rpc.connection import Connection
 from entresol.rpc.envelope import (
-    ERROR,
+    NOT_AN_ID,
     NULL,
     RESULT,
     BatchReader,
@@ -43,11 +44,13 @@ from entresol.rpc.metrics import Metrics
 from entresol.rpc.openrpc import Discovery, Json
 from entresol.rpc.wire import encode
 
-Outcome = tuple[bytes, bytes | Raw, int]
-"""Which member an answer has, its value, and the error code or 0."""
-
 REFUSED: Final = "(refused)"
 """The name under which requests are counted that reach no method."""
+
+KEPT_BYTES: Final = 16 << 20
+LONGEST_RESULT: Final = 64 << 10
+LONGEST_PARAMS: Final = 256
+"""How much is kept of results that do not change, and how long one and its question may be."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -60,7 +63,7 @@ class Limits(msgspec.Struct, frozen=True):
 class Dispatcher:
     """Calls the methods of the namespaces it is given.
 
-    Remembers: counts of calls.
+    Remembers: counts of calls, and results of methods that say so until it is told to forget them.
     Persists:  nothing.
     Assumes:   that it is called on the event loop, and that methods which are not offloaded are quick.
     Fails:     never: whatever a method raises becomes the answer of its call.
@@ -80,8 +83,10 @@ class Dispatcher:
         self._executor = executor
         self._limits = limits
         self.metrics = metrics or Metrics()
-        self._tallies = {name: self.metrics.tally(name) for name in self._methods}
+        for name, method in self._methods.items():
+            method.tally = self.metrics.tally(name)
         self._batches = BatchReader(limits.batch)
+        self._kept = KeptAnswers(capacity=KEPT_BYTES, batch=limits.batch)
 
     @property
     def methods(self) -> Mapping[str, Method]:
@@ -92,11 +97,24 @@ class Dispatcher:
         """Return the document that describes all methods."""
         return self._discovery.document
 
+    def forget(self) -> None:
+        """Answer everything anew, because something else is true now."""
+        self._kept.forget()
+
+    def render_metrics(self) -> str:
+        """Return the counts of all methods in the text format of Prometheus."""
+        for name, count in self._kept.given().items():
+            self.metrics.tally(name).given_again = count
+        return self.metrics.render()
+
     def handle(self, body: bytes, connection: Connection) -> Answer:
         """Answer a request or a batch: at once if that is possible, else through an awaitable.
 
         None is the answer to notifications, which are carried out like other calls.
         """
+        kept = self._kept.answer(body) if connection.path == "/" else None
+        if kept is not None and len(kept) <= self._limits.answer_bytes:
+            return kept
         if not body.isascii() and not is_utf8(body):
             return self._refuse(ParseError("not UTF-8"))
         if body[:1] == b"[":
@@ -153,24 +171,59 @@ class Dispatcher:
     def _call(self, connection: Connection, request: Request) -> Answer:
         identity = bytes(request.id)
         method = self._methods.get(request.method)
-        if method is None or not is_id(identity) or connection.path != "/":
+        if method is None or connection.path != "/" or identity[:1] in NOT_AN_ID:
             try:
                 method = self._checked(request, identity, connection.path)
             except RequestError as error:
                 return self._refuse(error, identity if is_id(identity) else NULL)
         started = perf_counter()
-        outcome = self._perform(method, request.params, connection)
-        if not isinstance(outcome, tuple):
-            return self._answer_later(method, identity, outcome, started)
-        self._tallies[method.name].observe(perf_counter() - started, outcome[2])
-        return join(identity, outcome[0], outcome[1]) if identity else None
+        code = 0
+        try:
+            arguments = method.known.get(bytes(request.params))
+            if arguments is None:
+                arguments = method.arguments(request.params, connection)
+            result = method.function(*arguments)
+            if type(result) is Later or method.is_async:
+                return self._answer_later(method, identity, result, started)
+            answer = self._answer(identity, result)
+            if method.is_kept and method.gives_the_same(arguments):
+                self._keep(method, bytes(request.params), result)
+        except Exception as error:  # noqa: BLE001  # logged as it is turned into an answer
+            answer, code = _failure(error, method, identity)
+        method.tally.observe(perf_counter() - started, code)
+        return answer if identity else None
+
+    def _keep(self, method: Method, params: bytes, result: object) -> None:
+        """Keep a result for the next who asks with the same parameters; nothing may appear yet."""
+        if result is not None and len(params) <= LONGEST_PARAMS:
+            payload = bytes(result) if type(result) is Raw else encode(result)
+            if len(payload) <= LONGEST_RESULT:
+                self._kept.keep(method.name, params, payload)
 
     async def _answer_later(
-        self, method: Method, identity: bytes, awaitable: Awaitable[Outcome], started: float
+        self, method: Method, identity: bytes, result: Any, started: float
     ) -> bytes | None:
-        key, payload, code = await awaitable
-        self._tallies[method.name].observe(perf_counter() - started, code)
-        return join(identity, key, payload) if identity else None
+        code = 0
+        try:
+            if type(result) is Later:
+                answer = await self._answer_elsewhere(identity, result.work)
+            else:
+                answer = self._answer(identity, await result)
+        except Exception as error:  # noqa: BLE001  # logged as it is turned into an answer
+            answer, code = _failure(error, method, identity)
+        method.tally.observe(perf_counter() - started, code)
+        return answer if identity else None
+
+    async def _answer_elsewhere(self, identity: bytes, work: Callable[[], object]) -> bytes:
+        """Do the work, and the encoding of what may be a long result, on a worker thread."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, lambda: self._answer(identity, work()))
+
+    def _answer(self, identity: bytes, result: object) -> bytes:
+        answer = join(identity, RESULT, result if type(result) is Raw else encode(result))
+        if len(answer) > self._limits.answer_bytes:
+            raise AnswerSizeError(self._limits.answer_bytes)
+        return answer
 
     def _checked(self, request: Request, identity: bytes, path: str) -> Method:
         """Return the method that is asked for, unless something about the request is wrong."""
@@ -184,47 +237,6 @@ class Dispatcher:
             raise MethodNotFoundError(request.method)
         return method
 
-    def _perform(
-        self, method: Method, params: Raw, connection: Connection
-    ) -> Outcome | Coroutine[None, None, Outcome]:
-        try:
-            arguments = method.arguments(params, connection)
-            if method.offload:
-                return self._offloaded(method.name, partial(method.function, *arguments))
-            result = method.function(*arguments)
-            if method.is_async:
-                return self._awaited(method.name, result)
-            if type(result) is Later:
-                return self._offloaded(method.name, result.work)
-            return self._encoded(result)
-        except Exception as error:  # noqa: BLE001  # logged as it is turned into an answer
-            return _failed(error, method.name)
-
-    async def _awaited(self, name: str, result: Awaitable[object]) -> Outcome:
-        try:
-            return self._encoded(await result)
-        except Exception as error:  # noqa: BLE001  # logged as it is turned into an answer
-            return _failed(error, name)
-
-    async def _offloaded(self, name: str, work: Callable[[], object]) -> Outcome:
-        """Do the work, and the encoding of what may be a long result, on a worker thread."""
-        loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(self._executor, lambda: self._encoded(work()))
-        except Exception as error:  # noqa: BLE001  # logged as it is turned into an answer
-            return _failed(error, name)
-
-    def _encoded(self, result: object) -> Outcome:
-        if type(result) is Raw:
-            size = memoryview(result).nbytes
-            payload: bytes | Raw = result
-        else:
-            payload = encode(result)
-            size = len(payload)
-        if size > self._limits.answer_bytes:
-            raise AnswerSizeError(self._limits.answer_bytes)
-        return RESULT, payload, 0
-
     def _refuse(self, error: RequestError, identity: bytes = NULL) -> bytes | None:
         """Return the answer to what reaches no method; a notification gets none."""
         failure = failure_of(error, REFUSED)
@@ -232,9 +244,10 @@ class Dispatcher:
         return refusal(failure, identity) if identity else None
 
 
-def _failed(error: Exception, method: str) -> Outcome:
-    failure = failure_of(error, method)
-    return ERROR, msgspec.json.encode(failure), failure.code
+def _failure(error: Exception, method: Method, identity: bytes) -> tuple[bytes, int]:
+    """Return the answer that says what went wrong, and its code."""
+    failure = failure_of(error, method.name)
+    return refusal(failure, identity), failure.code
 
 
 def _not_a_request(body: bytes | Raw) -> InvalidRequestError:

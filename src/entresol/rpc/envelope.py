@@ -23,7 +23,8 @@ NULL: Final = b"null"
 
 _OPEN: Final = b'{"jsonrpc":"2.0","id":'
 _CLOSE: Final = b"}"
-_NOT_AN_ID: Final = frozenset({b"{", b"[", b"t", b"f"})
+NOT_AN_ID: Final = frozenset({b"{", b"[", b"t", b"f"})
+"""How JSON values begin that cannot be an id: it is a number, a string or null."""
 
 
 class Request(msgspec.Struct, gc=False):
@@ -56,7 +57,7 @@ def is_utf8(body: bytes) -> bool:
 
 def is_id(identity: bytes) -> bool:
     """Say whether the JSON value `identity` may be an id: a number, a string or null."""
-    return identity[:1] not in _NOT_AN_ID
+    return identity[:1] not in NOT_AN_ID
 
 
 def join(identity: bytes, key: bytes, payload: bytes | Raw) -> bytes:

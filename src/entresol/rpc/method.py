@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from operator import or_
 from types import UnionType
 from typing import (
@@ -30,6 +30,7 @@ from msgspec import Raw
 
 from entresol.errors import EntresolError
 from entresol.rpc.connection import Connection
+from entresol.rpc.metrics import Tally
 from entresol.rpc.params import REQUIRED, Parameter, ParamsReader
 from entresol.rpc.wire import camel
 
@@ -56,20 +57,25 @@ class Mark(msgspec.Struct, frozen=True):
 
     errors: tuple[type[EntresolError], ...]
     offload: bool
+    kept: bool
     name: str | None
 
 
 def method(
-    *errors: type[EntresolError], offload: bool = False, name: str | None = None
+    *errors: type[EntresolError],
+    offload: bool = False,
+    kept: bool = False,
+    name: str | None = None,
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Mark a function of a namespace as a method.
 
-    `errors` are the ones worth documenting. With `offload`, calls run on a worker thread. `name` is the
-    whole name on the wire, where it does not follow from the function's.
+    `errors` are the ones worth documenting. With `offload`, calls run on a worker thread. With `kept`, what
+    it returns stays as it is until blocks change or go, unless it is null or was asked for by a tag. `name`
+    is the whole name on the wire, where it does not follow from the function's.
     """
 
     def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        setattr(function, _MARK, Mark(errors, offload, name))
+        setattr(function, _MARK, Mark(errors, offload, kept, name))
         return function
 
     return mark
@@ -91,7 +97,7 @@ class Method:
         self.name = name
         self.function = _positional(function)
         self.errors = mark.errors
-        self.offload = mark.offload
+        self.is_kept = mark.kept
         self.is_async = inspect.iscoroutinefunction(function)
         self.doc = inspect.getdoc(function) or ""
         hints = get_type_hints(function, include_extras=True)
@@ -101,17 +107,26 @@ class Method:
             _parameter(p, hints) for p in signature if hints[p.name] is not Connection
         ]
         self._connection_at = _position(signature, hints)
-        self._read = ParamsReader(self.parameters).read
+        self._reader = ParamsReader(self.parameters)
+        # Whoever wants to know the connection is not called with the same arguments again.
+        self.known = self._reader.known if self._connection_at is None else {}
+        self.tally = Tally()
         _refuse_bytes(self)
+        if mark.offload:
+            self.function = partial(_later, self.function)
 
     @property
     def summary(self) -> str:
         """Return the first line of the docstring."""
         return self.doc.partition("\n")[0]
 
+    def gives_the_same(self, arguments: tuple[Any, ...]) -> bool:
+        """Say whether a kept method called like this means the same thing the next time."""
+        return all(getattr(argument, "is_fixed", True) for argument in arguments)
+
     def arguments(self, params: Raw, connection: Connection) -> tuple[Any, ...]:
         """Read what the function is called with; raise InvalidParamsError if that cannot be."""
-        values = self._read(params)
+        values = self._reader.read(params)
         index = self._connection_at
         if index is None:
             return values
@@ -156,6 +171,10 @@ def _positional(function: Callable[..., Any]) -> Callable[..., Any]:
 def _parameter(parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter:
     default = REQUIRED if parameter.default is parameter.empty else parameter.default
     return Parameter(parameter.name, hints[parameter.name], default)
+
+
+def _later(function: Callable[..., _R], *arguments: Any) -> Later[_R]:
+    return Later(partial(function, *arguments))
 
 
 def _position(signature: Sequence[inspect.Parameter], hints: dict[str, Any]) -> int | None:

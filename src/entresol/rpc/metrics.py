@@ -15,12 +15,14 @@ BUCKETS: Final = (
 class Tally:
     """The calls of one method."""
 
-    __slots__ = ("buckets", "errors", "seconds")
+    __slots__ = ("buckets", "errors", "given_again", "seconds")
 
     def __init__(self) -> None:
         self.buckets = [0] * (len(BUCKETS) + 1)
         self.errors: dict[int, int] = {}
         self.seconds = 0.0
+        self.given_again = 0
+        """How many calls were answered with a kept result, in no time worth measuring."""
 
     def observe(self, seconds: float, code: int) -> None:
         """Count a call that took `seconds`; `code` is 0 unless it failed."""
@@ -32,7 +34,7 @@ class Tally:
     @property
     def calls(self) -> int:
         """Return how many calls there were."""
-        return sum(self.buckets)
+        return self.given_again + sum(self.buckets)
 
 
 class Metrics:
@@ -69,7 +71,7 @@ class Metrics:
 
 
 def _histogram(name: str, tally: Tally) -> Iterator[str]:
-    total = 0
+    total = tally.given_again
     for bound, count in zip([*map(str, BUCKETS), "+Inf"], tally.buckets, strict=True):
         total += count
         yield f'entresol_rpc_seconds_bucket{{method="{name}",le="{bound}"}} {total}'

@@ -58,19 +58,20 @@ class ParamsReader:
         self._fills = any(default is not None for default in self._defaults)
         self._decode = msgspec.json.Decoder(_positional(parameters), dec_hook=decode_hook).decode
         self._decode_names = msgspec.json.Decoder(_by_name(parameters)).decode
-        self._known: dict[bytes, tuple[Any, ...]] = {}
+        self.known: dict[bytes, tuple[Any, ...]] = {}
+        """Arguments by the bytes that they were read from."""
 
     def read(self, params: Raw) -> tuple[Any, ...]:
         """Return the arguments, or raise InvalidParamsError that names the place of the problem."""
         text = bytes(params)
-        known = self._known.get(text)
+        known = self.known.get(text)
         if known is not None:
             return known
         arguments = self._read(params)
         if len(text) <= LONGEST:
-            if len(self._known) >= REMEMBERED:
-                self._known.clear()
-            self._known[text] = arguments
+            if len(self.known) >= REMEMBERED:
+                self.known.clear()
+            self.known[text] = arguments
         return arguments
 
     def _read(self, params: Raw) -> tuple[Any, ...]:

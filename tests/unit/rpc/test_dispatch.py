@@ -151,10 +151,11 @@ def test_a_missing_block_is_told_as_the_network_does() -> None:
     }
 
 
-def test_a_long_result_is_refused() -> None:
+def test_a_long_answer_is_refused() -> None:
     send = caller(limits=Limits(answer_bytes=100))
-    assert len(send(request("toy_long", 98))["result"]) == 98
-    error = send(request("toy_long", 99))["error"]
+    fits = 100 - len(b'{"jsonrpc":"2.0","id":1,"result":""}')
+    assert len(send(request("toy_long", fits))["result"]) == fits
+    error = send(request("toy_long", fits + 1))["error"]
     assert error == {
         "code": -32008,
         "message": "Response is too big",

@@ -27,7 +27,7 @@ class Net:
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
 
-    @method()
+    @method(kept=True)
     def version(self) -> str:
         """Return the chain id in decimal digits."""
         return str(self._chain.rules.chain_id)
@@ -48,7 +48,7 @@ class Web3:
 
     prefix = "web3"
 
-    @method()
+    @method(kept=True)
     def client_version(self) -> str:
         """Return the name and version of the node."""
         return f"entresol/v{metadata.version('entresol')}"

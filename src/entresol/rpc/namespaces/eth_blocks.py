@@ -27,7 +27,7 @@ class EthBlocks:
         self._places = places
         self._views = views
 
-    @method()
+    @method(kept=True)
     def chain_id(self) -> Quantity:
         """Return the chain id."""
         return Quantity(self._chain.rules.chain_id)
@@ -37,7 +37,7 @@ class EthBlocks:
         """Return the number of the latest block."""
         return Quantity(self._chain.number)
 
-    @method()
+    @method(kept=True)
     def get_block_by_number(
         self, block_number: BlockNumber, full_transactions: bool
     ) -> Raw | Later[Raw] | None:
@@ -47,13 +47,13 @@ class EthBlocks:
         number = self._places.number(block_number)
         return None if number is None else self._views.block(number, full=full_transactions)
 
-    @method()
+    @method(kept=True)
     def get_block_by_hash(self, hash: Hash32, full_transactions: bool) -> Raw | Later[Raw] | None:
         """Return a block by hash, with whole transactions or their hashes."""
         number = self._chain.ledger.store.number_of(hash)
         return None if number is None else self._views.block(number, full=full_transactions)
 
-    @method()
+    @method(kept=True)
     def get_header_by_number(self, block_number: BlockNumber) -> Raw | Later[Raw] | None:
         """Return the header of a block by number or tag."""
         if block_number.tag is Tag.PENDING:
@@ -61,7 +61,7 @@ class EthBlocks:
         number = self._places.number(block_number)
         return None if number is None else self._views.header(number)
 
-    @method()
+    @method(kept=True)
     def get_header_by_hash(self, hash: Hash32) -> Raw | Later[Raw] | None:
         """Return the header of a block by hash."""
         number = self._chain.ledger.store.number_of(hash)
@@ -79,7 +79,7 @@ class EthBlocks:
         """Return how many transactions a block has, by hash."""
         return self._count(self._chain.ledger.store.number_of(hash))
 
-    @method()
+    @method(kept=True)
     def get_block_receipts(self, block: BlockRef) -> Raw | Later[Raw] | None:
         """Return the receipts of a block's transactions, in order."""
         number = self._places.number(block)

@@ -53,7 +53,7 @@ class EthTransactions:
         number = self._chain.ledger.store.number_of(block_hash)
         return None if number is None else self._views.transaction_at(number, index)
 
-    @method()
+    @method(kept=True)
     def get_transaction_receipt(self, hash: Hash32) -> Raw | None:
         """Return how a transaction ended, or null until it is in a block."""
         return self._views.receipt(hash)

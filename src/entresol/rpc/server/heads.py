@@ -7,6 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from entresol.rpc.server.exchange import Exchange
+from entresol.rpc.server.responses import JSON_OK
 
 REMEMBERED: Final = 512
 LONGEST: Final = 1024
@@ -16,17 +17,35 @@ _JSON: Final = b"{["
 
 
 class Known(Struct, frozen=True):
-    """What a head said: of how many bytes the request is, and how it is answered."""
+    """A head, and what it says: how long the request is, and how it is answered."""
 
+    head: bytes
     size: int
     path: str
     host: str
     extra: bytes
     gzip: bool
+    start: bytes
+    """The answer up to the length of its body."""
+
+    def body(self, data: bytes) -> bytes | None:
+        """Return the body if `data` is a request with this head; None if it has to be parsed."""
+        if len(data) != self.size or not data.startswith(self.head):
+            return None
+        body = data[len(self.head) :]
+        return body if body[0] in _JSON else None
+
+    def exchange(self, body: bytes) -> Exchange:
+        """Return the request with this head and `body`."""
+        return Exchange(self.path, self.host, body, self.extra, self.gzip)
+
+
+NOTHING: Final = Known(b"", -1, "/", "", b"", gzip=False, start=b"")
+"""Stands for the head of no request."""
 
 
 class KnownHeads:
-    """Reads a request without parsing it, if its head is one that was parsed before.
+    """Knows a request without parsing it, if its head is one that was parsed before.
 
     Most of the time that a short request takes would go into its headers otherwise. A head leads to the same
     answer byte for byte, so only whole requests are read like this, and only by the head's exact bytes.
@@ -41,13 +60,9 @@ class KnownHeads:
     def __len__(self) -> int:
         return len(self._known)
 
-    def read(self, data: bytes) -> Exchange | None:
-        """Return the request that `data` is, or None if it has to be parsed."""
-        end = data.find(_END) + len(_END)
-        known = self._known.get(data[:end])
-        if known is None or known.size != len(data) or data[end] not in _JSON:
-            return None
-        return Exchange(known.path, known.host, data[end:], known.extra, known.gzip)
+    def find(self, data: bytes) -> Known:
+        """Return what is known of the head that `data` begins with, which may be nothing."""
+        return self._known.get(data[: data.find(_END) + len(_END)], NOTHING)
 
     def learn(self, data: bytes, exchange: Exchange) -> None:
         """Remember the head of `data`, which was parsed and is nothing but `exchange`."""
@@ -57,6 +72,13 @@ class KnownHeads:
             return
         if len(self._known) >= REMEMBERED:
             self._known.clear()
-        self._known[data[:end]] = Known(
-            len(data), exchange.path, exchange.host, exchange.extra, exchange.gzip
+        head = data[:end]
+        self._known[head] = Known(
+            head,
+            len(data),
+            exchange.path,
+            exchange.host,
+            exchange.extra,
+            exchange.gzip,
+            b"%b%bcontent-length: " % (JSON_OK, exchange.extra),
         )

@@ -73,14 +73,15 @@ class RequestReader:
         self._refusal: Reply | None = None
         self._declined = False
 
+    @property
+    def is_at_start(self) -> bool:
+        """Whether what comes next begins a request."""
+        return self.phase == IDLE and not self._done
+
     def feed(self, data: bytes) -> bytes | None:
         """Read on; return what follows the request if that asks for a WebSocket. Raise Refused."""
-        if self.phase != IDLE or self._done:
+        if not self.is_at_start:
             return self._parse(data)
-        known = self._heads.read(data)
-        if known is not None:
-            self._deliver(known)
-            return None
         self._plain = None
         rest = self._parse(data)
         self._learn(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Final, TypeAlias
 
@@ -45,6 +46,8 @@ class AnswerCache:
         self._lock = threading.Lock()
         self.age = 0
         """How often something was forgotten because it changed."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Told whenever that happens, for those who keep more than is kept here."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -91,16 +94,20 @@ class AnswerCache:
     def forget_transaction(self, transaction_hash: bytes) -> None:
         """Drop what speaks of a transaction: it waits again, and may get another place."""
         with self._lock:
-            self.age += 1
+            self._grow_older()
             self._drop((Kind.TRANSACTION, transaction_hash))
             self._drop((Kind.RECEIPT, transaction_hash))
 
     def _forget(self, blocks: range) -> None:
         with self._lock:
-            self.age += 1
+            self._grow_older()
             for block in [number for number in self._by_block if number in blocks]:
                 for key in tuple(self._by_block[block]):
                     self._drop(key)
+
+    def _grow_older(self) -> None:
+        self.age += 1
+        self.on_change()
 
     def _drop(self, key: Key) -> None:
         entry = self._entries.pop(key, None)

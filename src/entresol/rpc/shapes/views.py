@@ -71,6 +71,10 @@ class Views:
         self._batches = batches or NoBatches()
         self._cache = AnswerCache() if cache is None else cache
 
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called when blocks, receipts or transactions say something else than before."""
+        self._cache.on_change = callback
+
     # Blocks
 
     def block(self, number: int, *, full: bool) -> Answer:

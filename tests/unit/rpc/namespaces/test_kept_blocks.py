@@ -1,0 +1,64 @@
+"""Blocks and receipts that are kept as answers, when the chain says something else than before."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol.chain.l2_fees import FeeModel
+from entresol.node.assembly import Api, LayerTwo
+from entresol.rollup.batcher import Batcher
+from entresol.rollup.batches import SealingPolicy
+from tests.asking import DispatcherClient
+from tests.settling import SettlingChain
+from tests.unit.rpc.namespaces.conftest import ACCOUNTS, Client
+
+
+def test_a_block_that_was_replaced_is_not_given_again(client: Client) -> None:
+    snapshot = client("evm_snapshot")
+    client("evm_mine", 5_000_000_000)
+    before = client("eth_getBlockByNumber", "0x1", False)
+    assert client("eth_getBlockByNumber", "0x1", False) == before
+    assert client("eth_getBlockByHash", before["hash"], False) == before
+    client("evm_revert", snapshot)
+    assert client("eth_getBlockByNumber", "0x1", False) is None
+    client("evm_mine", 5_000_000_001)
+    assert client("eth_getBlockByNumber", "0x1", False)["timestamp"] == hex(5_000_000_001)
+    assert client("eth_getBlockByHash", before["hash"], False) is None
+
+
+def test_a_receipt_that_is_gone_is_not_given_again(client: Client) -> None:
+    snapshot = client("evm_snapshot")
+    alice = str(ACCOUNTS[0].address)
+    sent = client("eth_sendTransaction", {"from": alice, "to": alice, "value": "0x1"})
+    for _ in range(2):
+        assert client("eth_getTransactionReceipt", sent)["blockNumber"] == "0x1"
+    client("evm_revert", snapshot)
+    assert client("eth_getTransactionReceipt", sent) is None
+
+
+@pytest.mark.parametrize("tag", ["latest", "pending"])
+def test_a_tag_means_another_block_after_the_next_one(client: Client, tag: str) -> None:
+    first = client("eth_getBlockByNumber", tag, False)
+    client("evm_mine")
+    second = client("eth_getBlockByNumber", tag, False)
+    assert int(second["number"], 16) == int(first["number"], 16) + 1
+
+
+def test_a_block_and_its_receipts_tell_their_batch_once_it_is_sealed() -> None:
+    chain = SettlingChain.begin()
+    batcher = Batcher(chain.ledger.store, SealingPolicy(max_age=10.0**9))
+    api = Api(chain, lambda: None, layer_two=LayerTwo(FeeModel(), None))
+    client = DispatcherClient(api.dispatcher)
+    chain.seal_messages(1)
+    for _ in range(2):
+        block = client("eth_getBlockByNumber", "0x1", False)
+        (receipt,) = client("eth_getBlockReceipts", "0x1")
+        assert block["l1BatchNumber"] is receipt["l1BatchNumber"] is None
+    batch = batcher.seal(0.0)
+    assert batch is not None
+    api.batch_sealed(batch)
+    assert client("eth_getBlockByNumber", "0x1", False)["l1BatchNumber"] == "0x1"
+    (receipt,) = client("eth_getBlockReceipts", "0x1")
+    assert receipt["l1BatchNumber"] == "0x1"
+    api.close()
+    chain.close()

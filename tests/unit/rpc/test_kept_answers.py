@@ -1,0 +1,174 @@
+"""Results that do not change: given again, and never when something else would be right."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from entresol.rpc.block_ref import BlockRef
+from entresol.rpc.dispatch import LONGEST_PARAMS, LONGEST_RESULT, Dispatcher, Limits
+from entresol.rpc.method import method
+from tests.rpc_toy import dispatch, request
+
+
+class Library:
+    """Methods whose results are kept, and how often they were called."""
+
+    prefix = "library"
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    @method(kept=True)
+    def shelf(self) -> int:
+        """Return a number."""
+        self.calls += 1
+        return 7
+
+    @method(kept=True)
+    def page(self, block: BlockRef) -> Raw | None:
+        """Return what a block says; the first one says nothing yet."""
+        self.calls += 1
+        return None if block.number == 0 else Raw(b'{"of":"%b"}' % str(block).encode())
+
+    @method(kept=True)
+    def text(self, size: int) -> str:
+        """Return a text of a given size."""
+        self.calls += 1
+        return "x" * size
+
+    @method()
+    def clock(self) -> int:
+        """Return what changes all the time."""
+        self.calls += 1
+        return self.calls
+
+
+@pytest.fixture
+def library() -> Library:
+    return Library()
+
+
+@pytest.fixture
+def dispatcher(library: Library) -> Dispatcher:
+    return Dispatcher([library], limits=Limits(batch=3, answer_bytes=1 << 20))
+
+
+def test_a_kept_result_is_given_again_with_the_new_id(
+    dispatcher: Dispatcher, library: Library
+) -> None:
+    dispatch(dispatcher, b'{"jsonrpc":"2.0","id":1,"method":"library_page","params":["0x5"]}')
+    again = b'{"jsonrpc":"2.0","id":"two","method":"library_page","params":["0x5"]}'
+    assert dispatch(dispatcher, again) == b'{"jsonrpc":"2.0","id":"two","result":{"of":"0x5"}}'
+    assert library.calls == 1
+
+
+def test_a_batch_of_kept_results_is_answered_in_order(
+    dispatcher: Dispatcher, library: Library
+) -> None:
+    body = b"[%b,%b]" % (request("library_page", "0x2"), request("library_shelf"))
+    first = dispatch(dispatcher, body)
+    assert dispatch(dispatcher, body) == first
+    assert json.loads(first or b"") == [
+        {"jsonrpc": "2.0", "id": 1, "result": {"of": "0x2"}},
+        {"jsonrpc": "2.0", "id": 1, "result": 7},
+    ]
+    assert library.calls == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        pytest.param("library_clock", [], id="a method that does not say so"),
+        pytest.param("library_page", ["latest"], id="a tag, which moves"),
+        pytest.param("library_page", ["0x0"], id="null, which may become something"),
+        pytest.param("library_text", [LONGEST_RESULT], id="a long result"),
+        pytest.param("library_text", [1, "x" * LONGEST_PARAMS], id="long parameters"),
+    ],
+)
+def test_what_may_change_or_is_too_long_is_asked_anew(
+    dispatcher: Dispatcher, library: Library, name: str, params: list[Any]
+) -> None:
+    for _ in range(2):
+        dispatch(dispatcher, request(name, *params))
+    assert library.calls == 2
+
+
+def test_after_a_change_everything_is_asked_anew(dispatcher: Dispatcher, library: Library) -> None:
+    dispatch(dispatcher, request("library_shelf"))
+    dispatcher.forget()
+    dispatch(dispatcher, request("library_shelf"))
+    assert library.calls == 2
+
+
+def test_kept_answers_of_a_batch_stay_within_the_limit_of_an_answer() -> None:
+    dispatcher = Dispatcher([Library()], limits=Limits(batch=3, answer_bytes=1_000))
+    one = request("library_text", 500)
+    assert b"result" in (dispatch(dispatcher, one) or b"")
+    answer = dispatch(dispatcher, b"[%b,%b]" % (one, one))
+    assert json.loads(answer or b"")["error"]["code"] == -32011
+
+
+def test_kept_answers_are_counted_like_others(dispatcher: Dispatcher) -> None:
+    for _ in range(3):
+        dispatch(dispatcher, request("library_shelf"))
+    lines = dispatcher.render_metrics().splitlines()
+    assert 'entresol_rpc_seconds_count{method="library_shelf"} 3' in lines
+    assert 'entresol_rpc_seconds_bucket{method="library_shelf",le="+Inf"} 3' in lines
+
+
+spaces = st.sampled_from(["", "", "", " ", "\n", "\t ", "\r\n"])
+members = st.one_of(
+    st.sampled_from(['"jsonrpc":"2.0"', '"jsonrpc": "2.0"', '"jsonrpc":"1.0"', '"jsonrpc":2.0']),
+    st.sampled_from(
+        ['"id":1', '"id":0', '"id":01', '"id":-1', '"id":1.0', '"id":1e3', '"id":"a"', '"id":"\\u0061"',
+         '"id":"é"', '"id":null', '"id":[]', '"id":{}', '"id":true', '"id":12345678901234567890123']
+    ),
+    st.sampled_from(
+        ['"method":"library_shelf"', '"method":"library_page"', '"method":"library_\\u0070age"',
+         '"method":"library_pag"', '"method":1']
+    ),
+    st.sampled_from(
+        ['"params":[]', '"params":["0x5"]', '"params":[ "0x5" ]', '"params":["0x5",1]', '"params":{}',
+         '"params":{"block":"0x5"}', '"params":null', '"params":[', '"params":[}', '"params":["0x5"]]',
+         '"params":["\\u0030x5"]', '"params":["]"]', '"other":[1]']
+    ),
+)  # fmt: skip
+usual = st.permutations(
+    ['"jsonrpc":"2.0"', '"id":1', '"method":"library_page"', '"params":["0x5"]']
+)
+objects = st.builds(
+    lambda texts, space, comma: "{" + space + f"{space}{comma}{space}".join(texts) + space + "}",
+    st.lists(members, max_size=5) | usual,
+    spaces,
+    st.sampled_from([",", ",", ",", ",,", ""]),
+)
+bodies = st.one_of(
+    objects,
+    st.builds(
+        lambda items, start, end: start + ",".join(items) + end,
+        st.lists(objects, max_size=4),
+        st.sampled_from(["[", "[", " [ ", "[["]),
+        st.sampled_from(["]", "]", " ] ", "", "]]", ",]"]),
+    ),
+)
+
+
+@given(bodies)
+def test_an_answer_is_the_same_whether_it_was_kept_or_not(text: str) -> None:
+    fresh = Dispatcher([Library()], limits=Limits(batch=3))
+    keeping = Dispatcher([Library()], limits=Limits(batch=3))
+    for params in ("[]", '["0x5"]', '[ "0x5" ]', '["]"]', '["0x5",1]'):
+        for name in ("library_shelf", "library_page"):
+            dispatch(keeping, request_with(name, params))
+    body = text.encode()
+    assert dispatch(keeping, body) == dispatch(fresh, body)
+
+
+def request_with(name: str, params: str) -> bytes:
+    return f'{{"jsonrpc":"2.0","id":1,"method":"{name}","params":{params}}}'.encode()
