@@ -74,6 +74,11 @@ class BatchPlaces:
             first_transaction=place.transactions_before,
         )
 
+    def last_block(self) -> int | None:
+        """Return the last block that is in a sealed batch."""
+        last = self._batches.last()
+        return None if last is None else last.last_block
+
 
 def addresses_of_site(site: Site) -> SettlementAddresses:
     """Return the contracts of both layers, for those who ask."""

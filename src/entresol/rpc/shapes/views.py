@@ -171,8 +171,11 @@ class Views:
     def follow(self, event: Event) -> None:
         """Take note of what happened on the chain."""
         if isinstance(event, Removed):
-            self._cache.forget_above(event.head)
-            self.log_book.forget_above(event.head)
+            # A batch that lost a block is gone, and those of its blocks that stay are in none.
+            sealed = self._batches.last_block()
+            last = event.head if sealed is None else min(event.head, sealed)
+            self._cache.forget_above(last)
+            self.log_book.forget_above(last)
         elif isinstance(event, Pending):
             self._cache.forget_transaction(event.transaction.hash)
 

@@ -75,6 +75,9 @@ def test_logs_name_their_batch_unless_they_are_gone() -> None:
         def batch_of(self, block: int) -> BatchInfo | None:
             return BatchInfo(number=4, timestamp=1, first_transaction=0) if block == 2 else None
 
+        def last_block(self) -> int | None:
+            return 2
+
     world = World(batches=Batches())
     try:
         assert read(world.logs()) == in_receipts(world)
