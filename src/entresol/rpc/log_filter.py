@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import Final, Protocol, Self, TypeAlias, TypeVar
 
 import msgspec
@@ -144,13 +143,13 @@ class LogSearch(msgspec.Struct, frozen=True):
     def run(self) -> list[bytes]:
         """Return the logs in order, as JSON; any thread may. Never many more than allowed are held."""
         self._check_range()
-        return self._collect(taking_turns(self._matches(self._blocks())))
+        return self._collect(taking_turns(self._blocks()))
 
     def at_once(self) -> list[bytes] | None:
         """Return the logs if that takes no time worth speaking of, so that an event loop may do it."""
         self._check_range()
         near = self._near()
-        return None if near is None else self._collect(self._matches(near))
+        return None if near is None else self._collect(near)
 
     def _near(self) -> list[BlockLogs] | None:
         """Return the blocks that may have logs, unless they are many or have many."""
@@ -185,22 +184,14 @@ class LogSearch(msgspec.Struct, frozen=True):
                 raise UnknownBlock(self.block_hash)
             yield logs
 
-    def _matches(self, blocks: Iterable[BlockLogs]) -> Iterator[tuple[int, bytes]]:
-        """Yield the logs, each with the number of its block."""
+    def _collect(self, blocks: Iterable[BlockLogs]) -> list[bytes]:
+        first, limit = self.span.first, self.limits.results
+        found: list[bytes] = []
         for logs in blocks:
-            number = logs.number
-            for text in logs.matching(self.query):
-                yield number, text
-
-    def _collect(self, matches: Iterator[tuple[int, bytes]]) -> list[bytes]:
-        first, last = self.span.first, self.span.last
-        if first == last:
-            return [text for _, text in matches]
-        limit = self.limits.results
-        found = [text for _, text in islice(matches, limit)]
-        surplus = next(matches, None)
-        if surplus is not None:
-            raise TooManyResults(limit, first, max(first, surplus[0] - 1))
+            texts = logs.matching(self.query)
+            found += texts if len(logs) <= QUICK_LOGS else taking_turns(texts)
+            if len(found) > limit and first < self.span.last:
+                raise TooManyResults(limit, first, max(first, logs.number - 1))
         return found
 
     def _check_range(self) -> None:

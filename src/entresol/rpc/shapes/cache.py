@@ -1,4 +1,4 @@
-"""Answers that were encoded once, kept for the next who asks."""
+"""What was made of blocks once, kept for the next who asks: encoded answers above all."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class BlockCache(Generic[_K, _V]):
 
 
 class AnswerCache(BlockCache[Key, msgspec.Raw]):
-    """Encoded answers."""
+    """The encoded answers asked for last."""
 
     def __init__(self, max_bytes: int = DEFAULT_BYTES) -> None:
         super().__init__(max_bytes)

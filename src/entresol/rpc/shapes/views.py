@@ -54,7 +54,7 @@ class Blocks(BlockReader, LogBlocks, Protocol):
 class Views:
     """Blocks, transactions, receipts and logs of one chain, as clients see them.
 
-    Remembers: encoded answers, within bounds. Persists: nothing. Assumes: `follow` gets the chain's
+    Remembers: encoded answers and the book of logs, within bounds. Persists: nothing. Assumes: `follow` gets the chain's
     events as they happen, and `batch_sealed` is called for each batch. Fails: as its readers do; what
     does not exist is none.
     """
