@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 from entresol._native import address_of, public_key
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
+from entresol.chain.feed import Removed
 from entresol.chain.genesis import Genesis, GenesisAccount
 from entresol.chain.logs import PlacedLog, logs_of_block
 from entresol.chain.rules import Rules
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address, Hash32
+from entresol.rpc.shapes.log_book import LogBook
+from entresol.rpc.shapes.places import BatchReader, NoBatches
 from entresol.storage.log_index import LogQuery
 
 _SECRETS = [bytes([number]) * 32 for number in (1, 2, 3)]
@@ -57,6 +63,11 @@ def emission(
     return sign(payload, _SECRETS[by])
 
 
+def read(texts: Iterable[object]) -> list[dict[str, Any]]:
+    """Return logs as a client understands them."""
+    return [json.loads(text) for text in texts if isinstance(text, bytes)]
+
+
 class EmittingChain(Chain):
     """A chain that seals when it is told to."""
 
@@ -91,3 +102,15 @@ class EmittingChain(Chain):
             for record in self.ledger.store.records()
             for log in logs_of_block(record, LogQuery())
         ]
+
+    def log_book(self, batches: BatchReader | None = None, **options: int) -> LogBook:
+        """Return the chain's logs as clients read them, told as in a node when the chain goes back."""
+        book = LogBook(self.ledger.store, batches or NoBatches(), **options)
+
+        def follow() -> None:
+            for event in events.take()[0]:
+                if isinstance(event, Removed):
+                    book.forget_above(event.head)
+
+        events = self.feed.subscribe(wake=follow)
+        return book

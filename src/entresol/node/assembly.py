@@ -93,6 +93,7 @@ class Api:
         self._filters = Filters(
             chain,
             chain.ledger.store,
+            self._views.log_book,
             chain.feed,
             capacity=self._limits.filter_limit,
             limits=self._limits.logs(),
@@ -138,7 +139,7 @@ class Api:
             EthCalls(places, self._questions),
             EthCallMany(chain, places, limits.calls()),
             EthFees(chain, places),
-            EthFilters(chain, views, self._filters, self.subscriptions, limits.logs()),
+            EthFilters(chain, views.log_book, self._filters, self.subscriptions, limits.logs()),
             EthSimulate(chain, places, limits.calls()),
             EthState(chain, places),
             EthTransactions(chain, places, views),

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 from entresol.primitives.assets import ETH_TOKEN
 from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL
 from entresol.rpc.namespaces.zks_settlement import SettlementAddresses
+from entresol.rpc.shapes.block_logs import BlockLogs
 from entresol.rpc.shapes.places import BatchInfo
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.feed import Sealed
-    from entresol.chain.logs import PlacedLog
     from entresol.node.site import Site
     from entresol.primitives.transactions import Transaction
     from entresol.rpc.shapes.views import Views
     from entresol.storage.batches import BatchTable
+    from entresol.storage.records import Record
 
 
 class NotificationShapes:
@@ -29,9 +30,13 @@ class NotificationShapes:
         """Return the header of a new block."""
         return bytes(self._views.head(sealed.header, sealed.hash))
 
-    def log(self, log: PlacedLog, *, removed: bool) -> bytes:
-        """Return a log."""
-        return bytes(self._views.log(log, removed=removed))
+    def logs(self, record: Record, *, removed: bool) -> BlockLogs:
+        """Return the logs of a block."""
+        return (
+            BlockLogs(record, None, removed=True)
+            if removed
+            else self._views.log_book.logs_in(record)
+        )
 
     def transaction(self, transaction: Transaction) -> bytes:
         """Return a transaction that waits."""
@@ -68,6 +73,11 @@ class BatchPlaces:
             timestamp=batch.first_timestamp,
             first_transaction=place.transactions_before,
         )
+
+    def last_block(self) -> int | None:
+        """Return the last block that is in a sealed batch."""
+        last = self._batches.last()
+        return None if last is None else last.last_block
 
 
 def addresses_of_site(site: Site) -> SettlementAddresses:

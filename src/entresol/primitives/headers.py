@@ -94,3 +94,9 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     def hash(self) -> Hash32:
         """Return the block hash; callers that need it often should keep it."""
         return Hash32(keccak256(self.encode()))
+
+
+def number_and_time(data: bytes) -> tuple[int, int]:
+    """Return number and timestamp of an encoded header, without reading the rest of it."""
+    items = rlp.decode_fields(data, FIELD_COUNT, "a header")
+    return rlp.read_uint(items[8], 64, "number"), rlp.read_uint(items[11], 64, "timestamp")

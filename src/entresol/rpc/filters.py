@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
 
 from entresol.chain.feed import Pending, Removed
-from entresol.chain.logs import PlacedLog
-from entresol.errors import FilterNotFound, TooManyResults
+from entresol.errors import FilterNotFound, TooManyResults, UnknownBlock
 from entresol.primitives.values import Hash32, Quantity
-from entresol.rpc.log_filter import Head, LogBlocks, LogFilter, LogLimits, LogSearch, Span
+from entresol.rpc.log_filter import (
+    QUICK_LOGS,
+    Head,
+    LogFilter,
+    LogLimits,
+    LogSearch,
+    LogSource,
+    Span,
+)
 from entresol.rpc.recent_events import Arrivals, Retreat, Retreats
+from entresol.rpc.turns import taking_turns
 
 if TYPE_CHECKING:
     from entresol.chain.feed import Feed
+    from entresol.rpc.shapes.block_logs import BlockLogs
 
 CAPACITY: Final = 10_000
+_Found = TypeVar("_Found", bound=list[bytes] | None)
 
 
-class FilterBlocks(LogBlocks, Protocol):
-    """Blocks, their hashes and their logs."""
+class BlockNumbers(Protocol):
+    """Blocks by their number."""
 
     def block_hash(self, number: int) -> Hash32 | None:
         """Return the hash of a block."""
 
 
-class ChangedLog(NamedTuple):
-    """A log that came, or one that is gone because the chain went back."""
-
-    log: PlacedLog
-    removed: bool = False
-
-
-Changes: TypeAlias = list[ChangedLog] | list[Hash32]
+Changes: TypeAlias = list[bytes] | list[Hash32]
 
 
 class _LogCursor:
@@ -50,49 +54,59 @@ class _LogCursor:
         if wanted.block_hash is not None:
             self._first, self._last = span.first, span.last
 
-    def gone(self, retreats: list[Retreat]) -> list[ChangedLog]:
-        """Return the logs that the client knows and that are gone, and stand before them."""
-        found: list[ChangedLog] = []
+    def gone(self, retreats: list[Retreat]) -> list[BlockLogs]:
+        """Return the blocks that the client knows and that are gone, and stand before them."""
+        found: list[BlockLogs] = []
         for retreat in retreats:
             known = self.next - 1 if self._last is None else min(self.next - 1, self._last)
-            logs = retreat.logs(self.wanted.query, self._first, known)
-            found += [ChangedLog(log, removed=True) for log in logs if self.is_wanted(log)]
+            blocks = retreat.between(self._first, known)
+            found += [it for it in blocks if self.wanted.block_hash in {None, it.hash}]
             self.next = min(self.next, retreat.head + 1)
         self.retreats += len(retreats)
         return found
 
-    def come(self, reader: LogBlocks, head: Head, results: int) -> LogSearch:
+    def come(self, source: LogSource, head: Head, results: int) -> LogSearch:
         """Return the search for the logs that are new, and stand behind them."""
         last = self.wanted.last_block(head) if self._last is None else min(self._last, head.number)
         span = Span(max(self._first, self.next), last)
         self.next = max(self.next, last + 1)
-        return LogSearch(reader, self.wanted.query, span, LogLimits(results=results))
-
-    def is_wanted(self, log: PlacedLog) -> bool:
-        """Say whether a log is in the block that the filter names, if it names one."""
-        return self.wanted.block_hash in {None, log.block_hash}
+        limits = LogLimits(results=results)
+        return LogSearch(source, self.wanted.query, span, limits, self.wanted.block_hash)
 
 
 class LogChanges:
     """What is new for a filter for logs: what is gone is known, what came is still to be read."""
 
-    def __init__(self, cursor: _LogCursor, gone: list[ChangedLog], came: LogSearch) -> None:
+    def __init__(self, cursor: _LogCursor, gone: list[BlockLogs], came: LogSearch) -> None:
         self._cursor = cursor
         self._gone = gone
         self._came = came
 
-    def is_quick(self) -> bool:
-        """Say whether an event loop may read it."""
-        return self._came.is_quick()
+    def run(self) -> list[bytes]:
+        """Return the changes as JSON; any thread may. If they are too many, the filter is lost."""
+        came = self._read(self._came.run)
+        return list(taking_turns(self._matches_gone())) + came
 
-    def read(self) -> list[ChangedLog]:
-        """Return the changes; any thread may. If they are too many, the filter is lost."""
+    def at_once(self) -> list[bytes] | None:
+        """Return the changes if they are few, so that an event loop may write them."""
+        if sum(map(len, self._gone)) > QUICK_LOGS:
+            return None
+        came = self._read(self._came.at_once)
+        return None if came is None else [*self._matches_gone(), *came]
+
+    def _matches_gone(self) -> Iterator[bytes]:
+        for logs in self._gone:
+            yield from logs.matching(self._cursor.wanted.query)
+
+    def _read(self, search: Callable[[], _Found]) -> _Found | list[bytes]:
         try:
-            came = self._came.run()
+            return search()
+        except UnknownBlock:
+            # The block that the filter names is gone, and another has its number.
+            return []
         except TooManyResults as error:
             self._cursor.is_lost = True
             raise FilterNotFound from error
-        return self._gone + [ChangedLog(log) for log in came if self._cursor.is_wanted(log)]
 
 
 class _BlockCursor:
@@ -128,14 +142,16 @@ class Filters:
     def __init__(
         self,
         head: Head,
-        reader: FilterBlocks,
+        blocks: BlockNumbers,
+        source: LogSource,
         feed: Feed,
         *,
         capacity: int = CAPACITY,
         limits: LogLimits | None = None,
     ) -> None:
         self._head = head
-        self._reader = reader
+        self._blocks = blocks
+        self._source = source
         self._capacity = capacity
         self._limits = limits or LogLimits()
         self._cursors: dict[int, _Cursor] = {}
@@ -153,7 +169,7 @@ class Filters:
 
     def new_log_filter(self, wanted: LogFilter) -> Quantity:
         """Make a filter for logs of blocks to come, and return its id."""
-        span = wanted.resolve(self._head, self._reader)
+        span = wanted.resolve(self._head, self._source)
         return self._install(_LogCursor(wanted, span, self._head.number + 1, self._retreats.end))
 
     def new_block_filter(self) -> Quantity:
@@ -177,14 +193,14 @@ class Filters:
         If that is more than one answer has, hashes go on with the next answer; a filter for logs is removed.
         """
         news = self.look(filter_id)
-        return news.read() if isinstance(news, LogChanges) else news
+        return news.run() if isinstance(news, LogChanges) else news
 
     def look(self, filter_id: int) -> LogChanges | list[Hash32]:
         """Note that the filter was asked, and return what is new; logs can be read elsewhere."""
         match self._use(filter_id):
             case _LogCursor() as cursor:
                 gone = cursor.gone(self._missed(filter_id, cursor.retreats))
-                came = cursor.come(self._reader, self._head, self._limits.results)
+                came = cursor.come(self._source, self._head, self._limits.results)
                 return LogChanges(cursor, gone, came)
             case _BlockCursor() as cursor:
                 return self._new_blocks(filter_id, cursor)
@@ -200,14 +216,14 @@ class Filters:
 
     def logs(self, filter_id: int) -> LogSearch:
         """Return the search for all logs of a filter's own range; its changes stay where they are."""
-        return LogSearch.of(self._reader, self._head, self.log_filter(filter_id), self._limits)
+        return LogSearch.of(self._source, self._head, self.log_filter(filter_id), self._limits)
 
     def _new_blocks(self, filter_id: int, cursor: _BlockCursor) -> list[Hash32]:
         missed = self._missed(filter_id, cursor.retreats)
         cursor.retreats += len(missed)
         first = min([cursor.next, *(retreat.head + 1 for retreat in missed)])
         cursor.next = min(self._head.number + 1, first + self._limits.results)
-        hashes = map(self._reader.block_hash, range(first, cursor.next))
+        hashes = map(self._blocks.block_hash, range(first, cursor.next))
         return [block_hash for block_hash in hashes if block_hash is not None]
 
     def _new_transactions(self, cursor: _PendingCursor) -> list[Hash32]:

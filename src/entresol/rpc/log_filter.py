@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol, Self, TypeAlias, TypeVar
 
 import msgspec
 
-from entresol.chain.logs import PlacedLog, find_logs
 from entresol.chain.tags import Tag
 from entresol.errors import (
     HashAndRange,
@@ -20,16 +18,17 @@ from entresol.errors import (
 )
 from entresol.primitives.logs import MAX_TOPICS
 from entresol.primitives.values import Address, Hash32, Quantity64
+from entresol.rpc.shapes.block_logs import BlockLogs
 from entresol.rpc.turns import taking_turns
 from entresol.storage.log_index import LogQuery
-from entresol.storage.readers import LogReader
 
 BlockName: TypeAlias = int | Tag
 _Value = TypeVar("_Value")
 
 ANY_LOG: Final = LogQuery()
 
-# What an event loop may look through by itself: a fraction of a millisecond.
+# What an event loop may look through by itself: a fraction of a millisecond. Logs that were written before
+# count for less.
 QUICK_BLOCKS: Final = 8
 QUICK_PREFIXES: Final = 16
 QUICK_LOGS: Final = 128
@@ -46,11 +45,24 @@ class Head(Protocol):
         """Return the number of a block; that of the pending one follows the head's."""
 
 
-class LogBlocks(LogReader, Protocol):
-    """Where logs are, and blocks by their hash."""
+class BlockHashes(Protocol):
+    """Blocks by their hash."""
 
     def number_of(self, block_hash: bytes) -> int | None:
         """Return the number of the block with this hash."""
+
+
+class LogSource(BlockHashes, Protocol):
+    """Where logs are, and what each block has of them."""
+
+    def blocks_with_logs(self, query: LogQuery, first: int, last: int) -> Iterator[int]:
+        """Yield the blocks from `first` to `last` that may have a log of `query`."""
+
+    def knows(self, number: int) -> bool:
+        """Say whether the logs of a block are at hand."""
+
+    def logs_of(self, number: int) -> BlockLogs | None:
+        """Return the logs of a block."""
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -91,7 +103,7 @@ class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
             block_hash=_optional(fields, "blockHash", Hash32.parse),
         )
 
-    def resolve(self, head: Head, blocks: LogBlocks) -> Span:
+    def resolve(self, head: Head, blocks: BlockHashes) -> Span:
         """Return the blocks to look at now; what is not said is the latest block."""
         if self.block_hash is not None:
             number = blocks.number_of(self.block_hash)
@@ -111,17 +123,10 @@ def parse_query(value: object) -> LogQuery:
     return _query(_object(value))
 
 
-def find(
-    reader: LogBlocks, head: Head, wanted: LogFilter, limits: LogLimits | None = None
-) -> list[PlacedLog]:
-    """Return the logs of a filter, in order; never many more than the limits allow are held."""
-    return LogSearch.of(reader, head, wanted, limits).run()
-
-
 class LogSearch(msgspec.Struct, frozen=True):
-    """A question for logs whose blocks are settled: what is left touches nothing but the store."""
+    """A question for logs whose blocks are settled: what is left touches nothing but their source."""
 
-    reader: LogReader
+    source: LogSource
     query: LogQuery
     span: Span
     limits: LogLimits
@@ -129,53 +134,70 @@ class LogSearch(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(
-        cls, reader: LogBlocks, head: Head, wanted: LogFilter, limits: LogLimits | None = None
+        cls, source: LogSource, head: Head, wanted: LogFilter, limits: LogLimits | None = None
     ) -> Self:
         """Return the search for what is wanted as the chain is now."""
-        span = wanted.resolve(head, reader)
-        return cls(reader, wanted.query, span, limits or LogLimits(), wanted.block_hash)
+        span = wanted.resolve(head, source)
+        return cls(source, wanted.query, span, limits or LogLimits(), wanted.block_hash)
 
-    def run(self) -> list[PlacedLog]:
-        """Return the logs in order; any thread may."""
-        found = search(self.reader, self.query, self.span, self.limits)
-        if self.block_hash is not None and any(it.block_hash != self.block_hash for it in found):
-            # The chain went back between looking up the hash and reading the block.
-            raise UnknownBlock(self.block_hash)
+    def run(self) -> list[bytes]:
+        """Return the logs in order, as JSON; any thread may. Never many more than allowed are held."""
+        self._check_range()
+        return self._collect(taking_turns(self._blocks()))
+
+    def at_once(self) -> list[bytes] | None:
+        """Return the logs if that takes no time worth speaking of, so that an event loop may do it."""
+        self._check_range()
+        near = self._near()
+        return None if near is None else self._collect(near)
+
+    def _near(self) -> list[BlockLogs] | None:
+        """Return the blocks that may have logs, unless they are many or have many."""
+        span = self.span
+        if span.last - span.first >= QUICK_BLOCKS:
+            return None
+        numbers: Iterable[int] = range(span.first, span.last + 1)
+        if not all(map(self.source.knows, numbers)):
+            if sum(map(len, self.query.criteria())) > QUICK_PREFIXES:
+                return None
+            numbers = self.source.blocks_with_logs(self.query, span.first, span.last)
+        found: list[BlockLogs] = []
+        left = QUICK_LOGS
+        for logs in self._read(numbers):
+            left -= logs.effort
+            if left < 0:
+                return None
+            found.append(logs)
         return found
 
-    def is_quick(self) -> bool:
-        """Say whether it takes no time worth speaking of, so that an event loop may run it."""
-        if self.span.last - self.span.first >= QUICK_BLOCKS:
-            return False
-        if sum(map(len, self.query.criteria())) > QUICK_PREFIXES:
-            return False
-        blocks = self.reader.blocks_with_logs(self.query, self.span.first, self.span.last)
-        left = QUICK_LOGS
-        for record in map(self.reader.record, blocks):
-            left -= 0 if record is None else sum(len(it.logs) for it in record.outcomes)
-            if left < 0:
-                return False
-        return True
+    def _blocks(self) -> Iterator[BlockLogs]:
+        span = self.span
+        return self._read(self.source.blocks_with_logs(self.query, span.first, span.last))
 
+    def _read(self, numbers: Iterable[int]) -> Iterator[BlockLogs]:
+        for logs in map(self.source.logs_of, numbers):
+            if logs is None:
+                # The chain went back while this was reading.
+                return
+            if self.block_hash is not None and logs.hash != self.block_hash:
+                # It went back between looking up the hash and reading the block.
+                raise UnknownBlock(self.block_hash)
+            yield logs
 
-def search(reader: LogReader, query: LogQuery, span: Span, limits: LogLimits) -> list[PlacedLog]:
-    """Return the logs of `query` in a span; touches nothing but the store, so any thread may."""
-    if span.first > span.last:
-        return []
-    logs = taking_turns(find_logs(reader, query, span.first, span.last))
-    if span.first == span.last:
-        return list(logs)
-    if limits.blocks is not None and span.last - span.first >= limits.blocks:
-        raise TooManyBlocks(limits.blocks, span.first, span.first + max(limits.blocks, 1) - 1)
-    return _at_most(limits.results, logs, span)
+    def _collect(self, blocks: Iterable[BlockLogs]) -> list[bytes]:
+        first, limit = self.span.first, self.limits.results
+        found: list[bytes] = []
+        for logs in blocks:
+            texts = logs.matching(self.query)
+            found += texts if len(logs) <= QUICK_LOGS else taking_turns(texts)
+            if len(found) > limit and first < self.span.last:
+                raise TooManyResults(limit, first, max(first, logs.number - 1))
+        return found
 
-
-def _at_most(limit: int, logs: Iterator[PlacedLog], span: Span) -> list[PlacedLog]:
-    found = list(islice(logs, limit))
-    surplus = next(logs, None)
-    if surplus is not None:
-        raise TooManyResults(limit, span.first, max(span.first, surplus.block_number - 1))
-    return found
+    def _check_range(self) -> None:
+        span, limit = self.span, self.limits.blocks
+        if limit is not None and span.last > span.first and span.last - span.first >= limit:
+            raise TooManyBlocks(limit, span.first, span.first + max(limit, 1) - 1)
 
 
 # Reading JSON

@@ -12,20 +12,16 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.chain.logs import PlacedLog, logs_of_block
 from entresol.primitives.values import Hash32
-from entresol.storage.log_index import LogQuery
+from entresol.rpc.shapes.block_logs import BlockLogs
 
 if TYPE_CHECKING:
     from entresol.chain.feed import Removed
-    from entresol.storage.records import Record
 
 ARRIVALS_KEPT: Final = 65_536
 REMOVED_BYTES_KEPT: Final = 64 * 1024 * 1024
 
-# Roughly what the objects take besides the data of a log.
 _BYTES_PER_RETREAT: Final = 256
-_BYTES_PER_LOG: Final = 1_024
 
 
 class Arrivals:
@@ -56,25 +52,23 @@ class Retreat(msgspec.Struct, frozen=True):
     """The chain went back to block `head`; of the blocks that are gone, the logs are kept."""
 
     head: int
-    records: tuple[Record, ...]
-    """The gone blocks that had logs, the oldest first, without their changes of the state."""
+    blocks: tuple[BlockLogs, ...]
+    """The gone blocks that had logs, the oldest first."""
     weight: int
 
     @classmethod
     def of(cls, event: Removed) -> Retreat:
         """Keep of an event what filters need."""
-        records = tuple(
-            msgspec.structs.replace(record, changes=(), codes=(), edits=())
+        blocks = tuple(
+            BlockLogs(record, None, removed=True)
             for record in reversed(event.records)
             if any(outcome.logs for outcome in record.outcomes)
         )
-        return cls(event.head, records, _BYTES_PER_RETREAT + sum(map(_weight, records)))
+        return cls(event.head, blocks, _BYTES_PER_RETREAT + sum(it.weight for it in blocks))
 
-    def logs(self, query: LogQuery, first: int, last: int) -> Iterator[PlacedLog]:
-        """Yield the logs of `query` that were in the blocks from `first` to `last`."""
-        for record in self.records:
-            if first <= record.header().number <= last:
-                yield from logs_of_block(record, query)
+    def between(self, first: int, last: int) -> Iterator[BlockLogs]:
+        """Yield those of the blocks from `first` to `last`."""
+        return (it for it in self.blocks if first <= it.number <= last)
 
 
 class Retreats:
@@ -107,9 +101,3 @@ class Retreats:
         """Let go of everything; positions go on."""
         self._retreats.clear()
         self._weight = 0
-
-
-def _weight(record: Record) -> int:
-    logs = (log for outcome in record.outcomes for log in outcome.logs)
-    raw = sum(len(raw) for raw, _ in record.transactions)
-    return raw + sum(_BYTES_PER_LOG + len(data) for _, _, data in logs)

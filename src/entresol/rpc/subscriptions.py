@@ -5,18 +5,17 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from entresol._native import keccak256
 from entresol.chain.feed import BACKLOG, Pending, Removed, Sealed
-from entresol.chain.logs import PlacedLog, logs_of_block
 from entresol.errors import MalformedValue, TooManySubscriptions, UnknownSubscription
 from entresol.rpc.log_filter import ANY_LOG, parse_query
 
 if TYPE_CHECKING:
     from entresol.chain.feed import Event, Feed
     from entresol.primitives.transactions import Transaction
+    from entresol.rpc.shapes.block_logs import BlockLogs
     from entresol.storage.log_index import LogQuery
     from entresol.storage.records import Record
 
@@ -40,8 +39,8 @@ class Shapes(Protocol):
     def header(self, sealed: Sealed) -> bytes:
         """Return the header of a new block."""
 
-    def log(self, log: PlacedLog, *, removed: bool) -> bytes:
-        """Return a log."""
+    def logs(self, record: Record, *, removed: bool) -> BlockLogs:
+        """Return the logs of a block that is new or gone."""
 
     def transaction(self, transaction: Transaction) -> bytes:
         """Return a transaction that waits."""
@@ -197,10 +196,12 @@ class Subscriptions:
 
     def _tell_logs(self, record: Record, number: int, *, removed: bool) -> None:
         listeners = self._hearing(Kind.LOGS, number)
-        shape = partial(self._shapes.log, removed=removed)
-        for log in logs_of_block(record, ANY_LOG) if listeners else ():
-            hearing = [it for it in listeners if it.query.accepts(log.address, log.topics)]
-            self._tell(hearing, shape, log)
+        if not listeners or not any(outcome.logs for outcome in record.outcomes):
+            return
+        logs = self._shapes.logs(record, removed=removed)
+        for listener in listeners:
+            for text in logs.matching(listener.query):
+                listener.tell(text)
 
     def _record(self, sealed: Sealed, events: list[Event]) -> Record | None:
         """Return the record of a block, from a later event if the chain went back since."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from entresol._native import rlp_encode
 from entresol.errors import MalformedValue
-from entresol.primitives.headers import EMPTY_OMMERS, EMPTY_TRIE, Header
+from entresol.primitives.headers import EMPTY_OMMERS, EMPTY_TRIE, Header, number_and_time
 from entresol.primitives.values import Address, Bloom, Hash32, Nonce8
 
 if TYPE_CHECKING:
@@ -54,6 +54,11 @@ GENESIS = Header(
 @given(headers)
 def test_headers_survive_a_round_trip(header: Header) -> None:
     assert Header.decode(header.encode()) == header
+
+
+@given(headers)
+def test_number_and_time_are_those_of_the_header(header: Header) -> None:
+    assert number_and_time(header.encode()) == (header.number, header.timestamp)
 
 
 @given(headers, st.data())
@@ -105,5 +110,6 @@ def test_a_malformed_header_is_refused_by_field(index: int, item: RlpItem, probl
     ],
 )
 def test_other_bytes_are_no_header(encoded: bytes, problem: str) -> None:
-    with pytest.raises(MalformedValue, match=problem):
-        Header.decode(encoded)
+    for read in (Header.decode, number_and_time):
+        with pytest.raises(MalformedValue, match=problem):
+            read(encoded)

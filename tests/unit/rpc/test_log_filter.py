@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,9 +21,11 @@ from entresol.errors import (
     UnknownBlock,
 )
 from entresol.primitives.values import Hash32
-from entresol.rpc.log_filter import LogFilter, LogLimits, Span, find, parse_query
+from entresol.rpc.log_filter import LogFilter, LogLimits, LogSearch, Span, parse_query
+from entresol.rpc.shapes.log_book import LogBook
+from entresol.rpc.shapes.places import NoBatches
 from entresol.storage.log_index import LogQuery
-from tests.emitting import DOUBLE, EMITTERS, SILENT, SINGLE, EmittingChain, topic
+from tests.emitting import DOUBLE, EMITTERS, SILENT, SINGLE, EmittingChain, read, topic
 
 ONE, TWO = str(topic(1)), str(topic(2))
 
@@ -41,9 +44,17 @@ def chain() -> Iterator[EmittingChain]:
     chain.close()
 
 
+def find(
+    chain: EmittingChain, wanted: LogFilter, limits: LogLimits | None = None
+) -> list[dict[str, Any]]:
+    search = LogSearch.of(chain.log_book(), chain, wanted, limits)
+    found = search.run()
+    assert found == search.at_once()
+    return read(found)
+
+
 def blocks_of(chain: EmittingChain, value: dict[str, object]) -> list[int]:
-    found = find(chain.ledger.store, chain, LogFilter.parse(value))
-    return [it.block_number for it in found]
+    return [int(it["blockNumber"], 16) for it in find(chain, LogFilter.parse(value))]
 
 
 def span(chain: EmittingChain, value: dict[str, object]) -> Span:
@@ -148,9 +159,9 @@ def test_a_range_that_ends_before_it_begins_is_empty(chain: EmittingChain) -> No
 
 def test_65_logs_by_block_hash_equal_those_by_number(chain: EmittingChain) -> None:
     block_hash = str(chain.ledger.header(3).hash())
-    by_hash = find(chain.ledger.store, chain, LogFilter.parse({"blockHash": block_hash}))
+    by_hash = find(chain, LogFilter.parse({"blockHash": block_hash}))
     numbers = {"fromBlock": "0x3", "toBlock": "0x3"}
-    assert by_hash == find(chain.ledger.store, chain, LogFilter.parse(numbers))
+    assert by_hash == find(chain, LogFilter.parse(numbers))
     assert len(by_hash) == 3
 
 
@@ -199,8 +210,8 @@ def test_logs_are_found_by_address_and_topics(
     chain: EmittingChain, criteria: dict[str, object], places: list[tuple[int, int]]
 ) -> None:
     wanted = LogFilter.parse({"fromBlock": "0x0", **criteria})
-    found = find(chain.ledger.store, chain, wanted)
-    assert [(it.block_number, it.index) for it in found] == places
+    found = find(chain, wanted)
+    assert [(int(it["blockNumber"], 16), int(it["logIndex"], 16)) for it in found] == places
 
 
 # How much
@@ -212,40 +223,39 @@ def test_too_many_logs_name_the_range_that_fits(
 ) -> None:
     wanted = LogFilter(first=1, last=4)
     with pytest.raises(TooManyResults) as caught:
-        find(chain.ledger.store, chain, wanted, LogLimits(results=limit))
+        find(chain, wanted, LogLimits(results=limit))
     advice = f"Try with this block range [0x1, {last:#x}]."
     assert str(caught.value) == f"Query returned more than {limit} results. {advice}"
     fitting = LogFilter(first=caught.value.first, last=caught.value.last)
-    assert len(find(chain.ledger.store, chain, fitting, LogLimits(results=limit))) <= limit
+    assert len(find(chain, fitting, LogLimits(results=limit))) <= limit
 
 
 def test_as_many_logs_as_the_limit_fit(chain: EmittingChain) -> None:
-    assert len(find(chain.ledger.store, chain, LogFilter(first=0), LogLimits(results=6))) == 6
+    assert len(find(chain, LogFilter(first=0), LogLimits(results=6))) == 6
 
 
 def test_a_single_block_has_no_limit(chain: EmittingChain) -> None:
     one_block = LogFilter(first=3, last=3)
     limits = LogLimits(results=1, blocks=1)
-    assert len(find(chain.ledger.store, chain, one_block, limits)) == 3
+    assert len(find(chain, one_block, limits)) == 3
 
 
 def test_a_range_may_be_limited_too(chain: EmittingChain) -> None:
     limits = LogLimits(blocks=2)
-    assert find(chain.ledger.store, chain, LogFilter(first=0, last=1), limits)
+    assert find(chain, LogFilter(first=0, last=1), limits)
     with pytest.raises(TooManyBlocks) as caught:
-        find(chain.ledger.store, chain, LogFilter(first=1), limits)
+        find(chain, LogFilter(first=1), limits)
     advice = "Try with this block range [0x1, 0x2]."
     assert str(caught.value) == f"Query covers more than 2 blocks. {advice}"
 
 
 def test_a_block_that_was_replaced_while_it_was_read_is_unknown(chain: EmittingChain) -> None:
-    class Confused:
-        record = staticmethod(chain.ledger.store.record)
-        blocks_with_logs = staticmethod(chain.ledger.store.blocks_with_logs)
-
-        @staticmethod
-        def number_of(_hash: bytes) -> int:
+    class Confused(LogBook):
+        def number_of(self, block_hash: bytes) -> int:  # noqa: ARG002 - the interface has it
             return 3
 
-    with pytest.raises(UnknownBlock):
-        find(Confused(), chain, LogFilter(block_hash=Hash32(topic(9))))
+    wanted = LogFilter(block_hash=Hash32(topic(9)))
+    search = LogSearch.of(Confused(chain.ledger.store, NoBatches()), chain, wanted)
+    for look in (search.run, search.at_once):
+        with pytest.raises(UnknownBlock):
+            look()

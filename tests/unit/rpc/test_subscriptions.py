@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from entresol.chain.feed import BACKLOG, Sealed
-from entresol.chain.logs import PlacedLog
 from entresol.errors import MalformedValue, TooManySubscriptions, TooManyTopics, UnknownSubscription
 from entresol.primitives.transactions import Transaction
+from entresol.rpc.shapes.block_logs import BlockLogs
 from entresol.rpc.subscriptions import Subscriptions
+from entresol.storage.records import Record
 from tests.emitting import DOUBLE, SINGLE, EmittingChain, topic
 from tests.unit.chain.test_chain import deposit
 
@@ -30,7 +32,14 @@ class Client:
     def on_close(self, callback: Callable[[], None]) -> None:
         self.close = callback
 
-    def heard(self, identity: str) -> list[object]:
+    def heard_logs(self, identity: str) -> list[tuple[int, str, bool]]:
+        """Return block, address and fate of the logs sent for one subscription."""
+        return [
+            (int(it["blockNumber"], 16), it["address"], it["removed"])
+            for it in self.heard(identity)
+        ]
+
+    def heard(self, identity: str) -> list[Any]:
         """Return the results sent for one subscription."""
         messages = [json.loads(data) for data in self.sent]
         for message in messages:
@@ -50,9 +59,9 @@ class PlainShapes:
         self.made["header"] += 1
         return b'"%b"' % str(sealed.hash).encode()
 
-    def log(self, log: PlacedLog, *, removed: bool) -> bytes:
-        self.made["log"] += 1
-        return json.dumps([log.block_number, str(log.address), removed]).encode()
+    def logs(self, record: Record, *, removed: bool) -> BlockLogs:
+        self.made["logs"] += 1
+        return BlockLogs(record, None, removed=removed)
 
     def transaction(self, transaction: Transaction) -> bytes:
         self.made["transaction"] += 1
@@ -108,10 +117,10 @@ def test_67_logs_are_told_by_address_and_topic(
     chain.seal_emission(SINGLE)
     chain.seal_emission(DOUBLE, (5, 5))
     subscriptions.pump()
-    single, double = [1, str(SINGLE), False], [2, str(DOUBLE), False]
-    assert client.heard(every) == [single, double]
-    assert client.heard(by_address) == [single]
-    assert client.heard(by_topic) == [double]
+    single, double = (1, str(SINGLE), False), (2, str(DOUBLE), False)
+    assert client.heard_logs(every) == [single, double]
+    assert client.heard_logs(by_address) == [single]
+    assert client.heard_logs(by_topic) == [double]
 
 
 def test_67_nothing_is_replayed_from_before_the_subscription(
@@ -169,10 +178,10 @@ def test_removed_blocks_send_their_logs_marked_and_the_new_heads(
     chain.restore(checkpoint)
     chain.seal_emission(SINGLE)
     subscriptions.pump()
-    assert client.heard(logs) == [
-        [1, str(DOUBLE), True],
-        [2, str(DOUBLE), True],
-        [1, str(SINGLE), False],
+    assert client.heard_logs(logs) == [
+        (1, str(DOUBLE), True),
+        (2, str(DOUBLE), True),
+        (1, str(SINGLE), False),
     ]
     assert client.heard(heads) == [str(chain.head.hash())]
 
@@ -187,10 +196,10 @@ def test_a_block_that_is_gone_when_its_turn_comes_is_told_all_the_same(
     chain.restore(checkpoint)
     chain.seal_emission(SINGLE)
     subscriptions.pump()
-    assert client.heard(logs) == [
-        [1, str(DOUBLE), False],
-        [1, str(DOUBLE), True],
-        [1, str(SINGLE), False],
+    assert client.heard_logs(logs) == [
+        (1, str(DOUBLE), False),
+        (1, str(DOUBLE), True),
+        (1, str(SINGLE), False),
     ]
 
 
@@ -203,7 +212,7 @@ def test_a_result_is_made_once_for_all_and_not_for_nobody(
         subscriptions.subscribe(client, "logs")
     chain.seal_emission()
     subscriptions.pump()
-    assert shapes.made == {"header": 1, "log": 1}
+    assert shapes.made == {"header": 1, "logs": 1}
     assert all(len(client.sent) == 2 for client in clients)
 
 

@@ -17,14 +17,12 @@ from entresol.rpc.connection import Connection
 from entresol.rpc.filters import LogChanges
 from entresol.rpc.log_filter import LogFilter, LogLimits, LogSearch
 from entresol.rpc.method import Later, method
-from entresol.rpc.turns import taking_turns
+from entresol.rpc.shapes.hexes import raw_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from entresol.chain.chain import Chain
-    from entresol.rpc.filters import ChangedLog, Filters
-    from entresol.rpc.shapes.views import Views
+    from entresol.rpc.filters import Filters
+    from entresol.rpc.shapes.log_book import LogBook
     from entresol.rpc.subscriptions import Subscriptions
 
 
@@ -52,13 +50,13 @@ class EthFilters:
     def __init__(
         self,
         chain: Chain,
-        views: Views,
+        book: LogBook,
         filters: Filters,
         subscriptions: Subscriptions,
         limits: LogLimits | None = None,
     ) -> None:
         self._chain = chain
-        self._views = views
+        self._book = book
         self._filters = filters
         self._subscriptions = subscriptions
         self._limits = limits
@@ -66,8 +64,7 @@ class EthFilters:
     @method(InvalidFilter)
     def get_logs(self, filter: FilterObject) -> Raw | Later[Raw]:
         """Return the logs that a filter asks for, in order."""
-        store = self._chain.ledger.store
-        return self._found(LogSearch.of(store, self._chain, filter.wanted, self._limits))
+        return _found(LogSearch.of(self._book, self._chain, filter.wanted, self._limits))
 
     @method(InvalidFilter)
     def new_filter(self, filter: FilterObject) -> Quantity:
@@ -88,18 +85,12 @@ class EthFilters:
     def get_filter_changes(self, idx: Quantity) -> Raw | list[Hash32] | Later[Raw]:
         """Return what happened since the filter was asked last."""
         news = self._filters.look(idx)
-        if not isinstance(news, LogChanges):
-            return news
-
-        def work() -> Raw:
-            return self._changed(news.read())
-
-        return work() if news.is_quick() else Later(work)
+        return _found(news) if isinstance(news, LogChanges) else news
 
     @method(FilterNotFound)
     def get_filter_logs(self, idx: Quantity) -> Raw | Later[Raw]:
         """Return all logs that a filter for logs asks for."""
-        return self._found(self._filters.logs(idx))
+        return _found(self._filters.logs(idx))
 
     @method()
     def uninstall_filter(self, idx: Quantity) -> bool:
@@ -118,15 +109,8 @@ class EthFilters:
         """Stop telling, and return whether there was such a subscription."""
         return self._subscriptions.unsubscribe(connection, id)
 
-    def _found(self, search: LogSearch) -> Raw | Later[Raw]:
-        """Search at once if that takes no time, or else on a worker thread."""
 
-        def work() -> Raw:
-            return self._views.logs(search.run())
-
-        return work() if search.is_quick() else Later(work)
-
-    def _changed(self, changes: Iterable[ChangedLog]) -> Raw:
-        changed = taking_turns(changes)
-        texts = [bytes(self._views.log(it.log, removed=it.removed)) for it in changed]
-        return Raw(b"[" + b",".join(texts) + b"]")
+def _found(search: LogSearch | LogChanges) -> Raw | Later[Raw]:
+    """Search at once if that takes no time, or else on a worker thread."""
+    found = search.at_once()
+    return Later(lambda: raw_array(search.run())) if found is None else raw_array(found)

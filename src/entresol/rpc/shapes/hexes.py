@@ -25,3 +25,8 @@ def array(items: Iterable[str]) -> str:
 def raw(text: str) -> msgspec.Raw:
     """Return JSON text as bytes that an encoder copies as they are."""
     return msgspec.Raw(text.encode())
+
+
+def raw_array(items: Iterable[bytes]) -> msgspec.Raw:
+    """Return an array of values that are encoded already."""
+    return msgspec.Raw(b"[%b]" % b",".join(items))

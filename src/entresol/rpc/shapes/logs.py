@@ -7,24 +7,16 @@ from collections.abc import Iterable
 from entresol.chain.logs import PlacedLog
 from entresol.primitives.messages import L2ToL1Log
 from entresol.rpc.shapes.hexes import array, quantity
-from entresol.rpc.shapes.places import BatchReader, Place
+from entresol.rpc.shapes.places import BatchInfo, Place
 
 
-def log_texts(
-    logs: Iterable[PlacedLog], batches: BatchReader, *, removed: bool = False
-) -> Iterable[str]:
-    """Yield logs that come in order; what those of one block or transaction share is made once."""
-    place, index, context = None, -1, ""
-    for log in logs:
-        if place is None or log.block_number != place.number:
-            batch = None if removed else batches.batch_of(log.block_number)
-            place = Place(log.block_number, log.block_hash, log.block_timestamp, 0, batch)
-            index = -1
-        if log.transaction_index != index:
-            index = log.transaction_index
-            context = log_context(place, log.transaction_hash, index, removed=removed)
-        event = log.address, log.topics, log.data
-        yield event_text(event, context, log.index, log.index_in_transaction)
+def log_text(log: PlacedLog, batch: BatchInfo | None) -> str:
+    """Return a log by itself."""
+    place = Place(log.block_number, log.block_hash, log.block_timestamp, 0, batch)
+    context = log_context(place, log.transaction_hash, log.transaction_index)
+    return event_text(
+        (log.address, log.topics, log.data), context, log.index, log.index_in_transaction
+    )
 
 
 def log_context(

@@ -25,11 +25,18 @@ class BatchReader(Protocol):
     def batch_of(self, block: int) -> BatchInfo | None:
         """Return the batch of a block, once it is sealed."""
 
+    def last_block(self) -> int | None:
+        """Return the last block that is in a sealed batch."""
+
 
 class NoBatches:
     """A chain that does not settle anywhere."""
 
     def batch_of(self, block: int) -> BatchInfo | None:  # noqa: ARG002 - the interface has it
+        """Return none."""
+        return None
+
+    def last_block(self) -> int | None:
         """Return none."""
         return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final, Protocol, TypeAlias
 
 import msgspec
@@ -24,7 +24,8 @@ from entresol.rpc.shapes.blocks import (
 )
 from entresol.rpc.shapes.cache import AnswerCache, Key, Kind
 from entresol.rpc.shapes.hexes import array, data, raw
-from entresol.rpc.shapes.logs import log_texts
+from entresol.rpc.shapes.log_book import LogBlocks, LogBook
+from entresol.rpc.shapes.logs import log_text
 from entresol.rpc.shapes.places import BatchReader, NoBatches, Place
 from entresol.rpc.shapes.receipts import receipt_at, receipts_of
 from entresol.rpc.shapes.transactions import transaction_text
@@ -46,10 +47,14 @@ class WaitingReader(Protocol):
         """Return the transaction with this hash."""
 
 
+class Blocks(BlockReader, LogBlocks, Protocol):
+    """Sealed blocks, and where their logs are."""
+
+
 class Views:
     """Blocks, transactions, receipts and logs of one chain, as clients see them.
 
-    Remembers: encoded answers, within bounds. Persists: nothing. Assumes: `follow` gets the chain's
+    Remembers: encoded answers and the book of logs, within bounds. Persists: nothing. Assumes: `follow` gets the chain's
     events as they happen, and `batch_sealed` is called for each batch. Fails: as its readers do; what
     does not exist is none.
     """
@@ -57,7 +62,7 @@ class Views:
     def __init__(
         self,
         chain_id: int,
-        blocks: BlockReader,
+        blocks: Blocks,
         waiting: WaitingReader,
         pending: Callable[[], Executed],
         *,
@@ -70,9 +75,10 @@ class Views:
         self._pending = pending
         self._batches = batches or NoBatches()
         self._cache = AnswerCache() if cache is None else cache
+        self.log_book = LogBook(blocks, self._batches)
 
     def on_change(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called when blocks, receipts or transactions say something else than before."""
+        """Have `callback` called when blocks are gone, or say something else than before."""
         self._cache.on_change = callback
 
     # Blocks
@@ -139,15 +145,11 @@ class Views:
         key = Kind.RECEIPT, transaction_hash
         return self._cache.get(key) or self._of_transaction(key, transaction_hash, receipt_at)
 
-    # Logs and heads, which come from searches and events
+    # A log that has no block yet, and heads, which events tell of
 
-    def logs(self, logs: Iterable[PlacedLog], *, removed: bool = False) -> msgspec.Raw:
-        """Return an array of logs; `removed` says that the chain went back behind them."""
-        return raw(array(taking_turns(log_texts(logs, self._batches, removed=removed))))
-
-    def log(self, log: PlacedLog, *, removed: bool = False) -> msgspec.Raw:
+    def log(self, log: PlacedLog) -> msgspec.Raw:
         """Return one log."""
-        return raw("".join(log_texts([log], self._batches, removed=removed)))
+        return raw(log_text(log, self._batches.batch_of(log.block_number)))
 
     def head(self, header: Header, block_hash: Hash32) -> msgspec.Raw:
         """Return a header that an event told of."""
@@ -173,13 +175,18 @@ class Views:
     def follow(self, event: Event) -> None:
         """Take note of what happened on the chain."""
         if isinstance(event, Removed):
-            self._cache.forget_above(event.head)
+            # A batch that lost a block is gone, and those of its blocks that stay are in none.
+            sealed = self._batches.last_block()
+            last = event.head if sealed is None else min(event.head, sealed)
+            self._cache.forget_above(last)
+            self.log_book.forget_above(last)
         elif isinstance(event, Pending):
             self._cache.forget_transaction(event.transaction.hash)
 
     def batch_sealed(self, first: int, last: int) -> None:
         """Take note that the blocks from `first` to `last` have a batch."""
         self._cache.forget(first, last)
+        self.log_book.forget(first, last)
 
     def _block(self, record: Record, header: Header, place: Place, kind: Kind) -> str:
         if kind is Kind.BLOCK:

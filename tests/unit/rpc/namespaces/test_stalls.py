@@ -46,10 +46,21 @@ def test_a_wide_range_of_logs_leaves_the_loop(client: Client, blocks: int, quick
     assert [log["data"] for log in logs] == [f"0x{number:02x}" for number in range(blocks)]
 
 
-def test_a_block_with_many_logs_leaves_the_loop(client: Client) -> None:
+def test_a_block_with_many_logs_leaves_the_loop_until_it_is_known(client: Client) -> None:
     emit(client, 1, each=200)
-    at_once, logs = ask(client, "eth_getLogs", {"fromBlock": "0x1", "toBlock": "0x1"})
+    block = {"fromBlock": "0x1", "toBlock": "0x1"}
+    at_once, logs = ask(client, "eth_getLogs", block)
     assert (at_once, len(logs)) == (False, 200)
+    assert ask(client, "eth_getLogs", block) == (True, logs)
+
+
+def test_many_logs_that_are_gone_leave_the_loop(client: Client) -> None:
+    wide = client("eth_newFilter", WIDE)
+    emit(client, 1, each=200)
+    logs = client("eth_getFilterChanges", wide)
+    client.chain.rewind(0)
+    gone = [{**log, "removed": True} for log in logs]
+    assert ask(client, "eth_getFilterChanges", wide) == (False, gone)
 
 
 def test_a_filter_with_many_addresses_leaves_the_loop(client: Client) -> None:

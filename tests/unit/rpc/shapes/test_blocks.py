@@ -154,6 +154,9 @@ def test_a_block_names_its_batch() -> None:
         def batch_of(self, block: int) -> BatchInfo | None:
             return BatchInfo(number=5, timestamp=900, first_transaction=3) if block == 2 else None
 
+        def last_block(self) -> int | None:
+            return 2
+
     world = World(batches=Batches())
     try:
         assert world.block(1)["l1BatchNumber"] is None

@@ -155,6 +155,9 @@ def test_a_batch_that_seals_shows_in_blocks_that_were_asked_for_before() -> None
             known = self.sealed and block == 2
             return BatchInfo(number=1, timestamp=2, first_transaction=0) if known else None
 
+        def last_block(self) -> int | None:
+            return 2
+
     batches = Batches()
     world = World(batches=batches)
     try:

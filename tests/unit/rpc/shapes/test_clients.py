@@ -9,8 +9,7 @@ from hexbytes import HexBytes
 from web3 import Web3
 from web3.providers.base import BaseProvider
 
-from entresol.chain.logs import find_logs
-from entresol.storage.log_index import LogQuery
+from entresol.rpc.shapes.hexes import raw_array
 from tests.unit.rpc.shapes.world import LOGGER, SENDERS, World, parsed, payloads
 
 NAMES = ["deposit", *payloads()]
@@ -45,8 +44,7 @@ class ViewsProvider(BaseProvider):
         return self._world.views.raw_transaction(bytes.fromhex(transaction_hash[2:]))
 
     def eth_getLogs(self, _query: object) -> Any:  # noqa: N802
-        found = find_logs(self._world.chain.ledger.store, LogQuery(), 0, 2)
-        return self._world.views.logs(found)
+        return raw_array(self._world.logs())
 
 
 @pytest.fixture

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from entresol.chain.logs import PlacedLog, find_logs
+from entresol.chain.logs import find_logs
+from entresol.rpc.shapes.block_logs import BlockLogs
 from entresol.rpc.shapes.places import BatchInfo
 from entresol.storage.log_index import LogQuery
+from tests.emitting import read
 from tests.unit.rpc.shapes.world import LOGGER, SENDERS, World, parsed, payloads
 
 KEYS = {
@@ -24,10 +26,6 @@ KEYS = {
     "removed",
     "blockTimestamp",
 }
-
-
-def found(world: World) -> list[PlacedLog]:
-    return list(find_logs(world.chain.ledger.store, LogQuery(), 0, 2))
 
 
 def in_receipts(world: World) -> list[dict[str, Any]]:
@@ -60,30 +58,38 @@ def test_indexes_run_through_the_block(world: World) -> None:
 
 
 def test_logs_that_are_found_are_those_of_the_receipts(world: World) -> None:
-    assert parsed(world.views.logs(found(world))) == in_receipts(world)
-    assert parsed(world.views.logs([])) == []
+    assert read(world.logs()) == in_receipts(world)
 
 
 def test_a_log_without_data_has_empty_data(world: World) -> None:
     assert world.receipt("deployment")["logs"][0]["data"] == "0x"
 
 
-def test_logs_that_are_found_name_their_batch_unless_they_are_gone() -> None:
+def test_a_log_by_itself_is_the_one_of_the_receipt(world: World) -> None:
+    placed = find_logs(world.chain.ledger.store, LogQuery(), 0, 2)
+    assert [parsed(world.views.log(it)) for it in placed] == in_receipts(world)
+
+
+def test_logs_name_their_batch_unless_they_are_gone() -> None:
     class Batches:
         def batch_of(self, block: int) -> BatchInfo | None:
             return BatchInfo(number=4, timestamp=1, first_transaction=0) if block == 2 else None
 
+        def last_block(self) -> int | None:
+            return 2
+
     world = World(batches=Batches())
     try:
-        logs = found(world)
-        assert parsed(world.views.logs(logs)) == in_receipts(world)
-        assert {it["l1BatchNumber"] for it in parsed(world.views.logs(logs))} == {"0x4"}
-        removed = parsed(world.views.logs(logs, removed=True))
-        assert {it["l1BatchNumber"] for it in removed} == {None}
+        assert read(world.logs()) == in_receipts(world)
+        assert {it["l1BatchNumber"] for it in read(world.logs())} == {"0x4"}
+        assert {it["l1BatchNumber"] for it in gone(world)} == {None}
     finally:
         world.chain.close()
 
 
 def test_logs_of_blocks_that_are_gone_say_so(world: World) -> None:
-    removed = parsed(world.views.logs(found(world), removed=True))
-    assert removed == [it | {"removed": True} for it in in_receipts(world)]
+    assert gone(world) == [it | {"removed": True} for it in in_receipts(world)]
+
+
+def gone(world: World) -> list[dict[str, Any]]:
+    return read(BlockLogs(world.record, None, removed=True).matching(LogQuery()))

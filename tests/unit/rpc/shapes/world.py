@@ -32,6 +32,7 @@ from entresol.rpc.shapes.cache import AnswerCache
 from entresol.rpc.shapes.places import BatchReader
 from entresol.rpc.shapes.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER
 from entresol.rpc.shapes.views import Answer, Views
+from entresol.storage.log_index import LogQuery
 from entresol.storage.records import Record
 
 CHAIN_ID = 270
@@ -157,6 +158,12 @@ class World:
         assert place is not None
         assert place[0] == 2
         return place[1]
+
+    def logs(self) -> list[bytes]:
+        """Return the logs of block 2."""
+        logs = self.views.log_book.logs_of(2)
+        assert logs is not None
+        return list(logs.matching(LogQuery()))
 
     def transaction(self, name: str) -> dict[str, Any]:
         """Return a transaction object."""

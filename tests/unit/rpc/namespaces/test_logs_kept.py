@@ -1,0 +1,135 @@
+"""Logs that were asked for before: the same answer, until the chain has another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from entresol.chain.l2_fees import FeeModel
+from entresol.node.assembly import Api, LayerTwo
+from entresol.rollup.batcher import Batcher
+from entresol.rollup.batches import SealingPolicy
+from tests.asking import DispatcherClient, RpcError
+from tests.emitting import DOUBLE, SINGLE, EmittingChain
+
+ALL = {"fromBlock": "0x0", "toBlock": "latest"}
+
+
+class Rollup(DispatcherClient):
+    """A layer 2 whose blocks and batches are sealed when the test says so."""
+
+    def __init__(self) -> None:
+        self.chain = EmittingChain.begin()
+        self.api = Api(self.chain, lambda: None, layer_two=LayerTwo(FeeModel(), None))
+        self.batcher = Batcher(
+            self.chain.ledger.store,
+            SealingPolicy(max_age=10.0**9),
+            on_sealed=self.api.batch_sealed,
+        )
+        super().__init__(self.api.dispatcher)
+
+    def seal_batch(self) -> None:
+        """Seal a batch of all blocks that are in none."""
+        assert self.batcher.seal(0.0) is not None
+
+    def batches(self) -> list[str | None]:
+        """Return the batch that each log says it is in."""
+        return [log["l1BatchNumber"] for log in self("eth_getLogs", ALL)]
+
+
+@pytest.fixture
+def rollup() -> Iterator[Rollup]:
+    rollup = Rollup()
+    yield rollup
+    rollup.api.close()
+    rollup.chain.close()
+
+
+def test_a_batch_that_seals_shows_in_its_logs(rollup: Rollup) -> None:
+    all_logs = rollup("eth_newFilter", ALL)
+    for _ in range(2):
+        rollup.chain.seal_emission()
+    assert rollup.batches() == [None, None]
+    rollup.seal_batch()
+    rollup.chain.seal_emission()
+    assert rollup.batches() == ["0x1", "0x1", None]
+    assert rollup("eth_getFilterLogs", all_logs) == rollup("eth_getLogs", ALL)
+    assert rollup("eth_getFilterChanges", all_logs) == rollup("eth_getLogs", ALL)
+
+
+def test_a_batch_that_lost_a_block_shows_nowhere(rollup: Rollup) -> None:
+    sent = str(rollup.chain.seal_emission().hash)
+    rollup.chain.seal_emission()
+    rollup.seal_batch()
+    questions: list[tuple[str, Any]] = [
+        ("eth_getLogs", [{"fromBlock": "0x1", "toBlock": "0x1"}]),
+        ("eth_getBlockByNumber", ["0x1", True]),
+        ("eth_getTransactionReceipt", [sent]),
+        ("eth_getBlockReceipts", ["0x1"]),
+        ("eth_getTransactionByHash", [sent]),
+    ]
+    for method, params in questions:
+        assert '"l1BatchNumber": "0x1"' in as_text(rollup(method, *params)), method
+    rollup.chain.rewind(1)
+    for method, params in questions:
+        answer = as_text(rollup(method, *params))
+        assert '"l1BatchNumber": null' in answer, method
+        assert '"l1BatchNumber": "0x1"' not in answer, method
+
+
+def test_logs_of_a_block_that_is_gone_are_not_answered(rollup: Rollup) -> None:
+    checkpoint = rollup("evm_snapshot")
+    gone = rollup.chain.seal_emission(DOUBLE)
+    by_hash = {"blockHash": rollup("eth_getLogs", ALL)[0]["blockHash"]}
+    assert rollup("eth_getLogs", by_hash) == rollup("eth_getLogs", ALL)
+    assert rollup("evm_revert", checkpoint) is True
+    assert rollup("eth_getLogs", ALL) == []
+    come = rollup.chain.seal_emission(SINGLE)
+    (log,) = rollup("eth_getLogs", ALL)
+    assert log["transactionHash"] == str(come.hash) != str(gone.hash)
+    assert log["address"] == str(SINGLE)
+    with pytest.raises(RpcError):
+        rollup("eth_getLogs", by_hash)
+
+
+def test_changes_say_what_is_gone_and_what_came_instead(rollup: Rollup) -> None:
+    changes = rollup("eth_newFilter", ALL)
+    checkpoint = rollup("evm_snapshot")
+    rollup.chain.seal_emission(DOUBLE)
+    (before,) = rollup("eth_getFilterChanges", changes)
+    assert rollup("eth_getLogs", ALL) == [before]
+    rollup("evm_revert", checkpoint)
+    rollup.chain.seal_emission(SINGLE)
+    (after,) = rollup("eth_getLogs", ALL)
+    gone = {**before, "removed": True}
+    assert rollup("eth_getFilterChanges", changes) == [gone, after]
+    assert rollup("eth_getFilterChanges", changes) == []
+
+
+@pytest.mark.parametrize("first", ["latest", "0x1", "pending"])
+def test_transactions_that_wait_have_no_logs_yet(rollup: Rollup, first: str) -> None:
+    wanted = {"fromBlock": first, "toBlock": "pending"}
+    rollup.chain.seal_emission()
+    sealed = rollup("eth_getLogs", wanted)
+    assert len(sealed) == (first != "pending")
+    rollup.chain.emit(SINGLE)
+    assert rollup("eth_getLogs", wanted) == sealed
+    rollup.chain.seal()
+    addresses = [it["address"] for it in rollup("eth_getLogs", wanted)]
+    expected = {"latest": [str(SINGLE)], "0x1": [str(DOUBLE), str(SINGLE)], "pending": []}
+    assert addresses == expected[first]
+
+
+def test_the_latest_block_is_another_when_one_is_sealed(rollup: Rollup) -> None:
+    for emitter in (DOUBLE, SINGLE):
+        rollup.chain.seal_emission(emitter)
+        for _ in range(2):
+            (log,) = rollup("eth_getLogs", {})
+            assert log["address"] == str(emitter)
+
+
+def as_text(answer: object) -> str:
+    return json.dumps(answer)
