@@ -16,6 +16,7 @@ from msgspec import Raw
 from entresol.rpc.batch import Answer, Batch
 from entresol.rpc.connection import Connection
 from entresol.rpc.envelope import (
+    ABSENT,
     ERROR,
     NULL,
     RESULT,
@@ -41,6 +42,7 @@ from entresol.rpc.errors import (
 from entresol.rpc.method import Later, Method, Namespace, methods_of
 from entresol.rpc.metrics import Metrics
 from entresol.rpc.openrpc import Discovery, Json
+from entresol.rpc.params import LongParams
 from entresol.rpc.wire import encode
 
 Outcome = tuple[bytes, bytes | Raw, int]
@@ -197,8 +199,22 @@ class Dispatcher:
             if type(result) is Later:
                 return self._offloaded(method.name, result.work)
             return self._encoded(result)
+        except LongParams as long:
+            return self._read_aside(method, long, connection)
         except Exception as error:  # noqa: BLE001  # logged as it is turned into an answer
             return _failed(error, method.name)
+
+    async def _read_aside(
+        self, method: Method, params: LongParams, connection: Connection
+    ) -> Outcome:
+        """Read long parameters on a worker thread, and go on as with others."""
+        loop = asyncio.get_running_loop()
+        try:
+            values = await loop.run_in_executor(self._executor, params.read)
+        except Exception as error:  # noqa: BLE001  # logged as it is turned into an answer
+            return _failed(error, method.name)
+        outcome = self._perform(method.having_read(values), ABSENT, connection)
+        return outcome if isinstance(outcome, tuple) else await outcome
 
     async def _awaited(self, name: str, result: Awaitable[object]) -> Outcome:
         try:

@@ -13,6 +13,7 @@ from entresol.chain.tags import Tag
 from entresol.errors import (
     HashAndRange,
     MalformedValue,
+    TooManyAlternatives,
     TooManyBlocks,
     TooManyResults,
     TooManyTopics,
@@ -28,6 +29,9 @@ BlockName: TypeAlias = int | Tag
 _Value = TypeVar("_Value")
 
 ANY_LOG: Final = LogQuery()
+
+MOST_ALTERNATIVES: Final = 10_000
+"""What a filter names in one place at most, whatever is allowed: more is not even read."""
 
 # What an event loop may look through by itself: a fraction of a millisecond.
 QUICK_BLOCKS: Final = 8
@@ -65,6 +69,16 @@ class LogLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     results: int = 10_000
     blocks: int | None = None
+    alternatives: int = 1_000
+
+    def check(self, query: LogQuery) -> None:
+        """Refuse a filter that names too much in one place."""
+        limit = self.alternatives
+        if len(query.addresses) > limit:
+            raise TooManyAlternatives("address", len(query.addresses), limit)
+        for index, topics in enumerate(query.topics):
+            if len(topics) > limit:
+                raise TooManyAlternatives(f"topics[{index}]", len(topics), limit)
 
 
 class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,8 +146,10 @@ class LogSearch(msgspec.Struct, frozen=True):
         cls, reader: LogBlocks, head: Head, wanted: LogFilter, limits: LogLimits | None = None
     ) -> Self:
         """Return the search for what is wanted as the chain is now."""
+        limits = limits or LogLimits()
+        limits.check(wanted.query)
         span = wanted.resolve(head, reader)
-        return cls(reader, wanted.query, span, limits or LogLimits(), wanted.block_hash)
+        return cls(reader, wanted.query, span, limits, wanted.block_hash)
 
     def run(self) -> list[PlacedLog]:
         """Return the logs in order; any thread may."""
@@ -224,6 +240,8 @@ def _one_or_many(value: object, read: Callable[[object], _Value], place: str) ->
     if value is None:
         return []
     if isinstance(value, list):
+        if len(value) > MOST_ALTERNATIVES:
+            raise TooManyAlternatives(place, len(value), MOST_ALTERNATIVES)
         return [_at(f"{place}[{index}]", read, item) for index, item in enumerate(value)]
     return [_at(place, read, value)]
 

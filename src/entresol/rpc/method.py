@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from functools import cache, reduce
 from operator import or_
 from types import UnionType
@@ -101,7 +102,9 @@ class Method:
             _parameter(p, hints) for p in signature if hints[p.name] is not Connection
         ]
         self._connection_at = _position(signature, hints)
-        self._read = ParamsReader(self.parameters).read
+        # Who may be answered later is not promised an order, so that reading may take its time as well.
+        patient = mark.offload or _may_be_later(hints["return"])
+        self._read = ParamsReader(self.parameters, patient=patient).read
         _refuse_bytes(self)
 
     @property
@@ -116,6 +119,12 @@ class Method:
         if index is None:
             return values
         return (*values[:index], connection, *values[index:])
+
+    def having_read(self, values: tuple[Any, ...]) -> Method:
+        """Return the same method for one call, whose parameters are read already."""
+        known = copy(self)
+        known._read = lambda params: values  # noqa: ARG005, SLF001  # of the same class
+        return known
 
 
 def methods_of(namespaces: Iterable[Namespace]) -> dict[str, Method]:
@@ -162,6 +171,11 @@ def _position(signature: Sequence[inspect.Parameter], hints: dict[str, Any]) -> 
     """Return which argument is the connection, if one is."""
     kinds = [hints[parameter.name] for parameter in signature]
     return kinds.index(Connection) if Connection in kinds else None
+
+
+def _may_be_later(hint: Any) -> bool:
+    """Say whether an answer may be the work that is left."""
+    return any(get_origin(kind) is Later for kind in (hint, *get_args(hint)))
 
 
 def _result_hint(hint: Any) -> Any:

@@ -12,7 +12,7 @@ from entresol._native import keccak256
 from entresol.chain.feed import BACKLOG, Pending, Removed, Sealed
 from entresol.chain.logs import PlacedLog, logs_of_block
 from entresol.errors import MalformedValue, TooManySubscriptions, UnknownSubscription
-from entresol.rpc.log_filter import ANY_LOG, parse_query
+from entresol.rpc.log_filter import ANY_LOG, LogLimits, parse_query
 
 if TYPE_CHECKING:
     from entresol.chain.feed import Event, Feed
@@ -98,11 +98,13 @@ class Subscriptions:
         *,
         wake: Callable[[], None] = lambda: None,
         per_connection: int = PER_CONNECTION,
+        limits: LogLimits | None = None,
     ) -> None:
         self._records = records
         self._shapes = shapes
         self._wake = wake
         self._per_connection = per_connection
+        self._limits = limits or LogLimits()
         self._listeners: dict[Kind, _Listeners] = {kind: {} for kind in Kind}
         self._kinds: dict[Connection, dict[str, Kind]] = {}
         self._greetings: list[str] = []
@@ -123,6 +125,7 @@ class Subscriptions:
         """Let a connection hear of what happens from now on, and return the subscription's id."""
         wanted, identity = _kind(kind), _new_id()
         listener = _listener(connection, identity, wanted, options, self._published)
+        self._limits.check(listener.query)
         own = self._kinds.get(connection)
         if own is not None and len(own) >= self._per_connection:
             raise TooManySubscriptions(self._per_connection)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -14,13 +15,21 @@ from entresol.errors import (
     EntresolError,
     HashAndRange,
     MalformedValue,
+    TooManyAlternatives,
     TooManyBlocks,
     TooManyResults,
     TooManyTopics,
     UnknownBlock,
 )
 from entresol.primitives.values import Hash32
-from entresol.rpc.log_filter import LogFilter, LogLimits, Span, find, parse_query
+from entresol.rpc.log_filter import (
+    MOST_ALTERNATIVES,
+    LogFilter,
+    LogLimits,
+    Span,
+    find,
+    parse_query,
+)
 from entresol.storage.log_index import LogQuery
 from tests.emitting import DOUBLE, EMITTERS, SILENT, SINGLE, EmittingChain, topic
 
@@ -249,3 +258,15 @@ def test_a_block_that_was_replaced_while_it_was_read_is_unknown(chain: EmittingC
 
     with pytest.raises(UnknownBlock):
         find(Confused(), chain, LogFilter(block_hash=Hash32(topic(9))))
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ({"address": [1] * (MOST_ALTERNATIVES + 1)}, "address"),
+        ({"topics": [[None, *[1] * (MOST_ALTERNATIVES + 1)]]}, "topics[0]"),
+    ],
+)
+def test_what_names_far_too_much_is_not_even_read(value: dict[str, object], place: str) -> None:
+    with pytest.raises(TooManyAlternatives, match=f"^{re.escape(place)}: .* at most 10000"):
+        LogFilter.parse(value)

@@ -10,10 +10,15 @@ import pytest
 
 from entresol.node.config import LimitsConfig
 from entresol.rpc.connection import LocalConnection
+from entresol.rpc.params import LARGE
 from tests.asking import RpcError
 from tests.unit.chain.test_chain import ALICE, LOGGER, open_chain, transaction
 from tests.unit.rpc.namespaces.conftest import Client
 
+WORD = "0x" + "11" * 32
+TARGET = "0x" + "c1" * 20
+# Returns what is in slot 0.
+RETURN_SLOT_0 = "0x5f545f5260205ff3"
 WIDE = {"fromBlock": "0x0", "toBlock": "latest"}
 
 
@@ -105,3 +110,19 @@ def test_a_long_history_of_fees_leaves_the_loop(client: Client, blocks: int, qui
     emit(client, 20)
     at_once, history = ask(client, "eth_feeHistory", hex(blocks), "latest", [50])
     assert (at_once, len(history["reward"])) == (quick, blocks)
+
+
+@pytest.mark.parametrize(("slots", "quick"), [(1, True), (500, False)])
+def test_many_assumptions_leave_the_loop(client: Client, slots: int, quick: bool) -> None:
+    assumed = {"code": RETURN_SLOT_0, "stateDiff": {hex(slot): WORD for slot in range(slots)}}
+    question = {"to": TARGET}, "latest", {TARGET: assumed}
+    assert ask(client, "eth_call", *question) == (quick, WORD)
+    at_once, gas = ask(client, "eth_estimateGas", *question)
+    assert at_once is quick
+    assert 21_000 < int(gas, 16) < 30_000
+
+
+def test_long_parameters_are_read_beside_other_questions(client: Client) -> None:
+    data = "0x" + "00" * LARGE
+    at_once, answer = ask(client, "eth_call", {"to": str(ALICE), "data": data})
+    assert (at_once, answer) == (False, "0x")
