@@ -84,7 +84,7 @@ class Api:
                 chain.rules.chain_id,
                 chain.ledger.store,
                 self._waiting,
-                lambda: chain.pending().finish(chain.ledger.trie),
+                chain.pending_block,
                 batches=None if layer_two is None else BatchPlaces(chain.ledger.store.batches),
             )
         )
