@@ -22,7 +22,11 @@ T = TypeVar("T")
 _DECIMAL: Final = re.compile("[0-9]{1,20}").fullmatch
 
 
-class AccessItem(Wire, frozen=True, kw_only=True):
+# Without gc where one request may have very many: what they hold cannot refer to them, and looking after
+# them all would be felt by everybody.
+
+
+class AccessItem(Wire, frozen=True, kw_only=True, gc=False):
     """An account that a call declares, with some of its slots."""
 
     address: Address
@@ -106,7 +110,7 @@ class CallObject(Wire, frozen=True, kw_only=True):
         return self.input or self.data or Data(b"")
 
 
-class AccountOverride(Wire, frozen=True, kw_only=True):
+class AccountOverride(Wire, frozen=True, kw_only=True, gc=False):
     """What to assume of an account: `state` is its whole storage, `stateDiff` some slots."""
 
     balance: Quantity | None = None
