@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import uvloop
 from websockets.frames import Frame, Opcode
 
-from entresol.rpc.server import Connection, Handler, Page, Server, ServerConfig
+from entresol.rpc.server import Connection, Handler, OnRefusal, Page, Server, ServerConfig
 
 T = TypeVar("T")
 
@@ -179,6 +179,7 @@ def running(
     *,
     plain: bool = False,
     pages: Mapping[str, Page] | None = None,
+    on_refusal: OnRefusal | None = None,
     **settings: Any,
 ) -> Iterator[Running]:
     """Serve on a free port, with the settings of ServerConfig."""
@@ -187,7 +188,7 @@ def running(
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
-        server = Server(handler, config, pages)
+        server = Server(handler, config, pages, on_refusal)
         asyncio.run_coroutine_threadsafe(server.start(), loop).result(PATIENCE_SECONDS)
         yield Running(loop, server)
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(PATIENCE_SECONDS)

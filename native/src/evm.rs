@@ -119,7 +119,7 @@ fn build<'a, I>(state: &'a dyn State, job: &'a Job, inspector: I) -> Machine<'a,
         ctx: context,
         inspector,
         instruction: instructions,
-        precompiles: Precompiles::new(job.rules.fork),
+        precompiles: Precompiles::new(job.rules.fork, job.precompiles.clone()),
         // A frame brings a stack of 32 KiB, and most calls need just one: see bench_engine.
         frame_stack: FrameStack::new_prealloc(1),
     }

@@ -5,6 +5,7 @@ use alloy_primitives::{B256, U256};
 use revm::context::{BlockEnv, TxEnv};
 use revm::primitives::hardfork::SpecId;
 
+use crate::precompiles::Moves;
 use crate::watch::Limits;
 
 /// What the chain fixes for every execution.
@@ -74,6 +75,8 @@ pub struct Job {
     pub block: BlockEnv,
     /// Hashes of earlier blocks that count instead of those the state knows.
     pub block_hashes: HashMap<u64, B256>,
+    /// Which precompile runs at an address, where that is not as the fork has it.
+    pub precompiles: Moves,
     /// What runs.
     pub message: Message,
     /// The checks it has to pass.

@@ -102,6 +102,7 @@ pub fn transaction(nonce: u64) -> Job {
         rules: Rules { chain_id: 270, fork: SpecId::OSAKA },
         block: BlockEnv { gas_limit: 30_000_000, ..BlockEnv::default() },
         block_hashes: HashMap::default(),
+        precompiles: HashMap::default(),
         message: Message { env, mint: U256::ZERO, keeps_nonce: false },
         checks: Checks::ALL,
         limits: Limits::default(),

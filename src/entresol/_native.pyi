@@ -88,10 +88,15 @@ class Rules:
     def chain_id(self) -> int: ...
     @property
     def fork(self) -> str: ...
+    @property
+    def precompiles(self) -> list[bytes]: ...
 
 @final
 class BlockEnv:
-    """The block an execution runs in; `block_hashes` count before those of the state."""
+    """The block an execution runs in; `block_hashes` count before those of the state.
+
+    `precompiles` says which precompile runs at an address, by the address that it is from, or that none does.
+    """
 
     def __new__(
         cls,
@@ -105,6 +110,7 @@ class BlockEnv:
         difficulty: int = ...,
         blob_base_fee: int = 1,
         block_hashes: Mapping[int, bytes] | None = None,
+        precompiles: Mapping[bytes, bytes | None] | None = None,
     ) -> BlockEnv: ...
 
 @final

@@ -44,6 +44,7 @@
     │   └── MintOverflow           more ether to mint than there can be
     ├── UnserializableCall         a call that is no transaction, in the network's words
     ├── InvalidOverride            a what-if question that cannot be asked
+    │   ├── TooManyOverrides       more accounts or slots than a question may assume
     │   ├── NotAPrecompile         what is to be moved is none
     │   ├── MovedOntoItself        a precompile would stay where it is
     │   └── MovedTogether          two precompiles would be at one address
@@ -75,6 +76,7 @@
     ├── UnknownTracer              no tracer has this name, or it refuses its options
     ├── InvalidFilter              a question for logs that cannot be answered as it stands
     │   ├── TooManyTopics          more topics than a log can have
+    │   ├── TooManyAlternatives    more addresses, or topics at a position, than one filter may have
     │   ├── HashAndRange           one block and a range of blocks at once
     │   ├── TooManyResults         more logs than one answer has
     │   └── TooManyBlocks          a wider range than one question may have
@@ -479,6 +481,16 @@ class InvalidOverride(EntresolError):
     """A what-if question assumes something that cannot be."""
 
 
+class TooManyOverrides(InvalidOverride):
+    """A question assumes more accounts, or more slots, than it may; `place` is where it is too much."""
+
+    def __init__(self, place: str, noun: str, count: int, limit: int) -> None:
+        super().__init__(f"{place}: a question assumes at most {limit} {noun}, got {count}")
+        self.place = place
+        self.count = count
+        self.limit = limit
+
+
 class NotAPrecompile(InvalidOverride):
     """What a question wants to move is no precompile."""
 
@@ -687,6 +699,16 @@ class TooManyTopics(InvalidFilter):
 
     def __init__(self) -> None:
         super().__init__("More than four topics in filter")
+
+
+class TooManyAlternatives(InvalidFilter):
+    """The filter names more addresses, or more topics at one position, than it may."""
+
+    def __init__(self, place: str, count: int, limit: int) -> None:
+        super().__init__(f"{place}: a filter names at most {limit} in one place, got {count}")
+        self.place = place
+        self.count = count
+        self.limit = limit
 
 
 class HashAndRange(InvalidFilter):

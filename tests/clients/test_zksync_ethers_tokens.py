@@ -39,7 +39,7 @@ def dispatcher_of(l2: LayerTwo, executor: ThreadPoolExecutor) -> Dispatcher:
         chain.rules.chain_id,
         chain.ledger.store,
         chain.pool,
-        lambda: chain.pending().finish(chain.ledger.trie),
+        chain.pending_block,
     )
     return Dispatcher(
         [

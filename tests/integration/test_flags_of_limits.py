@@ -36,6 +36,9 @@ FLAGS = {
     "--call-seconds": "0.2",
     "--log-limit": "4",
     "--log-block-limit": "10",
+    "--log-filter-limit": "3",
+    "--override-account-limit": "3",
+    "--override-slot-limit": "4",
     "--filter-limit": "2",
     "--subscription-limit": "2",
 }
@@ -222,6 +225,30 @@ def test_a_range_of_logs_has_a_limit_of_blocks_and_results(client: Client) -> No
     error = call(client, "eth_getLogs", {"fromBlock": "0x0", "toBlock": "0x5"})
     assert error["message"].startswith("Query returned more than 4 results")
     assert re.search(r"range \[0x0, 0x\d\]", error["message"])
+
+
+def test_a_filter_for_logs_has_a_limit_of_what_it_names(client: Client) -> None:
+    assert call(client, "eth_getLogs", {"address": [CONTRACT, ALICE, "0x" + "00" * 20]}) == []
+    error = call(client, "eth_getLogs", {"topics": [None, [f"0x{it:064x}" for it in range(4)]]})
+    assert (error["code"], error["message"]) == (
+        -32602,
+        "topics[1]: a filter names at most 3 in one place, got 4",
+    )
+
+
+def test_what_a_question_assumes_has_limits(client: Client) -> None:
+    accounts = {f"0x{it:040x}": {"balance": "0x1"} for it in range(1, 5)}
+    error = call(client, "eth_call", {"to": CONTRACT}, "latest", accounts)
+    assert (error["code"], error["message"]) == (
+        -32602,
+        "state overrides: a question assumes at most 3 accounts, got 4",
+    )
+    slots = {f"0x{it:x}": "0x" + "00" * 32 for it in range(5)}
+    error = call(client, "eth_call", {"to": CONTRACT}, "latest", {CONTRACT: {"stateDiff": slots}})
+    assert (error["code"], error["message"]) == (
+        -32602,
+        f"account {CONTRACT}: a question assumes at most 4 slots, got 5",
+    )
 
 
 def test_the_filter_used_longest_ago_gives_way(client: Client) -> None:

@@ -25,6 +25,7 @@ from eth_account.signers.local import LocalAccount
 from entresol.storage.store import Store
 from tests.integration.nodes import RunningNode, running_node
 from tests.peers.anvil import running_anvil
+from tests.serving import Client, post
 from tests.waiting import eventually
 
 ALICE: LocalAccount = Account.from_key(
@@ -182,6 +183,16 @@ def test_a_request_is_a_line_and_a_transaction_a_block() -> None:
     assert after[3].endswith(" ms  ok")
     assert after[5] == f"    Transaction       {transaction}"
     assert "\x1b" not in output
+
+
+def test_a_refused_request_is_a_line_and_a_flood_of_them_a_number() -> None:
+    with running_node() as node, Client(node.port) as client:
+        client.send(post(b"{}").replace(b"POST", b"PUT") * 50)
+        assert {client.response().status for _ in range(50)} == {405}
+        lines = told(node, "(refused) 30 more").splitlines()
+    refused = [line for line in lines if line.startswith("(refused) 127.0.0.1:")]
+    assert len(refused) == 20
+    assert refused[0].endswith("  405: use POST, with a JSON-RPC request as the body")
 
 
 @pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])

@@ -12,7 +12,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyAnyMethods, PyBytes, PyInt, PyType};
 
 /// An address: 20 `bytes`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PyAddress(pub Address);
 
 /// A hash: 32 `bytes`.

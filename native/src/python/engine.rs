@@ -297,6 +297,7 @@ fn gather(
         rules: rules.get().0,
         block: block.get().env.clone(),
         block_hashes: block.get().block_hashes.clone(),
+        precompiles: block.get().precompiles.clone(),
         message,
         checks,
         limits: limits.map_or_else(Limits::none, |limits| limits.get().start()),

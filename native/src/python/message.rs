@@ -17,6 +17,7 @@ use revm::primitives::hardfork::SpecId;
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::gil;
 use crate::job;
+use crate::precompiles::{self, Moves};
 use crate::watch;
 
 /// What the chain fixes for every execution.
@@ -38,6 +39,12 @@ impl Rules {
     #[getter]
     fn chain_id(&self) -> u64 {
         self.0.chain_id
+    }
+
+    /// Where the fork has precompiles.
+    #[getter]
+    fn precompiles(&self) -> Vec<PyAddress> {
+        precompiles::addresses(self.0.fork).into_iter().map(PyAddress).collect()
     }
 
     #[getter]
@@ -67,6 +74,7 @@ const FORKS: [(&str, SpecId); 11] = [
 pub struct BlockEnv {
     pub env: Env,
     pub block_hashes: HashMap<u64, B256>,
+    pub precompiles: Moves,
 }
 
 #[pymethods]
@@ -75,7 +83,7 @@ impl BlockEnv {
     #[pyo3(signature = (
         *, number, timestamp, gas_limit, beneficiary = PyAddress(Address::ZERO), base_fee = 0,
         prevrandao = PyHash(B256::ZERO), difficulty = PyWord(U256::ZERO), blob_base_fee = 1,
-        block_hashes = None
+        block_hashes = None, precompiles = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
@@ -88,6 +96,7 @@ impl BlockEnv {
         difficulty: PyWord,
         blob_base_fee: u128,
         block_hashes: Option<std::collections::HashMap<u64, PyHash>>,
+        precompiles: Option<std::collections::HashMap<PyAddress, Option<PyAddress>>>,
     ) -> Self {
         let env = Env {
             number: U256::from(number),
@@ -104,7 +113,12 @@ impl BlockEnv {
             slot_num: 0,
         };
         let hashes = block_hashes.unwrap_or_default();
-        Self { env, block_hashes: hashes.into_iter().map(|(n, hash)| (n, hash.0)).collect() }
+        let moves = precompiles.unwrap_or_default();
+        Self {
+            env,
+            block_hashes: hashes.into_iter().map(|(n, hash)| (n, hash.0)).collect(),
+            precompiles: moves.into_iter().map(|(at, of)| (at.0, of.map(|it| it.0))).collect(),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ from entresol.chain.feed import Feed, Pending, Removed, Sealed
 from entresol.chain.fees import MarketFee
 from entresol.chain.ledger import Ledger
 from entresol.chain.mempool import SCHEDULES, AdmissionRules, Mempool, PoolConfig, PoolSnapshot
+from entresol.chain.pending import PendingBlock
 from entresol.chain.producer import Producer
 from entresol.chain.schedule import Mining, Schedule
 from entresol.chain.tags import Finality, Tag
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from entresol.chain.genesis import Genesis
     from entresol.chain.rules import Rules
     from entresol.errors import ExecutionFailed
-    from entresol.execution.transition import Transition
+    from entresol.execution.transition import Executed, Transition
     from entresol.primitives.headers import Header
     from entresol.storage.records import Record
 
@@ -76,6 +77,7 @@ class Chain:
             _admission(rules), self.ledger.latest, base_fee=self.next_base_fee(), config=pool
         )
         self.producer = Producer(self.ledger, self.pool)
+        self._pending = PendingBlock(self.ledger, self.pool, self.producer)
         self._checkpoints: dict[int, Checkpoint] = {}
         self._last_checkpoint = 0
 
@@ -133,8 +135,12 @@ class Chain:
         return self.rules.fees.next(self.ledger.head)
 
     def pending(self) -> Transition:
-        """Return the block that would be sealed now, with its transactions run."""
-        return self.producer.fill(self._next_timestamp(), *self._edits.stored())
+        """Return the block that would be sealed now, with its transactions run; it is shared, to be read."""
+        return self._pending.filled(self._next_timestamp(), self.latest, self._edits.stored)
+
+    def pending_block(self) -> Executed:
+        """Return the block that would be sealed now, with its header and its roots."""
+        return self._pending.finished(self.pending())
 
     # Transactions
 

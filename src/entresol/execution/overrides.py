@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 import msgspec
 
 from entresol._native import Overlay
-from entresol.errors import InvalidOverride, MovedOntoItself, MovedTogether, NotAPrecompile
+from entresol.errors import InvalidOverride
+from entresol.execution.precompiles import moved_precompiles
 from entresol.execution.scene import BlockParts, Scene, State
 from entresol.primitives.values import Address, Hash32
-
-PRECOMPILES: Final = frozenset(Address(number.to_bytes(20)) for number in (*range(1, 18), 256))
-"""Where the forks up to Osaka have precompiles."""
 
 
 class StateOverride(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,10 +47,15 @@ def override(
     state, parts, env = scene.state, scene.block, scene.env
     if accounts:
         overlay = overlay_of(state)
+        moved = moved_precompiles(accounts, scene.rules)
         apply(overlay, accounts)
         state = overlay
+        if moved:
+            moved = {**(parts.precompiles or {}), **moved}
+            parts = msgspec.structs.replace(parts, precompiles=moved)
     if block is not None:
         parts = override_block(parts, block)
+    if parts is not scene.block:
         try:
             env = parts.env()
         except (OverflowError, ValueError) as error:
@@ -67,8 +69,10 @@ def overlay_of(state: State) -> Overlay:
 
 
 def apply(overlay: Overlay, overrides: Mapping[Address, StateOverride]) -> None:
-    """Change the accounts in `overlay`; if one of them cannot be changed so, change none."""
-    _check_moves(overrides)
+    """Change the accounts in `overlay`; if one of them cannot be changed so, change none.
+
+    Where precompiles are moved to is no matter of the state: see `moved_precompiles`.
+    """
     for address, wanted in overrides.items():
         _check(address, wanted)
     for address, wanted in overrides.items():
@@ -91,23 +95,6 @@ def override_block(block: BlockParts, overrides: BlockOverrides) -> BlockParts:
     }
     given = {name: value for name, value in wanted.items() if value is not None}
     return msgspec.structs.replace(block, **given)
-
-
-def _check_moves(overrides: Mapping[Address, StateOverride]) -> None:
-    """Refuse to move precompiles, for the reason that is nearest."""
-    moves = {at: it.move_precompile_to for at, it in overrides.items() if it.move_precompile_to}
-    for address, destination in moves.items():
-        if address not in PRECOMPILES:
-            raise NotAPrecompile(address)
-        if address == destination:
-            raise MovedOntoItself(address)
-    destinations = list(moves.values())
-    for destination in destinations:
-        if destinations.count(destination) > 1:
-            raise MovedTogether(destination)
-    for address in moves:
-        # The engine finds precompiles by address before it looks at accounts.
-        raise InvalidOverride(f"account {address}: this node does not move precompiles")
 
 
 def _check(address: Address, wanted: StateOverride) -> None:

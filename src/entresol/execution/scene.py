@@ -15,7 +15,11 @@ State: TypeAlias = Snapshot | Overlay
 
 
 class BlockParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What an execution sees of its block; `block_hashes` count before those of the state."""
+    """What an execution sees of its block; `block_hashes` count before those of the state.
+
+    `precompiles` says which of them runs at an address, by the address that it is from, where that is not
+    as the fork has it.
+    """
 
     number: int
     timestamp: int
@@ -26,6 +30,7 @@ class BlockParts(msgspec.Struct, frozen=True, kw_only=True):
     difficulty: int = 0
     blob_base_fee: int = 1
     block_hashes: Mapping[int, Hash32] | None = None
+    precompiles: Mapping[bytes, bytes | None] | None = None
 
     @classmethod
     def of(cls, header: Header) -> Self:
@@ -52,6 +57,7 @@ class BlockParts(msgspec.Struct, frozen=True, kw_only=True):
             difficulty=self.difficulty,
             blob_base_fee=self.blob_base_fee,
             block_hashes=self.block_hashes,
+            precompiles=self.precompiles,
         )
 
 

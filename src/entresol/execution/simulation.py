@@ -21,6 +21,7 @@ from entresol.execution import overrides
 from entresol.execution.calls import DEFAULT_LIMITS, CallLimits, CallRequest, Meter, failure_of
 from entresol.execution.estimation import MAX_TRANSACTION_GAS
 from entresol.execution.messages import message_of
+from entresol.execution.precompiles import moved_precompiles
 from entresol.execution.scene import State
 from entresol.execution.simulation_plan import BlockCalls, PlannedBlock, plan
 from entresol.execution.transfers import TRANSFER_TRACER, logs_with_transfers
@@ -151,7 +152,10 @@ class _Run:
 
     def _env(self, context: BlockContext, planned: PlannedBlock) -> BlockEnv:
         """Return the block as calls see it; BLOCKHASH knows the simulated ones."""
-        parts = msgspec.structs.replace(context.parts(), block_hashes=self._hashes)
+        moved = moved_precompiles(planned.wanted.accounts or {}, self._base.rules)
+        parts = msgspec.structs.replace(
+            context.parts(), block_hashes=self._hashes, precompiles=moved or None
+        )
         blob_base_fee = planned.wanted.block.blob_base_fee
         if blob_base_fee is not None:
             parts = msgspec.structs.replace(parts, blob_base_fee=blob_base_fee)

@@ -84,12 +84,12 @@ class Api:
                 chain.rules.chain_id,
                 chain.ledger.store,
                 self._waiting,
-                lambda: chain.pending().finish(chain.ledger.trie),
+                chain.pending_block,
                 batches=None if layer_two is None else BatchPlaces(chain.ledger.store.batches),
             )
         )
         self._places = Places(chain)
-        self._questions = Questions(self._limits.calls())
+        self._questions = Questions(self._limits.calls(), self._limits.overrides())
         self._filters = Filters(
             chain,
             chain.ledger.store,
@@ -104,6 +104,7 @@ class Api:
             NotificationShapes(self._views),
             wake=wake,
             per_connection=self._limits.subscription_limit,
+            limits=self._limits.logs(),
         )
         namespaces = self._ethereum()
         if layer_two is not None:
@@ -137,10 +138,10 @@ class Api:
             EthBasics(chain),
             EthBlocks(chain, places, views),
             EthCalls(places, self._questions),
-            EthCallMany(chain, places, limits.calls()),
+            EthCallMany(chain, places, limits.calls(), limits.overrides()),
             EthFees(chain, places),
             EthFilters(chain, views.log_book, self._filters, self.subscriptions, limits.logs()),
-            EthSimulate(chain, places, limits.calls()),
+            EthSimulate(chain, places, limits.calls(), limits.overrides()),
             EthState(chain, places),
             EthTransactions(chain, places, views),
             EthWaiting(chain, views, self._config.receipt_seconds),

@@ -9,8 +9,9 @@ from msgspec import Meta, Struct
 from entresol.chain.accounts import DEVELOPMENT_MNEMONIC
 from entresol.execution.calls import CallLimits
 from entresol.node.settings import Settings
+from entresol.rpc.call_objects import OverrideLimits
 from entresol.rpc.dispatch import Limits as RequestLimits
-from entresol.rpc.log_filter import LogLimits
+from entresol.rpc.log_filter import MOST_ALTERNATIVES, LogLimits
 from entresol.rpc.server.config import MIB, ServerConfig
 
 ETHER: Final = 10**18
@@ -172,6 +173,20 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
     log_block_limit: Annotated[
         int, Meta(ge=0, description="Blocks that a question for logs may cover; 0 is any number.")
     ] = 0
+    log_filter_limit: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=MOST_ALTERNATIVES,
+            description="Addresses that a question for logs may name, and topics at one position.",
+        ),
+    ] = 1_000
+    override_account_limit: Annotated[
+        int, Meta(ge=0, description="Accounts that a question may override.")
+    ] = 1_000
+    override_slot_limit: Annotated[
+        int, Meta(ge=0, description="Storage slots that a question may override.")
+    ] = 20_000
     filter_limit: Annotated[
         int, Meta(ge=1, description="Filters; the one used longest ago gives way.")
     ] = 10_000
@@ -185,7 +200,15 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
 
     def logs(self) -> LogLimits:
         """Return the limits of questions for logs."""
-        return LogLimits(results=self.log_limit, blocks=self.log_block_limit or None)
+        return LogLimits(
+            results=self.log_limit,
+            blocks=self.log_block_limit or None,
+            alternatives=self.log_filter_limit,
+        )
+
+    def overrides(self) -> OverrideLimits:
+        """Return the limits of what a question assumes."""
+        return OverrideLimits(accounts=self.override_account_limit, slots=self.override_slot_limit)
 
     def requests(self) -> RequestLimits:
         """Return the limits of any request."""

@@ -57,7 +57,8 @@ class Layer:
         if log is not None:
             self.handler = log.around(self.handler)
             log.follow(chain)
-        self._server = Server(self.handler, config, self._pages())
+        on_refusal = None if log is None else log.refusals()
+        self._server = Server(self.handler, config, self._pages(), on_refusal)
         self._ticking: asyncio.Task[None] | None = None
 
     @property

@@ -20,6 +20,11 @@ class Data(bytes):
     @classmethod
     def parse(cls, text: object) -> Self:
         """Read `0x` and an even number of hex digits."""
+        if isinstance(text, str) and text.startswith("0x"):
+            try:
+                return cls(unhexlify(text[2:]))
+            except ValueError:
+                pass  # What is wrong is said below.
         digits = _digits(text, "data")
         if digits is text:
             raise MalformedValue("data starts with 0x")

@@ -7,12 +7,13 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from entresol.errors import MalformedValue, UnserializableCall
+from entresol.errors import MalformedValue, TooManyOverrides, UnserializableCall
 from entresol.execution.calls import CallRequest
 from entresol.execution.overrides import BlockOverrides, StateOverride
 from entresol.primitives.transactions import Access, Authorization
 from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
+from entresol.rpc.turns import taking_turns
 from entresol.rpc.wire import Wire
 from entresol.rpc.zk_meta import ZkMeta
 
@@ -21,7 +22,11 @@ T = TypeVar("T")
 _DECIMAL: Final = re.compile("[0-9]{1,20}").fullmatch
 
 
-class AccessItem(Wire, frozen=True, kw_only=True):
+# Without gc where one request may have very many: what they hold cannot refer to them, and looking after
+# them all would be felt by everybody.
+
+
+class AccessItem(Wire, frozen=True, kw_only=True, gc=False):
     """An account that a call declares, with some of its slots."""
 
     address: Address
@@ -105,7 +110,7 @@ class CallObject(Wire, frozen=True, kw_only=True):
         return self.input or self.data or Data(b"")
 
 
-class AccountOverride(Wire, frozen=True, kw_only=True):
+class AccountOverride(Wire, frozen=True, kw_only=True, gc=False):
     """What to assume of an account: `state` is its whole storage, `stateDiff` some slots."""
 
     balance: Quantity | None = None
@@ -163,6 +168,26 @@ class BlockOverride(Wire, frozen=True, kw_only=True):
 StateOverrides = dict[str, AccountOverride]
 
 
+class OverrideLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of the state one question may assume, in all its blocks together."""
+
+    accounts: int = 1_000
+    slots: int = 20_000
+
+    def check(self, *given: StateOverrides | None) -> int:
+        """Refuse too many assumptions; return how many accounts and slots there are."""
+        accounts = slots = 0
+        for overrides in given:
+            accounts += len(overrides or ())
+            for address, item in (overrides or {}).items():
+                slots += len(item.state or ()) + len(item.state_diff or ())
+                if slots > self.slots:
+                    raise TooManyOverrides(f"account {address[:70]}", "slots", slots, self.slots)
+        if accounts > self.accounts:
+            raise TooManyOverrides("state overrides", "accounts", accounts, self.accounts)
+        return accounts + slots
+
+
 def state_overrides(accounts: StateOverrides | None) -> dict[Address, StateOverride] | None:
     """Return the domain values of overrides by address."""
     if not accounts:
@@ -187,7 +212,10 @@ def _hashes(hashes: dict[str, Hash32] | None) -> dict[int, Hash32] | None:
 def _slots(slots: dict[str, Hash32] | None) -> dict[Hash32, Hash32] | None:
     if slots is None:
         return None
-    return {Hash32(_parsed(Quantity, slot).to_bytes(32)): value for slot, value in slots.items()}
+    return {
+        Hash32(_parsed(Quantity, slot).to_bytes(32)): value
+        for slot, value in taking_turns(slots.items())
+    }
 
 
 def _parsed(kind: type[Any], key: str) -> Any:

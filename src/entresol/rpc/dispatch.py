@@ -42,6 +42,7 @@ from entresol.rpc.errors import (
 from entresol.rpc.method import Later, Method, Namespace, methods_of
 from entresol.rpc.metrics import Metrics
 from entresol.rpc.openrpc import Discovery, Json
+from entresol.rpc.params import LongParams
 from entresol.rpc.wire import encode
 
 REFUSED: Final = "(refused)"
@@ -188,13 +189,24 @@ class Dispatcher:
             answer = self._answer(identity, result)
             if method.is_kept and method.gives_the_same(arguments):
                 self._keep(method, bytes(request.params), result)
+        except LongParams as params:
+            result = self._read_aside(method, params, connection)
+            return self._answer_later(method, identity, result, started)
         except Exception as error:  # noqa: BLE001  # logged as it is turned into an answer
             answer, code = _failure(error, method, identity)
         method.tally.observe(perf_counter() - started, code)
         return answer if identity else None
 
+    async def _read_aside(
+        self, method: Method, params: LongParams, connection: Connection
+    ) -> object:
+        """Read long parameters on a worker thread, and go on as with others."""
+        loop = asyncio.get_running_loop()
+        values = await loop.run_in_executor(self._executor, params.read)
+        return method.function(*method.placed(values, connection))
+
     def _keep(self, method: Method, params: bytes, result: object) -> None:
-        """Keep a result for the next who asks with the same parameters; nothing may appear yet."""
+        """Keep a result for the next who asks the same; what is null may be something by then."""
         if result is not None and len(params) <= LONGEST_PARAMS:
             payload = bytes(result) if type(result) is Raw else encode(result)
             if len(payload) <= LONGEST_RESULT:
@@ -205,10 +217,12 @@ class Dispatcher:
     ) -> bytes | None:
         code = 0
         try:
+            if type(result) is not Later:
+                result = await result
             if type(result) is Later:
                 answer = await self._answer_elsewhere(identity, result.work)
             else:
-                answer = self._answer(identity, await result)
+                answer = self._answer(identity, result)
         except Exception as error:  # noqa: BLE001  # logged as it is turned into an answer
             answer, code = _failure(error, method, identity)
         method.tally.observe(perf_counter() - started, code)

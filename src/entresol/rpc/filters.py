@@ -169,6 +169,7 @@ class Filters:
 
     def new_log_filter(self, wanted: LogFilter) -> Quantity:
         """Make a filter for logs of blocks to come, and return its id."""
+        self._limits.check(wanted.query)
         span = wanted.resolve(self._head, self._source)
         return self._install(_LogCursor(wanted, span, self._head.number + 1, self._retreats.end))
 

@@ -11,6 +11,7 @@ from entresol.chain.tags import Tag
 from entresol.errors import (
     HashAndRange,
     MalformedValue,
+    TooManyAlternatives,
     TooManyBlocks,
     TooManyResults,
     TooManyTopics,
@@ -26,6 +27,9 @@ BlockName: TypeAlias = int | Tag
 _Value = TypeVar("_Value")
 
 ANY_LOG: Final = LogQuery()
+
+MOST_ALTERNATIVES: Final = 10_000
+"""What a filter names in one place at most, whatever is allowed: more is not even read."""
 
 # What an event loop may look through by itself: a fraction of a millisecond. Logs that were written before
 # count for less.
@@ -77,6 +81,16 @@ class LogLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     results: int = 10_000
     blocks: int | None = None
+    alternatives: int = 1_000
+
+    def check(self, query: LogQuery) -> None:
+        """Refuse a filter that names too much in one place."""
+        limit = self.alternatives
+        if len(query.addresses) > limit:
+            raise TooManyAlternatives("address", len(query.addresses), limit)
+        for index, topics in enumerate(query.topics):
+            if len(topics) > limit:
+                raise TooManyAlternatives(f"topics[{index}]", len(topics), limit)
 
 
 class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,8 +151,10 @@ class LogSearch(msgspec.Struct, frozen=True):
         cls, source: LogSource, head: Head, wanted: LogFilter, limits: LogLimits | None = None
     ) -> Self:
         """Return the search for what is wanted as the chain is now."""
+        limits = limits or LogLimits()
+        limits.check(wanted.query)
         span = wanted.resolve(head, source)
-        return cls(source, wanted.query, span, limits or LogLimits(), wanted.block_hash)
+        return cls(source, wanted.query, span, limits, wanted.block_hash)
 
     def run(self) -> list[bytes]:
         """Return the logs in order, as JSON; any thread may. Never many more than allowed are held."""
@@ -246,6 +262,8 @@ def _one_or_many(value: object, read: Callable[[object], _Value], place: str) ->
     if value is None:
         return []
     if isinstance(value, list):
+        if len(value) > MOST_ALTERNATIVES:
+            raise TooManyAlternatives(place, len(value), MOST_ALTERNATIVES)
         return [_at(f"{place}[{index}]", read, item) for index, item in enumerate(value)]
     return [_at(place, read, value)]
 

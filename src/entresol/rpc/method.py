@@ -107,7 +107,9 @@ class Method:
             _parameter(p, hints) for p in signature if hints[p.name] is not Connection
         ]
         self._connection_at = _position(signature, hints)
-        self._reader = ParamsReader(self.parameters)
+        # Who may be answered later is not promised an order, so that reading may take its time as well.
+        patient = mark.offload or _may_be_later(hints["return"])
+        self._reader = ParamsReader(self.parameters, patient=patient)
         # Whoever wants to know the connection is not called with the same arguments again.
         self.known = self._reader.known if self._connection_at is None else {}
         self.tally = Tally()
@@ -126,7 +128,10 @@ class Method:
 
     def arguments(self, params: Raw, connection: Connection) -> tuple[Any, ...]:
         """Read what the function is called with; raise InvalidParamsError if that cannot be."""
-        values = self._reader.read(params)
+        return self.placed(self._reader.read(params), connection)
+
+    def placed(self, values: tuple[Any, ...], connection: Connection) -> tuple[Any, ...]:
+        """Return what the function is called with, if its parameters have these values."""
         index = self._connection_at
         if index is None:
             return values
@@ -181,6 +186,11 @@ def _position(signature: Sequence[inspect.Parameter], hints: dict[str, Any]) -> 
     """Return which argument is the connection, if one is."""
     kinds = [hints[parameter.name] for parameter in signature]
     return kinds.index(Connection) if Connection in kinds else None
+
+
+def _may_be_later(hint: Any) -> bool:
+    """Say whether an answer may be the work that is left."""
+    return any(get_origin(kind) is Later for kind in (hint, *get_args(hint)))
 
 
 def _result_hint(hint: Any) -> Any:

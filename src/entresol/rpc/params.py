@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -19,6 +21,9 @@ REQUIRED: Final = object()
 REMEMBERED: Final = 256
 """How many lists of parameters a reader keeps, and how long one of them may be in bytes."""
 LONGEST: Final = 256
+
+LARGE: Final = 64 * 1024
+"""How many bytes of parameters an event loop may read by itself: a millisecond or two."""
 
 _NO_PARAMS: Final = Raw(b"[]")
 _INDEX: Final = re.compile(r"\[(\d+)\]")
@@ -43,17 +48,27 @@ class Parameter(msgspec.Struct, frozen=True):
         return self.default is REQUIRED
 
 
+class LongParams(Exception):  # noqa: N818  (it never leaves this package)
+    """Parameters whose reading would hold an event loop; `read` reads them on any thread."""
+
+    def __init__(self, read: Callable[[], tuple[Any, ...]]) -> None:
+        super().__init__()
+        self.read = read
+
+
 class ParamsReader:
     """Turns the `params` of a call into the arguments of its method.
 
     What is missing or null takes the parameter's default, and surplus values are ignored.
 
     Remembers: what it read last, because clients ask the same again and again, and reading takes as long as
-    many an answer. Assumes: that methods do not change their arguments. Fails: with InvalidParamsError.
+    many an answer. Assumes: that methods do not change their arguments. Fails: with InvalidParamsError; with
+    LongParams if `patient` says that whoever asks can wait for a worker.
     """
 
-    def __init__(self, parameters: list[Parameter]) -> None:
+    def __init__(self, parameters: list[Parameter], *, patient: bool = False) -> None:
         self._parameters = parameters
+        self._patient = patient
         self._defaults = tuple(None if p.required else p.default for p in parameters)
         self._fills = any(default is not None for default in self._defaults)
         self._decode = msgspec.json.Decoder(_positional(parameters), dec_hook=decode_hook).decode
@@ -67,12 +82,18 @@ class ParamsReader:
         known = self.known.get(text)
         if known is not None:
             return known
+        if len(text) > LONGEST:
+            return self._read_long(params, len(text))
         arguments = self._read(params)
-        if len(text) <= LONGEST:
-            if len(self.known) >= REMEMBERED:
-                self.known.clear()
-            self.known[text] = arguments
+        if len(self.known) >= REMEMBERED:
+            self.known.clear()
+        self.known[text] = arguments
         return arguments
+
+    def _read_long(self, params: Raw, size: int) -> tuple[Any, ...]:
+        if self._patient and size > LARGE:
+            raise LongParams(partial(self._read, params))
+        return self._read(params)
 
     def _read(self, params: Raw) -> tuple[Any, ...]:
         try:

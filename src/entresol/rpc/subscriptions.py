@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVa
 from entresol._native import keccak256
 from entresol.chain.feed import BACKLOG, Pending, Removed, Sealed
 from entresol.errors import MalformedValue, TooManySubscriptions, UnknownSubscription
-from entresol.rpc.log_filter import ANY_LOG, parse_query
+from entresol.rpc.log_filter import ANY_LOG, LogLimits, parse_query
 
 if TYPE_CHECKING:
     from entresol.chain.feed import Event, Feed
@@ -97,11 +97,13 @@ class Subscriptions:
         *,
         wake: Callable[[], None] = lambda: None,
         per_connection: int = PER_CONNECTION,
+        limits: LogLimits | None = None,
     ) -> None:
         self._records = records
         self._shapes = shapes
         self._wake = wake
         self._per_connection = per_connection
+        self._limits = limits or LogLimits()
         self._listeners: dict[Kind, _Listeners] = {kind: {} for kind in Kind}
         self._kinds: dict[Connection, dict[str, Kind]] = {}
         self._greetings: list[str] = []
@@ -122,6 +124,7 @@ class Subscriptions:
         """Let a connection hear of what happens from now on, and return the subscription's id."""
         wanted, identity = _kind(kind), _new_id()
         listener = _listener(connection, identity, wanted, options, self._published)
+        self._limits.check(listener.query)
         own = self._kinds.get(connection)
         if own is not None and len(own) >= self._per_connection:
             raise TooManySubscriptions(self._per_connection)

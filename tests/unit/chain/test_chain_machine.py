@@ -15,7 +15,7 @@ from entresol.chain.genesis import Genesis
 from entresol.chain.rules import Rules
 from entresol.errors import InvalidTransaction, PoolRefusal
 from entresol.primitives.transactions import PriorityTransaction, Transaction
-from entresol.primitives.values import Hash32
+from entresol.primitives.values import Address, Hash32
 from tests.unit.chain.test_chain import (
     ALICE,
     BOB,
@@ -29,6 +29,7 @@ from tests.unit.chain.test_chain import (
 
 SENDERS = (ALICE, BOB, CAROL)
 EVERYBODY = (*SENDERS, NOBODY, Rules.layer_2().beneficiary)
+EDITED = Address(b"\xed" * 20)
 FUNDS = 3 * ETHER
 GENESIS = Genesis.development(270, SENDERS, FUNDS)
 
@@ -101,6 +102,21 @@ class ChainMachine(RuleBasedStateMachine):
         target = max(self.chain.number - back, 0)
         self.chain.rewind(target)
         self.checkpoints = [it for it in self.checkpoints if it[0] in self.chain._checkpoints]
+
+    @rule(wei=st.integers(0, 2))
+    def edit(self, wei: int) -> None:
+        self.chain.edit(EDITED, lambda overlay: overlay.set_balance(EDITED, wei))
+
+    @rule(seconds=st.integers(0, 1))
+    def let_time_pass(self, seconds: int) -> None:
+        self.chain.clock.increase(seconds)
+
+    @invariant()
+    def the_pending_block_is_what_would_be_built_now(self) -> None:
+        kept = self.chain.pending_block()
+        timestamp = self.chain._next_timestamp()
+        built = self.chain.producer.build(timestamp, *self.chain._edits.stored())
+        assert kept.header == built.header
 
     @invariant()
     def nothing_is_included_twice_and_nonces_have_no_gaps(self) -> None:

@@ -85,7 +85,6 @@ def test_assumptions_come_on_top_of_an_overlay() -> None:
     ("wanted", "complaint"),
     [
         (StateOverride(state={}, state_diff={}), "has both state and stateDiff"),
-        (StateOverride(move_precompile_to=TO), "is not a precompile"),
         (StateOverride(balance=2**256), r"a balance is less than 2\^256"),
         (StateOverride(nonce=2**64), r"a nonce is less than 2\^64"),
     ],

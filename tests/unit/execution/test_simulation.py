@@ -5,6 +5,7 @@ The hashes and roots of the transfers are those that the tests of the execution 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -373,12 +374,29 @@ ONE, TWO = (Address(number.to_bytes(20)) for number in (1, 2))
         ({C1: C1}, NotAPrecompile, f"account {C1} is not a precompile"),
         ({ONE: ONE}, MovedOntoItself, f"account {ONE} is moved to itself"),
         ({ONE: C2, TWO: C2}, MovedTogether, f"two precompiles are moved to account {C2}"),
-        ({ONE: C2}, InvalidOverride, "does not move precompiles"),
+        ({ONE: TWO, TWO: C2}, InvalidOverride, f"account {TWO} is already overridden"),
     ],
 )
-def test_precompiles_stay_where_they_are(
+def test_precompiles_that_cannot_be_moved_stay_where_they_are(
     base: Base, moves: dict[Address, Address], error: type[Exception], text: str
 ) -> None:
     accounts = {at: StateOverride(move_precompile_to=to) for at, to in moves.items()}
     with pytest.raises(error, match=text):
         simulate(base, [block(accounts=accounts)])
+
+
+def test_a_precompile_is_elsewhere_for_one_block(base: Base) -> None:
+    identity = Address((4).to_bytes(20))
+    calls = [CallRequest(sender=C0, to=to, data=b"hello") for to in (identity, C2)]
+    moved = {identity: StateOverride(move_precompile_to=C2)}
+    blocks = simulate(base, [block(*calls, accounts=moved), block(*calls)])
+    outputs = [[result.output for result in it.results] for it in blocks]
+    assert outputs == [[b"", b"hello"], [b"hello", b""]]
+
+
+def test_a_contract_reaches_a_precompile_where_it_was_moved_to(base: Base) -> None:
+    # Hands its call data to C2, and returns the 32 bytes that come back.
+    code = f"365f5f37 60205f 365f 73{C2.hex()} 5afa50 60205ff3"
+    sha256 = {TWO: StateOverride(move_precompile_to=C2), **coded(code)}
+    (done,) = simulate(base, [block(CallRequest(to=C1, data=b"hello"), accounts=sha256)])
+    assert done.results[0].output == hashlib.sha256(b"hello").digest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,13 +16,21 @@ from entresol.errors import (
     EntresolError,
     HashAndRange,
     MalformedValue,
+    TooManyAlternatives,
     TooManyBlocks,
     TooManyResults,
     TooManyTopics,
     UnknownBlock,
 )
 from entresol.primitives.values import Hash32
-from entresol.rpc.log_filter import LogFilter, LogLimits, LogSearch, Span, parse_query
+from entresol.rpc.log_filter import (
+    MOST_ALTERNATIVES,
+    LogFilter,
+    LogLimits,
+    LogSearch,
+    Span,
+    parse_query,
+)
 from entresol.rpc.shapes.log_book import LogBook
 from entresol.rpc.shapes.places import NoBatches
 from entresol.storage.log_index import LogQuery
@@ -259,3 +268,15 @@ def test_a_block_that_was_replaced_while_it_was_read_is_unknown(chain: EmittingC
     for look in (search.run, search.at_once):
         with pytest.raises(UnknownBlock):
             look()
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ({"address": [1] * (MOST_ALTERNATIVES + 1)}, "address"),
+        ({"topics": [[None, *[1] * (MOST_ALTERNATIVES + 1)]]}, "topics[0]"),
+    ],
+)
+def test_what_names_far_too_much_is_not_even_read(value: dict[str, object], place: str) -> None:
+    with pytest.raises(TooManyAlternatives, match=f"^{re.escape(place)}: .* at most 10000"):
+        LogFilter.parse(value)

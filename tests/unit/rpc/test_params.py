@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from entresol.primitives.values import Data
 from entresol.rpc.errors import InvalidParamsError
-from entresol.rpc.params import LONGEST, REMEMBERED, Parameter, ParamsReader
+from entresol.rpc.params import LARGE, LONGEST, REMEMBERED, LongParams, Parameter, ParamsReader
 from tests.rpc_toy import ALICE, caller, request
 
 HASH = "0x" + "ab" * 32
@@ -128,3 +128,26 @@ def test_parameters_are_read_right_however_many_there_were() -> None:
     reader = ParamsReader([Parameter("number", int)])
     numbers = [*range(3 * REMEMBERED), *range(3 * REMEMBERED)]
     assert [reader.read(Raw(b"[%d]" % number)) for number in numbers] == [(n,) for n in numbers]
+
+
+LONG = Raw(b'["' + b"a" * LARGE + b'"]')
+
+
+def test_long_parameters_are_handed_back_to_be_read_elsewhere() -> None:
+    reader = ParamsReader([Parameter("word", str)], patient=True)
+    with pytest.raises(LongParams) as long:
+        reader.read(LONG)
+    assert long.value.read() == ("a" * LARGE,)
+
+
+def test_where_the_order_counts_long_parameters_are_read_at_once() -> None:
+    assert ParamsReader([Parameter("word", str)]).read(LONG) == ("a" * LARGE,)
+
+
+def test_what_is_wrong_with_long_parameters_is_said_as_with_others() -> None:
+    sent = request("toy_maybeLater", "yes" * LARGE)
+    error = caller()(sent)["error"]
+    assert (error["code"], error["message"]) == (
+        -32602,
+        "params[0]: expected `bool | null`, got `str`",
+    )

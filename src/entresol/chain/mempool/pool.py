@@ -77,6 +77,8 @@ class Mempool(PoolContents):
         self._tails = Tails(self._lanes)
         self._arrivals = 0
         self._bytes = 0
+        self.version = 0
+        """Another one whenever a block made of the pool may come out otherwise."""
 
     @property
     def base_fee(self) -> int:
@@ -86,6 +88,7 @@ class Mempool(PoolContents):
     @base_fee.setter
     def base_fee(self, base_fee: int) -> None:
         if base_fee != self._pricing.base_fee:
+            self.version += 1
             self._pricing = Pricing(self._config.order, base_fee)
             self._forget_order()
 
@@ -140,6 +143,7 @@ class Mempool(PoolContents):
         `touched` names the accounts that the block changed. With it the cost is that of the block
         instead of that of the pool.
         """
+        self.version += 1
         self._accounts = accounts
         self.base_fee = base_fee
         if touched is None:
@@ -155,6 +159,7 @@ class Mempool(PoolContents):
         self, accounts: AccountReader, base_fee: int, *, undone: Iterable[Transaction] = ()
     ) -> Refreshed:
         """Follow the head to any other state, and take back what the `undone` blocks included."""
+        self.version += 1
         self._accounts = accounts
         self.base_fee = base_fee
         refreshed = self._refresh(list(self._lanes), frozenset())
@@ -182,6 +187,7 @@ class Mempool(PoolContents):
 
     def restore(self, snapshot: PoolSnapshot, accounts: AccountReader) -> None:
         """Make the pool what it was, when the state was what `accounts` reads."""
+        self.version += 1
         self._accounts = accounts
         self._pricing = snapshot.pricing
         self._arrivals = snapshot.arrivals
@@ -235,6 +241,7 @@ class Mempool(PoolContents):
         return [last]
 
     def _insert(self, lane: Lane, entry: Entry, replaced: Entry | None) -> list[Entry]:
+        self.version += 1
         if replaced is not None:
             del self._entries[replaced.transaction.hash]
             self._bytes -= replaced.size
@@ -251,6 +258,7 @@ class Mempool(PoolContents):
     # --- Leaving -------------------------------------------------------------
 
     def _discard(self, entry: Entry) -> None:
+        self.version += 1
         lane = self._lanes[entry.sender]
         lane.take(entry)
         self._forget(entry)

@@ -30,6 +30,22 @@ class BatchAnswered(msgspec.Struct, frozen=True):
     layer: str = ""
 
 
+class Refused(msgspec.Struct, frozen=True):
+    """A request that was refused before its method could be read; `status` is HTTP's or a WebSocket's."""
+
+    status: int
+    reason: str
+    peer: str
+    layer: str = ""
+
+
+class MoreRefused(msgspec.Struct, frozen=True):
+    """Further requests that were refused, too many to tell one by one."""
+
+    count: int
+    layer: str = ""
+
+
 class Included(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction that is in a sealed block."""
 
@@ -63,6 +79,12 @@ class Lines(Protocol):
 
     def batch(self, entry: BatchAnswered) -> str:
         """Write a batch down."""
+
+    def refused(self, entry: Refused) -> str:
+        """Write a refusal down."""
+
+    def more_refused(self, entry: MoreRefused) -> str:
+        """Write down that there were more."""
 
     def included(self, entry: Included) -> str:
         """Write a transaction down."""

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from entresol.node.log.entries import Answered, BatchAnswered, Included, Note
+    from entresol.node.log.entries import (
+        Answered,
+        BatchAnswered,
+        Included,
+        MoreRefused,
+        Note,
+        Refused,
+    )
     from entresol.rpc.errors import Failure
 
 
@@ -29,6 +36,15 @@ class JsonLines:
             "failed": entry.failed,
         }
         return line("info", "batch", _on(entry.layer) | fields | _failed(entry.failure))
+
+    def refused(self, entry: Refused) -> str:
+        """Write a refusal down."""
+        fields = {"peer": entry.peer, "status": entry.status, "reason": entry.reason}
+        return line("info", "refused", _on(entry.layer) | fields)
+
+    def more_refused(self, entry: MoreRefused) -> str:
+        """Write down that there were more."""
+        return line("info", "refused more", _on(entry.layer) | {"requests": entry.count})
 
     def included(self, entry: Included) -> str:
         """Write a transaction down."""

@@ -11,6 +11,7 @@ from entresol.node.log.blocks import TransactionLog
 from entresol.node.log.console import OUT, Console
 from entresol.node.log.entries import Note
 from entresol.node.log.jsonl import JsonLines, line
+from entresol.node.log.refusals import RefusalLog
 from entresol.node.log.requests import RequestLog
 from entresol.node.log.text import TextLines
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from entresol.node.facts import Facts
     from entresol.node.log.entries import Lines
     from entresol.primitives.values import Address
-    from entresol.rpc.server import Handler
+    from entresol.rpc.server import Handler, OnRefusal
 
 LEVELS: Final = {
     "debug": logging.DEBUG,
@@ -44,6 +45,7 @@ class Log:
             JsonLines() if config.json_logs else TextLines(colours=colours)
         )
         self._following: list[TransactionLog] = []
+        self._hearing: list[RefusalLog] = []
         self.handler = NoteHandler(self._lines, console)
 
     @classmethod
@@ -78,6 +80,14 @@ class Log:
             return handler
         return RequestLog(handler, self._lines, self._console.tell, layer)
 
+    def refusals(self, layer: str = "") -> OnRefusal | None:
+        """Return what hears of requests that a layer refuses; None if requests are not told."""
+        if not self.tells_work:
+            return None
+        hearing = RefusalLog(self._lines, self._console.tell, layer)
+        self._hearing.append(hearing)
+        return hearing
+
     def follow(self, chain: Chain, layer: str = "", hidden: Address | None = None) -> None:
         """Tell of the transactions of `chain`, if they are told, but not of those of `hidden`."""
         if self.tells_work:
@@ -85,7 +95,10 @@ class Log:
             self._following.append(TransactionLog(chain, self._lines, tell, layer, hidden))
 
     def unfollow(self) -> None:
-        """Stop listening to the chains."""
+        """Stop listening to the chains and their servers."""
+        for hearing in self._hearing:
+            hearing.step()
+        self._hearing.clear()
         for following in self._following:
             following.close()
         self._following.clear()
@@ -107,6 +120,10 @@ class LayerLog:
     def around(self, handler: Handler) -> Handler:
         """Return a handler that tells of requests; if they are not told, the same one."""
         return self._log.around(handler, self._name)
+
+    def refusals(self) -> OnRefusal | None:
+        """Return what hears of refused requests; None if requests are not told."""
+        return self._log.refusals(self._name)
 
     def follow(self, chain: Chain) -> None:
         """Tell of the transactions of `chain`, if they are told."""

@@ -6,13 +6,24 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from entresol.node.log.entries import Answered, BatchAnswered, Included, Note
+    from entresol.node.log.entries import (
+        Answered,
+        BatchAnswered,
+        Included,
+        MoreRefused,
+        Note,
+        Refused,
+    )
     from entresol.rpc.errors import Failure
 
 LONGEST: Final = 300
 WIDTH: Final = 44
+TIME_WIDTH: Final = 11
 NAMED: Final = 3
 """How many methods of a batch are named."""
+
+REFUSED: Final = "(refused)"
+"""Stands where the method would: no request was read far enough to have one."""
 
 _PLAIN: Final = {"dim": "", "red": "", "green": "", "yellow": "", "bold": "", "end": ""}
 _ANSI: Final = {
@@ -50,6 +61,16 @@ class TextLines:
             outcome = f"{self._bad}{entry.failed} of {calls} failed{self._end}, first: {outcome}"
         return self._line(_on(entry.layer, what).ljust(WIDTH), entry.seconds, outcome)
 
+    def refused(self, entry: Refused) -> str:
+        """Write who was refused, and why."""
+        what = _on(entry.layer, f"{REFUSED} {entry.peer}").ljust(WIDTH)
+        told = f"{self._bad}{entry.status}: {printable(entry.reason)}{self._end}"
+        return f"{what} {'':{TIME_WIDTH}}  {told}"
+
+    def more_refused(self, entry: MoreRefused) -> str:
+        """Write how many more were refused."""
+        return _on(entry.layer, f"{REFUSED} {entry.count:,} more")
+
     def included(self, entry: Included) -> str:
         """Write what became of a transaction."""
         rows = [
@@ -79,7 +100,7 @@ class TextLines:
         return line if entry.trace is None else f"{line}\n{entry.trace}"
 
     def _line(self, what: str, seconds: float, outcome: str) -> str:
-        return f"{what} {self._dim}{seconds * 1e3:8.2f} ms{self._end}  {outcome}"
+        return f"{what} {self._dim}{seconds * 1e3:{TIME_WIDTH - 3}.2f} ms{self._end}  {outcome}"
 
     def _failed(self, failure: Failure) -> str:
         told = printable(failure.message)

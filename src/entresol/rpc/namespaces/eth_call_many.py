@@ -16,7 +16,13 @@ from entresol.execution.replay import state_within
 from entresol.execution.scene import Scene
 from entresol.primitives.values import Data
 from entresol.rpc.block_ref import LATEST, BlockRef
-from entresol.rpc.call_objects import BlockOverride, CallObject, StateOverrides, state_overrides
+from entresol.rpc.call_objects import (
+    BlockOverride,
+    CallObject,
+    OverrideLimits,
+    StateOverrides,
+    state_overrides,
+)
 from entresol.rpc.method import Later, method
 from entresol.rpc.numbers import Number
 from entresol.rpc.wire import Wire
@@ -85,10 +91,17 @@ class EthCallMany:
 
     prefix = "eth"
 
-    def __init__(self, chain: Chain, places: Places, limits: CallLimits | None = None) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        places: Places,
+        limits: CallLimits | None = None,
+        overrides: OverrideLimits | None = None,
+    ) -> None:
         self._chain = chain
         self._places = places
         self._limits = limits or CallLimits()
+        self._overrides = overrides or OverrideLimits()
 
     @method(UnknownBlock, InvalidOverride)
     def call_many(
@@ -103,9 +116,10 @@ class EthCallMany:
         block, index = context.block_number or LATEST, context.transaction_index
         count = None if index is None else index.count
         stage = self._stage(block, count)
-        wanted, accounts = [it.bundle() for it in bundles], state_overrides(state_override)
+        self._overrides.check(state_override)
 
         def answer(limits: CallLimits) -> list[list[CallManyResult]]:
+            wanted, accounts = [it.bundle() for it in bundles], state_overrides(state_override)
             endings = call_many(override(stage(), accounts), wanted, limits)
             return [[CallManyResult.of(it) for it in bundle] for bundle in endings]
 

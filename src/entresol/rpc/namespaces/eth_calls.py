@@ -10,21 +10,14 @@ from entresol.errors import ExecutionFailed, InvalidTransaction, UnknownBlock
 from entresol.execution.access_lists import create_access_list
 from entresol.execution.calls import CallLimits, call
 from entresol.execution.estimation import estimate_gas
-from entresol.execution.overrides import override
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.block_ref import LATEST, BlockRef
 from entresol.rpc.call_answers import CallAnswers
-from entresol.rpc.call_objects import (
-    BlockOverride,
-    CallObject,
-    StateOverrides,
-    state_overrides,
-)
+from entresol.rpc.call_objects import BlockOverride, CallObject, StateOverrides
 from entresol.rpc.method import Later, method
 from entresol.rpc.wire import Wire, encode
 
 if TYPE_CHECKING:
-    from entresol.execution.scene import Scene
     from entresol.rpc.places import Places
     from entresol.rpc.questions import Questions
 
@@ -52,6 +45,7 @@ class EthCalls:
     def __init__(self, places: Places, questions: Questions) -> None:
         self._places = places
         self._ask = questions.ask
+        self._ask_assuming = questions.ask_assuming
         self._answers = CallAnswers()
 
     @method(UnknownBlock, ExecutionFailed, InvalidTransaction)
@@ -61,9 +55,17 @@ class EthCalls:
         block: BlockRef = LATEST,
         state_override: StateOverrides | None = None,
         block_override: BlockOverride | None = None,
-    ) -> Annotated[Raw, Data] | Later[Data]:
+    ) -> Annotated[Raw, Data] | Data | Later[Data]:
         """Return what a call gives back, run on the state after a block."""
-        scene = self._scene(block, state_override, block_override)
+        scene = self._places.scene(block)
+        if state_override or block_override is not None:
+            request = transaction.request()
+            return self._ask_assuming(
+                scene,
+                state_override,
+                block_override,
+                lambda assumed, limits: Data(call(assumed, request, limits)),
+            )
         if (known := self._answers.get(scene, transaction)) is not None:
             return known
         request = transaction.request()
@@ -83,9 +85,13 @@ class EthCalls:
         block_override: BlockOverride | None = None,
     ) -> Quantity | Later[Quantity]:
         """Return a gas limit with which a transaction succeeds, and hardly more than that."""
-        scene = self._scene(block, state_override, block_override)
         request = transaction.request()
-        return self._ask(lambda limits: Quantity(estimate_gas(scene, request, limits).gas))
+        return self._ask_assuming(
+            self._places.scene(block),
+            state_override,
+            block_override,
+            lambda scene, limits: Quantity(estimate_gas(scene, request, limits).gas),
+        )
 
     @method(UnknownBlock, InvalidTransaction)
     def create_access_list(
@@ -106,18 +112,3 @@ class EthCalls:
             )
 
         return self._ask(answer)
-
-    def _scene(
-        self,
-        block: BlockRef,
-        state_override: StateOverrides | None,
-        block_override: BlockOverride | None,
-    ) -> Scene:
-        scene = self._places.scene(block)
-        if not state_override and block_override is None:
-            return scene
-        return override(
-            scene,
-            state_overrides(state_override),
-            None if block_override is None else block_override.override(),
-        )

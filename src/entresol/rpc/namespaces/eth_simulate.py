@@ -23,7 +23,13 @@ from entresol.execution.overrides import BlockOverrides
 from entresol.execution.simulation import Base, SimulationOptions, simulate
 from entresol.execution.simulation_plan import BlockCalls
 from entresol.rpc.block_ref import LATEST, BlockRef
-from entresol.rpc.call_objects import BlockOverride, CallObject, StateOverrides, state_overrides
+from entresol.rpc.call_objects import (
+    BlockOverride,
+    CallObject,
+    OverrideLimits,
+    StateOverrides,
+    state_overrides,
+)
 from entresol.rpc.method import Later, method
 from entresol.rpc.shapes.hexes import array, raw
 from entresol.rpc.shapes.simulations import simulated_text
@@ -72,10 +78,17 @@ class EthSimulate:
 
     prefix = "eth"
 
-    def __init__(self, chain: Chain, places: Places, limits: CallLimits | None = None) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        places: Places,
+        limits: CallLimits | None = None,
+        overrides: OverrideLimits | None = None,
+    ) -> None:
         self._chain = chain
         self._places = places
         self._limits = limits or CallLimits()
+        self._overrides = overrides or OverrideLimits()
 
     @method(
         EmptySimulation,
@@ -92,10 +105,12 @@ class EthSimulate:
     def simulate_v1(self, payload: SimulationPayload, block: BlockRef = LATEST) -> Raw | Later[Raw]:
         """Return the blocks that would follow a block, with how each of their calls ended."""
         base = self._base(block)
-        blocks = [it.described() for it in payload.block_state_calls or ()]
+        wanted = payload.block_state_calls or ()
+        self._overrides.check(*(it.state_overrides for it in wanted))
         full = bool(payload.return_full_transactions)
 
         def answer(limits: CallLimits) -> Raw:
+            blocks = [it.described() for it in wanted]
             simulated = simulate(base, blocks, payload.options(), limits)
             chain_id = base.rules.chain_id
             texts = (simulated_text(it, chain_id, full=full) for it in taking_turns(simulated))

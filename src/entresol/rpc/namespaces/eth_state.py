@@ -142,12 +142,12 @@ class EthState:
     ) -> AccountProof | Later[AccountProof]:
         """Return an account and some of its slots with Merkle proofs against the block's state root."""
         root = self._chain.ledger.header(self._places.sealed(block)).state_root
-        slots = [Hash32(key.to_bytes(32)) for key in storage_keys]
-        if len(slots) <= QUICK_SLOTS:
-            return self._proof(root, address, slots)
-        return Later(lambda: self._proof(root, address, slots))
+        if len(storage_keys) <= QUICK_SLOTS:
+            return self._proof(root, address, storage_keys)
+        return Later(lambda: self._proof(root, address, storage_keys))
 
-    def _proof(self, root: Hash32, address: Address, slots: list[Hash32]) -> AccountProof:
+    def _proof(self, root: Hash32, address: Address, keys: list[Quantity]) -> AccountProof:
+        slots = [Hash32(key.to_bytes(32)) for key in taking_turns(keys)]
         proof = self._chain.ledger.trie.prove(root, address, slots)
         return AccountProof(
             address=address,

@@ -15,16 +15,14 @@ from entresol.errors import (
 )
 from entresol.execution.estimation import estimate_gas
 from entresol.execution.l1_estimation import estimate_l1_to_l2_gas
-from entresol.execution.overrides import override
 from entresol.primitives.l1_gas import REQUIRED_GAS_PER_PUBDATA
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.block_ref import BlockRef
-from entresol.rpc.call_objects import CallObject, StateOverrides, state_overrides
+from entresol.rpc.call_objects import CallObject, StateOverrides
 from entresol.rpc.method import Later, method
 
 if TYPE_CHECKING:
-    from entresol.execution.scene import Scene
     from entresol.rpc.places import Places
     from entresol.rpc.questions import Questions
 
@@ -96,7 +94,7 @@ class ZksFees:
 
     def __init__(self, places: Places, questions: Questions, model: FeeModel) -> None:
         self._places = places
-        self._ask = questions.ask
+        self._ask = questions.ask_assuming
         self._model = model
 
     @method(ExecutionFailed, InvalidTransaction, UnserializableCall)
@@ -104,8 +102,13 @@ class ZksFees:
         self, req: CallObject, state_override: StateOverrides | None = None
     ) -> Fee | Later[Fee]:
         """Return what to offer for a transaction so that it is included and succeeds."""
-        scene, request, prices = self._scene(state_override), req.request(), self._model.quoted()
-        return self._ask(lambda limits: _fee(estimate_gas(scene, request, limits).gas, prices))
+        request, prices = req.request(), self._model.quoted()
+        return self._ask(
+            self._places.scene(_PENDING),
+            state_override,
+            None,
+            lambda scene, limits: _fee(estimate_gas(scene, request, limits).gas, prices),
+        )
 
     @method(ExecutionFailed, InvalidTransaction, UnserializableCall, name="zks_estimateGasL1ToL2")
     def estimate_gas_l1_to_l2(
@@ -117,9 +120,13 @@ class ZksFees:
         L2. The limit is reckoned with 800 gas for a published byte, whatever the call says, because L1
         takes no request with another number.
         """
-        scene = self._scene(state_override)
         request = _l1_request(req, self._model.quoted().base_fee)
-        return self._ask(lambda limits: Quantity(estimate_l1_to_l2_gas(scene, request, limits)))
+        return self._ask(
+            self._places.scene(_PENDING),
+            state_override,
+            None,
+            lambda scene, limits: Quantity(estimate_l1_to_l2_gas(scene, request, limits)),
+        )
 
     @method()
     def gas_per_pubdata(self) -> Quantity:
@@ -148,10 +155,6 @@ class ZksFees:
                 l1_pubdata_price=model.l1_pubdata_price,
             )
         )
-
-    def _scene(self, accounts: StateOverrides | None) -> Scene:
-        scene = self._places.scene(_PENDING)
-        return override(scene, state_overrides(accounts)) if accounts else scene
 
 
 def _fee(gas: int, prices: FeeInput) -> Fee:

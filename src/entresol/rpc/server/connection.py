@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from entresol.rpc.server.responses import Reply
 
 Page: TypeAlias = Callable[[], tuple[int, str, bytes]]
 """Answers a `GET`: status, content type, body."""
@@ -63,6 +66,17 @@ class Handler(Protocol):
         self, body: bytes, connection: Connection
     ) -> bytes | Awaitable[bytes | None] | None:
         """Answer `body`."""
+        ...
+
+
+class OnRefusal(Protocol):
+    """Hears of a request that was refused before any handler saw it.
+
+    A flood of them is heard one by one, so whoever listens takes care of how much is made of it.
+    """
+
+    def __call__(self, reply: Reply, connection: Connection) -> object:
+        """Take note of what `connection` was told."""
         ...
 
 

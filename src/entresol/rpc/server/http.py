@@ -61,6 +61,7 @@ class HttpConnection(Stream):
         self._allow(self._config.header_seconds)
         if full:
             self._counters.connections_refused += 1
+            self._tell_refusal(responses.NO_CONNECTION_LEFT)
             self._write(responses.encode(responses.NO_CONNECTION_LEFT))
             self._hang_up()
 
@@ -193,11 +194,11 @@ class HttpConnection(Stream):
     def _serve(self, exchange: Exchange) -> None:
         self.path, self.host = exchange.path, exchange.host
         if exchange.page is not None or exchange.refusal is not None:
-            self._reply(exchange, exchange.own_reply())
+            self._reply_itself(exchange, exchange.own_reply())
             return
         self._counters.requests_total += 1
         if self._rate is not None and not self._rate.allows(self._loop.time()):
-            self._reply(exchange, responses.RATE_REFUSAL)
+            self._reply_itself(exchange, responses.RATE_REFUSAL)
             return
         self._conclude(exchange, self._ask(exchange.body))
 
@@ -226,6 +227,12 @@ class HttpConnection(Stream):
             self._write(b"%b%bcontent-length: %d\r\n\r\n%b" % (JSON_OK, exchange.extra, size, body))
         if exchange.last:
             self._hang_up()
+
+    def _reply_itself(self, exchange: Exchange, reply: Reply) -> None:
+        """Answer without the handler."""
+        if reply.is_refusal and exchange.page is None:
+            self._tell_refusal(reply)
+        self._reply(exchange, reply)
 
     def _reply(self, exchange: Exchange, reply: Reply) -> None:
         if exchange.gzip and self._is_worth_compressing(reply.body):
@@ -331,7 +338,8 @@ class HttpConnection(Stream):
         socket = WebSocketConnection(self._service, path, opening.url, opening.headers)
         reply = socket.handshake()
         self._write(reply)
-        if not socket.opened:
+        if socket.refusal is not None:
+            self._tell_refusal(socket.refusal)
             self._hang_up()
             return
         self._service.replace(self, socket)

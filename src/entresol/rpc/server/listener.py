@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from entresol.errors import AddressForbidden, AddressInUse, AddressUnavailable, ListenFailed
 from entresol.rpc.server.config import ServerConfig
-from entresol.rpc.server.connection import Counters, Handler, Page
+from entresol.rpc.server.connection import Counters, Handler, OnRefusal, Page
 from entresol.rpc.server.http import HttpConnection
 from entresol.rpc.server.service import Service
 
@@ -29,9 +29,10 @@ class Server:
         handler: Handler,
         config: ServerConfig | None = None,
         pages: Mapping[str, Page] | None = None,
+        on_refusal: OnRefusal | None = None,
     ) -> None:
         self.config = config or ServerConfig()
-        self._service = Service(handler, self.config, pages or {})
+        self._service = Service(handler, self.config, pages or {}, on_refusal)
         self._listeners: list[asyncio.Server] = []
         self._sweep: asyncio.TimerHandle | None = None
         self.port = self.config.port

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import zlib
 from http import HTTPStatus
+from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 JSON = b"application/json; charset=utf-8"
 TEXT = b"text/plain; charset=utf-8"
@@ -25,12 +26,38 @@ PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Par
 
 
 class Reply(Struct, frozen=True):
-    """An answer without its framing; `extra` is whole header lines."""
+    """An answer without its framing; `extra` is whole header lines.
+
+    Where a WebSocket is ended, `status` is the code that says so.
+    """
 
     status: int
     content_type: bytes
     body: bytes
     extra: bytes = b""
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the client did not get what it asked for."""
+        return self.status >= HTTPStatus.BAD_REQUEST
+
+    @property
+    def reason(self) -> str:
+        """The words of a refusal."""
+        if self.content_type != JSON:
+            return self.body.decode(errors="replace").strip()
+        return _refused(self.body).error.message
+
+
+class _Error(Struct):
+    message: str
+
+
+class _Refused(Struct):
+    error: _Error
+
+
+_refused: Final = json.Decoder(_Refused).decode
 
 
 def head(status: int, content_type: bytes) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from entresol.rpc.server.config import ServerConfig
-from entresol.rpc.server.connection import Counters, Handler, Page
+from entresol.rpc.server.connection import Counters, Handler, OnRefusal, Page
 from entresol.rpc.server.heads import KnownHeads
 from entresol.rpc.server.limits import HostCheck, OriginCheck, RequestRate
 
@@ -34,10 +34,17 @@ class Served(Protocol):
 class Service:
     """The handler, the limits, the counters and the open connections of one server."""
 
-    def __init__(self, handler: Handler, config: ServerConfig, pages: Mapping[str, Page]) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        config: ServerConfig,
+        pages: Mapping[str, Page],
+        on_refusal: OnRefusal | None = None,
+    ) -> None:
         self.handler = handler
         self.config = config
         self.pages = pages
+        self.on_refusal = on_refusal
         self.counters = Counters()
         self.hosts = HostCheck(config)
         self.origins = OriginCheck(config)

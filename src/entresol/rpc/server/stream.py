@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable
 from typing import cast
 
-from entresol.rpc.server.connection import CloseCallbacks
+from entresol.rpc.server.connection import CloseCallbacks, Connection
+from entresol.rpc.server.responses import Reply
 from entresol.rpc.server.service import Service, address_of
 
 
@@ -80,6 +81,12 @@ class Stream(asyncio.Protocol):
     def _write(self, data: bytes) -> None:
         self._counters.bytes_sent += len(data)
         self._transport.write(data)
+
+    def _tell_refusal(self, reply: Reply) -> None:
+        """Say that a request was refused, to whoever wants to know."""
+        if self._service.on_refusal is not None:
+            # Only what is derived from this class says which transport it is.
+            self._service.on_refusal(reply, cast("Connection", self))
 
     def _pause_reading(self) -> None:
         if self._reading and not self._transport.is_closing():

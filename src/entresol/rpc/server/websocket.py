@@ -6,17 +6,19 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable
+from http import HTTPStatus
 from typing import Final, cast
 
 from websockets.datastructures import Headers
 from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory
-from websockets.frames import CloseCode, Frame, Opcode
+from websockets.frames import OK_CLOSE_CODES, CloseCode, Frame, Opcode
 from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 from websockets.typing import Origin
 
 from entresol.rpc.server import responses
+from entresol.rpc.server.responses import Reply
 from entresol.rpc.server.service import Service
 from entresol.rpc.server.stream import Stream
 
@@ -47,7 +49,7 @@ class WebSocketConnection(Stream):
         self._stopping = False
         self.path = path
         self.host = headers.get(b"host", b"").decode("latin-1")
-        self.opened = False
+        self.refusal: Reply | None = None
 
     @property
     def closed(self) -> bool:
@@ -59,7 +61,7 @@ class WebSocketConnection(Stream):
         return self._transmit(Opcode.TEXT, data)
 
     def handshake(self) -> bytes:
-        """Return the answer to the request to open; `opened` tells which."""
+        """Return the answer to the request to open; `refusal` is set if that is no."""
         origins = None
         if not self._service.origins.any:
             origins = [None, *(Origin(o.decode()) for o in self._service.origins.origins)]
@@ -69,7 +71,9 @@ class WebSocketConnection(Stream):
         for name, value in self._headers.items():
             headers[name.decode("latin-1")] = value.decode("latin-1")
         response = negotiation.accept(Request(self._url.decode("latin-1"), headers))
-        self.opened = response.status_code == 101
+        if response.status_code != HTTPStatus.SWITCHING_PROTOCOLS:
+            body = response.body or b""
+            self.refusal = Reply(response.status_code, responses.TEXT, bytes(body))
         self._frames.extensions = negotiation.extensions
         return response.serialize()
 
@@ -173,6 +177,7 @@ class WebSocketConnection(Stream):
     def _serve(self, kind: Opcode, message: bytes) -> None:
         self._counters.requests_total += 1
         if self._rate is not None and not self._rate.allows(self._loop.time()):
+            self._tell_refusal(responses.RATE_REFUSAL)
             self._transmit(kind, responses.TOO_MANY_REQUESTS)
             return
         try:
@@ -240,7 +245,18 @@ class WebSocketConnection(Stream):
             if data:
                 self._write(data)
             else:
+                self._tell_why()
                 self._end_writing()
+
+    def _tell_why(self) -> None:
+        """Say why the connection ends, if it is not the client's wish."""
+        close = self._frames.close_sent
+        if (
+            close is not None
+            and self._frames.close_rcvd is None
+            and close.code not in OK_CLOSE_CODES
+        ):
+            self._tell_refusal(Reply(close.code, responses.TEXT, close.reason.encode()))
 
 
 def is_utf8(data: bytes) -> bool:

@@ -73,6 +73,8 @@ class Views:
         self._blocks = blocks
         self._waiting = waiting
         self._pending = pending
+        self._pending_written: Executed | None = None
+        self._pending_texts: dict[bool, msgspec.Raw] = {}
         self._batches = batches or NoBatches()
         self._cache = AnswerCache() if cache is None else cache
         self.log_book = LogBook(blocks, self._batches)
@@ -160,15 +162,24 @@ class Views:
     def pending_block(self, *, full: bool) -> msgspec.Raw:
         """Return the block that would be sealed now."""
         executed = self._pending()
+        if executed is not self._pending_written:
+            self._pending_written = executed
+            self._pending_texts.clear()
+        known = self._pending_texts.get(full)
+        if known is None:
+            known = self._pending_texts[full] = self._write_pending(executed, full=full)
+        return known
+
+    def pending_header(self) -> msgspec.Raw:
+        """Return the header of the block that would be sealed now."""
+        return raw(header_text(self._pending().header, None))
+
+    def _write_pending(self, executed: Executed, *, full: bool) -> msgspec.Raw:
         record = executed.record
         whole = full_transactions(record, self._chain_id, None)
         return raw(
             pending_text(record, executed.header, whole if full else transaction_hashes(record))
         )
-
-    def pending_header(self) -> msgspec.Raw:
-        """Return the header of the block that would be sealed now."""
-        return raw(header_text(self._pending().header, None))
 
     # What changes answers
 

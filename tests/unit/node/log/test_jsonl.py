@@ -9,7 +9,14 @@ from typing import Any
 
 import msgspec
 
-from entresol.node.log.entries import Answered, BatchAnswered, Included, Note
+from entresol.node.log.entries import (
+    Answered,
+    BatchAnswered,
+    Included,
+    MoreRefused,
+    Note,
+    Refused,
+)
 from entresol.node.log.jsonl import JsonLines
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.errors import Failure
@@ -39,6 +46,19 @@ def test_a_request_is_an_object() -> None:
 def test_a_batch_is_an_object() -> None:
     entry = read(LINES.batch(BatchAnswered(Counter({"a": 2}), 0.001, 0, None)))
     assert entry["fields"] == {"calls": 2, "methods": {"a": 2}, "ms": 1.0, "failed": 0}
+
+
+def test_refusals_are_objects() -> None:
+    entry = read(LINES.refused(Refused(413, "Request is too big", "127.0.0.1:4000", "L1")))
+    assert (entry["level"], entry["message"]) == ("info", "refused")
+    assert entry["fields"] == {
+        "layer": "L1",
+        "peer": "127.0.0.1:4000",
+        "status": 413,
+        "reason": "Request is too big",
+    }
+    more = read(LINES.more_refused(MoreRefused(7)))
+    assert (more["message"], more["fields"]) == ("refused more", {"requests": 7})
 
 
 def test_a_transaction_is_an_object() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -14,8 +15,10 @@ import pytest
 from entresol.node.config import LogConfig
 from entresol.node.log.console import Console
 from entresol.node.log.log import Log
+from entresol.node.log.refusals import TOLD
 from entresol.rpc.connection import LocalConnection
 from entresol.rpc.dispatch import Dispatcher
+from entresol.rpc.server.responses import WRONG_VERB
 from tests.rpc_toy import Toy, request
 
 
@@ -53,6 +56,7 @@ def test_where_requests_are_not_told_nothing_stands_in_their_way(
     handler = Dispatcher([Toy()]).handle
     log = streams.log(**settings)
     assert log.around(handler) == handler
+    assert log.refusals() is None
     log.close()
 
 
@@ -63,6 +67,23 @@ def test_at_info_requests_are_told(streams: Streams) -> None:
     out, err = streams.read()
     assert out.startswith("toy_chainId ")
     assert err == ""
+
+
+def test_what_was_left_out_of_a_flood_is_told_when_the_node_stops(streams: Streams) -> None:
+    log = streams.log()
+    hear = log.of_layer("L1").refusals()
+    assert hear is not None
+
+    async def flood() -> None:
+        for _ in range(TOLD + 5):
+            hear(WRONG_VERB, LocalConnection())  # type: ignore[arg-type]
+        log.unfollow()
+
+    asyncio.run(flood())
+    log.close()
+    lines = streams.read()[0].splitlines()
+    assert all(line.startswith("L1 (refused) ") for line in lines)
+    assert (len(lines), lines[-1]) == (TOLD + 1, "L1 (refused) 5 more")
 
 
 @pytest.mark.parametrize("settings", [{}, {"silent": True}])

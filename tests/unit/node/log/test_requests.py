@@ -28,6 +28,12 @@ class Recorder:
         self.entries.append(entry)
         return ""
 
+    def refused(self, entry: object) -> str:
+        raise NotImplementedError(entry)
+
+    def more_refused(self, entry: object) -> str:
+        raise NotImplementedError(entry)
+
     def included(self, entry: object) -> str:
         raise NotImplementedError(entry)
 

@@ -7,7 +7,14 @@ from collections import Counter
 import msgspec
 import pytest
 
-from entresol.node.log.entries import Answered, BatchAnswered, Included, Note
+from entresol.node.log.entries import (
+    Answered,
+    BatchAnswered,
+    Included,
+    MoreRefused,
+    Note,
+    Refused,
+)
 from entresol.node.log.text import TextLines, printable
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.errors import Failure
@@ -110,3 +117,17 @@ def test_colours_are_there_only_if_they_are_wanted() -> None:
 )
 def test_what_others_say_cannot_move_the_cursor(text: str, shown: str) -> None:
     assert printable(text) == shown
+
+
+def test_a_refusal_is_a_line_with_the_reason_where_outcomes_stand() -> None:
+    line = TEXT.refused(Refused(405, "use POST", "127.0.0.1:4000"))
+    assert words(line) == "(refused) 127.0.0.1:4000 405: use POST"
+    assert line.index("405") == TEXT.answered(Answered("eth_call", 0.0015, None)).index("ok")
+
+
+def test_a_flood_of_refusals_is_a_number() -> None:
+    assert TEXT.more_refused(MoreRefused(1_234, "L1")) == "L1 (refused) 1,234 more"
+
+
+def test_what_a_refused_client_said_cannot_reach_the_terminal() -> None:
+    assert "\x1b" not in TEXT.refused(Refused(403, "the host \x1b[2J", "127.0.0.1:4000"))

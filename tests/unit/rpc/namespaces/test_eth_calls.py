@@ -125,3 +125,10 @@ def test_a_wrong_field_is_named(client: Client, params: list[object], place: str
         client("eth_call", *params)
     assert caught.value.code == -32602
     assert place in caught.value.message
+
+
+def test_a_precompile_can_be_moved_for_a_call(client: Client) -> None:
+    identity = "0x" + "00" * 19 + "04"
+    moved = {identity: {"movePrecompileToAddress": TARGET}}
+    assert client("eth_call", {"to": TARGET, "data": "0xabcd"}, "latest", moved) == "0xabcd"
+    assert client("eth_call", {"to": identity, "data": "0xabcd"}, "latest", moved) == "0x"

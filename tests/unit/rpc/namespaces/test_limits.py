@@ -133,6 +133,69 @@ def test_too_many_blocks_are_refused_with_the_range_that_fits(limited: Limited) 
         assert len(client("eth_getLogs", {"fromBlock": first, "toBlock": last})) == 3
 
 
+THREE_TOPICS = [f"0x{number:064x}" for number in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "place"),
+    [
+        ({"address": [str(ALICE), str(LOGGER), str(LOOPING)]}, "address"),
+        ({"topics": [THREE_TOPICS]}, "topics[0]"),
+        ({"topics": [None, THREE_TOPICS[0], THREE_TOPICS]}, "topics[2]"),
+    ],
+)
+@pytest.mark.parametrize("method", ["eth_getLogs", "eth_newFilter", "eth_subscribe"])
+def test_a_filter_names_at_most_so_much_in_one_place(
+    limited: Limited, method: str, wanted: dict[str, Any], place: str
+) -> None:
+    params = ("logs", wanted) if method == "eth_subscribe" else (wanted,)
+    assert limited(log_filter_limit=3)(method, *params) is not None
+    with pytest.raises(RpcError) as error:
+        limited(log_filter_limit=2)(method, *params)
+    message = f"{place}: a filter names at most 2 in one place, got 3"
+    assert (error.value.code, error.value.message) == (-32602, message)
+
+
+def assuming(accounts: int, slots: int) -> dict[str, Any]:
+    """Return overrides of so many accounts, the last of which has so many slots."""
+    assumed: dict[str, Any] = {f"0x{number:040x}": {} for number in range(1, accounts + 1)}
+    half = {hex(number): "0x" + "11" * 32 for number in range(slots)}
+    assumed[f"0x{accounts:040x}"] = {"stateDiff": half}
+    return assumed
+
+
+def assuming_questions(accounts: int, slots: int) -> list[tuple[Any, ...]]:
+    """Return the questions that can assume so much."""
+    given = assuming(accounts, slots)
+    first, last = dict(list(given.items())[:1]), dict(list(given.items())[1:])
+    return [
+        ("eth_call", LOOP, "latest", given),
+        ("eth_estimateGas", LOOP, "latest", given),
+        ("eth_callMany", [{"transactions": [LOOP]}], None, given),
+        ("eth_simulateV1", {"blockStateCalls": [{"stateOverrides": given}]}),
+        # Blocks count together.
+        (
+            "eth_simulateV1",
+            {"blockStateCalls": [{"stateOverrides": first}, {"stateOverrides": last}]},
+        ),
+    ]
+
+
+@pytest.mark.parametrize("question", range(5))
+def test_a_question_assumes_at_most_so_many_accounts_and_slots(
+    limited: Limited, question: int
+) -> None:
+    client = limited(override_account_limit=3, override_slot_limit=5)
+    client(*assuming_questions(3, 5)[question])
+    for accounts, slots, message in [
+        (4, 5, "state overrides: a question assumes at most 3 accounts, got 4"),
+        (3, 6, f"account 0x{3:040x}: a question assumes at most 5 slots, got 6"),
+    ]:
+        with pytest.raises(RpcError) as error:
+            client(*assuming_questions(accounts, slots)[question])
+        assert (error.value.code, error.value.message) == (-32602, message)
+
+
 def test_a_batch_has_at_most_so_many_calls(limited: Limited) -> None:
     client = limited(batch_limit=2)
     call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId"}

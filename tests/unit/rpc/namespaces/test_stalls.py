@@ -8,12 +8,18 @@ from typing import Any
 
 import pytest
 
+from entresol.execution.transition import Transition
 from entresol.node.config import LimitsConfig
 from entresol.rpc.connection import LocalConnection
+from entresol.rpc.params import LARGE
 from tests.asking import RpcError
 from tests.unit.chain.test_chain import ALICE, LOGGER, open_chain, transaction
 from tests.unit.rpc.namespaces.conftest import Client
 
+WORD = "0x" + "11" * 32
+TARGET = "0x" + "c1" * 20
+# Returns what is in slot 0.
+RETURN_SLOT_0 = "0x5f545f5260205ff3"
 WIDE = {"fromBlock": "0x0", "toBlock": "latest"}
 
 
@@ -116,3 +122,63 @@ def test_a_long_history_of_fees_leaves_the_loop(client: Client, blocks: int, qui
     emit(client, 20)
     at_once, history = ask(client, "eth_feeHistory", hex(blocks), "latest", [50])
     assert (at_once, len(history["reward"])) == (quick, blocks)
+
+
+@pytest.mark.parametrize(("slots", "quick"), [(1, True), (500, False)])
+def test_many_assumptions_leave_the_loop(client: Client, slots: int, quick: bool) -> None:
+    assumed = {"code": RETURN_SLOT_0, "stateDiff": {hex(slot): WORD for slot in range(slots)}}
+    question = {"to": TARGET}, "latest", {TARGET: assumed}
+    assert ask(client, "eth_call", *question) == (quick, WORD)
+    at_once, gas = ask(client, "eth_estimateGas", *question)
+    assert at_once is quick
+    assert 21_000 < int(gas, 16) < 30_000
+
+
+def test_long_parameters_are_read_beside_other_questions(client: Client) -> None:
+    data = "0x" + "00" * LARGE
+    at_once, answer = ask(client, "eth_call", {"to": str(ALICE), "data": data})
+    assert (at_once, answer) == (False, "0x")
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "runs"),
+    [
+        ("eth_getTransactionCount", [str(ALICE), "pending"], 0),
+        ("eth_getBalance", [str(LOGGER), "pending"], 1),
+        ("eth_getCode", [str(LOGGER), "pending"], 1),
+        ("eth_getBlockByNumber", ["pending", True], 1),
+        ("eth_getBlockTransactionCountByNumber", ["pending"], 1),
+        ("eth_call", [{"to": TARGET}, "pending"], 1),
+    ],
+)
+def test_a_batch_of_questions_about_the_pending_block_runs_it_once(
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    params: list[object],
+    runs: int,
+) -> None:
+    for nonce in range(50):
+        client.chain.add(transaction(nonce))
+    transitions = []
+    fill = client.chain.producer.fill
+
+    def counted(*arguments: Any) -> Transition:
+        transitions.append(fill(*arguments))
+        return transitions[-1]
+
+    monkeypatch.setattr(client.chain.producer, "fill", counted)
+    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    answers = json.loads(asyncio.run(client.ask(json.dumps([call] * 500).encode())))
+    assert len(answers) == 500
+    assert all(it == answers[0] for it in answers)
+    assert "result" in answers[0]
+    assert len(transitions) == runs
+
+
+def test_the_pending_block_is_written_anew_when_something_came(client: Client) -> None:
+    for count in range(1, 4):
+        client.chain.add(transaction(count - 1))
+        for full in (False, True):
+            block = client("eth_getBlockByNumber", "pending", full)
+            assert len(block["transactions"]) == count

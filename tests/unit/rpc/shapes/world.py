@@ -142,7 +142,7 @@ class World:
             CHAIN_ID,
             self.chain.ledger.store,
             self.chain.pool,
-            lambda: self.chain.pending().finish(self.chain.ledger.trie),
+            self.chain.pending_block,
             batches=batches,
             cache=self.cache,
         )
