@@ -130,22 +130,24 @@ class Settler:
         await self._send(*due, now)
         return True
 
-    async def perform(self, step: Step, number: int, now: float) -> Settlement:
+    async def perform(
+        self, step: Step, number: int, clock: Callable[[], float] = time.monotonic
+    ) -> Settlement:
         """Do a step of one batch now, whatever else is due; raises why it cannot be done.
 
         Who asks for it wants it tried, also if the last attempt stopped everything.
         """
         self.stopped = None
         while self._batches.outstanding() is not None:
-            await self._wait_for_step(now)
+            await self._wait_for_step(clock())
         if (done := self._batches.settled(number, step)) is not None:
             return done
         async with self._turn:
             await self._standing.compare()
             if self._batches.outstanding() is None:
-                await self._send(step, number, number, now)
+                await self._send(step, number, number, clock())
         while (done := self._batches.settled(number, step)) is None:
-            await self._wait_for_step(now)
+            await self._wait_for_step(clock())
         return done
 
     async def run(self) -> None:
@@ -189,16 +191,18 @@ class Settler:
         await self._operator.send(outgoing)
 
     async def _follow(self, journal: Journal, totals: Totals, now: float) -> bool:
+        # Asked first, so that a block that comes now cannot have the nonce without the receipt.
+        nonce = await self._l1.nonce(self._operator.address)
         for outgoing in journal.outgoing():
             receipt = await self._l1.receipt(outgoing.hash)
             if receipt is not None:
-                await self._finish(journal, receipt, totals)
+                await self._finish(journal, receipt)
                 return True
         if _done(totals, journal.step) >= journal.last:
             # Somebody did it; `Standing` finds out by which transaction.
             self._batches.note_outstanding(None)
             return True
-        if await self._l1.nonce(self._operator.address) != journal.nonce:
+        if nonce != journal.nonce:
             # Another transaction has it now, or L1 went back and misses one before it.
             log.warning("nonce %d of the operator is not its next: signing anew", journal.nonce)
             self._batches.note_outstanding(None)
@@ -221,19 +225,11 @@ class Settler:
         self._pushed_at = now
         await self._operator.send(outgoing)
 
-    async def _finish(self, journal: Journal, receipt: L1Receipt, totals: Totals) -> None:
+    async def _finish(self, journal: Journal, receipt: L1Receipt) -> None:
         if not receipt.succeeded:
-            self._batches.note_outstanding(None)
-            if not _was_due(totals, journal):
-                log.warning("%s failed, because L1 went back meanwhile", _named(journal))
-                return
-            reason = await self._reason(journal, receipt)
-            self._stop(journal.step, journal.first, journal.last, reason)
+            await self._give_up(journal, receipt)
             return
-        block = await self._l1.block(receipt.block_number)
-        if block is None:
-            raise LayerOneDiffers(f"block {receipt.block_number} of {self._l1.name} is gone again")
-        done = Settlement(receipt.transaction_hash, block.number, block.timestamp)
+        done = await self._standing.placed(receipt)
         numbers = range(journal.first, journal.last + 1)
         self._batches.settle(numbers, journal.step, done)
         self._sent_at = None
@@ -241,6 +237,16 @@ class Settler:
         log.log(level, "%s: L1 transaction %s", _named(journal), receipt.transaction_hash)
         for number in numbers:
             self._on_settled(journal.step, number)
+
+    async def _give_up(self, journal: Journal, receipt: L1Receipt) -> None:
+        """Stop because of a transaction that failed, unless it was L1 that went back before it."""
+        # What was known of L1 before there was a receipt may be of blocks that are gone.
+        if not _was_due(await self._contract.totals(), journal):
+            log.warning("%s failed, because L1 went back meanwhile", _named(journal))
+        else:
+            reason = await self._reason(journal, receipt)
+            self._stop(journal.step, journal.first, journal.last, reason)
+        self._batches.note_outstanding(None)
 
     async def _reason(self, journal: Journal, receipt: L1Receipt) -> str:
         """Run a reverted transaction once more, to hear why."""

@@ -16,18 +16,22 @@ from entresol.storage.batches import Batch, Settlement, Step
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.l1.contracts import ZkChain
+    from entresol.l1.layer_one import L1Block, L1Receipt
 
 log = logging.getLogger(__name__)
 
 _NOTHING: Final = Totals(0, 0, 0)
+# How many blocks an L1 may replace at once without any of the batches in them being overlooked.
+_DEEPEST: Final = 64
 
 
 class Standing:
     """Compares the chain's batches with L1's, and tells the chain how far it is confirmed.
 
-    Remembers: the totals and the batches that were compared last. Persists: by which transaction a
-    step was done, where only L1 knew, and that a step is undone if L1 went back. Fails: with
-    `LayerOneDiffers` if L1 has batches that the chain does not have, or has others.
+    Remembers: the totals and the batches that were compared last, and the last L1 block with a step.
+    Persists: by which transaction a step was done, where only L1 knew; that a step is undone if L1
+    went back, and where it is now if L1 has it in another block. Fails: with `LayerOneDiffers` if L1
+    has batches that the chain does not have, or has others.
     """
 
     def __init__(self, chain: Chain, contract: ZkChain, confirmations: int) -> None:
@@ -37,6 +41,7 @@ class Standing:
         self._contract = contract
         self._confirmations = confirmations
         self._compared: tuple[int, Hash32] | None = None
+        self._newest: L1Block | None = None
         self.totals = _NOTHING
 
     @property
@@ -64,8 +69,24 @@ class Standing:
         await self._compare_last(totals)
         for step, done in zip(Step, msgspec.structs.astuple(totals), strict=True):
             await self._note(step, done)
+        if not await self._is_unchanged():
+            self._newest = None
+            for step, done in zip(Step, msgspec.structs.astuple(totals), strict=True):
+                await self._look_again(step, done)
         await self._confirm(totals)
         return totals
+
+    async def placed(self, receipt: L1Receipt) -> Settlement:
+        """Return what a transaction did, once it is known in which block it is."""
+        block = await self._l1.block(receipt.block_number)
+        if block is None or block.hash != receipt.block_hash:
+            raise LayerOneDiffers(f"block {receipt.block_number} of {self._l1.name} is gone again")
+        # One that is gone stays, so that the next comparison misses it.
+        if self._newest is None or (
+            self._newest.number < block.number and await self._is_unchanged()
+        ):
+            self._newest = block
+        return Settlement(receipt.transaction_hash, block.number, block.timestamp)
 
     async def _compare_last(self, totals: Totals) -> None:
         """Compare the last batch that L1 has; each one leads to the one before."""
@@ -97,6 +118,34 @@ class Standing:
             for number in range(noted + 1, done + 1):
                 self._batches.settle([number], step, await self._found(step, number))
 
+    async def _is_unchanged(self) -> bool:
+        """Say whether every step is still in the block that is noted; after a start nobody knows."""
+        newest = self._newest
+        return newest is not None and await self._l1.block(newest.number) == newest
+
+    async def _look_again(self, step: Step, number: int) -> None:
+        """Make what is noted of a step what L1 says now: the same total may come from other blocks."""
+        newest: int | None = None
+        while number:
+            noted = self._batches.settled(number, step)
+            if noted is not None:
+                newest = noted.block if newest is None else newest
+                now = await self._now(step, number, noted)
+                if now != noted:
+                    log.warning(
+                        "%s moved the %s of batch %d", self._l1.name, step.name.lower(), number
+                    )
+                    self._batches.correct(number, step, now)
+                elif noted.block < newest - _DEEPEST:
+                    return
+            number -= 1
+
+    async def _now(self, step: Step, number: int, noted: Settlement) -> Settlement:
+        receipt = await self._l1.receipt(noted.transaction)
+        if receipt is not None and receipt.succeeded:
+            return await self.placed(receipt)
+        return await self._found(step, number)
+
     async def _found(self, step: Step, number: int) -> Settlement:
         """Return the transaction by which somebody did a step, from the event it left."""
         last = await self._l1.block_number()
@@ -108,12 +157,12 @@ class Standing:
             topic = BATCH_COMMITTED if step is Step.COMMIT else BATCH_EXECUTED
             found = await self._l1.logs(self._contract.address, [topic, word], 0, last)
         # The last one counts: batches may have been taken back and settled again.
-        block = await self._l1.block(found[-1].block_number) if found else None
-        if block is None:
+        receipt = await self._l1.receipt(found[-1].transaction_hash) if found else None
+        if receipt is None:
             raise LayerOneDiffers(
                 f"{self._l1.name} has batch {number}, but no {step.name.lower()} of it"
             )
-        return Settlement(found[-1].transaction_hash, block.number, block.timestamp)
+        return await self.placed(receipt)
 
     async def _confirm(self, totals: Totals) -> None:
         """Tell the chain which of its blocks are safe, and which final."""

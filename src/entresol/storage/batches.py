@@ -161,9 +161,11 @@ class BatchTable:
 
     def settle(self, numbers: Iterable[int], step: Step, by: Settlement) -> None:
         """Note that a step of some batches was done, and that nothing is under way any more."""
-        row = by.transaction + tables.number(by.block) + tables.number(by.timestamp)
-        rows = [(_settled_key(number, step), row) for number in numbers]
-        self._engine.write(rows, [tables.OUTSTANDING])
+        self._engine.write(_settled_rows(numbers, step, by), [tables.OUTSTANDING])
+
+    def correct(self, number: int, step: Step, by: Settlement) -> None:
+        """Note that a step of a batch was done otherwise than it seemed; what is under way goes on."""
+        self._engine.write(_settled_rows([number], step, by))
 
     def unsettle(self, numbers: Iterable[int], step: Step) -> None:
         """Forget that a step of some batches was done: L1 went back."""
@@ -197,6 +199,11 @@ class BatchTable:
 
 
 _VERSION_BYTE: Final = bytes([VERSION])
+
+
+def _settled_rows(numbers: Iterable[int], step: Step, by: Settlement) -> list[tuple[bytes, bytes]]:
+    row = by.transaction + tables.number(by.block) + tables.number(by.timestamp)
+    return [(_settled_key(number, step), row) for number in numbers]
 
 
 def _settled_key(number: int, step: Step) -> bytes:
