@@ -18,6 +18,7 @@ from entresol.errors import (
 )
 from entresol.execution.reverts import revert_reason
 from entresol.l1.layer_one import NOBODY, Fees, L1Block, L1Log, L1Receipt
+from entresol.l1.urls import Endpoint
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ class RemoteLayerOne:
         timeout: float = TIMEOUT_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self.name = url
+        self._endpoint = Endpoint(url)
+        self.name = self._endpoint.shown
         self._attempts = attempts
         self._timeout = timeout
         self._sleep = sleep
@@ -175,10 +177,25 @@ class RemoteLayerOne:
                 await self._sleep(pause)
                 pause *= 2
             try:
-                return _result(method, await self._post(method, params))
+                return self._result(method, await self._post(method, params))
             except _NoAnswerError as error:
-                problem = str(error)
+                problem = self._endpoint.redact(str(error))
         raise LayerOneUnreachable(self.name, problem)
+
+    def _result(self, method: str, answer: dict[str, Any]) -> Any:
+        error = answer.get("error")
+        if error is None:
+            return answer.get("result")
+        if not isinstance(error, dict) or not isinstance(error.get("code", 0), int):
+            # What stands in front of a node, such as a guard that wants a key, knows no JSON-RPC.
+            raise LayerOneRefused(method, _NOT_UNDERSTOOD, self._endpoint.redact(str(error)))
+        code, message = error.get("code", 0), self._endpoint.redact(str(error.get("message", "")))
+        if code in _BUSY and method != "eth_getLogs":
+            raise _NoAnswerError(message)
+        if code == _REVERTED or "execution reverted" in message:
+            data = _revert_data(error.get("data"))
+            raise ExecutionReverted(data, revert_reason(data) or _after_colon(message))
+        raise LayerOneRefused(method, code, message)
 
     async def _post(self, method: str, params: Sequence[object]) -> dict[str, Any]:
         # Only who has a remote L1 pays for loading it.
@@ -191,7 +208,7 @@ class RemoteLayerOne:
         headers = {"Content-Type": "application/json"}
         try:
             async with self._session.post(
-                self.name, data=msgspec.json.encode(body), headers=headers
+                self._endpoint.url, data=msgspec.json.encode(body), headers=headers
             ) as response:
                 if response.status == 429 or response.status >= 500:
                     raise _NoAnswerError(f"HTTP status {response.status}")
@@ -209,22 +226,6 @@ class RemoteLayerOne:
 
 class _NoAnswerError(Exception):
     """L1 did not answer, but might the next time."""
-
-
-def _result(method: str, answer: dict[str, Any]) -> Any:
-    error = answer.get("error")
-    if error is None:
-        return answer.get("result")
-    if not isinstance(error, dict) or not isinstance(error.get("code", 0), int):
-        # What stands in front of a node, such as a guard that wants a key, knows no JSON-RPC.
-        raise LayerOneRefused(method, _NOT_UNDERSTOOD, str(error))
-    code, message = error.get("code", 0), str(error.get("message", ""))
-    if code in _BUSY and method != "eth_getLogs":
-        raise _NoAnswerError(message)
-    if code == _REVERTED or "execution reverted" in message:
-        data = _revert_data(error.get("data"))
-        raise ExecutionReverted(data, revert_reason(data) or _after_colon(message))
-    raise LayerOneRefused(method, code, message)
 
 
 def _revert_data(data: object) -> bytes:

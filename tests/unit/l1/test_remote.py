@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from entresol.errors import ExecutionReverted, LayerOneRefused, LayerOneUnreachable
+from entresol.errors import ExecutionReverted, LayerOneFailed, LayerOneRefused, LayerOneUnreachable
 from entresol.l1.remote import RemoteLayerOne
 from entresol.primitives.values import Address, Hash32
 
@@ -45,15 +45,15 @@ class Provider:
         self.pauses.append(seconds)
 
     @asynccontextmanager
-    async def serve(self, **options: Any) -> AsyncIterator[RemoteLayerOne]:
+    async def serve(self, path: str = "/", **options: Any) -> AsyncIterator[RemoteLayerOne]:
         app = web.Application()
-        app.router.add_post("/", self.handle)
+        app.router.add_post(path.partition("?")[0], self.handle)
         runner = web.AppRunner(app)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         host, port = runner.addresses[0][:2]
-        l1 = RemoteLayerOne(f"http://{host}:{port}/", sleep=self.pause, **options)
+        l1 = RemoteLayerOne(f"http://{host}:{port}{path}", sleep=self.pause, **options)
         try:
             yield l1
         finally:
@@ -129,6 +129,33 @@ def test_where_nobody_listens_it_is_unreachable() -> None:
         await gone.close()
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("trouble", "told"),
+    [
+        (web.Response(status=503), "HTTP status 503"),
+        (web.Response(status=307, headers={"Location": "ftp://l1.example/v2/sesame"}), "ftp://"),
+        (web.Response(text="no JSON for /v2/sesame"), "no JSON"),
+        (error(-32005, "key open of /v2/sesame is used too often"), "used too often"),
+        (error(-32600, "project sesame is unknown"), "project … is unknown"),
+        ({"error": "no project sesame"}, "no project …"),
+    ],
+)
+def test_a_key_in_the_url_is_used_but_never_told(trouble: Answer, told: str) -> None:
+    provider = Provider()
+    provider.answers = ["0x7", trouble]
+    path = "/v2/sesame?key=opensesame"
+
+    async def ask(l1: RemoteLayerOne) -> None:
+        assert await l1.block_number() == 7
+        with pytest.raises(LayerOneFailed) as failure:
+            await l1.chain_id()
+        assert told in str(failure.value)
+        for text in (str(failure.value), repr(failure.value.args), l1.name):
+            assert "sesame" not in text
+
+    run(provider, ask, path=path, attempts=1)
 
 
 def test_a_range_that_is_too_wide_is_asked_for_in_halves() -> None:
