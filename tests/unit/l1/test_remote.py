@@ -191,10 +191,61 @@ def test_the_range_that_was_answered_is_asked_for_the_next_time() -> None:
     assert run(provider, twice) == 4
 
 
+def test_a_range_that_was_too_wide_once_grows_back() -> None:
+    provider = Provider()
+    crowded = range(100)
+
+    def respond(_method: str, params: list[Any]) -> Answer:
+        first, last = int(params[0]["fromBlock"], 16), int(params[0]["toBlock"], 16)
+        return error(-32005, "more than 1 result") if first in crowded and first < last else []
+
+    provider.respond = respond
+
+    async def ask(l1: RemoteLayerOne) -> int:
+        await l1.logs(CONTRACT, [], 0, 199_999)
+        before = len(provider.asked)
+        await l1.logs(CONTRACT, [], 200_000, 209_999)
+        return len(provider.asked) - before
+
+    assert run(provider, ask) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [(-32601, "the method eth_getLogs does not exist"), (-32000, "header not found")],
+)
+def test_a_refusal_that_is_not_about_the_range_does_not_narrow_it(code: int, message: str) -> None:
+    provider = Provider()
+
+    async def ask(l1: RemoteLayerOne) -> None:
+        provider.answers = [error(code, message)]
+        with pytest.raises(LayerOneRefused, match=message):
+            await l1.logs(CONTRACT, [], 0, 9_999)
+        provider.asked.clear()
+        provider.answers = [[]]
+        await l1.logs(CONTRACT, [], 0, 9_999)
+        assert len(provider.asked) == 1
+
+    run(provider, ask)
+
+
+def test_a_node_that_is_away_or_busy_does_not_narrow_the_range() -> None:
+    provider = Provider()
+    provider.answers = [
+        web.Response(status=503),
+        error(-32005, "daily request count exceeded, request rate limited"),
+        error(429, "Too Many Requests"),
+        [],
+    ]
+    assert run(provider, lambda l1: l1.logs(CONTRACT, [], 0, 9_999)) == []
+    assert {params[0]["toBlock"] for _, params in provider.asked} == {hex(9_999)}
+    assert provider.pauses == [0.1, 0.2, 0.4]
+
+
 def test_a_single_block_that_is_refused_is_an_error() -> None:
     provider = Provider()
-    provider.respond = lambda _method, _params: error(-32000, "no logs today")
-    with pytest.raises(LayerOneRefused, match="no logs today"):
+    provider.respond = lambda _method, _params: error(-32005, "range is too wide")
+    with pytest.raises(LayerOneRefused, match="range is too wide"):
         run(provider, lambda l1: l1.logs(CONTRACT, [], 0, 9))
 
 
