@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.primitives.assets import ETH_TOKEN
+from entresol.rollup.batches import stored_of
 from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL
 from entresol.rpc.namespaces.zks_settlement import SettlementAddresses
 from entresol.rpc.shapes.places import BatchInfo
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from entresol.chain.logs import PlacedLog
     from entresol.node.site import Site
     from entresol.primitives.transactions import Transaction
+    from entresol.primitives.values import Hash32
     from entresol.rpc.shapes.views import Views
-    from entresol.storage.batches import BatchTable
+    from entresol.storage.batches import Batch, BatchTable
 
 
 class NotificationShapes:
@@ -46,9 +48,8 @@ class Waiting:
 
     def get(self, transaction_hash: bytes) -> Transaction | None:
         """Return the transaction with this hash."""
-        return self._chain.pool.get(transaction_hash) or next(
-            (it for it in self._chain.producer.priority if it.hash == transaction_hash), None
-        )
+        chain = self._chain
+        return chain.pool.get(transaction_hash) or chain.producer.priority.get(transaction_hash)
 
 
 class BatchPlaces:
@@ -68,6 +69,17 @@ class BatchPlaces:
             timestamp=batch.first_timestamp,
             first_transaction=place.transactions_before,
         )
+
+
+class Commitments:
+    """What L1 is told of batches."""
+
+    def __init__(self, chain_id: int) -> None:
+        self._chain_id = chain_id
+
+    def commitment_of(self, batch: Batch) -> Hash32:
+        """Return the hash that binds a batch on L1."""
+        return stored_of(batch, self._chain_id).commitment
 
 
 def addresses_of_site(site: Site) -> SettlementAddresses:
