@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from entresol.chain.checkpoints import Checkpoints
 from entresol.chain.keyring import Keyring
 from entresol.node.config import ApiConfig, LimitsConfig
-from entresol.node.readers import BatchPlaces, NotificationShapes, Waiting, addresses_of_site
+from entresol.node.readers import (
+    BatchPlaces,
+    Commitments,
+    NotificationShapes,
+    Waiting,
+    addresses_of_site,
+)
 from entresol.rpc.composing import Composer
 from entresol.rpc.dispatch import Dispatcher
 from entresol.rpc.filters import Filters
@@ -159,7 +165,7 @@ class Api:
         settling = Settling(chain, rollup.site.l1_chain_id)
         return [
             *namespaces,
-            ZksBatches(chain, settling, layer_two.fees),
+            ZksBatches(chain, settling, layer_two.fees, Commitments(chain.rules.chain_id)),
             ZksProofs(chain, settling, rollup.proofs),
             ZksProtocol(chain, chain.genesis),
             ZksSettlement(addresses_of_site(rollup.site)),

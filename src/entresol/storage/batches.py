@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
@@ -158,6 +159,15 @@ class BatchTable:
             return None
         numbers = (int.from_bytes(part) for part in (row[32:40], row[40:]))
         return Settlement(Hash32(row[:32]), *numbers)
+
+    def last_settled(self, step: Step) -> int:
+        """Return the last batch that has a step done; 0 if none has.
+
+        Steps are done in the order of batches, so a few rows tell, however many batches wait.
+        """
+        last = self.last()
+        numbers = range(1, 1 + (0 if last is None else last.number))
+        return bisect_left(numbers, 1, key=lambda number: self.settled(number, step) is None)
 
     def settle(self, numbers: Iterable[int], step: Step, by: Settlement) -> None:
         """Note that a step of some batches was done, and that nothing is under way any more."""

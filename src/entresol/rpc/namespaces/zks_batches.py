@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -60,7 +60,14 @@ class BlockDetails(Details, frozen=True, kw_only=True):
 class L1BatchDetails(Details, frozen=True, kw_only=True):
     """A batch and its settlement; the root is that of the state after it."""
 
-    commitment: Hash32 | None = None
+    commitment: Hash32 | None
+
+
+class CommitmentReader(Protocol):
+    """Knows what L1 is told of batches."""
+
+    def commitment_of(self, batch: Batch) -> Hash32:
+        """Return the hash that binds a batch on L1."""
 
 
 class BlockFinality(Wire, frozen=True, kw_only=True):
@@ -96,10 +103,13 @@ class ZksBatches:
 
     prefix = "zks"
 
-    def __init__(self, chain: Chain, settling: Settling, fees: FeeModel) -> None:
+    def __init__(
+        self, chain: Chain, settling: Settling, fees: FeeModel, commitments: CommitmentReader
+    ) -> None:
         self._chain = chain
         self._settling = settling
         self._fees = fees
+        self._commitments = commitments
 
     @method(name="zks_L1BatchNumber")
     def l1_batch_number(self) -> Quantity:
@@ -116,7 +126,7 @@ class ZksBatches:
 
     @method()
     def get_l1_batch_details(self, batch: Number) -> L1BatchDetails | None:
-        """Return a sealed batch, its state root and its settlement."""
+        """Return a sealed batch, its state root and its settlement, with its commitment once L1 has it."""
         found = self._settling.batches.get(batch)
         if found is None:
             return None
@@ -132,6 +142,7 @@ class ZksBatches:
             l2_fair_gas_price=last.base_fee_per_gas,
             fair_pubdata_price=prices.fair_pubdata_price,
             base_system_contracts_hashes=NO_SYSTEM_CODE,
+            commitment=self._commitment_of(found),
             **self._settling.fields_of(found),
         )
 
@@ -197,7 +208,8 @@ class ZksBatches:
     def get_finality_status(self) -> FinalityStatus:
         """Return how far L1 has the chain."""
         finality = self._chain.finality
-        executed = self._last_settled(Step.EXECUTE)
+        batches = self._settling.batches
+        executed = batches.get(batches.last_settled(Step.EXECUTE))
         return FinalityStatus(
             last_sealed_block=self._chain.number,
             last_committed_block=finality.safe,
@@ -221,12 +233,10 @@ class ZksBatches:
         number = batch.number if batch is not None and executed else None
         return BlockFinality(stage=stage, block_number=int(block), batch_number=number)
 
-    def _last_settled(self, step: Step) -> Batch | None:
-        batches = self._settling.batches
-        batch = batches.last()
-        while batch is not None and batch.number and batches.settled(batch.number, step) is None:
-            batch = batches.get(batch.number - 1)
-        return batch
+    def _commitment_of(self, batch: Batch) -> Hash32 | None:
+        """Return the commitment of a batch that L1 has; it has the first one since the chain is registered."""
+        committed = self._settling.steps_of(batch).commit is not None
+        return self._commitments.commitment_of(batch) if committed or not batch.number else None
 
     def _batch_number(self, block: int) -> int:
         batch = self._settling.batch_of(block)

@@ -8,10 +8,11 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.chain.l2_fees import FeeModel
+from entresol.node.readers import Commitments
 from entresol.primitives.messages import L2ToL1Log
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
-from entresol.rollup.batches import SealingPolicy
+from entresol.rollup.batches import SealingPolicy, stored_of
 from entresol.rollup.message_tree import root_of_proof
 from entresol.rollup.proofs import Proofs
 from entresol.rpc.namespaces.zks_batches import ZksBatches
@@ -37,7 +38,7 @@ class Rollup(NamespaceClient):
         settling, store = Settling(self.chain, L1_CHAIN_ID), self.chain.ledger.store
         views = Views(CHAIN_ID, store, self.chain.pool, lambda: pytest.fail("not asked"))
         super().__init__(
-            ZksBatches(self.chain, settling, FeeModel()),
+            ZksBatches(self.chain, settling, FeeModel(), Commitments(CHAIN_ID)),
             ZksProofs(self.chain, settling, Proofs(store)),
             ZksTransactions(self.chain, settling, self.chain.pool, views),
         )
@@ -109,6 +110,42 @@ def test_the_details_follow_the_settlement_step_by_step(rollup: Rollup) -> None:
     rollup.chain.confirm(safe=1, finalized=1)
     details = rollup("zks_getBlockDetails", 1)
     assert (details["status"], details["executeTxFinality"]) == ("verified", "finalized")
+
+
+def test_the_commitment_of_a_batch_is_told_once_l1_has_it(rollup: Rollup) -> None:
+    rollup.chain.seal_messages(1)
+    batch = rollup.seal_batch()
+    assert rollup("zks_getL1BatchDetails", batch)["commitment"] is None
+    rollup.settle(batch, Step.COMMIT)
+    expected = stored_of(rollup.batcher.last, CHAIN_ID).commitment
+    assert rollup("zks_getL1BatchDetails", batch)["commitment"] == str(expected)
+
+
+def test_the_commitment_of_the_first_batch_is_the_one_that_the_chain_is_registered_with(
+    rollup: Rollup,
+) -> None:
+    assert rollup("zks_getL1BatchDetails", 0)["commitment"] == "0x" + "00" * 31 + "01"
+
+
+def test_the_last_executed_batch_is_found_without_looking_at_all_that_wait(
+    rollup: Rollup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = rollup.chain.ledger.store.batches
+    for number in range(1, 41):
+        rollup.chain.seal_messages(number)
+        rollup.seal_batch()
+    for number in range(1, 8):
+        rollup.settle(number, *Step)
+    reads: list[int] = []
+    settled = table.settled
+
+    def counted(number: int, step: Step) -> Settlement | None:
+        reads.append(number)
+        return settled(number, step)
+
+    monkeypatch.setattr(table, "settled", counted)
+    assert rollup("zks_getFinalityStatus")["lastExecutedBatch"] == 7
+    assert len(reads) <= 6
 
 
 def test_a_batch_counts_transactions_by_where_they_came_from(rollup: Rollup) -> None:
