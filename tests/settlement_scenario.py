@@ -13,7 +13,7 @@ from entresol.rollup.deposits import DepositWatcher
 from entresol.rollup.journal import Journal
 from entresol.rollup.settlement import SettlementConfig, Settler
 from tests.layer_ones import ACCOUNTS, SteeredLayerOne, layer_one
-from tests.settlement_contracts import SettlementContracts, deploy
+from tests.settlement_contracts import DeployedContracts, deploy
 from tests.settling import CHAIN_ID, SettlingChain
 
 OPERATOR = ACCOUNTS[1]
@@ -22,7 +22,7 @@ OPERATOR = ACCOUNTS[1]
 class Scenario:
     """A chain that settles on a layer 1."""
 
-    contracts: SettlementContracts
+    contracts: DeployedContracts
 
     def __init__(
         self,

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from entresol.primitives.assets import ETH_TOKEN
 from entresol.rollup.batches import stored_of
 from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL
-from entresol.rpc.namespaces.zks_settlement import SettlementAddresses
+from entresol.rpc.namespaces.zks_settlement import L2Contracts
 from entresol.rpc.shapes.places import BatchInfo
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.feed import Sealed
     from entresol.chain.logs import PlacedLog
-    from entresol.node.site import Site
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Hash32
     from entresol.rpc.shapes.views import Views
     from entresol.storage.batches import Batch, BatchTable
+
+
+L2_CONTRACTS: Final = L2Contracts(asset_router=ASSET_ROUTER, multicall=MULTICALL)
 
 
 class NotificationShapes:
@@ -80,19 +81,3 @@ class Commitments:
     def commitment_of(self, batch: Batch) -> Hash32:
         """Return the hash that binds a batch on L1."""
         return stored_of(batch, self._chain_id).commitment
-
-
-def addresses_of_site(site: Site) -> SettlementAddresses:
-    """Return the contracts of both layers, for those who ask."""
-    contracts = site.contracts
-    return SettlementAddresses(
-        l1_chain_id=site.l1_chain_id,
-        bridgehub=contracts.bridgehub,
-        chain=contracts.chain,
-        asset_router=contracts.asset_router,
-        nullifier=contracts.nullifier,
-        native_token_vault=contracts.native_token_vault,
-        base_token=ETH_TOKEN,
-        l2_asset_router=ASSET_ROUTER,
-        l2_multicall=MULTICALL,
-    )
