@@ -15,6 +15,7 @@ from entresol.rpc.numbers import Number
 from entresol.rpc.settling import PROTOCOL_VERSION, SettledFields, Settling
 from entresol.rpc.wire import Wire
 from entresol.storage.batches import Step
+from entresol.storage.prices import Prices
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -130,7 +131,7 @@ class ZksBatches:
         found = self._settling.batches.get(batch)
         if found is None:
             return None
-        prices = self._fees.current()
+        prices = self._prices_of(found.last_block)
         last = self._chain.ledger.header(found.last_block)
         return L1BatchDetails(
             number=found.number,
@@ -152,7 +153,7 @@ class ZksBatches:
         record = self._record(block)
         if record is None:
             return None
-        header, prices = record.header(), self._fees.current()
+        header, prices = record.header(), self._prices_of(block)
         batch = self._settling.batch_of(block)
         from_l1 = sum(raw[0] in PRIORITY_TYPES for raw, _ in record.transactions)
         return BlockDetails(
@@ -177,7 +178,7 @@ class ZksBatches:
         if record is None:
             return None
         return BlockMetadata(
-            pubdata_price_per_byte=Quantity(self._fees.current().fair_pubdata_price),
+            pubdata_price_per_byte=Quantity(self._prices_of(block).fair_pubdata_price),
             native_price=Quantity(record.header().base_fee_per_gas),
         )
 
@@ -232,6 +233,12 @@ class ZksBatches:
         executed = stage in {"executed", "finalized"}
         number = batch.number if batch is not None and executed else None
         return BlockFinality(stage=stage, block_number=int(block), batch_number=number)
+
+    def _prices_of(self, block: int) -> Prices:
+        """Return what a block was made with; if nobody wrote it down, what the next one would be."""
+        current = self._fees.current()
+        today = Prices(current.l1_gas_price, current.fair_pubdata_price)
+        return self._chain.ledger.store.prices.at(block) or today
 
     def _commitment_of(self, batch: Batch) -> Hash32 | None:
         """Return the commitment of a batch that L1 has; it has the first one since the chain is registered."""

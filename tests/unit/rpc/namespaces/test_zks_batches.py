@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from entresol._native import keccak256
-from entresol.chain.l2_fees import FeeModel
+from entresol.chain.l2_fees import FeeModel, SettlementFee
 from entresol.node.readers import Commitments
 from entresol.primitives.messages import L2ToL1Log
 from entresol.primitives.values import Hash32
@@ -33,12 +33,13 @@ class Rollup(NamespaceClient):
     """A chain with batches that are sealed and settled when the test says so."""
 
     def __init__(self) -> None:
-        self.chain = SettlingChain.begin()
+        self.fees = FeeModel()
+        self.chain = SettlingChain.begin(fees=SettlementFee(self.fees))
         self.batcher = Batcher(self.chain.ledger.store, SealingPolicy(max_age=10.0**9))
         settling, store = Settling(self.chain, L1_CHAIN_ID), self.chain.ledger.store
         views = Views(CHAIN_ID, store, self.chain.pool, lambda: pytest.fail("not asked"))
         super().__init__(
-            ZksBatches(self.chain, settling, FeeModel(), Commitments(CHAIN_ID)),
+            ZksBatches(self.chain, settling, self.fees, Commitments(CHAIN_ID)),
             ZksProofs(self.chain, settling, Proofs(store)),
             ZksTransactions(self.chain, settling, self.chain.pool, views),
         )
@@ -125,6 +126,27 @@ def test_the_commitment_of_the_first_batch_is_the_one_that_the_chain_is_register
     rollup: Rollup,
 ) -> None:
     assert rollup("zks_getL1BatchDetails", 0)["commitment"] == "0x" + "00" * 31 + "01"
+
+
+def test_prices_in_details_are_those_that_the_block_was_made_with(rollup: Rollup) -> None:
+    for l1_gas_price in (5, 7, 7, 11):
+        rollup.fees.observe(l1_gas_price * 10**9)
+        rollup.chain.seal_messages(l1_gas_price)
+        rollup.seal_batch()
+    rollup.fees.observe(10**12)
+    blocks = [rollup("zks_getBlockDetails", number) for number in range(1, 5)]
+    batches = [rollup("zks_getL1BatchDetails", number) for number in range(1, 5)]
+    for details in (blocks, batches):
+        assert [it["l1GasPrice"] // 10**9 for it in details] == [5, 7, 7, 11]
+        # 17 gas of L1 for a byte, and a share of what a batch costs there.
+        assert [it["fairPubdataPrice"] / it["l1GasPrice"] for it in details] == [18.6] * 4
+    metadata = rollup("zks_getBlockMetadataByNumber", 2)
+    assert int(metadata["pubdata_price_per_byte"], 16) == blocks[1]["fairPubdataPrice"]
+
+
+def test_prices_that_nobody_wrote_down_are_those_of_today(rollup: Rollup) -> None:
+    rollup.fees.observe(3 * 10**9)
+    assert rollup("zks_getBlockDetails", 0)["l1GasPrice"] == 3 * 10**9
 
 
 def test_the_last_executed_batch_is_found_without_looking_at_all_that_wait(
