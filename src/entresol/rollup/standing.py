@@ -11,6 +11,7 @@ from entresol.errors import LayerOneDiffers, StoreDamaged
 from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, Totals
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_of
+from entresol.rollup.journal import Journal
 from entresol.storage.batches import Batch, Settlement, Step
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ class Standing:
             path = self._chain.ledger.store.path
             raise StoreDamaged(path, f"batch {number} is missing")
         return found
+
+    def has_noted(self, step: Step, number: int) -> bool:
+        """Say whether it is noted how a step of a batch was done; the first needs none."""
+        return number == 0 or self._batches.settled(number, step) is not None
 
     async def compare(self) -> Totals:
         """Return how many batches L1 has, once they are known to be the chain's."""
@@ -106,17 +111,23 @@ class Standing:
 
     async def _note(self, step: Step, done: int) -> None:
         """Make what is stored of a step what L1 says."""
-        above = noted = done
+        above = done
         while self._batches.settled(above + 1, step) is not None:
             above += 1
         if above > done:
             log.warning("%s went back: batches above %d are not settled", self._l1.name, done)
             self._batches.unsettle(range(done + 1, above + 1), step)
-        while noted and self._batches.settled(noted, step) is None:
+        last = noted = min(done, self._last_without_journal(step))
+        while not self.has_noted(step, noted):
             noted -= 1
-        if noted < done and self._batches.outstanding() is None:
-            for number in range(noted + 1, done + 1):
-                self._batches.settle([number], step, await self._found(step, number))
+        for number in range(noted + 1, last + 1):
+            self._batches.correct(number, step, await self._found(step, number))
+
+    def _last_without_journal(self, step: Step) -> int:
+        """Return the last batch of whose step no transaction under way will tell."""
+        outstanding = self._batches.outstanding()
+        journal = None if outstanding is None else Journal.decode(outstanding)
+        return self.sealed if journal is None or journal.step is not step else journal.first - 1
 
     async def _is_unchanged(self) -> bool:
         """Say whether every step is still in the block that is noted; after a start nobody knows."""

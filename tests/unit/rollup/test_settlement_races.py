@@ -7,10 +7,11 @@ import contextlib
 import itertools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from entresol.errors import EntresolError, LayerOneDiffers
+from entresol.errors import EntresolError, ExecutionReverted, LayerOneDiffers
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.rollup.settlement import SettlementConfig
 from entresol.storage.batches import Step
@@ -45,14 +46,23 @@ class Race:
         """Put the transactions into other, later blocks."""
         self.go_back()
         self.embedded.mine(2)
-        for raw in self.l1.sent:
-            # A settler that looked at either side of it may have used a nonce twice.
-            with contextlib.suppress(EntresolError):
-                self.embedded.chain.submit(raw)
+        self._submit(self.l1.sent)
+
+    def vanish(self) -> None:
+        """Undo every block with a step, and bring them back two questions later."""
+        sent = list(self.l1.sent)
+        self.go_back()
+        self.l1.before(len(self.l1.asked) + 2, lambda: self._submit(sent))
 
     def end(self) -> None:
         """End the process."""
         raise ProcessEnded
+
+    def _submit(self, transactions: list[bytes]) -> None:
+        for raw in transactions:
+            # A settler that looked at either side of it may have used a nonce twice.
+            with contextlib.suppress(EntresolError):
+                self.embedded.chain.submit(raw)
 
     async def settle(self) -> None:
         """Settle until nothing is left to do, whatever happens meanwhile."""
@@ -118,6 +128,65 @@ def test_an_l1_that_goes_back_between_looking_and_sending_does_not_stop_settleme
         assert settler.stopped is None
         await it.settle()
         await it.check(1)
+
+    race(play)
+
+
+def test_an_l1_that_is_elsewhere_for_a_moment_does_not_stop_settlement() -> None:
+    async def play(it: Race) -> None:
+        settler = it.scenario.settler
+        it.scenario.seal_batch(1)
+        await settler.step(0.0)
+        await settler.step(0.0)
+        # The estimate fails, the question for the totals is the one before they are back, and they are.
+        it.l1.before("estimate_gas", it.vanish)
+        with contextlib.suppress(LayerOneDiffers):
+            await settler.step(0.0)
+        assert settler.stopped is None
+        await it.settle()
+        await it.check(1)
+
+    race(play)
+
+
+def test_a_refusal_from_a_node_that_is_a_block_behind_does_not_stop_settlement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def play(it: Race) -> None:
+        settler = it.scenario.settler
+        it.scenario.seal_batch(1)
+        await settler.step(0.0)
+        await settler.step(0.0)
+        real, behind = it.l1.estimate_gas, [True]
+
+        async def estimate_gas(*arguments: Any) -> Any:
+            if behind:
+                behind.clear()
+                raise ExecutionReverted(b"", "not committed here")
+            return await real(*arguments)
+
+        monkeypatch.setattr(it.l1, "estimate_gas", estimate_gas, raising=False)
+        assert await settler.step(0.0)
+        assert settler.stopped is None
+        await it.settle()
+        await it.check(1)
+
+    race(play)
+
+
+def test_a_batch_that_seemed_to_be_gone_for_a_moment_is_noted_again() -> None:
+    async def play(it: Race) -> None:
+        settler = it.scenario.settler
+        it.scenario.seal_batch(1)
+        it.scenario.seal_batch(2)
+        await settler.step(0.0)
+        await settler.step(0.0)
+        await settler.step(0.0)
+        assert it.scenario.journal().first == 2
+        # The first question of a step is how many batches are committed.
+        it.l1.before("call", it.vanish)
+        await it.settle()
+        await it.check(2)
 
     race(play)
 
@@ -310,7 +379,7 @@ def test_a_step_by_hand_is_sent_again_if_l1_forgot_it() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "events",
-    [(Race.go_back,), (Race.reorganise,), (Race.reorganise, Race.end)],
+    [(Race.go_back,), (Race.reorganise,), (Race.vanish,), (Race.reorganise, Race.end)],
     ids=lambda events: "-".join(event.__name__ for event in events),
 )
 def test_whatever_happens_before_any_question_everything_is_settled_once(
@@ -329,8 +398,8 @@ def test_whatever_happens_before_any_question_everything_is_settled_once(
         await it.settle()
         if it.l1.is_over:
             await it.check(2)
-            # Two commits, a proof and an execution, and perhaps one that failed because L1 went back.
-            assert await it.l1.nonce(OPERATOR.address) - nonce <= 5
+            # Two commits, a proof and an execution; the three before L1 went back may fail once more.
+            assert await it.l1.nonce(OPERATOR.address) - nonce <= 7
         return it.l1.is_over
 
     happened = True
