@@ -74,11 +74,12 @@ class Standing:
         await self._compare_last(totals)
         for step, done in zip(Step, msgspec.structs.astuple(totals), strict=True):
             await self._note(step, done)
+        head = await self._l1.block_number()
         if not await self._is_unchanged():
             self._newest = None
             for step, done in zip(Step, msgspec.structs.astuple(totals), strict=True):
-                await self._look_again(step, done)
-        await self._confirm(totals)
+                await self._look_again(step, done, head - _DEEPEST)
+        self._confirm(totals, head - self._confirmations)
         return totals
 
     async def placed(self, receipt: L1Receipt) -> Settlement:
@@ -134,22 +135,20 @@ class Standing:
         newest = self._newest
         return newest is not None and await self._l1.block(newest.number) == newest
 
-    async def _look_again(self, step: Step, number: int) -> None:
+    async def _look_again(self, step: Step, last: int, oldest: int) -> None:
         """Make what is noted of a step what L1 says now: the same total may come from other blocks."""
-        newest: int | None = None
-        while number:
+        for number in range(last, 0, -1):
             noted = self._batches.settled(number, step)
-            if noted is not None:
-                newest = noted.block if newest is None else newest
-                now = await self._now(step, number, noted)
-                if now != noted:
-                    log.warning(
-                        "%s moved the %s of batch %d", self._l1.name, step.name.lower(), number
-                    )
-                    self._batches.correct(number, step, now)
-                elif noted.block < newest - _DEEPEST:
-                    return
-            number -= 1
+            if noted is None:
+                # The transaction under way will tell.
+                continue
+            if noted.block < oldest:
+                return
+            now = await self._now(step, number, noted)
+            if now != noted:
+                what = f"{step.name.lower()} of batch {number}"
+                log.warning("%s has the %s in another place now", self._l1.name, what)
+                self._batches.correct(number, step, now)
 
     async def _now(self, step: Step, number: int, noted: Settlement) -> Settlement:
         receipt = await self._l1.receipt(noted.transaction)
@@ -175,9 +174,8 @@ class Standing:
             )
         return await self.placed(receipt)
 
-    async def _confirm(self, totals: Totals) -> None:
+    def _confirm(self, totals: Totals, newest: int) -> None:
         """Tell the chain which of its blocks are safe, and which final."""
-        newest = await self._l1.block_number() - self._confirmations
         safe = self._last_block(Step.COMMIT, totals.committed, newest)
         final = self._last_block(Step.EXECUTE, totals.executed, newest)
         if (safe, final) != (self._chain.finality.safe, self._chain.finality.finalized):

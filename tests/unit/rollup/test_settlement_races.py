@@ -267,6 +267,21 @@ def test_a_step_that_l1_put_into_another_block_is_noted_there() -> None:
     race(play)
 
 
+def test_what_is_deep_below_is_not_looked_at_again_after_a_restart(tmp_path: Path) -> None:
+    async def play(it: Race) -> None:
+        it.scenario.seal_batch(1)
+        await it.scenario.settle()
+        it.embedded.mine(65)
+        it.scenario.restart()
+        it.l1.asked.clear()
+        await it.settle()
+        # A node that keeps no old receipts is good enough.
+        assert "receipt" not in it.l1.asked
+        await it.check(1)
+
+    race(play, path=tmp_path / "chain")
+
+
 def test_what_l1_put_into_a_later_block_is_final_later() -> None:
     async def play(it: Race) -> None:
         chain = it.scenario.chain
