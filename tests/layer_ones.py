@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 from entresol.chain.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.chain import Chain
@@ -108,6 +108,46 @@ class OnAnvil:
     def mine_on_request(self) -> None:
         """Let transactions wait for a block."""
         self._anvil.rpc("evm_setAutomine", False)
+
+
+class EventfulLayerOne:
+    """A layer 1 with which something happens just before it answers a chosen question."""
+
+    def __init__(self, l1: LayerOne) -> None:
+        self.name = l1.name
+        self.asked: list[str] = []
+        """The questions so far."""
+        self.sent: list[bytes] = []
+        """The transactions that it was given."""
+        self._l1 = l1
+        self._event: tuple[str | int, Callable[[], None]] | None = None
+
+    def before(self, question: str | int, event: Callable[[], None]) -> None:
+        """Let something happen once: before the next question of a name, or before the one of a number."""
+        self._event = question, event
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether what was to happen has happened."""
+        return self._event is None
+
+    async def close(self) -> None:
+        """Let go of it, which is no question."""
+        await self._l1.close()
+
+    def __getattr__(self, name: str) -> Any:
+        answer = getattr(self._l1, name)
+
+        async def ask(*arguments: Any, **more: Any) -> Any:
+            self.asked.append(name)
+            if self._event is not None and self._event[0] in (name, len(self.asked)):
+                event, self._event = self._event[1], None
+                event()
+            if name == "send":
+                self.sent.append(arguments[0])
+            return await answer(*arguments, **more)
+
+        return ask
 
 
 @contextlib.contextmanager

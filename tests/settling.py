@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
+from entresol.chain.fees import FeePolicy
 from entresol.chain.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import Rules
 from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER
@@ -34,9 +37,16 @@ class SettlingChain(Chain):
     """A chain that seals when it is told to; its blocks are a second apart."""
 
     @classmethod
-    def begin(cls, path: Path | None = None, genesis: Genesis = GENESIS) -> SettlingChain:
+    def begin(
+        cls,
+        path: Path | None = None,
+        genesis: Genesis = GENESIS,
+        fees: FeePolicy | None = None,
+    ) -> SettlingChain:
         """Open one, temporary without a path."""
         rules = Rules.layer_2(CHAIN_ID)
+        if fees is not None:
+            rules = msgspec.structs.replace(rules, fees=fees)
         chain = cls.open(path, rules, genesis, durable=False, clock=Clock(lambda: 1_000.0))
         chain.schedule.seal_on_request()
         return chain

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
-from entresol.errors import EntresolError, InvalidConfig
+from entresol.errors import EntresolError, InvalidConfig, ReplayDiffers
 from entresol.node.config import SETTINGS, NodeConfig
 from entresol.node.flags import HelpFormatter, Parser
 
 if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
     from entresol.node.log.log import Log
 
 T = TypeVar("T")
@@ -33,10 +35,12 @@ INTERRUPTED: Final = 130
 
 PROGRESS_BLOCKS: Final = 1_000
 
+LAYER_1, LAYER_2 = "layer 1", "layer 2"
+
 USAGE: Final = "entresol [run | rebuild | verify] [flags]"
 COMMANDS_HELP: Final = """\
 run (the default) starts a node; rebuild makes the indexes of a data directory anew from its blocks; \
-verify executes every block of a data directory again and compares"""
+verify executes every block of a data directory again and compares; both do so for each layer in it"""
 EPILOG: Final = """\
 Each flag is also a variable (--chain-id is ENTRESOL_CHAIN_ID) and a key in the file that --config names \
 (chain_id under [chain]). A flag wins over a variable, a variable over the file."""
@@ -124,25 +128,37 @@ def _rebuild(config: NodeConfig) -> int:
     from entresol.chain.rebuild import rebuild  # noqa: PLC0415
     from entresol.storage.store import Store  # noqa: PLC0415
 
-    store = Store.open(_directory(config), rebuilding=True)
-    try:
-        rebuild(store, _progress("rebuilt"))
-    finally:
-        store.close()
+    for layer, path in _layers(_directory(config)):
+        store = Store.open(path, rebuilding=True)
+        try:
+            rebuild(store, _progress(layer, "rebuilt"))
+        finally:
+            store.close()
     return 0
 
 
 def _verify(config: NodeConfig) -> int:
-    from entresol.node.chains import open_layer_two  # noqa: PLC0415
+    from entresol.node.chains import open_layer_one, open_layer_two  # noqa: PLC0415
     from entresol.node.site import known_site  # noqa: PLC0415
 
-    _directory(config)
-    chain, _ = open_layer_two(config.chain, *known_site(config))
+    layers = dict(_layers(_directory(config)))
+    layer_two, _ = open_layer_two(config.chain, *known_site(config))
+    with contextlib.closing(layer_two):
+        code = _compare(LAYER_2, layer_two)
+        if LAYER_1 in layers:
+            with contextlib.closing(open_layer_one(config, layer_two)) as layer_one:
+                code = max(code, _compare(LAYER_1, layer_one))
+    return code
+
+
+def _compare(layer: str, chain: Chain) -> int:
+    """Execute every block of a layer again, and say what comes of it."""
     try:
-        chain.ledger.verify(_progress("verified"))
-        print(f"block {chain.number} {chain.head.hash()} is what its transactions lead to")
-    finally:
-        chain.close()
+        chain.ledger.verify(_progress(layer, "verified"))
+    except ReplayDiffers as error:
+        return _complain(error, FAILED, f"{layer}: ")
+    head = f"block {chain.number} {chain.head.hash()}"
+    print(f"{layer}: {head} is what its transactions lead to")
     return 0
 
 
@@ -182,14 +198,24 @@ def _directory(config: NodeConfig) -> Path:
     return path
 
 
-def _progress(verb: str) -> Callable[[int, int], None]:
+def _layers(path: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the chains in a data directory, by the names of their layers."""
+    from entresol.node.chains import L1_FOLDER  # noqa: PLC0415
+    from entresol.storage.directory import FORMAT_FILE  # noqa: PLC0415
+
+    yield LAYER_2, path
+    if (path / L1_FOLDER / FORMAT_FILE).exists():
+        yield LAYER_1, path / L1_FOLDER
+
+
+def _progress(layer: str, verb: str) -> Callable[[int, int], None]:
     def tell(done: int, total: int) -> None:
         if done == total or done % PROGRESS_BLOCKS == 0:
-            print(f"{verb} {done:,} of {total:,} blocks", file=sys.stderr)
+            print(f"{layer}: {verb} {done:,} of {total:,} blocks", file=sys.stderr)
 
     return tell
 
 
-def _complain(error: EntresolError, code: int) -> int:
-    print(f"error: {error}", file=sys.stderr)
+def _complain(error: EntresolError, code: int, where: str = "") -> int:
+    print(f"error: {where}{error}", file=sys.stderr)
     return code

@@ -25,7 +25,7 @@ from entresol.rpc.shapes.views import Views
 from tests.clients.javascript import checks_of, run_checks
 from tests.contracts.l2.layer_two import LayerTwo
 from tests.serving import running
-from tests.unit.rpc.namespaces.test_zks import ADDRESSES
+from tests.unit.rpc.namespaces.test_zks import ON_L1, ON_L2
 
 pytestmark = pytest.mark.clients
 
@@ -51,7 +51,7 @@ def dispatcher_of(l2: LayerTwo, executor: ThreadPoolExecutor) -> Dispatcher:
             ZksFees(places, questions, FeeModel()),
             ZksProtocol(chain, l2.genesis),
             ZksCode(chain.ledger.store),
-            ZksSettlement(ADDRESSES),
+            ZksSettlement(31337, ON_L1, ON_L2),
             ZksTokens(places),
         ],
         executor=executor,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import socket
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +22,7 @@ from entresol.node.config import ChainConfig, L1Config, NodeConfig, SettlementSe
 from entresol.node.node import Node
 from entresol.node.notes import NOTE_FILE
 from entresol.rpc.server.config import ServerConfig
-from tests.integration.nodes import starting_node
+from tests.integration.nodes import running_node, starting_node
 from tests.peers.anvil import Anvil, running_anvil
 from tests.waiting import eventually
 
@@ -296,6 +298,27 @@ def test_the_node_waits_for_an_l1_that_is_away(tmp_path: Path) -> None:
             eventually(facts.exists)
             assert f"L1 at http://127.0.0.1:{port} answers" in node.printed()
             assert node.stop() == 0
+
+
+def test_a_key_in_the_url_of_an_l1_is_in_no_line_and_on_no_page(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as l1:
+        host = l1.enter_context(running_anvil()).url.partition("://")[2]
+        url, facts = f"http://user:sesame@{host}/?key=sesame", tmp_path / "facts.json"
+        flags = ("--l1-url", url, "--deploy-l1", "--operator-key", KEY)
+        with running_node(*flags, "--config-out", str(facts), "--log-level", "debug") as node:
+            assert f"HTTP         http://…@{host}/…" in node.output
+            assert json.loads(facts.read_text(encoding="utf-8"))["l1"]["http_url"] == url
+            l1.close()
+            eventually(lambda: "cannot be reached" in read(f"{node.url}/health"))
+            pages = [read(f"{node.url}/{page}") for page in ("health", "metrics")]
+            assert "sesame" not in "".join([*pages, node.printed()])
+            assert node.stop() == 0
+
+
+def read(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        text: str = answer.read().decode()
+    return text
 
 
 def test_a_node_that_waits_for_l1_can_be_stopped() -> None:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from entresol.l1 import abi
+from entresol.l1.contracts import BATCH_COMMITTED
 from entresol.node.chains import OPERATOR
 from entresol.primitives.assets import asset_id
 from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER
@@ -176,6 +177,17 @@ def test_a_batch_is_settled_by_hand_step_by_step(tmp_path: Path) -> None:
             totals.append(pair.totals())
         assert totals == [(1, 0, 0), (1, 1, 0), (1, 1, 1)]
         assert pair.proven(sent)["batchNumber"] == 1
+
+
+def test_the_commitment_in_the_details_is_the_one_that_l1_computed(tmp_path: Path) -> None:
+    with pair_of(tmp_path, "--l1-delay", "0.02", "--no-settle", agree=False) as pair:
+        pair.arrived(pair.deposit(ETHER))
+        with pytest.raises(RpcError, match="execute of batch 1 failed"):
+            pair.l2.rpc("anvil_zks_executeBatch", 1)
+        assert pair.l2.rpc("zks_getL1BatchDetails", 1)["commitment"] is None
+        receipt = pair.receipt_l1(pair.l2.rpc("anvil_zks_commitBatch", 1))
+        (event,) = [it for it in receipt["logs"] if it["topics"][0] == str(BATCH_COMMITTED)]
+        assert pair.l2.rpc("zks_getL1BatchDetails", 1)["commitment"] == event["topics"][3]
 
 
 def test_a_batch_waits_for_its_age(tmp_path: Path) -> None:

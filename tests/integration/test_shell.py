@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
@@ -374,19 +375,26 @@ def is_busy(url: str) -> bool:
 
 @pytest.fixture
 def directory(tmp_path: Path) -> str:
-    """Return a directory with a chain of some blocks."""
+    """Return a directory with both layers, of some blocks each."""
     path = str(tmp_path / "chain")
-    with running_node("--data-dir", path) as node:
+    quick = ("--l1-delay", "0.02", "--settle-interval", "0.02")
+    with running_node("--data-dir", path, *quick) as node:
         for nonce in range(3):
             ask(node.url, "eth_sendRawTransaction", transfer(nonce))
+        eventually(lambda: ask(node.url, "zks_getFinalityStatus")["result"]["lastExecutedBatch"])
         node.stop()
     return path
 
 
-def test_a_directory_is_verified_with_progress(directory: str) -> None:
+def test_both_layers_of_a_directory_are_verified_with_progress(directory: str) -> None:
     ran = entresol("verify", "--data-dir", directory)
-    assert ran.stderr.splitlines()[-1] == "verified 3 of 3 blocks"
-    assert ran.stdout.startswith("block 3 0x")
+    progress = re.compile(
+        r"layer 2: verified 3 of 3 blocks\nlayer 1: verified ([1-9]\d*) of \1 blocks\n"
+    )
+    blocks = progress.fullmatch(ran.stderr)
+    assert blocks is not None
+    results = [line.partition(" 0x")[0] for line in ran.stdout.splitlines()]
+    assert results == ["layer 2: block 3", f"layer 1: block {blocks[1]}"]
     assert ran.returncode == 0
 
 
@@ -396,19 +404,54 @@ def test_a_directory_that_settles_nowhere_is_verified(tmp_path: Path) -> None:
         ask(node.url, "eth_sendRawTransaction", transfer(0))
         node.stop()
     ran = entresol("verify", *alone)
-    assert (ran.stderr, ran.returncode) == ("verified 1 of 1 blocks\n", 0)
+    assert (ran.stderr, ran.returncode) == ("layer 2: verified 1 of 1 blocks\n", 0)
 
 
-def test_a_directory_is_rebuilt_with_progress_and_serves_again(directory: str) -> None:
+@pytest.mark.parametrize(("layer", "folder"), [("layer 1", "l1"), ("layer 2", "")])
+def test_a_layer_that_is_not_what_its_transactions_lead_to_is_named(
+    directory: str, layer: str, folder: str
+) -> None:
+    forge_last_block(Path(directory) / folder)
+    ran = entresol("verify", "--data-dir", directory)
+    (complaint,) = [line for line in ran.stderr.splitlines() if line.startswith("error: ")]
+    assert re.match(rf"error: {layer}: block \d+ does not come out as recorded: ", complaint)
+    # The other one is fine, and said to be.
+    assert len(ran.stdout.splitlines()) == 1
+    assert not ran.stdout.startswith(layer)
+    assert ran.returncode == 1
+
+
+def forge_last_block(path: Path) -> None:
+    """Put a block in the place of the last one whose transaction used other gas than it says."""
+    store = Store.open(path)
+    number = store.head
+    assert number is not None
+    record = store.record(number)
+    assert record is not None
+    outcome, *others = record.outcomes
+    outcome = msgspec.structs.replace(outcome, gas_used=outcome.gas_used + 1)
+    store.truncate(number - 1)
+    store.append(msgspec.structs.replace(record, outcomes=(outcome, *others)), [])
+    store.close()
+
+
+def test_both_layers_of_a_directory_are_rebuilt_with_progress_and_serve_again(
+    directory: str,
+) -> None:
     ran = entresol("rebuild", "--data-dir", directory)
-    assert (ran.stderr.splitlines()[-1], ran.returncode) == ("rebuilt 4 of 4 blocks", 0)
+    assert re.fullmatch(
+        r"layer 2: rebuilt 4 of 4 blocks\nlayer 1: rebuilt (\d+) of \1 blocks\n", ran.stderr
+    )
+    assert ran.returncode == 0
     assert entresol("verify", "--data-dir", directory).returncode == 0
     with running_node("--data-dir", directory) as node:
         assert ask(node.url, "eth_getTransactionCount", ALICE.address)["result"] == "0x3"
 
 
-def test_a_rebuild_that_was_interrupted_can_be_done_again(directory: str) -> None:
-    store = Store.open(Path(directory))
+@pytest.mark.parametrize("folder", ["", "l1"])
+def test_a_rebuild_that_was_interrupted_can_be_done_again(directory: str, folder: str) -> None:
+    path = Path(directory) / folder
+    store = Store.open(path)
 
     def interrupted(_record: object) -> list[tuple[bytes, bytes]]:
         raise KeyboardInterrupt
@@ -417,7 +460,7 @@ def test_a_rebuild_that_was_interrupted_can_be_done_again(directory: str) -> Non
         store.rebuild(interrupted)
     store.close()
     ran = entresol("verify", "--data-dir", directory)
-    assert ran.stderr == f"error: rebuilding {directory} was interrupted: rebuild it again\n"
+    assert ran.stderr.endswith(f"error: rebuilding {path} was interrupted: rebuild it again\n")
     assert entresol("rebuild", "--data-dir", directory).returncode == 0
     assert entresol("verify", "--data-dir", directory).returncode == 0
 

@@ -232,8 +232,7 @@ class Chain:
         gone = self.ledger.truncate(was.number) if was.number < self.number else ()
         self._edits.restore(was.edited)
         self.pool.restore(was.pool, self._edits.on(self.ledger.latest))
-        self.producer.priority.clear()
-        self.producer.priority.extend(was.priority)
+        self.producer.priority.replace(was.priority)
         self.clock.state = was.clock
         self.finality = was.finality
         self._tell_removed(gone)
@@ -247,7 +246,7 @@ class Chain:
         self.finality = self.finality.at_most(number)
         undone = [it for record in reversed(gone) for it in _transactions(record)]
         from_l1 = [it for it in undone if isinstance(it.payload, PriorityTransaction)]
-        self.producer.priority.extendleft(reversed(from_l1))
+        self.producer.priority.put_back(from_l1)
         others = [it for it in undone if not isinstance(it.payload, PriorityTransaction)]
         self.pool.reset(self.ledger.latest, self.next_base_fee(), undone=others)
         self._tell_removed(gone)

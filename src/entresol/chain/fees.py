@@ -24,6 +24,9 @@ class ConstantFee(msgspec.Struct, frozen=True, tag="constant"):
         """Return the base fee of the block after `parent`."""
         return self.wei
 
+    def prices(self) -> None:
+        """Return nothing: no other layer has a say in it."""
+
 
 class MarketFee(msgspec.Struct, frozen=True, tag="market"):
     """A base fee that rises when blocks are more than half full and falls when they are less."""
@@ -41,6 +44,9 @@ class MarketFee(msgspec.Struct, frozen=True, tag="market"):
         if parent.gas_used > target:
             return max(fee + max(change, 1), self.lowest)
         return max(fee - change, self.lowest)
+
+    def prices(self) -> None:
+        """Return nothing: no other layer has a say in it."""
 
 
 FeePolicy: TypeAlias = ConstantFee | MarketFee | SettlementFee

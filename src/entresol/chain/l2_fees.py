@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from entresol.storage.prices import Prices
+
 if TYPE_CHECKING:
     from entresol.primitives.headers import Header
 
@@ -50,7 +52,7 @@ class FeeModel:
     """Prices of a layer 2.
 
     Remembers: the gas price of L1 as it was last seen. Persists: nothing; a sealed block has its base
-    fee in the header. Assumes: somebody tells it when that price changes. Fails: never.
+    fee in the header, and the store has the other prices of each. Assumes: somebody tells it when that price changes. Fails: never.
     """
 
     QUOTE_SCALE: Final = 1.5
@@ -105,3 +107,8 @@ class SettlementFee:
     def next(self, parent: Header) -> int:  # noqa: ARG002 - one question, asked of every policy
         """Return the base fee of the block after `parent`."""
         return self.model.current().base_fee
+
+    def prices(self) -> Prices:
+        """Return what the next block is made with beside its base fee."""
+        current = self.model.current()
+        return Prices(current.l1_gas_price, current.fair_pubdata_price)

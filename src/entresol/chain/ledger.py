@@ -98,7 +98,8 @@ class Ledger:
 
     def append(self, executed: Executed) -> None:
         """Make an executed block the head; when this returns, it stays."""
-        self._append(executed.header, executed.record, executed.nodes, executed.overlay)
+        self.store.append(executed.record, executed.nodes, self.rules.fees.prices())
+        self._advance(executed.header, executed.overlay)
 
     def follow(self, record: Record, *, execute: bool = False) -> None:
         """Make a block that somebody else sealed the head, by its record or by executing it again."""
@@ -106,12 +107,15 @@ class Ledger:
         if header.number != self.number + 1 or header.parent_hash != self._head_hash:
             raise WrongParent(header.number, self.number)
         if execute:
-            self.append(self._execute_again(record, self._head))
-            return
-        overlay, nodes = new_nodes(
-            record, self._head.state_root, snapshot=self.latest, trie=self.trie
-        )
-        self._append(header, record, nodes, overlay)
+            executed = self._execute_again(record, self._head)
+            overlay, nodes = executed.overlay, executed.nodes
+        else:
+            overlay, nodes = new_nodes(
+                record, self._head.state_root, snapshot=self.latest, trie=self.trie
+            )
+        # The prices it was made with are known to whoever sealed it.
+        self.store.append(record, nodes)
+        self._advance(header, overlay)
 
     def truncate(self, number: int) -> tuple[Record, ...]:
         """Go back to block `number`, and return the records of the blocks that are gone, newest first."""
@@ -139,10 +143,7 @@ class Ledger:
             trie=self.trie,
         )
 
-    def _append(
-        self, header: Header, record: Record, nodes: list[tuple[bytes, bytes]], overlay: Overlay
-    ) -> None:
-        self.store.append(record, nodes)
+    def _advance(self, header: Header, overlay: Overlay) -> None:
         self._snapshots.advance(header.number, overlay)
         self._set_head(header)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from entresol.chain.priority_queue import PriorityQueue
 from entresol.errors import BlockFull, InvalidTransaction
 from entresol.execution.transition import Transition
 from entresol.primitives.transactions import Transaction
@@ -42,7 +42,7 @@ class Producer:
         self._ledger = ledger
         self._pool = pool
         self._rules = ledger.rules.engine()
-        self.priority: deque[Transaction] = deque()
+        self.priority = PriorityQueue()
 
     @property
     def has_work(self) -> bool:
@@ -86,9 +86,10 @@ class Producer:
     def sealed(self, executed: Executed) -> None:
         """Forget the priority transactions that are in a sealed block."""
         for transaction in executed.transactions:
-            if not self.priority or transaction.hash != self.priority[0].hash:
+            first = self.priority.first
+            if first is None or transaction.hash != first.hash:
                 return
-            self.priority.popleft()
+            self.priority.remove_first()
 
     def _take_priority(self, transition: Transition, limit: int | None) -> bool:
         """Run the priority transactions, and say whether there is room for others behind them."""

@@ -65,7 +65,7 @@ class LayerOne(Protocol):
 
     @property
     def name(self) -> str:
-        """How people know it: its URL."""
+        """How people know it: what may be shown of its URL."""
 
     async def chain_id(self) -> int:
         """Return the chain id."""

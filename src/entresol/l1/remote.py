@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -18,19 +17,18 @@ from entresol.errors import (
 )
 from entresol.execution.reverts import revert_reason
 from entresol.l1.layer_one import NOBODY, Fees, L1Block, L1Log, L1Receipt
+from entresol.l1.log_range import LogRange, is_too_wide
+from entresol.l1.urls import Endpoint
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
-
-log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 ATTEMPTS: Final = 5
 FIRST_PAUSE: Final = 0.1
 TIMEOUT_SECONDS: Final = 20.0
-WIDEST_RANGE: Final = 10_000
 FALLBACK_TIP: Final = 10**9
 
 _REVERTED: Final = 3
@@ -55,12 +53,13 @@ class RemoteLayerOne:
         timeout: float = TIMEOUT_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self.name = url
+        self._endpoint = Endpoint(url)
+        self.name = self._endpoint.shown
         self._attempts = attempts
         self._timeout = timeout
         self._sleep = sleep
         self._session: ClientSession | None = None
-        self._range = WIDEST_RANGE
+        self._range = LogRange()
 
     async def chain_id(self) -> int:
         """Return the chain id."""
@@ -81,17 +80,14 @@ class RemoteLayerOne:
         asked = {"address": str(address), "topics": [str(topic) for topic in topics]}
         found: list[L1Log] = []
         while first <= last:
-            until = min(last, first + self._range - 1)
+            until = min(last, first + self._range.blocks - 1)
             query = asked | {"fromBlock": hex(first), "toBlock": hex(until)}
             try:
                 found += await self._get(_logs, "eth_getLogs", query)
-            except LayerOneRefused as error:
-                # Providers word their limits in many ways; a single block is within all of them.
-                if until == first:
-                    raise
-                self._range = (until - first + 1) // 2
-                log.info("asking L1 for %d blocks at a time: %s", self._range, error)
+            except LayerOneRefused as refusal:
+                self._range.refused(until - first + 1, refusal)
                 continue
+            self._range.answered(until - first + 1)
             first = until + 1
         return found
 
@@ -175,10 +171,26 @@ class RemoteLayerOne:
                 await self._sleep(pause)
                 pause *= 2
             try:
-                return _result(method, await self._post(method, params))
+                return self._result(method, await self._post(method, params))
             except _NoAnswerError as error:
-                problem = str(error)
+                problem = self._endpoint.redact(str(error))
         raise LayerOneUnreachable(self.name, problem)
+
+    def _result(self, method: str, answer: dict[str, Any]) -> Any:
+        error = answer.get("error")
+        if error is None:
+            return answer.get("result")
+        if not isinstance(error, dict) or not isinstance(error.get("code", 0), int):
+            # What stands in front of a node, such as a guard that wants a key, knows no JSON-RPC.
+            raise LayerOneRefused(method, _NOT_UNDERSTOOD, self._endpoint.redact(str(error)))
+        code, message = error.get("code", 0), self._endpoint.redact(str(error.get("message", "")))
+        # Some say the same of too many requests and of too many logs.
+        if code in _BUSY and not (method == "eth_getLogs" and is_too_wide(code, message)):
+            raise _NoAnswerError(message)
+        if code == _REVERTED or "execution reverted" in message:
+            data = _revert_data(error.get("data"))
+            raise ExecutionReverted(data, revert_reason(data) or _after_colon(message))
+        raise LayerOneRefused(method, code, message)
 
     async def _post(self, method: str, params: Sequence[object]) -> dict[str, Any]:
         # Only who has a remote L1 pays for loading it.
@@ -191,7 +203,7 @@ class RemoteLayerOne:
         headers = {"Content-Type": "application/json"}
         try:
             async with self._session.post(
-                self.name, data=msgspec.json.encode(body), headers=headers
+                self._endpoint.url, data=msgspec.json.encode(body), headers=headers
             ) as response:
                 if response.status == 429 or response.status >= 500:
                     raise _NoAnswerError(f"HTTP status {response.status}")
@@ -209,22 +221,6 @@ class RemoteLayerOne:
 
 class _NoAnswerError(Exception):
     """L1 did not answer, but might the next time."""
-
-
-def _result(method: str, answer: dict[str, Any]) -> Any:
-    error = answer.get("error")
-    if error is None:
-        return answer.get("result")
-    if not isinstance(error, dict) or not isinstance(error.get("code", 0), int):
-        # What stands in front of a node, such as a guard that wants a key, knows no JSON-RPC.
-        raise LayerOneRefused(method, _NOT_UNDERSTOOD, str(error))
-    code, message = error.get("code", 0), str(error.get("message", ""))
-    if code in _BUSY and method != "eth_getLogs":
-        raise _NoAnswerError(message)
-    if code == _REVERTED or "execution reverted" in message:
-        data = _revert_data(error.get("data"))
-        raise ExecutionReverted(data, revert_reason(data) or _after_colon(message))
-    raise LayerOneRefused(method, code, message)
 
 
 def _revert_data(data: object) -> bytes:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from entresol.chain.checkpoints import Checkpoints
 from entresol.chain.keyring import Keyring
 from entresol.node.config import ApiConfig, LimitsConfig
-from entresol.node.readers import BatchPlaces, NotificationShapes, Waiting, addresses_of_site
+from entresol.node.readers import (
+    L2_CONTRACTS,
+    BatchPlaces,
+    Commitments,
+    NotificationShapes,
+    Waiting,
+)
 from entresol.rpc.composing import Composer
 from entresol.rpc.dispatch import Dispatcher
 from entresol.rpc.filters import Filters
@@ -159,13 +165,14 @@ class Api:
         ]
         if rollup is None:
             return namespaces
-        settling = Settling(chain, rollup.site.l1_chain_id)
+        site = rollup.site
+        settling = Settling(chain, site.l1_chain_id)
         return [
             *namespaces,
-            ZksBatches(chain, settling, layer_two.fees),
+            ZksBatches(chain, settling, layer_two.fees, Commitments(chain.rules.chain_id)),
             ZksProofs(chain, settling, rollup.proofs),
             ZksProtocol(chain, chain.genesis),
-            ZksSettlement(addresses_of_site(rollup.site)),
+            ZksSettlement(site.l1_chain_id, site.contracts, L2_CONTRACTS),
             ZksTokens(self._places),
             ZksTransactions(chain, settling, self._waiting, self._views),
         ]

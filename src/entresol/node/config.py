@@ -73,7 +73,11 @@ class L1Config(Struct, frozen=True, kw_only=True):
     ] = True
     l1_url: Annotated[
         str | None,
-        Meta(title="URL", description="JSON-RPC of the L1 to use in place of the development one."),
+        Meta(
+            title="URL",
+            description="JSON-RPC of the L1 to use in place of the development one. Only scheme, host "
+            "and port are ever shown of it.",
+        ),
     ] = None
     l1_port: Annotated[
         int,

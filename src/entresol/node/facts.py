@@ -11,6 +11,7 @@ import msgspec
 
 from entresol.chain.accounts import DEVELOPMENT_PATH, DevAccount
 from entresol.errors import InvalidConfig
+from entresol.l1.urls import Endpoint
 from entresol.node.chains import development_accounts
 
 if TYPE_CHECKING:
@@ -24,30 +25,32 @@ class L1Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The L1 that a node settles on."""
 
     chain_id: int
-    url: str
+    endpoint: Endpoint
     is_ours: bool
     """Whether it is the development L1, which runs in the same process."""
     contracts: SettlementContracts
 
     @classmethod
-    def of(cls, node: Node) -> L1Facts | None:
+    def of(cls, node: Node, config: NodeConfig) -> L1Facts | None:
         """Collect them, if there is one."""
         if node.rollup is None:
             return None
         site, ours = node.rollup.site, node.layer_one
+        url = config.l1.l1_url if ours is None else f"http://{ours.address}"
+        assert url is not None
         return cls(
             chain_id=site.l1_chain_id,
-            url=site.l1.name if ours is None else f"http://{ours.address}",
+            endpoint=Endpoint(url),
             is_ours=ours is not None,
             contracts=site.contracts,
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return them with the contracts by their names."""
+        """Return them with the contracts by their names, and the whole URL: scripts are to use it."""
         contracts = msgspec.structs.asdict(self.contracts)
         return {
             "chain_id": self.chain_id,
-            "http_url": self.url,
+            "http_url": self.endpoint.url,
             "contracts": {name: str(address) for name, address in contracts.items()},
         }
 
@@ -90,7 +93,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
             genesis_timestamp=chain.ledger.header(0).timestamp,
             address=node.address,
             data_dir=None if settings.data_dir is None else Path(settings.data_dir).absolute(),
-            l1=L1Facts.of(node),
+            l1=L1Facts.of(node, config),
         )
 
     @property
@@ -124,9 +127,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def write(self, path: Path) -> None:
-        """Write them to a file, which is there whole as soon as it is there."""
+        """Write them to a file, which is there whole as soon as it is there.
+
+        Only its owner can read one with a URL that has a key in it.
+        """
         unfinished = path.with_name(f"{path.name}.{os.getpid()}.new")
+        is_secret = self.l1 is not None and self.l1.endpoint.is_secret
         try:
+            unfinished.touch(0o600 if is_secret else 0o666)
             unfinished.write_text(json.dumps(self.to_json(), indent=2) + "\n", encoding="utf-8")
             unfinished.replace(path)
         except OSError as error:

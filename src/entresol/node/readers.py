@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from entresol.primitives.assets import ETH_TOKEN
+from entresol.rollup.batches import stored_of
 from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL
-from entresol.rpc.namespaces.zks_settlement import SettlementAddresses
+from entresol.rpc.namespaces.zks_settlement import L2Contracts
 from entresol.rpc.shapes.block_logs import BlockLogs
 from entresol.rpc.shapes.places import BatchInfo
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.feed import Sealed
-    from entresol.node.site import Site
     from entresol.primitives.transactions import Transaction
+    from entresol.primitives.values import Hash32
     from entresol.rpc.shapes.views import Views
-    from entresol.storage.batches import BatchTable
+    from entresol.storage.batches import Batch, BatchTable
     from entresol.storage.records import Record
+
+
+L2_CONTRACTS: Final = L2Contracts(asset_router=ASSET_ROUTER, multicall=MULTICALL)
 
 
 class NotificationShapes:
@@ -51,9 +54,8 @@ class Waiting:
 
     def get(self, transaction_hash: bytes) -> Transaction | None:
         """Return the transaction with this hash."""
-        return self._chain.pool.get(transaction_hash) or next(
-            (it for it in self._chain.producer.priority if it.hash == transaction_hash), None
-        )
+        chain = self._chain
+        return chain.pool.get(transaction_hash) or chain.producer.priority.get(transaction_hash)
 
 
 class BatchPlaces:
@@ -80,17 +82,12 @@ class BatchPlaces:
         return None if last is None else last.last_block
 
 
-def addresses_of_site(site: Site) -> SettlementAddresses:
-    """Return the contracts of both layers, for those who ask."""
-    contracts = site.contracts
-    return SettlementAddresses(
-        l1_chain_id=site.l1_chain_id,
-        bridgehub=contracts.bridgehub,
-        chain=contracts.chain,
-        asset_router=contracts.asset_router,
-        nullifier=contracts.nullifier,
-        native_token_vault=contracts.native_token_vault,
-        base_token=ETH_TOKEN,
-        l2_asset_router=ASSET_ROUTER,
-        l2_multicall=MULTICALL,
-    )
+class Commitments:
+    """What L1 is told of batches."""
+
+    def __init__(self, chain_id: int) -> None:
+        self._chain_id = chain_id
+
+    def commitment_of(self, batch: Batch) -> Hash32:
+        """Return the hash that binds a batch on L1."""
+        return stored_of(batch, self._chain_id).commitment

@@ -83,13 +83,12 @@ class Rollup:
 
     async def settle(self, step: Step, batch: int) -> Hash32:
         """Do a step of a batch by hand, sealing it if it is the next one, and return L1's transaction."""
-        now = time.monotonic()
         if batch == self.batcher.last.number + 1:
-            self.batcher.seal(now)
+            self.batcher.seal(time.monotonic())
         if not 1 <= batch <= self.batcher.last.number:
             last = self.batcher.last.number
             raise LayerOneFailed(f"there is no batch {batch} to settle: the last one is {last}")
-        return (await self.settler.perform(step, batch, now)).transaction
+        return (await self.settler.perform(step, batch)).transaction
 
     def health(self) -> dict[str, Any]:
         """Return what keeps each part from working; null is fine."""

@@ -16,6 +16,7 @@ from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of
 from entresol.l1.discovery import check_operator, find_contracts
 from entresol.l1.operator import Operator
 from entresol.l1.remote import RemoteLayerOne
+from entresol.l1.urls import Endpoint
 from entresol.node.chains import OPERATOR, chain_id_of, genesis_batch_hash, open_layer_two
 from entresol.node.notes import Note, Notebook
 from entresol.primitives.values import Address, Hash32
@@ -252,7 +253,8 @@ def _checked_url(config: NodeConfig) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise InvalidConfig("--l1-url", f"{url!r} is no URL that begins with http:// or https://")
+        shown = Endpoint(url).shown
+        raise InvalidConfig("--l1-url", f"{shown!r} is no URL that begins with http:// or https://")
     return url
 
 

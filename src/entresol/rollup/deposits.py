@@ -58,8 +58,8 @@ class DepositWatcher:
     @property
     def next_id(self) -> int:
         """The number of the next deposit, behind those that wait for a block."""
-        waiting = self._chain.producer.priority
-        return waiting[-1].payload.nonce + 1 if waiting else self._store.next_priority_id()
+        last = self._chain.producer.priority.last
+        return self._store.next_priority_id() if last is None else last.payload.nonce + 1
 
     async def step(self) -> int:
         """Read some blocks of L1, and return how many deposits they had for the chain."""

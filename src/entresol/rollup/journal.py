@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
@@ -11,6 +11,9 @@ from entresol.l1.operator import Outgoing
 from entresol.primitives.transactions import decode
 from entresol.storage.batches import Step
 from entresol.storage.records import Natural, NotEmpty, Part
+
+if TYPE_CHECKING:
+    from entresol.l1.contracts import Totals
 
 
 class Journal(Part, frozen=True):
@@ -51,3 +54,25 @@ class Journal(Part, frozen=True):
     def outgoing(self) -> list[Outgoing]:
         """Return every transaction, the one with the highest fee first."""
         return [Outgoing(self.nonce, decode(raw).hash, raw) for raw in reversed(self.attempts)]
+
+    def is_due(self, totals: Totals) -> bool:
+        """Say whether L1 has what the step builds on, and not the step itself."""
+        if self.step is Step.PROVE and totals.committed < self.last:
+            return False
+        if self.step is Step.EXECUTE and totals.verified < self.last:
+            return False
+        return done(totals, self.step) == self.first - 1
+
+    def __str__(self) -> str:
+        return named(self.step, self.first, self.last)
+
+
+def done(totals: Totals, step: Step) -> int:
+    """Return the last batch that L1 has done a step of."""
+    return (totals.committed, totals.verified, totals.executed)[step]
+
+
+def named(step: Step, first: int, last: int) -> str:
+    """Return a step of some batches in words."""
+    batches = f"batch {first}" if first == last else f"batches {first} to {last}"
+    return f"{step.name.lower()} of {batches}"

@@ -18,7 +18,7 @@ from entresol.errors import (
     LayerOneUnreachable,
 )
 from entresol.l1.failures import explain
-from entresol.rollup.journal import Journal
+from entresol.rollup.journal import Journal, done, named
 from entresol.rollup.settlement_plan import SettlementPlan
 from entresol.rollup.standing import Standing
 from entresol.storage.batches import Settlement, Step
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.l1.contracts import Totals, ZkChain
     from entresol.l1.layer_one import L1Receipt
-    from entresol.l1.operator import Operator
+    from entresol.l1.operator import Operator, Outgoing
     from entresol.primitives.values import Address
 
 log = logging.getLogger(__name__)
@@ -130,23 +130,25 @@ class Settler:
         await self._send(*due, now)
         return True
 
-    async def perform(self, step: Step, number: int, now: float) -> Settlement:
+    async def perform(
+        self, step: Step, number: int, clock: Callable[[], float] = time.monotonic
+    ) -> Settlement:
         """Do a step of one batch now, whatever else is due; raises why it cannot be done.
 
         Who asks for it wants it tried, also if the last attempt stopped everything.
         """
         self.stopped = None
         while self._batches.outstanding() is not None:
-            await self._wait_for_step(now)
-        if (done := self._batches.settled(number, step)) is not None:
-            return done
+            await self._wait_for_step(clock())
+        if (by := self._batches.settled(number, step)) is not None:
+            return by
         async with self._turn:
             await self._standing.compare()
             if self._batches.outstanding() is None:
-                await self._send(step, number, number, now)
-        while (done := self._batches.settled(number, step)) is None:
-            await self._wait_for_step(now)
-        return done
+                await self._send(step, number, number, clock())
+        while (by := self._batches.settled(number, step)) is None:
+            await self._wait_for_step(clock())
+        return by
 
     async def run(self) -> None:
         """Settle for ever."""
@@ -173,32 +175,49 @@ class Settler:
     # The transaction under way
 
     async def _send(self, step: Step, first: int, last: int, now: float) -> None:
-        call, before = self._plan.call(step, first, last), self._standing.totals
         try:
-            outgoing = await self._operator.prepare(self._timelock, call)
+            outgoing = await self._prepared(step, self._plan.call(step, first, last))
         except ExecutionFailed as failure:
-            reason = explain(failure)
-            if reason.startswith(_PASSING):
-                raise LayerOneRefused(step.name.lower(), _REVERTED, reason) from failure
-            if await self._contract.totals() != before:
-                raise LayerOneDiffers(f"{self._l1.name} went back meanwhile: {reason}") from failure
-            self._stop(step, first, last, reason)
+            self._stop(step, first, last, explain(failure))
             return
         self._batches.note_outstanding(Journal.open(step, first, last, outgoing).encode())
         self._sent_at = self._pushed_at = now
         await self._operator.send(outgoing)
 
+    async def _prepared(self, step: Step, call: bytes) -> Outgoing:
+        """Sign the call of a step; raises what it fails with, if it does so twice."""
+        try:
+            return await self._operator.prepare(self._timelock, call)
+        except ExecutionFailed as failure:
+            await self._see_that_it_stands(step, failure)
+        # The nodes behind one URL may be a block apart, and L1 may have gone back and come again.
+        try:
+            return await self._operator.prepare(self._timelock, call)
+        except ExecutionFailed as failure:
+            await self._see_that_it_stands(step, failure)
+            raise
+
+    async def _see_that_it_stands(self, step: Step, failure: ExecutionFailed) -> None:
+        """Raise that a failure is none, if it is only for now or because L1 went back meanwhile."""
+        reason = explain(failure)
+        if reason.startswith(_PASSING):
+            raise LayerOneRefused(step.name.lower(), _REVERTED, reason) from failure
+        if await self._contract.totals() != self._standing.totals:
+            raise LayerOneDiffers(f"{self._l1.name} went back meanwhile: {reason}") from failure
+
     async def _follow(self, journal: Journal, totals: Totals, now: float) -> bool:
+        # Asked first, so that a block that comes now cannot have the nonce without the receipt.
+        nonce = await self._l1.nonce(self._operator.address)
         for outgoing in journal.outgoing():
             receipt = await self._l1.receipt(outgoing.hash)
             if receipt is not None:
-                await self._finish(journal, receipt, totals)
+                await self._finish(journal, receipt)
                 return True
-        if _done(totals, journal.step) >= journal.last:
+        if done(totals, journal.step) >= journal.last:
             # Somebody did it; `Standing` finds out by which transaction.
             self._batches.note_outstanding(None)
             return True
-        if await self._l1.nonce(self._operator.address) != journal.nonce:
+        if nonce != journal.nonce:
             # Another transaction has it now, or L1 went back and misses one before it.
             log.warning("nonce %d of the operator is not its next: signing anew", journal.nonce)
             self._batches.note_outstanding(None)
@@ -213,7 +232,7 @@ class Settler:
             self._sent_at = now
         elif now - self._sent_at >= self._config.stuck_seconds:
             outgoing = await self._operator.replace(outgoing)
-            log.warning("offering more for %s: no block takes it", _named(journal))
+            log.warning("offering more for %s: no block takes it", journal)
             self._batches.note_outstanding(journal.with_attempt(outgoing).encode())
             self._sent_at = now
         elif now - self._pushed_at < self._config.resend_seconds:
@@ -221,26 +240,31 @@ class Settler:
         self._pushed_at = now
         await self._operator.send(outgoing)
 
-    async def _finish(self, journal: Journal, receipt: L1Receipt, totals: Totals) -> None:
+    async def _finish(self, journal: Journal, receipt: L1Receipt) -> None:
         if not receipt.succeeded:
-            self._batches.note_outstanding(None)
-            if not _was_due(totals, journal):
-                log.warning("%s failed, because L1 went back meanwhile", _named(journal))
-                return
-            reason = await self._reason(journal, receipt)
-            self._stop(journal.step, journal.first, journal.last, reason)
+            await self._give_up(journal, receipt)
             return
-        block = await self._l1.block(receipt.block_number)
-        if block is None:
-            raise LayerOneDiffers(f"block {receipt.block_number} of {self._l1.name} is gone again")
-        done = Settlement(receipt.transaction_hash, block.number, block.timestamp)
+        if not self._standing.has_noted(journal.step, journal.first - 1):
+            # L1 seemed to have less a moment ago; that is put right by the next comparison.
+            return
+        by = await self._standing.placed(receipt)
         numbers = range(journal.first, journal.last + 1)
-        self._batches.settle(numbers, journal.step, done)
+        self._batches.settle(numbers, journal.step, by)
         self._sent_at = None
         level = logging.INFO if journal.step is Step.EXECUTE else logging.DEBUG
-        log.log(level, "%s: L1 transaction %s", _named(journal), receipt.transaction_hash)
+        log.log(level, "%s: L1 transaction %s", journal, receipt.transaction_hash)
         for number in numbers:
             self._on_settled(journal.step, number)
+
+    async def _give_up(self, journal: Journal, receipt: L1Receipt) -> None:
+        """Stop because of a transaction that failed, unless it was L1 that went back before it."""
+        # What was known of L1 before there was a receipt may be of blocks that are gone.
+        if not journal.is_due(await self._contract.totals()):
+            log.warning("%s failed, because L1 went back meanwhile", journal)
+        else:
+            reason = await self._reason(journal, receipt)
+            self._stop(journal.step, journal.first, journal.last, reason)
+        self._batches.note_outstanding(None)
 
     async def _reason(self, journal: Journal, receipt: L1Receipt) -> str:
         """Run a reverted transaction once more, to hear why."""
@@ -271,8 +295,7 @@ class Settler:
 
     def _stop(self, step: Step, first: int, last: int, reason: str) -> None:
         self._stopped_on = first, self._standing.batch(first).state_root
-        what = f"{step.name.lower()} of {_range(first, last)}"
-        self.stopped = f"{what} failed: {reason}"
+        self.stopped = f"{named(step, first, last)} failed: {reason}"
         log.error("settlement stops: %s", self.stopped)
 
     def _complain(self, error: EntresolError) -> None:
@@ -295,24 +318,3 @@ class Settler:
             await self._l1.changed(self._config.poll_seconds)
         if self.stopped is not None:
             raise LayerOneDiffers(self.stopped)
-
-
-def _done(totals: Totals, step: Step) -> int:
-    return (totals.committed, totals.verified, totals.executed)[step]
-
-
-def _was_due(totals: Totals, journal: Journal) -> bool:
-    """Say whether L1 has what a step builds on, and not the step itself."""
-    if journal.step is Step.PROVE and totals.committed < journal.last:
-        return False
-    if journal.step is Step.EXECUTE and totals.verified < journal.last:
-        return False
-    return _done(totals, journal.step) == journal.first - 1
-
-
-def _named(journal: Journal) -> str:
-    return f"{journal.step.name.lower()} of {_range(journal.first, journal.last)}"
-
-
-def _range(first: int, last: int) -> str:
-    return f"batch {first}" if first == last else f"batches {first} to {last}"

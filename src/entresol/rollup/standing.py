@@ -11,23 +11,28 @@ from entresol.errors import LayerOneDiffers, StoreDamaged
 from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, Totals
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_of
+from entresol.rollup.journal import Journal
 from entresol.storage.batches import Batch, Settlement, Step
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.l1.contracts import ZkChain
+    from entresol.l1.layer_one import L1Block, L1Receipt
 
 log = logging.getLogger(__name__)
 
 _NOTHING: Final = Totals(0, 0, 0)
+# How many blocks an L1 may replace at once without any of the batches in them being overlooked.
+_DEEPEST: Final = 64
 
 
 class Standing:
     """Compares the chain's batches with L1's, and tells the chain how far it is confirmed.
 
-    Remembers: the totals and the batches that were compared last. Persists: by which transaction a
-    step was done, where only L1 knew, and that a step is undone if L1 went back. Fails: with
-    `LayerOneDiffers` if L1 has batches that the chain does not have, or has others.
+    Remembers: the totals and the batches that were compared last, and the last L1 block with a step.
+    Persists: by which transaction a step was done, where only L1 knew; that a step is undone if L1
+    went back, and where it is now if L1 has it in another block. Fails: with `LayerOneDiffers` if L1
+    has batches that the chain does not have, or has others.
     """
 
     def __init__(self, chain: Chain, contract: ZkChain, confirmations: int) -> None:
@@ -37,6 +42,7 @@ class Standing:
         self._contract = contract
         self._confirmations = confirmations
         self._compared: tuple[int, Hash32] | None = None
+        self._newest: L1Block | None = None
         self.totals = _NOTHING
 
     @property
@@ -53,6 +59,10 @@ class Standing:
             raise StoreDamaged(path, f"batch {number} is missing")
         return found
 
+    def has_noted(self, step: Step, number: int) -> bool:
+        """Say whether it is noted how a step of a batch was done; the first needs none."""
+        return number == 0 or self._batches.settled(number, step) is not None
+
     async def compare(self) -> Totals:
         """Return how many batches L1 has, once they are known to be the chain's."""
         totals = self.totals = await self._contract.totals()
@@ -64,8 +74,25 @@ class Standing:
         await self._compare_last(totals)
         for step, done in zip(Step, msgspec.structs.astuple(totals), strict=True):
             await self._note(step, done)
-        await self._confirm(totals)
+        head = await self._l1.block_number()
+        if not await self._is_unchanged():
+            self._newest = None
+            for step, done in zip(Step, msgspec.structs.astuple(totals), strict=True):
+                await self._look_again(step, done, head - _DEEPEST)
+        self._confirm(totals, head - self._confirmations)
         return totals
+
+    async def placed(self, receipt: L1Receipt) -> Settlement:
+        """Return what a transaction did, once it is known in which block it is."""
+        block = await self._l1.block(receipt.block_number)
+        if block is None or block.hash != receipt.block_hash:
+            raise LayerOneDiffers(f"block {receipt.block_number} of {self._l1.name} is gone again")
+        # One that is gone stays, so that the next comparison misses it.
+        if self._newest is None or (
+            self._newest.number < block.number and await self._is_unchanged()
+        ):
+            self._newest = block
+        return Settlement(receipt.transaction_hash, block.number, block.timestamp)
 
     async def _compare_last(self, totals: Totals) -> None:
         """Compare the last batch that L1 has; each one leads to the one before."""
@@ -85,17 +112,49 @@ class Standing:
 
     async def _note(self, step: Step, done: int) -> None:
         """Make what is stored of a step what L1 says."""
-        above = noted = done
+        above = done
         while self._batches.settled(above + 1, step) is not None:
             above += 1
         if above > done:
             log.warning("%s went back: batches above %d are not settled", self._l1.name, done)
             self._batches.unsettle(range(done + 1, above + 1), step)
-        while noted and self._batches.settled(noted, step) is None:
+        last = noted = min(done, self._last_without_journal(step))
+        while not self.has_noted(step, noted):
             noted -= 1
-        if noted < done and self._batches.outstanding() is None:
-            for number in range(noted + 1, done + 1):
-                self._batches.settle([number], step, await self._found(step, number))
+        for number in range(noted + 1, last + 1):
+            self._batches.correct(number, step, await self._found(step, number))
+
+    def _last_without_journal(self, step: Step) -> int:
+        """Return the last batch of whose step no transaction under way will tell."""
+        outstanding = self._batches.outstanding()
+        journal = None if outstanding is None else Journal.decode(outstanding)
+        return self.sealed if journal is None or journal.step is not step else journal.first - 1
+
+    async def _is_unchanged(self) -> bool:
+        """Say whether every step is still in the block that is noted; after a start nobody knows."""
+        newest = self._newest
+        return newest is not None and await self._l1.block(newest.number) == newest
+
+    async def _look_again(self, step: Step, last: int, oldest: int) -> None:
+        """Make what is noted of a step what L1 says now: the same total may come from other blocks."""
+        for number in range(last, 0, -1):
+            noted = self._batches.settled(number, step)
+            if noted is None:
+                # The transaction under way will tell.
+                continue
+            if noted.block < oldest:
+                return
+            now = await self._now(step, number, noted)
+            if now != noted:
+                what = f"{step.name.lower()} of batch {number}"
+                log.warning("%s has the %s in another place now", self._l1.name, what)
+                self._batches.correct(number, step, now)
+
+    async def _now(self, step: Step, number: int, noted: Settlement) -> Settlement:
+        receipt = await self._l1.receipt(noted.transaction)
+        if receipt is not None and receipt.succeeded:
+            return await self.placed(receipt)
+        return await self._found(step, number)
 
     async def _found(self, step: Step, number: int) -> Settlement:
         """Return the transaction by which somebody did a step, from the event it left."""
@@ -108,16 +167,15 @@ class Standing:
             topic = BATCH_COMMITTED if step is Step.COMMIT else BATCH_EXECUTED
             found = await self._l1.logs(self._contract.address, [topic, word], 0, last)
         # The last one counts: batches may have been taken back and settled again.
-        block = await self._l1.block(found[-1].block_number) if found else None
-        if block is None:
+        receipt = await self._l1.receipt(found[-1].transaction_hash) if found else None
+        if receipt is None:
             raise LayerOneDiffers(
                 f"{self._l1.name} has batch {number}, but no {step.name.lower()} of it"
             )
-        return Settlement(found[-1].transaction_hash, block.number, block.timestamp)
+        return await self.placed(receipt)
 
-    async def _confirm(self, totals: Totals) -> None:
+    def _confirm(self, totals: Totals, newest: int) -> None:
         """Tell the chain which of its blocks are safe, and which final."""
-        newest = await self._l1.block_number() - self._confirmations
         safe = self._last_block(Step.COMMIT, totals.committed, newest)
         final = self._last_block(Step.EXECUTE, totals.executed, newest)
         if (safe, final) != (self._chain.finality.safe, self._chain.finality.finalized):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
@@ -159,11 +160,22 @@ class BatchTable:
         numbers = (int.from_bytes(part) for part in (row[32:40], row[40:]))
         return Settlement(Hash32(row[:32]), *numbers)
 
+    def last_settled(self, step: Step) -> int:
+        """Return the last batch that has a step done; 0 if none has.
+
+        Steps are done in the order of batches, so a few rows tell, however many batches wait.
+        """
+        last = self.last()
+        numbers = range(1, 1 + (0 if last is None else last.number))
+        return bisect_left(numbers, 1, key=lambda number: self.settled(number, step) is None)
+
     def settle(self, numbers: Iterable[int], step: Step, by: Settlement) -> None:
         """Note that a step of some batches was done, and that nothing is under way any more."""
-        row = by.transaction + tables.number(by.block) + tables.number(by.timestamp)
-        rows = [(_settled_key(number, step), row) for number in numbers]
-        self._engine.write(rows, [tables.OUTSTANDING])
+        self._engine.write(_settled_rows(numbers, step, by), [tables.OUTSTANDING])
+
+    def correct(self, number: int, step: Step, by: Settlement) -> None:
+        """Note that a step of a batch was done otherwise than it seemed; what is under way goes on."""
+        self._engine.write(_settled_rows([number], step, by))
 
     def unsettle(self, numbers: Iterable[int], step: Step) -> None:
         """Forget that a step of some batches was done: L1 went back."""
@@ -197,6 +209,11 @@ class BatchTable:
 
 
 _VERSION_BYTE: Final = bytes([VERSION])
+
+
+def _settled_rows(numbers: Iterable[int], step: Step, by: Settlement) -> list[tuple[bytes, bytes]]:
+    row = by.transaction + tables.number(by.block) + tables.number(by.timestamp)
+    return [(_settled_key(number, step), row) for number in numbers]
 
 
 def _settled_key(number: int, step: Step) -> bytes:

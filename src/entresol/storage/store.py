@@ -16,6 +16,7 @@ from entresol.storage.derived import keys_of, rows_of
 from entresol.storage.directory import Directory
 from entresol.storage.engine import Engine
 from entresol.storage.log_index import LogQuery, candidates
+from entresol.storage.prices import Prices, PriceTable
 from entresol.storage.published import as_published
 from entresol.storage.records import Record
 
@@ -36,6 +37,7 @@ class Store:
         self._directory = directory
         self._records = _RecordCache()
         self.batches = BatchTable(engine)
+        self.prices = PriceTable(engine)
         head = engine.get(tables.HEAD)
         self._head = None if head is None else int.from_bytes(head)
 
@@ -175,9 +177,15 @@ class Store:
             raise WrongParent(record.header().number, self._head)
         self._append(record, nodes, [(tables.IDENTITY, identity)])
 
-    def append(self, record: Record, nodes: Iterable[tuple[bytes, bytes]]) -> None:
-        """Add the next block, with the trie nodes that are new in it, durably and at once."""
-        self._append(record, nodes, [])
+    def append(
+        self,
+        record: Record,
+        nodes: Iterable[tuple[bytes, bytes]],
+        prices: Prices | None = None,
+    ) -> None:
+        """Add the next block, with its new trie nodes and its prices if there are any, durably and at once."""
+        number = 0 if self._head is None else self._head + 1
+        self._append(record, nodes, self.prices.rows_of(number, prices))
 
     def truncate(self, number: int) -> None:
         """Forget every block above `number`, and the batches that have one, at once.
@@ -189,6 +197,7 @@ class Store:
             return
         doomed = [key for block in range(number + 1, head + 1) for key in self._keys_of(block)]
         doomed += self.batches.keys_above(number)
+        doomed += self.prices.keys_above(number)
         # First the head, so that no reader sees one without its block.
         self._head = number
         try:

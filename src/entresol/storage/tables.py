@@ -28,6 +28,7 @@ BATCH: Final = b"g"
 BATCH_LOGS: Final = b"w"
 PLACE_OF_BLOCK: Final = b"k"
 SETTLED: Final = b"e"
+PRICES: Final = b"f"
 META: Final = b"m"
 
 HEAD: Final = META + b"head"

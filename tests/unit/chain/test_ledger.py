@@ -10,6 +10,7 @@ import pytest
 
 from entresol._native import address_of, public_key
 from entresol.chain.genesis import Genesis
+from entresol.chain.l2_fees import FeeModel, SettlementFee
 from entresol.chain.ledger import Ledger
 from entresol.chain.rules import Rules
 from entresol.errors import GenesisDiffers, ReplayDiffers, UnknownBlock, WrongParent
@@ -175,3 +176,19 @@ def test_a_chain_verifies_itself_with_progress(ledger: Ledger) -> None:
 def test_a_block_that_is_not_there_is_unknown(ledger: Ledger, number: int) -> None:
     with pytest.raises(UnknownBlock, match=f"there is no block with the number {number}"):
         ledger.state_after(number)
+
+
+@pytest.mark.parametrize("execute", [False, True])
+def test_prices_are_noted_by_who_sealed_a_block_and_not_by_who_follows(execute: bool) -> None:
+    model = FeeModel(l1_gas_price=7)
+    rules = msgspec.structs.replace(RULES, fees=SettlementFee(model))
+    ours, theirs = (Store.temporary() for _ in range(2))
+    ledger, follower = Ledger(ours, rules, GENESIS), Ledger(theirs, rules, GENESIS)
+    executed = seal(ledger, transfer(0))
+    follower.follow(executed.record, execute=execute)
+    noted = ours.prices.at(1)
+    assert noted is not None
+    assert noted.l1_gas_price == 7
+    assert (ours.prices.at(0), theirs.prices.at(1)) == (None, None)
+    ours.close()
+    theirs.close()

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from entresol.errors import ExecutionReverted, LayerOneRefused, LayerOneUnreachable
+from entresol.errors import ExecutionReverted, LayerOneFailed, LayerOneRefused, LayerOneUnreachable
 from entresol.l1.remote import RemoteLayerOne
 from entresol.primitives.values import Address, Hash32
 
@@ -45,15 +45,15 @@ class Provider:
         self.pauses.append(seconds)
 
     @asynccontextmanager
-    async def serve(self, **options: Any) -> AsyncIterator[RemoteLayerOne]:
+    async def serve(self, path: str = "/", **options: Any) -> AsyncIterator[RemoteLayerOne]:
         app = web.Application()
-        app.router.add_post("/", self.handle)
+        app.router.add_post(path.partition("?")[0], self.handle)
         runner = web.AppRunner(app)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         host, port = runner.addresses[0][:2]
-        l1 = RemoteLayerOne(f"http://{host}:{port}/", sleep=self.pause, **options)
+        l1 = RemoteLayerOne(f"http://{host}:{port}{path}", sleep=self.pause, **options)
         try:
             yield l1
         finally:
@@ -131,6 +131,33 @@ def test_where_nobody_listens_it_is_unreachable() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize(
+    ("trouble", "told"),
+    [
+        (web.Response(status=503), "HTTP status 503"),
+        (web.Response(status=307, headers={"Location": "ftp://l1.example/v2/sesame"}), "ftp://"),
+        (web.Response(text="no JSON for /v2/sesame"), "no JSON"),
+        (error(-32005, "key open of /v2/sesame is used too often"), "used too often"),
+        (error(-32600, "project sesame is unknown"), "project … is unknown"),
+        ({"error": "no project sesame"}, "no project …"),
+    ],
+)
+def test_a_key_in_the_url_is_used_but_never_told(trouble: Answer, told: str) -> None:
+    provider = Provider()
+    provider.answers = ["0x7", trouble]
+    path = "/v2/sesame?key=opensesame"
+
+    async def ask(l1: RemoteLayerOne) -> None:
+        assert await l1.block_number() == 7
+        with pytest.raises(LayerOneFailed) as failure:
+            await l1.chain_id()
+        assert told in str(failure.value)
+        for text in (str(failure.value), repr(failure.value.args), l1.name):
+            assert "sesame" not in text
+
+    run(provider, ask, path=path, attempts=1)
+
+
 def test_a_range_that_is_too_wide_is_asked_for_in_halves() -> None:
     provider = Provider()
 
@@ -164,10 +191,61 @@ def test_the_range_that_was_answered_is_asked_for_the_next_time() -> None:
     assert run(provider, twice) == 4
 
 
+def test_a_range_that_was_too_wide_once_grows_back() -> None:
+    provider = Provider()
+    crowded = range(100)
+
+    def respond(_method: str, params: list[Any]) -> Answer:
+        first, last = int(params[0]["fromBlock"], 16), int(params[0]["toBlock"], 16)
+        return error(-32005, "more than 1 result") if first in crowded and first < last else []
+
+    provider.respond = respond
+
+    async def ask(l1: RemoteLayerOne) -> int:
+        await l1.logs(CONTRACT, [], 0, 199_999)
+        before = len(provider.asked)
+        await l1.logs(CONTRACT, [], 200_000, 209_999)
+        return len(provider.asked) - before
+
+    assert run(provider, ask) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [(-32601, "the method eth_getLogs does not exist"), (-32000, "header not found")],
+)
+def test_a_refusal_that_is_not_about_the_range_does_not_narrow_it(code: int, message: str) -> None:
+    provider = Provider()
+
+    async def ask(l1: RemoteLayerOne) -> None:
+        provider.answers = [error(code, message)]
+        with pytest.raises(LayerOneRefused, match=message):
+            await l1.logs(CONTRACT, [], 0, 9_999)
+        provider.asked.clear()
+        provider.answers = [[]]
+        await l1.logs(CONTRACT, [], 0, 9_999)
+        assert len(provider.asked) == 1
+
+    run(provider, ask)
+
+
+def test_a_node_that_is_away_or_busy_does_not_narrow_the_range() -> None:
+    provider = Provider()
+    provider.answers = [
+        web.Response(status=503),
+        error(-32005, "daily request count exceeded, request rate limited"),
+        error(429, "Too Many Requests"),
+        [],
+    ]
+    assert run(provider, lambda l1: l1.logs(CONTRACT, [], 0, 9_999)) == []
+    assert {params[0]["toBlock"] for _, params in provider.asked} == {hex(9_999)}
+    assert provider.pauses == [0.1, 0.2, 0.4]
+
+
 def test_a_single_block_that_is_refused_is_an_error() -> None:
     provider = Provider()
-    provider.respond = lambda _method, _params: error(-32000, "no logs today")
-    with pytest.raises(LayerOneRefused, match="no logs today"):
+    provider.respond = lambda _method, _params: error(-32005, "range is too wide")
+    with pytest.raises(LayerOneRefused, match="range is too wide"):
         run(provider, lambda l1: l1.logs(CONTRACT, [], 0, 9))
 
 

@@ -10,8 +10,10 @@ import pytest
 
 from entresol.chain.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.errors import InvalidConfig
+from entresol.l1.deployment import addresses_of
+from entresol.l1.urls import Endpoint
 from entresol.node.banner import banner
-from entresol.node.facts import Facts
+from entresol.node.facts import Facts, L1Facts
 
 ACCOUNTS = derive(DEVELOPMENT_MNEMONIC, 2)
 FACTS = Facts(
@@ -82,3 +84,27 @@ def test_a_file_that_cannot_be_written_is_named_with_its_flag(tmp_path: Path) ->
     with pytest.raises(InvalidConfig, match="cannot be written: Is a directory"):
         FACTS.write(tmp_path / "facts.json")
     assert [it.name for it in tmp_path.iterdir()] == ["facts.json"]
+
+
+KEYED = msgspec.structs.replace(
+    FACTS,
+    l1=L1Facts(
+        chain_id=1,
+        endpoint=Endpoint("https://l1.example/v2/sesame"),
+        is_ours=False,
+        contracts=addresses_of(ACCOUNTS[0].address),
+    ),
+)
+
+
+def test_the_banner_shows_no_key_of_an_l1() -> None:
+    assert "HTTP         https://l1.example/…" in banner(KEYED).splitlines()
+    assert "sesame" not in banner(KEYED)
+
+
+def test_the_file_has_the_whole_url_of_an_l1_and_is_for_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    KEYED.write(path)
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    assert facts["l1"]["http_url"] == "https://l1.example/v2/sesame"
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -14,113 +13,16 @@ from entresol.l1.contracts import Totals
 from entresol.l1.operator import Operator
 from entresol.primitives.transactions import FeeMarketTransaction, decode
 from entresol.primitives.values import Hash32
-from entresol.rollup.batcher import Batcher
-from entresol.rollup.batches import SealingPolicy, stored_of
-from entresol.rollup.deposits import DepositWatcher
+from entresol.rollup.batches import stored_of
 from entresol.rollup.journal import Journal
 from entresol.rollup.proofs import Proofs
-from entresol.rollup.settlement import SettlementConfig, Settler
+from entresol.rollup.settlement import SettlementConfig
 from entresol.storage.batches import Step
-from tests.layer_ones import ACCOUNTS, SteeredLayerOne, layer_one
+from tests.layer_ones import SteeredLayerOne
 from tests.producing import sender
-from tests.settlement_contracts import SettlementContracts, deploy, send
-from tests.settling import CHAIN_ID, RECEIVER, USER, SettlingChain
-
-OPERATOR = ACCOUNTS[1]
-
-
-class Scenario:
-    """A chain that settles on a layer 1."""
-
-    contracts: SettlementContracts
-
-    def __init__(
-        self,
-        steered: SteeredLayerOne,
-        path: Path | None = None,
-        config: SettlementConfig | None = None,
-    ) -> None:
-        self.layer_one = steered
-        self.l1 = steered.l1
-        self.path = path
-        self.config = config
-        self.open()
-
-    def open(self) -> None:
-        """Start, or start again."""
-        self.chain = SettlingChain.begin(self.path)
-        self.store = self.chain.ledger.store
-        self.batches = self.store.batches
-        self.batcher = Batcher(self.store, SealingPolicy(max_age=1e9))
-
-    async def deploy(self) -> None:
-        """Put the contracts on L1."""
-        genesis = stored_of(self.batcher.last, CHAIN_ID).hash()
-        self.contracts = await deploy(self.l1, CHAIN_ID, genesis, OPERATOR.address)
-        self.settler = self.new_settler()
-        self.watcher = DepositWatcher(self.chain, self.contracts.chain)
-
-    def new_settler(self) -> Settler:
-        return Settler(
-            self.chain,
-            self.contracts.chain,
-            Operator(self.l1, OPERATOR.secret),
-            self.contracts.timelock,
-            self.config,
-        )
-
-    def restart(self) -> None:
-        """End the process, and start it again."""
-        self.chain.close()
-        self.open()
-        self.settler = self.new_settler()
-        self.watcher = DepositWatcher(self.chain, self.contracts.chain)
-
-    def seal_batch(self, *messages: int) -> int:
-        """Seal a batch of one block with these messages."""
-        self.chain.seal_messages(*messages)
-        batch = self.batcher.seal(0.0)
-        assert batch is not None
-        return batch.number
-
-    async def settle(self) -> None:
-        """Settle until nothing is left to do."""
-        async with asyncio.timeout(60):
-            while await self.settler.step(0.0) or self.batches.outstanding() is not None:
-                pass
-
-    async def totals(self) -> tuple[int, int, int]:
-        totals = await self.contracts.chain.totals()
-        return totals.committed, totals.verified, totals.executed
-
-
-def run(
-    steered: SteeredLayerOne,
-    play: Callable[[Scenario], Awaitable[None]],
-    *,
-    path: Path | None = None,
-    config: SettlementConfig | None = None,
-) -> None:
-    async def whole() -> None:
-        scenario = Scenario(steered, path, config)
-        try:
-            await scenario.deploy()
-            await play(scenario)
-        finally:
-            scenario.chain.close()
-            await scenario.l1.close()
-
-    asyncio.run(whole())
-
-
-def embedded(
-    play: Callable[[Scenario], Awaitable[None]],
-    *,
-    path: Path | None = None,
-    config: SettlementConfig | None = None,
-) -> None:
-    with layer_one("embedded") as steered:
-        run(steered, play, path=path, config=config)
+from tests.settlement_contracts import send
+from tests.settlement_scenario import OPERATOR, Scenario, embedded, run
+from tests.settling import CHAIN_ID, RECEIVER, USER
 
 
 def test_a_batch_is_committed_proven_and_executed(steered: SteeredLayerOne) -> None:
@@ -329,10 +231,10 @@ def test_a_stuck_transaction_is_replaced_by_a_dearer_one(steered: SteeredLayerOn
         scenario.layer_one.mine_on_request()
         assert await scenario.settler.step(0.0)
         assert not await scenario.settler.step(29.0)
-        assert len(_journal(scenario).attempts) == 1
+        assert len(scenario.journal().attempts) == 1
         assert not await scenario.settler.step(30.0)
         assert not await scenario.settler.step(31.0)
-        first, second = _journal(scenario).attempts
+        first, second = scenario.journal().attempts
         assert _fee(second) > _fee(first)
         scenario.layer_one.mine()
         assert await scenario.settler.step(32.0)
@@ -348,7 +250,7 @@ def test_a_transaction_that_l1_forgot_is_sent_again_as_it_is(steered: SteeredLay
         before = scenario.layer_one.checkpoint()
         scenario.seal_batch(1)
         assert await scenario.settler.step(0.0)
-        sent = _journal(scenario).attempts
+        sent = scenario.journal().attempts
         scenario.layer_one.restore(before)
         assert not await scenario.settler.step(0.5)
         assert not await scenario.settler.step(1.0)
@@ -359,12 +261,6 @@ def test_a_transaction_that_l1_forgot_is_sent_again_as_it_is(steered: SteeredLay
         assert [decode(raw).hash for raw in sent] == [done.transaction]
 
     run(steered, play)
-
-
-def _journal(scenario: Scenario) -> Journal:
-    journal = scenario.batches.outstanding()
-    assert journal is not None
-    return Journal.decode(journal)
 
 
 def _fee(raw: bytes) -> int:
@@ -495,11 +391,11 @@ def test_batches_that_vanish_take_their_transaction_with_them() -> None:
 def test_a_single_step_is_done_by_hand(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         scenario.seal_batch(1)
-        done = await scenario.settler.perform(Step.COMMIT, 1, 0.0)
+        done = await scenario.settler.perform(Step.COMMIT, 1)
         assert await scenario.contracts.chain.totals() == Totals(1, 0, 0)
-        assert await scenario.settler.perform(Step.COMMIT, 1, 0.0) == done
+        assert await scenario.settler.perform(Step.COMMIT, 1) == done
         with pytest.raises(LayerOneDiffers, match="execute of batch 1 failed: CantExecuteUnproven"):
-            await scenario.settler.perform(Step.EXECUTE, 1, 0.0)
+            await scenario.settler.perform(Step.EXECUTE, 1)
 
     run(steered, play)
 

@@ -86,6 +86,28 @@ def test_a_step_is_noted_once_it_is_done_and_ends_what_was_under_way(store: Stor
     assert table.settled(3, Step.PROVE) == done
 
 
+@pytest.mark.parametrize("done", [0, 1, 4, 5])
+def test_the_last_batch_with_a_step_is_found_among_those_that_wait(store: Store, done: int) -> None:
+    table = store.batches
+    assert table.last_settled(Step.EXECUTE) == 0
+    for number in range(6):
+        table.append(batch(number, number, number), b"", [(0, 0)])
+    table.settle(range(1, 6), Step.COMMIT, Settlement(Hash32.zero(), 1, 1))
+    table.settle(range(1, done + 1), Step.EXECUTE, Settlement(Hash32.zero(), 2, 2))
+    assert table.last_settled(Step.COMMIT) == 5
+    assert table.last_settled(Step.EXECUTE) == done
+
+
+def test_a_step_that_is_corrected_leaves_what_is_under_way(store: Store) -> None:
+    table, moved = store.batches, Settlement(Hash32.zero(), 9, 9)
+    table.settle([1, 2], Step.COMMIT, Settlement(Hash32.zero(), 1, 1))
+    table.note_outstanding(b"under way")
+    table.correct(2, Step.COMMIT, moved)
+    assert table.settled(1, Step.COMMIT) == Settlement(Hash32.zero(), 1, 1)
+    assert table.settled(2, Step.COMMIT) == moved
+    assert table.outstanding() == b"under way"
+
+
 def test_what_is_under_way_can_be_given_up(store: Store) -> None:
     store.batches.note_outstanding(b"under way")
     store.batches.note_outstanding(None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,7 @@ from entresol.rpc.numbers import Number
 from entresol.rpc.settling import PROTOCOL_VERSION, SettledFields, Settling
 from entresol.rpc.wire import Wire
 from entresol.storage.batches import Step
+from entresol.storage.prices import Prices
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -60,7 +61,14 @@ class BlockDetails(Details, frozen=True, kw_only=True):
 class L1BatchDetails(Details, frozen=True, kw_only=True):
     """A batch and its settlement; the root is that of the state after it."""
 
-    commitment: Hash32 | None = None
+    commitment: Hash32 | None
+
+
+class CommitmentReader(Protocol):
+    """Knows what L1 is told of batches."""
+
+    def commitment_of(self, batch: Batch) -> Hash32:
+        """Return the hash that binds a batch on L1."""
 
 
 class BlockFinality(Wire, frozen=True, kw_only=True):
@@ -96,10 +104,13 @@ class ZksBatches:
 
     prefix = "zks"
 
-    def __init__(self, chain: Chain, settling: Settling, fees: FeeModel) -> None:
+    def __init__(
+        self, chain: Chain, settling: Settling, fees: FeeModel, commitments: CommitmentReader
+    ) -> None:
         self._chain = chain
         self._settling = settling
         self._fees = fees
+        self._commitments = commitments
 
     @method(name="zks_L1BatchNumber")
     def l1_batch_number(self) -> Quantity:
@@ -116,11 +127,11 @@ class ZksBatches:
 
     @method()
     def get_l1_batch_details(self, batch: Number) -> L1BatchDetails | None:
-        """Return a sealed batch, its state root and its settlement."""
+        """Return a sealed batch, its state root and its settlement, with its commitment once L1 has it."""
         found = self._settling.batches.get(batch)
         if found is None:
             return None
-        prices = self._fees.current()
+        prices = self._prices_of(found.last_block)
         last = self._chain.ledger.header(found.last_block)
         return L1BatchDetails(
             number=found.number,
@@ -132,6 +143,7 @@ class ZksBatches:
             l2_fair_gas_price=last.base_fee_per_gas,
             fair_pubdata_price=prices.fair_pubdata_price,
             base_system_contracts_hashes=NO_SYSTEM_CODE,
+            commitment=self._commitment_of(found),
             **self._settling.fields_of(found),
         )
 
@@ -141,7 +153,7 @@ class ZksBatches:
         record = self._record(block)
         if record is None:
             return None
-        header, prices = record.header(), self._fees.current()
+        header, prices = record.header(), self._prices_of(block)
         batch = self._settling.batch_of(block)
         from_l1 = sum(raw[0] in PRIORITY_TYPES for raw, _ in record.transactions)
         return BlockDetails(
@@ -166,7 +178,7 @@ class ZksBatches:
         if record is None:
             return None
         return BlockMetadata(
-            pubdata_price_per_byte=Quantity(self._fees.current().fair_pubdata_price),
+            pubdata_price_per_byte=Quantity(self._prices_of(block).fair_pubdata_price),
             native_price=Quantity(record.header().base_fee_per_gas),
         )
 
@@ -197,7 +209,8 @@ class ZksBatches:
     def get_finality_status(self) -> FinalityStatus:
         """Return how far L1 has the chain."""
         finality = self._chain.finality
-        executed = self._last_settled(Step.EXECUTE)
+        batches = self._settling.batches
+        executed = batches.get(batches.last_settled(Step.EXECUTE))
         return FinalityStatus(
             last_sealed_block=self._chain.number,
             last_committed_block=finality.safe,
@@ -221,12 +234,16 @@ class ZksBatches:
         number = batch.number if batch is not None and executed else None
         return BlockFinality(stage=stage, block_number=int(block), batch_number=number)
 
-    def _last_settled(self, step: Step) -> Batch | None:
-        batches = self._settling.batches
-        batch = batches.last()
-        while batch is not None and batch.number and batches.settled(batch.number, step) is None:
-            batch = batches.get(batch.number - 1)
-        return batch
+    def _prices_of(self, block: int) -> Prices:
+        """Return what a block was made with; if nobody wrote it down, what the next one would be."""
+        current = self._fees.current()
+        today = Prices(current.l1_gas_price, current.fair_pubdata_price)
+        return self._chain.ledger.store.prices.at(block) or today
+
+    def _commitment_of(self, batch: Batch) -> Hash32 | None:
+        """Return the commitment of a batch that L1 has; it has the first one since the chain is registered."""
+        committed = self._settling.steps_of(batch).commit is not None
+        return self._commitments.commitment_of(batch) if committed or not batch.number else None
 
     def _batch_number(self, block: int) -> int:
         batch = self._settling.batch_of(block)

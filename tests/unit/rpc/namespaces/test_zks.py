@@ -10,27 +10,22 @@ import pytest
 from entresol._native import keccak256
 from entresol.chain.chain import Chain
 from entresol.chain.l2_fees import FeeModel
+from entresol.l1.deployment import addresses_of
 from entresol.primitives.bytecode import evm_hash, pad_evm
 from entresol.primitives.values import Address
 from entresol.rpc.namespaces.zks_code import ZksCode
 from entresol.rpc.namespaces.zks_fees import ZksFees
-from entresol.rpc.namespaces.zks_settlement import SettlementAddresses, ZksSettlement
+from entresol.rpc.namespaces.zks_settlement import L2Contracts, ZksSettlement
 from entresol.rpc.places import Places
 from entresol.rpc.questions import Questions
 from tests.asking import NamespaceClient, RpcError
 from tests.unit.chain.test_chain import ALICE, LOG_CODE, NOBODY, open_chain
 from tests.unit.rpc.namespaces.test_eth_calls import REVERT, TARGET, with_code
 
-ADDRESSES = SettlementAddresses(
-    l1_chain_id=31337,
-    bridgehub=Address(b"\x01" * 20),
-    chain=Address(b"\x02" * 20),
-    asset_router=Address(b"\x03" * 20),
-    nullifier=Address(b"\x04" * 20),
-    native_token_vault=Address(b"\x05" * 20),
-    base_token=Address(b"\0" * 19 + b"\x01"),
-    l2_asset_router=Address.parse("0x0000000000000000000000000000000000010003"),
-    l2_multicall=Address.parse("0xcA11bde05977b3631167028862bE2a173976CA11"),
+ON_L1 = addresses_of(ALICE)
+ON_L2 = L2Contracts(
+    asset_router=Address.parse("0x0000000000000000000000000000000000010003"),
+    multicall=Address.parse("0xcA11bde05977b3631167028862bE2a173976CA11"),
 )
 WORD = bytes(range(32))
 
@@ -43,7 +38,7 @@ class Zks(NamespaceClient):
         super().__init__(
             ZksFees(Places(chain), Questions(), FeeModel()),
             ZksCode(chain.ledger.store),
-            ZksSettlement(ADDRESSES),
+            ZksSettlement(31337, ON_L1, ON_L2),
         )
 
 
@@ -185,8 +180,8 @@ def test_what_is_no_hash_is_refused_by_name(zks: Zks, name: object) -> None:
 
 
 def test_the_contracts_of_both_layers_are_told(zks: Zks) -> None:
-    assert zks("zks_getBridgehubContract") == str(ADDRESSES.bridgehub)
-    assert zks("zks_getMainContract") == str(ADDRESSES.chain)
+    assert zks("zks_getBridgehubContract") == str(ON_L1.bridgehub)
+    assert zks("zks_getMainContract") == str(ON_L1.chain)
     assert zks("zks_L1ChainId") == hex(31337)
     assert zks("zks_getBaseTokenL1Address") == "0x0000000000000000000000000000000000000001"
     bridges = zks("zks_getBridgeContracts")

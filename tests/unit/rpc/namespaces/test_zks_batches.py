@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from entresol._native import keccak256
-from entresol.chain.l2_fees import FeeModel
+from entresol.chain.l2_fees import FeeModel, SettlementFee
+from entresol.node.readers import Commitments
 from entresol.primitives.messages import L2ToL1Log
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
-from entresol.rollup.batches import SealingPolicy
+from entresol.rollup.batches import SealingPolicy, stored_of
 from entresol.rollup.message_tree import root_of_proof
 from entresol.rollup.proofs import Proofs
 from entresol.rpc.namespaces.zks_batches import ZksBatches
@@ -32,12 +33,13 @@ class Rollup(NamespaceClient):
     """A chain with batches that are sealed and settled when the test says so."""
 
     def __init__(self) -> None:
-        self.chain = SettlingChain.begin()
+        self.fees = FeeModel()
+        self.chain = SettlingChain.begin(fees=SettlementFee(self.fees))
         self.batcher = Batcher(self.chain.ledger.store, SealingPolicy(max_age=10.0**9))
         settling, store = Settling(self.chain, L1_CHAIN_ID), self.chain.ledger.store
         views = Views(CHAIN_ID, store, self.chain.pool, lambda: pytest.fail("not asked"))
         super().__init__(
-            ZksBatches(self.chain, settling, FeeModel()),
+            ZksBatches(self.chain, settling, self.fees, Commitments(CHAIN_ID)),
             ZksProofs(self.chain, settling, Proofs(store)),
             ZksTransactions(self.chain, settling, self.chain.pool, views),
         )
@@ -109,6 +111,63 @@ def test_the_details_follow_the_settlement_step_by_step(rollup: Rollup) -> None:
     rollup.chain.confirm(safe=1, finalized=1)
     details = rollup("zks_getBlockDetails", 1)
     assert (details["status"], details["executeTxFinality"]) == ("verified", "finalized")
+
+
+def test_the_commitment_of_a_batch_is_told_once_l1_has_it(rollup: Rollup) -> None:
+    rollup.chain.seal_messages(1)
+    batch = rollup.seal_batch()
+    assert rollup("zks_getL1BatchDetails", batch)["commitment"] is None
+    rollup.settle(batch, Step.COMMIT)
+    expected = stored_of(rollup.batcher.last, CHAIN_ID).commitment
+    assert rollup("zks_getL1BatchDetails", batch)["commitment"] == str(expected)
+
+
+def test_the_commitment_of_the_first_batch_is_the_one_that_the_chain_is_registered_with(
+    rollup: Rollup,
+) -> None:
+    assert rollup("zks_getL1BatchDetails", 0)["commitment"] == "0x" + "00" * 31 + "01"
+
+
+def test_prices_in_details_are_those_that_the_block_was_made_with(rollup: Rollup) -> None:
+    for l1_gas_price in (5, 7, 7, 11):
+        rollup.fees.observe(l1_gas_price * 10**9)
+        rollup.chain.seal_messages(l1_gas_price)
+        rollup.seal_batch()
+    rollup.fees.observe(10**12)
+    blocks = [rollup("zks_getBlockDetails", number) for number in range(1, 5)]
+    batches = [rollup("zks_getL1BatchDetails", number) for number in range(1, 5)]
+    for details in (blocks, batches):
+        assert [it["l1GasPrice"] // 10**9 for it in details] == [5, 7, 7, 11]
+        # 17 gas of L1 for a byte, and a share of what a batch costs there.
+        assert [it["fairPubdataPrice"] / it["l1GasPrice"] for it in details] == [18.6] * 4
+    metadata = rollup("zks_getBlockMetadataByNumber", 2)
+    assert int(metadata["pubdata_price_per_byte"], 16) == blocks[1]["fairPubdataPrice"]
+
+
+def test_prices_that_nobody_wrote_down_are_those_of_today(rollup: Rollup) -> None:
+    rollup.fees.observe(3 * 10**9)
+    assert rollup("zks_getBlockDetails", 0)["l1GasPrice"] == 3 * 10**9
+
+
+def test_the_last_executed_batch_is_found_without_looking_at_all_that_wait(
+    rollup: Rollup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = rollup.chain.ledger.store.batches
+    for number in range(1, 41):
+        rollup.chain.seal_messages(number)
+        rollup.seal_batch()
+    for number in range(1, 8):
+        rollup.settle(number, *Step)
+    reads: list[int] = []
+    settled = table.settled
+
+    def counted(number: int, step: Step) -> Settlement | None:
+        reads.append(number)
+        return settled(number, step)
+
+    monkeypatch.setattr(table, "settled", counted)
+    assert rollup("zks_getFinalityStatus")["lastExecutedBatch"] == 7
+    assert len(reads) <= 6
 
 
 def test_a_batch_counts_transactions_by_where_they_came_from(rollup: Rollup) -> None:

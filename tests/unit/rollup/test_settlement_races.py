@@ -1,0 +1,430 @@
+"""An L1 that goes back, and a process that ends, between any two questions that settlement asks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entresol.errors import EntresolError, ExecutionReverted, LayerOneDiffers
+from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
+from entresol.rollup.settlement import SettlementConfig
+from entresol.storage.batches import Step
+from tests.layer_ones import CHAIN_ID, Embedded, EventfulLayerOne
+from tests.settlement_scenario import OPERATOR, Scenario
+from tests.settlement_scenario import run as run_scenario
+from tests.settling import RECEIVER
+
+
+class ProcessEnded(BaseException):
+    """The process ended."""
+
+
+class Race:
+    """A scenario with an L1 that goes back when it is told to."""
+
+    def __init__(self, scenario: Scenario, embedded: Embedded, l1: EventfulLayerOne) -> None:
+        self.scenario = scenario
+        self.embedded = embedded
+        self.l1 = l1
+        embedded.mine()
+        self._now = 0.0
+        self._first = embedded.checkpoint()
+        l1.asked.clear()
+        l1.sent.clear()
+
+    def go_back(self) -> None:
+        """Undo every block with a step; who wants a transaction in one has to send it again."""
+        self.embedded.restore(self._first)
+
+    def reorganise(self) -> None:
+        """Put the transactions into other, later blocks."""
+        self.go_back()
+        self.embedded.mine(2)
+        self._submit(self.l1.sent)
+
+    def vanish(self) -> None:
+        """Undo every block with a step, and bring them back two questions later."""
+        sent = list(self.l1.sent)
+        self.go_back()
+        self.l1.before(len(self.l1.asked) + 2, lambda: self._submit(sent))
+
+    def end(self) -> None:
+        """End the process."""
+        raise ProcessEnded
+
+    def _submit(self, transactions: list[bytes]) -> None:
+        for raw in transactions:
+            # A settler that looked at either side of it may have used a nonce twice.
+            with contextlib.suppress(EntresolError):
+                self.embedded.chain.submit(raw)
+
+    async def settle(self) -> None:
+        """Settle until nothing is left to do, whatever happens meanwhile."""
+        idle = 0
+        # A second time, so that L1 is looked at again after whatever happened.
+        while idle < 2:
+            self._now += 0.6
+            assert self._now < 100, "settlement comes to no end"
+            was_over = self.l1.is_over
+            try:
+                more = await self.scenario.settler.step(self._now)
+            except ProcessEnded:
+                self.scenario.restart()
+            except LayerOneDiffers:
+                # What `run` tells, and tries again.
+                idle = 0
+            else:
+                waits = self.scenario.batches.outstanding() is not None
+                idle = 0 if more or waits or self.l1.is_over != was_over else idle + 1
+
+    async def check(self, batches: int) -> None:
+        """Check that everything is settled, and noted as L1 has it."""
+        assert self.scenario.settler.stopped is None
+        assert await self.scenario.totals() == (batches, batches, batches)
+        for number, step in itertools.product(range(1, batches + 1), Step):
+            done = self.scenario.batches.settled(number, step)
+            assert done is not None
+            receipt = await self.l1.receipt(done.transaction)
+            assert receipt is not None
+            assert receipt.succeeded
+            block = await self.l1.block(done.block)
+            assert (receipt.block_number, block.timestamp) == (done.block, done.timestamp)
+
+
+def race(
+    play: Callable[[Race], Awaitable[None]],
+    *,
+    path: Path | None = None,
+    config: SettlementConfig | None = None,
+) -> None:
+    embedded = Embedded()
+    l1 = EventfulLayerOne(embedded.l1)
+    embedded.l1 = l1
+
+    async def with_race(scenario: Scenario) -> None:
+        await play(Race(scenario, embedded, l1))
+
+    try:
+        run_scenario(embedded, with_race, path=path, config=config)
+    finally:
+        embedded.chain.close()
+
+
+def test_an_l1_that_goes_back_between_looking_and_sending_does_not_stop_settlement() -> None:
+    async def play(it: Race) -> None:
+        settler = it.scenario.settler
+        it.scenario.seal_batch(1)
+        await settler.step(0.0)
+        await settler.step(0.0)
+        it.l1.before("estimate_gas", it.go_back)
+        with pytest.raises(LayerOneDiffers, match="the embedded L1 went back meanwhile"):
+            await settler.step(0.0)
+        assert settler.stopped is None
+        await it.settle()
+        await it.check(1)
+
+    race(play)
+
+
+def test_an_l1_that_is_elsewhere_for_a_moment_does_not_stop_settlement() -> None:
+    async def play(it: Race) -> None:
+        settler = it.scenario.settler
+        it.scenario.seal_batch(1)
+        await settler.step(0.0)
+        await settler.step(0.0)
+        # The estimate fails, the question for the totals is the one before they are back, and they are.
+        it.l1.before("estimate_gas", it.vanish)
+        with contextlib.suppress(LayerOneDiffers):
+            await settler.step(0.0)
+        assert settler.stopped is None
+        await it.settle()
+        await it.check(1)
+
+    race(play)
+
+
+def test_a_refusal_from_a_node_that_is_a_block_behind_does_not_stop_settlement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def play(it: Race) -> None:
+        settler = it.scenario.settler
+        it.scenario.seal_batch(1)
+        await settler.step(0.0)
+        await settler.step(0.0)
+        real, behind = it.l1.estimate_gas, [True]
+
+        async def estimate_gas(*arguments: Any) -> Any:
+            if behind:
+                behind.clear()
+                raise ExecutionReverted(b"", "not committed here")
+            return await real(*arguments)
+
+        monkeypatch.setattr(it.l1, "estimate_gas", estimate_gas, raising=False)
+        assert await settler.step(0.0)
+        assert settler.stopped is None
+        await it.settle()
+        await it.check(1)
+
+    race(play)
+
+
+def test_a_batch_that_seemed_to_be_gone_for_a_moment_is_noted_again() -> None:
+    async def play(it: Race) -> None:
+        settler = it.scenario.settler
+        it.scenario.seal_batch(1)
+        it.scenario.seal_batch(2)
+        await settler.step(0.0)
+        await settler.step(0.0)
+        await settler.step(0.0)
+        assert it.scenario.journal().first == 2
+        # The first question of a step is how many batches are committed.
+        it.l1.before("call", it.vanish)
+        await it.settle()
+        await it.check(2)
+
+    race(play)
+
+
+def test_a_step_that_was_signed_while_l1_went_back_does_not_stop_settlement(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def play(it: Race) -> None:
+        settler = it.scenario.settler
+        it.scenario.seal_batch(1)
+        await settler.step(0.0)
+        await settler.step(0.0)
+        # The estimate is from before, the nonce from after: the proof takes the place of the commit.
+        it.l1.before("nonce", it.go_back)
+        await settler.step(0.0)
+        await settler.step(0.0)
+        assert "prove of batch 1 failed, because L1 went back meanwhile" in caplog.text
+        await it.settle()
+        await it.check(1)
+
+    race(play)
+
+
+def test_a_step_that_fails_in_other_blocks_than_were_looked_at_does_not_stop_settlement() -> None:
+    async def play(it: Race) -> None:
+        settler = it.scenario.settler
+        it.scenario.seal_batch(1)
+        await settler.step(0.0)
+        await settler.step(0.0)
+        it.embedded.mine_on_request()
+        await settler.step(0.0)
+        (proof,) = it.scenario.journal().attempts
+
+        def replace_the_commit() -> None:
+            it.go_back()
+            it.embedded.chain.submit(_transfer(decode(proof).payload.nonce - 1))
+            it.embedded.chain.submit(proof)
+            it.embedded.mine()
+
+        # The totals were asked for before that, and had the commit.
+        it.l1.before("receipt", replace_the_commit)
+        assert await settler.step(0.5)
+        assert settler.stopped is None
+        it.embedded.chain.schedule.seal_at_once()
+        await it.settle()
+        await it.check(1)
+
+    race(play)
+
+
+def _transfer(nonce: int) -> bytes:
+    payload = FeeMarketTransaction(
+        chain_id=CHAIN_ID,
+        nonce=nonce,
+        max_priority_fee_per_gas=10**10,
+        max_fee_per_gas=10**11,
+        gas_limit=21_000,
+        to=RECEIVER,
+        value=0,
+        data=b"",
+    )
+    return sign(payload, OPERATOR.secret).raw
+
+
+def test_a_step_that_l1_put_into_another_block_is_noted_there() -> None:
+    async def play(it: Race) -> None:
+        it.scenario.seal_batch(1)
+        await it.scenario.settle()
+        before = it.scenario.batches.settled(1, Step.EXECUTE)
+        it.reorganise()
+        await it.settle()
+        await it.check(1)
+        after = it.scenario.batches.settled(1, Step.EXECUTE)
+        assert before is not None
+        assert after is not None
+        assert (after.transaction, after.block) == (before.transaction, before.block + 2)
+
+    race(play)
+
+
+def test_what_is_deep_below_is_not_looked_at_again_after_a_restart(tmp_path: Path) -> None:
+    async def play(it: Race) -> None:
+        it.scenario.seal_batch(1)
+        await it.scenario.settle()
+        it.embedded.mine(65)
+        it.scenario.restart()
+        it.l1.asked.clear()
+        await it.settle()
+        # A node that keeps no old receipts is good enough.
+        assert "receipt" not in it.l1.asked
+        await it.check(1)
+
+    race(play, path=tmp_path / "chain")
+
+
+def test_what_l1_put_into_a_later_block_is_final_later() -> None:
+    async def play(it: Race) -> None:
+        chain = it.scenario.chain
+        it.scenario.seal_batch(1)
+        await it.scenario.settle()
+        it.reorganise()
+        await it.settle()
+        it.embedded.mine()
+        await it.settle()
+        assert chain.finality.finalized == 0
+        it.embedded.mine()
+        await it.settle()
+        assert chain.finality.finalized == 1
+
+    race(play, config=SettlementConfig(confirmations=2))
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_whichever_of_two_attempts_l1_has_at_last_is_noted(tmp_path: Path, restarts: bool) -> None:
+    async def play(it: Race) -> None:
+        settler = it.scenario.settler
+        it.embedded.mine_on_request()
+        it.scenario.seal_batch(1)
+        await settler.step(0.0)
+        await settler.step(30.0)
+        cheap, dear = it.scenario.journal().attempts
+        it.embedded.mine()
+        await settler.step(31.0)
+        assert _committed_by(it) == decode(dear).hash
+        it.go_back()
+        it.embedded.chain.submit(cheap)
+        it.embedded.mine()
+        if restarts:
+            it.scenario.restart()
+        it.embedded.chain.schedule.seal_at_once()
+        await it.settle()
+        await it.check(1)
+        assert _committed_by(it) == decode(cheap).hash
+
+    race(play, path=tmp_path / "chain")
+
+
+def _committed_by(it: Race) -> bytes:
+    done = it.scenario.batches.settled(1, Step.COMMIT)
+    assert done is not None
+    return done.transaction
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_an_l1_that_goes_back_below_a_replaced_transaction_gets_everything_again(
+    tmp_path: Path, restarts: bool
+) -> None:
+    async def play(it: Race) -> None:
+        settler = it.scenario.settler
+        it.scenario.seal_batch(1)
+        await settler.step(0.0)
+        await settler.step(0.0)
+        it.embedded.mine_on_request()
+        await settler.step(0.0)
+        await settler.step(30.0)
+        assert it.scenario.journal().step is Step.PROVE
+        assert len(it.scenario.journal().attempts) == 2
+        it.go_back()
+        if restarts:
+            it.scenario.restart()
+        it.embedded.chain.schedule.seal_at_once()
+        await it.settle()
+        await it.check(1)
+
+    race(play, path=tmp_path / "chain")
+
+
+def test_a_block_that_comes_while_it_is_asked_for_belongs_to_nobody_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def play(it: Race) -> None:
+        it.embedded.mine_on_request()
+        it.scenario.seal_batch(1)
+        await it.scenario.settler.step(0.0)
+        it.l1.before("nonce", it.embedded.mine)
+        assert await it.scenario.settler.step(0.5)
+        assert "signing anew" not in caplog.text
+        assert "logs" not in it.l1.asked
+
+    race(play)
+
+
+def test_a_step_by_hand_is_sent_again_if_l1_forgot_it() -> None:
+    async def play(it: Race) -> None:
+        it.embedded.mine_on_request()
+        before = it.embedded.checkpoint()
+        it.scenario.seal_batch(1)
+        seconds = itertools.count()
+
+        def clock() -> float:
+            now = next(seconds)
+            if now == 1:
+                it.embedded.restore(before)
+            if now == 2:
+                it.embedded.mine()
+            return now
+
+        async with asyncio.timeout(30):
+            done = await it.scenario.settler.perform(Step.COMMIT, 1, clock)
+        assert [decode(raw).hash for raw in it.l1.sent] == [done.transaction] * 2
+
+    race(play, config=SettlementConfig(poll_seconds=0.0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "events",
+    [(Race.go_back,), (Race.reorganise,), (Race.vanish,), (Race.reorganise, Race.end)],
+    ids=lambda events: "-".join(event.__name__ for event in events),
+)
+def test_whatever_happens_before_any_question_everything_is_settled_once(
+    tmp_path: Path, events: tuple[Callable[[Race], None], ...]
+) -> None:
+    async def play(it: Race, moment: int) -> bool:
+        def happen() -> None:
+            for event in events:
+                event(it)
+
+        it.scenario.seal_batch(1)
+        it.scenario.seal_batch(2)
+        nonce = await it.l1.nonce(OPERATOR.address)
+        it.l1.asked.clear()
+        it.l1.before(moment, happen)
+        await it.settle()
+        if it.l1.is_over:
+            await it.check(2)
+            # Two commits, a proof and an execution; the three before L1 went back may fail once more.
+            assert await it.l1.nonce(OPERATOR.address) - nonce <= 7
+        return it.l1.is_over
+
+    happened = True
+    for moment in itertools.count(1):
+
+        async def play_at(it: Race, moment: int = moment) -> None:
+            nonlocal happened
+            happened = await play(it, moment)
+
+        race(play_at, path=tmp_path / str(moment))
+        if not happened:
+            assert moment > 50
+            return
