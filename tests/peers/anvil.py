@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -90,6 +91,16 @@ class Anvil:
         if error is None:
             return answer["result"]
         return RpcError(error["code"], error["message"], error.get("data"))
+
+
+@contextlib.contextmanager
+def free_port() -> Iterator[int]:
+    """Yield a port that nobody else is given meanwhile, and that who asks for it by number may listen on."""
+    with socket.socket() as held:
+        # With this option it is only taken when somebody listens.
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
 
 
 @contextlib.contextmanager
