@@ -9,7 +9,7 @@ import {
 } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { zksyncLocalNode } from "viem/chains";
-import { ALICE, BOB, NOBODY, check, contracts, held, later, rpc, run, socketUrl, soon, thrown, url } from "./harness.mjs";
+import { ALICE, BOB, NOBODY, check, contracts, held, later, meanwhile, rpc, run, socketUrl, soon, thrown, url } from "./harness.mjs";
 
 const currency = { name: "Ether", symbol: "ETH", decimals: 18 };
 const chain = defineChain({ id: 270, name: "Entresol", nativeCurrency: currency, rpcUrls: { default: { http: [url] } } });
@@ -195,15 +195,12 @@ check("watches blocks, events and pending transactions", async () => {
     emitter.watchEvent.LogSingleArg({ onLogs: event.resolve }),
     reader.watchPendingTransactions({ onTransactions: pending.resolve }),
   ];
-  const again = setInterval(() => emitter.write.logSingle([2, 1n]).catch(() => {}), 200);
-  try {
+  await meanwhile(() => emitter.write.logSingle([2, 1n]), async () => {
     assert.ok((await soon(block.promise, "the block")).hash);
     assert.equal((await soon(event.promise, "the event"))[0].eventName, "LogSingleArg");
     assert.ok((await soon(pending.promise, "the transaction")).length >= 1);
-  } finally {
-    clearInterval(again);
-    stops.forEach((stop) => stop());
-  }
+  });
+  stops.forEach((stop) => stop());
 });
 
 check("is told over a WebSocket of blocks, events and pending transactions", async () => {
