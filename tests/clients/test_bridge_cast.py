@@ -64,6 +64,8 @@ def test_a_deposit_sent_to_the_bridgehub_arrives(layers: Layers, cast: Casts) ->
     (event,) = [log for log in receipt["logs"] if log["topics"][0] == NEW_REQUEST]
     assert event["address"] == layers.contracts["chain"]
     l2_hash = "0x" + event["data"][66:130]
+    # Where no further block comes, cast may wait for one in vain.
+    eventually(lambda: cast.l2("rpc", "eth_getTransactionReceipt", l2_hash) != "null")
     on_l2 = json.loads(cast.l2("receipt", "--json", l2_hash))
     assert on_l2["status"] == "0x1"
     assert cast.l2("balance", to) == str(amount)

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from tests.clients.javascript import Results, checks_of, run_checks
+from tests.clients.javascript import FOLDER, Results, checks_of, run_checks
 from tests.integration.nodes import running_node
 
 pytestmark = pytest.mark.clients
@@ -19,6 +19,19 @@ FILES: Final = (
     "zk-transactions.mjs",
     "zk-transactions-viem.mjs",
 )
+
+
+ELSEWHERE: Final = {
+    "harness.mjs",
+    "bridge-viem.mjs",
+    "bridge-zksync-ethers.mjs",
+    "zk-tokens.mjs",
+}
+"""What test_javascript_bridges.py and test_zksync_ethers_tokens.py run, and what all of them use."""
+
+
+def test_no_file_is_forgotten() -> None:
+    assert {path.name for path in FOLDER.glob("*.mjs")} == {*FILES, *ELSEWHERE}
 
 
 @cache
