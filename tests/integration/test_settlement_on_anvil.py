@@ -142,13 +142,19 @@ def test_an_l1_that_is_reorganised_above_the_confirmed_blocks_doubles_nothing(
             mine()
             return pair.totals()[2] == int(pair.l2.rpc("zks_L1BatchNumber"), 16)
 
+        def final() -> bool:
+            mine()
+            last: str = pair.l2.rpc("eth_getBlockByNumber", "finalized", False)["number"]
+            return bool(last == pair.l2.rpc("eth_blockNumber"))
+
         kept = pair.deposit(ETHER)
         pair.receipt_l1(kept)
         mine()
         pair.arrived(kept)
+        # Nothing is left to settle, so that the next deposit is in the last block of L1 and stays there.
+        eventually(final)
         lost = pair.deposit(111)
         (name,) = pair.priority_hashes(lost)
-        # What was sent to L1 in the last two blocks never was: this deposit, and perhaps a batch.
         pair.l1.rpc("anvil_reorg", 2, [])
         assert pair.l1.rpc("eth_getTransactionReceipt", lost) is None
         other = pair.deposit(222)
