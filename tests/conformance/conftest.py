@@ -46,7 +46,8 @@ def runner() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[RunningNode]:
-    with running_node("--chain-id", str(CHAIN_ID)) as running:
+    # What is told of a block is to stay the same while a test looks at it.
+    with running_node("--chain-id", str(CHAIN_ID), "--no-settle") as running:
         yield running
 
 
