@@ -148,9 +148,8 @@ def both(*, silent: bool = True) -> Iterator[tuple[Server, Server]]:
         ours = ["--no-l1", "--chain-id", str(CHAIN_ID), "--config-out", str(facts)]
         with pinned(SERVER_CORE):
             node = stack.enter_context(running_node(*flags, *ours, facts=facts))
-            anvil = stack.enter_context(
-                running_anvil(*flags, "--hardfork", "osaka", port=free_port())
-            )
+            port = stack.enter_context(free_port())
+            anvil = stack.enter_context(running_anvil(*flags, "--hardfork", "osaka", port=port))
         address = urlsplit(node.url)
         assert address.hostname is not None
         assert address.port is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import hypothesis
@@ -9,8 +10,15 @@ import pytest
 
 from tests.peers.anvil import Anvil, running_anvil
 
-# Tests run beside each other on machines of any speed, so time says nothing about one example.
-hypothesis.settings.register_profile("entresol", deadline=None, print_blob=True)
+# Tests run beside each other on machines of any speed, so time says nothing about one example. CI tries the
+# same examples every time, so that it judges the change and not its luck; who looks for new ones runs elsewhere.
+hypothesis.settings.register_profile(
+    "entresol",
+    hypothesis.settings.get_profile("ci" if os.environ.get("CI") == "true" else "default"),
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile("entresol")
 
 

@@ -14,10 +14,10 @@ import uvloop
 from websockets.frames import Frame, Opcode
 
 from entresol.rpc.server import Connection, Handler, OnRefusal, Page, Server, ServerConfig
+from tests.waiting import PATIENCE_SECONDS, eventually
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 20.0
 HELLO = b'{"hello":1}'
 
 
@@ -123,6 +123,23 @@ class Client:
                 return int.from_bytes(data[:2], "big")
 
 
+def answer_to(port: int, data: bytes) -> bytes:
+    """Return everything that comes back until the end.
+
+    A connection that a hurried server closed before `data` got there is made again.
+    """
+
+    def look() -> bytes:
+        try:
+            with Client(port) as client:
+                client.send(data)
+                return client.rest()
+        except ConnectionError:
+            return b""
+
+    return eventually(look)
+
+
 def post(body: bytes, *headers: str, path: str = "/") -> bytes:
     """Return a request as clients make it."""
     lines = [f"POST {path} HTTP/1.1", *headers, f"Content-Length: {len(body)}"]
@@ -184,7 +201,7 @@ def running(
 ) -> Iterator[Running]:
     """Serve on a free port, with the settings of ServerConfig."""
     loop = asyncio.new_event_loop() if plain else uvloop.new_event_loop()
-    config = ServerConfig(**{"port": 0, "linger_seconds": 5.0, **settings})
+    config = ServerConfig(**{"port": 0, "linger_seconds": PATIENCE_SECONDS, **settings})
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:

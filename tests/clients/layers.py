@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
-from tests.clients.javascript import run_checks
+from tests.clients.javascript import Results, run_checks
 from tests.integration.nodes import running_node
 from tests.peers.anvil import running_anvil
 
@@ -43,10 +43,10 @@ def running_layers(kind: str) -> Iterator[Layers]:
         yield Layers(known["http_url"], known["l1"]["http_url"], known["l1"]["contracts"])
 
 
-def run_on_each(name: str) -> Mapping[str, Mapping[str, str | None]]:
+def run_on_each(name: str) -> Mapping[str, Results]:
     """Run a file of checks on every kind of L1, side by side since it mostly waits, and return what is wrong."""
 
-    def run(kind: str) -> Mapping[str, str | None]:
+    def run(kind: str) -> Results:
         with running_layers(kind) as layers:
             return run_checks(name, layers.url, layers.l1_url)
 

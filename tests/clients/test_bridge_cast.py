@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -13,13 +12,11 @@ import pytest
 from tests.clients.accounts import ALICE, CHAIN_ID
 from tests.clients.layers import Layers
 from tests.peers.anvil import find_program
+from tests.waiting import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.clients
 
 KEY: Final = "0x" + bytes(ALICE.key).hex()
-RUN_SECONDS: Final = 60.0
-ARRIVE_SECONDS: Final = 30.0
-POLL_SECONDS: Final = 0.05
 
 BASE_COST: Final = "l2TransactionBaseCost(uint256,uint256,uint256,uint256)(uint256)"
 REQUEST: Final = "requestL2TransactionDirect((uint256,uint256,address,uint256,bytes,uint256,uint256,bytes[],address))"
@@ -46,19 +43,12 @@ def cast(layers: Layers) -> Casts:
 def _cast(url: str, command: str, *arguments: str) -> str:
     started = [str(find_program("cast")), command, "--rpc-url", url, *arguments]
     return subprocess.run(
-        started, capture_output=True, text=True, timeout=RUN_SECONDS, check=True
+        started, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True
     ).stdout.strip()
 
 
 def _send(cast: Callable[..., str], *arguments: str) -> Any:
     return json.loads(cast("send", "--json", "--private-key", KEY, *arguments))
-
-
-def _until(answer: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + ARRIVE_SECONDS
-    while not answer():
-        assert time.monotonic() < deadline
-        time.sleep(POLL_SECONDS)
 
 
 def test_a_deposit_sent_to_the_bridgehub_arrives(layers: Layers, cast: Casts) -> None:
@@ -74,6 +64,8 @@ def test_a_deposit_sent_to_the_bridgehub_arrives(layers: Layers, cast: Casts) ->
     (event,) = [log for log in receipt["logs"] if log["topics"][0] == NEW_REQUEST]
     assert event["address"] == layers.contracts["chain"]
     l2_hash = "0x" + event["data"][66:130]
+    # Where no further block comes, cast may wait for one in vain.
+    eventually(lambda: cast.l2("rpc", "eth_getTransactionReceipt", l2_hash) != "null")
     on_l2 = json.loads(cast.l2("receipt", "--json", l2_hash))
     assert on_l2["status"] == "0x1"
     assert cast.l2("balance", to) == str(amount)
@@ -83,7 +75,7 @@ def test_a_message_is_proven_on_l1(layers: Layers, cast: Casts) -> None:
     messenger, message = "0x0000000000000000000000000000000000008008", "0xcafe"
     sent = _send(cast.l2, messenger, "sendToL1(bytes)", message)
     number = int(sent["blockNumber"], 16)
-    _until(lambda: int(cast.l2("block-number", "finalized")) >= number)
+    eventually(lambda: int(cast.l2("block-number", "finalized")) >= number)
     hash_ = sent["transactionHash"]
     receipt = json.loads(cast.l2("rpc", "eth_getTransactionReceipt", hash_))
     proof = json.loads(cast.l2("rpc", "zks_getL2ToL1LogProof", hash_))

@@ -15,11 +15,11 @@ from tests.clients.accounts import ALICE, NOBODY
 from tests.clients.contracts import CONTRACTS
 from tests.integration.nodes import RunningNode
 from tests.peers.anvil import find_program
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.clients
 
 KEY = "0x" + bytes(ALICE.key).hex()
-RUN_SECONDS = 60
 
 Cast: TypeAlias = Callable[..., str]
 
@@ -38,7 +38,7 @@ def cast(node: RunningNode) -> Cast:
             env={**os.environ, "ETH_RPC_URL": node.url},
             capture_output=True,
             text=True,
-            timeout=RUN_SECONDS,
+            timeout=PATIENCE_SECONDS,
             check=False,
         )
         if ran.returncode:

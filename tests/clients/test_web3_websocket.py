@@ -15,10 +15,9 @@ from websockets.sync.client import connect
 from tests.clients.accounts import ALICE, CHAIN_ID, GWEI, NOBODY
 from tests.clients.contracts import CONTRACTS
 from tests.integration.nodes import RunningNode
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.clients
-
-PATIENCE_SECONDS = 20.0
 
 
 def address_of(node: RunningNode) -> str:
@@ -159,4 +158,8 @@ def test_an_unknown_kind_is_refused(node: RunningNode) -> None:
 def test_a_request_that_keeps_a_connection_alive_may_have_no_id(node: RunningNode) -> None:
     with connect(address_of(node)) as socket:
         socket.send('{"jsonrpc":"2.0","id":null,"method":"net_version","params":[]}')
-        assert json.loads(socket.recv(5)) == {"jsonrpc": "2.0", "id": None, "result": "270"}
+        assert json.loads(socket.recv(PATIENCE_SECONDS)) == {
+            "jsonrpc": "2.0",
+            "id": None,
+            "result": "270",
+        }

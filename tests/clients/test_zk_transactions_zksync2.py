@@ -13,6 +13,7 @@ from zksync2.transaction.transaction_builders import TxFunctionCall
 
 from tests.clients.accounts import ALICE, CHAIN_ID, NOBODY
 from tests.integration.nodes import RunningNode
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.clients
 
@@ -54,7 +55,7 @@ def test_a_transfer_is_estimated_signed_and_sent(zksync: Any) -> None:
     gas = zksync.eth_estimate_gas(call.tx)
     assert gas == 21_000
     sent = zksync.send_raw_transaction(signed(call, gas))
-    receipt = zksync.wait_for_transaction_receipt(sent, timeout=20, poll_latency=0.05)
+    receipt = zksync.wait_for_transaction_receipt(sent, timeout=PATIENCE_SECONDS, poll_latency=0.05)
     assert (receipt["status"], receipt["type"]) == (1, 0x71)
     assert zksync.get_balance(NOBODY) == before + 7
 
@@ -68,7 +69,7 @@ def test_a_paymaster_is_refused_before_anything_is_signed(zksync: Any) -> None:
 
 def test_a_transaction_comes_back_with_its_hash(zksync: Any) -> None:
     sent = zksync.send_raw_transaction(signed(function_call(zksync), 21_000))
-    zksync.wait_for_transaction_receipt(sent, timeout=20, poll_latency=0.05)
+    zksync.wait_for_transaction_receipt(sent, timeout=PATIENCE_SECONDS, poll_latency=0.05)
     found = zksync.get_transaction(sent)
     assert found["hash"] == sent
     assert Web3.to_int(found["type"]) == 0x71

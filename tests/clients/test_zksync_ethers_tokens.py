@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -22,7 +22,7 @@ from entresol.rpc.namespaces.zks_tokens import ZksTokens
 from entresol.rpc.places import Places
 from entresol.rpc.questions import Questions
 from entresol.rpc.shapes.views import Views
-from tests.clients.javascript import checks_of, run_checks
+from tests.clients.javascript import Results, checks_of, run_checks
 from tests.contracts.l2.layer_two import LayerTwo
 from tests.serving import running
 from tests.unit.rpc.namespaces.test_zks import ON_L1, ON_L2
@@ -59,7 +59,7 @@ def dispatcher_of(l2: LayerTwo, executor: ThreadPoolExecutor) -> Dispatcher:
 
 
 @pytest.fixture(scope="module")
-def results() -> Iterator[Mapping[str, str | None]]:
+def results() -> Iterator[Results]:
     l2 = LayerTwo()
     l2.deposit()
     with ThreadPoolExecutor(1) as executor, running(dispatcher_of(l2, executor).handle) as server:
@@ -68,5 +68,5 @@ def results() -> Iterator[Mapping[str, str | None]]:
 
 
 @pytest.mark.parametrize("check", checks_of(FILE))
-def test_zksync_ethers_tokens(results: Mapping[str, str | None], check: str) -> None:
+def test_zksync_ethers_tokens(results: Results, check: str) -> None:
     assert results[check] is None, results[check]

@@ -14,9 +14,10 @@ from web3._utils.module_testing.utils import RequestMocker
 
 from tests.conformance.web3_chain import ALICE, CHAIN_ID, CONTRACTS, Prepared, prepare
 from tests.integration.nodes import RunningNode, running_node
+from tests.waiting import PATIENCE_SECONDS
 
-# A test that waits for what never comes ends after this long.
-PATIENCE_SECONDS = 12.0
+# A test that is expected to fail may do so by waiting for what never comes.
+IMPATIENCE_SECONDS = 12.0
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,7 +32,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
     runner = pyfuncitem.funcargs["runner"]
     assert isinstance(runner, asyncio.Runner)
-    runner.run(asyncio.wait_for(pyfuncitem.obj(**arguments), PATIENCE_SECONDS))
+    expected_to_fail = pyfuncitem.get_closest_marker("xfail") is not None
+    patience = IMPATIENCE_SECONDS if expected_to_fail else PATIENCE_SECONDS
+    runner.run(asyncio.wait_for(pyfuncitem.obj(**arguments), patience))
     return True
 
 
@@ -43,7 +46,8 @@ def runner() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[RunningNode]:
-    with running_node("--chain-id", str(CHAIN_ID)) as running:
+    # What is told of a block is to stay the same while a test looks at it.
+    with running_node("--chain-id", str(CHAIN_ID), "--no-settle") as running:
         yield running
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from entresol.node.chains import OPERATOR
 from entresol.primitives.values import Address
 from tests.integration.nodes import running_node
 from tests.integration.pair import Pair
+from tests.waiting import PATIENCE_SECONDS
 
 GONE = (OSError, http.client.HTTPException)
 
@@ -116,6 +117,22 @@ class Victim:
                 if killer is not None:
                     killer.cancel()
                 pair.close()
+
+
+def kill_again_and_again(
+    victim: Victim,
+    visit: Callable[[Pair], None],
+    lives: Iterable[float],
+    enough: Callable[[], object],
+) -> None:
+    """Kill a node after each of these times; on a slow machine also after longer ones, until `enough` was done."""
+    for seconds in lives:
+        victim.live(visit, seconds)
+    seconds = 1.0
+    while not enough():
+        assert seconds < PATIENCE_SECONDS
+        victim.live(visit, seconds)
+        seconds *= 2
 
 
 def operator_nonce(pair: Pair, operator: Address = OPERATOR.address) -> int:

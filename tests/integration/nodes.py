@@ -9,15 +9,14 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-START_SECONDS = 30.0
-STOP_SECONDS = 10.0
+from tests.waiting import PATIENCE_SECONDS, eventually
+
 ENTRESOL = (sys.executable, "-m", "entresol")
-_LISTENING = re.compile(rb"Listening on ([^\s\"]+)")
+_LISTENING = re.compile(rb"Listening on ([^\s\"]+)[\s\"]")
 
 
 class RunningNode:
@@ -47,7 +46,7 @@ class RunningNode:
     def stop(self) -> int:
         """Ask the node to stop, and return its exit code."""
         self.process.terminate()
-        return self.process.wait(STOP_SECONDS)
+        return self.process.wait(PATIENCE_SECONDS)
 
 
 @contextlib.contextmanager
@@ -76,16 +75,16 @@ def starting_node(*arguments: str, command: Sequence[str] = ENTRESOL) -> Iterato
 
 
 def _wait_for_url(process: subprocess.Popen[bytes], log: int, facts: Path | None) -> str:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
+    def look() -> str | None:
         found = _LISTENING.search(_read(log))
         if found is not None:
             return f"http://{found[1].decode()}"
         if facts is not None and facts.exists():
             return str(json.loads(facts.read_text(encoding="utf-8"))["http_url"])
         assert process.poll() is None, _read(log).decode()
-        time.sleep(0.01)
-    raise TimeoutError(_read(log).decode())
+        return None
+
+    return eventually(look, lambda: _read(log).decode())
 
 
 def _read(log: int) -> bytes:

@@ -16,6 +16,7 @@ import pytest
 from tests.integration.nodes import ENTRESOL, RunningNode, running_node
 from tests.robustness.attack import Attack, is_json, problem_of
 from tests.serving import Client
+from tests.waiting import PATIENCE_SECONDS
 
 CASES = int(os.environ.get("ENTRESOL_CASES", "1500"))
 PATIENT_WITH_NOTHING = ("--receipt-seconds", "0.2", "--call-seconds", "1", "--log-level", "warning")
@@ -40,7 +41,9 @@ def test_any_request_is_answered_and_the_chain_goes_on(tmp_path: Path, seed: int
             assert "Traceback" not in node.printed()
         assert {0, -32700, -32600, -32601, -32602, -32000} <= attack.counts.keys()
     command = [*ENTRESOL, "verify", *directory]
-    verified = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    verified = subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
     assert verified.returncode == 0, verified.stderr
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.l1 import abi
@@ -94,9 +94,7 @@ DEPENDENCIES = st.lists(
 
 
 @pytest.mark.slow
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(
     steps=st.lists(STEPS, max_size=6),
     inner=st.lists(st.builds(store, st.integers(0, 9), st.integers(1, 9)), max_size=4),

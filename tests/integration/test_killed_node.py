@@ -16,10 +16,12 @@ import pytest
 from eth_account import Account
 
 from tests.integration.nodes import ENTRESOL, RunningNode, running_node
+from tests.waiting import PATIENCE_SECONDS, eventually
 
 # ENTRESOL_NODE_KILLS=200 for the long run.
 KILLS = int(os.environ.get("ENTRESOL_NODE_KILLS", "20"))
 SIGNED_AHEAD = 150
+MOST_SENT = 40
 ALICE = Account.from_key("0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
 
 pytestmark = pytest.mark.slow
@@ -29,7 +31,9 @@ class Caller:
     """One connection to a node."""
 
     def __init__(self, node: RunningNode) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", node.port, timeout=30)
+        self._connection = http.client.HTTPConnection(
+            "127.0.0.1", node.port, timeout=PATIENCE_SECONDS
+        )
 
     def ask(self, method: str, *params: object) -> Any:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
@@ -53,6 +57,10 @@ class Load:
         self._signed = [transfer(nonce + ahead) for ahead in range(SIGNED_AHEAD)]
         self._thread = threading.Thread(target=self._run, args=(randomness,))
         self._thread.start()
+
+    def wait_for(self, count: int) -> None:
+        """Wait until so many transactions are acknowledged."""
+        eventually(lambda: len(self.transactions) >= count)
 
     def wait(self) -> None:
         """Wait until the node is gone."""
@@ -86,7 +94,9 @@ def test_what_was_acknowledged_survives_a_node_that_is_killed(tmp_path: Path) ->
         with running_node(*directory) as node:
             check(node, transactions, blocks)
             load = Load(node, randomness)
-            time.sleep(randomness.uniform(0, 0.4))
+            load.wait_for(randomness.randrange(2, MOST_SENT))
+            # Somewhere in the midst of the next one.
+            time.sleep(randomness.uniform(0, 0.01))
             node.process.kill()
             load.wait()
             transactions += load.transactions
@@ -95,7 +105,9 @@ def test_what_was_acknowledged_survives_a_node_that_is_killed(tmp_path: Path) ->
     with running_node(*directory) as node:
         check(node, transactions, blocks)
         assert node.stop() == 0
-    verified = subprocess.run([*ENTRESOL, "verify", *directory[:2]], check=False, timeout=120)
+    verified = subprocess.run(
+        [*ENTRESOL, "verify", *directory[:2]], check=False, timeout=PATIENCE_SECONDS
+    )
     assert verified.returncode == 0
 
 

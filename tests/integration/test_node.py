@@ -18,6 +18,7 @@ from web3 import Web3
 from websockets.sync.client import connect
 
 from tests.integration.nodes import RunningNode, running_node
+from tests.waiting import PATIENCE_SECONDS
 
 ALICE: LocalAccount = Account.from_key(
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
@@ -97,9 +98,9 @@ def test_a_websocket_is_told_of_new_heads(node: RunningNode, web3: Web3) -> None
     with connect(node.url.replace("http", "ws")) as websocket:
         ask = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
         websocket.send(json.dumps(ask))
-        subscription = json.loads(websocket.recv(5))["result"]
+        subscription = json.loads(websocket.recv(PATIENCE_SECONDS))["result"]
         receipt = send(web3, to=BOB, value=1)
-        told = json.loads(websocket.recv(5))["params"]
+        told = json.loads(websocket.recv(PATIENCE_SECONDS))["params"]
     assert told["subscription"] == subscription
     assert told["result"]["hash"] == Web3.to_hex(receipt.blockHash)
 
@@ -137,11 +138,12 @@ def test_snapshots_and_time_serve_test_suites(web3: Web3) -> None:
 
 
 def test_a_chain_with_a_directory_survives_a_restart(tmp_path: Path) -> None:
-    directory = str(tmp_path / "chain")
-    with running_node("--data-dir", directory) as first:
+    # A receipt tells of its batch, once there is one.
+    arguments = ("--data-dir", str(tmp_path / "chain"), "--no-settle")
+    with running_node(*arguments) as first:
         receipt = send(Web3(Web3.HTTPProvider(first.url)), to=BOB, value=5)
         assert first.stop() == 0
-    with running_node("--data-dir", directory) as second:
+    with running_node(*arguments) as second:
         again = Web3(Web3.HTTPProvider(second.url))
         assert again.eth.get_transaction_receipt(receipt.transactionHash) == receipt
 
@@ -190,4 +192,6 @@ def test_a_directory_is_verified_and_rebuilt(tmp_path: Path) -> None:
 
 def entresol(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "entresol", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )

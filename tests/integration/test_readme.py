@@ -18,6 +18,7 @@ import pytest
 
 from tests.clients.javascript import node_program
 from tests.integration.nodes import running_node
+from tests.waiting import PATIENCE_SECONDS
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 ADDRESS: Final = "127.0.0.1:3050"
@@ -129,7 +130,7 @@ def test_a_program_prints_what_the_readme_shows(facts: dict[str, Any], block: Bl
         env=os.environ | {"PATH": f"{CAST}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     assert (ran.stdout.strip(), ran.stderr) == (block.output.strip(), "")

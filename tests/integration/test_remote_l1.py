@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import logging
-import socket
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,15 +22,14 @@ from entresol.node.node import Node
 from entresol.node.notes import NOTE_FILE
 from entresol.rpc.server.config import ServerConfig
 from tests.integration.nodes import running_node, starting_node
-from tests.peers.anvil import Anvil, running_anvil
-from tests.waiting import eventually
+from tests.peers.anvil import Anvil, free_port, running_anvil
+from tests.waiting import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.peer
 
 OPERATOR, OTHER = derive(DEVELOPMENT_MNEMONIC, 2)
 KEY = str(OPERATOR.secret)
 ETHER = 10**18
-WAIT_SECONDS = 60.0
 STEPS = 11
 
 
@@ -74,7 +72,7 @@ def opened(config: NodeConfig) -> SettlementContracts:
         await node.stop()
         return node.rollup.site.contracts
 
-    return asyncio.run(asyncio.wait_for(whole(), WAIT_SECONDS))
+    return asyncio.run(asyncio.wait_for(whole(), PATIENCE_SECONDS))
 
 
 def nonce(anvil: Anvil) -> int:
@@ -286,18 +284,17 @@ def test_a_note_that_cannot_be_read_is_told(deployed: Deployed, tmp_path: Path) 
 
 
 def test_the_node_waits_for_an_l1_that_is_away(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    flags = ("--l1-url", f"http://127.0.0.1:{port}", "--deploy-l1", "--operator-key", KEY)
-    facts = tmp_path / "facts.json"
-    with starting_node(*flags, "--config-out", str(facts)) as node:
-        eventually(lambda: "cannot be reached" in node.printed())
-        assert "; waiting for it" in node.printed()
-        with running_anvil(port=port):
-            eventually(facts.exists)
-            assert f"L1 at http://127.0.0.1:{port} answers" in node.printed()
-            assert node.stop() == 0
+    with free_port() as port:
+        url = f"http://127.0.0.1:{port}"
+        facts = tmp_path / "facts.json"
+        flags = ("--l1-url", url, "--deploy-l1", "--operator-key", KEY, "--config-out", str(facts))
+        with starting_node(*flags) as node:
+            eventually(lambda: "cannot be reached" in node.printed())
+            assert "; waiting for it" in node.printed()
+            with running_anvil(port=port):
+                eventually(facts.exists)
+                assert f"L1 at {url} answers" in node.printed()
+                assert node.stop() == 0
 
 
 def test_a_key_in_the_url_of_an_l1_is_in_no_line_and_on_no_page(tmp_path: Path) -> None:
@@ -329,5 +326,5 @@ def test_a_node_that_waits_for_l1_can_be_stopped() -> None:
 
 def test_a_directory_that_settles_elsewhere_can_be_verified(deployed: Deployed) -> None:
     with starting_node("verify", "--data-dir", deployed.directory) as node:
-        assert node.process.wait(WAIT_SECONDS) == 0
+        assert node.process.wait(PATIENCE_SECONDS) == 0
         assert "is what its transactions lead to" in node.printed()

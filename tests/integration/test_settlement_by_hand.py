@@ -90,7 +90,8 @@ def test_both_layers_go_back_together_and_settlement_goes_on(tmp_path: Path, sid
             for _ in range(randomness.randrange(3)):
                 pair.withdraw(2)
             pair.receipt_l1(pair.deposit(3))
-            checkpoint, before = layer.rpc("evm_snapshot"), heads(pair)
+            # In this order: settlement goes on meanwhile, and what comes behind the snapshot goes.
+            before, checkpoint = heads(pair), layer.rpc("evm_snapshot")
             undone = [pair.withdraw(5) for _ in range(randomness.randrange(1, 4))]
             pair.deposit(7)
             if randomness.random() < 0.5:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.agreement import check_agreement
-from tests.integration.chaos import Traffic, Victim, operator_nonce
+from tests.integration.chaos import Traffic, Victim, kill_again_and_again, operator_nonce
 from tests.integration.pair import Pair
 
 # ENTRESOL_SETTLEMENT_KILLS=50 for the long run.
@@ -24,15 +24,14 @@ def test_deposits_survive_kills(tmp_path: Path, delay: str) -> None:
     victim, traffic = Victim(tmp_path, "--l1-delay", delay), Traffic(8)
     nonces: list[int] = []
     victim.live(lambda pair: nonces.append(operator_nonce(pair)))
-    for _ in range(max(KILLS // 2, 2)):
-        victim.live(traffic.only_deposit, randomness.expovariate(1 / 0.3))
+    lives = [randomness.expovariate(1 / 0.3) for _ in range(max(KILLS // 2, 2))]
+    kill_again_and_again(victim, traffic.only_deposit, lives, lambda: traffic.deposits)
 
     def finish(pair: Pair) -> None:
         traffic.check(pair)
         pair.settled()
 
     victim.live(finish)
-    assert traffic.deposits
     check_agreement(victim.data, nonce=nonces[0])
 
 
@@ -49,8 +48,8 @@ def test_settlement_survives_kills(tmp_path: Path) -> None:
         pair.arrived("0x" + traffic.deposits[0])
 
     victim.live(begin)
-    for _ in range(KILLS):
-        victim.live(traffic.go_on, randomness.expovariate(1 / 0.4))
+    lives = [randomness.expovariate(1 / 0.4) for _ in range(KILLS)]
+    kill_again_and_again(victim, traffic.go_on, lives, lambda: traffic.sent and traffic.proofs)
 
     def finish(pair: Pair) -> None:
         pair.settled()
@@ -59,7 +58,5 @@ def test_settlement_survives_kills(tmp_path: Path) -> None:
             assert pair.proven(transaction)
 
     victim.live(finish)
-    assert traffic.sent
-    assert traffic.proofs
     assert traffic.token is not None
     check_agreement(victim.data, [traffic.token], nonce=nonces[0])

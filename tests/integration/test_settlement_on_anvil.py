@@ -6,7 +6,6 @@ import http.client
 import json
 import random
 import signal
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,8 +20,8 @@ from tests.integration.chaos import Traffic, Victim, operator_nonce
 from tests.integration.nodes import running_node
 from tests.integration.pair import ETHER, Pair, connect
 from tests.layer_ones import ACCOUNTS
-from tests.peers.anvil import find_anvil
-from tests.waiting import eventually
+from tests.peers.anvil import find_anvil, free_port
+from tests.waiting import PATIENCE_SECONDS, eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 
@@ -33,11 +32,9 @@ CONFIRMATIONS = 3
 class RestartableAnvil:
     """An anvil that keeps its chain in a file while it is away."""
 
-    def __init__(self, path: Path) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+    def __init__(self, path: Path, port: int) -> None:
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}"
         self._state = path / "anvil.json"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -53,7 +50,7 @@ class RestartableAnvil:
         """Stop it, once it has written its chain."""
         if self._process is not None:
             self._process.send_signal(signal.SIGINT)
-            self._process.wait(30)
+            self._process.wait(PATIENCE_SECONDS)
             self._process = None
 
     def _answers(self) -> bool:
@@ -68,10 +65,11 @@ class RestartableAnvil:
 
 @pytest.fixture
 def anvil(tmp_path: Path) -> Iterator[RestartableAnvil]:
-    started = RestartableAnvil(tmp_path)
-    started.start()
-    yield started
-    started.stop()
+    with free_port() as port:
+        started = RestartableAnvil(tmp_path, port)
+        started.start()
+        yield started
+        started.stop()
 
 
 def arguments(anvil: RestartableAnvil, path: Path, *, confirmations: int = 0) -> list[str]:
@@ -144,13 +142,19 @@ def test_an_l1_that_is_reorganised_above_the_confirmed_blocks_doubles_nothing(
             mine()
             return pair.totals()[2] == int(pair.l2.rpc("zks_L1BatchNumber"), 16)
 
+        def final() -> bool:
+            mine()
+            last: str = pair.l2.rpc("eth_getBlockByNumber", "finalized", False)["number"]
+            return bool(last == pair.l2.rpc("eth_blockNumber"))
+
         kept = pair.deposit(ETHER)
         pair.receipt_l1(kept)
         mine()
         pair.arrived(kept)
+        # Nothing is left to settle, so that the next deposit is in the last block of L1 and stays there.
+        eventually(final)
         lost = pair.deposit(111)
         (name,) = pair.priority_hashes(lost)
-        # What was sent to L1 in the last two blocks never was: this deposit, and perhaps a batch.
         pair.l1.rpc("anvil_reorg", 2, [])
         assert pair.l1.rpc("eth_getTransactionReceipt", lost) is None
         other = pair.deposit(222)

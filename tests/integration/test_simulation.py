@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.javascript import node_program
 from tests.integration.nodes import running_node
+from tests.waiting import PATIENCE_SECONDS
 
 SCRIPT = Path(__file__).with_name("simulate.mjs")
 
@@ -16,8 +18,10 @@ SCRIPT = Path(__file__).with_name("simulate.mjs")
 @pytest.mark.clients
 def test_viem_simulates_blocks_and_calls() -> None:
     with running_node() as node:
-        command = ["node", str(SCRIPT), node.url]
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        command = [node_program(), str(SCRIPT), node.url]
+        ran = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+        )
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout) == {
         "number": 1,

@@ -11,22 +11,20 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
 import msgspec
 
-START_SECONDS: Final = 30.0
-POLL_SECONDS: Final = 0.01
-MINE_SECONDS: Final = 30.0
-REQUEST_SECONDS: Final = 120.0
+from tests.waiting import PATIENCE_SECONDS, eventually
+
 STOP_SECONDS: Final = 5.0
+"""Then it is killed."""
 
 _PACKAGES: Final = Path(__file__).resolve().parent.parent / "node_modules" / "@foundry-rs"
 _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
-_LISTENING: Final = re.compile(rb"Listening on ([0-9.]+):([0-9]+)")
+_LISTENING: Final = re.compile(r"Listening on ([0-9.]+):([0-9]+)\s")
 
 
 class RpcError(Exception):
@@ -45,7 +43,7 @@ class Anvil:
     def __init__(self, host: str, port: int, pid: int) -> None:
         self.url = f"http://{host}:{port}"
         self.pid = pid
-        self._connection = http.client.HTTPConnection(host, port, timeout=REQUEST_SECONDS)
+        self._connection = http.client.HTTPConnection(host, port, timeout=PATIENCE_SECONDS)
 
     def rpc(self, method: str, *params: object) -> Any:
         """Return the result of one call, or raise its `RpcError`."""
@@ -64,13 +62,10 @@ class Anvil:
 
     def receipt(self, transaction_hash: str) -> dict[str, Any]:
         """Return the receipt of a transaction that anvil took; it mines a moment after it answers."""
-        deadline = time.monotonic() + MINE_SECONDS
-        while time.monotonic() < deadline:
-            receipt: dict[str, Any] | None = self.rpc("eth_getTransactionReceipt", transaction_hash)
-            if receipt is not None:
-                return receipt
-            time.sleep(POLL_SECONDS)
-        raise TimeoutError(f"anvil did not mine {transaction_hash}")
+        receipt: dict[str, Any] = eventually(
+            lambda: self.rpc("eth_getTransactionReceipt", transaction_hash)
+        )
+        return receipt
 
     def close(self) -> None:
         """Close the connection; the next call opens another."""
@@ -96,6 +91,16 @@ class Anvil:
         if error is None:
             return answer["result"]
         return RpcError(error["code"], error["message"], error.get("data"))
+
+
+@contextlib.contextmanager
+def free_port() -> Iterator[int]:
+    """Yield a port that nobody else is given meanwhile, and that who asks for it by number may listen on."""
+    with socket.socket() as held:
+        # With this option it is only taken when somebody listens.
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
 
 
 @contextlib.contextmanager
@@ -136,32 +141,28 @@ def _request(number: int, method: str, params: Sequence[object]) -> dict[str, ob
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
 
-def free_port() -> int:
-    """Return a port that nobody listens on, for an anvil that is silent and cannot say which it took."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
 def _listening_address(
     process: subprocess.Popen[bytes], log: IO[bytes], port: int
 ) -> tuple[str, int]:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
+    def output() -> str:
         # Anvil writes at the same file offset, so look without moving it.
-        output = os.pread(log.fileno(), 1 << 20, 0)
-        if found := _LISTENING.search(output):
-            return found[1].decode(), int(found[2])
-        if port and _is_taken(port):
-            return "127.0.0.1", port
-        if process.poll() is not None:
-            break
-        time.sleep(POLL_SECONDS)
-    raise RuntimeError(f"anvil did not start:\n{output.decode(errors='replace')}")
+        return os.pread(log.fileno(), 1 << 20, 0).decode(errors="replace")
+
+    def look() -> tuple[str, int] | None:
+        ended = process.poll() is not None
+        if found := _LISTENING.search(output()):
+            return found[1], int(found[2])
+        if ended:
+            raise RuntimeError(f"anvil did not start:\n{output()}")
+        # One that is silent does not say it.
+        return ("127.0.0.1", port) if port and _is_listening(port) else None
+
+    return eventually(look, output)
 
 
-def _is_taken(port: int) -> bool:
+def _is_listening(port: int) -> bool:
     try:
-        socket.create_connection(("127.0.0.1", port), START_SECONDS).close()
+        socket.create_connection(("127.0.0.1", port), PATIENCE_SECONDS).close()
     except ConnectionRefusedError:
         return False
     return True

@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from tests.peers.anvil import Anvil, RpcError, running_anvil
+from tests.waiting import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.peer
 
@@ -64,14 +64,11 @@ def test_it_is_gone_when_the_test_process_is_killed() -> None:
         assert victim.stdout is not None
         host, port = victim.stdout.readline().decode().strip().removeprefix("http://").split(":")
         os.kill(victim.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 10
-    while _accepts(host, int(port)) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not _accepts(host, int(port))
+    eventually(lambda: not _accepts(host, int(port)))
 
 
 def _accepts(host: str, port: int) -> bool:
-    connection = http.client.HTTPConnection(host, port, timeout=1)
+    connection = http.client.HTTPConnection(host, port, timeout=PATIENCE_SECONDS)
     try:
         connection.connect()
     except ConnectionRefusedError:

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import {
-  createPublicClient, createWalletClient, defineChain, encodeFunctionData, http, parseAbi, parseEther,
-  stringToHex,
+  WaitForTransactionReceiptTimeoutError, createPublicClient, createWalletClient, defineChain,
+  encodeFunctionData, http, parseAbi, parseEther, stringToHex,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { foundry, zksyncLocalNode } from "viem/chains";
@@ -13,8 +13,8 @@ import {
 } from "viem/zksync";
 import { ALICE, BOB, check, contracts, run, thrown, url } from "./harness.mjs";
 
-// Not shorter: of a number that comes while it looks for replacements, viem takes no notice.
 const POLL_MS = 150;
+const LOOK_MS = 3_000;
 const MESSENGER = "0x0000000000000000000000000000000000008008";
 const BASE_TOKEN = "0x000000000000000000000000000000000000800A";
 const CHAIN_ID = 270n;
@@ -42,8 +42,18 @@ const bobAbove = createWalletClient({ account: privateKeyToAccount(BOB), ...opti
 let somebody = 0xc000;
 const stranger = () => "0x" + (++somebody).toString(16).padStart(40, "0");
 
+// Of a block that comes while it looks for replacements viem takes no notice, so it may have to look again.
+async function receiptOf(client, hash) {
+  try {
+    return await client.waitForTransactionReceipt({ hash, timeout: LOOK_MS });
+  } catch (error) {
+    if (!(error instanceof WaitForTransactionReceiptTimeoutError)) throw error;
+    return await receiptOf(client, hash);
+  }
+}
+
 async function mined(client, hash) {
-  const receipt = await client.waitForTransactionReceipt({ hash });
+  const receipt = await receiptOf(client, hash);
   assert.equal(receipt.status, "success");
   return receipt;
 }
@@ -52,12 +62,12 @@ async function mined(client, hash) {
 async function arrived(hash) {
   const receipt = await mined(l1, hash);
   const l2Hash = getL2HashFromPriorityOp(receipt, await l2.getMainContractAddress());
-  return await l2.waitForTransactionReceipt({ hash: l2Hash });
+  return await receiptOf(l2, l2Hash);
 }
 
 // The receipt once its batch is executed on L1.
 async function finalized(hash) {
-  const { blockNumber } = await l2.waitForTransactionReceipt({ hash });
+  const { blockNumber } = await receiptOf(l2, hash);
   while ((await l2.getBlock({ blockTag: "finalized" })).number < blockNumber) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }

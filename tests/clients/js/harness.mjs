@@ -9,7 +9,9 @@ export const ALICE = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7b
 export const BOB = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 export const NOBODY = "0x00000000000000000000000000000000deadbeef";
 
-const PATIENCE_MS = 20_000;
+// Far longer than anything takes, even on a machine that has other things to do.
+const PATIENCE_MS = 60_000;
+const AGAIN_MS = 100;
 const checks = [];
 
 export function check(name, body) {
@@ -59,6 +61,23 @@ export async function rpc(method, ...params) {
   const { body } = await ask({ jsonrpc: "2.0", id: 0, method, params });
   if (body.error) throw Object.assign(new Error(body.error.message), body.error);
   return body.result;
+}
+
+// Do something again and again while `body` runs; the last time is over when this is.
+export async function meanwhile(action, body) {
+  let isOver = false;
+  const doing = (async () => {
+    while (!isOver) {
+      await action().catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+  })();
+  try {
+    return await body();
+  } finally {
+    isOver = true;
+    await doing;
+  }
 }
 
 // Let transactions wait while `body` runs; what still waits at the end is sealed.

@@ -29,6 +29,7 @@ from tests.layer_ones import (
     request_data,
 )
 from tests.settling import deposit
+from tests.waiting import PATIENCE_SECONDS
 
 RICH = ACCOUNTS[0]
 POOR = Address(b"\x0f" * 20)
@@ -115,7 +116,7 @@ def test_a_transaction_is_sent_once_and_its_receipt_found(tested: SteeredLayerOn
 
 async def found(l1: LayerOne, transaction: Hash32) -> tuple[bool, int]:
     """Return how a transaction ended; anvil mines a moment after it answers."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while (receipt := await l1.receipt(transaction)) is None:
             pass
     return receipt.succeeded, receipt.block_number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -39,10 +40,8 @@ def test_damaged_encodings_are_refused_or_mean_something_else(
 
 @given(st.binary(max_size=100))
 def test_no_bytes_have_two_meanings(data: bytes) -> None:
-    try:
+    with contextlib.suppress(MalformedValue):
         assert again(data) == data
-    except MalformedValue:
-        pass
 
 
 @pytest.mark.parametrize("size", [0, 1, 55, 56, 255, 256, 65535, 65536, 2**24])

@@ -169,7 +169,10 @@ def test_a_reverting_creation_is_traced() -> None:
         (b'{"tracer": "magicTracer"}', "there is no tracer named magicTracer"),
         (b'{"tracer": 7}', "invalid type: integer `7`"),
         (b'{"tracer": "callTracer", "tracerConfig": 7}', "invalid tracer config"),
-        (b'{"tracer": "muxTracer", "tracerConfig": {"magic": {}}}', "unsupported tracer type.*magic"),
+        (
+            b'{"tracer": "muxTracer", "tracerConfig": {"magic": {}}}',
+            "unsupported tracer type.*magic",
+        ),
         (b"[]", "invalid length 0"),
         (b"not json", "expected ident"),
     ],

@@ -58,7 +58,7 @@ class Store:
 
 
 def filled(count: int = 200) -> Store:
-    """A store with hashed keys and values too long to be embedded."""
+    """Return a store with hashed keys and values too long to be embedded."""
     store = Store()
     store.update((keccak256(bytes([n])), bytes([n + 1]) * 40) for n in range(count))
     return store
@@ -415,7 +415,7 @@ def test_a_trie_whose_source_is_its_owners_method_is_collected() -> None:
         def __init__(self) -> None:
             self.trie = Trie(self.find)
 
-        def find(self, node_hash: bytes) -> bytes | None:
+        def find(self, _node_hash: bytes) -> bytes | None:
             return None
 
     owner = weakref.ref(Owner())

@@ -15,6 +15,7 @@ from entresol.node.chains import development_accounts
 from entresol.node.config import ChainConfig, NodeConfig
 from entresol.node.node import Node
 from entresol.rpc.server.config import ServerConfig
+from tests.waiting import PATIENCE_SECONDS
 
 
 def test_a_block_that_cannot_be_sealed_is_told_and_tried_again(
@@ -36,7 +37,7 @@ def test_a_block_that_cannot_be_sealed_is_told_and_tried_again(
 
         monkeypatch.setattr(node.chain, "seal", fail_once)
         await node.start()
-        await asyncio.wait_for(sealed.wait(), 30)
+        await asyncio.wait_for(sealed.wait(), PATIENCE_SECONDS)
         await node.stop()
 
     asyncio.run(live())

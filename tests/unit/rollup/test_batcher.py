@@ -324,7 +324,7 @@ def test_running_it_seals_what_becomes_due(chain: SettlingChain) -> None:
         running = asyncio.create_task(batcher.run(chain.feed))
         await asyncio.sleep(0)
         chain.seal_messages(1)
-        batch = await asyncio.wait_for(sealed.get(), 10)
+        batch = await asyncio.wait_for(sealed.get(), 60)
         running.cancel()
         return batch
 

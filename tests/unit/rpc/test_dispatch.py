@@ -13,6 +13,7 @@ from entresol.rpc.connection import LocalConnection
 from entresol.rpc.dispatch import Dispatcher, Limits
 from entresol.rpc.method import method
 from tests.rpc_toy import Toy, caller, dispatch, request
+from tests.waiting import PATIENCE_SECONDS
 
 
 def test_a_quick_method_is_answered_at_once() -> None:
@@ -53,7 +54,7 @@ def test_a_method_may_decide_to_finish_on_another_thread() -> None:
 def test_offloaded_calls_of_a_batch_run_beside_each_other() -> None:
     class Meeting:
         prefix = "meeting"
-        barrier = Barrier(3, timeout=10)
+        barrier = Barrier(3, timeout=PATIENCE_SECONDS)
 
         @method(offload=True)
         def meet(self) -> int:
@@ -75,7 +76,7 @@ def test_a_long_batch_lets_the_loop_have_its_turn() -> None:
         @method()
         def spin(self) -> int:
             """Keep the loop busy."""
-            return sum(range(20_000))
+            return sum(range(100_000))
 
     async def turns() -> int:
         body = b"[" + b",".join([request("slow_spin")] * 100) + b"]"

@@ -1,0 +1,49 @@
+"""ethers, viem and zksync-ethers on a layer 2: what is checked stands in the files of `js/`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+import pytest
+
+from tests.clients.javascript import FOLDER, Results, checks_of, run_checks
+from tests.integration.nodes import running_node
+
+pytestmark = pytest.mark.clients
+
+FILES: Final = (
+    "ethers.mjs",
+    "viem.mjs",
+    "zksync-ethers.mjs",
+    "zk-transactions.mjs",
+    "zk-transactions-viem.mjs",
+)
+
+
+ELSEWHERE: Final = {
+    "harness.mjs",
+    "bridge-viem.mjs",
+    "bridge-zksync-ethers.mjs",
+    "zk-tokens.mjs",
+}
+"""What test_javascript_bridges.py and test_zksync_ethers_tokens.py run, and what all of them use."""
+
+
+def test_no_file_is_forgotten() -> None:
+    assert {path.name for path in FOLDER.glob("*.mjs")} == {*FILES, *ELSEWHERE}
+
+
+@cache
+def results(file: str) -> Results:
+    """Run a file on a node of its own, once."""
+    with running_node() as node:
+        return run_checks(file, node.url)
+
+
+@pytest.mark.parametrize(
+    ("file", "check"), [(file, check) for file in FILES for check in checks_of(file)]
+)
+def test_a_client_works(file: str, check: str) -> None:
+    problem = results(file)[check]
+    assert problem is None, problem
