@@ -22,21 +22,10 @@ MISSING: Final = "wrk not found, which puts the load on servers. On Debian and U
 LOADER_CORE, SERVER_CORE = 0, 1
 
 _MARK: Final = "RESULT "
-# The bodies are sent in turn, from the one that the argument names. wrk asks for a request to look at
-# before it asks for the first one to send.
 _SCRIPT: Final = """
-local bodies, at = {}, 0
-function init(arguments)
-    for line in io.lines("BODIES") do
-        bodies[#bodies + 1] = wrk.format("POST", "/", {["content-type"] = "application/json"}, line)
-    end
-    at = tonumber(arguments[1]) - 1
-end
-function request()
-    local body = bodies[math.max(at, 0) % #bodies + 1]
-    at = at + 1
-    return body
-end
+wrk.method = "POST"
+wrk.headers["content-type"] = "application/json"
+wrk.body = io.open("BODY"):read("*a")
 function done(summary, latency, requests)
     io.write(string.format(
         'RESULT {"requests":%d,"microseconds":%d,"p50":%d,"p99":%d,"errors":%d}\\n',
@@ -80,19 +69,19 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Load:
-    """Bodies of requests that are sent in turn, as fast as a server answers."""
+    """A request that is sent again and again, as fast as a server answers."""
 
-    def __init__(self, directory: Path, bodies: Sequence[bytes]) -> None:
+    def __init__(self, directory: Path, body: bytes) -> None:
         self._script = directory / "load.lua"
-        path = directory / "bodies"
-        path.write_bytes(b"\n".join(bodies))
-        self._script.write_text(_SCRIPT.replace("BODIES", str(path)), encoding="utf-8")
+        path = directory / "body"
+        path.write_bytes(body)
+        self._script.write_text(_SCRIPT.replace("BODY", str(path)), encoding="utf-8")
 
-    def put_on(self, url: str, *, first: int = 0) -> Sample:
-        """Send requests for a round, beginning with the body at `first`."""
+    def put_on(self, url: str) -> Sample:
+        """Send requests for a round."""
         command = [
             find_wrk(), "--threads", "1", "--connections", str(CONNECTIONS),
-            "--duration", f"{ROUND_SECONDS}s", "--script", str(self._script), url, "--", str(first),
+            "--duration", f"{ROUND_SECONDS}s", "--script", str(self._script), url,
         ]  # fmt: skip
         with pinned(LOADER_CORE):
             output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -103,10 +92,10 @@ class Load:
 
 
 @contextmanager
-def load(bodies: Sequence[bytes]) -> Iterator[Load]:
-    """Make a load of `bodies`, each of which is one line."""
+def load(body: bytes) -> Iterator[Load]:
+    """Make a load of `body`."""
     with tempfile.TemporaryDirectory(prefix="entresol-bench-") as directory:
-        yield Load(Path(directory), bodies)
+        yield Load(Path(directory), body)
 
 
 @contextmanager
