@@ -98,6 +98,8 @@ class Question(msgspec.Struct, frozen=True):
     what: str
     body: Callable[[Chain], object]
     ratio: float | None = None
+    others: Callable[[], Iterable[object]] = tuple
+    """What is asked in turn with it."""
 
 
 class Chain(msgspec.Struct, frozen=True):
@@ -122,6 +124,11 @@ QUESTIONS: Final = (
         5.0,
     ),
     Question("eth_call of balanceOf", lambda _: balance_of(), 1.5),
+    Question(
+        f"eth_call of balanceOf, {len(ADDRESSES)} accounts in turn",
+        lambda _: balance_of(),
+        others=lambda: map(balance_of, range(1, len(ADDRESSES))),
+    ),
     Question(f"eth_getLogs, {LOGS} logs", lambda chain: logs(chain.logged)),
     Question(
         "eth_getTransactionReceipt",
@@ -233,9 +240,9 @@ def block(number: int, *, full: bool) -> dict[str, object]:
     return request("eth_getBlockByNumber", hex(number), full, number=number)
 
 
-def balance_of() -> dict[str, object]:
+def balance_of(holder: int = 0) -> dict[str, object]:
     """Return the request for somebody's tokens."""
-    data = BALANCE_OF + bytes(12) + ADDRESSES[0]
+    data = BALANCE_OF + bytes(12) + ADDRESSES[holder]
     call = {"to": str(TOKEN_ADDRESS), "data": "0x" + data.hex()}
     return request("eth_call", call, "latest")
 
@@ -253,7 +260,8 @@ def answers(question: Question, servers: Sequence[Server], chains: Sequence[Chai
         for server, prepared in zip(servers, chains, strict=True):
             body = msgspec.json.encode(question.body(prepared))
             check(server.client, question, body)
-            loads.append(stack.enter_context(load(body)))
+            others = map(msgspec.json.encode, question.others())
+            loads.append(stack.enter_context(load([body, *others])))
         samples = in_turns(lambda at: servers[at].under(loads[at]), len(servers), ROUNDS)
     return row(question.what, samples, question.ratio)
 

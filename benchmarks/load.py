@@ -23,9 +23,16 @@ LOADER_CORE, SERVER_CORE = 0, 1
 
 _MARK: Final = "RESULT "
 _SCRIPT: Final = """
-wrk.method = "POST"
-wrk.headers["content-type"] = "application/json"
-wrk.body = io.open("BODY"):read("*a")
+local bodies, at = {}, 0
+function init()
+    for line in io.lines("BODIES") do
+        bodies[#bodies + 1] = wrk.format("POST", "/", {["content-type"] = "application/json"}, line)
+    end
+end
+function request()
+    at = at % #bodies + 1
+    return bodies[at]
+end
 function done(summary, latency, requests)
     io.write(string.format(
         'RESULT {"requests":%d,"microseconds":%d,"p50":%d,"p99":%d,"errors":%d}\\n',
@@ -69,13 +76,13 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Load:
-    """A request that is sent again and again, as fast as a server answers."""
+    """Requests that are sent in turn, as fast as a server answers."""
 
-    def __init__(self, directory: Path, body: bytes) -> None:
+    def __init__(self, directory: Path, bodies: Sequence[bytes]) -> None:
         self._script = directory / "load.lua"
-        path = directory / "body"
-        path.write_bytes(body)
-        self._script.write_text(_SCRIPT.replace("BODY", str(path)), encoding="utf-8")
+        path = directory / "bodies"
+        path.write_bytes(b"\n".join(bodies))
+        self._script.write_text(_SCRIPT.replace("BODIES", str(path)), encoding="utf-8")
 
     def put_on(self, url: str) -> Sample:
         """Send requests for a round."""
@@ -92,10 +99,10 @@ class Load:
 
 
 @contextmanager
-def load(body: bytes) -> Iterator[Load]:
-    """Make a load of `body`."""
+def load(bodies: Sequence[bytes]) -> Iterator[Load]:
+    """Make a load of `bodies`, each of which is one line."""
     with tempfile.TemporaryDirectory(prefix="entresol-bench-") as directory:
-        yield Load(Path(directory), body)
+        yield Load(Path(directory), bodies)
 
 
 @contextmanager
