@@ -75,6 +75,11 @@ class FeeModel:
         """Return the prices of the next block."""
         return self._at(1.0)
 
+    def prices(self) -> Prices:
+        """Return what the next block is made with beside its base fee."""
+        current = self.current()
+        return Prices(current.l1_gas_price, current.fair_pubdata_price)
+
     def quoted(self) -> FeeInput:
         """Return the prices that users are told to reckon with."""
         return self._at(self.QUOTE_SCALE)
@@ -110,5 +115,4 @@ class SettlementFee:
 
     def prices(self) -> Prices:
         """Return what the next block is made with beside its base fee."""
-        current = self.model.current()
-        return Prices(current.l1_gas_price, current.fair_pubdata_price)
+        return self.model.prices()

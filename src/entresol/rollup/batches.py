@@ -94,7 +94,7 @@ class OpenBatch:
             self.blocks < policy.max_blocks
             and self.transactions + transactions <= policy.max_transactions
             and len(self.logs) + logs <= policy.max_logs
-            and len(self.priority) + _request_count(record) <= MOST_REQUESTS
+            and len(self.priority) + record.request_count() <= MOST_REQUESTS
         )
 
     def add(self, record: Record, now: float) -> None:
@@ -221,10 +221,6 @@ def _priority_hash(store: Store, priority_id: int) -> Hash32:
     if place is None or record is None:
         raise StoreDamaged(store.path, f"L1 transaction {priority_id} of a batch is missing")
     return record.transaction(place[1]).hash
-
-
-def _request_count(record: Record) -> int:
-    return sum(raw[0] in PRIORITY_TYPES for raw, _ in record.transactions)
 
 
 def _log_count(record: Record) -> int:

@@ -11,7 +11,7 @@ from entresol.errors import LayerOneDiffers, StoreDamaged
 from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, Totals
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_of
-from entresol.rollup.journal import Journal
+from entresol.rollup.journal import Journal, named
 from entresol.storage.batches import Batch, Settlement, Step
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Standing:
                 return
             now = await self._now(step, number, noted)
             if now != noted:
-                what = f"{step.name.lower()} of batch {number}"
+                what = named(step, number, number)
                 log.warning("%s has the %s in another place now", self._l1.name, what)
                 self._batches.correct(number, step, now)
 

@@ -42,7 +42,7 @@ from entresol.rpc.errors import (
 from entresol.rpc.method import Later, Method, Namespace, methods_of
 from entresol.rpc.metrics import Metrics
 from entresol.rpc.openrpc import Discovery, Json
-from entresol.rpc.params import LongParams
+from entresol.rpc.params import LONGEST, LongParams
 from entresol.rpc.wire import encode
 
 REFUSED: Final = "(refused)"
@@ -50,8 +50,7 @@ REFUSED: Final = "(refused)"
 
 KEPT_BYTES: Final = 16 << 20
 LONGEST_RESULT: Final = 64 << 10
-LONGEST_PARAMS: Final = 256
-"""How much is kept of results that do not change, and how long one and its question may be."""
+"""How much is kept of results that do not change, and how long one may be."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -207,7 +206,7 @@ class Dispatcher:
 
     def _keep(self, method: Method, params: bytes, result: object) -> None:
         """Keep a result for the next who asks the same; what is null may be something by then."""
-        if result is not None and len(params) <= LONGEST_PARAMS:
+        if result is not None and len(params) <= LONGEST:
             payload = bytes(result) if type(result) is Raw else encode(result)
             if len(payload) <= LONGEST_RESULT:
                 self._kept.keep(method.name, params, payload)

@@ -13,7 +13,7 @@ from entresol.primitives.logs import MAX_TOPICS, Log
 from entresol.primitives.messages import PACKED_SIZE, L2ToL1Log
 from entresol.primitives.receipts import Receipt
 from entresol.primitives.transactions import Transaction, load
-from entresol.primitives.transactions.priority import L1_TYPES
+from entresol.primitives.transactions.priority import L1_TYPES, PRIORITY_TYPES
 from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address, Hash32
 
@@ -120,6 +120,10 @@ class Record(Part, frozen=True):
         if raw[0] in _HASHED_BY_CONTENT:
             return self.transaction(index).hash
         return Hash32(keccak256(raw))
+
+    def request_count(self) -> int:
+        """Return how many of the transactions users asked for on L1."""
+        return sum(raw[0] in PRIORITY_TYPES for raw, _ in self.transactions)
 
     def receipts(self) -> Iterator[Receipt]:
         """Yield the receipts that the header's root commits to."""

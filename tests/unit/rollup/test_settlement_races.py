@@ -13,7 +13,7 @@ import pytest
 
 from entresol.errors import EntresolError, ExecutionReverted, LayerOneDiffers
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
-from entresol.rollup.settlement import SettlementConfig
+from entresol.rollup.settlement import SettlementConfig, Settler
 from entresol.storage.batches import Step
 from tests.layer_ones import CHAIN_ID, Embedded, EventfulLayerOne
 from tests.settlement_scenario import OPERATOR, Scenario
@@ -63,6 +63,14 @@ class Race:
             # A settler that looked at either side of it may have used a nonce twice.
             with contextlib.suppress(EntresolError):
                 self.embedded.chain.submit(raw)
+
+    async def commit_one(self) -> Settler:
+        """Seal a batch and have it committed; return who settles it, with the proof as the next step."""
+        settler = self.scenario.settler
+        self.scenario.seal_batch(1)
+        await settler.step(0.0)
+        await settler.step(0.0)
+        return settler
 
     async def settle(self) -> None:
         """Settle until nothing is left to do, whatever happens meanwhile."""
@@ -118,10 +126,7 @@ def race(
 
 def test_an_l1_that_goes_back_between_looking_and_sending_does_not_stop_settlement() -> None:
     async def play(it: Race) -> None:
-        settler = it.scenario.settler
-        it.scenario.seal_batch(1)
-        await settler.step(0.0)
-        await settler.step(0.0)
+        settler = await it.commit_one()
         it.l1.before("estimate_gas", it.go_back)
         with pytest.raises(LayerOneDiffers, match="the embedded L1 went back meanwhile"):
             await settler.step(0.0)
@@ -134,10 +139,7 @@ def test_an_l1_that_goes_back_between_looking_and_sending_does_not_stop_settleme
 
 def test_an_l1_that_is_elsewhere_for_a_moment_does_not_stop_settlement() -> None:
     async def play(it: Race) -> None:
-        settler = it.scenario.settler
-        it.scenario.seal_batch(1)
-        await settler.step(0.0)
-        await settler.step(0.0)
+        settler = await it.commit_one()
         # The estimate fails, the question for the totals is the one before they are back, and they are.
         it.l1.before("estimate_gas", it.vanish)
         with contextlib.suppress(LayerOneDiffers):
@@ -153,10 +155,7 @@ def test_a_refusal_from_a_node_that_is_a_block_behind_does_not_stop_settlement(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def play(it: Race) -> None:
-        settler = it.scenario.settler
-        it.scenario.seal_batch(1)
-        await settler.step(0.0)
-        await settler.step(0.0)
+        settler = await it.commit_one()
         real, behind = it.l1.estimate_gas, [True]
 
         async def estimate_gas(*arguments: Any) -> Any:
@@ -195,10 +194,7 @@ def test_a_step_that_was_signed_while_l1_went_back_does_not_stop_settlement(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def play(it: Race) -> None:
-        settler = it.scenario.settler
-        it.scenario.seal_batch(1)
-        await settler.step(0.0)
-        await settler.step(0.0)
+        settler = await it.commit_one()
         # The estimate is from before, the nonce from after: the proof takes the place of the commit.
         it.l1.before("nonce", it.go_back)
         await settler.step(0.0)
@@ -212,10 +208,7 @@ def test_a_step_that_was_signed_while_l1_went_back_does_not_stop_settlement(
 
 def test_a_step_that_fails_in_other_blocks_than_were_looked_at_does_not_stop_settlement() -> None:
     async def play(it: Race) -> None:
-        settler = it.scenario.settler
-        it.scenario.seal_batch(1)
-        await settler.step(0.0)
-        await settler.step(0.0)
+        settler = await it.commit_one()
         it.embedded.mine_on_request()
         await settler.step(0.0)
         (proof,) = it.scenario.journal().attempts
@@ -335,10 +328,7 @@ def test_an_l1_that_goes_back_below_a_replaced_transaction_gets_everything_again
     tmp_path: Path, restarts: bool
 ) -> None:
     async def play(it: Race) -> None:
-        settler = it.scenario.settler
-        it.scenario.seal_batch(1)
-        await settler.step(0.0)
-        await settler.step(0.0)
+        settler = await it.commit_one()
         it.embedded.mine_on_request()
         await settler.step(0.0)
         await settler.step(30.0)

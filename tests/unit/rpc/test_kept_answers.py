@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from entresol.rpc.block_ref import BlockRef
-from entresol.rpc.dispatch import LONGEST_PARAMS, LONGEST_RESULT, Dispatcher, Limits
+from entresol.rpc.dispatch import LONGEST_RESULT, Dispatcher, Limits
 from entresol.rpc.method import method
+from entresol.rpc.params import LONGEST
 from tests.rpc_toy import dispatch, request
 
 
@@ -88,7 +89,7 @@ def test_a_batch_of_kept_results_is_answered_in_order(
         pytest.param("library_page", ["latest"], id="a tag, which moves"),
         pytest.param("library_page", ["0x0"], id="null, which may become something"),
         pytest.param("library_text", [LONGEST_RESULT], id="a long result"),
-        pytest.param("library_text", [1, "x" * LONGEST_PARAMS], id="long parameters"),
+        pytest.param("library_text", [1, "x" * LONGEST], id="long parameters"),
     ],
 )
 def test_what_may_change_or_is_too_long_is_asked_anew(

@@ -8,7 +8,6 @@ import msgspec
 
 from entresol.chain.l2_fees import FeeModel
 from entresol.errors import UnknownBlock
-from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.method import method
 from entresol.rpc.numbers import Number
@@ -155,7 +154,7 @@ class ZksBatches:
             return None
         header, prices = record.header(), self._prices_of(block)
         batch = self._settling.batch_of(block)
-        from_l1 = sum(raw[0] in PRIORITY_TYPES for raw, _ in record.transactions)
+        from_l1 = record.request_count()
         return BlockDetails(
             number=header.number,
             timestamp=header.timestamp,
@@ -236,9 +235,7 @@ class ZksBatches:
 
     def _prices_of(self, block: int) -> Prices:
         """Return what a block was made with; if nobody wrote it down, what the next one would be."""
-        current = self._fees.current()
-        today = Prices(current.l1_gas_price, current.fair_pubdata_price)
-        return self._chain.ledger.store.prices.at(block) or today
+        return self._chain.ledger.store.prices.at(block) or self._fees.prices()
 
     def _commitment_of(self, batch: Batch) -> Hash32 | None:
         """Return the commitment of a batch that L1 has; it has the first one since the chain is registered."""
