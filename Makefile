@@ -112,7 +112,7 @@ python-check: $(REQUIREMENTS_STAMP) $(NATIVE)
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python docs/generate.py --check
+	$(BIN)/python docs/tools/generate.py --check
 
 .PHONY: contracts-check
 contracts-check: $(SOLIDITY_STAMP)
@@ -174,7 +174,7 @@ fmt: $(REQUIREMENTS_STAMP) ## Format the sources and fix what can be fixed
 
 .PHONY: docs
 docs: $(REQUIREMENTS_STAMP) $(NATIVE) ## Rewrite the generated parts of the documentation
-	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/tools/generate.py
 
 # The oldest supported Python needs the most packages, so its pins serve the newer ones too.
 .PHONY: lock

@@ -8,16 +8,16 @@ from typing import Final
 from benchmarks.bench_engine import BALANCE_OF
 from benchmarks.harness import Row, Target, best_seconds
 from entresol._native import Rules, Snapshot
-from entresol.execution.calls import CallRequest, call
-from entresol.execution.estimation import estimate_gas
-from entresol.execution.messages import message_of
-from entresol.execution.scene import BlockParts, Scene
+from entresol.execution.call.call import CallRequest, call
+from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.evm_env import BlockEnv, EvmEnv
+from entresol.execution.tx_env import tx_env_of
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
 from tests.programs import call_to, program, store, work
 from tests.worlds import ALICE, BOB, CONTRACT, World
 
-PARTS: Final = BlockParts(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7)
+PARTS: Final = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7)
 SENDER, TO = Address(ALICE), Address(CONTRACT)
 INNER: Final = b"\x1c" * 20
 
@@ -41,16 +41,16 @@ def message() -> Row:
         max_priority_fee_per_gas=4,
     )
     transaction = sign(payload, b"\x46" * 32)
-    seconds = best_seconds(lambda: message_of(transaction))
+    seconds = best_seconds(lambda: tx_env_of(transaction))
     return Row(what="message of a transfer", value=seconds * 1e6, unit="µs", target=_at_most(5))
 
 
 def warm_call() -> Row:
     """Measure the most common call, from its request to its answer."""
-    scene = Scene.at(Snapshot(World.with_contract(BALANCE_OF)), Rules(270), PARTS)
+    evm_env = EvmEnv.at(Snapshot(World.with_contract(BALANCE_OF)), Rules(270), PARTS)
     data = bytes.fromhex("70a08231") + bytes(12) + ALICE
-    assert len(call(scene, CallRequest(to=TO, data=data))) == 32
-    seconds = best_seconds(lambda: call(scene, CallRequest(to=TO, data=data)))
+    assert len(call(evm_env, CallRequest(to=TO, data=data))) == 32
+    seconds = best_seconds(lambda: call(evm_env, CallRequest(to=TO, data=data)))
     return Row(what="call of balanceOf, warm", value=seconds * 1e6, unit="µs", target=_at_most(25))
 
 
@@ -58,9 +58,9 @@ def estimate() -> Row:
     """Measure the estimate of a contract that calls another."""
     world = World.with_contract(program([call_to(INNER), store(1, 1)]))
     world.deploy(INNER, program([work(100), store(1, 1)]))
-    scene = Scene.at(Snapshot(world), Rules(270), PARTS)
+    evm_env = EvmEnv.at(Snapshot(world), Rules(270), PARTS)
     request = CallRequest(sender=SENDER, to=TO)
-    seconds = best_seconds(lambda: estimate_gas(scene, request))
+    seconds = best_seconds(lambda: estimate_gas(evm_env, request))
     return Row(what="estimate of a nested call", value=seconds * 1e6, unit="µs")
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.harness import Peer, Row, Target, best_seconds
-from entresol._native import Message, address_of, call, keccak256, public_key
+from entresol._native import TxEnv, address_of, call, keccak256, public_key
 from entresol.chain.chain import Chain
-from entresol.chain.genesis import Genesis, GenesisAccount
-from entresol.chain.rules import Rules
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.rules import ChainRules
 from entresol.primitives.transactions import FeeMarketTransaction, decode, decode_many, sign
 from entresol.primitives.values import Address, Hash32
 from tests.differential.contracts import TOKEN
@@ -31,8 +31,8 @@ BALANCE_OF: Final = bytes.fromhex("70a08231")
 SECRETS: Final = [number.to_bytes(32) for number in range(1, SENDERS + 1)]
 ADDRESSES: Final = [Address(address_of(public_key(secret))) for secret in SECRETS]
 
-RULES: Final = Rules(
-    chain_id=CHAIN_ID, gas_limit=1_000_000_000, fees=Rules.layer_2(base_fee=1).fees
+RULES: Final = ChainRules(
+    chain_id=CHAIN_ID, gas_limit=1_000_000_000, fees=ChainRules.layer_2(base_fee=1).fees
 )
 
 
@@ -113,7 +113,7 @@ def our_rate(raws: Sequence[bytes], size: int, *, durable: bool) -> float:
         taken = time.perf_counter() - start
         sealed = sum(len(record.transactions) for record in chain.ledger.store.records())
         assert sealed == len(raws)
-        assert all(o.succeeded for r in chain.ledger.store.records() for o in r.outcomes)
+        assert all(o.succeeded for r in chain.ledger.store.records() for o in r.results)
     return len(raws) / taken
 
 
@@ -200,7 +200,7 @@ def warm_call() -> Row:
         rules = chain.rules.engine()
         block = chain.ledger.next_context(chain.head.timestamp + 1).parts().env()
         data = BALANCE_OF + bytes(12) + ADDRESSES[0]
-        message = Message(sender=ADDRESSES[1], to=TOKEN_ADDRESS, data=data, gas_limit=10**6)
+        message = TxEnv(sender=ADDRESSES[1], to=TOKEN_ADDRESS, data=data, gas_limit=10**6)
         assert call(chain.ledger.latest, rules, block, message).status == "success"
         seconds = best_seconds(lambda: call(chain.ledger.latest, rules, block, message))
     return Row(

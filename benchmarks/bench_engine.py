@@ -11,17 +11,17 @@ from typing import Final
 from benchmarks.harness import Peer, Row, Target, best_seconds
 from entresol._native import (
     BlockEnv,
-    Message,
     Overlay,
     Rules,
     Snapshot,
+    TxEnv,
     address_of,
     call,
     execute,
     public_key,
 )
 from entresol.cli import SWITCH_SECONDS
-from entresol.execution.messages import message_of
+from entresol.execution.tx_env import tx_env_of
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.primitives.values import Address
 from tests.peers.anvil import running_anvil
@@ -53,7 +53,7 @@ def balance_of() -> Iterable[Row]:
     """Measure the most common call, with nothing cached and with everything."""
     world = World.with_contract(BALANCE_OF)
     data = bytes.fromhex("70a08231") + bytes(12) + ALICE
-    message = Message(sender=BOB, to=CONTRACT, data=data, gas_limit=1_000_000)
+    message = TxEnv(sender=BOB, to=CONTRACT, data=data, gas_limit=1_000_000)
     warm = Snapshot(world)
     assert call(warm, RULES, BLOCK, message).status == "success"
     yield Row(
@@ -80,7 +80,7 @@ def transfers() -> Row:
         overlay = Overlay(snapshot)
         for raw in raws:
             transaction = decode(raw)
-            overlay.apply(execute(overlay, RULES, BLOCK, message_of(transaction)))
+            overlay.apply(execute(overlay, RULES, BLOCK, tx_env_of(transaction)))
 
     return Row(
         what="transfers, one by one from raw bytes to an applied outcome",
@@ -111,7 +111,7 @@ def address_of_secret(secret: bytes) -> bytes:
 def raw_gas() -> Row:
     """Measure the bare interpreter on the same program as anvil."""
     snapshot = Snapshot(World.with_contract(BURN))
-    message = Message(sender=ALICE, to=CONTRACT, gas_limit=BURN_GAS)
+    message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=BURN_GAS)
     ours = best_seconds(lambda: call(snapshot, RULES, BLOCK, message), calls=1)
     with running_anvil("--gas-limit", str(BURN_GAS), "--hardfork", "osaka") as anvil:
         code = "0x" + bytes.fromhex(BURN).hex()
@@ -131,7 +131,7 @@ def beside_a_busy_loop() -> Row:
     world = World.with_contract(THOUSAND_SLOTS)
     for number in range(1, 1_001):
         world.slots[CONTRACT, word(number)] = word(number)
-    message = Message(sender=ALICE, to=CONTRACT, gas_limit=BURN_GAS)
+    message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=BURN_GAS)
 
     def cold_call() -> float:
         snapshot = Snapshot(world)

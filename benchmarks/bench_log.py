@@ -8,11 +8,11 @@ from typing import Final, cast
 
 from benchmarks.harness import Row, Target, best_seconds
 from entresol.node.log.console import Console
-from entresol.node.log.entries import Lines
+from entresol.node.log.entries import LogFormat
 from entresol.node.log.jsonl import JsonLines
 from entresol.node.log.requests import RequestLog
 from entresol.node.log.text import TextLines
-from entresol.rpc.server import Connection
+from entresol.server import Connection
 
 BODY: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
 ANSWER: Final = b'{"jsonrpc":"2.0","id":1,"result":"0x10e"}'
@@ -25,7 +25,7 @@ def rows() -> Iterable[Row]:
     yield _line("a JSON object a request", JsonLines(), None)
 
 
-def _line(what: str, lines: Lines, target: Target | None) -> Row:
+def _line(what: str, lines: LogFormat, target: Target | None) -> Row:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     console = Console(nowhere, nowhere, backlog=10**9)
     log = RequestLog(lambda _body, _connection: ANSWER, lines, console.tell)

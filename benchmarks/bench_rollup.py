@@ -16,17 +16,17 @@ from urllib.parse import urlsplit
 
 from benchmarks.harness import Peer, Row, Target, best_seconds
 from entresol._native import keccak256
-from entresol.l1 import abi
 from entresol.l1.operator import Operator
-from entresol.primitives.messages import L1_MESSENGER
+from entresol.primitives import abi
+from entresol.primitives.batches import SettlementStep, SettlementTransaction
+from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_of
 from entresol.rollup.message_tree import CAPACITY, MessageTree
 from entresol.rollup.proofs import Proofs
-from entresol.rollup.settlement import Settler
+from entresol.rollup.settler import Settler
 from entresol.rollup.system_contracts import MULTICALL
-from entresol.storage.batches import Settlement, Step
 from tests.integration.nodes import running_node
 from tests.integration.pair import USER, Pair
 from tests.layer_ones import ACCOUNTS, Embedded
@@ -66,7 +66,7 @@ def tree_and_proofs() -> Iterator[Row]:
         chain.seal()
     batcher.seal(0.0)
     batches = chain.ledger.store.batches
-    batches.settle([1], Step.EXECUTE, Settlement(Hash32.zero(), 1, 1))
+    batches.settle([1], SettlementStep.EXECUTE, SettlementTransaction(Hash32.zero(), 1, 1))
     logs = batches.logs(1)
     yield Row(
         what=f"message tree of {CAPACITY:,} logs",
@@ -109,7 +109,9 @@ async def _settle() -> tuple[float, int]:
     seconds = time.perf_counter() - begun
     assert settler.totals.executed == BATCHES
     batches = chain.ledger.store.batches
-    done = [batches.settled(number, step) for number in range(1, BATCHES + 1) for step in Step]
+    done = [
+        batches.settled(number, step) for number in range(1, BATCHES + 1) for step in SettlementStep
+    ]
     receipts = [await layer_one.l1.receipt(it) for it in {it.transaction for it in done if it}]
     chain.close()
     layer_one.chain.close()
@@ -120,10 +122,10 @@ async def _settle() -> tuple[float, int]:
 def pair() -> Iterator[Pair]:
     """Start both layers; batches are sealed on request."""
     with tempfile.TemporaryDirectory() as directory:
-        facts = Path(directory) / "facts.json"
-        options = ("--l1-delay", "0.02", "--settle-interval", "1000", "--config-out", str(facts))
-        with running_node("--silent", *options, facts=facts):
-            layers = Pair(facts)
+        info = Path(directory) / "facts.json"
+        options = ("--l1-delay", "0.02", "--settle-interval", "1000", "--config-out", str(info))
+        with running_node("--silent", *options, info=info):
+            layers = Pair(info)
             yield layers
             layers.close()
 

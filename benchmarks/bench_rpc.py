@@ -33,7 +33,7 @@ from benchmarks.load import (
 from entresol._native import address_of, keccak256, public_key
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
-from entresol.rpc.server import allow_open_files
+from entresol.server import allow_open_files
 from tests.differential.contracts import TOKEN
 from tests.integration.nodes import running_node
 from tests.peers.anvil import Anvil, free_port, running_anvil
@@ -163,10 +163,10 @@ def both(*, silent: bool = True) -> Iterator[tuple[Server, Server]]:
     """Start a node and anvil, on one core that they share and the loader leaves alone."""
     flags = ["--gas-limit", str(GAS_LIMIT), *(["--silent"] if silent else [])]
     with ExitStack() as stack:
-        facts = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "facts.json"
-        ours = ["--no-l1", "--chain-id", str(CHAIN_ID), "--config-out", str(facts)]
+        info = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "facts.json"
+        ours = ["--no-l1", "--chain-id", str(CHAIN_ID), "--config-out", str(info)]
         with pinned(SERVER_CORE):
-            node = stack.enter_context(running_node(*flags, *ours, facts=facts))
+            node = stack.enter_context(running_node(*flags, *ours, info=info))
             port = stack.enter_context(free_port())
             anvil = stack.enter_context(running_anvil(*flags, "--hardfork", "osaka", port=port))
         address = urlsplit(node.url)

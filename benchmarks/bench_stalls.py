@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from benchmarks.harness import ROUNDS, Row, Target
-from entresol.chain.accounts import DEVELOPMENT_MNEMONIC, derive
+from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
 from tests.integration.nodes import running_node

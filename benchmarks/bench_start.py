@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from benchmarks.harness import Peer, Row, Target
-from entresol.node.banner import READY
+from entresol.node.startup.banner import READY
 from tests.peers.anvil import find_anvil
 
 ROUNDS: Final = 5

@@ -14,15 +14,15 @@ from typing import Final
 
 from benchmarks.harness import Row, Target, best_seconds
 from entresol._native import address_of, keccak256, public_key
-from entresol.chain.genesis import Genesis
+from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.ledger import Ledger
-from entresol.chain.rules import Rules
-from entresol.execution.transition import Transition
+from entresol.chain.rules import ChainRules
+from entresol.execution.block_executor import BlockExecutor
 from entresol.primitives.headers import Header
+from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_account
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.log_index import LogQuery
-from entresol.storage.records import Outcome, Record, StoredChange, stored_account
 from entresol.storage.store import Store
 
 # A million blocks take minutes to make, so they have to be asked for.
@@ -46,7 +46,7 @@ def rows() -> Iterable[Row]:
     yield from transfer_rows()
     directory = Path(tempfile.mkdtemp(prefix="entresol-bench-"))
     try:
-        grown: Record | None = None
+        grown: BlockRecord | None = None
         for length in LENGTHS:
             grown = grow(directory, grown, length)
             settle(directory)
@@ -105,7 +105,7 @@ def log_rows(of: str, store: Store, length: int) -> Iterable[Row]:
         yield Row(what=f"{of}: {what}, {MATCHES} matches", value=seconds * 1e6, unit="µs")
 
 
-def grow(directory: Path, last: Record | None, length: int) -> Record:
+def grow(directory: Path, last: BlockRecord | None, length: int) -> BlockRecord:
     """Append blocks that look like those of a quiet chain, until there are `length`.
 
     What a sparse filter looks for is in the first blocks only, far apart, so that every length has
@@ -124,8 +124,8 @@ def grow(directory: Path, last: Record | None, length: int) -> Record:
 
 
 def block_after(
-    parent: Record | None, number: int, randomness: random.Random, *, is_match: bool
-) -> Record:
+    parent: BlockRecord | None, number: int, randomness: random.Random, *, is_match: bool
+) -> BlockRecord:
     """Return a block with one transaction that changes three accounts and a slot, and has a log."""
     header = Header(
         parent_hash=Hash32.zero() if parent is None else Hash32(keccak256(parent.header_rlp)),
@@ -145,11 +145,11 @@ def block_after(
     logs = [(bytes(BUSY), (COMMON, RARE) if is_match else (COMMON,), b"")]
     if is_match:
         logs.append((bytes(QUIET), (RARE,), b""))
-    outcome = Outcome(succeeded=True, gas_used=50_000, logs=tuple(logs))
+    outcome = TransactionResult(succeeded=True, gas_used=50_000, logs=tuple(logs))
     # Nobody signed it, and the store does not ask.
     signature = b"\1" + randomness.randbytes(31) + b"\1" + randomness.randbytes(31) + b"\0"
     raw = transfer(number, BUSY).with_signature(signature).encode()
-    return Record(header.encode(), ((raw, who[0]),), (outcome,), changes, ())
+    return BlockRecord(header.encode(), ((raw, who[0]),), (outcome,), changes, ())
 
 
 def transfer_rows() -> Iterable[Row]:
@@ -175,10 +175,10 @@ def seal_transfers(store: Store) -> Iterator[tuple[int, float]]:
     """Seal blocks, and yield each record's size and the seconds that appending took."""
     secrets = [number.to_bytes(32) for number in range(1, SENDERS + 1)]
     senders = [Address(address_of(public_key(it))) for it in secrets]
-    ledger = Ledger(store, Rules.layer_2(), Genesis.development(270, senders, 10**20))
+    ledger = Ledger(store, ChainRules.layer_2(), Genesis.development(270, senders, 10**20))
     for number in range(TRANSFER_BLOCKS):
         context = ledger.next_context(ledger.head.timestamp + 1)
-        transition = Transition(ledger.rules.engine(), ledger.latest, context)
+        transition = BlockExecutor(ledger.rules.engine(), ledger.latest, context)
         first = number * TRANSFERS
         for index in range(first, first + TRANSFERS):
             to = senders[(index * 7) % SENDERS]

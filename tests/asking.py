@@ -7,9 +7,9 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from entresol.rpc.connection import LocalConnection
-from entresol.rpc.dispatch import Dispatcher
-from entresol.rpc.method import Namespace
+from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.rpc.jsonrpc.method import Namespace
 
 
 class RpcError(Exception):

@@ -9,15 +9,15 @@ from typing import Any
 
 from entresol._native import address_of, public_key
 from entresol.chain.chain import Chain
-from entresol.chain.clock import Clock
-from entresol.chain.feed import Removed
-from entresol.chain.genesis import Genesis, GenesisAccount
+from entresol.chain.dev.clock import Clock
+from entresol.chain.events import BlocksReverted
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.logs import PlacedLog, logs_of_block
-from entresol.chain.rules import Rules
+from entresol.chain.rules import ChainRules
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.shapes.log_book import LogBook
-from entresol.rpc.shapes.places import BatchReader, NoBatches
+from entresol.rpc.cache.logs import LogCache
+from entresol.rpc.render.inclusion import BatchReader, NoBatches
 from entresol.storage.log_index import LogQuery
 
 _SECRETS = [bytes([number]) * 32 for number in (1, 2, 3)]
@@ -74,7 +74,7 @@ class EmittingChain(Chain):
     @classmethod
     def begin(cls) -> EmittingChain:
         """Open a temporary one."""
-        chain = cls.open(None, Rules.layer_2(), _GENESIS, clock=Clock(lambda: 1_000.0))
+        chain = cls.open(None, ChainRules.layer_2(), _GENESIS, clock=Clock(lambda: 1_000.0))
         chain.schedule.seal_on_request()
         return chain
 
@@ -103,14 +103,14 @@ class EmittingChain(Chain):
             for log in logs_of_block(record, LogQuery())
         ]
 
-    def log_book(self, batches: BatchReader | None = None, **options: int) -> LogBook:
+    def log_cache(self, batches: BatchReader | None = None, **options: int) -> LogCache:
         """Return the chain's logs as clients read them, told as in a node when the chain goes back."""
-        book = LogBook(self.ledger.store, batches or NoBatches(), **options)
+        book = LogCache(self.ledger.store, batches or NoBatches(), **options)
 
         def follow() -> None:
             for event in events.take()[0]:
-                if isinstance(event, Removed):
+                if isinstance(event, BlocksReverted):
                     book.forget_above(event.head)
 
-        events = self.feed.subscribe(wake=follow)
+        events = self.events.subscribe(wake=follow)
         return book

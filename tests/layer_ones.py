@@ -6,16 +6,16 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from entresol.chain.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.chain import Chain
-from entresol.chain.clock import Clock
-from entresol.chain.genesis import Genesis, GenesisAccount
-from entresol.chain.rules import Rules
-from entresol.l1 import abi
+from entresol.chain.dev.clock import Clock
+from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.rules import ChainRules
 from entresol.l1.contracts import NEW_PRIORITY_REQUEST, REQUEST_TYPES
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.remote import RemoteLayerOne
+from entresol.primitives import abi
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
 from tests.peers.anvil import Anvil, running_anvil
@@ -62,7 +62,7 @@ class Embedded:
         }
         addresses = [account.address for account in ACCOUNTS]
         genesis = Genesis.development(CHAIN_ID, addresses, 10_000 * 10**18, predeploys)
-        rules = Rules.layer_1(CHAIN_ID)
+        rules = ChainRules.layer_1(CHAIN_ID)
         self.chain = Chain.open(None, rules, genesis, clock=Clock(lambda: 1_000.0))
         self.l1: LayerOne = EmbeddedLayerOne(self.chain)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from entresol._native import keccak256
 from entresol.primitives.headers import Header
+from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_account
 from entresol.primitives.transactions import (
     FeeMarketTransaction,
     PriorityTransaction,
@@ -16,7 +17,6 @@ from entresol.primitives.transactions import (
 )
 from entresol.primitives.values import Address, Hash32
 from entresol.storage import tables
-from entresol.storage.records import Outcome, Record, StoredChange, stored_account
 from entresol.storage.store import Store
 
 EMPTY_CODE = keccak256(b"")
@@ -84,14 +84,14 @@ def change(
 
 
 def record_after(
-    parent: Record | None,
+    parent: BlockRecord | None,
     *,
     transactions: Sequence[Transaction] = (),
     logs: Sequence[Sequence[Log]] = (),
     changes: Iterable[StoredChange] = (),
     codes: Iterable[bytes] = (),
     salt: bytes = b"",
-) -> Record:
+) -> BlockRecord:
     """Return the record of a block that follows `parent`; `logs` are given by transaction."""
     number = 0 if parent is None else parent.header().number + 1
     header = Header(
@@ -102,17 +102,19 @@ def record_after(
         timestamp=1_000 + number,
         base_fee_per_gas=0,
     )
-    outcomes = [
-        Outcome(succeeded=True, gas_used=21_000, logs=tuple(logs[i]) if i < len(logs) else ())
+    results = [
+        TransactionResult(
+            succeeded=True, gas_used=21_000, logs=tuple(logs[i]) if i < len(logs) else ()
+        )
         for i in range(len(transactions))
     ]
     stored = tuple((it.raw, bytes(it.sender)) for it in transactions)
-    return Record(header.encode(), stored, tuple(outcomes), tuple(changes), tuple(codes))
+    return BlockRecord(header.encode(), stored, tuple(results), tuple(changes), tuple(codes))
 
 
-def random_chain(randomness: random.Random, blocks: int) -> list[Record]:
+def random_chain(randomness: random.Random, blocks: int) -> list[BlockRecord]:
     """Return a chain in which everything happens: changes, destructions, codes, logs, deposits."""
-    chain: list[Record] = []
+    chain: list[BlockRecord] = []
     nonce = 0
     for number in range(blocks):
         transactions: list[Transaction] = []
@@ -135,13 +137,13 @@ def random_chain(randomness: random.Random, blocks: int) -> list[Record]:
     return chain
 
 
-def nodes_of(record: Record) -> list[tuple[bytes, bytes]]:
+def nodes_of(record: BlockRecord) -> list[tuple[bytes, bytes]]:
     """Return something to stand for the trie nodes that are new in a block."""
     node = b"node" + record.header().state_root
     return [(keccak256(node), node)]
 
 
-def fill(store: Store, chain: Iterable[Record]) -> None:
+def fill(store: Store, chain: Iterable[BlockRecord]) -> None:
     """Append records with their nodes."""
     for record in chain:
         store.append(record, nodes_of(record))

@@ -35,10 +35,10 @@ class Deposit(NamedTuple):
 class Pair:
     """Both layers of a running node."""
 
-    def __init__(self, facts: dict[str, Any]) -> None:
-        self.url: str = facts["http_url"]
-        self.l1_url: str = facts["l1"]["http_url"]
-        self.keys: list[str] = facts["private_keys"]
+    def __init__(self, info: dict[str, Any]) -> None:
+        self.url: str = info["http_url"]
+        self.l1_url: str = info["l1"]["http_url"]
+        self.keys: list[str] = info["private_keys"]
         self.l1 = _client(self.l1_url)
         self.l2 = _client(self.url)
         self.alice: str = self.l2.eth.accounts[0]
@@ -141,6 +141,6 @@ def _client(url: str) -> Any:
 def running_pair(*arguments: str) -> Iterator[Pair]:
     """Start a node with both its layers, and stop it at the end."""
     with TemporaryDirectory() as folder:
-        facts = Path(folder) / "facts.json"
-        with running_node("--config-out", str(facts), *arguments, facts=facts):
-            yield Pair(json.loads(facts.read_text(encoding="utf-8")))
+        info = Path(folder) / "facts.json"
+        with running_node("--config-out", str(info), *arguments, info=info):
+            yield Pair(json.loads(info.read_text(encoding="utf-8")))

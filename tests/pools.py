@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from entresol._native import keccak256
-from entresol.chain.mempool import AdmissionRules
+from entresol.chain.mempool import ValidationRules
 from entresol.primitives.transactions import FeeMarketTransaction, Payload, Transaction
 from entresol.primitives.values import Address, Hash32
 from tests.worlds import EMPTY_CODE, ETHER
 
 CHAIN_ID = 270
 BASE_FEE = 100
-RULES = AdmissionRules(chain_id=CHAIN_ID, gas_limit=30_000_000)
+RULES = ValidationRules(chain_id=CHAIN_ID, gas_limit=30_000_000)
 
 ANN = Address(bytes([0xA1] * 20))
 BEN = Address(bytes([0xB0] * 20))

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from entresol._native import Changes, Overlay, Rules, Snapshot, public_key
 from entresol._native import address_of as _address_of
-from entresol.execution.transition import BlockContext, Executed, Transition
+from entresol.execution.block_executor import BlockContext, BlockExecutor, ExecutedBlock
 from entresol.primitives.headers import EMPTY_TRIE, Header
+from entresol.primitives.records import StoredChange, stored_account
 from entresol.primitives.transactions import (
     FeeMarketTransaction,
     PriorityTransaction,
@@ -16,8 +17,7 @@ from entresol.primitives.transactions import (
 )
 from entresol.primitives.values import Address, Hash32
 from entresol.state.history import StateAfter
-from entresol.state.roots import StateTrie
-from entresol.storage.records import StoredChange, stored_account
+from entresol.state.state_trie import StateTrie
 from entresol.storage.store import Store
 
 CHAIN_ID = 270
@@ -67,7 +67,7 @@ class Producer:
         assert record is not None
         return record.header()
 
-    def begin(self) -> Transition:
+    def begin(self) -> BlockExecutor:
         """Return a block on top of the head."""
         parent = self.head
         context = BlockContext(
@@ -79,9 +79,9 @@ class Producer:
             parent_state_root=parent.state_root,
             beneficiary=BENEFICIARY,
         )
-        return Transition(self.rules, self.snapshot, context)
+        return BlockExecutor(self.rules, self.snapshot, context)
 
-    def finish(self, transition: Transition) -> Executed:
+    def finish(self, transition: BlockExecutor) -> ExecutedBlock:
         """Seal a block and store it."""
         executed = transition.finish(self.trie)
         self.store.append(executed.record, executed.nodes)
@@ -93,7 +93,7 @@ class Producer:
         *transactions: Transaction,
         edits: Iterable[StoredChange] = (),
         codes: Iterable[bytes] = (),
-    ) -> Executed:
+    ) -> ExecutedBlock:
         """Seal a block with these transactions."""
         transition = self.begin()
         transition.edit(edits, codes)
@@ -120,7 +120,7 @@ class Producer:
             parent_hash=Hash32.zero(),
             parent_state_root=EMPTY_TRIE,
         )
-        transition = Transition(self.rules, Snapshot(StateAfter(self.store, 0)), context)
+        transition = BlockExecutor(self.rules, Snapshot(StateAfter(self.store, 0)), context)
         for address, balance in balances.items():
             transition.overlay.set_balance(address, balance)
         for address, code in codes.items():

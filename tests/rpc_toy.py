@@ -13,16 +13,16 @@ from msgspec import Raw
 
 from entresol.errors import ExecutionReverted, NonceTooLow, StoreFailed, UnknownBlock
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
-from entresol.rpc.block_ref import LATEST, PENDING, BlockNumber, BlockRef
-from entresol.rpc.connection import Connection, LocalConnection
-from entresol.rpc.dispatch import Dispatcher, Limits
-from entresol.rpc.method import Later, method
-from entresol.rpc.wire import ByteArray, Wire
+from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel
+from entresol.rpc.jsonrpc.connection import Connection, LocalConnection
+from entresol.rpc.jsonrpc.dispatch import Dispatcher, Limits
+from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.types.block_id import LATEST, PENDING, BlockId, BlockNumber
 
 ALICE = "0x36615cf349d7f6344891b1e7ca7c72883f5dc049"
 
 
-class ToyCall(Wire, frozen=True, kw_only=True):
+class ToyCall(JsonModel, frozen=True, kw_only=True):
     """A call object."""
 
     from_: Address | None = None
@@ -32,7 +32,7 @@ class ToyCall(Wire, frozen=True, kw_only=True):
     factory_deps: list[ByteArray] | None = None
 
 
-class ToyBlock(Wire, frozen=True, kw_only=True):
+class ToyBlock(JsonModel, frozen=True, kw_only=True):
     """A result with fields of all kinds."""
 
     block_hash: Hash32
@@ -56,7 +56,7 @@ class Toy:
         return Quantity(270)
 
     @method(UnknownBlock, NonceTooLow)
-    def get_balance(self, address: Address, block: BlockRef = LATEST) -> str:
+    def get_balance(self, address: Address, block: BlockId = LATEST) -> str:
         """Return what was asked for.
 
         A second paragraph.
@@ -75,7 +75,7 @@ class Toy:
     def call(
         self,
         request: ToyCall,
-        block: BlockRef = PENDING,
+        block: BlockId = PENDING,
         overrides: dict[Address, ToyCall] | None = None,
     ) -> list[object]:
         """Return the call."""
@@ -134,9 +134,9 @@ class Toy:
         return [word, current_thread() is main_thread()]
 
     @method()
-    def maybe_later(self, *, heavy: bool = False) -> bool | Later[bool]:
+    def maybe_later(self, *, heavy: bool = False) -> bool | Offload[bool]:
         """Return whether this ran on the main thread."""
-        return Later(self._on_main) if heavy else self._on_main()
+        return Offload(self._on_main) if heavy else self._on_main()
 
     @method()
     def who(self, word: str, connection: Connection, more: str = "") -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import uvloop
 from websockets.frames import Frame, Opcode
 
-from entresol.rpc.server import Connection, Handler, OnRefusal, Page, Server, ServerConfig
+from entresol.server import Connection, Handler, OnRejection, Page, Server, ServerConfig
 from tests.waiting import PATIENCE_SECONDS, eventually
 
 T = TypeVar("T")
@@ -196,7 +196,7 @@ def running(
     *,
     plain: bool = False,
     pages: Mapping[str, Page] | None = None,
-    on_refusal: OnRefusal | None = None,
+    on_rejection: OnRejection | None = None,
     **settings: Any,
 ) -> Iterator[Running]:
     """Serve on a free port, with the settings of ServerConfig."""
@@ -205,7 +205,7 @@ def running(
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
-        server = Server(handler, config, pages, on_refusal)
+        server = Server(handler, config, pages, on_rejection)
         asyncio.run_coroutine_threadsafe(server.start(), loop).result(PATIENCE_SECONDS)
         yield Running(loop, server)
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(PATIENCE_SECONDS)

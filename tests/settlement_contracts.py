@@ -6,12 +6,13 @@ import asyncio
 
 import msgspec
 
-from entresol.chain.accounts import DevAccount
-from entresol.l1 import abi, deployment
+from entresol.chain.genesis.accounts import DevAccount
+from entresol.l1 import deployment
 from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import Deployment, SettlementContracts
 from entresol.l1.layer_one import L1Receipt, LayerOne
 from entresol.l1.operator import Operator
+from entresol.primitives import abi
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
 from tests.layer_ones import ACCOUNTS

@@ -10,8 +10,8 @@ from entresol.l1.operator import Operator
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_of
 from entresol.rollup.deposits import DepositWatcher
-from entresol.rollup.journal import Journal
-from entresol.rollup.settlement import SettlementConfig, Settler
+from entresol.rollup.pending_tx import PendingSettlement
+from entresol.rollup.settler import SettlementConfig, Settler
 from tests.layer_ones import ACCOUNTS, SteeredLayerOne, layer_one
 from tests.settlement_contracts import DeployedContracts, deploy
 from tests.settling import CHAIN_ID, SettlingChain
@@ -80,11 +80,11 @@ class Scenario:
             while await self.settler.step(0.0) or self.batches.outstanding() is not None:
                 pass
 
-    def journal(self) -> Journal:
+    def journal(self) -> PendingSettlement:
         """Return the transaction under way."""
         journal = self.batches.outstanding()
         assert journal is not None
-        return Journal.decode(journal)
+        return PendingSettlement.decode(journal)
 
     async def totals(self) -> tuple[int, int, int]:
         """Return how many batches L1 has, step by step."""

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 
 from entresol.chain.chain import Chain
-from entresol.chain.clock import Clock
-from entresol.chain.fees import FeePolicy
-from entresol.chain.genesis import Genesis, GenesisAccount
-from entresol.chain.rules import Rules
-from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER
+from entresol.chain.dev.clock import Clock
+from entresol.chain.fees.base_fee import FeePolicy
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.rules import ChainRules
+from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
 from entresol.primitives.values import Address, Hash32
 from tests.producing import ETHER, GWEI, secret, sender
@@ -44,7 +44,7 @@ class SettlingChain(Chain):
         fees: FeePolicy | None = None,
     ) -> SettlingChain:
         """Open one, temporary without a path."""
-        rules = Rules.layer_2(CHAIN_ID)
+        rules = ChainRules.layer_2(CHAIN_ID)
         if fees is not None:
             rules = msgspec.structs.replace(rules, fees=fees)
         chain = cls.open(path, rules, genesis, durable=False, clock=Clock(lambda: 1_000.0))

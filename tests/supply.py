@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from entresol.chain.chain import Chain
-from entresol.errors import LayerOneRefused, MalformedValue
-from entresol.execution.calls import CallRequest, call
-from entresol.execution.scene import BlockParts, Scene
-from entresol.l1 import abi
+from entresol.errors import LayerOneRejected, MalformedValue
+from entresol.execution.call.call import CallRequest, call
+from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.l1.contracts import Deposit, ZkChain, ask
 from entresol.l1.deployment import SettlementContracts
 from entresol.l1.layer_one import LayerOne
+from entresol.primitives import abi
 from entresol.primitives.assets import ETH_TOKEN, asset_id
-from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER
+from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
+from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT
 from entresol.storage import tables
-from entresol.storage.records import Record
 from tests.ledger import dump
 
 FINALIZE_DEPOSIT = "finalizeDeposit(uint256,bytes32,bytes)"
@@ -110,7 +110,7 @@ class Bookkeeper:
         call = abi.encode_call("chainBalance(uint256,bytes32)", self._chain_id, asset)
         try:
             begun = await self._l1.call(self._contracts.native_token_vault, call, block=0)
-        except LayerOneRefused:
+        except LayerOneRejected:
             # A restarted anvil has no history; but then the contracts came after its first block.
             begun = b""
         return self._sum(0) - int.from_bytes(begun)
@@ -125,7 +125,7 @@ class Bookkeeper:
         place = self._store.place_of_priority(deposit.number)
         if not amount or place is None:
             return amount
-        if self._chain.ledger.record(place[0]).outcomes[place[1]].succeeded:
+        if self._chain.ledger.record(place[0]).results[place[1]].succeeded:
             return 0
         named = (self._chain_id, deposit.payload.hash())
         asked = ("depositHappened(uint256,bytes32)", "bytes32", *named)
@@ -145,10 +145,10 @@ class Bookkeeper:
         asked = ("isWithdrawalFinalized(uint256,uint256,uint256)", "bool", self._chain_id)
         return bool(await ask(self._l1, self._contracts.nullifier, *asked, *withdrawal.leaf))
 
-    def _withdrawals(self, block: int, record: Record) -> Iterator[Withdrawal]:
+    def _withdrawals(self, block: int, record: BlockRecord) -> Iterator[Withdrawal]:
         place = self._store.batches.place_of_block(block)
         leaf = 0 if place is None else place.logs_before
-        for outcome in record.outcomes:
+        for outcome in record.results:
             sent = [it for it in outcome.logs if it[0] == L1_MESSENGER and _is_message(it[1])]
             for number, (_, topics, data) in enumerate(sent):
                 where = None if place is None else (place.batch, leaf + number)
@@ -175,10 +175,10 @@ class Bookkeeper:
         return 0 if not any(token) else int.from_bytes(self._ask(token, "totalSupply()"))
 
     def _ask(self, to: Address, signature: str, *arguments: object) -> bytes:
-        scene = Scene.at(
-            self._chain.latest, self._chain.rules.engine(), BlockParts.of(self._chain.head)
+        evm_env = EvmEnv.at(
+            self._chain.latest, self._chain.rules.engine(), BlockEnv.of(self._chain.head)
         )
-        return call(scene, CallRequest(to=to, data=abi.encode_call(signature, *arguments)))
+        return call(evm_env, CallRequest(to=to, data=abi.encode_call(signature, *arguments)))
 
     def _sum(self, block: int) -> int:
         rows = dump(self._store)
@@ -194,11 +194,11 @@ def _is_message(topics: tuple[bytes, ...]) -> bool:
     return topics[:1] == (L1_MESSAGE_SENT,) and len(topics) == 3
 
 
-def _burnt(record: Record) -> int:
+def _burnt(record: BlockRecord) -> int:
     base_fee = record.header().base_fee_per_gas
     return sum(
         base_fee * outcome.gas_used
-        for index, outcome in enumerate(record.outcomes)
+        for index, outcome in enumerate(record.results)
         if not isinstance(record.transaction(index).payload, PriorityTransaction)
     )
 

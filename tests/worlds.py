@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from entresol._native import (
     BlockEnv,
     Changes,
-    Message,
-    Outcome,
+    ExecutionResult,
     Overlay,
     Rules,
     Snapshot,
+    TxEnv,
     execute,
     keccak256,
 )
@@ -89,22 +89,22 @@ def word(value: int) -> bytes:
     return value.to_bytes(32, "big")
 
 
-def to_contract(data: bytes = b"", *, gas_limit: int = 1_000_000, value: int = 0) -> Message:
+def to_contract(data: bytes = b"", *, gas_limit: int = 1_000_000, value: int = 0) -> TxEnv:
     """Return a message from Alice to the contract."""
-    return Message(sender=ALICE, to=CONTRACT, data=data, gas_limit=gas_limit, value=value)
+    return TxEnv(sender=ALICE, to=CONTRACT, data=data, gas_limit=gas_limit, value=value)
 
 
-def run(code: str, data: bytes = b"") -> Outcome:
+def run(code: str, data: bytes = b"") -> ExecutionResult:
     """Send Alice's first transaction to a contract with this code."""
     return execute(Snapshot(World.with_contract(code)), RULES, BLOCK, to_contract(data))
 
 
-def produce(world: World, overlay: Overlay, *messages: Message) -> list[Outcome]:
+def produce(world: World, overlay: Overlay, *messages: TxEnv) -> list[ExecutionResult]:
     """Run `messages` one after the other on `overlay`, then store what they changed."""
-    outcomes = []
+    results = []
     for message in messages:
         outcome = execute(overlay, RULES, BLOCK, message)
         overlay.apply(outcome)
-        outcomes.append(outcome)
+        results.append(outcome)
     world.write(overlay.changes())
-    return outcomes
+    return results

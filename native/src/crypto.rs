@@ -73,7 +73,7 @@ pub fn recover_compact(digest: &B256, rs: &[u8; 64], odd: bool) -> Result<Addres
     Ok(address_of_key(&key))
 }
 
-/// Refuse an `r ‖ s` that no honest signer produces.
+/// Reject an `r ‖ s` that no honest signer produces.
 pub fn check_scalars(rs: &[u8; 64]) -> Result<(), CryptoError> {
     let (r, s) = rs.split_at(32);
     for (name, scalar) in [("r", r), ("s", s)] {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mirrored_signature_is_refused() {
+    fn the_mirrored_signature_is_rejected() {
         let mut mirrored = signature();
         let s = U256::from_be_slice(&mirrored[32..64]);
         let order = U256::from_be_bytes(ORDER);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn scalars_out_of_range_are_refused_by_name() {
+    fn scalars_out_of_range_are_rejected_by_name() {
         for (range, name) in [(0..32, "r"), (32..64, "s")] {
             let mut bad = signature();
             bad[range.clone()].fill(0);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn other_parities_and_lengths_are_refused() {
+    fn other_parities_and_lengths_are_rejected() {
         let mut bad = signature();
         bad[64] = 2;
         assert_eq!(recover(&DIGEST, &bad), Err(CryptoError::Parity(2)));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_out_of_range_are_refused() {
+    fn secrets_out_of_range_are_rejected() {
         for secret in [B256::ZERO, B256::from(ORDER)] {
             assert_eq!(sign(&DIGEST, &secret), Err(CryptoError::Secret));
             assert_eq!(public_key(&secret), Err(CryptoError::Secret));

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mint_that_overflows_is_refused() {
+    fn a_mint_that_overflows_is_rejected() {
         let (_, snapshot) = World::with_contract(&[STOP]).snapshot();
         let mut job = transaction(0);
         job.message.mint = U256::MAX;

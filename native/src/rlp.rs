@@ -1,4 +1,4 @@
-//! Strict RLP: every value has exactly one encoding, and any other is refused.
+//! Strict RLP: every value has exactly one encoding, and any other is rejected.
 
 use thiserror::Error;
 
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
         self.position == self.end
     }
 
-    /// Refuse whatever follows the items read so far.
+    /// Reject whatever follows the items read so far.
     pub fn finish(&self) -> Result<(), RlpError> {
         if self.is_empty() { Ok(()) } else { Err(self.error(Problem::Trailing)) }
     }
@@ -175,7 +175,7 @@ mod tests {
         Ok(out)
     }
 
-    fn refused(data: &[u8]) -> (Problem, usize) {
+    fn rejected(data: &[u8]) -> (Problem, usize) {
         let error = again(data).unwrap_err();
         (error.problem, error.offset)
     }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_encoding_is_refused_where_it_starts() {
+    fn every_other_encoding_is_rejected_where_it_starts() {
         let cases: [(&[u8], Problem, usize); 12] = [
             (b"", Problem::Empty, 0),
             (b"\x81\x7f", Problem::WrappedByte, 0),
@@ -218,7 +218,7 @@ mod tests {
             (b"\x80\x00", Problem::Trailing, 1),
         ];
         for (case, problem, offset) in cases {
-            assert_eq!(refused(case), (problem, offset), "{case:02x?}");
+            assert_eq!(rejected(case), (problem, offset), "{case:02x?}");
         }
     }
 
@@ -231,7 +231,7 @@ mod tests {
         };
         let deepest = nested(MAX_DEPTH);
         assert_eq!(again(&deepest), Ok(deepest));
-        assert_eq!(refused(&nested(MAX_DEPTH + 1)).0, Problem::TooDeep);
-        assert_eq!(refused(&nested(100_000)).0, Problem::TooDeep);
+        assert_eq!(rejected(&nested(MAX_DEPTH + 1)).0, Problem::TooDeep);
+        assert_eq!(rejected(&nested(100_000)).0, Problem::TooDeep);
     }
 }

@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn truncated_and_extended_inputs_are_refused() {
+    fn truncated_and_extended_inputs_are_rejected() {
         for raw in [signed(fee_market()), signed(legacy(Some(270))), signed(set_code())] {
             for length in 0..raw.len() {
                 assert!(decode(&raw[..length], None).is_err(), "{length}");
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_its_field() {
+    fn a_rejection_names_its_field() {
         let cases: [(usize, &[u8], &str); 12] = [
             (0, b"\x00", "nonce: integer has a leading zero byte"),
             (0, &[1; 9], "nonce: integer is at most 8 bytes, got 9"),

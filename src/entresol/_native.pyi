@@ -56,7 +56,7 @@ class Overlay:
         """Return the code whose Keccak-256 is `code_hash`."""
     def slot(self, address: bytes, slot: bytes) -> bytes:
         """Return the 32 bytes in a slot."""
-    def apply(self, outcome: Outcome) -> None:
+    def apply(self, outcome: ExecutionResult) -> None:
         """Lay the changes of an execution on this overlay on top of it."""
     def set_account(self, address: bytes, account: Account | None) -> None:
         """Replace nonce, balance and code hash, keeping the storage; None removes all of it."""
@@ -114,7 +114,7 @@ class BlockEnv:
     ) -> BlockEnv: ...
 
 @final
-class Message:
+class TxEnv:
     """A transaction or a call.
 
     Its type follows from its fields: authorizations make it 4, a priority fee 2, an access list 1. `gas_price` is the
@@ -138,8 +138,8 @@ class Message:
         authorizations: Sequence[tuple[int, bytes, int, int, int, int]] | None = None,
         mint: int = ...,
         keeps_nonce: bool = False,
-    ) -> Message: ...
-    def with_gas_limit(self, gas_limit: int) -> Message:
+    ) -> TxEnv: ...
+    def with_gas_limit(self, gas_limit: int) -> TxEnv:
         """Return the same message with another gas limit."""
     @property
     def gas_limit(self) -> int: ...
@@ -232,7 +232,7 @@ class Changes:
         """The codes that are new, by hash."""
 
 @final
-class Outcome:
+class ExecutionResult:
     """How an execution ended, and what it did."""
 
     @property
@@ -268,23 +268,23 @@ def execute(
     state: Snapshot | Overlay,
     rules: Rules,
     block: BlockEnv,
-    message: Message,
+    message: TxEnv,
     *,
     checks: Checks | None = None,
     limits: Limits | None = None,
     tracer: Tracer | None = None,
-) -> Outcome:
+) -> ExecutionResult:
     """Run a transaction on `state`, which stays as it is until the outcome is applied to it."""
 
 def call(
     state: Snapshot | Overlay,
     rules: Rules,
     block: BlockEnv,
-    message: Message,
+    message: TxEnv,
     *,
     limits: Limits | None = None,
     tracer: Tracer | None = None,
-) -> Outcome:
+) -> ExecutionResult:
     """Run a call on `state`: no fee, no check of balance, nonce, sender or gas cap."""
 
 # --- Hashing and signing -------------------------------------------------------
@@ -321,7 +321,7 @@ def decode_transaction(raw: bytes, /, *, sender: bytes | None = None) -> Decoded
     """Decode a transaction of type 0, 1, 2 or 4; a known `sender` is believed, not recovered."""
 
 def decode_transactions(raws: list[bytes], /) -> list[DecodedTransaction | InvalidTransaction]:
-    """Decode many transactions on all cores without the GIL; a refusal takes its item's place."""
+    """Decode many transactions on all cores without the GIL; a rejection takes its item's place."""
 
 @final
 class DecodedTransaction:
@@ -434,14 +434,14 @@ def ordered_root(values: Sequence[bytes]) -> bytes:
 # --- Answers -----------------------------------------------------------------
 
 @final
-class KeptAnswers:
+class ResponseCache:
     """Results of JSON-RPC calls that do not change, given again to whoever asks the same.
 
     At most `capacity` bytes are kept. A question is recognised by the bytes of its method and its parameters,
     so one that is spelt otherwise is not.
     """
 
-    def __new__(cls, *, capacity: int, batch: int) -> KeptAnswers: ...
+    def __new__(cls, *, capacity: int, batch: int) -> ResponseCache: ...
     def answer(self, body: bytes, /) -> bytes | None:
         """Return the answer to a request, or to a batch of at most `batch` requests if each has one."""
     def keep(self, method: str, params: bytes, result: bytes, /) -> None:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from entresol.errors import EntresolError, InvalidConfig, ReplayDiffers
-from entresol.node.config import SETTINGS, NodeConfig
-from entresol.node.flags import HelpFormatter, Parser
+from entresol.node.config.flags import HelpFormatter, Parser
+from entresol.node.config.schema import SETTINGS, NodeConfig
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.node.log.log import Log
+    from entresol.node.log.log import NodeLog
 
 T = TypeVar("T")
 
@@ -74,12 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(config: NodeConfig) -> int:
     import uvloop  # noqa: PLC0415
 
-    from entresol.node.log.log import Log  # noqa: PLC0415
-    from entresol.rpc.server import allow_open_files  # noqa: PLC0415
+    from entresol.node.log.log import NodeLog  # noqa: PLC0415
+    from entresol.server import allow_open_files  # noqa: PLC0415
 
     sys.setswitchinterval(SWITCH_SECONDS)
     allow_open_files(config.server.connection_limit)
-    log = Log.to_terminal(config.log)
+    log = NodeLog.to_terminal(config.log)
     try:
         uvloop.run(_serve(config, log))
     finally:
@@ -87,9 +87,9 @@ def _run(config: NodeConfig) -> int:
     return 0
 
 
-async def _serve(config: NodeConfig, log: Log) -> None:
-    from entresol.node.facts import Facts  # noqa: PLC0415
+async def _serve(config: NodeConfig, log: NodeLog) -> None:
     from entresol.node.node import Node  # noqa: PLC0415
+    from entresol.node.startup.info import NodeInfo  # noqa: PLC0415
 
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -103,10 +103,10 @@ async def _serve(config: NodeConfig, log: Log) -> None:
         # What exists now stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
-        facts = Facts.of(node, config)
+        info = NodeInfo.of(node, config)
         if config.log.config_out is not None:
-            facts.write(Path(config.log.config_out))
-        log.greet(facts)
+            info.write(Path(config.log.config_out))
+        log.greet(info)
         await stopped.wait()
     finally:
         await node.stop()
@@ -139,10 +139,10 @@ def _rebuild(config: NodeConfig) -> int:
 
 def _verify(config: NodeConfig) -> int:
     from entresol.node.chains import open_layer_one, open_layer_two  # noqa: PLC0415
-    from entresol.node.site import known_site  # noqa: PLC0415
+    from entresol.node.settlement.settlement_layer import known_settlement_layer  # noqa: PLC0415
 
     layers = dict(_layers(_directory(config)))
-    layer_two, _ = open_layer_two(config.chain, *known_site(config))
+    layer_two, _ = open_layer_two(config.chain, *known_settlement_layer(config))
     with contextlib.closing(layer_two):
         code = _compare(LAYER_2, layer_two)
         if LAYER_1 in layers:

@@ -33,13 +33,13 @@ class Layers(NamedTuple):
 def running_layers(kind: str) -> Iterator[Layers]:
     """Start a node with an L1 of this kind, and stop both at the end."""
     with contextlib.ExitStack() as cleanup:
-        facts = Path(cleanup.enter_context(TemporaryDirectory())) / "facts.json"
-        arguments = ["--config-out", str(facts)]
+        info = Path(cleanup.enter_context(TemporaryDirectory())) / "facts.json"
+        arguments = ["--config-out", str(info)]
         if kind == "anvil":
             anvil = cleanup.enter_context(running_anvil())
             arguments += ["--l1-url", anvil.url, "--deploy-l1", "--operator-key", OPERATOR_KEY]
-        cleanup.enter_context(running_node(*arguments, facts=facts))
-        known: dict[str, Any] = json.loads(facts.read_text(encoding="utf-8"))
+        cleanup.enter_context(running_node(*arguments, info=info))
+        known: dict[str, Any] = json.loads(info.read_text(encoding="utf-8"))
         yield Layers(known["http_url"], known["l1"]["http_url"], known["l1"]["contracts"])
 
 

@@ -192,7 +192,7 @@ def test_a_call_may_assume_another_state(cast: Cast) -> None:
     assert cast("call", NOBODY, "counter()(uint256)", *arguments) == "42"
 
 
-def test_a_used_nonce_is_refused_in_words_that_people_search_for(send: Callable[..., Any]) -> None:
+def test_a_used_nonce_is_rejected_in_words_that_people_search_for(send: Callable[..., Any]) -> None:
     with pytest.raises(CastError, match="nonce too low"):
         send(NOBODY, "--nonce", "0", "--gas-limit", "21000")
 

@@ -79,7 +79,7 @@ def test_the_type_of_the_network_needs_no_meta(ask: Callable[..., Any]) -> None:
 
 
 def test_meta_has_arrays_of_integers(ask: Callable[..., Any]) -> None:
-    # The zero address stands for none; another one is refused, since there are no paymasters here.
+    # The zero address stands for none; another one is rejected, since there are no paymasters here.
     paymaster = {"paymaster": "0x" + "00" * 20, "paymasterInput": [140, 90, 52, 69]}
     meta = {"gasPerPubdata": "0xc350", "factoryDeps": [[0] * 32], "paymasterParams": paymaster}
     call = {"from": SENDER, "to": NOBODY, "type": "0x71", "eip712Meta": meta}
@@ -126,7 +126,7 @@ def test_a_block_has_every_field_that_a_client_insists_on(ask: Callable[..., Any
     assert len(block["extraData"]) <= 66
 
 
-def test_a_refusal_is_never_one_that_is_tried_again(post: Callable[[str], Any]) -> None:
+def test_a_rejection_is_never_one_that_is_tried_again(post: Callable[[str], Any]) -> None:
     """Because viem tries again on -32603, -32005 and -1, and at any status but 200."""
     wrong = [
         ("eth_sendRawTransaction", ["0x02"]),

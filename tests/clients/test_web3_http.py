@@ -256,7 +256,7 @@ def test_a_waiting_transaction_is_replaced(web3: Web3) -> None:
         ({"gas": 10**9}, "exceeds block gas limit"),
     ],
 )
-def test_a_refusal_is_worded_as_geth_words_it(
+def test_a_rejection_is_worded_as_geth_words_it(
     web3: Web3, fields: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(Web3RPCError) as raised:

@@ -147,7 +147,7 @@ def test_nothing_is_told_after_the_end_of_a_subscription(node: RunningNode) -> N
     with_socket(node, work)
 
 
-def test_an_unknown_kind_is_refused(node: RunningNode) -> None:
+def test_an_unknown_kind_is_rejected(node: RunningNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
         with pytest.raises(Web3RPCError):
             await web3.eth.subscribe("gossip")  # type: ignore[arg-type]

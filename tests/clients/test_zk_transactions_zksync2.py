@@ -60,7 +60,7 @@ def test_a_transfer_is_estimated_signed_and_sent(zksync: Any) -> None:
     assert zksync.get_balance(NOBODY) == before + 7
 
 
-def test_a_paymaster_is_refused_before_anything_is_signed(zksync: Any) -> None:
+def test_a_paymaster_is_rejected_before_anything_is_signed(zksync: Any) -> None:
     params = PaymasterParams(paymaster=NOBODY, paymaster_input=b"please")
     call = function_call(zksync, paymaster_params=params)
     with pytest.raises(Exception, match="paymasters are not supported"):

@@ -7,21 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from entresol.chain.l2_fees import FeeModel
-from entresol.rpc.dispatch import Dispatcher
-from entresol.rpc.namespaces.eth_blocks import EthBlocks
-from entresol.rpc.namespaces.eth_calls import EthCalls
-from entresol.rpc.namespaces.eth_fees import EthFees
-from entresol.rpc.namespaces.eth_state import EthState
-from entresol.rpc.namespaces.eth_transactions import EthTransactions
-from entresol.rpc.namespaces.zks_code import ZksCode
-from entresol.rpc.namespaces.zks_fees import ZksFees
-from entresol.rpc.namespaces.zks_protocol import ZksProtocol
-from entresol.rpc.namespaces.zks_settlement import ZksSettlement
-from entresol.rpc.namespaces.zks_tokens import ZksTokens
-from entresol.rpc.places import Places
-from entresol.rpc.questions import Questions
-from entresol.rpc.shapes.views import Views
+from entresol.chain.fees.l2_fees import FeeModel
+from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.rpc.namespaces.eth.blocks import EthBlocks
+from entresol.rpc.namespaces.eth.calls import EthCalls
+from entresol.rpc.namespaces.eth.fees import EthFees
+from entresol.rpc.namespaces.eth.state import EthState
+from entresol.rpc.namespaces.eth.transactions import EthTransactions
+from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
+from entresol.rpc.namespaces.zks.contracts import ZksContracts
+from entresol.rpc.namespaces.zks.fees import ZksFees
+from entresol.rpc.namespaces.zks.protocol import ZksProtocol
+from entresol.rpc.namespaces.zks.tokens import ZksTokens
+from entresol.rpc.services.block_resolver import BlockResolver
+from entresol.rpc.services.call_runner import CallRunner
+from entresol.rpc.services.rendered_chain import RenderedChain
 from tests.clients.javascript import Results, checks_of, run_checks
 from tests.contracts.l2.layer_two import LayerTwo
 from tests.serving import running
@@ -34,8 +34,8 @@ FILE = "zk-tokens.mjs"
 
 def dispatcher_of(l2: LayerTwo, executor: ThreadPoolExecutor) -> Dispatcher:
     """Return what a client needs of a layer 2 that has its system contracts."""
-    chain, places, questions = l2.chain, Places(l2.chain), Questions()
-    views = Views(
+    chain, resolver, runner = l2.chain, BlockResolver(l2.chain), CallRunner()
+    rendered = RenderedChain(
         chain.rules.chain_id,
         chain.ledger.store,
         chain.pool,
@@ -43,16 +43,16 @@ def dispatcher_of(l2: LayerTwo, executor: ThreadPoolExecutor) -> Dispatcher:
     )
     return Dispatcher(
         [
-            EthBlocks(chain, places, views),
-            EthCalls(places, questions),
-            EthFees(chain, places),
-            EthState(chain, places),
-            EthTransactions(chain, places, views),
-            ZksFees(places, questions, FeeModel()),
+            EthBlocks(chain, resolver, rendered),
+            EthCalls(resolver, runner),
+            EthFees(chain, resolver),
+            EthState(chain, resolver),
+            EthTransactions(chain, resolver, rendered),
+            ZksFees(resolver, runner, FeeModel()),
             ZksProtocol(chain, l2.genesis),
-            ZksCode(chain.ledger.store),
-            ZksSettlement(31337, ON_L1, ON_L2),
-            ZksTokens(places),
+            ZksBytecode(chain.ledger.store),
+            ZksContracts(31337, ON_L1, ON_L2),
+            ZksTokens(resolver),
         ],
         executor=executor,
     )

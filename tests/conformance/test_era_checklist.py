@@ -91,7 +91,7 @@ def init_code(runtime: str) -> str:
     return f"0x61{size:04x}80600a5f395ff3{runtime}"
 
 
-def refused(ask: Asker, method: str, *params: Any) -> RpcError:
+def rejected(ask: Asker, method: str, *params: Any) -> RpcError:
     with pytest.raises(RpcError) as raised:
         ask(method, *params)
     return raised.value
@@ -187,12 +187,12 @@ def test_05_earliest_is_0_and_every_tag_gives_a_block(ask: Asker) -> None:
         assert ask("eth_getBlockByNumber", tag, False)["hash"]
 
 
-def test_13_a_block_number_that_is_an_integer_is_refused(ask: Asker) -> None:
-    assert refused(ask, "eth_getBlockByNumber", 1).code == -32602
+def test_13_a_block_number_that_is_an_integer_is_rejected(ask: Asker) -> None:
+    assert rejected(ask, "eth_getBlockByNumber", 1).code == -32602
 
 
 def test_14_an_unknown_method_is_not_found(ask: Asker) -> None:
-    assert refused(ask, "eth_noSuchMethod").code == -32601
+    assert rejected(ask, "eth_noSuchMethod").code == -32601
 
 
 def test_15_the_bloom_of_a_block_is_the_union_of_its_receipts(ask: Asker, full_block: Any) -> None:
@@ -258,7 +258,7 @@ def test_23_a_count_is_of_its_block_and_pending_counts_what_waits(ask: Asker) ->
 )
 def test_23_a_state_of_the_future_is_an_error(ask: Asker, method: str) -> None:
     slot = ["0x0"] if method == "eth_getStorageAt" else []
-    error = refused(ask, method, SENDER, *slot, FUTURE)
+    error = rejected(ask, method, SENDER, *slot, FUTURE)
     assert (error.code, error.message) == (-32602, NO_BLOCK)
 
 
@@ -298,7 +298,7 @@ def test_26_a_transfer_with_dynamic_fees_is_taken(ask: Asker) -> None:
 
 
 def test_27_access_lists_are_taken_here(ask: Asker) -> None:
-    """zksync-era refuses them, because its virtual machine has no use for them; an EVM has."""
+    """zksync-era rejects them, because its virtual machine has no use for them; an EVM has."""
     touched = [{"address": BOB, "storageKeys": [UNKNOWN]}]
     receipt = send(ask, to=Web3.to_checksum_address(BOB), accessList=touched, gasPrice=GWEI, type=1)
     assert (receipt["type"], receipt["status"]) == ("0x1", "0x1")
@@ -342,11 +342,11 @@ def test_31_a_missing_target_creates_a_contract(ask: Asker) -> None:
     assert send(ask, data=MATH_CODE)["to"] is None
 
 
-def test_32_a_used_nonce_is_refused_here_in_geths_words(ask: Asker) -> None:
-    """zksync-era has words and a code of its own, by which viem takes the refusal for a revert."""
+def test_32_a_used_nonce_is_rejected_here_in_geths_words(ask: Asker) -> None:
+    """zksync-era has words and a code of its own, by which viem takes the rejection for a revert."""
     send(ask, to=Web3.to_checksum_address(BOB))
     raw = sign(ask, to=Web3.to_checksum_address(BOB), nonce=0)
-    error = refused(ask, "eth_sendRawTransaction", raw)
+    error = rejected(ask, "eth_sendRawTransaction", raw)
     assert error.code == -32000
     assert error.message.startswith("nonce too low: next nonce ")
 
@@ -363,23 +363,23 @@ def test_33_a_replaced_transaction_disappears(ask: Asker) -> None:
     assert receipt_of(ask, new)["status"] == "0x1"
 
 
-def test_34_a_lack_of_funds_is_refused_here_in_geths_words(ask: Asker) -> None:
+def test_34_a_lack_of_funds_is_rejected_here_in_geths_words(ask: Asker) -> None:
     """For the reason of 32."""
     poor: LocalAccount = Account.from_key(secrets.token_bytes(32))
     raw = sign(ask, key=poor, to=Web3.to_checksum_address(BOB), value=1)
-    error = refused(ask, "eth_sendRawTransaction", raw)
+    error = rejected(ask, "eth_sendRawTransaction", raw)
     assert error.code == -32000
     assert error.message.startswith("insufficient funds for gas * price + value: ")
 
 
-def test_36_a_gas_limit_of_2_to_the_51_is_refused(ask: Asker) -> None:
+def test_36_a_gas_limit_of_2_to_the_51_is_rejected(ask: Asker) -> None:
     raw = sign(ask, to=Web3.to_checksum_address(BOB), gas=2**51, maxFeePerGas=10**8)
-    assert "gas limit" in refused(ask, "eth_sendRawTransaction", raw).message
+    assert "gas limit" in rejected(ask, "eth_sendRawTransaction", raw).message
 
 
-def test_37_a_price_over_64_bits_is_refused(ask: Asker) -> None:
+def test_37_a_price_over_64_bits_is_rejected(ask: Asker) -> None:
     raw = sign(ask, to=Web3.to_checksum_address(BOB), gasPrice=2**65)
-    assert refused(ask, "eth_sendRawTransaction", raw).code == -32000
+    assert rejected(ask, "eth_sendRawTransaction", raw).code == -32000
 
 
 def test_40_a_transaction_that_reverts_is_taken(ask: Asker, reverts: str) -> None:
@@ -388,10 +388,10 @@ def test_40_a_transaction_that_reverts_is_taken(ask: Asker, reverts: str) -> Non
     assert receipt["status"] == "0x0"
 
 
-def test_40_a_transaction_that_nobody_signed_is_refused(ask: Asker) -> None:
+def test_40_a_transaction_that_nobody_signed_is_rejected(ask: Asker) -> None:
     raw = bytearray.fromhex(sign(ask, to=Web3.to_checksum_address(BOB))[2:])
     raw[-32:] = bytes(32)
-    assert refused(ask, "eth_sendRawTransaction", "0x" + raw.hex()).code == -32000
+    assert rejected(ask, "eth_sendRawTransaction", "0x" + raw.hex()).code == -32000
 
 
 def test_41_sending_may_wait_for_the_receipt(ask: Asker) -> None:
@@ -403,11 +403,11 @@ def test_41_sending_may_wait_for_the_receipt(ask: Asker) -> None:
 @pytest.mark.usefixtures("held")
 def test_41_waiting_for_the_receipt_ends_with_code_4(ask: Asker) -> None:
     raw = sign(ask, to=Web3.to_checksum_address(BOB))
-    assert refused(ask, "eth_sendRawTransactionSync", raw, "0x32").code == 4
+    assert rejected(ask, "eth_sendRawTransactionSync", raw, "0x32").code == 4
 
 
 def test_41_waiting_longer_than_allowed_is_here_cut_short(ask: Asker) -> None:
-    """zksync-era refuses; geth waits as long as it may, and the receipt is here at once."""
+    """zksync-era rejects; geth waits as long as it may, and the receipt is here at once."""
     raw = sign(ask, to=Web3.to_checksum_address(BOB))
     assert ask("eth_sendRawTransactionSync", raw, "0xffffffff")["status"] == "0x1"
 
@@ -454,7 +454,7 @@ def test_48_a_call_is_of_its_block(ask: Asker) -> None:
     assert int(ask("eth_call", call), 16) == 7
     assert int(ask("eth_call", call, "latest"), 16) == 7
     assert int(ask("eth_call", call, receipt["blockNumber"]), 16) == 0
-    error = refused(ask, "eth_call", call, FUTURE)
+    error = rejected(ask, "eth_call", call, FUTURE)
     assert (error.code, error.message) == (-32602, NO_BLOCK)
 
 
@@ -469,7 +469,7 @@ def test_51_an_estimate_is_enough_and_not_twice_as_much(ask: Asker, threshold: i
 
 def test_52_a_value_of_256_bits_is_more_than_anybody_has(ask: Asker) -> None:
     call = {"from": SENDER, "to": BOB, "value": hex(2**256 - 1)}
-    assert "insufficient funds" in refused(ask, "eth_estimateGas", call).message
+    assert "insufficient funds" in rejected(ask, "eth_estimateGas", call).message
 
 
 def test_53_a_call_may_assume_a_balance(ask: Asker) -> None:
@@ -499,7 +499,7 @@ def test_53_a_whole_storage_hides_what_was_there(ask: Asker) -> None:
 
 def test_53_whole_storage_and_some_slots_exclude_each_other(ask: Asker) -> None:
     override: Any = {BOB: {"state": {}, "stateDiff": {}}}
-    assert refused(ask, "eth_call", {"to": BOB}, "latest", override).code == -32602
+    assert rejected(ask, "eth_call", {"to": BOB}, "latest", override).code == -32602
 
 
 @pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas"])
@@ -507,7 +507,7 @@ def test_54_a_revert_has_code_3_its_reason_and_its_data(
     ask: Asker, reverts: str, method: str
 ) -> None:
     call = {"from": SENDER, "to": reverts, "data": REVERTS.encode_abi("revertWithMessage")}
-    error = refused(ask, method, call)
+    error = rejected(ask, method, call)
     assert error.code == 3
     assert error.message == "execution reverted: Function has been reverted."
     assert error.data.startswith("0x08c379a0")
@@ -515,24 +515,24 @@ def test_54_a_revert_has_code_3_its_reason_and_its_data(
 
 def test_54_a_custom_error_has_only_data(ask: Asker, reverts: str) -> None:
     call = {"to": reverts, "data": REVERTS.encode_abi("customErrorWithoutMessage")}
-    error = refused(ask, "eth_call", call)
+    error = rejected(ask, "eth_call", call)
     assert (error.code, error.message, error.data) == (3, "execution reverted", "0x82b42900")
 
 
 def test_54_a_revert_without_data_says_so(ask: Asker, reverts: str) -> None:
     call = {"to": reverts, "data": REVERTS.encode_abi("revertWithoutMessage")}
-    error = refused(ask, "eth_call", call)
+    error = rejected(ask, "eth_call", call)
     assert (error.code, error.message, error.data) == (3, "execution reverted", "0x")
 
 
 def test_55_an_estimate_of_an_endless_loop_ends(ask: Asker) -> None:
     target = deploy(ask, init_code("5b5f56"))
-    assert refused(ask, "eth_estimateGas", {"from": SENDER, "to": target}).code in {3, -32000}
+    assert rejected(ask, "eth_estimateGas", {"from": SENDER, "to": target}).code in {3, -32000}
 
 
 def test_57_filling_a_transaction_is_not_offered_here(ask: Asker) -> None:
     """Because viem, told that there is no such method, never asks again and helps itself."""
-    assert refused(ask, "eth_fillTransaction", {"to": BOB}).code == -32601
+    assert rejected(ask, "eth_fillTransaction", {"to": BOB}).code == -32601
 
 
 # Filters, logs and subscriptions.
@@ -563,7 +563,7 @@ def test_60_and_64_an_unknown_filter_has_here_the_code_of_geth(ask: Asker, metho
     """zksync-era says -32602; viem makes its filter anew only when it is told -32000."""
     made = ask("eth_newFilter", {})
     ask("eth_uninstallFilter", made)
-    error = refused(ask, method, made)
+    error = rejected(ask, method, made)
     assert (error.code, error.message) == (-32000, "filter not found")
 
 
@@ -593,8 +593,8 @@ def test_65_logs_by_hash_are_those_by_number(ask: Asker, full_block: Any) -> Non
     assert len(by_hash) == 2
 
 
-def test_65_a_hash_beside_a_range_is_refused(ask: Asker, full_block: Any) -> None:
-    error = refused(ask, "eth_getLogs", {"blockHash": full_block["hash"], "fromBlock": "0x0"})
+def test_65_a_hash_beside_a_range_is_rejected(ask: Asker, full_block: Any) -> None:
+    error = rejected(ask, "eth_getLogs", {"blockHash": full_block["hash"], "fromBlock": "0x0"})
     assert error.code == -32602
     assert "invalid filter" in error.message
 
@@ -691,9 +691,9 @@ def test_73_a_fee_history_has_one_base_fee_more_than_blocks(ask: Asker, count: A
 
 
 def test_73_a_fee_history_of_the_future_is_an_error(ask: Asker) -> None:
-    assert refused(ask, "eth_feeHistory", "0x1", FUTURE, []).code == -32602
+    assert rejected(ask, "eth_feeHistory", "0x1", FUTURE, []).code == -32602
 
 
 @pytest.mark.parametrize("percentiles", [[101], [-1], [50, 10]])
 def test_73_percentiles_are_percentiles_in_order(ask: Asker, percentiles: list[float]) -> None:
-    assert refused(ask, "eth_feeHistory", "0x1", "latest", percentiles).code == -32602
+    assert rejected(ask, "eth_feeHistory", "0x1", "latest", percentiles).code == -32602

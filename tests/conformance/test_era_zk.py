@@ -20,12 +20,12 @@ from zksync2.module.request_types import EIP712Meta
 from zksync2.signer.eth_signer import PrivateKeyEthSigner
 from zksync2.transaction.transaction712 import Transaction712
 
-from entresol.chain.l2_fees import FeeModel
-from entresol.rpc.namespaces.eth_calls import EthCalls
-from entresol.rpc.namespaces.zks_fees import ZksFees
-from entresol.rpc.namespaces.zks_protocol import ZksProtocol
-from entresol.rpc.places import Places
-from entresol.rpc.questions import Questions
+from entresol.chain.fees.l2_fees import FeeModel
+from entresol.rpc.namespaces.eth.calls import EthCalls
+from entresol.rpc.namespaces.zks.fees import ZksFees
+from entresol.rpc.namespaces.zks.protocol import ZksProtocol
+from entresol.rpc.services.block_resolver import BlockResolver
+from entresol.rpc.services.call_runner import CallRunner
 from tests.asking import NamespaceClient, RpcError
 from tests.conformance.asking import Asker
 from tests.contracts.l2 import layer_two
@@ -70,10 +70,10 @@ def ask(node: RunningNode) -> Iterator[Asker]:
 def zks() -> Iterator[NamespaceClient]:
     """Return a layer 2 with its system contracts, asked without a server."""
     l2 = LayerTwo()
-    places, questions = Places(l2.chain), Questions()
+    resolver, runner = BlockResolver(l2.chain), CallRunner()
     client = NamespaceClient(
-        EthCalls(places, questions),
-        ZksFees(places, questions, FeeModel()),
+        EthCalls(resolver, runner),
+        ZksFees(resolver, runner, FeeModel()),
         ZksProtocol(l2.chain, l2.genesis),
     )
     yield client
@@ -119,7 +119,7 @@ def with_item(raw: str, index: int, item: Any) -> str:
     return Web3.to_hex(b"\x71" + rlp.encode(items))
 
 
-def refused(ask: Any, method: str, *params: Any) -> Any:
+def rejected(ask: Any, method: str, *params: Any) -> Any:
     with pytest.raises(RpcError) as raised:
         ask(method, *params)
     return raised.value
@@ -136,7 +136,7 @@ def test_26_a_transfer_of_type_712_is_taken(ask: Asker) -> None:
 
 def test_27_type_712_has_no_access_list(ask: Asker) -> None:
     given = {"to": BOB, "type": "0x71", "accessList": [{"address": BOB, "storageKeys": []}]}
-    assert "accessList" in refused(ask, "eth_sendTransaction", given).message
+    assert "accessList" in rejected(ask, "eth_sendTransaction", given).message
 
 
 def test_28_the_signature_comes_back_with_a_parity(ask: Asker) -> None:
@@ -155,41 +155,41 @@ def test_29_both_fees_come_back_and_the_price_is_the_base_fee(ask: Asker) -> Non
     assert shown["gasPrice"] == receipt["effectiveGasPrice"] == hex(FEE)
 
 
-def test_30_nothing_for_published_bytes_is_refused(ask: Asker) -> None:
-    error = refused(ask, "eth_sendRawTransaction", signed(ask, meta={"gas_per_pub_data": 0}))
+def test_30_nothing_for_published_bytes_is_rejected(ask: Asker) -> None:
+    error = rejected(ask, "eth_sendRawTransaction", signed(ask, meta={"gas_per_pub_data": 0}))
     assert error.message == "gas per pub data limit is zero"
 
 
 @pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas", "zks_estimateFee"])
-def test_31_a_missing_target_is_refused_with_the_type(zks: NamespaceClient, method: str) -> None:
-    error = refused(zks, method, {"from": L2_SENDER, "data": "0x00", "type": "0x71"})
+def test_31_a_missing_target_is_rejected_with_the_type(zks: NamespaceClient, method: str) -> None:
+    error = rejected(zks, method, {"from": L2_SENDER, "data": "0x00", "type": "0x71"})
     assert (error.code, error.data) == (3, None)
     assert error.message == "Failed to serialize transaction: toAddressIsNull"
     assert zks(method, {"from": L2_SENDER, "data": "0x00"})
 
 
-def test_31_a_missing_target_is_refused_from_l1(zks: NamespaceClient) -> None:
-    error = refused(zks, "zks_estimateGasL1ToL2", {"from": L2_SENDER, "data": "0x00"})
+def test_31_a_missing_target_is_rejected_from_l1(zks: NamespaceClient) -> None:
+    error = rejected(zks, "zks_estimateGasL1ToL2", {"from": L2_SENDER, "data": "0x00"})
     assert (error.code, error.data) == (3, None)
     assert error.message == "Failed to serialize transaction: toAddressIsNull"
 
 
-def test_31_a_missing_target_is_refused_here_with_the_code_of_other_refusals(ask: Asker) -> None:
-    """zksync-era has code 3 for what is sent as well; clients know a refusal by -32000."""
-    error = refused(ask, "eth_sendRawTransaction", with_item(signed(ask), 4, b""))
+def test_31_a_missing_target_is_rejected_here_with_the_code_of_other_rejections(ask: Asker) -> None:
+    """zksync-era has code 3 for what is sent as well; clients know a rejection by -32000."""
+    error = rejected(ask, "eth_sendRawTransaction", with_item(signed(ask), 4, b""))
     assert (error.code, error.data) == (-32000, None)
     assert "toAddressIsNull" in error.message
 
 
-def test_32_a_used_nonce_is_refused_here_in_geths_words(ask: Asker) -> None:
-    """zksync-era has words and a code of its own, by which viem takes the refusal for a revert."""
+def test_32_a_used_nonce_is_rejected_here_in_geths_words(ask: Asker) -> None:
+    """zksync-era has words and a code of its own, by which viem takes the rejection for a revert."""
     send(ask)
-    error = refused(ask, "eth_sendRawTransaction", signed(ask, nonce=0))
+    error = rejected(ask, "eth_sendRawTransaction", signed(ask, nonce=0))
     assert error.message.startswith("nonce too low: next nonce ")
 
 
 def test_32_a_nonce_that_is_too_high_waits_here(ask: Asker) -> None:
-    """zksync-era refuses it beyond a range; a pool of Ethereum's keeps it until its time comes."""
+    """zksync-era rejects it beyond a range; a pool of Ethereum's keeps it until its time comes."""
     count = int(ask("eth_getTransactionCount", ALICE.address, "latest"), 16)
     late = ask("eth_sendRawTransaction", signed(ask, nonce=count + 1))
     assert ask("eth_getTransactionReceipt", late) is None
@@ -207,10 +207,10 @@ def test_33_a_replaced_transaction_disappears(ask: Asker) -> None:
     assert ask("eth_getTransactionReceipt", new)["status"] == "0x1"
 
 
-def test_34_a_lack_of_funds_is_refused_here_in_geths_words(ask: Asker) -> None:
+def test_34_a_lack_of_funds_is_rejected_here_in_geths_words(ask: Asker) -> None:
     """For the reason of 32."""
     raw = sign(transaction(ask, from_=STRANGER.address, nonce=0), STRANGER)
-    error = refused(ask, "eth_sendRawTransaction", raw)
+    error = rejected(ask, "eth_sendRawTransaction", raw)
     assert error.message.startswith("insufficient funds for gas * price + value: ")
 
 
@@ -222,9 +222,9 @@ WRONG_CODES = [
 
 
 @pytest.mark.parametrize(("code", "problem"), WRONG_CODES, ids=["odd bytes", "even words", "long"])
-def test_35_a_wrong_bytecode_is_refused(ask: Asker, code: bytes, problem: str) -> None:
+def test_35_a_wrong_bytecode_is_rejected(ask: Asker, code: bytes, problem: str) -> None:
     raw = with_item(signed(ask), 13, [WORD, code])
-    error = refused(ask, "eth_sendRawTransaction", raw)
+    error = rejected(ask, "eth_sendRawTransaction", raw)
     assert error.message == f"factory dependency #1 is invalid: {problem}"
 
 
@@ -232,31 +232,31 @@ def test_35_a_wrong_bytecode_is_refused(ask: Asker, code: bytes, problem: str) -
 @pytest.mark.parametrize(
     "method", ["eth_call", "eth_estimateGas", "zks_estimateFee", "zks_estimateGasL1ToL2"]
 )
-def test_35_a_wrong_bytecode_is_refused_by_calls_and_estimates(
+def test_35_a_wrong_bytecode_is_rejected_by_calls_and_estimates(
     zks: NamespaceClient, method: str, code: bytes, problem: str
 ) -> None:
     meta = {"gasPerPubdata": "0xc350", "factoryDeps": [list(code)]}
     call = {"from": L2_SENDER, "to": TARGET, "type": "0x71", "eip712Meta": meta}
-    error = refused(zks, method, call)
+    error = rejected(zks, method, call)
     assert (error.code, error.data) == (3, None)
     expected = f"Failed to serialize transaction: factory dependency #0 is invalid: {problem}"
     assert error.message == expected
 
 
-def test_36_a_gas_limit_of_2_to_the_51_is_refused(ask: Asker) -> None:
-    error = refused(ask, "eth_sendRawTransaction", signed(ask, gas_limit=2**51))
+def test_36_a_gas_limit_of_2_to_the_51_is_rejected(ask: Asker) -> None:
+    error = rejected(ask, "eth_sendRawTransaction", signed(ask, gas_limit=2**51))
     assert error.message.startswith("exceeds block gas limit")
 
 
-def test_37_a_nonce_over_32_bits_is_refused(ask: Asker) -> None:
-    error = refused(ask, "eth_sendRawTransaction", signed(ask, nonce=2**32))
+def test_37_a_nonce_over_32_bits_is_rejected(ask: Asker) -> None:
+    error = rejected(ask, "eth_sendRawTransaction", signed(ask, nonce=2**32))
     assert error.message == "nonce has max value"
 
 
 def test_37_a_price_over_64_bits_is_here_more_than_anybody_has(ask: Asker) -> None:
     """zksync-era has a message of its own; there is no such limit on an EVM."""
     raw = signed(ask, maxFeePerGas=2**65)
-    assert "insufficient funds" in refused(ask, "eth_sendRawTransaction", raw).message
+    assert "insufficient funds" in rejected(ask, "eth_sendRawTransaction", raw).message
 
 
 def test_38_duplicate_dependencies_are_taken(ask: Asker) -> None:
@@ -285,17 +285,17 @@ def test_40_a_transaction_that_reverts_is_taken(ask: Asker) -> None:
         (b"", "invalid signature: the transaction is not signed"),
     ],
 )
-def test_40_a_wrong_signature_is_refused_here_at_once(
+def test_40_a_wrong_signature_is_rejected_here_at_once(
     ask: Asker, signature: bytes, problem: str
 ) -> None:
     """zksync-era lets the account judge; all accounts here are ordinary ones."""
-    error = refused(ask, "eth_sendRawTransaction", with_item(signed(ask), 14, signature))
+    error = rejected(ask, "eth_sendRawTransaction", with_item(signed(ask), 14, signature))
     assert error.code == -32000
     assert error.message.startswith(problem)
 
 
-def test_40_a_signature_of_somebody_else_is_refused(ask: Asker) -> None:
-    error = refused(ask, "eth_sendRawTransaction", sign(transaction(ask), STRANGER))
+def test_40_a_signature_of_somebody_else_is_rejected(ask: Asker) -> None:
+    error = rejected(ask, "eth_sendRawTransaction", sign(transaction(ask), STRANGER))
     assert re.match("invalid signature: signed by 0x.*, sent from 0x", error.message)
 
 
@@ -347,12 +347,12 @@ def test_51_an_estimate_from_l1_is_here_what_l1_takes_as_well(
 @pytest.mark.parametrize("method", ["eth_estimateGas", "zks_estimateFee"])
 def test_52_a_value_of_256_bits_is_more_than_anybody_has(zks: NamespaceClient, method: str) -> None:
     call = {"from": L2_SENDER, "to": TARGET, "value": hex(2**256 - 1), "type": "0x71"}
-    assert "insufficient funds" in refused(zks, method, call).message
+    assert "insufficient funds" in rejected(zks, method, call).message
 
 
 def test_52_a_value_of_256_bits_is_more_than_l1_can_mint(zks: NamespaceClient) -> None:
     call = {"from": L2_SENDER, "to": TARGET, "value": hex(2**256 - 1)}
-    error = refused(zks, "zks_estimateGasL1ToL2", call)
+    error = rejected(zks, "zks_estimateGasL1ToL2", call)
     assert error.code == 3
     assert error.message == "integer overflow computing base token amount to mint"
 
@@ -385,14 +385,14 @@ def test_54_and_55_a_revert_has_code_3_its_reason_and_its_data(
     zks: NamespaceClient, method: str, code: str, message: str, data: str
 ) -> None:
     call = {"from": L2_SENDER, "to": TARGET, "type": "0x71"}
-    error = refused(zks, method, call, *overriding(method, code))
+    error = rejected(zks, method, call, *overriding(method, code))
     assert (error.code, error.message, error.data[:10]) == (3, message, data)
 
 
 @every_estimate
 def test_55_an_estimate_of_an_endless_loop_ends(zks: NamespaceClient, method: str) -> None:
     call = {"from": L2_SENDER, "to": TARGET}
-    error = refused(zks, method, call, *overriding(method, ENDLESS))
+    error = rejected(zks, method, call, *overriding(method, ENDLESS))
     assert error.code in {3, -32000}
 
 

@@ -143,12 +143,12 @@ def one_call_of(operation: str, pair: Pair, story: Story) -> tuple[Any, ...]:
         "eth_getBlockByNumber": ("0x1", False),
         "zks_estimateGasL1ToL2": (call,),
         "eth_uninstallFilter": (pair.ask("eth_newBlockFilter"),),
-        "zks_getL2ToL1MsgProof": message_of(pair, story),
+        "zks_getL2ToL1MsgProof": tx_env_of(pair, story),
         "zks_getBytecodeByHash": (Web3.keccak(story.code).to_0x_hex(),),
     }[operation]
 
 
-def message_of(pair: Pair, story: Story) -> tuple[int, str, str]:
+def tx_env_of(pair: Pair, story: Story) -> tuple[int, str, str]:
     """Return the three parameters that name the message."""
     number = int(story.message["blockNumber"], 16)
     return number, pair.alice.lower(), Web3.keccak(MESSAGE).to_0x_hex()
@@ -239,7 +239,7 @@ def test_2_the_request_has_version_id_method_and_params(service: Service) -> Non
     ],
     ids=str,
 )
-def test_2_a_request_without_what_is_required_is_refused(
+def test_2_a_request_without_what_is_required_is_rejected(
     service: Service, wrong: dict[str, Any], code: int
 ) -> None:
     request = {
@@ -415,7 +415,7 @@ def test_4_decided_a_path_that_names_no_method_is_ignored(service: Service, path
     assert service.post(path, request).body["result"] is False
 
 
-def test_4_decided_a_path_that_names_another_method_is_refused(service: Service) -> None:
+def test_4_decided_a_path_that_names_another_method_is_rejected(service: Service) -> None:
     # The same name stands in the path and in the body; where it does not, one of them is a mistake.
     request = {"jsonrpc": "2.0", "id": 3, "method": "eth_uninstallFilter", "params": [UNKNOWN]}
     error = service.post("/eth_getBlockByNumber", request).body["error"]
@@ -427,7 +427,7 @@ def test_4_decided_a_path_that_names_another_method_is_refused(service: Service)
     ("verb", "kind", "status"),
     [("PUT", "application/json", 405), ("POST", "text/plain", 415)],
 )
-def test_4_decided_other_verbs_and_content_types_are_refused(
+def test_4_decided_other_verbs_and_content_types_are_rejected(
     pair: Pair, verb: str, kind: str, status: int
 ) -> None:
     connection = http.client.HTTPConnection(urlsplit(pair.url).netloc, timeout=60)
@@ -525,7 +525,7 @@ def test_4_2_decided_a_call_that_reverts_is_an_error(service: Service, pair: Pai
 
 
 @pytest.mark.parametrize("params", [(), ("0x",), ({"to": "0x12"},), ({"data": "12"},)], ids=str)
-def test_4_2_a_malformed_call_object_is_refused(service: Service, params: tuple[Any, ...]) -> None:
+def test_4_2_a_malformed_call_object_is_rejected(service: Service, params: tuple[Any, ...]) -> None:
     assert service.call("zks_estimateGasL1ToL2", *params)["error"]["code"] == -32602
 
 
@@ -545,7 +545,7 @@ def test_4_3_decided_a_filter_that_is_unknown_or_gone_is_false(service: Service)
 
 
 @pytest.mark.parametrize("params", [(), (7,), ("filter",), ("0x" + "a" * 65,)], ids=str)
-def test_4_3_what_is_no_hash_is_refused(service: Service, params: tuple[Any, ...]) -> None:
+def test_4_3_what_is_no_hash_is_rejected(service: Service, params: tuple[Any, ...]) -> None:
     assert service.call("eth_uninstallFilter", *params)["error"]["code"] == -32602
 
 
@@ -554,14 +554,14 @@ def test_4_3_what_is_no_hash_is_refused(service: Service, params: tuple[Any, ...
 
 @pytest.fixture(scope="module")
 def proof(service: Service, pair: Pair, story: Story) -> Any:
-    return service("zks_getL2ToL1MsgProof", *message_of(pair, story))
+    return service("zks_getL2ToL1MsgProof", *tx_env_of(pair, story))
 
 
 def test_4_4_decided_the_parameters_are_block_sender_and_hash_of_the_message(
     service: Service, pair: Pair, story: Story
 ) -> None:
     # "Meaning not shown": the L2 block, who called sendToL1, and the keccak of what was sent.
-    number, sender, message = message_of(pair, story)
+    number, sender, message = tx_env_of(pair, story)
     assert service("zks_getL2ToL1MsgProof", number, sender, message) is not None
     assert service("zks_getL2ToL1MsgProof", number, NOBODY, message) is None
     assert service("zks_getL2ToL1MsgProof", number, sender, UNKNOWN) is None
@@ -595,7 +595,7 @@ def test_4_4_the_contract_on_l1_believes_nothing_else(pair: Pair, story: Story, 
 def test_4_4_all_three_parameters_are_required(
     service: Service, pair: Pair, story: Story, missing: int
 ) -> None:
-    error = service.call("zks_getL2ToL1MsgProof", *message_of(pair, story)[:missing])["error"]
+    error = service.call("zks_getL2ToL1MsgProof", *tx_env_of(pair, story)[:missing])["error"]
     assert error["code"] == -32602
     assert f"params[{missing}]" in error["message"]
 
@@ -605,7 +605,7 @@ def test_4_4_decided_a_fourth_parameter_tells_equal_messages_apart(
 ) -> None:
     # The index in the block of the event L1MessageSent, as the network has it; null is none.
     (log,) = story.message["logs"]
-    asked = message_of(pair, story)
+    asked = tx_env_of(pair, story)
     found = service("zks_getL2ToL1MsgProof", *asked, int(log["logIndex"], 16))
     assert found == service("zks_getL2ToL1MsgProof", *asked, None)
     assert service("zks_getL2ToL1MsgProof", *asked, 999) is None
@@ -708,7 +708,7 @@ def test_7_decided_what_is_no_json_has_no_id(service: Service, text: bytes) -> N
 # 8. Limits.
 
 
-def test_8_decided_a_body_that_is_too_long_is_refused(pair: Pair) -> None:
+def test_8_decided_a_body_that_is_too_long_is_rejected(pair: Pair) -> None:
     # There are limits, each a setting of docs/config.md; the network's node has them too.
     connection = http.client.HTTPConnection(urlsplit(pair.url).netloc, timeout=60)
     connection.putrequest("POST", "/eth_getBlockByNumber")

@@ -312,7 +312,7 @@ def test_79_a_proof_is_null_until_the_batch_is_executed(slow: Pair) -> None:
 # What the list leaves out, and people ask for.
 
 
-def test_steps_out_of_turn_are_refused_with_the_reason(slow: Pair) -> None:
+def test_steps_out_of_turn_are_rejected_with_the_reason(slow: Pair) -> None:
     slow.say(b"impatient")
     for step, batch in (("prove", 1), ("execute", 1), ("commit", 7)):
         answer = slow.l2.provider.make_request(f"anvil_zks_{step}Batch", [batch])

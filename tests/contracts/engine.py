@@ -13,11 +13,11 @@ from entresol import contracts
 from entresol._native import (
     BlockEnv,
     Checks,
-    Message,
-    Outcome,
+    ExecutionResult,
     Overlay,
     Rules,
     Snapshot,
+    TxEnv,
     execute,
     keccak256,
 )
@@ -161,7 +161,7 @@ class Engine:
             self.overlay,
             Rules(L1_CHAIN_ID),
             BlockEnv(number=1, timestamp=self.timestamp, gas_limit=GAS_LIMIT),
-            Message(
+            TxEnv(
                 sender=sender,
                 to=to,
                 data=data,
@@ -173,7 +173,7 @@ class Engine:
             checks=_CHECKS,
         )
         if outcome.status != "success":
-            raise _refusal(outcome)
+            raise _rejection(outcome)
         self.overlay.apply(outcome)
         self.last = Done(outcome.output, outcome.logs)
         return self.last
@@ -234,7 +234,7 @@ def error_of(output: bytes) -> Reverted:
     return Reverted(entry["name"], *abi.decode(types(entry["inputs"]), output[4:]))
 
 
-def _refusal(outcome: Outcome) -> Reverted:
+def _rejection(outcome: ExecutionResult) -> Reverted:
     if outcome.status == "halt":
         return Reverted("halt", outcome.reason)
     return error_of(outcome.output) if outcome.output else Reverted("nothing")

@@ -10,7 +10,7 @@ from eth_abi import abi
 
 from entresol._native import keccak256
 from entresol.primitives.addresses import create_address
-from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
 from tests.contracts.batches import Batch, stored
 from tests.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Engine

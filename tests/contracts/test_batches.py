@@ -101,7 +101,7 @@ def operator(l1: Deployed) -> Operator:
     return Operator(l1, l1.chain, [l1.genesis])
 
 
-def refused(error: str) -> Any:
+def rejected(error: str) -> Any:
     return pytest.raises(Reverted, match=rf"^{error}\(")
 
 
@@ -183,7 +183,7 @@ def test_batches_that_were_not_executed_are_taken_back(operator: Operator) -> No
     assert operator.totals() == (2, 2, 2)
 
 
-# --- Commits that are refused ---
+# --- Commits that are rejected ---
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_batches_that_were_not_executed_are_taken_back(operator: Operator) -> No
 def test_a_wrong_batch_is_not_committed(
     operator: Operator, fields: dict[str, Any], error: str
 ) -> None:
-    with refused(error):
+    with rejected(error):
         operator.commit(**fields)
 
 
@@ -252,77 +252,77 @@ def test_a_batch_whose_data_is_not_there_is_not_committed(
     fields = list(Batch(number=1).committed())
     fields[place] = change(fields[place])
     data = commit_data(operator.batches[0].stored(), [tuple(fields)])
-    with refused(error):
+    with rejected(error):
         operator.call("commit", 1, 1, data)
 
 
 def test_a_batch_out_of_turn_is_not_committed(operator: Operator) -> None:
-    with refused("BatchRangeMismatch"):
+    with rejected("BatchRangeMismatch"):
         operator.commit(Batch(number=2))
     data = Batch(number=2).commit_data(operator.batches[0])
-    with refused("BatchNumberMismatch"):
+    with rejected("BatchNumberMismatch"):
         operator.call("commit", 1, 1, data)
 
 
 def test_a_batch_on_another_past_is_not_committed(operator: Operator) -> None:
     forged = replace(operator.batches[0], state=b"\x66" * 32)
-    with refused("BatchHashMismatch"):
+    with rejected("BatchHashMismatch"):
         operator.call("commit", 1, 1, Batch(number=1).commit_data(forged))
     operator.commit()
-    with refused("BatchNumberMismatch"):
+    with rejected("BatchNumberMismatch"):
         operator.call("commit", 2, 2, Batch(number=2).commit_data(operator.batches[0]))
 
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_batches_are_committed_one_by_one(operator: Operator, count: int) -> None:
     batches = [Batch(number=n + 1).committed() for n in range(count)]
-    with refused("CanOnlyProcessOneBatch"):
+    with rejected("CanOnlyProcessOneBatch"):
         operator.call("commit", 1, 1, commit_data(operator.batches[0].stored(), batches))
 
 
 @pytest.mark.parametrize(("step", "expected"), [("commit", 3), ("prove", 1), ("execute", 1)])
-def test_data_of_another_version_is_refused(operator: Operator, step: str, expected: int) -> None:
-    with refused("EmptyData"):
+def test_data_of_another_version_is_rejected(operator: Operator, step: str, expected: int) -> None:
+    with rejected("EmptyData"):
         operator.call(step, 1, 1, b"")
-    with pytest.raises(Reverted) as refusal:
+    with pytest.raises(Reverted) as rejection:
         operator.call(step, 1, 1, b"\2" + bytes(64))
-    assert refusal.value.args == ("IncompatibleEncodingVersion", expected, 2)
-    with refused("nothing"):
+    assert rejection.value.args == ("IncompatibleEncodingVersion", expected, 2)
+    with rejected("nothing"):
         operator.call(step, 1, 1, bytes([expected]))
 
 
-# --- Proofs that are refused ---
+# --- Proofs that are rejected ---
 
 
 def test_a_batch_that_was_not_committed_is_not_proven(operator: Operator) -> None:
-    with refused("VerifiedBatchesExceedsCommittedBatches"):
+    with rejected("VerifiedBatchesExceedsCommittedBatches"):
         operator.prove(Batch(number=1))
 
 
 def test_a_batch_is_not_proven_twice(operator: Operator) -> None:
     batch = operator.commit()
     operator.prove(batch)
-    with refused("BatchRangeMismatch"):
+    with rejected("BatchRangeMismatch"):
         operator.prove(batch)
 
 
 def test_no_batch_is_no_proof(operator: Operator) -> None:
-    with refused("EmptyBatchRange"):
+    with rejected("EmptyBatchRange"):
         operator.call("prove", 1, 0, prove_data(operator.batches[0], [], [3, 0, 13, 0]))
-    with refused("EmptyBatchRange"):
+    with rejected("EmptyBatchRange"):
         operator.call("execute", 1, 0, execute_data([]))
 
 
 def test_another_batch_than_the_committed_is_not_proven(operator: Operator) -> None:
     batch = operator.commit()
-    with refused("BatchHashMismatch"):
+    with rejected("BatchHashMismatch"):
         operator.prove(replace(batch, state=b"\x66" * 32))
 
 
 def test_a_batch_is_not_proven_from_another_state(operator: Operator) -> None:
     batch = operator.commit()
     forged = replace(operator.batches[0], state=b"\x66" * 32)
-    with refused("BatchHashMismatch"):
+    with rejected("BatchHashMismatch"):
         operator.call("prove", 1, 1, prove_data(forged, [batch]))
 
 
@@ -339,12 +339,12 @@ def test_a_batch_is_not_proven_from_another_state(operator: Operator) -> None:
         (lambda _: [3, 0, 13, 0], "PublicInputMismatch"),
     ],
 )
-def test_the_development_verifier_refuses_what_is_no_fake_proof(
+def test_the_development_verifier_rejects_what_is_no_fake_proof(
     operator: Operator, proof: Any, error: str
 ) -> None:
     batch = operator.commit()
     genesis = operator.batches[0]
-    with refused(error):
+    with rejected(error):
         operator.call(
             "prove", 1, 1, prove_data(genesis, [batch], proof(batch.public_input(genesis)))
         )
@@ -355,30 +355,30 @@ def test_a_proof_of_several_batches_is_about_all_of_them(operator: Operator) -> 
     genesis = operator.batches[0]
     inputs = [first.public_input(genesis), second.public_input(first)]
     for wrong in (inputs[0], inputs[1], fold([inputs[1], inputs[0]])):
-        with refused("PublicInputMismatch"):
+        with rejected("PublicInputMismatch"):
             operator.call("prove", 1, 2, prove_data(genesis, [first, second], [3, 0, 13, wrong]))
     data = prove_data(genesis, [first, second], [3, 0, 13, fold(inputs)])
     operator.call("prove", 1, 2, data)
 
 
-# --- Executions that are refused ---
+# --- Executions that are rejected ---
 
 
 def test_a_batch_that_was_not_proven_is_not_executed(operator: Operator) -> None:
-    with refused("CantExecuteUnprovenBatches"):
+    with rejected("CantExecuteUnprovenBatches"):
         operator.execute(operator.commit())
 
 
 def test_a_batch_is_not_executed_twice(operator: Operator) -> None:
     batch = operator.settle()
-    with refused("BatchRangeMismatch"):
+    with rejected("BatchRangeMismatch"):
         operator.execute(batch)
 
 
 def test_another_batch_than_the_committed_is_not_executed(operator: Operator) -> None:
     batch = operator.commit()
     operator.prove(batch)
-    with refused("BatchHashMismatch"):
+    with rejected("BatchHashMismatch"):
         operator.execute(replace(batch, logs_root=b"\x66" * 32))
 
 
@@ -386,7 +386,7 @@ def test_a_batch_may_not_skip_a_request(operator: Operator) -> None:
     requests = tuple(operator.request() for _ in range(3))
     batch = operator.commit(requests=requests[1:2], first_request=1, all_requests=requests)
     operator.prove(batch)
-    with refused("PriorityTreeRootUnknown"):
+    with rejected("PriorityTreeRootUnknown"):
         operator.execute(batch)
 
 
@@ -395,7 +395,7 @@ def test_a_batch_may_not_invent_a_request(operator: Operator) -> None:
     invented = (b"\x66" * 32,)
     batch = operator.commit(requests=invented, all_requests=invented)
     operator.prove(batch)
-    with refused("PriorityTreeRootUnknown"):
+    with rejected("PriorityTreeRootUnknown"):
         operator.execute(batch)
 
 
@@ -404,7 +404,7 @@ def test_a_batch_may_not_pass_off_a_part_of_the_tree_as_a_request(operator: Oper
     node = (keccak256(first + second),)
     batch = operator.commit(requests=node, all_requests=node)
     operator.prove(batch)
-    with refused("PriorityTreeRootUnknown"):
+    with rejected("PriorityTreeRootUnknown"):
         operator.execute(batch)
 
 
@@ -415,7 +415,7 @@ def test_a_batch_may_not_pass_off_a_free_place_as_a_request(operator: Operator, 
         operator.request()
     batch = operator.commit(requests=requests, all_requests=requests)
     operator.prove(batch)
-    with refused("PriorityTreeItemEmpty"):
+    with rejected("PriorityTreeItemEmpty"):
         operator.execute(batch)
 
 
@@ -431,17 +431,17 @@ def test_the_requests_of_a_batch_are_those_it_committed_to(operator: Operator) -
     requests = (operator.request(), operator.request())
     batch = operator.commit(requests=requests, all_requests=requests)
     operator.prove(batch)
-    with refused("NumberOfLayer1TxsMismatch"):
+    with rejected("NumberOfLayer1TxsMismatch"):
         execute_with(operator, batch, [([], [], [])], [[]])
-    with refused("NumberOfLayer1TxsMismatch"):
+    with rejected("NumberOfLayer1TxsMismatch"):
         execute_with(operator, batch, [([], [], [*requests, EMPTY])], [[]])
     swapped = replace(batch, requests=requests[::-1], all_requests=requests[::-1])
-    with refused("PriorityTreeRootUnknown"):
+    with rejected("PriorityTreeRootUnknown"):
         execute_with(operator, batch, [swapped.priority_ops()], [[]])
     operator.execute(batch)
 
 
-def test_a_rolling_hash_that_is_not_of_the_requests_is_refused(operator: Operator) -> None:
+def test_a_rolling_hash_that_is_not_of_the_requests_is_rejected(operator: Operator) -> None:
     requests = (operator.request(),)
     fields = list(Batch(number=1).committed())
     fields[2] = 1
@@ -457,7 +457,7 @@ def test_a_rolling_hash_that_is_not_of_the_requests_is_refused(operator: Operato
     operator.call("prove", 1, 1, b"\1" + abi.encode(kinds, arguments))
     kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOT}[][]"]
     data = b"\1" + abi.encode(kinds, [[tuple(batch)], [([], [], list(requests))], [[]]])
-    with refused("PriorityOperationsRollingHashMismatch"):
+    with rejected("PriorityOperationsRollingHashMismatch"):
         operator.call("execute", 1, 1, data)
 
 
@@ -469,34 +469,34 @@ def test_a_rolling_hash_that_is_not_of_the_requests_is_refused(operator: Operato
         (([], []), "MerkleIndexOutOfBounds"),
     ],
 )
-def test_malformed_paths_are_refused(operator: Operator, paths: Any, error: str) -> None:
+def test_malformed_paths_are_rejected(operator: Operator, paths: Any, error: str) -> None:
     requests = (operator.request(), operator.request())
     batch = operator.commit(requests=requests, all_requests=requests)
     operator.prove(batch)
-    with refused(error):
+    with rejected(error):
         execute_with(operator, batch, [(*paths, list(requests))], [[]])
 
 
 def test_roots_of_other_chains_are_not_supported(operator: Operator) -> None:
     batch = operator.commit()
     operator.prove(batch)
-    with refused("InteropNotSupported"):
+    with rejected("InteropNotSupported"):
         operator.call("execute", 1, 1, execute_data([batch], roots=[(1, 1, [bytes(32)])]))
 
 
 def test_a_batch_that_depends_on_other_chains_is_not_executed(operator: Operator) -> None:
     batch = operator.commit(dependency_roots=b"\1" * 32)
     operator.prove(batch)
-    with refused("InteropNotSupported"):
+    with rejected("InteropNotSupported"):
         operator.execute(batch)
 
 
 def test_an_execution_says_something_of_every_batch(operator: Operator) -> None:
     batch = operator.commit()
     operator.prove(batch)
-    with refused("InvalidBatchesDataLength"):
+    with rejected("InvalidBatchesDataLength"):
         execute_with(operator, batch, [], [[]])
-    with refused("InvalidBatchesDataLength"):
+    with rejected("InvalidBatchesDataLength"):
         execute_with(operator, batch, [([], [], [])], [])
 
 
@@ -506,14 +506,14 @@ def test_an_execution_says_something_of_every_batch(operator: Operator) -> None:
 def test_an_executed_batch_is_not_taken_back(operator: Operator) -> None:
     operator.settle()
     operator.commit()
-    with refused("CantRevertExecutedBatch"):
+    with rejected("CantRevertExecutedBatch"):
         operator.revert(0)
 
 
 @pytest.mark.parametrize("last", [1, 2])
 def test_there_must_be_something_to_take_back(operator: Operator, last: int) -> None:
     operator.commit()
-    with refused("RevertedBatchNotAfterNewLastBatch"):
+    with rejected("RevertedBatchNotAfterNewLastBatch"):
         operator.revert(last)
 
 
@@ -542,7 +542,7 @@ def test_a_batch_of_one_chain_is_not_settled_as_another_s(operator: Operator) ->
     # The chain trusts the timelock, and is still called with the address of the chain that is meant.
     operator.l1.engine.send(DEPLOYER, operator.chain, "setValidator", OPERATOR, True)
     data = Batch(number=1).commit_data(operator.batches[0])
-    with refused("WrongChainAddress"):
+    with rejected("WrongChainAddress"):
         operator.l1.engine.send(
             OPERATOR, operator.chain, "commitBatchesSharedBridge", ALICE, 1, 1, data
         )
@@ -568,8 +568,8 @@ def test_a_batch_is_executed_only_after_the_delay(operator: Operator) -> None:
     batch = operator.commit()
     operator.prove(batch)
     engine.timestamp += 99
-    with pytest.raises(Reverted) as refusal:
+    with pytest.raises(Reverted) as rejection:
         operator.execute(batch)
-    assert refusal.value.args == ("TimeNotReached", NOW + 100, NOW + 99)
+    assert rejection.value.args == ("TimeNotReached", NOW + 100, NOW + 99)
     engine.timestamp += 1
     operator.execute(batch)

@@ -160,7 +160,7 @@ def test_a_chain_is_registered(l1: Deployed, new_chain: Contract) -> None:
     ],
     ids=lambda it: it if isinstance(it, str) else "",
 )
-def test_a_wrong_registration_is_refused(
+def test_a_wrong_registration_is_rejected(
     l1: Deployed, new_chain: Contract, changes: dict[str, Any], error: str
 ) -> None:
     with pytest.raises(Reverted, match=error):
@@ -215,7 +215,7 @@ def test_strangers_do_not_decide_about_a_chain(
         ("changeFeeParams", ((0, 1, 1, 1, 2, 1),), "InvalidFeeParams"),
     ],
 )
-def test_settings_that_would_stop_requests_are_refused(
+def test_settings_that_would_stop_requests_are_rejected(
     l1: Deployed, function: str, arguments: tuple[object, ...], error: str
 ) -> None:
     with pytest.raises(Reverted, match=error):

@@ -117,9 +117,9 @@ def test_the_base_cost_follows_the_formula(l1: Deployed, gas_price: int) -> None
 def test_exactly_the_base_cost_and_the_value_are_enough(l1: Deployed) -> None:
     needed = fee(GWEI) * 1_000_000 + 5
     request(l1, mint_value=needed, l2_value=5)
-    with pytest.raises(Reverted) as refusal:
+    with pytest.raises(Reverted) as rejection:
         request(l1, mint_value=needed - 1, l2_value=5)
-    assert refusal.value.args == ("MsgValueTooLow", needed, needed - 1)
+    assert rejection.value.args == ("MsgValueTooLow", needed, needed - 1)
 
 
 def test_the_price_is_that_of_the_transaction_on_l1(l1: Deployed) -> None:
@@ -148,12 +148,12 @@ def test_the_admin_sets_what_prices_are_made_from(l1: Deployed) -> None:
     ],
     ids=lambda it: it[0] if isinstance(it, tuple) else next(iter(it)),
 )
-def test_a_wrong_request_is_refused(
+def test_a_wrong_request_is_rejected(
     l1: Deployed, fields: dict[str, Any], error: tuple[object, ...]
 ) -> None:
-    with pytest.raises(Reverted) as refusal:
+    with pytest.raises(Reverted) as rejection:
         request(l1, **fields)
-    assert refusal.value.args == error
+    assert rejection.value.args == error
 
 
 def test_only_the_bridgehub_hands_requests_to_a_chain(l1: Deployed) -> None:
@@ -189,7 +189,7 @@ def test_a_dependency_asks_for_more_gas(l1: Deployed) -> None:
         request(l1, factory_deps=[code], l2_gas_limit=needed - 1)
 
 
-def test_gas_below_the_overhead_is_refused(l1: Deployed) -> None:
+def test_gas_below_the_overhead_is_rejected(l1: Deployed) -> None:
     with pytest.raises(Reverted, match="TxnBodyGasLimitNotEnoughGas"):
         request(l1, l2_gas_limit=9_999)
 
@@ -200,13 +200,13 @@ def test_the_most_gas_is_accepted_and_one_more_is_not(l1: Deployed) -> None:
         request(l1, l2_gas_limit=72_010_001)
 
 
-def test_gas_for_too_much_pubdata_is_refused(l1: Deployed) -> None:
+def test_gas_for_too_much_pubdata_is_rejected(l1: Deployed) -> None:
     deployer = Address.parse(l1.engine.read(l1.chain, "getAdmin"))
     l1.engine.send(deployer, l1.chain, "setPriorityTxMaxGasLimit", 2**63)
     request(l1, l2_gas_limit=99_000 * 800 + 799 + 10_000)
-    with pytest.raises(Reverted) as refusal:
+    with pytest.raises(Reverted) as rejection:
         request(l1, l2_gas_limit=99_001 * 800 + 10_000)
-    assert refusal.value.args == ("PubdataGreaterThanLimit", 99_000, 99_001)
+    assert rejection.value.args == ("PubdataGreaterThanLimit", 99_000, 99_001)
 
 
 # --- Dependencies ---
@@ -230,12 +230,12 @@ def test_dependencies_are_named_by_their_versioned_hashes(l1: Deployed) -> None:
     ],
     ids=["half a word", "even", "empty", "too many"],
 )
-def test_a_wrong_dependency_is_refused(
+def test_a_wrong_dependency_is_rejected(
     l1: Deployed, deps: list[bytes], error: tuple[object, ...]
 ) -> None:
-    with pytest.raises(Reverted) as refusal:
+    with pytest.raises(Reverted) as rejection:
         request(l1, factory_deps=deps)
-    assert refusal.value.args == error
+    assert rejection.value.args == error
 
 
 # --- Senders and refunds ---
@@ -388,12 +388,12 @@ def test_a_base_token_that_is_no_ether_is_taken_from_the_sender(l1: Deployed) ->
     ],
     ids=["empty", "version", "base token", "no token", "old base token"],
 )  # fmt: skip
-def test_a_wrong_deposit_is_refused(l1: Deployed, data: bytes, error: str) -> None:
+def test_a_wrong_deposit_is_rejected(l1: Deployed, data: bytes, error: str) -> None:
     with pytest.raises(Reverted, match=error):
         deposit(l1, data)
 
 
-def test_a_deposit_under_the_name_of_another_asset_is_refused(l1: Deployed) -> None:
+def test_a_deposit_under_the_name_of_another_asset_is_rejected(l1: Deployed) -> None:
     token, other = approved(l1), approved(l1)
     inner = burn_data(7, BOB, other.address)
     data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
@@ -404,22 +404,22 @@ def test_a_deposit_under_the_name_of_another_asset_is_refused(l1: Deployed) -> N
         deposit(l1, data)
 
 
-def test_a_deposit_of_nothing_is_refused(l1: Deployed) -> None:
+def test_a_deposit_of_nothing_is_rejected(l1: Deployed) -> None:
     with pytest.raises(Reverted, match="EmptyDeposit"):
         deposit(l1, new_form(approved(l1), 0))
 
 
-def test_ether_beside_a_token_is_refused(l1: Deployed) -> None:
+def test_ether_beside_a_token_is_rejected(l1: Deployed) -> None:
     with pytest.raises(Reverted, match="NonEmptyMsgValue"):
         deposit(l1, new_form(approved(l1), 7), bridge_value=1)
 
 
-def test_a_second_bridge_with_a_low_address_is_refused(l1: Deployed) -> None:
+def test_a_second_bridge_with_a_low_address_is_rejected(l1: Deployed) -> None:
     with pytest.raises(Reverted, match="AddressTooLow"):
         deposit(l1, b"", bridge=Address((0xFFFF).to_bytes(20)))
 
 
-def test_a_second_bridge_that_answers_nonsense_is_refused(l1: Deployed) -> None:
+def test_a_second_bridge_that_answers_nonsense_is_rejected(l1: Deployed) -> None:
     # Returns the offset of a tuple whose words are all zero, or empty at offset zero.
     code = "6020 5f 52 60e0 5f f3"
     l1.engine.overlay.set_code(BOB, bytes.fromhex(code))

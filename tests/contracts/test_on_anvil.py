@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Data, Hash32
 from tests.contracts.engine import ETHER, GWEI, Contract, Done, Engine, Reverted, error_of
 from tests.contracts.l1 import (
@@ -62,8 +62,8 @@ class AnvilEngine(Engine):
         try:
             output = self.anvil.rpc("eth_call", message, "latest")
             gas = self.anvil.rpc("eth_estimateGas", message)
-        except RpcError as refusal:
-            raise error_of(Data.parse(refusal.data)) from None
+        except RpcError as rejection:
+            raise error_of(Data.parse(rejection.data)) from None
         receipt = self.anvil.receipt(self.anvil.rpc("eth_sendTransaction", message | {"gas": gas}))
         assert receipt["status"] == "0x1"
         logs = [

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from entresol._native import keccak256
-from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
 from tests.contracts.engine import Contract, Reverted
 from tests.contracts.l1 import ALICE, CHAIN_ID, DEPLOYER, OTHER_CHAIN_ID, Deployed
@@ -93,7 +93,7 @@ def test_how_a_priority_transaction_ended_is_proven(
     assert hub_answer is expected
 
 
-# --- Refused ---
+# --- Rejected ---
 
 
 @pytest.mark.parametrize("word", range(1, 16))
@@ -159,7 +159,7 @@ Forgery = Callable[[list[bytes]], list[bytes]]
     ids=["empty", "metadata only", "truncated", "too long", "version 2", "version 0", "batch path",
          "not final", "not final here", "no path", "huge"],
 )  # fmt: skip
-def test_a_malformed_proof_is_refused(l1: Deployed, forge: Forgery, error: str) -> None:
+def test_a_malformed_proof_is_rejected(l1: Deployed, forge: Forgery, error: str) -> None:
     _, proof = l1.settled_proof(*LOGS, index=1)
     with pytest.raises(Reverted, match=error):
         proven(l1, forge(proof))
@@ -170,14 +170,14 @@ def test_a_truncated_bare_path_proves_nothing(l1: Deployed) -> None:
     assert not proven(l1, proof[1:-1])
 
 
-def test_an_index_beyond_the_path_is_refused(l1: Deployed) -> None:
+def test_an_index_beyond_the_path_is_rejected(l1: Deployed) -> None:
     _, proof = l1.settled_proof(*LOGS, index=1)
-    with pytest.raises(Reverted) as refusal:
+    with pytest.raises(Reverted) as rejection:
         proven(l1, proof, index=1 + 2**15)
-    assert refusal.value.args == ("MerkleIndexOutOfBounds", 1 + 2**15, 15)
+    assert rejection.value.args == ("MerkleIndexOutOfBounds", 1 + 2**15, 15)
 
 
-def test_the_leaf_that_fills_the_tree_is_refused(l1: Deployed) -> None:
+def test_the_leaf_that_fills_the_tree_is_rejected(l1: Deployed) -> None:
     batch, _ = l1.settled_proof(*LOGS, index=1)
     nothing = (0, False, 0, Address.zero(), bytes(32), bytes(32))
     proof = [METADATA, *path_of(LOGS, 3), bytes(32)]
@@ -187,9 +187,9 @@ def test_the_leaf_that_fills_the_tree_is_refused(l1: Deployed) -> None:
 
 def test_a_batch_that_was_not_executed_proves_nothing(l1: Deployed) -> None:
     _, proof = l1.settled_proof(*LOGS, index=1)
-    with pytest.raises(Reverted) as refusal:
+    with pytest.raises(Reverted) as rejection:
         proven(l1, proof, batch=2)
-    assert refusal.value.args == ("BatchNotExecuted", 2)
+    assert rejection.value.args == ("BatchNotExecuted", 2)
 
 
 def test_genesis_proves_nothing(l1: Deployed) -> None:
@@ -241,9 +241,9 @@ def test_a_proof_leads_through_the_chain_that_a_chain_settles_on(l1: Deployed) -
 
 def test_a_chain_that_is_not_listed_proves_nothing_for_others(l1: Deployed) -> None:
     proof = nested_proof(l1, l1.add_chain())
-    with pytest.raises(Reverted) as refusal:
+    with pytest.raises(Reverted) as rejection:
         proven(l1, proof, batch=5)
-    assert refusal.value.args == ("InvalidSettlementLayer", OTHER_CHAIN_ID)
+    assert rejection.value.args == ("InvalidSettlementLayer", OTHER_CHAIN_ID)
 
 
 def test_only_the_owner_lists_chains_that_prove_for_others(l1: Deployed) -> None:

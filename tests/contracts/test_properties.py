@@ -9,7 +9,7 @@ from eth_abi import abi
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Hash32
 from tests.contracts.batches import Batch
 from tests.contracts.engine import ETHER, GWEI, Reverted
@@ -67,7 +67,7 @@ class Bridge:
         return Hash32(answer)
 
     def withdraw(self, chain_id: int, amount: int, *, is_token: bool) -> None:
-        """Withdraw; more than the chain has is refused."""
+        """Withdraw; more than the chain has is rejected."""
         if is_token:
             head = bytes.fromhex("9c884fd1") + chain_id.to_bytes(32) + asset_id(self.token.address)
             message, sender = head + mint_data(BOB, self.token.address, amount), L2_ASSET_ROUTER

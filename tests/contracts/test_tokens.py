@@ -85,14 +85,14 @@ def test_a_token_whose_transfers_answer_nothing_is_deposited(l1: Deployed) -> No
     assert l1.engine.read(token, "balanceOf", l1.vault.address) == 100
 
 
-def test_a_token_that_keeps_a_part_is_refused(l1: Deployed) -> None:
+def test_a_token_that_keeps_a_part_is_rejected(l1: Deployed) -> None:
     token = l1.token("FeeToken")
     with pytest.raises(Reverted, match="TokensWithFeesNotSupported"):
         deposit(l1, token)
     assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == 0
 
 
-def test_a_transfer_that_answers_false_is_refused(l1: Deployed) -> None:
+def test_a_transfer_that_answers_false_is_rejected(l1: Deployed) -> None:
     with pytest.raises(Reverted, match="TokenTransferFailed"):
         deposit(l1, l1.token("RefusingToken"))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eth_abi import abi
 
-from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
 from tests.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, find
 from tests.contracts.l1 import (

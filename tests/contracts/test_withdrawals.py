@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eth_abi import abi
 
-from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address
 from tests.contracts.engine import ETHER, Contract, Reverted, error_of
 from tests.contracts.l1 import (
@@ -155,7 +155,7 @@ def test_the_oldest_clients_ask_the_bridge_of_tokens(l1: Deployed) -> None:
     assert l1.engine.read(token, "balanceOf", BOB) == 2
 
 
-# --- Refused ---
+# --- Rejected ---
 
 
 def test_a_withdrawal_is_not_paid_twice(l1: Deployed) -> None:
@@ -192,7 +192,7 @@ def test_a_false_claim_is_not_paid(l1: Deployed, changes: dict[str, object]) -> 
         finalize(l1, params)
 
 
-def test_a_refused_claim_can_be_made_again(l1: Deployed) -> None:
+def test_a_rejected_claim_can_be_made_again(l1: Deployed) -> None:
     deposit_ether(l1)
     *right, proof = claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN)
     with pytest.raises(Reverted, match="InvalidProof"):
@@ -234,9 +234,9 @@ def test_a_message_of_somebody_else_is_not_paid(
 def test_a_message_for_another_chain_is_not_paid(l1: Deployed) -> None:
     token = deposited_token(l1, 9)
     message = token_message(token, BOB, 4, chain_id=OTHER_CHAIN_ID)
-    with pytest.raises(Reverted) as refusal:
+    with pytest.raises(Reverted) as rejection:
         finalize(l1, claim(l1, message, L2_ASSET_ROUTER))
-    assert refusal.value.args == ("WrongMessageChainId", CHAIN_ID, OTHER_CHAIN_ID)
+    assert rejection.value.args == ("WrongMessageChainId", CHAIN_ID, OTHER_CHAIN_ID)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_a_message_for_another_chain_is_not_paid(l1: Deployed) -> None:
         (b"\xde\xad\xbe\xef" + bytes(52), "InvalidSelector"),
     ],
 )
-def test_a_message_that_is_no_withdrawal_is_refused(
+def test_a_message_that_is_no_withdrawal_is_rejected(
     l1: Deployed, message: bytes, error: str
 ) -> None:
     with pytest.raises(Reverted, match=error):
@@ -308,7 +308,7 @@ def test_a_token_cannot_pay_again_while_it_is_paid(l1: Deployed) -> None:
     assert l1.engine.read(token, "balanceOf", BOB) == 4
 
 
-def test_a_receiver_that_refuses_ether_leaves_the_withdrawal_open(l1: Deployed) -> None:
+def test_a_receiver_that_rejects_ether_leaves_the_withdrawal_open(l1: Deployed) -> None:
     deposit_ether(l1)
     params = claim(l1, ether_message(l1.router.address, ETHER), L2_BASE_TOKEN)
     with pytest.raises(Reverted, match="WithdrawFailed"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from entresol._native import keccak256
-from entresol.primitives.messages import DEFAULT_LEAF, L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import DEFAULT_LEAF, L2ToL1Log
 
 HEIGHT = 14
 METADATA = bytes([1, HEIGHT + 1, 0, 1]) + bytes(28)

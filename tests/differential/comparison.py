@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from entresol._native import Outcome, Snapshot
+from entresol._native import ExecutionResult, Snapshot
 from tests.differential.replay import NO_CODE, ZERO, Ran, Replay, read_state, unhex
 from tests.differential.transactions import Signed
 from tests.differential.world import World, found
@@ -50,7 +50,7 @@ class Peers:
         receipts = self.anvil.rpc("eth_getBlockReceipts", "latest")
         assert list(map(unhex, block["transactions"])) == [signed.hash for signed in transactions]
         ran = self.replay.run(block, [signed.message for signed in transactions])
-        for signed, outcome, receipt in zip(transactions, ran.outcomes, receipts, strict=True):
+        for signed, outcome, receipt in zip(transactions, ran.results, receipts, strict=True):
             assert _told(outcome) == _receipt(receipt), signed.kind
         self._learn()
         self.mined.append(Mined(transactions, block, ran))
@@ -58,11 +58,11 @@ class Peers:
 
     def compare_touched(self, mined: Mined) -> None:
         """Compare every account and slot that the block looked at."""
-        touched = _touched(mined.ran.outcomes)
+        touched = _touched(mined.ran.results)
         for address, slots in touched.items():
             self.touched.setdefault(address, set()).update(slots)
-        questions = [question for item in touched.items() for question in _questions(*item)]
-        theirs = iter(self.anvil.batch(questions))
+        runner = [question for item in touched.items() for question in _runner(*item)]
+        theirs = iter(self.anvil.batch(runner))
         for address, slots in touched.items():
             nonce, balance, code = (next(theirs) for _ in range(3))
             values = [unhex(next(theirs)) for _ in slots]
@@ -103,7 +103,7 @@ def peers(fork: str, seed: int, *arguments: str) -> Iterator[Peers]:
         yield Peers(anvil, Replay(fork, read_state(anvil)), World(Random(seed), fork))
 
 
-def refuses(anvil: Anvil, signed: Signed) -> bool:
+def rejects(anvil: Anvil, signed: Signed) -> bool:
     """Whether anvil does not take a transaction."""
     return isinstance(anvil.batch([_send(signed)])[0], RpcError)
 
@@ -112,7 +112,7 @@ def _send(signed: Signed) -> tuple[str, list[object]]:
     return "eth_sendRawTransaction", ["0x" + signed.raw.hex()]
 
 
-def _told(outcome: Outcome) -> dict[str, Any]:
+def _told(outcome: ExecutionResult) -> dict[str, Any]:
     return {
         "succeeded": outcome.status == "success",
         "gas": outcome.gas_used,
@@ -137,15 +137,15 @@ def _receipt(receipt: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _touched(outcomes: Sequence[Outcome]) -> dict[bytes, list[bytes]]:
+def _touched(results: Sequence[ExecutionResult]) -> dict[bytes, list[bytes]]:
     touched: dict[bytes, set[bytes]] = {}
-    for outcome in outcomes:
+    for outcome in results:
         for address, slots in outcome.reads.items():
             touched.setdefault(address, set()).update(slots)
     return {address: sorted(slots) for address, slots in touched.items()}
 
 
-def _questions(address: bytes, slots: Sequence[bytes]) -> list[tuple[str, list[str]]]:
+def _runner(address: bytes, slots: Sequence[bytes]) -> list[tuple[str, list[str]]]:
     who = "0x" + address.hex()
     account = ("eth_getTransactionCount", "eth_getBalance", "eth_getCode")
     about_slots = [("eth_getStorageAt", [who, "0x" + slot.hex(), "latest"]) for slot in slots]

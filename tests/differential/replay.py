@@ -11,11 +11,11 @@ from typing import Any
 from entresol._native import (
     BlockEnv,
     Changes,
-    Message,
-    Outcome,
+    ExecutionResult,
     Overlay,
     Rules,
     Snapshot,
+    TxEnv,
     execute,
     keccak256,
 )
@@ -90,7 +90,7 @@ class Ran:
     start: Snapshot
     env: BlockEnv
     parent_hash: bytes
-    outcomes: Sequence[Outcome]
+    results: Sequence[ExecutionResult]
 
 
 class Replay:
@@ -109,20 +109,20 @@ class Replay:
             overlay.set_slot(HISTORY, slot, parent_hash)
         return overlay
 
-    def run(self, block: dict[str, Any], messages: Sequence[Message]) -> Ran:
+    def run(self, block: dict[str, Any], messages: Sequence[TxEnv]) -> Ran:
         """Run a block and move on to the state after it."""
         number, parent_hash = int(block["number"], 16), unhex(block["parentHash"])
         self.source.hashes[number - 1] = parent_hash
         start, env = self.snapshot, environment(block)
         overlay = self.begin(start, parent_hash, number)
-        outcomes = []
+        results = []
         for message in messages:
             outcome = execute(overlay, self.rules, env, message)
             overlay.apply(outcome)
-            outcomes.append(outcome)
+            results.append(outcome)
         self.source = self.source.after(overlay.changes())
         self.snapshot = overlay.seal(self.source)
-        return Ran(start, env, parent_hash, outcomes)
+        return Ran(start, env, parent_hash, results)
 
 
 def environment(block: dict[str, Any]) -> BlockEnv:

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from entresol._native import EMPTY_ROOT, Snapshot, Trie, keccak256, rlp_encode
-from entresol.chain.genesis import Genesis, GenesisAccount
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.ledger import Ledger
-from entresol.chain.rules import Rules
-from entresol.execution.transition import BlockContext, Executed, Transition
+from entresol.chain.rules import ChainRules
+from entresol.execution.block_executor import BlockContext, BlockExecutor, ExecutedBlock
+from entresol.primitives.records import StoredChange, stored_account
 from entresol.primitives.rlp import encode_uint
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Address, Hash32
 from entresol.state.history import StateAfter
-from entresol.storage.records import StoredChange, stored_account
 from entresol.storage.store import Store
 from tests.differential.comparison import Mined, peers
 from tests.differential.generator import blocks
@@ -57,16 +57,16 @@ class Follower:
             for address, (nonce, balance, code_hash) in source.accounts.items()
         }
         self.ledger = Ledger(
-            store, Rules.layer_1(CHAIN_ID), Genesis(chain_id=CHAIN_ID, alloc=alloc)
+            store, ChainRules.layer_1(CHAIN_ID), Genesis(chain_id=CHAIN_ID, alloc=alloc)
         )
         self.hashes: dict[int, bytes] = {}
 
-    def seal(self, mined: Mined) -> Executed:
+    def seal(self, mined: Mined) -> ExecutedBlock:
         block, ledger = mined.block, self.ledger
         number, parent_hash = int(block["number"], 16), unhex(block["parentHash"])
         self.hashes[number - 1] = parent_hash
         snapshot = Snapshot(AnvilHashes(ledger.store, ledger.number, self.hashes))
-        transition = Transition(ledger.rules.engine(), snapshot, self._context(block))
+        transition = BlockExecutor(ledger.rules.engine(), snapshot, self._context(block))
         transition.edit([self._history(number, parent_hash)], [])
         for signed in mined.transactions:
             transition.run(decode(signed.raw))

@@ -8,7 +8,7 @@ import pytest
 
 from entresol._native import BlockEnv, Overlay, execute
 from entresol.errors import InvalidTransaction
-from tests.differential.comparison import Peers, peers, refuses
+from tests.differential.comparison import Peers, peers, rejects
 from tests.differential.generator import blocks, kinds_of
 from tests.differential.kinds.creations import word
 from tests.differential.kinds.delegations import new_account
@@ -48,7 +48,7 @@ def test_both_sides_agree_under_the_rules_of_earlier_forks(fork: str) -> None:
 def test_both_sides_stop_at_the_same_depth() -> None:
     with peers("prague", SEED) as both:
         draft = Draft(to=RECURSE, data=word(2_000), gas=DEEP_GAS)
-        (outcome,) = both.mine([both.world.sign("depth", draft)]).ran.outcomes
+        (outcome,) = both.mine([both.world.sign("depth", draft)]).ran.results
     ((_, _, depth),) = outcome.logs
     assert int.from_bytes(depth, "big") == 1025
 
@@ -64,16 +64,16 @@ def agree(both: Peers, rounds: int) -> None:
 
 
 @pytest.mark.parametrize("fork", ["london", "shanghai", "prague", "osaka"])
-def test_both_sides_refuse_what_no_block_may_contain(fork: str) -> None:
+def test_both_sides_reject_what_no_block_may_contain(fork: str) -> None:
     with peers(fork, SEED) as both:
         first = both.world.sign("first", Draft(to=ACTORS[1].address))
         env = both.mine([first]).ran.env
-        refused = rejections(both.world, first)
-        taken = [signed.kind for signed in refused if not refuses(both.anvil, signed)]
+        rejected = rejections(both.world, first)
+        taken = [signed.kind for signed in rejected if not rejects(both.anvil, signed)]
         assert set(taken) <= ONLY_LEFT_OUT
         assert both.mine([]).block["transactions"] == []
     overlay = Overlay(both.replay.snapshot)
-    executed = [signed.kind for signed in refused if executes(both, overlay, env, signed)]
+    executed = [signed.kind for signed in rejected if executes(both, overlay, env, signed)]
     assert executed == []
     assert overlay.changes().accounts == []
 
@@ -105,7 +105,7 @@ def test_a_new_authority_is_cheaper_on_anvil_which_knows_no_absent_accounts() ->
         both.replay = Replay("osaka", EagerSource(**vars(both.replay.source)))
         mined = both.mine(transactions)
         both.compare_touched(mined)
-    for signed, outcome in zip(transactions, mined.ran.outcomes, strict=True):
+    for signed, outcome in zip(transactions, mined.ran.results, strict=True):
         alone = execute(truthful, both.replay.rules, mined.ran.env, signed.message)
         truthful.apply(alone)
         assert alone.gas_spent == outcome.gas_spent

@@ -33,7 +33,7 @@ class Traced:
     @property
     def gas_before(self) -> int:
         """The gas that the earlier transactions of the block used."""
-        return sum(outcome.gas_used for outcome in self.mined.ran.outcomes[: self.index])
+        return sum(outcome.gas_used for outcome in self.mined.ran.results[: self.index])
 
     def ours(self, options: Options) -> Trace:
         """Return our trace."""
@@ -62,7 +62,7 @@ def traced(both: Peers) -> Iterator[Traced]:
     for mined in both.mined:
         number = int(mined.block["number"], 16)
         state = both.replay.begin(mined.ran.start, mined.ran.parent_hash, number)
-        for index, outcome in enumerate(mined.ran.outcomes):
+        for index, outcome in enumerate(mined.ran.results):
             yield Traced(both, mined, index, state)
             state.apply(outcome)
 

@@ -10,7 +10,7 @@ from typing import Any
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
-from entresol._native import Message, keccak256
+from entresol._native import TxEnv, keccak256
 
 CHAIN_ID = 31337
 AccessList = Sequence[tuple[bytes, Sequence[bytes]]]
@@ -98,10 +98,10 @@ class Signed:
         return keccak256(self.raw)
 
     @cached_property
-    def message(self) -> Message:
+    def message(self) -> TxEnv:
         """The same for the engine."""
         draft = self.draft
-        return Message(
+        return TxEnv(
             sender=self.sender.address,
             gas_limit=draft.gas,
             to=draft.to,

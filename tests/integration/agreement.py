@@ -10,13 +10,13 @@ from pathlib import Path
 from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, Totals, ZkChain
 from entresol.l1.layer_one import L1Log
 from entresol.l1.operator import Operator
-from entresol.node.config import ChainConfig, L1Config, NodeConfig
+from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.node import Node
-from entresol.node.rollup import Rollup
+from entresol.node.settlement.rollup import Rollup
+from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
 from entresol.rollup.batches import stored_of
-from entresol.storage.batches import Step
 from tests.supply import Bookkeeper
 
 
@@ -33,7 +33,9 @@ async def _check(data_dir: Path, tokens: Iterable[Address], l1: L1Config, nonce:
         assert rollup is not None
         await check_deposits(node, rollup)
         await check_settlement(node, rollup, nonce)
-        books = Bookkeeper(node.chain, rollup.site.l1, rollup.site.contracts)
+        books = Bookkeeper(
+            node.chain, rollup.settlement_layer.l1, rollup.settlement_layer.contracts
+        )
         (await books.ether()).check()
         for token in tokens:
             (await books.token(token)).check()
@@ -51,8 +53,8 @@ async def opened(data_dir: Path, l1: L1Config) -> AsyncIterator[Node]:
 
 async def check_deposits(node: Node, rollup: Rollup) -> None:
     """Check that every deposit of L1 is on L2 once, as it is, and in order."""
-    l1 = rollup.site.l1
-    contract = ZkChain(l1, rollup.site.contracts.chain)
+    l1 = rollup.settlement_layer.l1
+    contract = ZkChain(l1, rollup.settlement_layer.contracts.chain)
     sent = await contract.deposits(0, await l1.block_number())
     assert [it.number for it in sent] == list(range(len(sent)))
     executed = [
@@ -66,7 +68,10 @@ async def check_deposits(node: Node, rollup: Rollup) -> None:
 
 async def check_settlement(node: Node, rollup: Rollup, nonce: int) -> None:
     """Check that every batch was settled once, by transactions that all served for something."""
-    l1, contract = rollup.site.l1, ZkChain(rollup.site.l1, rollup.site.contracts.chain)
+    l1, contract = (
+        rollup.settlement_layer.l1,
+        ZkChain(rollup.settlement_layer.l1, rollup.settlement_layer.contracts.chain),
+    )
     batches = node.chain.ledger.store.batches
     last = batches.last()
     assert last is not None
@@ -85,11 +90,11 @@ async def check_settlement(node: Node, rollup: Rollup, nonce: int) -> None:
     everything = list(range(1, last.number + 1))
     assert [_number(it, 1) for it in committed] == [_number(it, 1) for it in executed] == everything
     assert [n for it in proven for n in range(_number(it, 1) + 1, _number(it, 2) + 1)] == everything
-    for step, logs in ((Step.COMMIT, committed), (Step.EXECUTE, executed)):
+    for step, logs in ((SettlementStep.COMMIT, committed), (SettlementStep.EXECUTE, executed)):
         noted = [batches.settled(number, step) for number in everything]
         assert [it and it.transaction for it in noted] == [it.transaction_hash for it in logs]
     used = {it.transaction_hash for it in (*committed, *proven, *executed)}
-    operator = Operator(l1, rollup.site.operator_secret)
+    operator = Operator(l1, rollup.settlement_layer.operator_secret)
     assert await l1.nonce(operator.address) - nonce == len(used)
 
 

@@ -99,15 +99,15 @@ class Victim:
 
     def __init__(self, path: Path, *arguments: str) -> None:
         self.data = path / "data"
-        self._facts = path / "facts.json"
+        self._info = path / "facts.json"
         self._arguments = arguments
 
     def live(self, visit: Callable[[Pair], None], seconds: float | None = None) -> None:
         """Start it, let `visit` use it, and kill it after some seconds or when the visit is over."""
-        self._facts.unlink(missing_ok=True)
-        arguments = ("--data-dir", str(self.data), "--config-out", str(self._facts), "--silent")
-        with running_node(*arguments, *self._arguments, facts=self._facts) as node:
-            pair = Pair(self._facts)
+        self._info.unlink(missing_ok=True)
+        arguments = ("--data-dir", str(self.data), "--config-out", str(self._info), "--silent")
+        with running_node(*arguments, *self._arguments, info=self._info) as node:
+            pair = Pair(self._info)
             killer = None if seconds is None else threading.Timer(seconds, node.process.kill)
             if killer is not None:
                 killer.start()

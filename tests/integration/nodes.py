@@ -38,9 +38,9 @@ class RunningNode:
         """Return everything that it has printed so far."""
         return _read(self._log).decode()
 
-    def ready(self, facts: Path | None = None) -> RunningNode:
+    def ready(self, info: Path | None = None) -> RunningNode:
         """Return the node once it is ready."""
-        url = _wait_for_url(self.process, self._log, facts)
+        url = _wait_for_url(self.process, self._log, info)
         return RunningNode(self.process, self._log, url)
 
     def stop(self) -> int:
@@ -51,14 +51,14 @@ class RunningNode:
 
 @contextlib.contextmanager
 def running_node(
-    *arguments: str, facts: Path | None = None, command: Sequence[str] = ENTRESOL
+    *arguments: str, info: Path | None = None, command: Sequence[str] = ENTRESOL
 ) -> Iterator[RunningNode]:
     """Start a node on a free port, and stop it at the end whatever happens.
 
     It is ready when its banner says so, or when it has written `facts`.
     """
     with starting_node(*arguments, command=command) as node:
-        yield node.ready(facts)
+        yield node.ready(info)
 
 
 @contextlib.contextmanager
@@ -74,13 +74,13 @@ def starting_node(*arguments: str, command: Sequence[str] = ENTRESOL) -> Iterato
             process.wait()
 
 
-def _wait_for_url(process: subprocess.Popen[bytes], log: int, facts: Path | None) -> str:
+def _wait_for_url(process: subprocess.Popen[bytes], log: int, info: Path | None) -> str:
     def look() -> str | None:
         found = _LISTENING.search(_read(log))
         if found is not None:
             return f"http://{found[1].decode()}"
-        if facts is not None and facts.exists():
-            return str(json.loads(facts.read_text(encoding="utf-8"))["http_url"])
+        if info is not None and info.exists():
+            return str(json.loads(info.read_text(encoding="utf-8"))["http_url"])
         assert process.poll() is None, _read(log).decode()
         return None
 

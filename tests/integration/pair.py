@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 from entresol._native import keccak256
 from entresol.contracts import artifact
-from entresol.l1 import abi
 from entresol.l1.contracts import NEW_PRIORITY_REQUEST
+from entresol.primitives import abi
 from entresol.primitives.assets import asset_id
-from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER
+from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT
 from tests.layer_ones import ACCOUNTS
@@ -43,8 +43,8 @@ CLAIM = "finalizeDeposit((uint256,uint256,uint256,address,uint16,bytes,bytes32[]
 class Pair:
     """The two layers of a running node."""
 
-    def __init__(self, facts: Path) -> None:
-        told = json.loads(facts.read_text(encoding="utf-8"))
+    def __init__(self, info: Path) -> None:
+        told = json.loads(info.read_text(encoding="utf-8"))
         self.l2 = connect(told["http_url"])
         self.l1 = connect(told["l1"]["http_url"])
         self.contracts = {

@@ -25,7 +25,7 @@ const { results, assetChanges } = await client.simulateCalls({
   calls: [{ to: other, value: parseEther('1.5') }],
   traceAssetChanges: true,
 })
-const refusal = await client
+const rejection = await client
   .simulateBlocks({ blocks: [{ calls: [{ account: poor, to: other, value: 1n }] }] })
   .catch((error) => error.name)
 
@@ -36,6 +36,6 @@ console.log(
     failure: block.calls[1].error.name,
     simulated: results.map((result) => result.status),
     spent: assetChanges.map((change) => [change.token.symbol, String(change.value.diff)]),
-    refusal,
+    rejection,
   }),
 )

@@ -63,7 +63,7 @@ def test_web3_signs_with_an_unlocked_account(web3: Any) -> None:
     )
 
 
-def test_an_unknown_account_is_refused_by_name(web3: Any) -> None:
+def test_an_unknown_account_is_rejected_by_name(web3: Any) -> None:
     with pytest.raises(Web3RPCError, match="unknown account: 0xabab"):
         web3.eth.send_transaction({"from": STRANGER, "to": BOB, "value": 1, "gas": 21_000})
 

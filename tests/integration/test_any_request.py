@@ -60,7 +60,7 @@ def test_any_request_is_answered_and_the_chain_goes_on(tmp_path: Path, seed: int
         b"[%b]",
     ],
 )
-def test_deep_nesting_is_refused_by_a_node_that_lives_on(
+def test_deep_nesting_is_rejected_by_a_node_that_lives_on(
     node: RunningNode, text: bytes, depth: int
 ) -> None:
     with Client(node.port) as client:
@@ -95,8 +95,8 @@ def test_the_judge_knows_what_is_wrong_with_an_answer() -> None:
 def test_a_path_that_names_another_method_is_told_apart(node: RunningNode) -> None:
     with Client(node.port) as client:
         body = b'{"jsonrpc":"2.0","id":5,"method":"eth_chainId"}'
-        refused = json.loads(client.ask(body, path="/eth_blockNumber").body)
-        assert (refused["id"], refused["error"]["code"]) == (5, -32600)
-        assert refused["error"]["data"] == "the path says eth_blockNumber, the body eth_chainId"
+        rejected = json.loads(client.ask(body, path="/eth_blockNumber").body)
+        assert (rejected["id"], rejected["error"]["code"]) == (5, -32600)
+        assert rejected["error"]["data"] == "the path says eth_blockNumber, the body eth_chainId"
         for path in ("/eth_chainId", "/eth_chainId?key=1", "/v1/mainnet", "/%00"):
             assert json.loads(client.ask(body, path=path).body)["result"] == "0x10e"

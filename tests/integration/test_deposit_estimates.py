@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.l1 import abi
-from entresol.node.config import L1Config, NodeConfig
-from entresol.node.layer import Layer
+from entresol.node.chain_service import ChainService
+from entresol.node.config.schema import L1Config, NodeConfig
 from entresol.node.node import Node
+from entresol.primitives import abi
 from entresol.primitives.values import Address
 from tests.asking import DispatcherClient
 from tests.integration.pair import CHAIN_ID, DIRECT, ETHER, USER
@@ -32,7 +32,7 @@ class Pair:
         assert self.node.rollup is not None
         self._l1, self._l2 = self.node.layer_one, self.node.layer_two
         self._rollup = self.node.rollup
-        self.bridgehub = self._rollup.site.contracts.bridgehub
+        self.bridgehub = self._rollup.settlement_layer.contracts.bridgehub
 
     def l1(self, method: str, *params: object) -> Any:
         """Ask L1, and return the answer."""
@@ -65,10 +65,10 @@ class Pair:
         if receipt["status"] != "0x1":
             return False
         assert asyncio.run(self._rollup.watcher.step()) == 1
-        return self.node.chain.ledger.record(self.node.chain.number).outcomes[0].succeeded
+        return self.node.chain.ledger.record(self.node.chain.number).results[0].succeeded
 
 
-def _ask(layer: Layer, method: str, params: tuple[object, ...]) -> Any:
+def _ask(layer: ChainService, method: str, params: tuple[object, ...]) -> Any:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
     return json.loads(asyncio.run(DispatcherClient(layer.api.dispatcher).ask(body)))
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from websockets.frames import Opcode
 
-from entresol.node.config import ApiConfig, LimitsConfig
-from entresol.rpc.server import ServerConfig
+from entresol.node.config.schema import ApiConfig, LimitsConfig
+from entresol.server import ServerConfig
 from tests.integration.nodes import RunningNode, running_node
 from tests.integration.test_killed_node import transfer
 from tests.serving import Client, Response, answer_to, opening, post
@@ -137,26 +137,26 @@ def test_a_connection_has_a_limit_of_requests_a_second(client: Client) -> None:
     # Many more than a second's, since answering them takes some time, too.
     client.send(post(CHAIN_ID) * 1_000)
     answers = [client.response() for _ in range(1_000)]
-    refused = [it for it in answers if it.status == 429]
-    assert 40 <= len(answers) - len(refused) < 1_000
-    assert outcome(refused[0].body) == {"code": 429, "message": "Too many requests"}
-    assert refused[0].headers["retry-after"] == "1"
+    rejected = [it for it in answers if it.status == 429]
+    assert 40 <= len(answers) - len(rejected) < 1_000
+    assert outcome(rejected[0].body) == {"code": 429, "message": "Too many requests"}
+    assert rejected[0].headers["retry-after"] == "1"
 
 
 def test_connections_have_a_limit(node: RunningNode) -> None:
     with ExitStack() as crowd:
         clients = [crowd.enter_context(Client(node.port)) for _ in range(21)]
-        statuses = [it.status for it in map(_answer_or_refusal, clients)]
+        statuses = [it.status for it in map(_answer_or_rejection, clients)]
     assert statuses.count(503) >= 1
     assert statuses.count(200) >= 15
 
 
-def _answer_or_refusal(client: Client) -> Response:
+def _answer_or_rejection(client: Client) -> Response:
     client.send(post(CHAIN_ID))
     return client.response()
 
 
-def test_other_names_than_the_allowed_are_refused(client: Client) -> None:
+def test_other_names_than_the_allowed_are_rejected(client: Client) -> None:
     assert client.ask(CHAIN_ID, "Host: node.example:3050").status == 200
     status, _, body = client.ask(CHAIN_ID, "Host: other.example")
     assert status == 403

@@ -1,4 +1,4 @@
-"""A real node and clients that mean no good: each is refused in its own way, and others are served on."""
+"""A real node and clients that mean no good: each is rejected in its own way, and others are served on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from websockets.frames import Opcode
 
-from entresol.rpc.server import allow_open_files
+from entresol.server import allow_open_files
 from tests.integration.nodes import RunningNode, running_node
 from tests.serving import Client, answer_to, opening, post
 from tests.waiting import PATIENCE_SECONDS
@@ -42,7 +42,7 @@ def hurried() -> Iterator[RunningNode]:
 
 @contextmanager
 def unimpressed_node(*flags: str) -> Iterator[RunningNode]:
-    """Run a node that refuses whoever misbehaves, and does not complain about it."""
+    """Run a node that rejects whoever misbehaves, and does not complain about it."""
     limit = ("--connection-limit", str(CONNECTION_LIMIT))
     with running_node("--log-level", "warning", *limit, *flags) as running:
         before = running.printed()
@@ -104,7 +104,7 @@ def test_a_web_page_asks_before_it_asks(client: Client) -> None:
     )
 
 
-# Refusals
+# Rejections
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_web_page_asks_before_it_asks(client: Client) -> None:
         (b"POST / HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 400_000, 431),
     ],
 )  # fmt: skip
-def test_what_cannot_be_served_is_refused_by_its_status(
+def test_what_cannot_be_served_is_rejected_by_its_status(
     client: Client, request_: bytes, status: int
 ) -> None:
     client.send(request_)
@@ -138,7 +138,7 @@ def test_what_cannot_be_served_is_refused_by_its_status(
 
 
 @pytest.mark.usefixtures("client")
-def test_any_garbage_is_refused_or_waited_for(node: RunningNode) -> None:
+def test_any_garbage_is_rejected_or_waited_for(node: RunningNode) -> None:
     randomness = random.Random(7)
     for _ in range(300):
         with Client(node.port) as garbler:
@@ -308,7 +308,7 @@ def test_a_flood_of_pings_that_nobody_reads_the_answers_of_holds_nobody_up(
             assert another.ask(CHAIN_ID).body == ANSWER
 
 
-def test_a_subscription_over_http_is_refused_and_nobody_else_misses_anything(
+def test_a_subscription_over_http_is_rejected_and_nobody_else_misses_anything(
     client: Client, node: RunningNode
 ) -> None:
     subscribe = b'{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}'

@@ -86,11 +86,11 @@ def command() -> list[str]:
 
 
 @pytest.fixture
-def facts(command: list[str], tmp_path: Path) -> Iterator[dict[str, Any]]:
+def info(command: list[str], tmp_path: Path) -> Iterator[dict[str, Any]]:
     """Start a node as the README says, and return what it tells of itself."""
     told = tmp_path / "facts.json"
     started = [str(ROOT / command[0]), *command[1:], "--config-out", str(told)]
-    with running_node(command=started, facts=told):
+    with running_node(command=started, info=told):
         yield json.loads(told.read_text(encoding="utf-8"))
 
 
@@ -117,12 +117,12 @@ def start_of(language: str) -> list[str]:
 
 @pytest.mark.clients
 @pytest.mark.parametrize("block", programs(), ids=name_of)
-def test_a_program_prints_what_the_readme_shows(facts: dict[str, Any], block: Block) -> None:
+def test_a_program_prints_what_the_readme_shows(info: dict[str, Any], block: Block) -> None:
     if block.text.startswith("curl") and which("curl") is None:
         pytest.skip("there is no curl")
     assert block.output is not None
-    text = block.text.replace(f"http://{ADDRESS}", facts["http_url"])
-    text = text.replace(f"http://{L1_ADDRESS}", facts["l1"]["http_url"])
+    text = block.text.replace(f"http://{ADDRESS}", info["http_url"])
+    text = text.replace(f"http://{L1_ADDRESS}", info["l1"]["http_url"])
     ran = subprocess.run(
         [*start_of(block.language), text],
         # Where JavaScript finds the packages of the tests.

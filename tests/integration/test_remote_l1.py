@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from entresol.chain.accounts import DEVELOPMENT_MNEMONIC, derive
+from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.errors import InvalidConfig, LayerOneDiffers
 from entresol.l1.deployment import SettlementContracts
-from entresol.node.config import ChainConfig, L1Config, NodeConfig, SettlementSettings
+from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig, SettlementSettings
 from entresol.node.node import Node
-from entresol.node.notes import NOTE_FILE
-from entresol.rpc.server.config import ServerConfig
+from entresol.node.settlement.manifest import NOTE_FILE
+from entresol.server.config import ServerConfig
 from tests.integration.nodes import running_node, starting_node
 from tests.peers.anvil import Anvil, free_port, running_anvil
 from tests.waiting import PATIENCE_SECONDS, eventually
@@ -70,7 +70,7 @@ def opened(config: NodeConfig) -> SettlementContracts:
         node = await Node.open(config)
         assert node.rollup is not None
         await node.stop()
-        return node.rollup.site.contracts
+        return node.rollup.settlement_layer.contracts
 
     return asyncio.run(asyncio.wait_for(whole(), PATIENCE_SECONDS))
 
@@ -82,7 +82,7 @@ def nonce(anvil: Anvil) -> int:
 def test_a_deployment_is_told_step_by_step_and_written_down(
     anvil: Anvil, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "entresol.node.site")
+    caplog.set_level(logging.INFO, "entresol.node.settlement.settlement_layer")
     contracts = opened(configured(anvil, str(tmp_path / "chain"), deploy_l1=True))
     assert f"bridgehub: {contracts.bridgehub.checksummed()}" in caplog.messages
     told = [text for text in caplog.messages if text.startswith("contracts on L1")]
@@ -173,7 +173,7 @@ def test_a_step_that_failed_while_nobody_looked_is_noticed(anvil: Anvil, tmp_pat
         opened(config)
 
 
-def test_an_l1_that_went_back_to_before_the_deployment_is_refused(tmp_path: Path) -> None:
+def test_an_l1_that_went_back_to_before_the_deployment_is_rejected(tmp_path: Path) -> None:
     directory = str(tmp_path / "chain")
     with running_anvil() as anvil:
         anvil.rpc("anvil_setNonce", str(OPERATOR.address), "0x5")
@@ -187,7 +187,7 @@ def test_an_l1_that_went_back_to_before_the_deployment_is_refused(tmp_path: Path
             opened(configured(anvil, directory))
 
 
-def test_an_l1_with_another_chain_id_is_refused(deployed: Deployed) -> None:
+def test_an_l1_with_another_chain_id_is_rejected(deployed: Deployed) -> None:
     with running_anvil("--chain-id", "9") as other:
         problem = r"--l1-url.* it is chain 9, and what is in .*chain settles on chain 31337"
         with pytest.raises(InvalidConfig, match=problem):
@@ -209,7 +209,7 @@ def test_a_bridgehub_must_be_one_and_know_the_chain(deployed: Deployed) -> None:
             opened(config)
 
 
-def test_a_chain_that_began_otherwise_is_refused(deployed: Deployed, tmp_path: Path) -> None:
+def test_a_chain_that_began_otherwise_is_rejected(deployed: Deployed, tmp_path: Path) -> None:
     directory, bridgehub = str(tmp_path / "chain"), str(deployed.contracts.bridgehub)
     poorer = configured(deployed.anvil, directory, ChainConfig(balance=1), bridgehub=bridgehub)
     with pytest.raises(LayerOneDiffers, match="chain 270 began otherwise than the one that is"):
@@ -217,7 +217,7 @@ def test_a_chain_that_began_otherwise_is_refused(deployed: Deployed, tmp_path: P
     assert not Path(directory, NOTE_FILE).exists()
 
 
-def test_an_operator_that_may_not_settle_is_refused_unless_nothing_is_settled(
+def test_an_operator_that_may_not_settle_is_rejected_unless_nothing_is_settled(
     deployed: Deployed,
 ) -> None:
     bridgehub, key = str(deployed.contracts.bridgehub), str(OTHER.secret)
@@ -229,7 +229,7 @@ def test_an_operator_that_may_not_settle_is_refused_unless_nothing_is_settled(
     assert opened(watching) == deployed.contracts
 
 
-def test_flags_that_contradict_the_data_directory_are_refused(
+def test_flags_that_contradict_the_data_directory_are_rejected(
     deployed: Deployed, tmp_path: Path
 ) -> None:
     anvil, directory = deployed.anvil, deployed.directory
@@ -267,7 +267,7 @@ def test_flags_that_contradict_the_data_directory_are_refused(
         ({"bridgehub": "0x" + "12" * 20}, "--bridgehub.* say on which L1 by --l1-url"),
     ],
 )
-def test_flags_that_cannot_be_meant_are_refused(flags: dict[str, Any], problem: str) -> None:
+def test_flags_that_cannot_be_meant_are_rejected(flags: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidConfig, match=problem):
         opened(NodeConfig(l1=L1Config(**flags), server=ServerConfig(port=0)))
 
@@ -286,13 +286,13 @@ def test_a_note_that_cannot_be_read_is_told(deployed: Deployed, tmp_path: Path) 
 def test_the_node_waits_for_an_l1_that_is_away(tmp_path: Path) -> None:
     with free_port() as port:
         url = f"http://127.0.0.1:{port}"
-        facts = tmp_path / "facts.json"
-        flags = ("--l1-url", url, "--deploy-l1", "--operator-key", KEY, "--config-out", str(facts))
+        info = tmp_path / "facts.json"
+        flags = ("--l1-url", url, "--deploy-l1", "--operator-key", KEY, "--config-out", str(info))
         with starting_node(*flags) as node:
             eventually(lambda: "cannot be reached" in node.printed())
             assert "; waiting for it" in node.printed()
             with running_anvil(port=port):
-                eventually(facts.exists)
+                eventually(info.exists)
                 assert f"L1 at {url} answers" in node.printed()
                 assert node.stop() == 0
 
@@ -300,11 +300,11 @@ def test_the_node_waits_for_an_l1_that_is_away(tmp_path: Path) -> None:
 def test_a_key_in_the_url_of_an_l1_is_in_no_line_and_on_no_page(tmp_path: Path) -> None:
     with contextlib.ExitStack() as l1:
         host = l1.enter_context(running_anvil()).url.partition("://")[2]
-        url, facts = f"http://user:sesame@{host}/?key=sesame", tmp_path / "facts.json"
+        url, info = f"http://user:sesame@{host}/?key=sesame", tmp_path / "facts.json"
         flags = ("--l1-url", url, "--deploy-l1", "--operator-key", KEY)
-        with running_node(*flags, "--config-out", str(facts), "--log-level", "debug") as node:
+        with running_node(*flags, "--config-out", str(info), "--log-level", "debug") as node:
             assert f"HTTP         http://…@{host}/…" in node.output
-            assert json.loads(facts.read_text(encoding="utf-8"))["l1"]["http_url"] == url
+            assert json.loads(info.read_text(encoding="utf-8"))["l1"]["http_url"] == url
             l1.close()
             eventually(lambda: "cannot be reached" in read(f"{node.url}/health"))
             pages = [read(f"{node.url}/{page}") for page in ("health", "metrics")]

@@ -1,4 +1,4 @@
-"""HTTP over real sockets: framing, order, refusals, limits, abuse."""
+"""HTTP over real sockets: framing, order, rejections, limits, abuse."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.errors import AddressInUse, AddressUnavailable
-from entresol.rpc.server import Connection, Server, ServerConfig, allow_open_files
+from entresol.server import Connection, Server, ServerConfig, allow_open_files
 from tests.serving import HELLO, Client, Running, answer_to, echo, post, running
 from tests.waiting import PATIENCE_SECONDS, eventually
 
@@ -132,7 +132,7 @@ def test_requests_with_one_head_are_answered_each_in_its_way(serve: Serve, zippe
             assert bool(body) == (kind != "none")
 
 
-def test_a_body_of_the_same_length_that_is_no_json_is_refused_behind_a_known_head(
+def test_a_body_of_the_same_length_that_is_no_json_is_rejected_behind_a_known_head(
     client: Client,
 ) -> None:
     for _ in range(3):
@@ -150,7 +150,7 @@ def test_a_client_that_expects_to_be_told_is_told_to_go_on(client: Client) -> No
     assert client.response().body == HELLO
 
 
-def test_other_expectations_are_refused(client: Client) -> None:
+def test_other_expectations_are_rejected(client: Client) -> None:
     assert client.ask(HELLO, "Expect: the unexpected").status == 417
 
 
@@ -289,7 +289,7 @@ def test_only_chosen_web_pages_may_ask(serve: Serve) -> None:
             assert "access-control-allow-origin" not in client.ask(HELLO, *others).headers
 
 
-# Refusals.
+# Rejections.
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_json_content_types_are_taken(client: Client, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/json; charset=latin-1", ""])
-def test_other_content_types_are_refused(client: Client, kind: str) -> None:
+def test_other_content_types_are_rejected(client: Client, kind: str) -> None:
     assert client.ask(HELLO, f"Content-Type: {kind}").status == 415
     assert client.ask().status == 200
 
@@ -323,7 +323,7 @@ def test_space_may_come_first(client: Client) -> None:
     assert client.ask(b" \r\n\t[]").status == 200
 
 
-def test_a_body_that_says_it_is_too_long_is_refused_at_once(serve: Serve) -> None:
+def test_a_body_that_says_it_is_too_long_is_rejected_at_once(serve: Serve) -> None:
     with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
         assert client.ask(b"[" + b" " * 998 + b"]").status == 200
         client.send(post(b" " * 1001)[:-1001])
@@ -342,14 +342,14 @@ def test_a_client_that_sends_a_long_body_first_still_reads_why(serve: Serve) -> 
         assert client.ask(b" " * 8_000_000).status == 413
 
 
-def test_a_chunked_body_that_becomes_too_long_is_refused(serve: Serve) -> None:
+def test_a_chunked_body_that_becomes_too_long_is_rejected(serve: Serve) -> None:
     with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
         head = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
         client.send(head + b"200\r\n" + b" " * 512 + b"\r\n200\r\n" + b" " * 512)
         assert client.response().status == 413
 
 
-def test_endless_trailers_are_refused(serve: Serve) -> None:
+def test_endless_trailers_are_rejected(serve: Serve) -> None:
     with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
         head = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
         client.send(head + b"2\r\n[]\r\n0\r\n")
@@ -358,7 +358,7 @@ def test_endless_trailers_are_refused(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:3050", "localhost.evil.example"])
-def test_a_name_that_is_not_ours_is_refused(client: Client, host: str) -> None:
+def test_a_name_that_is_not_ours_is_rejected(client: Client, host: str) -> None:
     status, _, body = client.ask(HELLO, f"Host: {host}")
     assert status == 403
     assert host.encode() in body
@@ -436,7 +436,7 @@ def test_a_byte_now_and_then_does_not_extend_the_time(serve: Serve) -> None:
         client.send(b"POST / HTTP/1.1\r\nX: ")
         client.socket.setblocking(False)
 
-        def is_refused() -> bool:
+        def is_rejected() -> bool:
             client.socket.send(b"x")
             try:
                 client.unread += client.socket.recv(1000)
@@ -444,7 +444,7 @@ def test_a_byte_now_and_then_does_not_extend_the_time(serve: Serve) -> None:
                 return False
             return True
 
-        eventually(is_refused)
+        eventually(is_rejected)
         client.socket.settimeout(PATIENCE_SECONDS)
         assert client.response().status == 408
 
@@ -527,7 +527,7 @@ def test_garbage_is_a_bad_request(client: Client, garbage: bytes) -> None:
     assert client.rest() == b""
 
 
-def test_garbage_behind_requests_is_refused_after_their_answers(serve: Serve) -> None:
+def test_garbage_behind_requests_is_rejected_after_their_answers(serve: Serve) -> None:
     with serve(sometimes_later) as server, server.client() as client:
         client.send(post(b'{"later":1}') + post(HELLO) + b"garbage\r\n\r\n")
         assert client.response().body == b'{"later":1}'
@@ -537,12 +537,12 @@ def test_garbage_behind_requests_is_refused_after_their_answers(serve: Serve) ->
 
 
 @pytest.mark.parametrize("piece", [b"x", b"x: y\r\n", b"x" * 1000 + b": y\r\n"])
-def test_endless_headers_are_refused(client: Client, piece: bytes) -> None:
+def test_endless_headers_are_rejected(client: Client, piece: bytes) -> None:
     client.send(b"POST / HTTP/1.1\r\n" + piece * (3_000_000 // len(piece)))
     assert client.response().status == 431
 
 
-def test_long_headers_in_one_piece_are_refused(serve: Serve) -> None:
+def test_long_headers_in_one_piece_are_rejected(serve: Serve) -> None:
     with serve(echo, header_limit_bytes=1000) as server, server.client() as client:
         assert client.ask(HELLO, "X: " + "y" * 800).status == 200
         assert client.ask(HELLO, "X: " + "y" * 1000).status == 431

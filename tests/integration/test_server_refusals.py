@@ -1,4 +1,4 @@
-"""What a server says of the requests that it refuses itself, heard over real sockets."""
+"""What a server says of the requests that it rejects itself, heard over real sockets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from websockets.frames import Opcode
 
-from entresol.rpc.server import Connection, Reply
+from entresol.server import Connection, HttpResponse
 from tests.serving import HELLO, Client, echo, opening, post, running
 
 CHUNKED = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
@@ -20,7 +20,7 @@ class Ear:
     def __init__(self) -> None:
         self.heard: list[tuple[int, str]] = []
 
-    def __call__(self, reply: Reply, connection: Connection) -> None:
+    def __call__(self, reply: HttpResponse, connection: Connection) -> None:
         assert connection.peer.startswith("127.0.0.1:")
         self.heard.append((reply.status, reply.reason))
 
@@ -46,11 +46,11 @@ class Ear:
         (opening("Origin: https://evil.example"), 403, "Origin", {"cors_origins": ("https://a",)}),
     ],
 )
-def test_a_refusal_is_told_once_with_what_the_client_is_told(
+def test_a_rejection_is_told_once_with_what_the_client_is_told(
     sent: bytes, status: int, reason: str, settings: dict[str, Any]
 ) -> None:
     ear = Ear()
-    with running(echo, on_refusal=ear, **settings) as server, server.client() as first:
+    with running(echo, on_rejection=ear, **settings) as server, server.client() as first:
         # The only one for whom there is room, where that is the limit.
         assert first.open_websocket().status == 101
         with server.client() as client:
@@ -78,7 +78,7 @@ def test_a_websocket_that_is_ended_is_told_with_its_code(
 ) -> None:
     ear = Ear()
     with (
-        running(echo, on_refusal=ear, body_limit_bytes=1_000) as server,
+        running(echo, on_rejection=ear, body_limit_bytes=1_000) as server,
         server.client() as client,
     ):
         frames(client, message)
@@ -91,7 +91,7 @@ def test_a_websocket_that_is_ended_is_told_with_its_code(
 def test_a_message_too_many_a_second_is_told() -> None:
     ear = Ear()
     with (
-        running(echo, on_refusal=ear, requests_per_second=0.01) as server,
+        running(echo, on_rejection=ear, requests_per_second=0.01) as server,
         server.client() as client,
     ):
         frames(client, HELLO, HELLO)
@@ -120,9 +120,9 @@ def ask_before_asking(client: Client) -> None:
 
 
 @pytest.mark.parametrize("act", [Client.ask, leave, ask_a_page, ask_before_asking])
-def test_what_is_not_refused_is_not_told(act: Callable[[Client], object]) -> None:
+def test_what_is_not_rejected_is_not_told(act: Callable[[Client], object]) -> None:
     ear = Ear()
     pages = {"/broken": lambda: (503, "text/plain", b"not ready")}
-    with running(echo, on_refusal=ear, pages=pages) as server, server.client() as client:
+    with running(echo, on_rejection=ear, pages=pages) as server, server.client() as client:
         act(client)
     assert ear.heard == []

@@ -13,7 +13,7 @@ import pytest
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
-from entresol.rpc.server import Connection
+from entresol.server import Connection
 from tests.serving import HELLO, Running, echo, opening, post, running
 from tests.waiting import eventually
 
@@ -227,7 +227,7 @@ def test_a_client_that_answers_is_pinged_again(serve: Serve) -> None:
         eventually(is_pinged_again)
 
 
-def test_a_bad_handshake_is_refused(serve: Serve) -> None:
+def test_a_bad_handshake_is_rejected(serve: Serve) -> None:
     with serve(echo) as server, server.client() as client:
         client.send(
             b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
@@ -249,7 +249,7 @@ def test_a_websocket_cannot_begin_behind_unanswered_requests(serve: Serve) -> No
         assert client.response().status == 400
 
 
-def test_other_origins_are_refused(serve: Serve) -> None:
+def test_other_origins_are_rejected(serve: Serve) -> None:
     with serve(echo, cors_origins=("http://page",)) as server:
         for origin, status in (("http://page", 101), ("http://evil", 403)):
             with server.client() as client:
@@ -258,7 +258,7 @@ def test_other_origins_are_refused(serve: Serve) -> None:
             assert client.open_websocket().status == 101
 
 
-def test_names_that_are_not_ours_are_refused(serve: Serve) -> None:
+def test_names_that_are_not_ours_are_rejected(serve: Serve) -> None:
     with serve(echo) as server, server.client() as client:
         client.send(
             b"GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: upgrade\r\n"

@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from entresol.l1 import abi
 from entresol.l1.contracts import BATCH_COMMITTED
 from entresol.node.chains import OPERATOR
+from entresol.primitives import abi
 from entresol.primitives.assets import asset_id
-from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER
+from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, MULTICALL
 from tests.integration.agreement import check_agreement
@@ -41,11 +41,11 @@ DAY = 86_400
 @contextmanager
 def pair_of(path: Path, *arguments: str, agree: bool = True) -> Iterator[Pair]:
     """Start both layers, and see at the end that they agree and that the supply adds up."""
-    facts = path / "facts.json"
-    facts.unlink(missing_ok=True)
-    data = ("--data-dir", str(path / "data"), "--config-out", str(facts), "--silent")
-    with running_node(*data, *arguments, facts=facts) as node:
-        pair = Pair(facts)
+    info = path / "facts.json"
+    info.unlink(missing_ok=True)
+    data = ("--data-dir", str(path / "data"), "--config-out", str(info), "--silent")
+    with running_node(*data, *arguments, info=info) as node:
+        pair = Pair(info)
         nonce = operator_nonce(pair)
         try:
             yield pair

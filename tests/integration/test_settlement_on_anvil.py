@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from entresol.node.config import L1Config
+from entresol.node.config.schema import L1Config
 from tests.integration.agreement import check_agreement
 from tests.integration.chaos import Traffic, Victim, operator_nonce
 from tests.integration.nodes import running_node
@@ -96,9 +96,9 @@ def health(url: str) -> dict[str, Any]:
 def test_the_node_waits_for_an_l1_that_is_away_and_goes_on(
     anvil: RestartableAnvil, tmp_path: Path
 ) -> None:
-    facts = tmp_path / "facts.json"
-    with running_node(*arguments(anvil, tmp_path), facts=facts) as node:
-        pair = Pair(facts)
+    info = tmp_path / "facts.json"
+    with running_node(*arguments(anvil, tmp_path), info=info) as node:
+        pair = Pair(info)
         nonce = operator_nonce(pair, OPERATOR.address)
         token = pair.create_token()
         pair.arrived(pair.deposit(ETHER))
@@ -129,10 +129,10 @@ def test_the_node_waits_for_an_l1_that_is_away_and_goes_on(
 def test_an_l1_that_is_reorganised_above_the_confirmed_blocks_doubles_nothing(
     anvil: RestartableAnvil, tmp_path: Path
 ) -> None:
-    facts = tmp_path / "facts.json"
+    info = tmp_path / "facts.json"
     started = arguments(anvil, tmp_path, confirmations=CONFIRMATIONS)
-    with running_node(*started, facts=facts) as node:
-        pair = Pair(facts)
+    with running_node(*started, info=info) as node:
+        pair = Pair(info)
         nonce = operator_nonce(pair, OPERATOR.address)
 
         def mine() -> None:

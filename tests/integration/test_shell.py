@@ -186,15 +186,15 @@ def test_a_request_is_a_line_and_a_transaction_a_block() -> None:
     assert "\x1b" not in output
 
 
-def test_a_refused_request_is_a_line_and_a_flood_of_them_a_number() -> None:
+def test_a_rejected_request_is_a_line_and_a_flood_of_them_a_number() -> None:
     with running_node() as node, Client(node.port) as client:
         client.send(post(b"{}").replace(b"POST", b"PUT") * 50)
         assert {client.response().status for _ in range(50)} == {405}
         lines = told(node, " more").splitlines()
-    refused = [line for line in lines if line.startswith("(refused) 127.0.0.1:")]
-    assert refused[0].endswith("  405: use POST, with a JSON-RPC request as the body")
+    rejected = [line for line in lines if line.startswith("(rejected) 127.0.0.1:")]
+    assert rejected[0].endswith("  405: use POST, with a JSON-RPC request as the body")
     # A node that is held up may take more than a second for them, and then tells twenty more.
-    assert len(refused) in {20, 40}
+    assert len(rejected) in {20, 40}
 
 
 @pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
@@ -239,8 +239,8 @@ def test_a_log_level_above_info_tells_no_requests() -> None:
 
 
 def test_a_silent_node_prints_nothing(tmp_path: Path) -> None:
-    facts = tmp_path / "facts.json"
-    with running_node("--silent", "--config-out", str(facts), facts=facts) as node:
+    info = tmp_path / "facts.json"
+    with running_node("--silent", "--config-out", str(info), info=info) as node:
         ask(node.url, "eth_sendRawTransaction", transfer(0))
         node.stop()
         assert node.printed() == ""
@@ -267,14 +267,14 @@ def test_output_that_nobody_reads_does_not_stop_the_node() -> None:
 def test_what_was_started_is_written_down_for_scripts(tmp_path: Path) -> None:
     path = tmp_path / "facts.json"
     with running_node("--config-out", str(path), "--data-dir", str(tmp_path / "chain")) as node:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        assert facts["http_url"] == node.url
-        assert facts["ws_url"] == node.url.replace("http", "ws")
-        assert ask(facts["http_url"], "eth_chainId")["result"] == hex(facts["chain_id"])
-    assert facts["private_keys"][0] == "0x" + bytes(ALICE.key).hex()
-    assert facts["available_accounts"][0] == ALICE.address.lower()
-    assert facts["wallet"]["mnemonic"].endswith("test junk")
-    assert facts["data_dir"] == str(tmp_path / "chain")
+        info = json.loads(path.read_text(encoding="utf-8"))
+        assert info["http_url"] == node.url
+        assert info["ws_url"] == node.url.replace("http", "ws")
+        assert ask(info["http_url"], "eth_chainId")["result"] == hex(info["chain_id"])
+    assert info["private_keys"][0] == "0x" + bytes(ALICE.key).hex()
+    assert info["available_accounts"][0] == ALICE.address.lower()
+    assert info["wallet"]["mnemonic"].endswith("test junk")
+    assert info["data_dir"] == str(tmp_path / "chain")
     assert [it.name for it in tmp_path.iterdir() if "facts" in it.name] == ["facts.json"]
 
 
@@ -284,12 +284,12 @@ def test_scripts_that_know_anvils_file_can_read_ours(tmp_path: Path) -> None:
     with running_anvil("--config-out", str(theirs)):
         expected = json.loads(theirs.read_text(encoding="utf-8"))
     with running_node("--config-out", str(ours)):
-        facts = json.loads(ours.read_text(encoding="utf-8"))
-    assert set(expected) <= set(facts)
+        info = json.loads(ours.read_text(encoding="utf-8"))
+    assert set(expected) <= set(info)
     count = len(expected["available_accounts"])
     for key in ("available_accounts", "private_keys"):
-        assert facts[key][:count] == expected[key]
-    assert facts["wallet"] == expected["wallet"]
+        assert info[key][:count] == expected[key]
+    assert info["wallet"] == expected["wallet"]
 
 
 # Who may ask
@@ -302,7 +302,7 @@ def node() -> Iterator[RunningNode]:
 
 
 @pytest.mark.parametrize("host", ["rebound.example", "localhost.example:3050"])
-def test_a_page_that_rebinds_its_name_is_refused(node: RunningNode, host: str) -> None:
+def test_a_page_that_rebinds_its_name_is_rejected(node: RunningNode, host: str) -> None:
     body = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
     headers = {"Content-Type": "application/json", "Host": host}
     with pytest.raises(urllib.error.HTTPError) as caught:
@@ -431,10 +431,10 @@ def forge_last_block(path: Path) -> None:
     assert number is not None
     record = store.record(number)
     assert record is not None
-    outcome, *others = record.outcomes
+    outcome, *others = record.results
     outcome = msgspec.structs.replace(outcome, gas_used=outcome.gas_used + 1)
     store.truncate(number - 1)
-    store.append(msgspec.structs.replace(record, outcomes=(outcome, *others)), [])
+    store.append(msgspec.structs.replace(record, results=(outcome, *others)), [])
     store.close()
 
 
@@ -468,7 +468,7 @@ def test_a_rebuild_that_was_interrupted_can_be_done_again(directory: str, folder
     assert entresol("verify", "--data-dir", directory).returncode == 0
 
 
-def test_a_directory_of_another_chain_is_refused(directory: str) -> None:
+def test_a_directory_of_another_chain_is_rejected(directory: str) -> None:
     ran = entresol("verify", "--data-dir", directory, "--chain-id", "271")
     assert (ran.stderr.count("\n"), ran.returncode) == (1, 1)
     assert directory in ran.stderr

@@ -29,5 +29,5 @@ def test_viem_simulates_blocks_and_calls() -> None:
         "failure": "ContractFunctionExecutionError",
         "simulated": ["success"],
         "spent": [["ETH", str(-15 * 10**17)]],
-        "refusal": "InsufficientFundsError",
+        "rejection": "InsufficientFundsError",
     }

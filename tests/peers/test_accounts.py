@@ -31,7 +31,7 @@ class Both(NamedTuple):
     anvil: Anvil
 
     def rpc(self, method: str, *params: object) -> tuple[Any, Any]:
-        """Ask both; a refusal counts as the word for it."""
+        """Ask both; a rejection counts as the word for it."""
         return _ask(self.node, method, params), _ask(self.anvil, method, params)
 
     def agree(self, method: str, *params: object) -> Any:
@@ -45,7 +45,7 @@ def _ask(peer: Anvil, method: str, params: tuple[object, ...]) -> Any:
     try:
         return peer.rpc(method, *params)
     except RpcError:
-        return "refused"
+        return "rejected"
 
 
 @pytest.fixture(scope="module")
@@ -174,4 +174,4 @@ def test_an_impersonated_account_looks_the_same(both: Both) -> None:
         assert ours[key] == theirs[key]
     both.agree("eth_getTransactionCount", STRANGER, "latest")
     both.rpc("anvil_stopImpersonatingAccount", STRANGER)
-    assert both.agree("eth_sendTransaction", {"from": STRANGER, "to": BOB}) == "refused"
+    assert both.agree("eth_sendTransaction", {"from": STRANGER, "to": BOB}) == "rejected"

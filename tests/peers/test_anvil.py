@@ -43,7 +43,7 @@ def test_arguments_reach_anvil() -> None:
         assert anvil.rpc("eth_chainId") == "0x10e"
 
 
-def test_a_refused_argument_is_reported() -> None:
+def test_a_rejected_argument_is_reported() -> None:
     with pytest.raises(RuntimeError, match="--no-such-flag"), running_anvil("--no-such-flag"):
         pass
 

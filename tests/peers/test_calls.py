@@ -9,9 +9,9 @@ import pytest
 
 from entresol._native import Rules, Snapshot
 from entresol.errors import ExecutionHalted, ExecutionReverted
-from entresol.execution.calls import CallRequest, call
-from entresol.execution.estimation import estimate_gas
-from entresol.execution.scene import BlockParts, Scene
+from entresol.execution.call.call import CallRequest, call
+from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
 from tests.peers.anvil import Anvil, RpcError, running_anvil
 from tests.programs import Step, call_to, create, demand_gas, program, store, work
@@ -46,7 +46,7 @@ def peer(running: Anvil) -> Iterator[Anvil]:
     running.rpc("evm_revert", snapshot)
 
 
-def deploy(peer: Anvil, codes: Sequence[str]) -> Scene:
+def deploy(peer: Anvil, codes: Sequence[str]) -> EvmEnv:
     """Put the same contracts into anvil and into a scene, each with some wei and used slots."""
     world = World(accounts={SENDER: (0, BALANCE, EMPTY_CODE)})
     for number, code in enumerate(codes):
@@ -62,14 +62,14 @@ def deploy(peer: Anvil, codes: Sequence[str]) -> Scene:
             peer.rpc("anvil_setStorageAt", str(address), hex(slot), "0x" + value.hex())
     peer.rpc("anvil_setBalance", str(SENDER), hex(BALANCE))
     block = peer.rpc("eth_getBlockByNumber", "latest", WITH_TRANSACTIONS)
-    parts = BlockParts(
+    parts = BlockEnv(
         number=int(block["number"], 16),
         timestamp=int(block["timestamp"], 16),
         gas_limit=int(block["gasLimit"], 16),
         beneficiary=Address.parse(block["miner"]),
         base_fee=int(block["baseFeePerGas"], 16),
     )
-    return Scene.at(Snapshot(world), Rules(31337), parts)
+    return EvmEnv.at(Snapshot(world), Rules(31337), parts)
 
 
 def as_json(request: CallRequest) -> dict[str, Any]:
@@ -89,9 +89,9 @@ def as_json(request: CallRequest) -> dict[str, Any]:
 )
 @pytest.mark.parametrize("value", [0, 5])
 def test_calls_answer_alike(peer: Anvil, code: str, value: int) -> None:
-    scene = deploy(peer, [code])
+    evm_env = deploy(peer, [code])
     request = CallRequest(sender=SENDER, to=contract(0), value=value, data=b"\x01\x02")
-    assert "0x" + call(scene, request).hex() == peer.rpc("eth_call", as_json(request), "latest")
+    assert "0x" + call(evm_env, request).hex() == peer.rpc("eth_call", as_json(request), "latest")
 
 
 @pytest.mark.parametrize(
@@ -104,10 +104,10 @@ def test_calls_answer_alike(peer: Anvil, code: str, value: int) -> None:
     ],
 )
 def test_reverts_are_worded_alike(peer: Anvil, data: bytes) -> None:
-    scene = deploy(peer, [ECHO_REVERT])
+    evm_env = deploy(peer, [ECHO_REVERT])
     request = CallRequest(sender=SENDER, to=contract(0), data=data)
     with pytest.raises(ExecutionReverted) as ours:
-        call(scene, request)
+        call(evm_env, request)
     with pytest.raises(RpcError) as theirs:
         peer.rpc("eth_call", as_json(request), "latest")
     assert (str(ours.value), "0x" + ours.value.data.hex()) == (
@@ -118,10 +118,10 @@ def test_reverts_are_worded_alike(peer: Anvil, data: bytes) -> None:
 
 @pytest.mark.parametrize("code", ["fe", "01", "5f 56", "0c"])
 def test_halts_fail_alike(peer: Anvil, code: str) -> None:
-    scene = deploy(peer, [code])
+    evm_env = deploy(peer, [code])
     request = CallRequest(sender=SENDER, to=contract(0))
     with pytest.raises(ExecutionHalted):
-        call(scene, request)
+        call(evm_env, request)
     with pytest.raises(RpcError, match="EVM error"):
         peer.rpc("eth_call", as_json(request), "latest")
 
@@ -151,10 +151,10 @@ def chain(depth: int, *inner: Step) -> list[list[Step]]:
 def test_estimates_are_as_small_as_anvils_and_suffice_there(
     peer: Anvil, contracts: list[list[Step]], fields: dict[str, Any]
 ) -> None:
-    scene = deploy(peer, [program(steps) for steps in contracts])
+    evm_env = deploy(peer, [program(steps) for steps in contracts])
     target = {"to": contract(0)} if contracts else {}
     request = CallRequest(**{"sender": SENDER, **target, **fields})
-    estimate = estimate_gas(scene, request)
+    estimate = estimate_gas(evm_env, request)
     assert estimate.gas <= int(peer.rpc("eth_estimateGas", as_json(request)), 16) * 1.02
     sent = {**as_json(request), "gas": hex(estimate.gas)}
     receipt = peer.receipt(peer.rpc("eth_sendTransaction", sent))

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.genesis import Genesis
-from entresol.chain.rules import Rules
-from entresol.node.assembly import Api
+from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.rules import ChainRules
+from entresol.node.api import Api
 from entresol.primitives.values import Address
 from tests.asking import DispatcherClient
 from tests.peers.anvil import Anvil, running_anvil
@@ -39,7 +39,7 @@ def peer() -> Iterator[Anvil]:
 @pytest.fixture(scope="module")
 def api() -> Iterator[Api]:
     genesis = Genesis.development(31337, [Address.parse(SENDER)], 10_000 * 10**18)
-    chain = Chain.open(None, Rules.layer_1(), genesis)
+    chain = Chain.open(None, ChainRules.layer_1(), genesis)
     api = Api(chain, wake=lambda: None)
     yield api
     api.close()

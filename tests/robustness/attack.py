@@ -163,7 +163,7 @@ def judge(case: Case, answer: bytes, counts: Counter[int]) -> None:
             raise WrongError("no answer to a call", case)
         return
     try:
-        decoded = json.loads(answer.decode(), parse_constant=_refuse)
+        decoded = json.loads(answer.decode(), parse_constant=_reject)
     except (ValueError, RecursionError) as error:
         raise WrongError(f"not JSON: {error}", case, answer) from None
     items = decoded if isinstance(decoded, list) else [decoded]
@@ -188,7 +188,7 @@ def is_answer_to(case: Case, identity: str, answer: bytes) -> bool:
 def is_json(body: bytes) -> bool:
     """Say whether every reader takes `body` for JSON: no NaN, no half of a surrogate pair."""
     try:
-        json.loads(body.decode(), parse_constant=_refuse)
+        json.loads(body.decode(), parse_constant=_reject)
     except (ValueError, RecursionError):
         return False
     return _SURROGATE.search(body) is None
@@ -212,5 +212,5 @@ def problem_of(item: Any) -> str | None:
     return "internal error" if error["message"] == "Internal error" else None
 
 
-def _refuse(constant: str) -> None:
+def _reject(constant: str) -> None:
     raise ValueError(constant)

@@ -15,7 +15,7 @@ CheckMutation: TypeAlias = Callable[[bytes, Callable[[bytes], bytes], st.DataObj
 
 @pytest.fixture(scope="session")
 def check_mutation() -> CheckMutation:
-    """Return a check that damaged bytes are refused, or decode to what encodes to them again."""
+    """Return a check that damaged bytes are rejected, or decode to what encodes to them again."""
 
     def check(encoded: bytes, again: Callable[[bytes], bytes], data: st.DataObject) -> None:
         mutated = data.draw(mutations(encoded))

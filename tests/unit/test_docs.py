@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from docs.examples import Example, examples
-from docs.generate import renew
-from docs.pages import errors_page, settings_page
-from docs.recording import Exchange, Recorder, example_of, record_all
-from entresol.node.config import SETTINGS
-from entresol.rpc.markdown import abridged
+from docs.tools.examples import Example, examples
+from docs.tools.generate import renew
+from docs.tools.pages import errors_page, settings_page
+from docs.tools.recording import Exchange, Recorder, example_of, record_all
+from docs.tools.rpc_markdown import abridged
+from entresol.node.config.schema import SETTINGS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-WHERE = "give it one line in docs/examples.py, then run `make docs`"
+WHERE = "give it one line in docs/tools/examples.py, then run `make docs`"
 
 Recorded = tuple[Mapping[str, Any], dict[str, Exchange]]
 
@@ -51,13 +51,15 @@ def test_every_method_has_an_example(recorded: Recorded) -> None:
 def test_every_example_is_of_a_method(recorded: Recorded, known: dict[str, Example]) -> None:
     names = {it["name"] for it in recorded[0]["methods"]}
     strays = sorted(set(known) - names)
-    assert not strays, f"docs/examples.py has examples of no method: {', '.join(strays)}"
+    assert not strays, f"docs/tools/examples.py has examples of no method: {', '.join(strays)}"
 
 
-def test_only_what_is_meant_to_be_refused_is(recorded: Recorded, known: dict[str, Example]) -> None:
+def test_only_what_is_meant_to_be_rejected_is(
+    recorded: Recorded, known: dict[str, Example]
+) -> None:
     failed = {name: it.answer["error"] for name, it in recorded[1].items() if "error" in it.answer}
-    refused = {name for name in recorded[1] if (it := example_of(name, known)) and it.refused}
-    assert set(failed) == refused, f"docs/examples.py: {failed}"
+    rejected = {name for name in recorded[1] if (it := example_of(name, known)) and it.rejected}
+    assert set(failed) == rejected, f"docs/tools/examples.py: {failed}"
 
 
 def test_the_page_shows_what_a_fresh_node_answers(recorded: Recorded) -> None:

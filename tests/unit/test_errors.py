@@ -9,7 +9,7 @@ from entresol import errors
 
 
 def test_the_drawn_tree_is_the_real_one() -> None:
-    assert drawn_tree(errors.__doc__ or "") == real_tree(errors.EntresolError)
+    assert drawn_parents(errors.__doc__ or "") == real_parents(errors.EntresolError)
 
 
 def test_every_error_is_in_the_tree() -> None:
@@ -21,18 +21,23 @@ def test_every_error_is_in_the_tree() -> None:
     assert strays == []
 
 
-def drawn_tree(drawing: str) -> list[tuple[int, str]]:
-    """Return the depth and name of each error in the order in which they are drawn."""
-    lines = re.findall(r"^    ((?:[│├└─ ]{4})*)([A-Z]\w+)", drawing, re.MULTILINE)
-    return [(len(branch) // 4, name) for branch, name in lines]
+def drawn_parents(drawing: str) -> dict[str, str]:
+    """Return the parent of each error below the root, as drawn."""
+    parents: dict[str, str] = {}
+    path: list[str] = []
+    for branch, name in re.findall(r"^    ((?:[│├└─ ]{4})*)([A-Z]\w+)", drawing, re.MULTILINE):
+        depth = len(branch) // 4
+        path[depth:] = [name]
+        if depth:
+            assert name not in parents
+            parents[name] = path[depth - 1]
+    return parents
 
 
-def real_tree(kind: type[Exception], depth: int = 0) -> list[tuple[int, str]]:
-    """Return the depth and name of `kind` and its descendants in the order of their definition."""
-    descendants = [
-        entry
-        for child in kind.__subclasses__()
-        if child.__module__ == errors.__name__
-        for entry in real_tree(child, depth + 1)
-    ]
-    return [(depth, kind.__name__), *descendants]
+def real_parents(kind: type[Exception]) -> dict[str, str]:
+    """Return the parent of each descendant of `kind` that the package defines."""
+    parents: dict[str, str] = {}
+    for child in kind.__subclasses__():
+        if child.__module__.startswith(f"{errors.__name__}."):
+            parents |= {child.__name__: kind.__name__} | real_parents(child)
+    return parents

@@ -10,8 +10,8 @@ use revm_inspectors::tracing::TransactionContext;
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::errors::{UnknownTracer, failed, source_failed};
 use super::gil;
-use super::message::{BlockEnv, Checks, Limits, Message, Rules};
-use super::outcome::{Changes, Outcome, PyAccount, account_fields, word};
+use super::message::{BlockEnv, Checks, Limits, Rules, TxEnv};
+use super::outcome::{Changes, ExecutionResult, PyAccount, account_fields, word};
 use super::source::PySource;
 use crate::evm;
 use crate::job::{self, Job};
@@ -95,7 +95,7 @@ impl Overlay {
     }
 
     /// Lay the changes of an execution on this overlay on top of it.
-    fn apply(&self, py: Python<'_>, outcome: &Bound<'_, Outcome>) -> PyResult<()> {
+    fn apply(&self, py: Python<'_>, outcome: &Bound<'_, ExecutionResult>) -> PyResult<()> {
         let changes = &outcome.get().0.changes;
         self.write(py, |state| state.apply(changes))
     }
@@ -259,11 +259,11 @@ pub fn execute(
     state: AnyState<'_>,
     rules: &Bound<'_, Rules>,
     block: &Bound<'_, BlockEnv>,
-    message: &Bound<'_, Message>,
+    message: &Bound<'_, TxEnv>,
     checks: Option<&Bound<'_, Checks>>,
     limits: Option<&Bound<'_, Limits>>,
     tracer: Option<&Bound<'_, Tracer>>,
-) -> PyResult<Outcome> {
+) -> PyResult<ExecutionResult> {
     let checks = checks.map_or(job::Checks::ALL, |checks| checks.get().0);
     run(py, state, gather(rules, block, message, checks, limits), tracer)
 }
@@ -276,17 +276,17 @@ pub fn call(
     state: AnyState<'_>,
     rules: &Bound<'_, Rules>,
     block: &Bound<'_, BlockEnv>,
-    message: &Bound<'_, Message>,
+    message: &Bound<'_, TxEnv>,
     limits: Option<&Bound<'_, Limits>>,
     tracer: Option<&Bound<'_, Tracer>>,
-) -> PyResult<Outcome> {
+) -> PyResult<ExecutionResult> {
     run(py, state, gather(rules, block, message, job::Checks::NONE, limits), tracer)
 }
 
 fn gather(
     rules: &Bound<'_, Rules>,
     block: &Bound<'_, BlockEnv>,
-    message: &Bound<'_, Message>,
+    message: &Bound<'_, TxEnv>,
     checks: job::Checks,
     limits: Option<&Bound<'_, Limits>>,
 ) -> Job {
@@ -309,7 +309,7 @@ fn run(
     state: AnyState<'_>,
     job: Job,
     tracer: Option<&Bound<'_, Tracer>>,
-) -> PyResult<Outcome> {
+) -> PyResult<ExecutionResult> {
     let tracer = tracer.map(|tracer| &tracer.get().0);
     let outcome = match state {
         AnyState::Snapshot(snapshot) => {
@@ -321,5 +321,5 @@ fn run(
             gil::release(py, || evm::run(overlay.current().as_ref(), &job, tracer))
         }
     };
-    outcome.map(Outcome).map_err(|failure| failed(py, failure, &job))
+    outcome.map(ExecutionResult).map_err(|failure| failed(py, failure, &job))
 }

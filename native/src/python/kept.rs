@@ -10,10 +10,10 @@ use crate::kept::Kept;
 
 /// Answers that are kept with the question, and given again with another id.
 #[pyclass(frozen)]
-pub struct KeptAnswers(Mutex<Kept>);
+pub struct ResponseCache(Mutex<Kept>);
 
 #[pymethods]
-impl KeptAnswers {
+impl ResponseCache {
     #[new]
     #[pyo3(signature = (*, capacity, batch))]
     fn new(capacity: usize, batch: usize) -> Self {

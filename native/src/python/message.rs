@@ -9,7 +9,7 @@ use alloy_eips::eip7702::{Authorization, SignedAuthorization};
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, map::HashMap};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use revm::context::{BlockEnv as Env, TxEnv};
+use revm::context::{BlockEnv as Env, TxEnv as RevmTxEnv};
 use revm::context_interface::block::BlobExcessGasAndPrice;
 use revm::context_interface::either::Either;
 use revm::primitives::hardfork::SpecId;
@@ -124,13 +124,13 @@ impl BlockEnv {
 
 /// A transaction or a call.
 #[pyclass(frozen, module = "entresol._native")]
-pub struct Message(pub job::Message);
+pub struct TxEnv(pub job::Message);
 
 type PyAccessList = Vec<(PyAddress, Vec<PyHash>)>;
 type PyAuthorization = (PyWord, PyAddress, u64, u8, PyWord, PyWord);
 
 #[pymethods]
-impl Message {
+impl TxEnv {
     #[new]
     #[pyo3(signature = (
         *, sender, gas_limit, to = None, value = PyWord(U256::ZERO), data = PyData(Bytes::new()),
@@ -154,7 +154,7 @@ impl Message {
         keeps_nonce: bool,
     ) -> Self {
         let tx_type = transaction_type(&access_list, priority_fee, &authorizations);
-        let env = TxEnv {
+        let env = RevmTxEnv {
             tx_type,
             caller: sender.0,
             gas_limit,

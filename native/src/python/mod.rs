@@ -26,11 +26,11 @@ mod native {
     #[pymodule_export]
     use super::engine::{Overlay, Snapshot, Tracer, call, execute};
     #[pymodule_export]
-    use super::kept::KeptAnswers;
+    use super::kept::ResponseCache;
     #[pymodule_export]
-    use super::message::{BlockEnv, CancelFlag, Checks, Limits, Message, Rules};
+    use super::message::{BlockEnv, CancelFlag, Checks, Limits, Rules, TxEnv};
     #[pymodule_export]
-    use super::outcome::{AccountChange, Changes, Outcome};
+    use super::outcome::{AccountChange, Changes, ExecutionResult};
     #[pymodule_export]
     use super::rlp::{rlp_decode, rlp_encode};
     #[pymodule_export]

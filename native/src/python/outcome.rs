@@ -3,7 +3,7 @@
 use alloy_primitives::U256;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
-use revm::context_interface::result::{ExecutionResult, SuccessReason};
+use revm::context_interface::result::{ExecutionResult as RevmResult, SuccessReason};
 
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use crate::changes;
@@ -12,17 +12,17 @@ use crate::state::Account;
 
 /// How an execution ended, and what it did.
 #[pyclass(frozen, module = "entresol._native")]
-pub struct Outcome(pub evm::Outcome);
+pub struct ExecutionResult(pub evm::Outcome);
 
 #[pymethods]
-impl Outcome {
+impl ExecutionResult {
     /// `success`, `revert` or `halt`.
     #[getter]
     fn status(&self) -> &'static str {
         match &self.0.result {
-            ExecutionResult::Success { .. } => "success",
-            ExecutionResult::Revert { .. } => "revert",
-            ExecutionResult::Halt { .. } => "halt",
+            RevmResult::Success { .. } => "success",
+            RevmResult::Revert { .. } => "revert",
+            RevmResult::Halt { .. } => "halt",
         }
     }
 
@@ -30,13 +30,13 @@ impl Outcome {
     #[getter]
     fn reason(&self) -> String {
         match &self.0.result {
-            ExecutionResult::Success { reason: SuccessReason::Stop, .. } => "stop".into(),
-            ExecutionResult::Success { reason: SuccessReason::Return, .. } => "return".into(),
-            ExecutionResult::Success { reason: SuccessReason::SelfDestruct, .. } => {
+            RevmResult::Success { reason: SuccessReason::Stop, .. } => "stop".into(),
+            RevmResult::Success { reason: SuccessReason::Return, .. } => "return".into(),
+            RevmResult::Success { reason: SuccessReason::SelfDestruct, .. } => {
                 "self-destruct".into()
             }
-            ExecutionResult::Revert { .. } => "execution reverted".into(),
-            ExecutionResult::Halt { reason, .. } => reason.to_string(),
+            RevmResult::Revert { .. } => "execution reverted".into(),
+            RevmResult::Halt { reason, .. } => reason.to_string(),
         }
     }
 
@@ -68,7 +68,7 @@ impl Outcome {
     #[getter]
     fn logs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let logs = match &self.0.result {
-            ExecutionResult::Success { logs, .. } => logs.as_slice(),
+            RevmResult::Success { logs, .. } => logs.as_slice(),
             _ => &[],
         };
         let logs = logs.iter().map(|log| {

@@ -1,4 +1,4 @@
-//! The fields of an encoded transaction, each read under the name that a refusal tells.
+//! The fields of an encoded transaction, each read under the name that a rejection tells.
 
 use alloy_eips::eip2930::{AccessList, AccessListItem};
 use alloy_eips::eip7702::{Authorization, SignedAuthorization};
@@ -33,7 +33,7 @@ impl<'a> Fields<'a> {
         Ok(fields)
     }
 
-    /// Refuse a list that does not have `count` items; what the items hold is checked later.
+    /// Reject a list that does not have `count` items; what the items hold is checked later.
     fn expect(&self, count: usize, field: Option<&str>) -> Result<(), DecodeError> {
         let mut items = self.items.clone();
         let mut found = 0;

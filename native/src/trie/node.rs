@@ -1,6 +1,6 @@
 //! Trie nodes: their encoding, and following a path through one.
 //!
-//! alloy-trie's own nodes refuse values in branches, which plain tries have, so only its
+//! alloy-trie's own nodes reject values in branches, which plain tries have, so only its
 //! [`RlpNode`] (a reference to a node: its hash, or the node itself if that is shorter) is used.
 
 use alloy_primitives::{B256, Bytes};

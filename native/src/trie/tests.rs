@@ -229,7 +229,7 @@ fn a_missing_node_is_named() {
 }
 
 #[test]
-fn what_a_trie_cannot_hold_is_refused() {
+fn what_a_trie_cannot_hold_is_rejected() {
     let empty = Some(Bytes::new());
     assert_eq!(Change::new(b"key", empty).err(), Some(InvalidChange::EmptyValue));
     let long = vec![0; MAX_KEY_BYTES + 1];

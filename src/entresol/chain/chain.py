@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
-from entresol.chain.clock import Clock, ClockState
-from entresol.chain.edits import Edits
-from entresol.chain.feed import Feed, Pending, Removed, Sealed
-from entresol.chain.fees import MarketFee
+from entresol.chain.block_producer import BlockProducer
+from entresol.chain.dev.clock import Clock, ClockState
+from entresol.chain.dev.edits import Edits
+from entresol.chain.events import BlockSealed, BlocksReverted, ChainEvents, TransactionPending
+from entresol.chain.fees.base_fee import Eip1559BaseFee
+from entresol.chain.finality import BlockTag, Finality
 from entresol.chain.ledger import Ledger
-from entresol.chain.mempool import SCHEDULES, AdmissionRules, Mempool, PoolConfig, PoolSnapshot
-from entresol.chain.pending import PendingBlock
-from entresol.chain.producer import Producer
-from entresol.chain.schedule import Mining, Schedule
-from entresol.chain.tags import Finality, Tag
+from entresol.chain.mempool import SCHEDULES, Mempool, PoolCheckpoint, PoolConfig, ValidationRules
+from entresol.chain.mining import MiningMode, MiningSchedule
+from entresol.chain.pending_block import PendingBlock
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.store import Store
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from entresol._native import Overlay, Snapshot
-    from entresol.chain.genesis import Genesis
-    from entresol.chain.rules import Rules
+    from entresol.chain.genesis.genesis import Genesis
+    from entresol.chain.rules import ChainRules
     from entresol.errors import ExecutionFailed
-    from entresol.execution.transition import Executed, Transition
+    from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.primitives.headers import Header
-    from entresol.storage.records import Record
+    from entresol.primitives.records import BlockRecord
 
 
 MOST_CHECKPOINTS: Final = 10_000
@@ -41,7 +41,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A chain as it was, to go back to."""
 
     number: int
-    pool: PoolSnapshot
+    pool: PoolCheckpoint
     priority: tuple[Transaction, ...]
     clock: ClockState
     finality: Finality
@@ -59,7 +59,7 @@ class Chain:
     def __init__(
         self,
         store: Store,
-        rules: Rules,
+        rules: ChainRules,
         genesis: Genesis,
         *,
         clock: Clock | None = None,
@@ -69,14 +69,14 @@ class Chain:
         self.rules = rules
         self.genesis = genesis
         self.clock = clock or Clock()
-        self.feed = Feed()
+        self.events = ChainEvents()
         self.finality = Finality()
-        self.schedule = Schedule()
+        self.schedule = MiningSchedule()
         self._edits = Edits()
         self.pool = Mempool(
             _admission(rules), self.ledger.latest, base_fee=self.next_base_fee(), config=pool
         )
-        self.producer = Producer(self.ledger, self.pool)
+        self.producer = BlockProducer(self.ledger, self.pool)
         self._pending = PendingBlock(self.ledger, self.pool, self.producer)
         self._checkpoints: dict[int, Checkpoint] = {}
         self._last_checkpoint = 0
@@ -85,7 +85,7 @@ class Chain:
     def open(
         cls,
         path: Path | None,
-        rules: Rules,
+        rules: ChainRules,
         genesis: Genesis,
         *,
         durable: bool = True,
@@ -116,16 +116,16 @@ class Chain:
         """The number of the last block."""
         return self.ledger.number
 
-    def resolve(self, block: int | Tag) -> int:
+    def resolve(self, block: int | BlockTag) -> int:
         """Return the number of a block; that of the pending one follows the head's."""
-        return self.finality.resolve(block, self.number) if isinstance(block, Tag) else block
+        return self.finality.resolve(block, self.number) if isinstance(block, BlockTag) else block
 
     @property
     def latest(self) -> Snapshot | Overlay:
         """The state after the last block and the edits since."""
         return self._edits.on(self.ledger.latest)
 
-    def state_after(self, block: int | Tag) -> Snapshot | Overlay:
+    def state_after(self, block: int | BlockTag) -> Snapshot | Overlay:
         """Return the state after a sealed block; that after the head shows the edits since."""
         number = self.resolve(block)
         return self.latest if number == self.number else self.ledger.state_after(number)
@@ -134,11 +134,11 @@ class Chain:
         """Return the base fee of the next block."""
         return self.rules.fees.next(self.ledger.head)
 
-    def pending(self) -> Transition:
+    def pending(self) -> BlockExecutor:
         """Return the block that would be sealed now, with its transactions run; it is shared, to be read."""
         return self._pending.filled(self._next_timestamp(), self.latest, self._edits.stored)
 
-    def pending_block(self) -> Executed:
+    def pending_block(self) -> ExecutedBlock:
         """Return the block that would be sealed now, with its header and its roots."""
         return self._pending.finished(self.pending())
 
@@ -151,19 +151,19 @@ class Chain:
     def send(self, transaction: Transaction) -> Hash32:
         """Take a transaction, and seal it if the chain does so by itself."""
         self.add(transaction)
-        if self.schedule.mode is Mining.AUTO:
-            self.seal_waiting()
+        if self.schedule.mode is MiningMode.AUTO:
+            self.seal_pending()
         return transaction.hash
 
     def add(self, transaction: Transaction) -> None:
         """Take a transaction into the pool."""
         self.pool.add(transaction)
-        self.feed.publish(Pending(transaction))
+        self.events.publish(TransactionPending(transaction))
 
     def enqueue(self, payload: PriorityTransaction) -> Hash32:
         """Take a transaction from the other layer."""
         transaction = self.producer.enqueue(payload)
-        self.feed.publish(Pending(transaction))
+        self.events.publish(TransactionPending(transaction))
         return transaction.hash
 
     def edit(self, address: Address, change: Callable[[Overlay], object]) -> None:
@@ -175,10 +175,10 @@ class Chain:
 
     def tick(self, now: float) -> Header | None:
         """Seal the next block if it is due at `now`, by any clock that only goes forward."""
-        waiting = self.schedule.mode is Mining.DELAYED and self.producer.has_work
+        waiting = self.schedule.mode is MiningMode.DELAYED and self.producer.has_work
         return self.seal() if self.schedule.is_due(now, waiting=waiting) else None
 
-    def seal_waiting(self) -> None:
+    def seal_pending(self) -> None:
         """Seal blocks until nothing that waits can go into one."""
         while self.producer.has_work:
             if not self.seal().gas_used:
@@ -193,7 +193,7 @@ class Chain:
         self._follow_head(executed.record, executed.transactions, executed.failures)
         return executed.header
 
-    def follow(self, record: Record, *, execute: bool = False) -> None:
+    def follow(self, record: BlockRecord, *, execute: bool = False) -> None:
         """Take over a block that another node sealed."""
         self.ledger.follow(record, execute=execute)
         self._follow_head(record, _transactions(record))
@@ -256,7 +256,7 @@ class Chain:
 
     def _follow_head(
         self,
-        record: Record,
+        record: BlockRecord,
         transactions: Iterable[Transaction],
         failures: Mapping[int, ExecutionFailed] | None = None,
     ) -> None:
@@ -268,23 +268,25 @@ class Chain:
             touched=[Address(change.address) for change in record.changes],
         )
         header = self.head
-        self.feed.publish(Sealed(header.number, self.ledger.head_hash, header, failures or {}))
+        self.events.publish(
+            BlockSealed(header.number, self.ledger.head_hash, header, failures or {})
+        )
 
-    def _tell_removed(self, gone: tuple[Record, ...]) -> None:
+    def _tell_removed(self, gone: tuple[BlockRecord, ...]) -> None:
         if gone:
-            self.feed.publish(Removed(gone, self.number))
+            self.events.publish(BlocksReverted(gone, self.number))
 
 
-def _transactions(record: Record) -> list[Transaction]:
+def _transactions(record: BlockRecord) -> list[Transaction]:
     return [record.transaction(index) for index in range(len(record.transactions))]
 
 
-def _admission(rules: Rules) -> AdmissionRules:
+def _admission(rules: ChainRules) -> ValidationRules:
     """Return what the pool of a chain with these rules takes."""
-    return AdmissionRules(
+    return ValidationRules(
         chain_id=rules.chain_id,
         gas_limit=rules.gas_limit,
         accepted_types=rules.accepted_types,
         schedule=SCHEDULES[rules.fork],
-        waits_for_base_fee=isinstance(rules.fees, MarketFee),
+        waits_for_base_fee=isinstance(rules.fees, Eip1559BaseFee),
     )

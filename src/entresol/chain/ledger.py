@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 from entresol._native import EMPTY_ROOT, Overlay, Snapshot, keccak256
 from entresol.errors import GenesisDiffers, StoreDamaged, UnknownBlock, WrongParent
+from entresol.execution.block_executor import BlockContext
 from entresol.execution.replay import execute_again, new_nodes
-from entresol.execution.transition import BlockContext
+from entresol.primitives.records import BlockRecord, stored_changes
 from entresol.primitives.values import Hash32
 from entresol.state.history import StateAfter
-from entresol.state.roots import StateTrie
 from entresol.state.snapshots import Snapshots
-from entresol.storage.records import Record, stored_changes
+from entresol.state.state_trie import StateTrie
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol.chain.genesis import Genesis
-    from entresol.chain.rules import Rules
-    from entresol.execution.transition import Executed
+    from entresol.chain.genesis.genesis import Genesis
+    from entresol.chain.rules import ChainRules
+    from entresol.execution.block_executor import ExecutedBlock
     from entresol.primitives.headers import Header
     from entresol.storage.store import Store
 
@@ -32,7 +32,7 @@ class Ledger:
     error, and then nothing has changed.
     """
 
-    def __init__(self, store: Store, rules: Rules, genesis: Genesis) -> None:
+    def __init__(self, store: Store, rules: ChainRules, genesis: Genesis) -> None:
         self.store = store
         self.rules = rules
         self.trie = StateTrie(store)
@@ -70,7 +70,7 @@ class Ledger:
         """Return the header of a block."""
         return self.record(number).header()
 
-    def record(self, number: int) -> Record:
+    def record(self, number: int) -> BlockRecord:
         """Return the record of a block."""
         record = self.store.record(number)
         if record is None:
@@ -96,12 +96,12 @@ class Ledger:
             beneficiary=self.rules.beneficiary,
         )
 
-    def append(self, executed: Executed) -> None:
+    def append(self, executed: ExecutedBlock) -> None:
         """Make an executed block the head; when this returns, it stays."""
         self.store.append(executed.record, executed.nodes, self.rules.fees.prices())
         self._advance(executed.header, executed.overlay)
 
-    def follow(self, record: Record, *, execute: bool = False) -> None:
+    def follow(self, record: BlockRecord, *, execute: bool = False) -> None:
         """Make a block that somebody else sealed the head, by its record or by executing it again."""
         header = record.header()
         if header.number != self.number + 1 or header.parent_hash != self._head_hash:
@@ -117,7 +117,7 @@ class Ledger:
         self.store.append(record, nodes)
         self._advance(header, overlay)
 
-    def truncate(self, number: int) -> tuple[Record, ...]:
+    def truncate(self, number: int) -> tuple[BlockRecord, ...]:
         """Go back to block `number`, and return the records of the blocks that are gone, newest first."""
         gone = tuple(self.record(n) for n in range(self.number, number, -1))
         self.store.truncate(number)
@@ -134,7 +134,7 @@ class Ledger:
             parent = record.header()
             progress(number, self.number)
 
-    def _execute_again(self, record: Record, parent: Header) -> Executed:
+    def _execute_again(self, record: BlockRecord, parent: Header) -> ExecutedBlock:
         return execute_again(
             record,
             parent,
@@ -165,7 +165,7 @@ class Ledger:
         root, nodes = self.trie.update(Hash32(EMPTY_ROOT), changes)
         codes = tuple(code for _, code in sorted(changes.codes.items()))
         header = genesis.header(root)
-        record = Record(header.encode(), (), (), stored_changes(changes), codes)
+        record = BlockRecord(header.encode(), (), (), stored_changes(changes), codes)
         self.store.begin(record, nodes, _identity(genesis))
         self._snapshots.advance(0, overlay)
 

@@ -12,9 +12,9 @@ from entresol.primitives.values import Address, Hash32
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from entresol.primitives.records import BlockRecord
     from entresol.storage.log_index import LogQuery
     from entresol.storage.readers import LogReader
-    from entresol.storage.records import Record
 
 
 class PlacedLog(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,11 +46,11 @@ def find_logs(
         yield from reversed(list(found)) if newest_first else found
 
 
-def logs_of_block(record: Record, query: LogQuery) -> Iterator[PlacedLog]:
+def logs_of_block(record: BlockRecord, query: LogQuery) -> Iterator[PlacedLog]:
     """Yield the logs of `query` in one block."""
     header, block_hash = record.header(), Hash32(keccak256(record.header_rlp))
     index = 0
-    for position, outcome in enumerate(record.outcomes):
+    for position, outcome in enumerate(record.results):
         accepted = [
             (within, log) for within, log in enumerate(outcome.logs) if query.accepts(*log[:2])
         ]

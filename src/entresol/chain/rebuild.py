@@ -8,12 +8,12 @@ from entresol._native import EMPTY_ROOT, Snapshot
 from entresol.execution.replay import new_nodes
 from entresol.primitives.values import Hash32
 from entresol.state.history import StateAfter
-from entresol.state.roots import StateTrie
+from entresol.state.state_trie import StateTrie
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol.storage.records import Record
+    from entresol.primitives.records import BlockRecord
     from entresol.storage.store import Store
 
 
@@ -22,7 +22,7 @@ def rebuild(store: Store, progress: Callable[[int, int], None] = lambda _done, _
     trie = StateTrie(store)
     root = Hash32(EMPTY_ROOT)
 
-    def nodes_of(record: Record) -> list[tuple[bytes, bytes]]:
+    def nodes_of(record: BlockRecord) -> list[tuple[bytes, bytes]]:
         nonlocal root
         header = record.header()
         before = Snapshot(StateAfter(store, max(header.number - 1, 0)))

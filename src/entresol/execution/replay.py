@@ -6,27 +6,27 @@ from typing import TYPE_CHECKING
 
 from entresol._native import Overlay
 from entresol.errors import BlockFull, InvalidTransaction, ReplayDiffers
-from entresol.execution.edits import apply_changes
-from entresol.execution.transition import BlockContext, Transition
+from entresol.execution.block_executor import BlockContext, BlockExecutor
+from entresol.execution.state_edits import apply_changes
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
     from entresol._native import Rules, Snapshot
-    from entresol.execution.transition import Executed
+    from entresol.execution.block_executor import ExecutedBlock
     from entresol.primitives.headers import Header
-    from entresol.state.roots import StateTrie
-    from entresol.storage.records import Record
+    from entresol.primitives.records import BlockRecord
+    from entresol.state.state_trie import StateTrie
 
 
 def execute_again(
-    record: Record, parent: Header, *, rules: Rules, snapshot: Snapshot, trie: StateTrie
-) -> Executed:
+    record: BlockRecord, parent: Header, *, rules: Rules, snapshot: Snapshot, trie: StateTrie
+) -> ExecutedBlock:
     """Execute the block of `record` on the state after its parent; it must come out the same."""
     header = record.header()
     if (header.number, header.parent_hash) != (parent.number + 1, parent.hash()):
         raise ReplayDiffers(header.number, f"block {parent.number} is not its parent")
     try:
-        transition = Transition(rules, snapshot, BlockContext.of(header, parent))
+        transition = BlockExecutor(rules, snapshot, BlockContext.of(header, parent))
     except OverflowError as error:
         raise ReplayDiffers(header.number, f"no block has such a header: {error}") from error
     transition.edit(record.edits, record.codes)
@@ -39,17 +39,17 @@ def execute_again(
 
 
 def state_within(
-    record: Record, parent: Header, count: int, *, rules: Rules, snapshot: Snapshot
+    record: BlockRecord, parent: Header, count: int, *, rules: Rules, snapshot: Snapshot
 ) -> Overlay:
     """Return the state within the block of `record`, behind its first `count` transactions."""
-    transition = Transition(rules, snapshot, BlockContext.of(record.header(), parent))
+    transition = BlockExecutor(rules, snapshot, BlockContext.of(record.header(), parent))
     transition.edit(record.edits, record.codes)
     for index in range(count):
         _run_again(transition, record, index)
     return transition.overlay
 
 
-def overlay_of(record: Record, snapshot: Snapshot) -> Overlay:
+def overlay_of(record: BlockRecord, snapshot: Snapshot) -> Overlay:
     """Return the state after the block of `record`, without executing it."""
     overlay = Overlay(snapshot)
     apply_changes(overlay, record.changes, record.codes)
@@ -57,7 +57,7 @@ def overlay_of(record: Record, snapshot: Snapshot) -> Overlay:
 
 
 def new_nodes(
-    record: Record, parent_root: Hash32, *, snapshot: Snapshot, trie: StateTrie
+    record: BlockRecord, parent_root: Hash32, *, snapshot: Snapshot, trie: StateTrie
 ) -> tuple[Overlay, list[tuple[bytes, bytes]]]:
     """Return the state after the block of `record` and its new trie nodes; its root must be right."""
     header = record.header()
@@ -68,17 +68,17 @@ def new_nodes(
     return overlay, nodes
 
 
-def _run_again(transition: Transition, record: Record, index: int) -> None:
+def _run_again(transition: BlockExecutor, record: BlockRecord, index: int) -> None:
     number = transition.context.number
     try:
         transition.run(record.transaction(index))
     except (InvalidTransaction, BlockFull) as error:
-        raise ReplayDiffers(number, f"transaction {index} is refused: {error}") from error
+        raise ReplayDiffers(number, f"transaction {index} is rejected: {error}") from error
 
 
-def _first_difference(ours: Record, theirs: Record) -> str:
+def _first_difference(ours: BlockRecord, theirs: BlockRecord) -> str:
     parts = (
-        ("outcomes", ours.outcomes == theirs.outcomes),
+        ("outcomes", ours.results == theirs.results),
         ("changes", ours.changes == theirs.changes),
         ("codes", ours.codes == theirs.codes),
         ("header", ours.header_rlp == theirs.header_rlp),

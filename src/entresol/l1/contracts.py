@@ -8,7 +8,7 @@ import msgspec
 
 from entresol._native import keccak256
 from entresol.errors import LayerOneDiffers, MalformedValue
-from entresol.l1 import abi
+from entresol.primitives import abi
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from entresol.contracts import artifact
-from entresol.errors import ExecutionFailed, LayerOneDiffers, LayerOneRefused
-from entresol.l1 import abi
-from entresol.l1.failures import explain
+from entresol.errors import ExecutionFailed, LayerOneDiffers, LayerOneRejected
+from entresol.l1.custom_errors import explain
+from entresol.primitives import abi
 from entresol.primitives.addresses import create_address
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
@@ -34,7 +34,7 @@ _POLL_SECONDS: Final = 0.1
 _NO_FUNDS: Final = "insufficient funds"
 
 
-class FeeSettings(msgspec.Struct, frozen=True, kw_only=True):
+class L1FeeParams(msgspec.Struct, frozen=True, kw_only=True):
     """What a request to L2 costs on L1; the names are the contract's."""
 
     batch_overhead_l1_gas: int = 1_000_000
@@ -58,7 +58,7 @@ class SettlementContracts(msgspec.Struct, frozen=True, kw_only=True):
     legacy_bridge: Address
 
 
-class Step(NamedTuple):
+class DeploymentStep(NamedTuple):
     """A transaction of the deployment; without a target it creates a contract."""
 
     what: str
@@ -100,18 +100,18 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     operator: Address
     genesis_batch_hash: Hash32
     first_nonce: int = 0
-    fees: FeeSettings = FeeSettings()
+    fees: L1FeeParams = L1FeeParams()
 
     @property
     def contracts(self) -> SettlementContracts:
         """Where the contracts will be."""
         return addresses_of(self.deployer, self.first_nonce)
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[DeploymentStep]:
         """Return the transactions, in order."""
         return [*self._creations(), *self._calls()]
 
-    def _creations(self) -> list[Step]:
+    def _creations(self) -> list[DeploymentStep]:
         it, owner = self.contracts, self.deployer
         arguments: dict[str, tuple[str, str, tuple[object, ...]]] = {
             "bridgehub": (
@@ -146,11 +146,11 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
         }
         return [_creation(*arguments[name]) for name in _CREATED]
 
-    def _calls(self) -> list[Step]:
+    def _calls(self) -> list[DeploymentStep]:
         it = self.contracts
         base_token = asset_id(self.l1_chain_id, ETH_TOKEN)
         return [
-            Step(
+            DeploymentStep(
                 "register the chain",
                 it.bridgehub,
                 abi.encode_call(
@@ -159,7 +159,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
                     *(base_token, self.genesis_batch_hash),
                 ),
             ),
-            Step(
+            DeploymentStep(
                 "let the operator settle batches",
                 it.validator_timelock,
                 abi.encode_call("addValidator(address,address)", it.chain, self.operator),
@@ -200,9 +200,9 @@ def packed_version() -> int:
     return major << 64 | minor << 32 | patch
 
 
-def _creation(name: str, types: str, arguments: tuple[object, ...]) -> Step:
+def _creation(name: str, types: str, arguments: tuple[object, ...]) -> DeploymentStep:
     code = bytes(artifact(name).bytecode) + abi.encode(types, arguments)
-    return Step(f"deploy {name}", None, code)
+    return DeploymentStep(f"deploy {name}", None, code)
 
 
 async def deploy(
@@ -226,7 +226,7 @@ async def deploy(
     return deployment.contracts
 
 
-async def _send(l1: LayerOne, operator: Operator, step: Step, nonce: int) -> None:
+async def _send(l1: LayerOne, operator: Operator, step: DeploymentStep, nonce: int) -> None:
     """Have a step done by the transaction with its nonce, which decides the addresses."""
     if not await l1.balance(operator.address):
         raise _no_funds(l1, operator)
@@ -236,7 +236,7 @@ async def _send(l1: LayerOne, operator: Operator, step: Step, nonce: int) -> Non
             # It was sent before, by somebody who was interrupted, and has arrived just now.
             return
         await operator.send(outgoing)
-    except LayerOneRefused as error:
+    except LayerOneRejected as error:
         if _NO_FUNDS in error.message.lower():
             raise _no_funds(l1, operator) from error
         raise

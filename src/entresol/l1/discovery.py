@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from entresol.errors import ExecutionFailed, LayerOneDiffers
 from entresol.l1.contracts import Bridgehub, ask
+from entresol.l1.custom_errors import explain
 from entresol.l1.deployment import SettlementContracts
-from entresol.l1.failures import explain
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from entresol._native import keccak256
 from entresol.chain.logs import find_logs
-from entresol.errors import AlreadyKnown, InvalidTransaction, LayerOneRefused, PoolRefusal
-from entresol.execution.calls import CallRequest, call
-from entresol.execution.estimation import estimate_gas
-from entresol.execution.scene import BlockParts, Scene
-from entresol.l1.layer_one import NOBODY, Fees, L1Block, L1Log, L1Receipt
+from entresol.errors import AlreadyKnown, InvalidTransaction, LayerOneRejected, PoolRejection
+from entresol.execution.call.call import CallRequest, call
+from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.evm_env import BlockEnv, EvmEnv
+from entresol.l1.layer_one import NOBODY, L1Block, L1Fees, L1Log, L1Receipt
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.log_index import LogQuery
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.logs import PlacedLog
 
-_REFUSED: Final = -32000
+_REJECTED: Final = -32000
 
 
 class EmbeddedLayerOne:
@@ -76,11 +76,11 @@ class EmbeddedLayerOne:
         self, to: Address, data: bytes, *, sender: Address = NOBODY, block: int | None = None
     ) -> bytes:
         """Return the output of a call on the last block, or on an older one."""
-        return call(self._scene(block), CallRequest(sender=sender, to=to, data=data))
+        return call(self._evm_env(block), CallRequest(sender=sender, to=to, data=data))
 
     async def estimate_gas(self, sender: Address, to: Address | None, data: bytes) -> int:
         """Return the gas that a transaction needs."""
-        return estimate_gas(self._scene(None), CallRequest(sender=sender, to=to, data=data)).gas
+        return estimate_gas(self._evm_env(None), CallRequest(sender=sender, to=to, data=data)).gas
 
     async def send(self, raw: bytes) -> Hash32:
         """Send a signed transaction; one that is known already is fine."""
@@ -91,8 +91,8 @@ class EmbeddedLayerOne:
             return self._chain.submit(raw)
         except AlreadyKnown:
             return transaction_hash
-        except (InvalidTransaction, PoolRefusal) as error:
-            raise LayerOneRefused("eth_sendRawTransaction", _REFUSED, str(error)) from error
+        except (InvalidTransaction, PoolRejection) as error:
+            raise LayerOneRejected("eth_sendRawTransaction", _REJECTED, str(error)) from error
 
     async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
         """Return how a transaction ended, or None if it is in no block."""
@@ -101,7 +101,7 @@ class EmbeddedLayerOne:
         block_hash = None if place is None else store.block_hash(place[0])
         if place is None or block_hash is None:
             return None
-        outcome = self._chain.ledger.record(place[0]).outcomes[place[1]]
+        outcome = self._chain.ledger.record(place[0]).results[place[1]]
         return L1Receipt(
             transaction_hash=transaction_hash,
             block_number=place[0],
@@ -123,21 +123,21 @@ class EmbeddedLayerOne:
         code_hash = self._account(address)[2]
         return b"" if code_hash == EMPTY_CODE_HASH else self._chain.latest.code(code_hash)
 
-    async def fees(self) -> Fees:
+    async def fees(self) -> L1Fees:
         """Return what gas costs."""
-        return Fees(self._chain.next_base_fee(), self._chain.rules.suggested_tip)
+        return L1Fees(self._chain.next_base_fee(), self._chain.rules.suggested_tip)
 
     async def changed(self, seconds: float) -> None:
         """Wait until there may be a new block, so many seconds at most."""
         happened = asyncio.Event()
-        subscription = self._chain.feed.subscribe(backlog=1, wake=happened.set)
+        subscription = self._chain.events.subscribe(backlog=1, wake=happened.set)
         try:
             with contextlib.suppress(TimeoutError):
                 # Not `wait_for`, which on Python 3.11 can lose a cancellation.
                 async with asyncio.timeout(seconds):
                     await happened.wait()
         finally:
-            self._chain.feed.unsubscribe(subscription)
+            self._chain.events.unsubscribe(subscription)
 
     async def close(self) -> None:
         """Leave the chain to whoever opened it."""
@@ -146,10 +146,10 @@ class EmbeddedLayerOne:
         account = self._chain.latest.account(address)
         return (0, 0, bytes(EMPTY_CODE_HASH)) if account is None else account
 
-    def _scene(self, block: int | None) -> Scene:
+    def _evm_env(self, block: int | None) -> EvmEnv:
         number = self._chain.number if block is None else block
         header = self._chain.ledger.header(number)
-        return Scene.at(self._chain.state_after(number), self._rules, BlockParts.of(header))
+        return EvmEnv.at(self._chain.state_after(number), self._rules, BlockEnv.of(header))
 
 
 def _log(found: PlacedLog) -> L1Log:

@@ -44,7 +44,7 @@ class L1Receipt(msgspec.Struct, frozen=True, kw_only=True):
     gas_used: int
 
 
-class Fees(msgspec.Struct, frozen=True):
+class L1Fees(msgspec.Struct, frozen=True):
     """What gas costs in the next block: the base fee, and the tip that is usual."""
 
     base_fee: int
@@ -59,7 +59,7 @@ class Fees(msgspec.Struct, frozen=True):
 class LayerOne(Protocol):
     """A layer 1.
 
-    Every call may raise `LayerOneUnreachable`, which waiting may help, or `LayerOneRefused`. A call or an estimate
+    Every call may raise `LayerOneUnreachable`, which waiting may help, or `LayerOneRejected`. A call or an estimate
     that fails raises the `ExecutionFailed` that says why.
     """
 
@@ -104,7 +104,7 @@ class LayerOne(Protocol):
     async def code(self, address: Address) -> bytes:
         """Return the code of an account."""
 
-    async def fees(self) -> Fees:
+    async def fees(self) -> L1Fees:
         """Return what gas costs."""
 
     async def changed(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""How many blocks an L1 is asked for at a time when logs are searched: fewer if it refuses, then more again."""
+"""How many blocks an L1 is asked for at a time when logs are searched: fewer if it rejects, then more again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import re
 from typing import Final
 
-from entresol.errors import LayerOneRefused
+from entresol.errors import LayerOneRejected
 
 log = logging.getLogger(__name__)
 
@@ -33,13 +33,13 @@ class LogRange:
         self.blocks = WIDEST_RANGE
         self._answered = 0
 
-    def refused(self, blocks: int, refusal: LayerOneRefused) -> None:
-        """Halve a range that was refused; if that cannot help, raise the refusal."""
+    def rejected(self, blocks: int, rejection: LayerOneRejected) -> None:
+        """Halve a range that was rejected; if that cannot help, raise the rejection."""
         # A single block is within all limits.
-        if blocks == 1 or not is_too_wide(refusal.code, refusal.message):
-            raise refusal
+        if blocks == 1 or not is_too_wide(rejection.code, rejection.message):
+            raise rejection
         self.blocks, self._answered = blocks // 2, 0
-        log.info("asking L1 for %d blocks at a time: %s", self.blocks, refusal)
+        log.info("asking L1 for %d blocks at a time: %s", self.blocks, rejection)
 
     def answered(self, blocks: int) -> None:
         """Double the range, once one as wide was answered often enough."""
@@ -51,5 +51,5 @@ class LogRange:
 
 
 def is_too_wide(code: int, message: str) -> bool:
-    """Say whether a search was refused for asking too much; there are as many words for it as providers."""
+    """Say whether a search was rejected for asking too much; there are as many words for it as providers."""
     return code in _CODES or _WORDS.search(message.lower()) is not None

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol._native import address_of, public_key
-from entresol.errors import LayerOneRefused
+from entresol.errors import LayerOneRejected
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from entresol.l1.layer_one import Fees, LayerOne
+    from entresol.l1.layer_one import L1Fees, LayerOne
 
 # Room for what changes between the estimate and the block, in percent.
 GAS_MARGIN: Final = 130
@@ -22,7 +22,7 @@ BUMP: Final = 125
 _REPLACED: Final = ("underpriced", "nonce too low", "already known", "already imported")
 
 
-class Outgoing(msgspec.Struct, frozen=True):
+class SignedTransaction(msgspec.Struct, frozen=True):
     """A transaction that was signed, by its raw bytes, and the hash that L1 knows it by."""
 
     nonce: int
@@ -34,7 +34,7 @@ class Operator:
     """Signs and sends transactions of one account, one after the other.
 
     Remembers: nothing; the next nonce is what L1 has counted, since nothing else is under way. Who
-    needs to know after a crash what was sent writes down an `Outgoing` before it is sent.
+    needs to know after a crash what was sent writes down an `SignedTransaction` before it is sent.
     """
 
     def __init__(self, l1: LayerOne, secret: bytes) -> None:
@@ -42,7 +42,7 @@ class Operator:
         self._secret = secret
         self.address = Address(address_of(public_key(secret)))
 
-    async def prepare(self, to: Address | None, data: bytes) -> Outgoing:
+    async def prepare(self, to: Address | None, data: bytes) -> SignedTransaction:
         """Sign a call, without sending it; raises what it would fail with."""
         gas = await self._l1.estimate_gas(self.address, to, data)
         fees = await self._l1.fees()
@@ -58,7 +58,7 @@ class Operator:
         )
         return self._sign(payload)
 
-    async def replace(self, stuck: Outgoing) -> Outgoing:
+    async def replace(self, stuck: SignedTransaction) -> SignedTransaction:
         """Sign the same transaction with a higher fee."""
         fees = await self._l1.fees()
         payload = decode(stuck.raw).payload
@@ -71,20 +71,20 @@ class Operator:
             )
         )
 
-    async def send(self, outgoing: Outgoing) -> None:
+    async def send(self, outgoing: SignedTransaction) -> None:
         """Send it; that it, or another with its nonce, is there already is fine."""
         try:
             await self._l1.send(outgoing.raw)
-        except LayerOneRefused as error:
+        except LayerOneRejected as error:
             if not any(text in error.message.lower() for text in _REPLACED):
                 raise
 
-    def _sign(self, payload: FeeMarketTransaction) -> Outgoing:
+    def _sign(self, payload: FeeMarketTransaction) -> SignedTransaction:
         transaction = sign(payload, self._secret)
-        return Outgoing(payload.nonce, transaction.hash, transaction.raw)
+        return SignedTransaction(payload.nonce, transaction.hash, transaction.raw)
 
 
-def _cap(fees: Fees) -> int:
+def _cap(fees: L1Fees) -> int:
     """Return a fee cap that the base fee does not outgrow soon."""
     return 2 * fees.base_fee + fees.tip
 

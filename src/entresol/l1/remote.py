@@ -11,12 +11,12 @@ import msgspec
 from entresol._native import keccak256
 from entresol.errors import (
     ExecutionReverted,
-    LayerOneRefused,
+    LayerOneRejected,
     LayerOneUnreachable,
     MalformedValue,
 )
 from entresol.execution.reverts import revert_reason
-from entresol.l1.layer_one import NOBODY, Fees, L1Block, L1Log, L1Receipt
+from entresol.l1.layer_one import NOBODY, L1Block, L1Fees, L1Log, L1Receipt
 from entresol.l1.log_range import LogRange, is_too_wide
 from entresol.l1.urls import Endpoint
 from entresol.primitives.values import Address, Data, Hash32, Quantity
@@ -84,8 +84,8 @@ class RemoteLayerOne:
             query = asked | {"fromBlock": hex(first), "toBlock": hex(until)}
             try:
                 found += await self._get(_logs, "eth_getLogs", query)
-            except LayerOneRefused as refusal:
-                self._range.refused(until - first + 1, refusal)
+            except LayerOneRejected as rejection:
+                self._range.rejected(until - first + 1, rejection)
                 continue
             self._range.answered(until - first + 1)
             first = until + 1
@@ -111,7 +111,7 @@ class RemoteLayerOne:
         transaction_hash = Hash32(keccak256(raw))
         try:
             await self._ask("eth_sendRawTransaction", str(Data(raw)))
-        except LayerOneRefused as error:
+        except LayerOneRejected as error:
             # An attempt that timed out may have arrived all the same, and even be in a block.
             if any(text in error.message.lower() for text in _KNOWN):
                 return transaction_hash
@@ -135,14 +135,14 @@ class RemoteLayerOne:
         """Return the code of an account."""
         return await self._get(Data.parse, "eth_getCode", str(address), "latest")
 
-    async def fees(self) -> Fees:
+    async def fees(self) -> L1Fees:
         """Return what gas costs."""
         head = await self._get(_block, "eth_getBlockByNumber", "latest", _HASHES_ONLY)
         try:
             tip = await self._get(_number, "eth_maxPriorityFeePerGas")
-        except LayerOneRefused:
+        except LayerOneRejected:
             tip = FALLBACK_TIP
-        return Fees(0 if head is None else head.base_fee, tip)
+        return L1Fees(0 if head is None else head.base_fee, tip)
 
     async def changed(self, seconds: float) -> None:
         """Wait until there may be a new block, so many seconds at most."""
@@ -161,7 +161,7 @@ class RemoteLayerOne:
             return read(answer)
         except (MalformedValue, KeyError, TypeError, AttributeError) as error:
             problem = f"its answer is not understood: {error!r}"
-            raise LayerOneRefused(method, _NOT_UNDERSTOOD, problem) from error
+            raise LayerOneRejected(method, _NOT_UNDERSTOOD, problem) from error
 
     async def _ask(self, method: str, *params: object) -> Any:
         """Return the result of a method; try again while L1 is away or overloaded."""
@@ -182,7 +182,7 @@ class RemoteLayerOne:
             return answer.get("result")
         if not isinstance(error, dict) or not isinstance(error.get("code", 0), int):
             # What stands in front of a node, such as a guard that wants a key, knows no JSON-RPC.
-            raise LayerOneRefused(method, _NOT_UNDERSTOOD, self._endpoint.redact(str(error)))
+            raise LayerOneRejected(method, _NOT_UNDERSTOOD, self._endpoint.redact(str(error)))
         code, message = error.get("code", 0), self._endpoint.redact(str(error.get("message", "")))
         # Some say the same of too many requests and of too many logs.
         if code in _BUSY and not (method == "eth_getLogs" and is_too_wide(code, message)):
@@ -190,7 +190,7 @@ class RemoteLayerOne:
         if code == _REVERTED or "execution reverted" in message:
             data = _revert_data(error.get("data"))
             raise ExecutionReverted(data, revert_reason(data) or _after_colon(message))
-        raise LayerOneRefused(method, code, message)
+        raise LayerOneRejected(method, code, message)
 
     async def _post(self, method: str, params: Sequence[object]) -> dict[str, Any]:
         # Only who has a remote L1 pays for loading it.

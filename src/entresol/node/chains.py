@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol._native import keccak256
-from entresol.chain.accounts import ZK_STACK_ACCOUNTS, DevAccount, derive
 from entresol.chain.chain import Chain
-from entresol.chain.genesis import Genesis, GenesisAccount
-from entresol.chain.keyring import Keyring
-from entresol.chain.l2_fees import FeeConstants, FeeModel, SettlementFee
+from entresol.chain.dev.keyring import Keyring
+from entresol.chain.fees.l2_fees import FeeConstants, FeeModel, L2BaseFee
+from entresol.chain.genesis.accounts import ZK_STACK_ACCOUNTS, DevAccount, derive
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.mempool import PoolConfig
-from entresol.chain.rules import Rules
+from entresol.chain.rules import ChainRules
 from entresol.contracts import artifact
 from entresol.errors import InvalidConfig
 from entresol.l1.deployment import Deployment, SettlementContracts
-from entresol.l1.genesis import backed, deployed
-from entresol.node.config import DEFAULT_GAS_PRICE, ETHER
+from entresol.l1.embedded_genesis import backed, deployed
+from entresol.node.config.schema import DEFAULT_GAS_PRICE, ETHER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatch
-from entresol.rollup.deployers import DEPLOYERS
+from entresol.rollup.deterministic_deployers import DEPLOYERS
 from entresol.rollup.system_contracts import CONTRACTS, MULTICALL, system_genesis
-from entresol.rpc.server.limits import is_loopback
+from entresol.server.limits import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from entresol.node.config import ChainConfig, NodeConfig
+    from entresol.node.config.schema import ChainConfig, NodeConfig
 
 OPERATOR: Final = DevAccount.from_secret(Hash32(keccak256(b"entresol: the development operator")))
 """Who deploys to the development L1 and settles there; everybody knows the key."""
@@ -80,10 +80,10 @@ def open_layer_two(
         )
     fees = FeeModel(FeeConstants(minimal_l2_gas_price=config.gas_price))
     rules = msgspec.structs.replace(
-        Rules.layer_2(genesis.chain_id),
+        ChainRules.layer_2(genesis.chain_id),
         fork=config.hardfork,
         gas_limit=config.gas_limit,
-        fees=SettlementFee(fees),
+        fees=L2BaseFee(fees),
     )
     chain = Chain.open(_path(config), rules, genesis, pool=PoolConfig(order=config.order))
     if config.block_time is not None:
@@ -96,7 +96,7 @@ def open_layer_two(
 def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
     """Open the development L1, on which `layer_two` is registered from the first block on."""
     deployment = development_deployment(config, layer_two)
-    rules = Rules.layer_1(config.l1.l1_chain_id)
+    rules = ChainRules.layer_1(config.l1.l1_chain_id)
     given = sum(account.balance for account in _genesis(config.chain, {}).alloc.values())
     predeploys = backed(deployed(deployment, rules.fork), deployment, min(given, _MOST_BACKED))
     operator = msgspec.structs.replace(predeploys[OPERATOR.address], balance=_balance(config))

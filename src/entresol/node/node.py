@@ -7,22 +7,28 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from entresol.chain.checkpoints import Checkpoints
+from entresol.chain.dev.checkpoints import Checkpoints
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.node.assembly import Api, LayerTwo
+from entresol.node.api import Api, LayerTwo
+from entresol.node.chain_service import ChainService
 from entresol.node.chains import OPERATOR, open_keyring, open_layer_one, open_layer_two
-from entresol.node.layer import Layer
-from entresol.node.rollup import Rollup
-from entresol.node.site import Site, check_development, embedded_contracts, find_site, tie
+from entresol.node.settlement.rollup import Rollup
+from entresol.node.settlement.settlement_layer import (
+    SettlementLayer,
+    check_development,
+    embedded_contracts,
+    find_settlement_layer,
+    tie,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.chain import Chain
-    from entresol.chain.l2_fees import FeeModel
-    from entresol.node.config import NodeConfig
-    from entresol.node.log.log import Log
-    from entresol.rpc.server.connection import Handler
+    from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.node.config.schema import NodeConfig
+    from entresol.node.log.log import NodeLog
+    from entresol.server.connection import Handler
 
 
 class Node:
@@ -34,26 +40,33 @@ class Node:
     """
 
     def __init__(
-        self, config: NodeConfig, log: Log | None = None, site: Site | None = None
+        self,
+        config: NodeConfig,
+        log: NodeLog | None = None,
+        settlement_layer: SettlementLayer | None = None,
     ) -> None:
         self._log = log
         self.keyring = open_keyring(config)
         self.rollup: Rollup | None = None
-        self.layer_one: Layer | None = None
-        l1_chain_id = config.l1.l1_chain_id if site is None else site.l1_chain_id
-        contracts = embedded_contracts() if site is None else site.contracts
+        self.layer_one: ChainService | None = None
+        l1_chain_id = (
+            config.l1.l1_chain_id if settlement_layer is None else settlement_layer.l1_chain_id
+        )
+        contracts = embedded_contracts() if settlement_layer is None else settlement_layer.contracts
         settles = config.l1.l1
         chain, fees = open_layer_two(
             config.chain, l1_chain_id if settles else None, contracts if settles else None
         )
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(chain.close)
-            l1_chain = open_layer_one(config, chain) if settles and site is None else None
+            l1_chain = (
+                open_layer_one(config, chain) if settles and settlement_layer is None else None
+            )
             if l1_chain is not None:
                 cleanup.callback(l1_chain.close)
-                site = _embedded_site(l1_chain)
-            if site is not None:
-                self.rollup = Rollup(chain, site, fees, config)
+                settlement_layer = _embedded_settlement_layer(l1_chain)
+            if settlement_layer is not None:
+                self.rollup = Rollup(chain, settlement_layer, fees, config)
             checkpoints = Checkpoints(*(it for it in (chain, l1_chain) if it is not None))
             self._serve(config, chain, fees, checkpoints)
             if l1_chain is not None:
@@ -61,21 +74,21 @@ class Node:
             cleanup.pop_all()
 
     @classmethod
-    async def open(cls, config: NodeConfig, log: Log | None = None) -> Self:
+    async def open(cls, config: NodeConfig, log: NodeLog | None = None) -> Self:
         """Return a node, having found its L1 if that is another one."""
         if not config.l1.l1:
             return cls(config, log)
         if config.l1.l1_url is None:
             check_development(config)
             return cls(config, log)
-        site = await find_site(config)
+        settlement_layer = await find_settlement_layer(config)
         try:
-            node = cls(config, log, site)
+            node = cls(config, log, settlement_layer)
         except BaseException:
-            await site.l1.close()
+            await settlement_layer.l1.close()
             raise
         try:
-            await tie(config, site, node.chain)
+            await tie(config, settlement_layer, node.chain)
         except BaseException:
             await node.stop()
             raise
@@ -119,7 +132,7 @@ class Node:
             layer.close()
 
     @property
-    def _layers(self) -> list[Layer]:
+    def _layers(self) -> list[ChainService]:
         return [self.layer_two, *([] if self.layer_one is None else [self.layer_one])]
 
     def _serve(
@@ -141,7 +154,7 @@ class Node:
         health = dict if rollup is None else rollup.health
         log = None if self._log is None else self._log.of_layer()
         figures = tuple if rollup is None else rollup.figures
-        self.layer_two = Layer(
+        self.layer_two = ChainService(
             chain, make_api, config.server, log=log, health=health, figures=figures
         )
         if rollup is not None:
@@ -161,11 +174,11 @@ class Node:
         server = msgspec.structs.replace(config.server, port=config.l1.l1_port)
         # The operator's transactions are told by the settlement.
         log = None if self._log is None else self._log.of_layer("L1", hidden=OPERATOR.address)
-        self.layer_one = Layer(chain, make_api, server, log=log)
+        self.layer_one = ChainService(chain, make_api, server, log=log)
 
 
-def _embedded_site(chain: Chain) -> Site:
-    return Site(
+def _embedded_settlement_layer(chain: Chain) -> SettlementLayer:
+    return SettlementLayer(
         l1=EmbeddedLayerOne(chain),
         l1_chain_id=chain.rules.chain_id,
         contracts=embedded_contracts(),

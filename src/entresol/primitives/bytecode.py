@@ -22,7 +22,7 @@ EVM_VERSION: Final = 2
 
 
 def validate_bytecode(code: bytes) -> None:
-    """Refuse code that has no versioned hash; the messages are the ones clients know."""
+    """Reject code that has no versioned hash; the messages are the ones clients know."""
     if len(code) > MAX_SIZE:
         raise InvalidBytecode(f"Bytecode too long: {len(code)} bytes, while max {MAX_SIZE} allowed")
     if len(code) % WORD:

@@ -14,10 +14,10 @@ from entresol.rollup.batches import OpenBatch, SealingPolicy, frontier_after, ge
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol.chain.feed import Feed
+    from entresol.chain.events import ChainEvents
+    from entresol.primitives.batches import Batch
+    from entresol.primitives.records import BlockRecord
     from entresol.primitives.values import Hash32
-    from entresol.storage.batches import Batch
-    from entresol.storage.records import Record
     from entresol.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -105,10 +105,10 @@ class Batcher:
         soonest = HELD_SECONDS if self._is_held() else 0.0
         return max(soonest, since + self._policy.max_age - now)
 
-    async def run(self, feed: Feed) -> None:
+    async def run(self, chain_events: ChainEvents) -> None:
         """Seal batches for ever."""
         woken = asyncio.Event()
-        subscription = feed.subscribe(backlog=1, wake=woken.set)
+        subscription = chain_events.subscribe(backlog=1, wake=woken.set)
         try:
             while True:
                 delay = self._try_step(time.monotonic())
@@ -118,7 +118,7 @@ class Batcher:
                         await woken.wait()
                 woken.clear()
         finally:
-            feed.unsubscribe(subscription)
+            chain_events.unsubscribe(subscription)
 
     def _is_due(self, now: float) -> bool:
         if self._open.is_full(self._policy):
@@ -136,7 +136,7 @@ class Batcher:
             self.problem = str(error)
             return RETRY_SECONDS
 
-    def _take(self, record: Record, now: float) -> None:
+    def _take(self, record: BlockRecord, now: float) -> None:
         self._open.add(record, now)
         self._last_hash = self._store.block_hash(self._open.next_block - 1)
 
@@ -167,7 +167,7 @@ class Batcher:
             self._open.next_block - 1
         )
 
-    def _record(self, number: int) -> Record:
+    def _record(self, number: int) -> BlockRecord:
         record = self._store.record(number)
         if record is None:
             raise StoreDamaged(self._store.path, f"block {number} is missing")

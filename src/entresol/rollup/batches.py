@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from entresol.errors import BatchOverflow, StoreDamaged
+from entresol.primitives.batches import Batch
 from entresol.primitives.transactions.priority import MOST_REQUESTS, PRIORITY_TYPES
 from entresol.primitives.values import Hash32
 from entresol.rollup.commitments import BatchStatement, StoredBatch
 from entresol.rollup.message_tree import CAPACITY, MessageTree
 from entresol.rollup.priority_tree import EMPTY_LEAF, Frontier, rolling_hash
-from entresol.storage.batches import Batch
 
 if TYPE_CHECKING:
+    from entresol.primitives.records import BlockRecord
     from entresol.rollup.priority_tree import PriorityOperations
-    from entresol.storage.records import Record
     from entresol.storage.store import Store
 
 MAX_TRANSACTIONS: Final = 65_535
@@ -38,7 +38,7 @@ class SealingPolicy(msgspec.Struct, frozen=True, kw_only=True):
     max_transactions: int = MAX_TRANSACTIONS
 
     def __post_init__(self) -> None:
-        """Refuse what no batch can have."""
+        """Reject what no batch can have."""
         if not 1 <= self.max_logs <= CAPACITY:
             raise BatchOverflow(f"a batch has 1 to {CAPACITY} logs, not {self.max_logs}")
         if not 1 <= self.max_transactions <= MAX_TRANSACTIONS:
@@ -47,7 +47,7 @@ class SealingPolicy(msgspec.Struct, frozen=True, kw_only=True):
             )
 
 
-class Sealable(NamedTuple):
+class SealedBatch(NamedTuple):
     """A sealed batch and what is stored beside it."""
 
     batch: Batch
@@ -67,7 +67,7 @@ class OpenBatch:
         self.priority: list[Hash32] = []
         self.active_since: float | None = None
         """When its first transaction was seen."""
-        self._places: list[tuple[int, int]] = []
+        self._resolver: list[tuple[int, int]] = []
         self._first_timestamp = 0
         self._last_timestamp = 0
         self._state_root = Hash32.zero()
@@ -75,15 +75,15 @@ class OpenBatch:
     @property
     def blocks(self) -> int:
         """How many blocks it has."""
-        return len(self._places)
+        return len(self._resolver)
 
     @property
     def next_block(self) -> int:
         """The block that would be added next."""
         return self.first_block + self.blocks
 
-    def has_room_for(self, record: Record, policy: SealingPolicy) -> bool:
-        """Say whether a block fits; one that fits into no batch at all is refused."""
+    def has_room_for(self, record: BlockRecord, policy: SealingPolicy) -> bool:
+        """Say whether a block fits; one that fits into no batch at all is rejected."""
         transactions, logs = len(record.transactions), _log_count(record)
         if transactions > MAX_TRANSACTIONS or logs > CAPACITY:
             raise BatchOverflow(
@@ -97,16 +97,16 @@ class OpenBatch:
             and len(self.priority) + record.request_count() <= MOST_REQUESTS
         )
 
-    def add(self, record: Record, now: float) -> None:
+    def add(self, record: BlockRecord, now: float) -> None:
         """Add the next block."""
         header = record.header()
         if not self.blocks:
             self._first_timestamp = header.timestamp
         self._last_timestamp = header.timestamp
         self._state_root = header.state_root
-        self._places.append((self.transactions, len(self.logs)))
+        self._resolver.append((self.transactions, len(self.logs)))
         for index, (raw, _) in enumerate(record.transactions):
-            self._add_logs(record.outcomes[index].messages)
+            self._add_logs(record.results[index].messages)
             if raw[0] in PRIORITY_TYPES:
                 self.priority.append(record.transaction(index).hash)
             self.transactions += 1
@@ -125,7 +125,7 @@ class OpenBatch:
         """Say whether its first transaction has waited long enough."""
         return self.active_since is not None and now - self.active_since >= policy.max_age
 
-    def seal(self) -> Sealable:
+    def seal(self) -> SealedBatch:
         """Return the batch as it is to be stored."""
         logs = b"".join(self.logs)
         batch = Batch(
@@ -143,7 +143,7 @@ class OpenBatch:
             bytes(MessageTree.of_logs(logs).root),
             bytes(self._state_root),
         )
-        return Sealable(batch, logs, self._places)
+        return SealedBatch(batch, logs, self._resolver)
 
     def _add_logs(self, messages: tuple[bytes, ...]) -> None:
         # In the record they have the transaction's place in its block.
@@ -151,7 +151,7 @@ class OpenBatch:
         self.logs.extend(packed[:2] + number + packed[4:] for packed in messages)
 
 
-def genesis_batch(record: Record) -> Batch:
+def genesis_batch(record: BlockRecord) -> Batch:
     """Return batch 0, which is the genesis block and which L1 knows from the start."""
     header = record.header()
     return Batch(
@@ -223,5 +223,5 @@ def _priority_hash(store: Store, priority_id: int) -> Hash32:
     return record.transaction(place[1]).hash
 
 
-def _log_count(record: Record) -> int:
-    return sum(len(outcome.messages) for outcome in record.outcomes)
+def _log_count(record: BlockRecord) -> int:
+    return sum(len(outcome.messages) for outcome in record.results)

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from entresol._native import keccak256
-from entresol.l1 import abi
+from entresol.primitives import abi
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.priority_tree import EMPTY_LEAF, PriorityOperations
 

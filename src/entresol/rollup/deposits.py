@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.chain.schedule import Mining
+from entresol.chain.mining import MiningMode
 from entresol.errors import EntresolError, LayerOneDiffers, LayerOneUnreachable
 from entresol.primitives.values import Hash32
-from entresol.storage.batches import DepositsRead
+from entresol.storage.batch_table import DepositCursor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ BLOCKS_A_STEP: Final = 5_000
 LONGEST_PAUSE: Final = 5.0
 
 
-class WatchConfig(msgspec.Struct, frozen=True, kw_only=True):
+class DepositConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How deposits are looked for."""
 
     confirmations: int = 0
@@ -45,13 +45,15 @@ class DepositWatcher:
     looks again.
     """
 
-    def __init__(self, chain: Chain, contract: ZkChain, config: WatchConfig | None = None) -> None:
+    def __init__(
+        self, chain: Chain, contract: ZkChain, config: DepositConfig | None = None
+    ) -> None:
         self._chain = chain
         self._store = chain.ledger.store
         self._l1 = contract.l1
         self._contract = contract
-        self._config = config or WatchConfig()
-        self._read: DepositsRead | None = None
+        self._config = config or DepositConfig()
+        self._read: DepositCursor | None = None
         self.problem: str | None = None
         """What keeps deposits from coming in at the moment."""
 
@@ -74,7 +76,7 @@ class DepositWatcher:
             raise LayerOneDiffers(f"block {last} of {self._l1.name} is gone again")
         # From here on nothing waits, so the chain cannot go back in between.
         taken = self._hand_over(deposits)
-        self._read = DepositsRead(last, block.hash, self.next_id)
+        self._read = DepositCursor(last, block.hash, self.next_id)
         if not self._chain.producer.priority:
             self._store.batches.note_deposits_read(self._read)
         return taken
@@ -95,7 +97,7 @@ class DepositWatcher:
                     continue
             await self._l1.changed(pause)
 
-    async def _position(self) -> DepositsRead:
+    async def _position(self) -> DepositCursor:
         """Return how far L1 is read, going back if either layer went back since."""
         read = self._read or self._store.batches.deposits_read()
         if read is not None and read.next_id <= self.next_id and await self._still_there(read):
@@ -109,9 +111,9 @@ class DepositWatcher:
                 f"{self.next_id} of it: it is another L1, or it has forgotten some"
             )
         self._read = None
-        return DepositsRead(self._config.first_block - 1, Hash32.zero(), self.next_id)
+        return DepositCursor(self._config.first_block - 1, Hash32.zero(), self.next_id)
 
-    async def _still_there(self, read: DepositsRead) -> bool:
+    async def _still_there(self, read: DepositCursor) -> bool:
         block = await self._l1.block(read.block)
         return block is not None and block.hash == read.block_hash
 
@@ -128,8 +130,8 @@ class DepositWatcher:
                 )
             self._chain.enqueue(deposit.payload)
             expected += 1
-        if self._chain.producer.priority and self._chain.schedule.mode is Mining.AUTO:
-            self._chain.seal_waiting()
+        if self._chain.producer.priority and self._chain.schedule.mode is MiningMode.AUTO:
+            self._chain.seal_pending()
         return expected - first
 
     def _compare(self, deposit: Deposit) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from entresol._native import keccak256
 from entresol.errors import BatchOverflow
-from entresol.primitives.messages import DEFAULT_LEAF, MOST_LOGS, PACKED_SIZE, TREE_DEPTH
+from entresol.primitives.l2_to_l1_logs import DEFAULT_LEAF, MOST_LOGS, PACKED_SIZE, TREE_DEPTH
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def batch_root(local_root: bytes, aggregated_root: bytes = NO_AGGREGATED_ROOT) -
 
 
 def root_of_proof(leaf: bytes, index: int, words: Sequence[bytes]) -> Hash32 | None:
-    """Return the root that a proof leads to, as L1 computes it, or None for what L1 refuses."""
+    """Return the root that a proof leads to, as L1 computes it, or None for what L1 rejects."""
     if leaf == DEFAULT_LEAF or not words or words[0] != _METADATA:
         return None
     path = words[1:]

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER, PACKED_SIZE, L2ToL1Log
+from entresol.primitives.batches import SettlementStep
+from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER, PACKED_SIZE, L2ToL1Log
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.message_tree import LogProof, MessageTree
-from entresol.storage.batches import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from entresol.storage.records import Record
+    from entresol.primitives.records import BlockRecord
     from entresol.storage.store import Store
 
 TREES_KEPT: Final = 8
@@ -56,9 +56,9 @@ class Proofs:
         record = self._store.record(block)
         if where is None or record is None:
             return None
-        if not 0 <= index < len(record.outcomes[position].messages):
+        if not 0 <= index < len(record.results[position].messages):
             return None
-        before = sum(len(outcome.messages) for outcome in record.outcomes[:position])
+        before = sum(len(outcome.messages) for outcome in record.results[:position])
         return self._prove(where.batch, where.logs_before + before + index)
 
     def of_message(
@@ -79,7 +79,7 @@ class Proofs:
         return None if leaf is None else self._prove(where.batch, leaf)
 
     def _prove(self, number: int, leaf: int) -> ProvenLog | None:
-        if self._store.batches.settled(number, Step.EXECUTE) is None:
+        if self._store.batches.settled(number, SettlementStep.EXECUTE) is None:
             return None
         logs = self._logs(number)
         packed = logs.packed[leaf * PACKED_SIZE : (leaf + 1) * PACKED_SIZE]
@@ -119,10 +119,10 @@ class Proofs:
         return None
 
 
-def _messages(record: Record) -> Iterator[tuple[int | None, bytes]]:
+def _messages(record: BlockRecord) -> Iterator[tuple[int | None, bytes]]:
     """Yield the L2-to-L1 logs of a block, each with the index of its event if it has one."""
     index = 0
-    for outcome in record.outcomes:
+    for outcome in record.results:
         events = [
             index + position
             for position, (address, topics, _) in enumerate(outcome.logs)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions.priority import MOST_REQUESTS
 from entresol.rollup.batches import operations_of, statement_of, stored_of
 from entresol.rollup.commitments import call_of, commit_payload, execute_payload, prove_payload
-from entresol.storage.batches import Step
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.l1.contracts import Totals
     from entresol.primitives.values import Address
-    from entresol.rollup.standing import Standing
+    from entresol.rollup.l1_sync import L1Sync
 
 
 class SettlementPlan:
@@ -22,36 +22,42 @@ class SettlementPlan:
     Remembers and persists: nothing; it follows from the stored batches and from what L1 has of them.
     """
 
-    def __init__(
-        self, chain: Chain, contract: Address, standing: Standing, most_batches: int
-    ) -> None:
+    def __init__(self, chain: Chain, contract: Address, l1_sync: L1Sync, most_batches: int) -> None:
         self._chain_id = chain.rules.chain_id
         self._store = chain.ledger.store
         self._contract = contract
-        self._standing = standing
+        self._l1_sync = l1_sync
         self._most_batches = most_batches
 
-    def due(self, totals: Totals) -> tuple[Step, int, int] | None:
+    def due(self, totals: Totals) -> tuple[SettlementStep, int, int] | None:
         """Return the next step, and the first and last batch it is for."""
-        most, sealed = self._most_batches, self._standing.sealed
+        most, sealed = self._most_batches, self._l1_sync.sealed
         if totals.committed < min(sealed, totals.executed + most):
-            return Step.COMMIT, totals.committed + 1, totals.committed + 1
+            return SettlementStep.COMMIT, totals.committed + 1, totals.committed + 1
         if totals.verified < totals.committed:
-            return Step.PROVE, totals.verified + 1, min(totals.committed, totals.verified + most)
+            return (
+                SettlementStep.PROVE,
+                totals.verified + 1,
+                min(totals.committed, totals.verified + most),
+            )
         if totals.executed < totals.verified:
             last = min(totals.verified, totals.executed + most)
-            return Step.EXECUTE, totals.executed + 1, self._executable(totals.executed + 1, last)
+            return (
+                SettlementStep.EXECUTE,
+                totals.executed + 1,
+                self._executable(totals.executed + 1, last),
+            )
         return None
 
-    def call(self, step: Step, first: int, last: int) -> bytes:
+    def call(self, step: SettlementStep, first: int, last: int) -> bytes:
         """Return the call of the timelock that does a step of some batches."""
         chain_id = self._chain_id
-        batches = [self._standing.batch(number) for number in range(first, last + 1)]
+        batches = [self._l1_sync.batch(number) for number in range(first, last + 1)]
         stored = [stored_of(batch, chain_id) for batch in batches]
-        before = stored_of(self._standing.batch(first - 1), chain_id)
-        if step is Step.COMMIT:
+        before = stored_of(self._l1_sync.batch(first - 1), chain_id)
+        if step is SettlementStep.COMMIT:
             payload = commit_payload(before, statement_of(batches[0], chain_id))
-        elif step is Step.PROVE:
+        elif step is SettlementStep.PROVE:
             payload = prove_payload(before, stored)
         else:
             operations = [operations_of(self._store, batch) for batch in batches]
@@ -60,9 +66,9 @@ class SettlementPlan:
 
     def _executable(self, first: int, last: int) -> int:
         """Return the last batch up to which one transaction can name all requests."""
-        requests = self._standing.batch(first).l1_transactions
+        requests = self._l1_sync.batch(first).l1_transactions
         for number in range(first + 1, last + 1):
-            requests += self._standing.batch(number).l1_transactions
+            requests += self._l1_sync.batch(number).l1_transactions
             if requests > MOST_REQUESTS:
                 return number - 1
         return last

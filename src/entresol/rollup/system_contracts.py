@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from entresol.chain.genesis import GenesisAccount
+from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
 from entresol.primitives.assets import ETH_TOKEN, L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT, asset_id
-from entresol.primitives.messages import BOOTLOADER, L1_MESSENGER
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.deployers import DEPLOYERS
+from entresol.rollup.deterministic_deployers import DEPLOYERS
 
 
 def _at(number: int) -> Address:

@@ -12,8 +12,8 @@ from entresol.primitives.logs import MAX_TOPICS
 from entresol.storage.tables import ADDRESS_OF_LOG, ANY_LOG, LOGS, block_of, number, topic_of_log
 
 if TYPE_CHECKING:
-    from entresol.storage.engine import Engine
-    from entresol.storage.records import Record
+    from entresol.primitives.records import BlockRecord
+    from entresol.storage.key_value import KeyValueStore
 
 Search: TypeAlias = Callable[[bytes, int], int | None]
 
@@ -49,11 +49,11 @@ class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
         return asked or [[ANY_LOG]]
 
 
-def index_keys(record: Record, block: int) -> Iterator[bytes]:
+def index_keys(record: BlockRecord, block: int) -> Iterator[bytes]:
     """Yield the index keys of a block's logs, each once."""
     values = {
         value
-        for outcome in record.outcomes
+        for outcome in record.results
         for address, topics, _ in outcome.logs
         for value in (
             ANY_LOG,
@@ -67,7 +67,7 @@ def index_keys(record: Record, block: int) -> Iterator[bytes]:
 
 
 def candidates(
-    engine: Engine, query: LogQuery, first: int, last: int, *, newest_first: bool = False
+    engine: KeyValueStore, query: LogQuery, first: int, last: int, *, newest_first: bool = False
 ) -> Iterator[int]:
     """Yield the blocks from `first` to `last` whose index entries satisfy every criterion.
 
@@ -123,7 +123,7 @@ def _furthest(criteria: list[_Criterion], block: int, sign: int) -> int | None:
     return block
 
 
-def _forwards(engine: Engine) -> Search:
+def _forwards(engine: KeyValueStore) -> Search:
     def search(prefix: bytes, block: int) -> int | None:
         found = engine.first_at_least(LOGS + prefix + number(block), LOGS + prefix)
         return None if found is None else block_of(found[0])
@@ -131,7 +131,7 @@ def _forwards(engine: Engine) -> Search:
     return search
 
 
-def _backwards(engine: Engine) -> Search:
+def _backwards(engine: KeyValueStore) -> Search:
     def search(prefix: bytes, block: int) -> int | None:
         found = engine.last_at_most(LOGS + prefix + number(block), LOGS + prefix)
         return None if found is None else block_of(found[0])

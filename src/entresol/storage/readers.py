@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Hash32
 from entresol.storage.log_index import LogQuery
-from entresol.storage.records import Record
 
 
 class BlockReader(Protocol):
@@ -20,7 +20,7 @@ class BlockReader(Protocol):
     def head(self) -> int | None:
         """The number of the last block, if there is one."""
 
-    def record(self, number: int) -> Record | None:
+    def record(self, number: int) -> BlockRecord | None:
         """Return the record of a block."""
 
     def block_hash(self, number: int) -> Hash32 | None:
@@ -39,7 +39,7 @@ class BlockReader(Protocol):
 class LogReader(Protocol):
     """Where logs are."""
 
-    def record(self, number: int) -> Record | None:
+    def record(self, number: int) -> BlockRecord | None:
         """Return the record of a block."""
 
     def blocks_with_logs(

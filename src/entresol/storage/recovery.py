@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.errors import StoreDamaged
 from entresol.storage import tables
-from entresol.storage.engine import Engine
+from entresol.storage.key_value import KeyValueStore
 
 if TYPE_CHECKING:
-    from entresol.storage.engine import Recovery
+    from entresol.storage.key_value import Recovery
 
 # Enough to meet the gap that a lost table file leaves, and few enough to be read at every start.
 SAMPLES: Final = 32
@@ -26,10 +26,10 @@ _TRACES: Final = frozenset({"LOCK", "LOG", "rocksdict-config.json"})
 
 
 def check(database: Path) -> None:
-    """Refuse a database that cannot be read, or that would lose blocks by being opened."""
+    """Reject a database that cannot be read, or that would lose blocks by being opened."""
     with _links_to(database) as links:
         try:
-            _check_samples(links, "refuse")
+            _check_samples(links, "reject")
         except StoreDamaged as error:
             # The last write before a crash may be torn: it was never acknowledged. But if there are
             # blocks behind the damage, it is no torn last write.
@@ -57,7 +57,7 @@ def _links_to(database: Path) -> Iterator[Path]:
 
 
 def _head(links: Path, recovery: Recovery) -> int:
-    engine = Engine(links, read_only=True, recovery=recovery)
+    engine = KeyValueStore(links, read_only=True, recovery=recovery)
     try:
         return _number(engine)
     finally:
@@ -66,7 +66,7 @@ def _head(links: Path, recovery: Recovery) -> int:
 
 def _check_samples(links: Path, recovery: Recovery) -> None:
     """Look for what is read at every start, and for some of the records, first and last among them."""
-    engine = Engine(links, read_only=True, recovery=recovery)
+    engine = KeyValueStore(links, read_only=True, recovery=recovery)
     try:
         head = _number(engine)
         engine.get(tables.REBUILDING)
@@ -77,6 +77,6 @@ def _check_samples(links: Path, recovery: Recovery) -> None:
         engine.close()
 
 
-def _number(engine: Engine) -> int:
+def _number(engine: KeyValueStore) -> int:
     row = engine.get(tables.HEAD)
     return -1 if row is None else int.from_bytes(row)

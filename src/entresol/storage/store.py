@@ -9,16 +9,16 @@ from threading import Lock
 from typing import Final, Self
 
 from entresol.errors import MalformedValue, StoreDamaged, StoreUnfinished, WrongParent
+from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Hash32
 from entresol.storage import recovery, tables
-from entresol.storage.batches import BatchTable
-from entresol.storage.derived import keys_of, rows_of
+from entresol.storage.batch_table import BatchTable
+from entresol.storage.derived_rows import keys_of, rows_of
 from entresol.storage.directory import Directory
-from entresol.storage.engine import Engine
+from entresol.storage.key_value import KeyValueStore
 from entresol.storage.log_index import LogQuery, candidates
-from entresol.storage.prices import Prices, PriceTable
-from entresol.storage.published import as_published
-from entresol.storage.records import Record
+from entresol.storage.price_table import Prices, PriceTable
+from entresol.storage.published_code import as_published
 
 RECORDS_KEPT: Final = 64
 
@@ -32,7 +32,7 @@ class Store:
     readers may be on any thread. Fails: with a `StoreFailed`; what was acknowledged stays.
     """
 
-    def __init__(self, directory: Directory, engine: Engine) -> None:
+    def __init__(self, directory: Directory, engine: KeyValueStore) -> None:
         self._engine = engine
         self._directory = directory
         self._records = _RecordCache()
@@ -61,7 +61,7 @@ class Store:
             undo.callback(directory.close)
             if not directory.is_new:
                 recovery.check(directory.database)
-            engine = Engine(directory.database, durable=durable, create=directory.is_new)
+            engine = KeyValueStore(directory.database, durable=durable, create=directory.is_new)
             undo.callback(engine.close)
             directory.finish()
             if engine.get(tables.REBUILDING) is not None and not rebuilding:
@@ -94,11 +94,11 @@ class Store:
 
     # Blocks
 
-    def record(self, number: int) -> Record | None:
+    def record(self, number: int) -> BlockRecord | None:
         """Return the record of a block."""
         return self._records.get(number, self._read_record)
 
-    def records(self, first: int = 0) -> Iterator[Record]:
+    def records(self, first: int = 0) -> Iterator[BlockRecord]:
         """Yield the records from block `first` on."""
         number = first
         while (record := self._read_record(number)) is not None:
@@ -171,7 +171,9 @@ class Store:
 
     # Writing
 
-    def begin(self, record: Record, nodes: Iterable[tuple[bytes, bytes]], identity: bytes) -> None:
+    def begin(
+        self, record: BlockRecord, nodes: Iterable[tuple[bytes, bytes]], identity: bytes
+    ) -> None:
         """Add the first block to an empty store, with the mark by which the chain is known."""
         if self._head is not None:
             raise WrongParent(record.header().number, self._head)
@@ -179,7 +181,7 @@ class Store:
 
     def append(
         self,
-        record: Record,
+        record: BlockRecord,
         nodes: Iterable[tuple[bytes, bytes]],
         prices: Prices | None = None,
     ) -> None:
@@ -209,7 +211,7 @@ class Store:
 
     def rebuild(
         self,
-        nodes_of: Callable[[Record], Iterable[tuple[bytes, bytes]]],
+        nodes_of: Callable[[BlockRecord], Iterable[tuple[bytes, bytes]]],
         progress: Callable[[int, int], None] = lambda _done, _all: None,
     ) -> None:
         """Make everything anew that is derived from the records; nobody may read meanwhile.
@@ -228,7 +230,7 @@ class Store:
 
     def _append(
         self,
-        record: Record,
+        record: BlockRecord,
         nodes: Iterable[tuple[bytes, bytes]],
         marks: list[tuple[bytes, bytes]],
     ) -> None:
@@ -258,10 +260,10 @@ class Store:
             raise StoreDamaged(self.path, f"block {number} is missing")
         return keys_of(self._engine, record, number)
 
-    def _read_record(self, number: int) -> Record | None:
+    def _read_record(self, number: int) -> BlockRecord | None:
         data = self._engine.get(tables.record_key(number))
         try:
-            return None if data is None else Record.decode(data)
+            return None if data is None else BlockRecord.decode(data)
         except MalformedValue as error:
             raise StoreDamaged(self.path, f"block {number}: {error}") from error
 
@@ -270,11 +272,11 @@ class _RecordCache:
     """The records read last, for readers on any thread beside one writer."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, Record] = {}
+        self._kept: dict[int, BlockRecord] = {}
         self._lock = Lock()
         self._times_cleared = 0
 
-    def get(self, number: int, read: Callable[[int], Record | None]) -> Record | None:
+    def get(self, number: int, read: Callable[[int], BlockRecord | None]) -> BlockRecord | None:
         with self._lock:
             before = self._times_cleared
             if (record := self._kept.pop(number, None)) is not None:
@@ -290,7 +292,7 @@ class _RecordCache:
             self._kept.clear()
             self._times_cleared += 1
 
-    def _keep(self, number: int, record: Record, before: int) -> None:
+    def _keep(self, number: int, record: BlockRecord, before: int) -> None:
         with self._lock:
             # What was read before the cache was cleared may be gone since.
             if before == self._times_cleared:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
-from entresol.storage.records import StoredAccount
+from entresol.primitives.records import StoredAccount
 
 FORMAT: Final = 1
 

@@ -45,7 +45,7 @@ async function signed(transaction, signer = alice) {
   });
 }
 
-async function refusal(raw) {
+async function rejection(raw) {
   const error = await thrown(rpc("eth_sendRawTransaction", raw));
   assert.equal(error.code, -32000);
   return error.message;
@@ -128,7 +128,7 @@ check("signs with the node's key when it has none", async () => {
   assert.equal(EIP712Signer.getSignedDigest(parsed).length, 66);
 });
 
-check("reads in the clients' words why a dependency is refused", async () => {
+check("reads in the clients' words why a dependency is rejected", async () => {
   for (const [code, problem] of [
     ["0x01", "Bytecode length is not divisible by 32"],
     ["0x" + "00".repeat(64), "Bytecode has even number of 32-byte words"],
@@ -144,26 +144,26 @@ check("reads in the clients' words why a dependency is refused", async () => {
 
 check("is told of too many dependencies", async () => {
   const raw = await signed(await whole({ customData: { factoryDeps: Array(65).fill(WORD) } }));
-  assert.match(await refusal(raw), /^too many factory dependencies in the transaction. 65 provided, while only 64 allowed$/);
+  assert.match(await rejection(raw), /^too many factory dependencies in the transaction. 65 provided, while only 64 allowed$/);
 });
 
 check("is told of a limit of zero for published bytes", async () => {
   const raw = await signed(await whole({ customData: { gasPerPubdata: 0n } }));
-  assert.equal(await refusal(raw), "gas per pub data limit is zero");
+  assert.equal(await rejection(raw), "gas per pub data limit is zero");
 });
 
 check("is told of another chain", async () => {
   const raw = await signed(await whole({ chainId: 1n }));
-  assert.match(await refusal(raw), /^invalid chain id for signer: have 1 want 270$/);
+  assert.match(await rejection(raw), /^invalid chain id for signer: have 1 want 270$/);
 });
 
 check("is told that somebody else signed", async () => {
-  assert.match(await refusal(await signed(await whole(), bob)), /^invalid signature: signed by 0x7099.*, sent from 0xf39f/i);
+  assert.match(await rejection(await signed(await whole(), bob)), /^invalid signature: signed by 0x7099.*, sent from 0xf39f/i);
 });
 
 check("is told that only ordinary signatures count", async () => {
   const transaction = await whole({ customData: { customSignature: "0x" + "01".repeat(64) } });
-  assert.match(await refusal(utils.serializeEip712(transaction)), /^invalid signature: a signature is 65 bytes, got 64$/);
+  assert.match(await rejection(utils.serializeEip712(transaction)), /^invalid signature: a signature is 65 bytes, got 64$/);
 });
 
 check("is told that the sender has to pay", async () => {
@@ -171,12 +171,12 @@ check("is told that the sender has to pay", async () => {
   const error = await thrown(alice.sendTransaction({ to: bob.address, customData: { paymasterParams } }));
   assert.match(error.message, /paymasters are not supported/);
   const raw = await signed(await whole({ customData: { paymasterParams } }));
-  assert.match(await refusal(raw), /paymasters are not supported/);
+  assert.match(await rejection(raw), /paymasters are not supported/);
 });
 
 check("is told of a nonce that was used", async () => {
   const raw = await signed(await whole({ nonce: 0 }));
-  assert.match(await refusal(raw), /^nonce too low/);
+  assert.match(await rejection(raw), /^nonce too low/);
 });
 
 check("replaces what waits", async () => {

@@ -11,20 +11,20 @@ from eth_abi.grammar import TupleType, parse
 
 from entresol._native import address_of, keccak256, public_key
 from entresol.chain.chain import Chain
-from entresol.chain.clock import Clock
-from entresol.chain.genesis import Genesis
-from entresol.chain.rules import Rules
+from entresol.chain.dev.clock import Clock
+from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.rules import ChainRules
 from entresol.contracts import Artifact
 from entresol.contracts import decode as decode_artifact
-from entresol.execution.calls import CallRequest, call
-from entresol.execution.scene import BlockParts, Scene
+from entresol.execution.call.call import CallRequest, call
+from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.addresses import alias
 from entresol.primitives.assets import ETH_TOKEN, asset_id
-from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
+from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, system_genesis
-from entresol.storage.records import Outcome
 
 ARTIFACTS = Path(__file__).parents[1] / "artifacts"
 
@@ -111,7 +111,7 @@ class LayerTwo:
         )
         self.genesis = Genesis.development(CHAIN_ID, [ALICE, BOB], 100 * ETHER, system)
         clock = Clock(lambda: 1_000.0)
-        self.chain = Chain.open(None, Rules.layer_2(CHAIN_ID, FEE), self.genesis, clock=clock)
+        self.chain = Chain.open(None, ChainRules.layer_2(CHAIN_ID, FEE), self.genesis, clock=clock)
         self._deposits = 0
 
     def close(self) -> None:
@@ -121,17 +121,17 @@ class LayerTwo:
         self, to: Address | None, data: bytes, *, sender: Address = ALICE, value: int = 0
     ) -> bytes:
         """Return the answer of a call in the block after the head."""
-        return call(self.scene(), CallRequest(sender=sender, to=to, data=data, value=value))
+        return call(self.evm_env(), CallRequest(sender=sender, to=to, data=data, value=value))
 
-    def scene(self) -> Scene:
+    def evm_env(self) -> EvmEnv:
         """Return the state after the head, in the block after it."""
-        block = BlockParts(
+        block = BlockEnv(
             number=self.chain.number + 1,
             timestamp=self.chain.head.timestamp + 1,
             gas_limit=self.chain.rules.gas_limit,
             base_fee=FEE,
         )
-        return Scene.at(self.chain.latest, self.chain.rules.engine(), block)
+        return EvmEnv.at(self.chain.latest, self.chain.rules.engine(), block)
 
     def ask(self, to: Address, signature: str, *values: object, sender: Address = ALICE) -> Any:
         """Call `name(types)(types of the answer)` and return the answer."""
@@ -141,7 +141,7 @@ class LayerTwo:
 
     def send(
         self, to: Address | None, data: bytes, *, by: int = 0, value: int = 0, gas: int = 5_000_000
-    ) -> Outcome:
+    ) -> TransactionResult:
         """Seal a block with a transaction of Alice's, or of Bob's, and return how it ended."""
         sender = (ALICE, BOB)[by]
         account = self.chain.latest.account(sender)
@@ -166,7 +166,7 @@ class LayerTwo:
         sender: Address = ROUTER_ALIAS,
         value: int = 0,
         gas: int = 2_000_000,
-    ) -> Outcome:
+    ) -> TransactionResult:
         """Seal a block with a priority transaction and return how it ended."""
         payload = PriorityTransaction(
             sender=sender,
@@ -183,7 +183,7 @@ class LayerTwo:
         self._deposits += 1
         return self.take(payload)
 
-    def take(self, payload: PriorityTransaction) -> Outcome:
+    def take(self, payload: PriorityTransaction) -> TransactionResult:
         """Seal a block with a transaction that L1 sent, and return how it ended."""
         self.chain.enqueue(payload)
         self.chain.seal()
@@ -196,7 +196,7 @@ class LayerTwo:
         receiver: Address = ALICE,
         token: Address = L1_TOKEN,
         description: bytes = CROWN,
-    ) -> Outcome:
+    ) -> TransactionResult:
         """Let a token arrive as the asset router of L1 sends it."""
         return self.from_l1(deposit_call(amount, receiver, token, description))
 
@@ -207,9 +207,9 @@ class LayerTwo:
         assert outcome.created is not None
         return Address(outcome.created)
 
-    def last(self) -> Outcome:
+    def last(self) -> TransactionResult:
         """Return how the last transaction ended."""
-        return self.chain.ledger.record(self.chain.number).outcomes[-1]
+        return self.chain.ledger.record(self.chain.number).results[-1]
 
     def balance(self, address: Address) -> int:
         account = self.chain.latest.account(address)
@@ -241,11 +241,11 @@ def artifact_for_tests(name: str) -> Artifact:
     return decode_artifact((ARTIFACTS / f"{name}.json").read_bytes())
 
 
-def logs_of(outcome: Outcome, address: Address, first_topic: bytes) -> list[Log]:
+def logs_of(outcome: TransactionResult, address: Address, first_topic: bytes) -> list[Log]:
     """Return the events of one kind from one contract."""
     return [log for log in outcome.logs if log[0] == address and log[1][:1] == (first_topic,)]
 
 
-def messages_of(outcome: Outcome) -> list[L2ToL1Log]:
+def messages_of(outcome: TransactionResult) -> list[L2ToL1Log]:
     """Return the L2-to-L1 logs of a transaction."""
     return [L2ToL1Log.unpack(packed) for packed in outcome.messages]

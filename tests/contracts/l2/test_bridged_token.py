@@ -129,7 +129,7 @@ def test_a_permit_counts_once(l2: LayerTwo, crown: Address) -> None:
     ],
     ids=["somebody else", "another chain", "another nonce", "the other signature", "too late"],
 )
-def test_a_permit_that_does_not_fit_is_refused(
+def test_a_permit_that_does_not_fit_is_rejected(
     l2: LayerTwo, crown: Address, change: dict[str, int], error: bytes
 ) -> None:
     with pytest.raises(ExecutionReverted) as caught:

@@ -8,9 +8,9 @@ from entresol.contracts import artifact
 from entresol.errors import ExecutionReverted
 from entresol.primitives.addresses import create2_address
 from entresol.primitives.bytecode import eravm_hash, evm_hash
+from entresol.primitives.records import TransactionResult
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import CONTRACT_DEPLOYER, CREATE2_FACTORY, NONCE_HOLDER
-from entresol.storage.records import Outcome
 from tests.contracts.l2.layer_two import (
     ALICE,
     BOB,
@@ -34,7 +34,7 @@ INIT_HASH = evm_hash(INIT)
 FAILING = bytes.fromhex("60075f5260205ffd")
 
 
-def deployed(outcome: Outcome, by: Address = ALICE) -> tuple[Address, bytes]:
+def deployed(outcome: TransactionResult, by: Address = ALICE) -> tuple[Address, bytes]:
     """Return where a contract was deployed and the hash of its code, as clients read it."""
     assert outcome.succeeded
     ((_, topics, data),) = logs_of(outcome, CONTRACT_DEPLOYER, DEPLOYED)
@@ -71,8 +71,8 @@ def test_a_deployment_answers_with_the_address(l2: LayerTwo) -> None:
 
 
 def test_create_gives_another_address_each_time(l2: LayerTwo) -> None:
-    outcomes = [l2.send(CONTRACT_DEPLOYER, arguments(CREATE)) for _ in range(2)]
-    assert len({deployed(outcome) for outcome in outcomes}) == 2
+    results = [l2.send(CONTRACT_DEPLOYER, arguments(CREATE)) for _ in range(2)]
+    assert len({deployed(outcome) for outcome in results}) == 2
 
 
 def test_create2_deploys_where_it_was_promised(l2: LayerTwo) -> None:
@@ -111,7 +111,7 @@ def test_the_factory_passes_on_why_a_deployment_failed(l2: LayerTwo) -> None:
 
 
 @pytest.mark.parametrize("signature", [CREATE, CREATE2, CREATE_ACCOUNT, CREATE2_ACCOUNT])
-def test_code_of_the_other_machine_is_refused_in_words(l2: LayerTwo, signature: str) -> None:
+def test_code_of_the_other_machine_is_rejected_in_words(l2: LayerTwo, signature: str) -> None:
     with pytest.raises(ExecutionReverted, match="EraVM bytecode cannot run on this chain"):
         l2.call(CONTRACT_DEPLOYER, arguments(signature, b"", eravm_hash(b"\x01" * 32)))
 
@@ -131,7 +131,7 @@ def test_code_of_the_other_machine_is_refused_in_words(l2: LayerTwo, signature: 
     ],
     ids=["unknown version", "other code", "too long", "invalid code", "failing constructor"],
 )
-def test_a_deployment_that_cannot_be_is_refused(
+def test_a_deployment_that_cannot_be_is_rejected(
     l2: LayerTwo, init: bytes, bytecode_hash: bytes, error: bytes
 ) -> None:
     with pytest.raises(ExecutionReverted) as caught:

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entresol.errors import ExecutionReverted
-from entresol.execution.calls import CallRequest, run
-from entresol.execution.estimation import estimate_gas
-from entresol.execution.scene import Scene
+from entresol.execution.call.call import CallRequest, run
+from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.evm_env import EvmEnv
 from entresol.primitives.addresses import alias
 from entresol.primitives.assets import ETH_TOKEN, asset_id
-from entresol.primitives.messages import FAILED, SUCCEEDED
+from entresol.primitives.l2_to_l1_logs import FAILED, SUCCEEDED
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT
 from tests.contracts.l2.layer_two import (
@@ -177,17 +177,17 @@ def test_clients_can_estimate_a_deposit_by_the_legacy_form(l2: LayerTwo, deposit
         l2.deposit()
     call = calldata(LEGACY, ALICE, BOB, L1_TOKEN, 5, LEGACY_CROWN)
     request = CallRequest(sender=ROUTER_ALIAS, to=ASSET_ROUTER, data=call)
-    estimate = estimate_gas(l2.scene(), request)
+    estimate = estimate_gas(l2.evm_env(), request)
     assert l2.from_l1(deposit_call(5, BOB), gas=estimate.gas).succeeded
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["first", "later"])
-def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
+def evm_env(request: pytest.FixtureRequest) -> Iterator[EvmEnv]:
     """Return the L2 before the first deposit of a token, and after it."""
     with closing(LayerTwo()) as layer:
         if request.param:
             layer.deposit()
-        yield layer.scene()
+        yield layer.evm_env()
 
 
 @given(
@@ -198,15 +198,15 @@ def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
     receiver=st.binary(min_size=20, max_size=20).filter(any).map(Address),
 )
 def test_the_estimate_is_enough_for_any_token(
-    scene: Scene, name: str, symbol: str, decimals: int, amount: int, receiver: Address
+    evm_env: EvmEnv, name: str, symbol: str, decimals: int, amount: int, receiver: Address
 ) -> None:
     answers = encode("(string)", name), encode("(string)", symbol), encode("(uint256)", decimals)
     data = encode("(bytes,bytes,bytes)", *answers)
     legacy = calldata(LEGACY, BOB, receiver, L1_TOKEN, amount, data)
     request = CallRequest(sender=ROUTER_ALIAS, to=ASSET_ROUTER, data=legacy)
-    gas = estimate_gas(scene, request).gas
+    gas = estimate_gas(evm_env, request).gas
     real = deposit_call(amount, receiver, description=metadata(*answers))
-    outcome = run(scene, CallRequest(sender=ROUTER_ALIAS, to=ASSET_ROUTER, data=real, gas=gas))
+    outcome = run(evm_env, CallRequest(sender=ROUTER_ALIAS, to=ASSET_ROUTER, data=real, gas=gas))
     assert outcome.status == "success"
 
 
@@ -243,7 +243,7 @@ def test_a_token_of_another_chain_comes_through_l1(l2: LayerTwo) -> None:
     ],
     ids=["wrong", "base token"],
 )
-def test_an_asset_that_is_not_the_token_is_refused(
+def test_an_asset_that_is_not_the_token_is_rejected(
     l2: LayerTwo, asset: Hash32, error: bytes
 ) -> None:
     data = encode("(address,address,address,uint256,bytes)", BOB, ALICE, L1_TOKEN, 7, CROWN)

@@ -10,7 +10,7 @@ from entresol.primitives.addresses import create2_address, create_address
 from entresol.primitives.rlp import encode_uint
 from entresol.primitives.transactions import Transaction, decode
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.deployers import (
+from entresol.rollup.deterministic_deployers import (
     DEPLOYERS,
     DETERMINISTIC_PROXY,
     PROXY_CODE,

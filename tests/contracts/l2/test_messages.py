@@ -7,7 +7,7 @@ import pytest
 from entresol._native import keccak256
 from entresol.contracts import artifact
 from entresol.errors import ExecutionReverted
-from entresol.primitives.messages import BOOTLOADER, L1_MESSAGE_SENT, L1_MESSENGER, MOST_LOGS
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSAGE_SENT, L1_MESSENGER, MOST_LOGS
 from entresol.primitives.values import Address
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.system_contracts import BASE_TOKEN, MULTICALL

@@ -6,7 +6,7 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.errors import ExecutionReverted
-from entresol.primitives.messages import BOOTLOADER, L1_MESSENGER
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import BASE_TOKEN, MULTICALL
 from tests.contracts.l2.layer_two import (
@@ -22,7 +22,7 @@ from tests.contracts.l2.layer_two import (
 
 NAME = calldata("name()")
 ETHER_NAME = encode("(string)", "Ether")
-REFUSED = failure("NothingToCall()")
+REJECTED = failure("NothingToCall()")
 TARGET = Address(b"\x66" * 20)
 
 
@@ -43,7 +43,7 @@ def test_clients_know_the_selectors() -> None:
 def test_aggregate3_answers_for_each_call(l2: LayerTwo) -> None:
     calls = [(BASE_TOKEN, False, NAME), (BOOTLOADER, True, NAME), (TARGET, True, NAME)]
     answer = l2.ask(MULTICALL, "aggregate3((address,bool,bytes)[])((bool,bytes)[])", calls)
-    assert answer == ((True, ETHER_NAME), (False, REFUSED), (True, b""))
+    assert answer == ((True, ETHER_NAME), (False, REJECTED), (True, b""))
 
 
 def test_aggregate_answers_with_the_block(l2: LayerTwo) -> None:
@@ -70,7 +70,7 @@ def test_a_call_that_must_succeed_fails_them_all(l2: LayerTwo, call: bytes) -> N
 
 def test_tries_tell_which_calls_failed(l2: LayerTwo) -> None:
     calls = [(BASE_TOKEN, NAME), (BOOTLOADER, NAME)]
-    results = ((True, ETHER_NAME), (False, REFUSED))
+    results = ((True, ETHER_NAME), (False, REJECTED))
     forms = "tryAggregate(bool,(address,bytes)[])((bool,bytes)[])"
     assert l2.ask(MULTICALL, forms, False, calls) == results
     forms = "tryBlockAndAggregate(bool,(address,bytes)[])(uint256,bytes32,(bool,bytes)[])"

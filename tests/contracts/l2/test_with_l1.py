@@ -7,11 +7,11 @@ from contextlib import closing
 
 import pytest
 
-from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER, L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER, L2ToL1Log
+from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN
-from entresol.storage.records import Outcome
 from tests.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, type_of
 from tests.contracts.l1 import ALICE as DEPOSITOR
 from tests.contracts.l1 import (
@@ -55,7 +55,7 @@ def requested(l1: Deployed) -> PriorityTransaction:
 
 def deposit(
     l1: Deployed, l2: LayerTwo, token: Contract, *, receiver: Address = ALICE, form: str = "new"
-) -> Outcome:
+) -> TransactionResult:
     """Deposit a token on L1 and run what arrives on L2."""
     engine, router = l1.engine, l1.router.address
     engine.send(DEPOSITOR, token, "approve", router, AMOUNT)
@@ -82,7 +82,7 @@ def l2_token(l2: LayerTwo, token: Contract) -> Address:
     return Address.parse(l2.ask(ASSET_ROUTER, "l2TokenAddress(address)(address)", token.address))
 
 
-def claim(l1: Deployed, outcome: Outcome) -> tuple[object, ...]:
+def claim(l1: Deployed, outcome: TransactionResult) -> tuple[object, ...]:
     """Settle a batch with the messages of a transaction, and return the claim of its only message."""
     assert outcome.succeeded
     ((_, topics, data),) = logs_of(outcome, L1_MESSENGER, L1_MESSAGE_SENT)

@@ -10,10 +10,10 @@ from entresol._native import keccak256
 from entresol.contracts import artifact
 from entresol.errors import ExecutionReverted
 from entresol.primitives.assets import ETH_TOKEN, asset_id
-from entresol.primitives.messages import L1_MESSAGE_SENT, L1_MESSENGER
+from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
+from entresol.primitives.records import TransactionResult
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import ASSET_ROUTER, NATIVE_TOKEN_VAULT
-from entresol.storage.records import Outcome
 from tests.contracts.l2.layer_two import (
     ALICE,
     BOB,
@@ -62,7 +62,7 @@ def by_asset(asset: Hash32, amount: int, token: Address, receiver: Address = REC
     return calldata(BY_ASSET, asset, data)
 
 
-def message_of(outcome: Outcome) -> bytes:
+def tx_env_of(outcome: TransactionResult) -> bytes:
     """Return the only message of a transaction."""
     assert outcome.succeeded
     (log,) = logs_of(outcome, L1_MESSENGER, L1_MESSAGE_SENT)
@@ -73,7 +73,7 @@ def message_of(outcome: Outcome) -> bytes:
     return message
 
 
-def refusal(l2: LayerTwo, call: bytes, sender: Address = ALICE) -> bytes:
+def rejection(l2: LayerTwo, call: bytes, sender: Address = ALICE) -> bytes:
     """Return what the router reverts with."""
     with pytest.raises(ExecutionReverted) as caught:
         l2.call(ASSET_ROUTER, call, sender=sender)
@@ -86,7 +86,7 @@ def test_the_message_is_the_call_by_which_the_asset_arrives_on_l1(
 ) -> None:
     by_token = calldata(BY_ADDRESS, RECEIVER, crown, 400)
     call = by_asset(L1_ASSET, 400, crown) if form == "asset" else by_token
-    assert message_of(l2.send(ASSET_ROUTER, call)) == (
+    assert tx_env_of(l2.send(ASSET_ROUTER, call)) == (
         bytes.fromhex("9c884fd1")
         + CHAIN_ID.to_bytes(32)
         + L1_ASSET
@@ -134,12 +134,12 @@ def test_a_withdrawal_is_told_by_its_events(l2: LayerTwo, crown: Address) -> Non
 def test_the_router_answers_with_the_hash_of_the_message(l2: LayerTwo, crown: Address) -> None:
     call = by_asset(L1_ASSET, 400, crown)
     answer = l2.call(ASSET_ROUTER, call)
-    assert answer == keccak256(message_of(l2.send(ASSET_ROUTER, call)))
+    assert answer == keccak256(tx_env_of(l2.send(ASSET_ROUTER, call)))
 
 
 def test_nobody_withdraws_more_than_he_has(l2: LayerTwo, crown: Address) -> None:
     error = failure("InsufficientBalance(address,uint256,uint256)", ALICE, 1_000, 1_001)
-    assert refusal(l2, by_asset(L1_ASSET, 1_001, crown)) == error
+    assert rejection(l2, by_asset(L1_ASSET, 1_001, crown)) == error
 
 
 @pytest.mark.usefixtures("crown")
@@ -163,16 +163,16 @@ def test_nobody_withdraws_more_than_he_has(l2: LayerTwo, crown: Address) -> None
     ],
     ids=["nothing", "for nobody", "base token", "no token", "unknown token"],
 )
-def test_a_withdrawal_that_makes_no_sense_is_refused(
+def test_a_withdrawal_that_makes_no_sense_is_rejected(
     l2: LayerTwo, call: bytes, error: bytes
 ) -> None:
-    assert refusal(l2, call) == error
+    assert rejection(l2, call) == error
 
 
 def test_another_asset_cannot_be_claimed_for_a_token(l2: LayerTwo, crown: Address) -> None:
     claimed = Hash32(b"\x99" * 32)
     error = failure("AssetIdMismatch(bytes32,bytes32)", L1_ASSET, claimed)
-    assert refusal(l2, by_asset(claimed, 1, crown)) == error
+    assert rejection(l2, by_asset(claimed, 1, crown)) == error
 
 
 def test_a_token_of_this_chain_is_registered_as_it_leaves(l2: LayerTwo, native: Address) -> None:
@@ -180,7 +180,7 @@ def test_a_token_of_this_chain_is_registered_as_it_leaves(l2: LayerTwo, native: 
     description = metadata(
         encode("(string)", "Local"), encode("(string)", "LCL"), encode("(uint8)", 8), CHAIN_ID
     )
-    assert message_of(l2.send(ASSET_ROUTER, by_asset(asset, 400, native))) == (
+    assert tx_env_of(l2.send(ASSET_ROUTER, by_asset(asset, 400, native))) == (
         bytes.fromhex("9c884fd1")
         + CHAIN_ID.to_bytes(32)
         + asset
@@ -200,7 +200,7 @@ def test_a_token_of_this_chain_stays_where_l1_cannot_stand_for_it() -> None:
         l2.send(token, calldata("mint(address,uint256)", ALICE, 1_000))
         l2.send(token, calldata("approve(address,uint256)", NATIVE_TOKEN_VAULT, 1_000))
         call = by_asset(asset_id(CHAIN_ID, token), 400, token)
-        assert refusal(l2, call) == failure("TokenNotSupported(address)", token)
+        assert rejection(l2, call) == failure("TokenNotSupported(address)", token)
 
 
 def test_a_token_of_this_chain_returns_from_the_vault(l2: LayerTwo, native: Address) -> None:
@@ -218,7 +218,7 @@ def test_a_token_can_be_registered_before_it_leaves(l2: LayerTwo, native: Addres
     assert l2.send(NATIVE_TOKEN_VAULT, calldata("registerToken(address)", native)).succeeded
     ensured = "ensureTokenIsRegistered(address)(bytes32)"
     assert l2.ask(NATIVE_TOKEN_VAULT, ensured, native) == asset
-    assert message_of(l2.send(ASSET_ROUTER, calldata(BY_ADDRESS, RECEIVER, native, 1)))
+    assert tx_env_of(l2.send(ASSET_ROUTER, calldata(BY_ADDRESS, RECEIVER, native, 1)))
     with pytest.raises(ExecutionReverted) as caught:
         l2.call(NATIVE_TOKEN_VAULT, calldata("registerToken(address)", native))
     assert caught.value.data == failure("TokenAlreadyRegistered(address)", native)
@@ -239,27 +239,27 @@ def test_an_address_without_code_is_no_token(l2: LayerTwo) -> None:
 def test_the_vault_takes_only_what_it_is_allowed_to(l2: LayerTwo, native: Address) -> None:
     l2.send(native, calldata("transfer(address,uint256)", BOB, 10))
     error = failure("InsufficientAllowance(address,uint256,uint256)", NATIVE_TOKEN_VAULT, 0, 10)
-    assert refusal(l2, by_asset(asset_id(CHAIN_ID, native), 10, native), BOB) == error
+    assert rejection(l2, by_asset(asset_id(CHAIN_ID, native), 10, native), BOB) == error
 
 
 def test_a_token_that_keeps_a_part_of_what_is_moved_cannot_leave(l2: LayerTwo) -> None:
     token = l2.deploy(artifact_for_tests("TaxedToken"))
     l2.send(token, calldata("approve(address,uint256)", NATIVE_TOKEN_VAULT, 1_000))
     call = by_asset(asset_id(CHAIN_ID, token), 1_000, token)
-    assert refusal(l2, call) == failure("TokensWithFeesNotSupported()")
+    assert rejection(l2, call) == failure("TokensWithFeesNotSupported()")
 
 
-def test_a_token_that_withdraws_while_it_is_withdrawn_is_refused(l2: LayerTwo) -> None:
+def test_a_token_that_withdraws_while_it_is_withdrawn_is_rejected(l2: LayerTwo) -> None:
     token = l2.deploy(artifact_for_tests("RecursiveToken"))
     l2.send(token, calldata("approve(address,uint256)", NATIVE_TOKEN_VAULT, 1_000))
     call = by_asset(asset_id(CHAIN_ID, token), 1_000, token)
-    assert refusal(l2, call) == failure("Reentered()")
+    assert rejection(l2, call) == failure("Reentered()")
 
 
 def test_a_token_older_than_the_standard_can_leave_and_return(l2: LayerTwo) -> None:
     token = l2.deploy(artifact_for_tests("OldToken"))
     asset = asset_id(CHAIN_ID, token)
-    message = message_of(l2.send(ASSET_ROUTER, by_asset(asset, 1_000, token)))
+    message = tx_env_of(l2.send(ASSET_ROUTER, by_asset(asset, 1_000, token)))
     description = metadata(b"Old token".ljust(32, b"\0"), b"OLD".ljust(32, b"\0"), b"", CHAIN_ID)
     assert decode("(address,address,address,uint256,bytes)", message[68:])[4] == description
     data = encode("(address,address,address,uint256,bytes)", RECEIVER, BOB, token, 1_000, b"")
@@ -274,7 +274,7 @@ def test_a_transfer_that_says_no_is_a_failure(l2: LayerTwo) -> None:
     l2.send(ASSET_ROUTER, by_asset(asset, 1_000, token))
     l2.send(token, calldata("stop()"))
     error = failure("TransferFailed(address)", token)
-    assert refusal(l2, by_asset(asset, 1_000, token)) == error
+    assert rejection(l2, by_asset(asset, 1_000, token)) == error
     data = encode("(address,address,address,uint256,bytes)", RECEIVER, BOB, token, 1_000, b"")
     call = calldata("finalizeDeposit(uint256,bytes32,bytes)", L1_CHAIN_ID, asset, data)
-    assert refusal(l2, call, ROUTER_ALIAS) == error
+    assert rejection(l2, call, ROUTER_ALIAS) == error

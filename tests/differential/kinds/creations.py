@@ -43,7 +43,7 @@ def out_of_gas(world: World) -> Draft:
     return Draft(to=None, data=code, gas=190_000)
 
 
-def of_refused_code(world: World) -> Draft:
+def of_rejected_code(world: World) -> Draft:
     """Return code that starts with 0xef."""
     return Draft(to=None, data=initcode(b"\xef" + world.random.randbytes(3)))
 
@@ -152,7 +152,7 @@ KINDS = {
     "create with storage": with_storage,
     "create reverting": reverting,
     "create out of gas": out_of_gas,
-    "create refused code": of_refused_code,
+    "create rejected code": of_rejected_code,
     "create large code": of_large_code,
     "create by large code": by_large_code,
     "create nothing": of_nothing,

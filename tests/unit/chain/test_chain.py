@@ -10,14 +10,14 @@ import pytest
 
 from entresol._native import address_of, keccak256, public_key
 from entresol.chain.chain import MOST_CHECKPOINTS, Chain
-from entresol.chain.clock import Clock
-from entresol.chain.feed import Pending, Removed, Sealed
-from entresol.chain.genesis import Genesis, GenesisAccount
+from entresol.chain.dev.clock import Clock
+from entresol.chain.events import BlockSealed, BlocksReverted, TransactionPending
+from entresol.chain.finality import BlockTag
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.logs import find_logs
-from entresol.chain.rules import Rules
-from entresol.chain.tags import Tag
+from entresol.chain.rules import ChainRules
 from entresol.errors import InsufficientFunds, NonceTooLow, UnknownBlock
-from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.transactions import (
     FeeMarketTransaction,
     PriorityTransaction,
@@ -71,7 +71,7 @@ def deposit(number: int, *, wei: int = ETHER, gas_limit: int = 100_000) -> Prior
 
 
 def open_chain(path: Path | None = None) -> Chain:
-    return Chain.open(path, Rules.layer_2(), GENESIS, clock=Clock(lambda: 1_000.0))
+    return Chain.open(path, ChainRules.layer_2(), GENESIS, clock=Clock(lambda: 1_000.0))
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def manual(chain: Chain) -> Chain:
     return chain
 
 
-def balance(chain: Chain, address: Address, block: int | Tag = Tag.LATEST) -> int:
+def balance(chain: Chain, address: Address, block: int | BlockTag = BlockTag.LATEST) -> int:
     account = chain.state_after(block).account(address)
     return 0 if account is None else account[1]
 
@@ -122,7 +122,7 @@ def test_the_better_tip_goes_first(manual: Chain) -> None:
     assert places == [(1, 0), (1, 1)]
 
 
-def test_a_refused_transaction_changes_nothing(chain: Chain) -> None:
+def test_a_rejected_transaction_changes_nothing(chain: Chain) -> None:
     chain.submit(transaction(0).raw)
     with pytest.raises(NonceTooLow):
         chain.submit(transaction(0, wei=2).raw)
@@ -157,7 +157,7 @@ def test_a_deposit_credits_its_target_and_refunds_the_rest(manual: Chain) -> Non
     manual.seal()
     assert balance(manual, NOBODY) == 3 * ETHER
     assert balance(manual, CAROL) == 100 * ETHER + (100_000 - 21_000) * FEE
-    (message,) = manual.ledger.record(1).outcomes[0].messages
+    (message,) = manual.ledger.record(1).results[0].messages
     assert L2ToL1Log.unpack(message) == L2ToL1Log.of_status(0, sent, succeeded=True)
 
 
@@ -165,7 +165,7 @@ def test_a_deposit_too_poor_in_gas_is_in_the_block_all_the_same(manual: Chain) -
     manual.enqueue(deposit(0, wei=ETHER, gas_limit=20_000))
     manual.submit(transaction(0).raw)
     manual.seal()
-    failed, other = manual.ledger.record(1).outcomes
+    failed, other = manual.ledger.record(1).results
     assert (failed.succeeded, failed.gas_used, other.succeeded) == (False, 20_000, True)
     assert balance(manual, CAROL) == 101 * ETHER
 
@@ -184,7 +184,7 @@ def test_a_block_takes_no_more_than_its_gas(manual: Chain) -> None:
         manual.submit(transaction(nonce, by=nonce % 3 and 0).raw)
     first = manual.seal()
     assert first.gas_used <= manual.rules.gas_limit
-    manual.seal_waiting()
+    manual.seal_pending()
     assert sum(len(r.transactions) for r in manual.ledger.store.records()) == 400
 
 
@@ -206,12 +206,12 @@ def test_logs_are_found_by_address_and_topic(chain: Chain) -> None:
 
 
 def test_events_tell_of_transactions_and_blocks(chain: Chain) -> None:
-    subscription = chain.feed.subscribe()
+    subscription = chain.events.subscribe()
     chain.submit(transaction(0).raw)
     (pending, sealed), lost = subscription.take()
-    assert isinstance(pending, Pending)
+    assert isinstance(pending, TransactionPending)
     assert pending.transaction.hash == transaction(0).hash
-    assert isinstance(sealed, Sealed)
+    assert isinstance(sealed, BlockSealed)
     assert (sealed.hash, lost) == (chain.head.hash(), 0)
 
 
@@ -226,7 +226,7 @@ def test_a_checkpoint_restores_state_pool_clock_and_confirmations(manual: Chain)
     assert manual.restore(checkpoint)
     assert manual.number == 0
     assert balance(manual, NOBODY) == 0
-    assert manual.resolve(Tag.SAFE) == 0
+    assert manual.resolve(BlockTag.SAFE) == 0
     assert manual.clock.now() == 1_000
     header = manual.seal()
     assert header.timestamp == 1_000
@@ -260,10 +260,10 @@ def test_listeners_hear_of_blocks_that_are_gone(chain: Chain) -> None:
     checkpoint = chain.checkpoint()
     chain.submit(transaction(0).raw)
     chain.submit(transaction(1).raw)
-    subscription = chain.feed.subscribe()
+    subscription = chain.events.subscribe()
     chain.restore(checkpoint)
     (removed,), _ = subscription.take()
-    assert isinstance(removed, Removed)
+    assert isinstance(removed, BlocksReverted)
     assert [record.header().number for record in removed.records] == [2, 1]
     assert removed.head == 0
 
@@ -284,10 +284,10 @@ def test_transactions_of_rewound_blocks_wait_again(manual: Chain) -> None:
 def test_safe_and_finalized_start_at_genesis_and_are_moved(chain: Chain) -> None:
     for nonce in range(3):
         chain.submit(transaction(nonce).raw)
-    assert (chain.resolve(Tag.SAFE), chain.resolve(Tag.FINALIZED)) == (0, 0)
+    assert (chain.resolve(BlockTag.SAFE), chain.resolve(BlockTag.FINALIZED)) == (0, 0)
     chain.confirm(safe=2)
     chain.confirm(finalized=1)
-    assert (chain.resolve(Tag.L1_COMMITTED), chain.resolve(Tag.FAST_FINALIZED)) == (2, 1)
+    assert (chain.resolve(BlockTag.L1_COMMITTED), chain.resolve(BlockTag.FAST_FINALIZED)) == (2, 1)
 
 
 def test_a_block_to_come_has_no_state(chain: Chain) -> None:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from entresol.chain.chain import Chain
-from entresol.chain.clock import Clock
-from entresol.chain.genesis import Genesis
-from entresol.chain.rules import Rules
-from entresol.errors import InvalidTransaction, PoolRefusal
+from entresol.chain.dev.clock import Clock
+from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.rules import ChainRules
+from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
 from tests.unit.chain.test_chain import (
@@ -28,7 +28,7 @@ from tests.unit.chain.test_chain import (
 )
 
 SENDERS = (ALICE, BOB, CAROL)
-EVERYBODY = (*SENDERS, NOBODY, Rules.layer_2().beneficiary)
+EVERYBODY = (*SENDERS, NOBODY, ChainRules.layer_2().beneficiary)
 EDITED = Address(b"\xed" * 20)
 FUNDS = 3 * ETHER
 GENESIS = Genesis.development(270, SENDERS, FUNDS)
@@ -42,7 +42,7 @@ class ChainMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.chain = Chain.open(None, Rules.layer_2(), GENESIS, clock=Clock(lambda: 1_000.0))
+        self.chain = Chain.open(None, ChainRules.layer_2(), GENESIS, clock=Clock(lambda: 1_000.0))
         self.chain.schedule.seal_on_request()
         self.given: dict[Hash32, Transaction] = {}
         self.deposits = 0
@@ -69,7 +69,7 @@ class ChainMachine(RuleBasedStateMachine):
         sent = signed(nonce, by=by, wei=wei, tip=tip)
         try:
             self.chain.submit(sent.raw)
-        except (InvalidTransaction, PoolRefusal):
+        except (InvalidTransaction, PoolRejection):
             return
         self.given[sent.hash] = sent
 
@@ -143,7 +143,7 @@ class ChainMachine(RuleBasedStateMachine):
     def money_is_neither_made_nor_lost(self) -> None:
         minted = burned = 0
         for record in self.chain.ledger.store.records():
-            for index, outcome in enumerate(record.outcomes):
+            for index, outcome in enumerate(record.results):
                 payload = record.transaction(index).payload
                 if isinstance(payload, PriorityTransaction):
                     minted += payload.to_mint

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from entresol._native import address_of, public_key
-from entresol.chain.genesis import Genesis
-from entresol.chain.l2_fees import FeeModel, SettlementFee
+from entresol.chain.fees.l2_fees import FeeModel, L2BaseFee
+from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.ledger import Ledger
-from entresol.chain.rules import Rules
+from entresol.chain.rules import ChainRules
 from entresol.errors import GenesisDiffers, ReplayDiffers, UnknownBlock, WrongParent
-from entresol.execution.transition import Executed, Transition
+from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address
 from entresol.storage.store import Store
@@ -23,7 +23,7 @@ SECRET = b"\x01" * 32
 ALICE = Address(address_of(public_key(SECRET)))
 BOB = Address(b"\xb0" * 20)
 ETHER = 10**18
-RULES = Rules.layer_2()
+RULES = ChainRules.layer_2()
 GENESIS = Genesis.development(270, [ALICE], 100 * ETHER)
 
 
@@ -40,15 +40,15 @@ def transfer(nonce: int, wei: int = 1) -> Transaction:
     return sign(payload, SECRET)
 
 
-def build(ledger: Ledger, *transactions: Transaction) -> Executed:
+def build(ledger: Ledger, *transactions: Transaction) -> ExecutedBlock:
     context = ledger.next_context(timestamp=ledger.head.timestamp + 1)
-    transition = Transition(ledger.rules.engine(), ledger.latest, context)
+    transition = BlockExecutor(ledger.rules.engine(), ledger.latest, context)
     for transaction in transactions:
         transition.run(transaction)
     return transition.finish(ledger.trie)
 
 
-def seal(ledger: Ledger, *transactions: Transaction) -> Executed:
+def seal(ledger: Ledger, *transactions: Transaction) -> ExecutedBlock:
     executed = build(ledger, *transactions)
     ledger.append(executed)
     return executed
@@ -112,7 +112,7 @@ def test_a_reopened_chain_is_the_same(tmp_path: Path) -> None:
         Genesis.development(270, [ALICE, BOB], 100 * ETHER),
     ],
 )
-def test_a_chain_with_another_genesis_is_refused(store: Store, other: Genesis) -> None:
+def test_a_chain_with_another_genesis_is_rejected(store: Store, other: Genesis) -> None:
     Ledger(store, RULES, GENESIS)
     with pytest.raises(GenesisDiffers, match="holds a chain with another genesis"):
         Ledger(store, RULES, other)
@@ -142,13 +142,13 @@ def test_a_follower_comes_to_the_same_chain(ledger: Ledger, execute: bool) -> No
     store.close()
 
 
-def test_a_follower_refuses_a_block_out_of_turn(ledger: Ledger) -> None:
+def test_a_follower_rejects_a_block_out_of_turn(ledger: Ledger) -> None:
     record = seal(ledger, transfer(0)).record
     with pytest.raises(WrongParent):
         ledger.follow(record)
 
 
-def test_a_follower_refuses_a_record_that_lies_about_the_state(ledger: Ledger) -> None:
+def test_a_follower_rejects_a_record_that_lies_about_the_state(ledger: Ledger) -> None:
     record = build(ledger, transfer(0)).record
     lying = msgspec.structs.replace(record, changes=record.changes[1:])
     with pytest.raises(ReplayDiffers, match="block 1 does not come out as recorded: state root"):
@@ -158,8 +158,8 @@ def test_a_follower_refuses_a_record_that_lies_about_the_state(ledger: Ledger) -
 
 def test_a_follower_that_executes_finds_a_lie_in_an_outcome(ledger: Ledger) -> None:
     record = build(ledger, transfer(0)).record
-    outcome = msgspec.structs.replace(record.outcomes[0], gas_used=20_999)
-    lying = msgspec.structs.replace(record, outcomes=(outcome,))
+    outcome = msgspec.structs.replace(record.results[0], gas_used=20_999)
+    lying = msgspec.structs.replace(record, results=(outcome,))
     with pytest.raises(ReplayDiffers, match="other outcomes"):
         ledger.follow(lying, execute=True)
 
@@ -181,7 +181,7 @@ def test_a_block_that_is_not_there_is_unknown(ledger: Ledger, number: int) -> No
 @pytest.mark.parametrize("execute", [False, True])
 def test_prices_are_noted_by_who_sealed_a_block_and_not_by_who_follows(execute: bool) -> None:
     model = FeeModel(l1_gas_price=7)
-    rules = msgspec.structs.replace(RULES, fees=SettlementFee(model))
+    rules = msgspec.structs.replace(RULES, fees=L2BaseFee(model))
     ours, theirs = (Store.temporary() for _ in range(2))
     ledger, follower = Ledger(ours, rules, GENESIS), Ledger(theirs, rules, GENESIS)
     executed = seal(ledger, transfer(0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol import contracts
-from entresol._native import BlockEnv, Message, Overlay, Rules, Snapshot, execute
+from entresol._native import BlockEnv, Overlay, Rules, Snapshot, TxEnv, execute
 from tests.worlds import ALICE, ETHER, World
 
 MAX_CODE = 24_576
@@ -43,7 +43,7 @@ def test_the_runtime_code_with_its_immutables_is_what_a_deployment_leaves() -> N
         overlay,
         Rules(1),
         BlockEnv(number=1, timestamp=1, gas_limit=10_000_000),
-        Message(sender=ALICE, data=it.bytecode + arguments, gas_limit=5_000_000),
+        TxEnv(sender=ALICE, data=it.bytecode + arguments, gas_limit=5_000_000),
     )
     assert outcome.output == it.with_immutables(
         {"BRIDGE_HUB": hub, "validatorTimelock": timelock, "protocolVersion": version}

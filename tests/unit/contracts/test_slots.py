@@ -78,13 +78,13 @@ def test_a_mapping_may_lead_to_mappings() -> None:
         ("nested", {OWNER: 1}),
     ],
 )
-def test_a_value_of_another_kind_is_refused(
+def test_a_value_of_another_kind_is_rejected(
     name: str, value: int | dict[int | bytes, int | bytes]
 ) -> None:
     with pytest.raises(ValueError, match=f"{name} is a "):
         storage_of(BOX, {name: value})
 
 
-def test_a_variable_that_does_not_exist_is_refused() -> None:
+def test_a_variable_that_does_not_exist_is_rejected() -> None:
     with pytest.raises(ValueError, match="Box has no variable size"):
         storage_of(BOX, {"size": 1})

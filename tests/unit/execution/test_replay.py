@@ -10,12 +10,12 @@ import pytest
 
 from entresol._native import Snapshot, keccak256
 from entresol.errors import ReplayDiffers
+from entresol.execution.block_executor import ExecutedBlock
 from entresol.execution.replay import execute_again, new_nodes, overlay_of
-from entresol.execution.transition import Executed
 from entresol.primitives.headers import Header
+from entresol.primitives.records import BlockRecord, StoredChange, stored_account
 from entresol.primitives.values import Address, Bloom, Hash32
 from entresol.state.history import StateAfter
-from entresol.storage.records import Record, StoredChange, stored_account
 from entresol.storage.store import Store
 from tests.differential.assembler import assemble, initcode
 from tests.ledger import EMPTY_CODE, dump, word
@@ -53,13 +53,13 @@ def producer(request: pytest.FixtureRequest) -> Iterator[Producer]:
     store.close()
 
 
-def record_of(producer: Producer, number: int) -> Record:
+def record_of(producer: Producer, number: int) -> BlockRecord:
     record = producer.store.record(number)
     assert record is not None
     return record
 
 
-def again(producer: Producer, record: Record, number: int) -> Executed:
+def again(producer: Producer, record: BlockRecord, number: int) -> ExecutedBlock:
     """Execute a record on the state after the block before."""
     return execute_again(
         record,
@@ -105,7 +105,7 @@ def test_a_follower_that_applies_has_the_same_bytes(producer: Producer) -> None:
 def test_the_nodes_can_be_made_anew(producer: Producer) -> None:
     before = dump(producer.store)
 
-    def nodes_of(record: Record) -> list[tuple[bytes, bytes]]:
+    def nodes_of(record: BlockRecord) -> list[tuple[bytes, bytes]]:
         number = record.header().number
         parent = Snapshot(StateAfter(producer.store, max(number - 1, 0)))
         root = record_of(producer, number - 1).header().state_root if number else None
@@ -155,7 +155,7 @@ def test_an_edit_may_destroy_and_make_again(producer: Producer) -> None:
 
 # Tampering
 
-Tamper = Callable[[Record], Record]
+Tamper = Callable[[BlockRecord], BlockRecord]
 replace = msgspec.structs.replace
 
 
@@ -164,15 +164,15 @@ def header_with(**fields: Any) -> Tamper:
 
 
 def outcome_with(**fields: Any) -> Tamper:
-    def tamper(record: Record) -> Record:
-        first, *others = record.outcomes
-        return replace(record, outcomes=(replace(first, **fields), *others))
+    def tamper(record: BlockRecord) -> BlockRecord:
+        first, *others = record.results
+        return replace(record, results=(replace(first, **fields), *others))
 
     return tamper
 
 
 def change_with(**fields: Any) -> Tamper:
-    def tamper(record: Record) -> Record:
+    def tamper(record: BlockRecord) -> BlockRecord:
         first, *others = record.changes
         return replace(record, changes=(replace(first, **fields), *others))
 
@@ -180,7 +180,7 @@ def change_with(**fields: Any) -> Tamper:
 
 
 def sent_by(stranger: bytes) -> Tamper:
-    def tamper(record: Record) -> Record:
+    def tamper(record: BlockRecord) -> BlockRecord:
         *others, (raw, _) = record.transactions
         return replace(record, transactions=(*others, (raw, stranger)))
 
@@ -216,8 +216,8 @@ def sent_by(stranger: bytes) -> Tamper:
         lambda record: replace(record, codes=(b"\x01",)),
         lambda record: replace(record, changes=record.changes[1:]),
         lambda record: replace(record, changes=record.changes[::-1]),
-        lambda record: replace(record, outcomes=record.outcomes[1:]),
-        lambda record: replace(record, outcomes=record.outcomes[::-1]),
+        lambda record: replace(record, results=record.results[1:]),
+        lambda record: replace(record, results=record.results[::-1]),
         lambda record: replace(record, transactions=record.transactions[1:]),
         lambda record: replace(record, transactions=record.transactions[::-1]),
         lambda record: replace(record, transactions=record.transactions * 2),
@@ -227,7 +227,7 @@ def sent_by(stranger: bytes) -> Tamper:
         sent_by(sender(77)),
     ],
 )
-def test_a_tampered_record_is_refused(producer: Producer, tamper: Tamper) -> None:
+def test_a_tampered_record_is_rejected(producer: Producer, tamper: Tamper) -> None:
     record = tamper(record_of(producer, 3))
     assert record != record_of(producer, 3)
     with pytest.raises(ReplayDiffers, match=r"block . does not come out as recorded: "):
@@ -244,7 +244,7 @@ def test_a_tampered_record_is_refused(producer: Producer, tamper: Tamper) -> Non
         lambda record: replace(record, changes=record.changes[1:]),
     ],
 )
-def test_changes_that_do_not_give_the_root_are_refused(producer: Producer, tamper: Tamper) -> None:
+def test_changes_that_do_not_give_the_root_are_rejected(producer: Producer, tamper: Tamper) -> None:
     parent: Header = record_of(producer, 2).header()
     with pytest.raises(ReplayDiffers, match="state root 0x"):
         new_nodes(
@@ -263,7 +263,7 @@ def test_changes_that_do_not_give_the_root_are_refused(producer: Producer, tampe
         (header_with(gas_used=1), "other header"),
         (lambda record: replace(record, codes=(b"\x01",)), "other codes"),
         (header_with(parent_hash=Hash32.zero()), "block 2 is not its parent"),
-        (sent_by(sender(77)), "transaction 1 is refused: "),
+        (sent_by(sender(77)), "transaction 1 is rejected: "),
     ],
 )
 def test_the_difference_is_named(producer: Producer, tamper: Tamper, difference: str) -> None:

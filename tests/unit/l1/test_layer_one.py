@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from entresol.errors import ExecutionReverted, LayerOneDiffers, LayerOneRefused
-from entresol.l1 import abi
+from entresol.errors import ExecutionReverted, LayerOneDiffers, LayerOneRejected
 from entresol.l1.contracts import (
     NEW_PRIORITY_REQUEST,
     Bridgehub,
@@ -16,7 +15,8 @@ from entresol.l1.contracts import (
     read_deposit,
 )
 from entresol.l1.layer_one import LayerOne
-from entresol.l1.operator import Operator, Outgoing
+from entresol.l1.operator import Operator, SignedTransaction
+from entresol.primitives import abi
 from entresol.primitives.transactions import FeeMarketTransaction, decode
 from entresol.primitives.values import Address, Hash32
 from tests.layer_ones import (
@@ -47,7 +47,7 @@ def run(tested: SteeredLayerOne, scenario: Callable[[LayerOne], Awaitable[None]]
     asyncio.run(whole())
 
 
-async def post(l1: LayerOne, to: Address, data: bytes) -> Outgoing:
+async def post(l1: LayerOne, to: Address, data: bytes) -> SignedTransaction:
     """Send a transaction of the rich account."""
     operator = Operator(l1, RICH.secret)
     outgoing = await operator.prepare(to, data)
@@ -122,13 +122,13 @@ async def found(l1: LayerOne, transaction: Hash32) -> tuple[bool, int]:
     return receipt.succeeded, receipt.block_number
 
 
-def test_what_it_refuses_it_says(tested: SteeredLayerOne) -> None:
+def test_what_it_rejects_it_says(tested: SteeredLayerOne) -> None:
     async def scenario(l1: LayerOne) -> None:
-        with pytest.raises(LayerOneRefused, match="eth_sendRawTransaction"):
+        with pytest.raises(LayerOneRejected, match="eth_sendRawTransaction"):
             await l1.send(b"\x02\xc0")
         broke = Operator(l1, b"\x77" * 32)
         outgoing = await broke.prepare(ECHO, b"")
-        with pytest.raises(LayerOneRefused, match=r"(?i)insufficient funds"):
+        with pytest.raises(LayerOneRejected, match=r"(?i)insufficient funds"):
             await broke.send(outgoing)
 
     run(tested, scenario)
@@ -190,7 +190,7 @@ def test_a_stuck_transaction_is_replaced_by_one_that_pays_more(tested: SteeredLa
     run(tested, scenario)
 
 
-def _fees(outgoing: Outgoing) -> tuple[int, int]:
+def _fees(outgoing: SignedTransaction) -> tuple[int, int]:
     payload = decode(outgoing.raw).payload
     assert isinstance(payload, FeeMarketTransaction)
     return payload.max_fee_per_gas, payload.max_priority_fee_per_gas

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.errors import LayerOneRefused
+from entresol.errors import LayerOneRejected
 from entresol.l1.log_range import ANSWERS_TO_GROW, WIDEST_RANGE, LogRange, is_too_wide
 
-TOO_WIDE = LayerOneRefused("eth_getLogs", -32602, "block range too large")
+TOO_WIDE = LayerOneRejected("eth_getLogs", -32602, "block range too large")
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_what_they_say_of_other_things_is_not_about_the_range(code: int, message
     assert not is_too_wide(code, message)
 
 
-def test_it_halves_what_was_refused_and_doubles_it_after_some_answers() -> None:
+def test_it_halves_what_was_rejected_and_doubles_it_after_some_answers() -> None:
     width = LogRange()
-    width.refused(WIDEST_RANGE, TOO_WIDE)
-    width.refused(WIDEST_RANGE // 2, TOO_WIDE)
+    width.rejected(WIDEST_RANGE, TOO_WIDE)
+    width.rejected(WIDEST_RANGE // 2, TOO_WIDE)
     assert width.blocks == WIDEST_RANGE // 4
     for _ in range(ANSWERS_TO_GROW - 1):
         width.answered(width.blocks)
@@ -62,7 +62,7 @@ def test_it_halves_what_was_refused_and_doubles_it_after_some_answers() -> None:
 
 def test_narrower_answers_say_nothing_about_a_wider_range() -> None:
     width = LogRange()
-    width.refused(100, TOO_WIDE)
+    width.rejected(100, TOO_WIDE)
     for _ in range(10 * ANSWERS_TO_GROW):
         width.answered(49)
     assert width.blocks == 50
@@ -70,12 +70,12 @@ def test_narrower_answers_say_nothing_about_a_wider_range() -> None:
 
 def test_it_never_grows_beyond_the_widest() -> None:
     width = LogRange()
-    width.refused(2 * 6_000, TOO_WIDE)
+    width.rejected(2 * 6_000, TOO_WIDE)
     for _ in range(3 * ANSWERS_TO_GROW):
         width.answered(width.blocks)
     assert width.blocks == WIDEST_RANGE
 
 
 def test_what_cannot_be_halved_is_raised() -> None:
-    with pytest.raises(LayerOneRefused, match="too large"):
-        LogRange().refused(1, TOO_WIDE)
+    with pytest.raises(LayerOneRejected, match="too large"):
+        LogRange().rejected(1, TOO_WIDE)

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from entresol.errors import ExecutionReverted, LayerOneFailed, LayerOneRefused, LayerOneUnreachable
+from entresol.errors import ExecutionReverted, LayerOneFailed, LayerOneRejected, LayerOneUnreachable
 from entresol.l1.remote import RemoteLayerOne
 from entresol.primitives.values import Address, Hash32
 
@@ -50,8 +50,8 @@ class Provider:
         app.router.add_post(path.partition("?")[0], self.handle)
         runner = web.AppRunner(app)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
+        settlement_layer = web.TCPSite(runner, "127.0.0.1", 0)
+        await settlement_layer.start()
         host, port = runner.addresses[0][:2]
         l1 = RemoteLayerOne(f"http://{host}:{port}{path}", sleep=self.pause, **options)
         try:
@@ -214,12 +214,14 @@ def test_a_range_that_was_too_wide_once_grows_back() -> None:
     ("code", "message"),
     [(-32601, "the method eth_getLogs does not exist"), (-32000, "header not found")],
 )
-def test_a_refusal_that_is_not_about_the_range_does_not_narrow_it(code: int, message: str) -> None:
+def test_a_rejection_that_is_not_about_the_range_does_not_narrow_it(
+    code: int, message: str
+) -> None:
     provider = Provider()
 
     async def ask(l1: RemoteLayerOne) -> None:
         provider.answers = [error(code, message)]
-        with pytest.raises(LayerOneRefused, match=message):
+        with pytest.raises(LayerOneRejected, match=message):
             await l1.logs(CONTRACT, [], 0, 9_999)
         provider.asked.clear()
         provider.answers = [[]]
@@ -242,10 +244,10 @@ def test_a_node_that_is_away_or_busy_does_not_narrow_the_range() -> None:
     assert provider.pauses == [0.1, 0.2, 0.4]
 
 
-def test_a_single_block_that_is_refused_is_an_error() -> None:
+def test_a_single_block_that_is_rejected_is_an_error() -> None:
     provider = Provider()
     provider.respond = lambda _method, _params: error(-32005, "range is too wide")
-    with pytest.raises(LayerOneRefused, match="range is too wide"):
+    with pytest.raises(LayerOneRejected, match="range is too wide"):
         run(provider, lambda l1: l1.logs(CONTRACT, [], 0, 9))
 
 
@@ -300,10 +302,10 @@ ASK: dict[str, Callable[[RemoteLayerOne], Awaitable[Any]]] = {
 
 @pytest.mark.parametrize("question", sorted(ASK))
 @pytest.mark.parametrize("answer", [7, "nonsense", {"blockNumber": "0x1"}, [{}], ["0x1"]])
-def test_an_answer_of_another_kind_is_refused_by_name(question: str, answer: object) -> None:
+def test_an_answer_of_another_kind_is_rejected_by_name(question: str, answer: object) -> None:
     provider = Provider()
     provider.respond = lambda _method, _params: answer
-    with pytest.raises(LayerOneRefused, match="its answer is not understood"):
+    with pytest.raises(LayerOneRejected, match="its answer is not understood"):
         run(provider, ASK[question])
 
 
@@ -311,7 +313,7 @@ def test_an_answer_of_another_kind_is_refused_by_name(question: str, answer: obj
 def test_an_error_of_another_form_is_told_as_it_is(trouble: object) -> None:
     provider = Provider()
     provider.answers = [{"error": trouble}]
-    with pytest.raises(LayerOneRefused, match="no such key"):
+    with pytest.raises(LayerOneRejected, match="no such key"):
         run(provider, lambda l1: l1.chain_id())
 
 

@@ -83,12 +83,12 @@ def with_parts(*, r: int | None = None, s: int | None = None, parity: int | None
         (b"", "a signature is 65 bytes, got 0"),
     ],
 )
-def test_a_refused_signature_says_why(signature: bytes, reason: str) -> None:
+def test_a_rejected_signature_says_why(signature: bytes, reason: str) -> None:
     with pytest.raises(InvalidSignature, match=reason):
         _native.recover(DIGEST, signature)
 
 
-def test_values_of_other_lengths_are_refused() -> None:
+def test_values_of_other_lengths_are_rejected() -> None:
     with pytest.raises(MalformedValue, match="a digest is 32 bytes, got 31"):
         _native.recover(bytes(31), bytes(65))
     with pytest.raises(MalformedValue, match="a digest is 32 bytes, got 33"):
@@ -100,7 +100,7 @@ def test_values_of_other_lengths_are_refused() -> None:
 
 
 @pytest.mark.parametrize("secret", [bytes(32), ORDER.to_bytes(32)])
-def test_secrets_outside_the_order_are_refused(secret: bytes) -> None:
+def test_secrets_outside_the_order_are_rejected(secret: bytes) -> None:
     with pytest.raises(MalformedValue, match="a secret key is from 1"):
         _native.sign(DIGEST, secret)
     with pytest.raises(MalformedValue, match="a secret key is from 1"):
@@ -111,6 +111,6 @@ def test_secrets_outside_the_order_are_refused(secret: bytes) -> None:
     ("public_key", "reason"),
     [(bytes(64), "a public key is a point on the curve"), (bytes(63), "64 bytes, got 63")],
 )
-def test_other_public_keys_are_refused(public_key: bytes, reason: str) -> None:
+def test_other_public_keys_are_rejected(public_key: bytes, reason: str) -> None:
     with pytest.raises(MalformedValue, match=reason):
         _native.address_of(public_key)

@@ -114,7 +114,7 @@ def test_a_known_sender_is_believed() -> None:
     assert _native.decode_transaction(signed(), sender=known).sender == known
 
 
-def test_a_refusal_among_many_takes_its_place() -> None:
+def test_a_rejection_among_many_takes_its_place() -> None:
     good, bad, strange = _native.decode_transactions([signed(), signed() + b"\0", b"\x03\xc0"])
     assert isinstance(good, _native.DecodedTransaction)
     assert isinstance(bad, MalformedTransaction)
@@ -205,7 +205,7 @@ def set_code(**changes: Any) -> bytes:
         ),
     ],
 )
-def test_a_malformed_transaction_is_refused_by_field(
+def test_a_malformed_transaction_is_rejected_by_field(
     raw: bytes, field: str | None, problem: str
 ) -> None:
     with pytest.raises(MalformedTransaction) as caught:
@@ -227,7 +227,7 @@ def test_a_malformed_transaction_is_refused_by_field(
         (fee_market(r=b"\x05"), "no public key gives this signature"),
     ],
 )
-def test_an_impossible_signature_is_refused(raw: bytes, reason: str) -> None:
+def test_an_impossible_signature_is_rejected(raw: bytes, reason: str) -> None:
     with pytest.raises(InvalidSignature, match=reason):
         _native.decode_transaction(raw)
 

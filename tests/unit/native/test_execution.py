@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol import errors
-from entresol._native import BlockEnv, Checks, Message, Overlay, Rules, Snapshot, call, execute
+from entresol._native import BlockEnv, Checks, Overlay, Rules, Snapshot, TxEnv, call, execute
 from tests.worlds import (
     ALICE,
     BLOCK,
@@ -92,7 +92,7 @@ def test_reads_name_every_account_and_slot_looked_at() -> None:
 
 def test_a_creation_tells_address_and_code() -> None:
     world = World.with_contract("")
-    message = Message(sender=ALICE, gas_limit=200_000, data=CREATE_CODE)
+    message = TxEnv(sender=ALICE, gas_limit=200_000, data=CREATE_CODE)
     outcome = execute(Snapshot(world), RULES, BLOCK, message)
     created = next(c for c in outcome.changes.accounts if c.address == outcome.created)
     assert created.before is None
@@ -110,7 +110,7 @@ def test_a_refund_is_part_of_the_gas_reported() -> None:
 
 def test_the_sender_pays_and_the_beneficiary_gets_the_tip() -> None:
     block = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7, beneficiary=BOB)
-    message = Message(sender=ALICE, to=CONTRACT, gas_limit=21_000, gas_price=10, priority_fee=2)
+    message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=21_000, gas_price=10, priority_fee=2)
     outcome = execute(Snapshot(World.with_contract("")), RULES, block, message)
     after = {change.address: change.after for change in outcome.changes.accounts}
     assert after[ALICE] == (1, ETHER - 21_000 * 9, EMPTY_CODE)
@@ -133,20 +133,20 @@ def test_the_sender_pays_and_the_beneficiary_gets_the_tip() -> None:
         ({"to": None, "data": bytes(49_153)}, errors.InitCodeTooLarge(49_153, 49_152)),
     ],
 )
-def test_an_invalid_transaction_is_refused_with_its_values(
+def test_an_invalid_transaction_is_rejected_with_its_values(
     fields: dict[str, object], error: errors.InvalidTransaction
 ) -> None:
     block = BlockEnv(number=1, timestamp=1, gas_limit=2**24, base_fee=7)
     given: dict[str, object] = {"sender": ALICE, "to": BOB, "gas_limit": 100_000, "gas_price": 7}
     if "data" in fields:
         given["gas_limit"] = 5_000_000
-    message = Message(**{**given, **fields})  # type: ignore[arg-type]
+    message = TxEnv(**{**given, **fields})  # type: ignore[arg-type]
     with pytest.raises(type(error)) as caught:
         execute(Snapshot(World.with_contract("00")), RULES, block, message)
     assert str(caught.value) == str(error)
 
 
-def test_a_used_nonce_is_refused() -> None:
+def test_a_used_nonce_is_rejected() -> None:
     world = World(accounts={ALICE: (5, ETHER, EMPTY_CODE)})
     with pytest.raises(errors.NonceTooLow, match="next nonce 5, tx nonce 0"):
         execute(Snapshot(world), RULES, BLOCK, to_contract())
@@ -165,7 +165,7 @@ def test_a_used_nonce_is_refused() -> None:
 def test_each_check_can_be_turned_off(fields: dict[str, object], checks: Checks) -> None:
     block = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7)
     given: dict[str, object] = {"sender": ALICE, "to": BOB, "gas_limit": 100_000, "gas_price": 7}
-    message = Message(**{**given, **fields})  # type: ignore[arg-type]
+    message = TxEnv(**{**given, **fields})  # type: ignore[arg-type]
     state = Snapshot(World.with_contract("00"))
     assert execute(state, RULES, block, message, checks=checks).status == "success"
     with pytest.raises(errors.InvalidTransaction):
@@ -173,7 +173,7 @@ def test_each_check_can_be_turned_off(fields: dict[str, object], checks: Checks)
 
 
 def test_without_fees_nobody_pays() -> None:
-    message = Message(sender=ALICE, to=BOB, gas_limit=21_000, gas_price=50)
+    message = TxEnv(sender=ALICE, to=BOB, gas_limit=21_000, gas_price=50)
     state = Snapshot(World.with_contract(""))
     outcome = execute(state, RULES, BLOCK, message, checks=Checks(fees=False))
     (alice,) = outcome.changes.accounts
@@ -181,7 +181,7 @@ def test_without_fees_nobody_pays() -> None:
 
 
 def test_a_call_needs_no_funds_no_nonce_and_no_sender() -> None:
-    message = Message(sender=BOB, to=CONTRACT, value=ETHER, gas_limit=10**9, nonce=77)
+    message = TxEnv(sender=BOB, to=CONTRACT, value=ETHER, gas_limit=10**9, nonce=77)
     outcome = call(Snapshot(World.with_contract(RETURN_CALLER)), RULES, BLOCK, message)
     assert outcome.output == bytes(12) + BOB
 
@@ -234,13 +234,13 @@ def test_the_fork_decides_which_opcodes_there_are(fork: str, status: str) -> Non
     assert call(state, rules, BLOCK, to_contract()).status == status
 
 
-def test_an_unknown_fork_is_refused_with_the_known_ones() -> None:
+def test_an_unknown_fork_is_rejected_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r'no fork "atlantis"; there are .*prague, osaka'):
         Rules(270, "atlantis")
 
 
 def test_a_mint_pays_for_the_transaction_and_leaves_the_nonce_alone() -> None:
-    message = Message(
+    message = TxEnv(
         sender=BOB, to=ALICE, value=40, gas_limit=50_000, mint=100, keeps_nonce=True, nonce=9
     )
     checks = Checks(nonce=False, fees=False, gas_cap=False, base_fee=False)
@@ -266,6 +266,6 @@ def test_another_gas_limit_makes_another_message() -> None:
         ({"access_list": [(ALICE, [b""])]}, "a hash is 32 bytes, got 0"),
     ],
 )
-def test_a_field_of_the_wrong_size_is_refused(fields: dict[str, object], complaint: str) -> None:
+def test_a_field_of_the_wrong_size_is_rejected(fields: dict[str, object], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
-        Message(**{"sender": ALICE, "gas_limit": 1, **fields})  # type: ignore[arg-type]
+        TxEnv(**{"sender": ALICE, "gas_limit": 1, **fields})  # type: ignore[arg-type]

@@ -69,6 +69,6 @@ def test_struct_logs_stop_at_their_memory_limit() -> None:
 
 
 @pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
-def test_a_time_that_is_none_is_refused(seconds: float) -> None:
+def test_a_time_that_is_none_is_rejected(seconds: float) -> None:
     with pytest.raises(ValueError, match="seconds is from 0"):
         Limits(seconds=seconds)

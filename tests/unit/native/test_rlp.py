@@ -32,7 +32,7 @@ def test_encodings_are_those_of_the_reference_library(item: Any) -> None:
 
 
 @given(items, st.data())
-def test_damaged_encodings_are_refused_or_mean_something_else(
+def test_damaged_encodings_are_rejected_or_mean_something_else(
     check_mutation: Callable[..., None], item: Any, data: st.DataObject
 ) -> None:
     check_mutation(_native.rlp_encode(item), again, data)
@@ -69,13 +69,13 @@ def test_lengths_of_every_width_survive(size: int) -> None:
         ("bf0100000000000000", "rlp item is longer than its input at byte 0"),
     ],
 )
-def test_other_encodings_are_refused_with_their_place(encoded: str, reason: str) -> None:
+def test_other_encodings_are_rejected_with_their_place(encoded: str, reason: str) -> None:
     with pytest.raises(MalformedValue) as caught:
         _native.rlp_decode(bytes.fromhex(encoded))
     assert str(caught.value) == reason
 
 
-def test_deep_nesting_is_refused_both_ways() -> None:
+def test_deep_nesting_is_rejected_both_ways() -> None:
     deepest: Any = []
     for _ in range(63):
         deepest = [deepest]
@@ -89,7 +89,7 @@ def test_deep_nesting_is_refused_both_ways() -> None:
         _native.rlp_decode(bomb)
 
 
-def test_a_list_that_contains_itself_is_refused() -> None:
+def test_a_list_that_contains_itself_is_rejected() -> None:
     loop: list[Any] = []
     loop.append(loop)
     with pytest.raises(MalformedValue, match="rlp nests deeper"):

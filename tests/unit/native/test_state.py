@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol import errors
-from entresol._native import Message, Overlay, Snapshot, call, execute
+from entresol._native import Overlay, Snapshot, TxEnv, call, execute
 from tests.worlds import (
     ALICE,
     BLOCK,
@@ -50,7 +50,7 @@ def test_a_block_is_built_on_an_overlay_and_becomes_the_next_snapshot() -> None:
     snapshot = Snapshot(world)
     overlay = Overlay(snapshot)
     messages = [
-        Message(sender=ALICE, to=CONTRACT, gas_limit=100_000, nonce=nonce) for nonce in range(3)
+        TxEnv(sender=ALICE, to=CONTRACT, gas_limit=100_000, nonce=nonce) for nonce in range(3)
     ]
     produce(world, overlay, *messages)
     after = overlay.seal(world)
@@ -74,7 +74,7 @@ def test_changes_of_a_block_span_all_its_transactions() -> None:
     world.slots[CONTRACT, word(0)] = b"\x05"
     overlay = Overlay(Snapshot(world))
     for nonce in range(4):
-        message = Message(sender=ALICE, to=CONTRACT, gas_limit=100_000, nonce=nonce)
+        message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=100_000, nonce=nonce)
         overlay.apply(execute(overlay, RULES, BLOCK, message))
     alice, contract = overlay.changes().accounts
     assert (alice.before, alice.after) == ((0, ETHER, EMPTY_CODE), (4, ETHER, EMPTY_CODE))

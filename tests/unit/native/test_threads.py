@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from entresol import errors
-from entresol._native import Message, Overlay, Snapshot, Tracer, call, execute
+from entresol._native import Overlay, Snapshot, Tracer, TxEnv, call, execute
 from tests.worlds import ALICE, BLOCK, CONTRACT, RULES, World, to_contract, word
 
 # Returns the sum of the slots 1 to 200.
@@ -135,7 +135,7 @@ def test_a_million_calls_do_not_grow_the_process() -> None:
             if number % 100 == 0:
                 outcome = call(Snapshot(world), RULES, BLOCK, to_contract(), tracer=tracer)
                 assert outcome.trace
-                message = Message(sender=ALICE, to=CONTRACT, gas_limit=100_000)
+                message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=100_000)
                 assert execute(overlay, RULES, BLOCK, message).changes.accounts
                 fail(world)
 

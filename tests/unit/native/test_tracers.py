@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from entresol import errors
-from entresol._native import Message, Snapshot, Tracer, call, execute
+from entresol._native import Snapshot, Tracer, TxEnv, call, execute
 from tests.worlds import ALICE, BLOCK, BOB, CONTRACT, RULES, World, to_contract, word
 
 # Calls Bob's contract with the selector 0x11223344 and 3 wei.
@@ -156,7 +156,7 @@ def test_a_trace_does_not_change_the_outcome() -> None:
 
 def test_a_reverting_creation_is_traced() -> None:
     tracer = Tracer(b'{"tracer": "callTracer"}')
-    message = Message(sender=ALICE, gas_limit=100_000, data=bytes.fromhex("5f5ffd"))
+    message = TxEnv(sender=ALICE, gas_limit=100_000, data=bytes.fromhex("5f5ffd"))
     outcome = call(Snapshot(World.with_contract("")), RULES, BLOCK, message, tracer=tracer)
     assert outcome.trace is not None
     answer = json.loads(outcome.trace)
@@ -177,7 +177,7 @@ def test_a_reverting_creation_is_traced() -> None:
         (b"not json", "expected ident"),
     ],
 )
-def test_options_nobody_understands_are_refused(options: bytes, complaint: str) -> None:
+def test_options_nobody_understands_are_rejected(options: bytes, complaint: str) -> None:
     with pytest.raises(errors.UnknownTracer, match=complaint):
         Tracer(options)
 

@@ -287,17 +287,17 @@ def test_a_remaining_sibling_is_loaded_to_be_merged() -> None:
     assert (root, new) == (keccak256(leaf), [(keccak256(leaf), leaf)])
 
 
-def test_an_empty_value_is_refused() -> None:
+def test_an_empty_value_is_rejected() -> None:
     with pytest.raises(ValueError, match="cannot hold an empty value"):
         Store().trie.update(EMPTY_ROOT, [(b"key", b"")])
 
 
-def test_a_key_too_long_is_refused() -> None:
+def test_a_key_too_long_is_rejected() -> None:
     with pytest.raises(ValueError, match="at most 128 bytes, got 129"):
         Store().trie.update(EMPTY_ROOT, [(bytes(129), b"value")])
 
 
-def test_a_root_that_is_no_hash_is_refused() -> None:
+def test_a_root_that_is_no_hash_is_rejected() -> None:
     with pytest.raises(ValueError, match="a hash is 32 bytes, got 3"):
         Store().trie.get(b"abc", b"key")
 
@@ -386,7 +386,7 @@ def test_an_ordered_root_is_that_of_a_trie_by_index(values: list[bytes]) -> None
     assert ordered_root(values) == independent(model).root_hash
 
 
-def test_an_ordered_root_refuses_an_empty_value() -> None:
+def test_an_ordered_root_rejects_an_empty_value() -> None:
     with pytest.raises(ValueError, match="empty value"):
         ordered_root([b"1", b""])
 

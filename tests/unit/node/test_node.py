@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from entresol.errors import StoreFull
-from entresol.node import layer as module
+from entresol.node import chain_service as module
 from entresol.node import node as node_module
 from entresol.node.chains import development_accounts
-from entresol.node.config import ChainConfig, NodeConfig
+from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.node.node import Node
-from entresol.rpc.server.config import ServerConfig
+from entresol.server.config import ServerConfig
 from tests.waiting import PATIENCE_SECONDS
 
 

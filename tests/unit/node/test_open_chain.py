@@ -12,8 +12,8 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.errors import InvalidConfig
 from entresol.node.chains import open_layer_one, open_layer_two
-from entresol.node.config import ETHER, ChainConfig, NodeConfig
-from entresol.node.site import embedded_contracts
+from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
+from entresol.node.settlement.settlement_layer import embedded_contracts
 
 
 @contextmanager

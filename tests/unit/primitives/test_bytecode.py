@@ -41,7 +41,7 @@ def test_an_odd_number_of_words_is_valid(words: int) -> None:
         (0, "Bytecode has even number of 32-byte words"),
     ],
 )
-def test_other_code_is_refused_in_known_words(size: int, message: str) -> None:
+def test_other_code_is_rejected_in_known_words(size: int, message: str) -> None:
     with pytest.raises(InvalidBytecode) as caught:
         eravm_hash(bytes(size))
     assert str(caught.value) == message

@@ -62,7 +62,7 @@ def test_number_and_time_are_those_of_the_header(header: Header) -> None:
 
 
 @given(headers, st.data())
-def test_damaged_headers_are_refused_or_are_other_headers(
+def test_damaged_headers_are_rejected_or_are_other_headers(
     check_mutation: Callable[..., None], header: Header, data: st.DataObject
 ) -> None:
     check_mutation(header.encode(), lambda encoded: Header.decode(encoded).encode(), data)
@@ -93,7 +93,7 @@ def test_the_defaults_are_those_of_an_empty_block() -> None:
         (15, b"\1" * 33, "baseFeePerGas: integer is at most 32 bytes, got 33"),
     ],
 )
-def test_a_malformed_header_is_refused_by_field(index: int, item: RlpItem, problem: str) -> None:
+def test_a_malformed_header_is_rejected_by_field(index: int, item: RlpItem, problem: str) -> None:
     items = GENESIS.to_rlp()
     items[index] = item
     with pytest.raises(MalformedValue, match=problem):

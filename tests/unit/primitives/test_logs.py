@@ -33,7 +33,7 @@ def test_logs_survive_a_round_trip(log: Log) -> None:
 
 
 @given(logs, st.data())
-def test_damaged_logs_are_refused_or_are_other_logs(
+def test_damaged_logs_are_rejected_or_are_other_logs(
     check_mutation: Callable[..., None], log: Log, data: st.DataObject
 ) -> None:
     def again(encoded: bytes) -> bytes:

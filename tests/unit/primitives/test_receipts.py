@@ -37,7 +37,7 @@ def test_receipts_survive_a_round_trip(receipt: Receipt) -> None:
 
 
 @given(receipts, st.data())
-def test_damaged_receipts_are_refused_or_are_other_receipts(
+def test_damaged_receipts_are_rejected_or_are_other_receipts(
     check_mutation: Callable[..., None], receipt: Receipt, data: st.DataObject
 ) -> None:
     check_mutation(receipt.encode(), lambda encoded: Receipt.decode(encoded).encode(), data)

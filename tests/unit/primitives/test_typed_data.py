@@ -194,9 +194,9 @@ def test_a_document_may_be_its_domain_alone() -> None:
     ],
 )
 def test_what_cannot_be_hashed_is_named(kind: str, value: object, problem: str) -> None:
-    with pytest.raises(MalformedValue) as refusal:
+    with pytest.raises(MalformedValue) as rejection:
         digest(with_member(kind, value))
-    assert str(refusal.value) == problem
+    assert str(rejection.value) == problem
 
 
 @pytest.mark.parametrize(
@@ -212,9 +212,9 @@ def test_what_cannot_be_hashed_is_named(kind: str, value: object, problem: str) 
     ],
 )
 def test_a_document_has_all_its_parts(change: Document, problem: str) -> None:
-    with pytest.raises(MalformedValue) as refusal:
+    with pytest.raises(MalformedValue) as rejection:
         digest({**with_member("bool", value=True), **change})
-    assert str(refusal.value) == problem
+    assert str(rejection.value) == problem
 
 
 @pytest.mark.parametrize("document", [None, 5, "text", [], [{}]])

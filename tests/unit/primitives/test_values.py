@@ -73,7 +73,7 @@ def test_text_is_read(kind: Any, text: str, value: object) -> None:
         (Data, "0x0g", "data is written in hex digits, got '0x0g'"),
     ],
 )
-def test_other_text_is_refused(kind: Any, text: object, problem: str) -> None:
+def test_other_text_is_rejected(kind: Any, text: object, problem: str) -> None:
     with pytest.raises(MalformedValue) as caught:
         kind.parse(text)
     assert str(caught.value).startswith(problem)

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.errors import BatchOverflow
-from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.transactions.priority import MOST_REQUESTS
 from entresol.primitives.values import Hash32
 from entresol.rollup import batches
@@ -19,7 +20,7 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, operations_of, priority_hashes, stored_of
 from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.priority_tree import Frontier, rolling_hash, root_of_range
-from entresol.storage.batches import Batch, BlockPlace, Settlement, Step
+from entresol.storage.batch_table import BatchPosition
 from tests.settling import CHAIN_ID, SettlingChain
 
 NEVER = SealingPolicy(max_age=1e9, max_blocks=10_000)
@@ -40,7 +41,7 @@ def logs_of(chain: SettlingChain, batch: int) -> list[L2ToL1Log]:
 def test_the_genesis_block_is_batch_0(chain: SettlingChain) -> None:
     batcher = Batcher(chain.ledger.store)
     assert (batcher.last.number, batcher.last.first_block, batcher.last.last_block) == (0, 0, 0)
-    assert chain.ledger.store.batches.place_of_block(0) == BlockPlace(0, 0, 0)
+    assert chain.ledger.store.batches.place_of_block(0) == BatchPosition(0, 0, 0)
     assert stored_of(batcher.last, CHAIN_ID).commitment == Hash32((1).to_bytes(32))
 
 
@@ -140,10 +141,10 @@ def test_a_batch_has_the_logs_of_its_blocks_numbered_by_its_transactions(
     assert (batch.first_timestamp, batch.last_timestamp) == (1_000, 1_001)
     assert batch.state_root == chain.head.state_root
     places = [chain.ledger.store.batches.place_of_block(number) for number in (1, 2, 3)]
-    assert places == [BlockPlace(1, 0, 0), BlockPlace(1, 2, 1), None]
+    assert places == [BatchPosition(1, 0, 0), BatchPosition(1, 2, 1), None]
 
 
-def test_a_block_with_more_messages_than_a_tree_has_leaves_is_refused_by_name(
+def test_a_block_with_more_messages_than_a_tree_has_leaves_is_rejected_by_name(
     chain: SettlingChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "CAPACITY", 3)
@@ -185,7 +186,7 @@ def test_a_batch_has_no_more_deposits_than_one_transaction_of_l1_can_name(
 
 
 @pytest.mark.parametrize("limits", [{"max_logs": 16_385}, {"max_transactions": 65_536}])
-def test_a_policy_beyond_what_a_batch_can_have_is_refused(limits: dict[str, int]) -> None:
+def test_a_policy_beyond_what_a_batch_can_have_is_rejected(limits: dict[str, int]) -> None:
     with pytest.raises(BatchOverflow):
         SealingPolicy(**limits)
 
@@ -240,13 +241,15 @@ def test_batches_vanish_with_their_blocks_and_the_rest_is_batched_again(
     for number in range(6):
         chain.seal_messages(number)
     assert [batch.number for batch in batcher.step(0.0)] == [1, 2, 3]
-    store.batches.settle([2, 3], Step.COMMIT, Settlement(Hash32(b"\1" * 32), 1, 1))
+    store.batches.settle(
+        [2, 3], SettlementStep.COMMIT, SettlementTransaction(Hash32(b"\1" * 32), 1, 1)
+    )
     chain.rewind(3)
     assert batcher.last.number == 1
     assert store.batches.get(2) is None
     assert store.batches.logs(2) == b""
     assert store.batches.place_of_block(3) is None
-    assert store.batches.settled(2, Step.COMMIT) is None
+    assert store.batches.settled(2, SettlementStep.COMMIT) is None
     chain.seal()
     [batch] = batcher.step(0.0)
     assert (batch.number, batch.first_block, batch.last_block) == (2, 3, 4)
@@ -309,7 +312,7 @@ def assert_seamless(chain: SettlingChain, batcher: Batcher) -> None:
         counted = sum(
             len(outcome.messages)
             for block in range(batch.first_block, batch.last_block + 1)
-            for outcome in chain.ledger.record(block).outcomes
+            for outcome in chain.ledger.record(block).results
         )
         assert counted == batch.logs == len(logs_of(chain, number))
         next_block = batch.last_block + 1
@@ -321,7 +324,7 @@ def test_running_it_seals_what_becomes_due(chain: SettlingChain) -> None:
         sealed: asyncio.Queue[Batch] = asyncio.Queue()
         policy = SealingPolicy(max_age=0.001)
         batcher = Batcher(chain.ledger.store, policy, on_sealed=sealed.put_nowait)
-        running = asyncio.create_task(batcher.run(chain.feed))
+        running = asyncio.create_task(batcher.run(chain.events))
         await asyncio.sleep(0)
         chain.seal_messages(1)
         batch = await asyncio.wait_for(sealed.get(), 60)

@@ -14,7 +14,7 @@ from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
 from entresol.primitives.transactions import PriorityTransaction
-from entresol.rollup.deposits import DepositWatcher, WatchConfig
+from entresol.rollup.deposits import DepositConfig, DepositWatcher
 from tests.layer_ones import ACCOUNTS, MAILBOX, Embedded, SteeredLayerOne, layer_one, request_data
 from tests.settling import RECEIVER, SettlingChain, deposit
 from tests.waiting import PATIENCE_SECONDS
@@ -27,7 +27,7 @@ class Scenario:
         self,
         steered: SteeredLayerOne,
         path: Path | None = None,
-        config: WatchConfig | None = None,
+        config: DepositConfig | None = None,
     ) -> None:
         self.layer_one = steered
         self.l1: LayerOne = steered.l1
@@ -52,11 +52,11 @@ class Scenario:
     async def has_executed(self, count: int) -> None:
         """Wait until the chain has so many transactions of L1."""
         sealed = asyncio.Event()
-        subscription = self.chain.feed.subscribe(wake=sealed.set)
+        subscription = self.chain.events.subscribe(wake=sealed.set)
         while len(self.executed()) < count:
             sealed.clear()
             await sealed.wait()
-        self.chain.feed.unsubscribe(subscription)
+        self.chain.events.unsubscribe(subscription)
 
     def executed(self) -> list[PriorityTransaction]:
         """Return the transactions of L1 in the order the chain has them."""
@@ -72,7 +72,7 @@ class Scenario:
 def run(
     steered: SteeredLayerOne,
     play: Callable[[Scenario], Awaitable[None]],
-    config: WatchConfig | None = None,
+    config: DepositConfig | None = None,
 ) -> None:
     async def whole() -> None:
         scenario = Scenario(steered, config=config)
@@ -114,7 +114,7 @@ def test_a_deposit_waits_for_its_confirmations(steered: SteeredLayerOne) -> None
         scenario.layer_one.mine(1)
         assert await scenario.watcher.step() == 1
 
-    run(steered, play, WatchConfig(confirmations=3))
+    run(steered, play, DepositConfig(confirmations=3))
 
 
 def test_a_reorganisation_above_the_confirmed_blocks_goes_unnoticed(
@@ -133,7 +133,7 @@ def test_a_reorganisation_above_the_confirmed_blocks_goes_unnoticed(
         assert await scenario.watcher.step() == 1
         assert scenario.executed() == [DEPOSITS[0], OTHERS[1]]
 
-    run(steered, play, WatchConfig(confirmations=2))
+    run(steered, play, DepositConfig(confirmations=2))
 
 
 def test_a_reorganisation_below_them_is_survived_if_the_deposits_are_the_same(
@@ -152,7 +152,7 @@ def test_a_reorganisation_below_them_is_survived_if_the_deposits_are_the_same(
     run(steered, play)
 
 
-def test_another_deposit_in_the_place_of_an_executed_one_is_refused(
+def test_another_deposit_in_the_place_of_an_executed_one_is_rejected(
     steered: SteeredLayerOne,
 ) -> None:
     async def play(scenario: Scenario) -> None:
@@ -169,7 +169,7 @@ def test_another_deposit_in_the_place_of_an_executed_one_is_refused(
     run(steered, play)
 
 
-def test_an_l1_that_has_forgotten_deposits_is_refused(steered: SteeredLayerOne) -> None:
+def test_an_l1_that_has_forgotten_deposits_is_rejected(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         before = scenario.layer_one.checkpoint()
         await scenario.post(*DEPOSITS[:2])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from entresol._native import keccak256
 from entresol.errors import BatchOverflow
-from entresol.primitives.messages import DEFAULT_LEAF, L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import DEFAULT_LEAF, L2ToL1Log
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.message_tree import (
     CAPACITY,
@@ -130,7 +130,7 @@ def test_a_flipped_bit_leads_elsewhere(count: int, data: st.DataObject) -> None:
     assert root_of_proof(leaves(count)[index], index, changed) != tree.root
 
 
-def test_what_l1_refuses_leads_nowhere() -> None:
+def test_what_l1_rejects_leads_nowhere() -> None:
     words = MessageTree(leaves(2)).prove(0).words
     leaf = leaves(2)[0]
     assert root_of_proof(DEFAULT_LEAF, 0, words) is None
@@ -147,7 +147,7 @@ def test_there_is_no_proof_of_a_leaf_that_has_no_log(index: int) -> None:
         MessageTree(leaves(2)).prove(index)
 
 
-def test_more_logs_than_leaves_are_refused() -> None:
+def test_more_logs_than_leaves_are_rejected() -> None:
     with pytest.raises(BatchOverflow, match="16384 leaves, got 16385"):
         MessageTree(leaves(CAPACITY + 1))
 

@@ -116,7 +116,7 @@ def test_a_single_transaction_in_a_new_tree_needs_no_path() -> None:
         PriorityOperations(tuple(HASHES[:256]), tuple(HASHES[:256]), (HASHES[0],)),
     ],
 )
-def test_what_l1_refuses_is_refused(proof: PriorityOperations) -> None:
+def test_what_l1_rejects_is_rejected(proof: PriorityOperations) -> None:
     with pytest.raises(InvalidProof):
         root_of_range(0, proof)
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.primitives.messages import BOOTLOADER, L1_MESSENGER
+from entresol.primitives.batches import SettlementStep, SettlementTransaction
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.message_tree import root_of_proof
 from entresol.rollup.proofs import Proofs, ProvenLog
-from entresol.storage.batches import Settlement, Step
 from tests.producing import sender
 from tests.settling import USER, SettlingChain
 
-DONE = Settlement(Hash32(b"\5" * 32), 7, 1_234)
+DONE = SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234)
 SENDER = sender(USER)
 
 
@@ -40,7 +40,7 @@ class Scenario:
         """Seal a batch and say that L1 executed it."""
         batch = self.batcher.seal(0.0)
         assert batch is not None
-        self.store.batches.settle([batch.number], Step.EXECUTE, DONE)
+        self.store.batches.settle([batch.number], SettlementStep.EXECUTE, DONE)
         return batch.number
 
     def assert_valid(self, proven: ProvenLog | None, batch: int) -> ProvenLog:
@@ -90,7 +90,7 @@ def test_there_is_no_proof_before_the_batch_is_sealed_and_executed(scenario: Sce
     assert scenario.batcher.seal(0.0) is not None
     assert scenario.proofs.of_transaction(sent) is None
     assert scenario.proofs.of_message(1, SENDER, word(1)) is None
-    scenario.store.batches.settle([1], Step.EXECUTE, DONE)
+    scenario.store.batches.settle([1], SettlementStep.EXECUTE, DONE)
     assert scenario.proofs.of_transaction(sent) == scenario.proofs.of_message(1, SENDER, word(1))
     assert scenario.proofs.of_transaction(sent) is not None
 

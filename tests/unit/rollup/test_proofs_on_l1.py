@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.errors import ExecutionReverted
-from entresol.l1 import abi
 from entresol.l1.operator import Operator
-from entresol.primitives.messages import L2ToL1Log
+from entresol.primitives import abi
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_of
 from entresol.rollup.message_tree import root_of_proof
 from entresol.rollup.proofs import Proofs, ProvenLog
-from entresol.rollup.settlement import Settler
+from entresol.rollup.settler import Settler
 from tests.layer_ones import ACCOUNTS, Embedded
 from tests.settlement_contracts import deploy
 from tests.settling import CHAIN_ID, SettlingChain
@@ -41,7 +41,7 @@ class Settled:
         asyncio.run(self._settle())
 
     def ask(self, question: Question) -> bool:
-        """Ask the contract; what it refuses to look at is not accepted."""
+        """Ask the contract; what it rejects to look at is not accepted."""
         call = abi.encode_call(PROVE, *question)
         try:
             answer = asyncio.run(self.layer_one.l1.call(self.contract, call))

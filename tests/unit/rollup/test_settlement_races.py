@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from entresol.errors import EntresolError, ExecutionReverted, LayerOneDiffers
+from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
-from entresol.rollup.settlement import SettlementConfig, Settler
-from entresol.storage.batches import Step
+from entresol.rollup.settler import SettlementConfig, Settler
 from tests.layer_ones import CHAIN_ID, Embedded, EventfulLayerOne
 from tests.settlement_scenario import OPERATOR, Scenario
 from tests.settlement_scenario import run as run_scenario
@@ -95,7 +95,7 @@ class Race:
         """Check that everything is settled, and noted as L1 has it."""
         assert self.scenario.settler.stopped is None
         assert await self.scenario.totals() == (batches, batches, batches)
-        for number, step in itertools.product(range(1, batches + 1), Step):
+        for number, step in itertools.product(range(1, batches + 1), SettlementStep):
             done = self.scenario.batches.settled(number, step)
             assert done is not None
             receipt = await self.l1.receipt(done.transaction)
@@ -151,7 +151,7 @@ def test_an_l1_that_is_elsewhere_for_a_moment_does_not_stop_settlement() -> None
     race(play)
 
 
-def test_a_refusal_from_a_node_that_is_a_block_behind_does_not_stop_settlement(
+def test_a_rejection_from_a_node_that_is_a_block_behind_does_not_stop_settlement(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def play(it: Race) -> None:
@@ -248,11 +248,11 @@ def test_a_step_that_l1_put_into_another_block_is_noted_there() -> None:
     async def play(it: Race) -> None:
         it.scenario.seal_batch(1)
         await it.scenario.settle()
-        before = it.scenario.batches.settled(1, Step.EXECUTE)
+        before = it.scenario.batches.settled(1, SettlementStep.EXECUTE)
         it.reorganise()
         await it.settle()
         await it.check(1)
-        after = it.scenario.batches.settled(1, Step.EXECUTE)
+        after = it.scenario.batches.settled(1, SettlementStep.EXECUTE)
         assert before is not None
         assert after is not None
         assert (after.transaction, after.block) == (before.transaction, before.block + 2)
@@ -318,7 +318,7 @@ def test_whichever_of_two_attempts_l1_has_at_last_is_noted(tmp_path: Path, resta
 
 
 def _committed_by(it: Race) -> bytes:
-    done = it.scenario.batches.settled(1, Step.COMMIT)
+    done = it.scenario.batches.settled(1, SettlementStep.COMMIT)
     assert done is not None
     return done.transaction
 
@@ -332,7 +332,7 @@ def test_an_l1_that_goes_back_below_a_replaced_transaction_gets_everything_again
         it.embedded.mine_on_request()
         await settler.step(0.0)
         await settler.step(30.0)
-        assert it.scenario.journal().step is Step.PROVE
+        assert it.scenario.journal().step is SettlementStep.PROVE
         assert len(it.scenario.journal().attempts) == 2
         it.go_back()
         if restarts:
@@ -375,7 +375,7 @@ def test_a_step_by_hand_is_sent_again_if_l1_forgot_it() -> None:
             return now
 
         async with asyncio.timeout(30):
-            done = await it.scenario.settler.perform(Step.COMMIT, 1, clock)
+            done = await it.scenario.settler.perform(SettlementStep.COMMIT, 1, clock)
         assert [decode(raw).hash for raw in it.l1.sent] == [done.transaction] * 2
 
     race(play, config=SettlementConfig(poll_seconds=0.0))

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from entresol import contracts
-from entresol.chain.genesis import Genesis
+from entresol.chain.genesis.genesis import Genesis
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address
 from entresol.rollup import system_contracts
-from entresol.rollup.deployers import DEPLOYERS
+from entresol.rollup.deterministic_deployers import DEPLOYERS
 from entresol.rollup.system_contracts import (
     ASSET_ROUTER,
     CONTRACTS,

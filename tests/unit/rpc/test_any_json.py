@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.rpc.dispatch import Dispatcher, Limits
+from entresol.rpc.jsonrpc.dispatch import Dispatcher, Limits
 from tests.rpc_toy import ALICE, Toy, dispatch
 
 DISPATCHER = Dispatcher([Toy()], limits=Limits(batch=5, answer_bytes=50_000))

@@ -16,9 +16,9 @@ from hypothesis.stateful import (
 )
 
 from entresol.primitives.values import Address, Hash32, Quantity
-from entresol.rpc.filters import Filters
-from entresol.rpc.log_filter import LogFilter
-from entresol.rpc.shapes.logs import log_text
+from entresol.rpc.pubsub.filters import Filters
+from entresol.rpc.render.logs import log_text
+from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
 from tests.emitting import EMITTERS, EmittingChain, read, topic
 
@@ -42,8 +42,8 @@ class FilterMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.chain = EmittingChain.begin()
-        self.book = self.chain.log_book()
-        self.filters = Filters(self.chain, self.chain.ledger.store, self.book, self.chain.feed)
+        self.book = self.chain.log_cache()
+        self.filters = Filters(self.chain, self.chain.ledger.store, self.book, self.chain.events)
         self.asked: dict[int, LogFilter] = {}
         self.known: dict[int, list[dict[str, Any]]] = {}
         self.next_block: dict[int, int] = {}

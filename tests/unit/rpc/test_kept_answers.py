@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from entresol.rpc.block_ref import BlockRef
-from entresol.rpc.dispatch import LONGEST_RESULT, Dispatcher, Limits
-from entresol.rpc.method import method
-from entresol.rpc.params import LONGEST
+from entresol.rpc.jsonrpc.dispatch import LONGEST_RESULT, Dispatcher, Limits
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.params import LONGEST
+from entresol.rpc.types.block_id import BlockId
 from tests.rpc_toy import dispatch, request
 
 
@@ -25,19 +25,19 @@ class Library:
     def __init__(self) -> None:
         self.calls = 0
 
-    @method(kept=True)
+    @method(cached=True)
     def shelf(self) -> int:
         """Return a number."""
         self.calls += 1
         return 7
 
-    @method(kept=True)
-    def page(self, block: BlockRef) -> Raw | None:
+    @method(cached=True)
+    def page(self, block: BlockId) -> Raw | None:
         """Return what a block says; the first one says nothing yet."""
         self.calls += 1
         return None if block.number == 0 else Raw(b'{"of":"%b"}' % str(block).encode())
 
-    @method(kept=True)
+    @method(cached=True)
     def text(self, size: int) -> str:
         """Return a text of a given size."""
         self.calls += 1

@@ -1,4 +1,4 @@
-"""Damaged files: refused as they are, or read without a wrong answer."""
+"""Damaged files: rejected as they are, or read without a wrong answer."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from entresol.errors import StoreDamaged
+from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
-from entresol.storage.records import Record
 from entresol.storage.store import Store
 from tests.ledger import change, dump, files_of, fill, random_chain, record_after
 
@@ -86,7 +86,7 @@ def test_a_killed_store_is_whole(copy: Path) -> None:
         ("*.log", flipped(0.5)),
     ],
 )
-def test_a_damaged_database_is_refused_and_not_touched(
+def test_a_damaged_database_is_rejected_and_not_touched(
     copy: Path, pattern: str, how: Damage
 ) -> None:
     damage(copy, pattern, how)
@@ -203,4 +203,4 @@ def test_a_record_of_a_kind_that_nobody_writes_is_damage(store: Store) -> None:
 def test_a_record_is_not_taken_for_another_one(store: Store) -> None:
     record = record_after(None, changes=[change(b"\1" * 20)])
     fill(store, [record])
-    assert store.record(0) == Record.decode(record.encode())
+    assert store.record(0) == BlockRecord.decode(record.encode())

@@ -58,7 +58,7 @@ def holder(chain: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def refused(path: Path, kind: type[StoreFailed], advice: str) -> None:
+def rejected(path: Path, kind: type[StoreFailed], advice: str) -> None:
     """Check that opening `path` fails in this way and leaves everything as it was."""
     before = files_of(path) if path.is_dir() else path.read_bytes()
     with pytest.raises(kind, match=advice):
@@ -94,12 +94,12 @@ def test_a_foreign_directory_is_left_alone(tmp_path: Path, content: dict[str, st
     for name, text in content.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, errors="surrogateescape")
-    refused(tmp_path, StoreForeign, "choose an empty or missing directory")
+    rejected(tmp_path, StoreForeign, "choose an empty or missing directory")
 
 
 def test_a_file_is_no_directory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("important")
-    refused(tmp_path / "file", StoreForeign, "choose an empty or missing directory")
+    rejected(tmp_path / "file", StoreForeign, "choose an empty or missing directory")
 
 
 def test_a_path_under_a_file_cannot_be_used(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_path_under_a_file_cannot_be_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize("found", [2, 10, 999_999_999])
 def test_a_newer_format_asks_for_an_update(chain: Path, found: int) -> None:
     (chain / "FORMAT").write_text(f"entresol chain, format {found}\n")
-    refused(chain, StoreTooNew, f"has format {found}, .* update entresol")
+    rejected(chain, StoreTooNew, f"has format {found}, .* update entresol")
 
 
 @pytest.mark.parametrize(
@@ -119,13 +119,13 @@ def test_a_newer_format_asks_for_an_update(chain: Path, found: int) -> None:
 )
 def test_a_format_that_cannot_be_read_is_damage(chain: Path, text: str) -> None:
     (chain / "FORMAT").write_text(f"entresol chain, format {text}")
-    refused(chain, StoreDamaged, "restore it from a copy, or start anew")
+    rejected(chain, StoreDamaged, "restore it from a copy, or start anew")
 
 
 def test_a_directory_without_its_database_is_damaged(chain: Path) -> None:
     for file in (chain / "database").iterdir():
         file.unlink()
-    refused(chain, StoreDamaged, "CURRENT is missing")
+    rejected(chain, StoreDamaged, "CURRENT is missing")
 
 
 @pytest.mark.parametrize("left", [[], ["LOCK"], ["LOCK", "FORMAT.new"], ["LOCK", "database/LOG"]])
@@ -153,7 +153,7 @@ def test_a_directory_without_a_format_whose_database_is_ready_is_finished(chain:
 def test_another_process_keeps_a_directory_to_itself(
     chain: Path, holder: subprocess.Popen[str]
 ) -> None:
-    refused(chain, StoreLocked, "in use by another process")
+    rejected(chain, StoreLocked, "in use by another process")
     holder.kill()
     holder.wait()
     Store.open(chain).close()
@@ -161,7 +161,7 @@ def test_another_process_keeps_a_directory_to_itself(
 
 def test_this_process_cannot_open_a_directory_twice(chain: Path) -> None:
     store = Store.open(chain)
-    refused(chain, StoreLocked, "in use")
+    rejected(chain, StoreLocked, "in use")
     assert store.head == 9
     fill(store, [record_after(store.record(9))])
     store.close()
@@ -177,7 +177,7 @@ def test_an_abandoned_walk_does_not_keep_the_directory(chain: Path) -> None:
     Store.open(chain).close()
 
 
-def test_a_refused_directory_is_free_again(chain: Path) -> None:
+def test_a_rejected_directory_is_free_again(chain: Path) -> None:
     current = (chain / "database" / "CURRENT").read_bytes()
     (chain / "database" / "CURRENT").write_bytes(b"nonsense")
     with pytest.raises(StoreDamaged):
@@ -212,7 +212,7 @@ def failing(number: int) -> Callable[..., int]:
         (errno.ENOLCK, StoreFailed, "cannot be used: No locks available"),
     ],
 )
-def test_what_the_system_refuses_is_told(
+def test_what_the_system_rejects_is_told(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     number: int,

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from entresol import errors
-from entresol.storage import batches, records, tables
+from entresol.primitives import batches, records
+from entresol.storage import tables
 from entresol.storage.directory import FORMAT_FILE, LOCK_FILE
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "storage.md").read_text(encoding="utf-8")
@@ -35,7 +36,7 @@ def test_every_table_has_a_byte_of_its_own(name: str) -> None:
 @pytest.mark.parametrize(
     "kind", [kind for kind in errors.StoreFailed.__subclasses__() if kind is not errors.WrongParent]
 )
-def test_every_refusal_is_described(kind: type[Exception]) -> None:
+def test_every_rejection_is_described(kind: type[Exception]) -> None:
     assert f"`{kind.__name__}`" in PAGE
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from entresol.errors import StoreFailed, StoreFull
-from entresol.storage.records import Record
+from entresol.primitives.records import BlockRecord
 from entresol.storage.store import Store
 from tests.ledger import files_of, record_after
 
-UNTIL_REFUSED = """
+UNTIL_REJECTED = """
 import pathlib, resource, sys
 from entresol.errors import StoreFailed
 from entresol.storage.store import Store
@@ -44,7 +44,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(tmp_path)], check=True)  # noqa: S607
 
 
-def endless_chain() -> Iterator[Record]:
+def endless_chain() -> Iterator[BlockRecord]:
     """Yield blocks of 20 kB that cannot be compressed."""
     randomness, parent = random.Random(1), None
     while True:
@@ -52,9 +52,9 @@ def endless_chain() -> Iterator[Record]:
         yield parent
 
 
-def fill_up(store: Store) -> tuple[list[Record], Record]:
+def fill_up(store: Store) -> tuple[list[BlockRecord], BlockRecord]:
     """Append until there is no space left; return what was taken, and what was not."""
-    taken: list[Record] = []
+    taken: list[BlockRecord] = []
     for record in endless_chain():
         try:
             store.append(record, [])
@@ -66,10 +66,10 @@ def fill_up(store: Store) -> tuple[list[Record], Record]:
 
 def test_a_full_disk_takes_nothing_back(small_disk: Path) -> None:
     store = Store.open(small_disk / "chain")
-    acknowledged, refused = fill_up(store)
+    acknowledged, rejected = fill_up(store)
     assert list(store.records()) == acknowledged
     with pytest.raises(StoreFull, match="make room, then start again"):
-        store.append(refused, [])
+        store.append(rejected, [])
     with pytest.raises(StoreFailed):
         store.close()
     before = files_of(small_disk / "chain")
@@ -80,7 +80,7 @@ def test_a_full_disk_takes_nothing_back(small_disk: Path) -> None:
     subprocess.run(remount, check=True)
     store = Store.open(small_disk / "chain")
     assert list(store.records()) == acknowledged
-    store.append(refused, [])
+    store.append(rejected, [])
     store.close()
 
 
@@ -92,7 +92,7 @@ def test_a_full_disk_cannot_take_a_new_chain(small_disk: Path) -> None:
 
 
 def test_a_limit_of_the_system_takes_nothing_back(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", UNTIL_REFUSED, str(tmp_path)]
+    command = [sys.executable, "-c", UNTIL_REJECTED, str(tmp_path)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     head, _, error = ran.stdout.partition(" ")
     assert "File too large" in error

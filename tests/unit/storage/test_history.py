@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.errors import StoreFailed, StoreUnfinished
+from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
-from entresol.storage.records import Record
 from entresol.storage.store import Store
 from tests.ledger import (
     EMPTY_CODE,
@@ -32,7 +32,7 @@ few = settings(max_examples=25)
 class Model:
     """The state after each block, as dictionaries."""
 
-    def __init__(self, chain: list[Record]) -> None:
+    def __init__(self, chain: list[BlockRecord]) -> None:
         self.accounts: list[dict[bytes, tuple[int, int, bytes] | None]] = []
         self.slots: list[dict[tuple[bytes, bytes], bytes]] = []
         accounts: dict[bytes, tuple[int, int, bytes] | None] = {}
@@ -53,7 +53,7 @@ class Model:
 
 @few
 @given(chains)
-def test_every_account_and_slot_is_known_at_every_block(chain: list[Record]) -> None:
+def test_every_account_and_slot_is_known_at_every_block(chain: list[BlockRecord]) -> None:
     store, model = Store.temporary(), Model(chain)
     fill(store, chain)
     for number in range(len(chain)):
@@ -67,7 +67,9 @@ def test_every_account_and_slot_is_known_at_every_block(chain: list[Record]) -> 
 
 @few
 @given(chains, st.data())
-def test_going_back_leaves_what_was_there_before(chain: list[Record], data: st.DataObject) -> None:
+def test_going_back_leaves_what_was_there_before(
+    chain: list[BlockRecord], data: st.DataObject
+) -> None:
     target = data.draw(st.integers(0, len(chain) - 1))
     store = Store.temporary()
     fill(store, chain[: target + 1])
@@ -85,7 +87,7 @@ def test_going_back_leaves_what_was_there_before(chain: list[Record], data: st.D
 
 @few
 @given(chains)
-def test_rebuilding_gives_the_same_bytes(chain: list[Record]) -> None:
+def test_rebuilding_gives_the_same_bytes(chain: list[BlockRecord]) -> None:
     store = Store.temporary()
     fill(store, chain)
     before, steps = dump(store), []
@@ -97,10 +99,10 @@ def test_rebuilding_gives_the_same_bytes(chain: list[Record]) -> None:
 
 @few
 @given(chains)
-def test_following_the_records_gives_the_same_bytes(chain: list[Record]) -> None:
+def test_following_the_records_gives_the_same_bytes(chain: list[BlockRecord]) -> None:
     store, follower = Store.temporary(), Store.temporary()
     fill(store, chain)
-    fill(follower, (Record.decode(record.encode()) for record in store.records()))
+    fill(follower, (BlockRecord.decode(record.encode()) for record in store.records()))
     assert dump(follower) == dump(store)
     store.close()
     follower.close()

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.storage.engine import Engine
+from entresol.primitives.records import BlockRecord
+from entresol.storage.key_value import KeyValueStore
 from entresol.storage.log_index import LogQuery, candidates, index_keys
-from entresol.storage.records import Record
 from entresol.storage.store import Store
 from tests.ledger import Log, address, fill, record_after, transfer, word
 
@@ -27,9 +27,9 @@ queries = st.builds(
 )
 
 
-def chain_with(logs_of_blocks: Sequence[Sequence[Log]]) -> list[Record]:
+def chain_with(logs_of_blocks: Sequence[Sequence[Log]]) -> list[BlockRecord]:
     """Return a chain whose blocks have these logs, all in one transaction each."""
-    chain: list[Record] = []
+    chain: list[BlockRecord] = []
     for logs in logs_of_blocks:
         parent = chain[-1] if chain else None
         transactions = [transfer(0)] if logs else []
@@ -37,7 +37,7 @@ def chain_with(logs_of_blocks: Sequence[Sequence[Log]]) -> list[Record]:
     return chain
 
 
-class CountingEngine(Engine):
+class CountingEngine(KeyValueStore):
     """An engine that counts how often it is asked."""
 
     seeks = 0

@@ -6,7 +6,7 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.errors import InvalidTransaction, StoreFailed, WrongParent
-from entresol.storage.records import Record
+from entresol.primitives.records import BlockRecord
 from entresol.storage.store import RECORDS_KEPT, Store
 from tests.ledger import (
     EMPTY_CODE,
@@ -24,9 +24,9 @@ from tests.ledger import (
 ALICE, BOB = address(1), address(2)
 
 
-def chain_of(*blocks: dict[str, object]) -> list[Record]:
+def chain_of(*blocks: dict[str, object]) -> list[BlockRecord]:
     """Return records whose parts are given block by block."""
-    chain: list[Record] = []
+    chain: list[BlockRecord] = []
     for parts in blocks:
         chain.append(record_after(chain[-1] if chain else None, **parts))  # type: ignore[arg-type]
     return chain
@@ -185,7 +185,7 @@ def test_only_the_next_block_is_taken(store: Store, head: int | None, number: in
     assert (store.head, dump(store)) == (head, before)
 
 
-def test_a_block_of_another_branch_is_refused(store: Store) -> None:
+def test_a_block_of_another_branch_is_rejected(store: Store) -> None:
     ours, theirs = chain_of({}, {"salt": b"1"}, {}), chain_of({}, {"salt": b"2"}, {})
     fill(store, ours[:2])
     with pytest.raises(WrongParent):
@@ -195,7 +195,7 @@ def test_a_block_of_another_branch_is_refused(store: Store) -> None:
 
 def test_a_record_that_cannot_be_indexed_leaves_nothing(store: Store) -> None:
     genesis = record_after(None)
-    bad = Record(
+    bad = BlockRecord(
         record_after(genesis).header_rlp,
         ((b"\x02nonsense", bytes(20)),),
         (),

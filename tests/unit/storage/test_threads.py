@@ -7,8 +7,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
+from entresol.primitives.records import BlockRecord
 from entresol.storage.log_index import LogQuery
-from entresol.storage.records import Record
 from entresol.storage.store import Store
 from tests.ledger import address, fill, random_chain, record_after, word
 
@@ -82,7 +82,7 @@ def test_a_slow_read_is_not_kept_after_truncating(store: Store) -> None:
     ours, theirs = record_after(genesis, salt=b"1"), record_after(genesis, salt=b"2")
     fill(store, [genesis, ours])
 
-    def slow(number: int) -> Record | None:
+    def slow(number: int) -> BlockRecord | None:
         """Read, and come back only when everything has changed."""
         record = store._read_record(number)
         store.truncate(0)

@@ -1,26 +1,26 @@
 """Transactions that wait for a block: who may wait, who goes first and who has to leave."""
 
-from entresol.chain.mempool.admission import AccountReader, AdmissionRules
-from entresol.chain.mempool.contents import Counts, PoolContents, PoolSnapshot
-from entresol.chain.mempool.intrinsic import SCHEDULES, GasSchedule, intrinsic_gas
-from entresol.chain.mempool.ordering import Best, Order
+from entresol.chain.mempool.events import PoolUpdated, TransactionAdded, TransactionDropped
+from entresol.chain.mempool.intrinsic_gas import SCHEDULES, GasSchedule, intrinsic_gas
+from entresol.chain.mempool.ordering import BestTransactions, Order
 from entresol.chain.mempool.pool import Mempool, PoolConfig
-from entresol.chain.mempool.reports import Added, Dropped, Refreshed
+from entresol.chain.mempool.validation import AccountReader, ValidationRules
+from entresol.chain.mempool.view import PoolCheckpoint, PoolCounts, PoolView
 
 __all__ = [
     "SCHEDULES",
     "AccountReader",
-    "Added",
-    "AdmissionRules",
-    "Best",
-    "Counts",
-    "Dropped",
+    "BestTransactions",
     "GasSchedule",
     "Mempool",
     "Order",
+    "PoolCheckpoint",
     "PoolConfig",
-    "PoolContents",
-    "PoolSnapshot",
-    "Refreshed",
+    "PoolCounts",
+    "PoolUpdated",
+    "PoolView",
+    "TransactionAdded",
+    "TransactionDropped",
+    "ValidationRules",
     "intrinsic_gas",
 ]

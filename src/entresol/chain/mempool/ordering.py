@@ -14,17 +14,17 @@ import msgspec
 from entresol.errors import PoolFull
 
 if TYPE_CHECKING:
-    from entresol.chain.mempool.lanes import Entry, Lane
+    from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Address
 
 Order: TypeAlias = Literal["fees", "fifo"]
-Lanes: TypeAlias = "dict[Address, Lane]"
+Lanes: TypeAlias = "dict[Address, SenderTransactions]"
 
 # The rank, the arrival, which no two entries share, and the entry.
-_Head: TypeAlias = "tuple[int, int, Entry]"
+_Head: TypeAlias = "tuple[int, int, PooledTransaction]"
 # Whether it is pending, its tip, the arrival with the latest first, and the entry.
-_Tail: TypeAlias = "tuple[bool, int, int, Entry]"
+_Tail: TypeAlias = "tuple[bool, int, int, PooledTransaction]"
 
 # Outdated entries that a heap may hold beside as many as it has valid ones.
 _SPARE: Final = 64
@@ -36,16 +36,16 @@ class Pricing(msgspec.Struct, frozen=True):
     order: Order
     base_fee: int
 
-    def tip(self, entry: Entry) -> int:
+    def tip(self, entry: PooledTransaction) -> int:
         """Return what the producer would get for a unit of gas; negative below the base fee."""
         return min(entry.tip, entry.fee_cap - self.base_fee)
 
-    def rank(self, entry: Entry) -> int:
+    def rank(self, entry: PooledTransaction) -> int:
         """Return a number that is smaller the sooner `entry` goes; equals go by arrival."""
         return 0 if self.order == "fifo" else -self.tip(entry)
 
 
-class Best:
+class BestTransactions:
     """The pending transactions in the order in which a block takes them.
 
     It follows what is removed from the pool meanwhile, but not what is added.
@@ -56,7 +56,7 @@ class Best:
         self._lanes = lanes
         self._pricing = pricing
         self._expected: dict[Address, int] = {}
-        self._last: Entry | None = None
+        self._last: PooledTransaction | None = None
 
     def __iter__(self) -> Self:
         return self
@@ -77,13 +77,13 @@ class Best:
         """Leave out whatever else there is from `sender`."""
         self._expected[sender] = -1
 
-    def _is_due(self, entry: Entry) -> bool:
+    def _is_due(self, entry: PooledTransaction) -> bool:
         lane = self._lanes.get(entry.sender)
         if lane is None or lane.entries.get(entry.nonce) is not entry:
             return False
         return entry.nonce == self._expected.get(entry.sender, lane.nonce)
 
-    def _offer_next_of(self, entry: Entry) -> None:
+    def _offer_next_of(self, entry: PooledTransaction) -> None:
         lane = self._lanes.get(entry.sender)
         following = entry.nonce + 1
         if lane is None or following >= lane.gap or self._expected[entry.sender] != following:
@@ -94,7 +94,7 @@ class Best:
             heappush(self._heap, (rank, candidate.arrival, candidate))
 
 
-class Heads:
+class HeadQueue:
     """The senders' next transactions, by who goes first."""
 
     def __init__(self, lanes: Lanes) -> None:
@@ -105,7 +105,7 @@ class Heads:
         """Start anew, because the pricing or everything else has changed."""
         self._heap = None
 
-    def note(self, lane: Lane, pricing: Pricing) -> None:
+    def note(self, lane: SenderTransactions, pricing: Pricing) -> None:
         """Take account of a lane with another head than before."""
         if self._heap is None or (entry := lane.head) is None:
             return
@@ -114,14 +114,14 @@ class Heads:
         if len(self._heap) > 2 * len(self._lanes) + _SPARE:
             self._heap = None
 
-    def best(self, pricing: Pricing) -> Best:
+    def best(self, pricing: Pricing) -> BestTransactions:
         """Return an iterator over what is pending and pays the base fee."""
         if self._heap is None:
             self._heap = self._build(pricing)
         # What blocks have included was at the top, and would be copied for ever.
         while self._heap and not self._is_head(self._heap[0][-1]):
             heappop(self._heap)
-        return Best(self._heap.copy(), self._lanes, pricing)
+        return BestTransactions(self._heap.copy(), self._lanes, pricing)
 
     def _build(self, pricing: Pricing) -> list[_Head]:
         heads = (lane.head for lane in self._lanes.values())
@@ -133,12 +133,12 @@ class Heads:
         heapify(heap)
         return heap
 
-    def _is_head(self, entry: Entry) -> bool:
+    def _is_head(self, entry: PooledTransaction) -> bool:
         lane = self._lanes.get(entry.sender)
         return lane is not None and lane.head is entry
 
 
-class Tails:
+class EvictionQueue:
     """The senders' last transactions, by who leaves first: queued before pending, then by tip.
 
     Only a sender's last transaction can leave, so that none is left behind a gap.
@@ -152,22 +152,22 @@ class Tails:
         """Start anew, because the pricing or everything else has changed."""
         self._heap = None
 
-    def note(self, lane: Lane, pricing: Pricing) -> None:
+    def note(self, lane: SenderTransactions, pricing: Pricing) -> None:
         """Take account of a lane whose last entry, or its being pending, has changed."""
         if self._heap is None:
             return
         _offer(self._heap, lane, 0, pricing)
         self._limit()
 
-    def make_way(self, newcomer: Newcomer, pricing: Pricing) -> list[Entry]:
-        """Return who leaves for a newcomer, the worst first; refuse one that is no better."""
+    def make_way(self, newcomer: Newcomer, pricing: Pricing) -> list[PooledTransaction]:
+        """Return who leaves for a newcomer, the worst first; reject one that is no better."""
         heap = self._built(pricing)
         excess, excess_bytes = newcomer.excess, newcomer.excess_bytes
         depths: dict[Address, int] = {}
         if newcomer.leaving:
             depths[newcomer.entry.sender] = newcomer.leaving
             _offer(heap, self._lanes[newcomer.entry.sender], newcomer.leaving, pricing)
-        leaving: list[Entry] = []
+        leaving: list[PooledTransaction] = []
         while excess > 0 or excess_bytes > 0:
             worst = self._pop(heap, depths)
             if worst is None or not newcomer.is_better_than(worst, pricing):
@@ -219,7 +219,7 @@ class Newcomer(msgspec.Struct, frozen=True, kw_only=True):
     what the pool has too much even so.
     """
 
-    entry: Entry
+    entry: PooledTransaction
     is_pending: bool
     leaving: int
     excess: int
@@ -233,7 +233,7 @@ class Newcomer(msgspec.Struct, frozen=True, kw_only=True):
         return tail[:2] < (self.is_pending, pricing.tip(self.entry))
 
 
-def _offer(heap: list[_Tail], lane: Lane, depth: int, pricing: Pricing) -> None:
+def _offer(heap: list[_Tail], lane: SenderTransactions, depth: int, pricing: Pricing) -> None:
     if (entry := lane.from_end(depth)) is not None:
         is_pending = entry.nonce < lane.gap
         heappush(heap, (is_pending, pricing.tip(entry), -entry.arrival, entry))

@@ -8,24 +8,31 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from entresol.chain.mempool.admission import (
+from entresol.chain.mempool.events import PoolUpdated, TransactionAdded, TransactionDropped
+from entresol.chain.mempool.ordering import (
+    BestTransactions,
+    EvictionQueue,
+    HeadQueue,
+    Newcomer,
+    Order,
+    Pricing,
+)
+from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions, hashes
+from entresol.chain.mempool.validation import (
     AccountReader,
-    AdmissionRules,
+    ValidationRules,
     check_replacement,
-    check_standing,
+    check_sender,
     check_transaction,
-    read_standing,
+    read_sender,
     reason_to_leave,
 )
-from entresol.chain.mempool.contents import PoolContents, PoolSnapshot
-from entresol.chain.mempool.lanes import Entry, Lane, hashes
-from entresol.chain.mempool.ordering import Best, Heads, Newcomer, Order, Pricing, Tails
-from entresol.chain.mempool.reports import Added, Dropped, Refreshed
+from entresol.chain.mempool.view import PoolCheckpoint, PoolView
 from entresol.errors import (
     AlreadyKnown,
     InvalidTransaction,
     PoolFull,
-    PoolRefusal,
+    PoolRejection,
     SenderLimitExceeded,
     SenderNotEOA,
 )
@@ -51,19 +58,19 @@ class PoolConfig(msgspec.Struct, frozen=True, kw_only=True):
     replacement_percent: int = 10
 
 
-class Mempool(PoolContents):
+class Mempool(PoolView):
     """Holds transactions until a block includes them or they cannot be executed any more.
 
     Remembers: transactions by hash and by sender, with the nonce and balance of each sender.
     Persists:  nothing; a restart begins with an empty pool.
     Assumes:   one thread, and that it hears of every change of the head's state, by `on_block` or `reset`.
-    Fails:     by refusing a transaction; a refusal changes nothing. What the account reader raises leaves
+    Fails:     by rejecting a transaction; a rejection changes nothing. What the account reader raises leaves
                `on_block` and `reset` half done, and calling them again mends that.
     """
 
     def __init__(
         self,
-        rules: AdmissionRules,
+        rules: ValidationRules,
         accounts: AccountReader,
         *,
         base_fee: int = 0,
@@ -73,8 +80,8 @@ class Mempool(PoolContents):
         self.rules = rules
         self._config = config or PoolConfig()
         self._pricing = Pricing(self._config.order, base_fee)
-        self._heads = Heads(self._lanes)
-        self._tails = Tails(self._lanes)
+        self._heads = HeadQueue(self._lanes)
+        self._tails = EvictionQueue(self._lanes)
         self._arrivals = 0
         self._bytes = 0
         self.version = 0
@@ -92,24 +99,24 @@ class Mempool(PoolContents):
             self._pricing = Pricing(self._config.order, base_fee)
             self._forget_order()
 
-    def add(self, transaction: Transaction) -> Added:
-        """Take a transaction, or raise an `InvalidTransaction` or a `PoolRefusal`."""
+    def add(self, transaction: Transaction) -> TransactionAdded:
+        """Take a transaction, or raise an `InvalidTransaction` or a `PoolRejection`."""
         if transaction.hash in self._entries:
             raise AlreadyKnown
         check_transaction(transaction, self.rules)
-        entry = Entry.of(transaction, self._arrivals)
+        entry = PooledTransaction.of(transaction, self._arrivals)
         lane = self._lanes.get(entry.sender)
         if lane is None:
-            lane = self._new_lane(transaction)
+            lane = self._new_sender(transaction)
         replaced = lane.entries.get(entry.nonce)
-        check_standing(entry, lane, self.rules, self.base_fee)
+        check_sender(entry, lane, self.rules, self.base_fee)
         if replaced is not None:
             check_replacement(entry, replaced, self._config.replacement_percent)
         evicted = self._choose_evicted(lane, entry, replaced)
         for victim in evicted:
             self._discard(victim)
         promoted = self._insert(lane, entry, replaced)
-        return Added(
+        return TransactionAdded(
             hash=transaction.hash,
             is_pending=entry.nonce < lane.gap,
             replaced=None if replaced is None else replaced.transaction.hash,
@@ -117,7 +124,7 @@ class Mempool(PoolContents):
             evicted=hashes(evicted),
         )
 
-    def best(self) -> Best:
+    def best(self) -> BestTransactions:
         """Return what is pending and pays the base fee, in the order in which a block takes it."""
         return self._heads.best(self._pricing)
 
@@ -137,7 +144,7 @@ class Mempool(PoolContents):
         base_fee: int,
         *,
         touched: Iterable[Address] | None = None,
-    ) -> Refreshed:
+    ) -> PoolUpdated:
         """Follow the head to a block that included transactions; `base_fee` is for the one after.
 
         `touched` names the accounts that the block changed. With it the cost is that of the block
@@ -157,7 +164,7 @@ class Mempool(PoolContents):
 
     def reset(
         self, accounts: AccountReader, base_fee: int, *, undone: Iterable[Transaction] = ()
-    ) -> Refreshed:
+    ) -> PoolUpdated:
         """Follow the head to any other state, and take back what the `undone` blocks included."""
         self.version += 1
         self._accounts = accounts
@@ -167,17 +174,17 @@ class Mempool(PoolContents):
         for transaction in undone:
             try:
                 added = self.add(transaction)
-            except (InvalidTransaction, PoolRefusal) as refusal:
-                dropped.append(Dropped(transaction.hash, refusal))
+            except (InvalidTransaction, PoolRejection) as rejection:
+                dropped.append(TransactionDropped(transaction.hash, rejection))
             else:
                 promoted += added.promoted
-                dropped += [Dropped(evicted, PoolFull()) for evicted in added.evicted]
-        return Refreshed(tuple(filter(self.is_pending, promoted)), tuple(dropped))
+                dropped += [TransactionDropped(evicted, PoolFull()) for evicted in added.evicted]
+        return PoolUpdated(tuple(filter(self.is_pending, promoted)), tuple(dropped))
 
-    def snapshot(self) -> PoolSnapshot:
+    def snapshot(self) -> PoolCheckpoint:
         """Return the pool as it is; entries are shared, so it costs a copy of their references."""
         lanes = self._lanes.values()
-        return PoolSnapshot(
+        return PoolCheckpoint(
             entries=tuple(self._entries.values()),
             nonces={lane.sender: lane.nonce for lane in lanes},
             balances={lane.sender: lane.balance for lane in lanes},
@@ -185,7 +192,7 @@ class Mempool(PoolContents):
             arrivals=self._arrivals,
         )
 
-    def restore(self, snapshot: PoolSnapshot, accounts: AccountReader) -> None:
+    def restore(self, snapshot: PoolCheckpoint, accounts: AccountReader) -> None:
         """Make the pool what it was, when the state was what `accounts` reads."""
         self.version += 1
         self._accounts = accounts
@@ -195,20 +202,22 @@ class Mempool(PoolContents):
         self._bytes = sum(entry.size for entry in snapshot.entries)
         self._lanes.clear()
         for sender, nonce in snapshot.nonces.items():
-            self._lanes[sender] = Lane(sender, nonce, snapshot.balances[sender])
+            self._lanes[sender] = SenderTransactions(sender, nonce, snapshot.balances[sender])
         for entry in snapshot.entries:
             self._lanes[entry.sender].put(entry)
         self._forget_order()
 
     # --- Adding --------------------------------------------------------------
 
-    def _new_lane(self, transaction: Transaction) -> Lane:
-        standing = read_standing(self._accounts, transaction.sender)
-        if standing.has_code and not transaction.is_impersonated:
+    def _new_sender(self, transaction: Transaction) -> SenderTransactions:
+        l1_sync = read_sender(self._accounts, transaction.sender)
+        if l1_sync.has_code and not transaction.is_impersonated:
             raise SenderNotEOA
-        return Lane(transaction.sender, standing.nonce, standing.balance)
+        return SenderTransactions(transaction.sender, l1_sync.nonce, l1_sync.balance)
 
-    def _choose_evicted(self, lane: Lane, entry: Entry, replaced: Entry | None) -> list[Entry]:
+    def _choose_evicted(
+        self, lane: SenderTransactions, entry: PooledTransaction, replaced: PooledTransaction | None
+    ) -> list[PooledTransaction]:
         own = [] if replaced is not None else self._choose_own(lane, entry)
         gone = own if replaced is None else [replaced]
         excess = len(self._entries) + 1 - len(gone) - self._config.limit
@@ -225,7 +234,9 @@ class Mempool(PoolContents):
         )
         return own + self._tails.make_way(newcomer, self._pricing)
 
-    def _choose_own(self, lane: Lane, entry: Entry) -> list[Entry]:
+    def _choose_own(
+        self, lane: SenderTransactions, entry: PooledTransaction
+    ) -> list[PooledTransaction]:
         """Return the sender's own entry that leaves because the sender has too many."""
         is_queued = entry.nonce > lane.gap
         if len(lane.nonces) >= self._config.sender_limit:
@@ -240,7 +251,9 @@ class Mempool(PoolContents):
             raise SenderLimitExceeded(limit)
         return [last]
 
-    def _insert(self, lane: Lane, entry: Entry, replaced: Entry | None) -> list[Entry]:
+    def _insert(
+        self, lane: SenderTransactions, entry: PooledTransaction, replaced: PooledTransaction | None
+    ) -> list[PooledTransaction]:
         self.version += 1
         if replaced is not None:
             del self._entries[replaced.transaction.hash]
@@ -257,18 +270,18 @@ class Mempool(PoolContents):
 
     # --- Leaving -------------------------------------------------------------
 
-    def _discard(self, entry: Entry) -> None:
+    def _discard(self, entry: PooledTransaction) -> None:
         self.version += 1
         lane = self._lanes[entry.sender]
         lane.take(entry)
         self._forget(entry)
         self._settle(lane)
 
-    def _forget(self, entry: Entry) -> None:
+    def _forget(self, entry: PooledTransaction) -> None:
         del self._entries[entry.transaction.hash]
         self._bytes -= entry.size
 
-    def _settle(self, lane: Lane) -> None:
+    def _settle(self, lane: SenderTransactions) -> None:
         if not lane.nonces:
             del self._lanes[lane.sender]
         else:
@@ -280,24 +293,28 @@ class Mempool(PoolContents):
 
     # --- Following the head --------------------------------------------------
 
-    def _refresh(self, senders: list[Address], included: frozenset[bytes]) -> Refreshed:
-        promoted: list[Entry] = []
-        dropped: list[Dropped] = []
+    def _refresh(self, senders: list[Address], included: frozenset[bytes]) -> PoolUpdated:
+        promoted: list[PooledTransaction] = []
+        dropped: list[TransactionDropped] = []
         for sender in senders:
             lane = self._lanes[sender]
             leaving, risen = self._follow(lane)
             for entry in leaving:
                 self._forget(entry)
                 if entry.transaction.hash not in included:
-                    dropped.append(Dropped(entry.transaction.hash, reason_to_leave(entry, lane)))
+                    dropped.append(
+                        TransactionDropped(entry.transaction.hash, reason_to_leave(entry, lane))
+                    )
             promoted += risen
         for known in included & self._entries.keys():
             self._discard(self._entries[known])
-        return Refreshed(hashes(promoted), tuple(dropped))
+        return PoolUpdated(hashes(promoted), tuple(dropped))
 
-    def _follow(self, lane: Lane) -> tuple[list[Entry], list[Entry]]:
+    def _follow(
+        self, lane: SenderTransactions
+    ) -> tuple[list[PooledTransaction], list[PooledTransaction]]:
         """Bring a lane to where its account is; return what leaves, and what is pending by it."""
-        nonce, balance, has_code = read_standing(self._accounts, lane.sender)
+        nonce, balance, has_code = read_sender(self._accounts, lane.sender)
         barred = lane.take_signed() if has_code else []
         if lane.stays_with(nonce, balance) and not barred:
             return [], []

@@ -8,10 +8,10 @@ from typing import Protocol
 import msgspec
 
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.errors import Failure
+from entresol.rpc.jsonrpc.errors import Failure
 
 
-class Answered(msgspec.Struct, frozen=True):
+class RequestServed(msgspec.Struct, frozen=True):
     """A request that was answered; `method` is what the client wrote."""
 
     method: str
@@ -20,7 +20,7 @@ class Answered(msgspec.Struct, frozen=True):
     layer: str = ""
 
 
-class BatchAnswered(msgspec.Struct, frozen=True):
+class BatchServed(msgspec.Struct, frozen=True):
     """A batch that was answered; `failure` is the first of its calls', or its own."""
 
     methods: Counter[str]
@@ -30,8 +30,8 @@ class BatchAnswered(msgspec.Struct, frozen=True):
     layer: str = ""
 
 
-class Refused(msgspec.Struct, frozen=True):
-    """A request that was refused before its method could be read; `status` is HTTP's or a WebSocket's."""
+class RequestRejected(msgspec.Struct, frozen=True):
+    """A request that was rejected before its method could be read; `status` is HTTP's or a WebSocket's."""
 
     status: int
     reason: str
@@ -39,14 +39,14 @@ class Refused(msgspec.Struct, frozen=True):
     layer: str = ""
 
 
-class MoreRefused(msgspec.Struct, frozen=True):
-    """Further requests that were refused, too many to tell one by one."""
+class MoreRejected(msgspec.Struct, frozen=True):
+    """Further requests that were rejected, too many to tell one by one."""
 
     count: int
     layer: str = ""
 
 
-class Included(msgspec.Struct, frozen=True, kw_only=True):
+class TransactionIncluded(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction that is in a sealed block."""
 
     hash: Hash32
@@ -62,7 +62,7 @@ class Included(msgspec.Struct, frozen=True, kw_only=True):
     layer: str = ""
 
 
-class Note(msgspec.Struct, frozen=True):
+class LogMessage(msgspec.Struct, frozen=True):
     """Anything else, in words."""
 
     level: str
@@ -71,23 +71,23 @@ class Note(msgspec.Struct, frozen=True):
     trace: str | None = None
 
 
-class Lines(Protocol):
+class LogFormat(Protocol):
     """A way to write entries down."""
 
-    def answered(self, entry: Answered) -> str:
+    def answered(self, entry: RequestServed) -> str:
         """Write a request down."""
 
-    def batch(self, entry: BatchAnswered) -> str:
+    def batch(self, entry: BatchServed) -> str:
         """Write a batch down."""
 
-    def refused(self, entry: Refused) -> str:
-        """Write a refusal down."""
+    def rejected(self, entry: RequestRejected) -> str:
+        """Write a rejection down."""
 
-    def more_refused(self, entry: MoreRefused) -> str:
+    def more_rejected(self, entry: MoreRejected) -> str:
         """Write down that there were more."""
 
-    def included(self, entry: Included) -> str:
+    def included(self, entry: TransactionIncluded) -> str:
         """Write a transaction down."""
 
-    def note(self, entry: Note) -> str:
+    def note(self, entry: LogMessage) -> str:
         """Write anything else down."""

@@ -9,25 +9,25 @@ import msgspec
 
 if TYPE_CHECKING:
     from entresol.node.log.entries import (
-        Answered,
-        BatchAnswered,
-        Included,
-        MoreRefused,
-        Note,
-        Refused,
+        BatchServed,
+        LogMessage,
+        MoreRejected,
+        RequestRejected,
+        RequestServed,
+        TransactionIncluded,
     )
-    from entresol.rpc.errors import Failure
+    from entresol.rpc.jsonrpc.errors import Failure
 
 
 class JsonLines:
     """An object a line; what goes wrong in a request is a field of it, not its level."""
 
-    def answered(self, entry: Answered) -> str:
+    def answered(self, entry: RequestServed) -> str:
         """Write a request down."""
         fields = {"method": entry.method, "ms": _ms(entry.seconds)}
         return line("info", "request", _on(entry.layer) | fields | _failed(entry.failure))
 
-    def batch(self, entry: BatchAnswered) -> str:
+    def batch(self, entry: BatchServed) -> str:
         """Write a batch down."""
         fields = {
             "calls": entry.methods.total(),
@@ -37,16 +37,16 @@ class JsonLines:
         }
         return line("info", "batch", _on(entry.layer) | fields | _failed(entry.failure))
 
-    def refused(self, entry: Refused) -> str:
-        """Write a refusal down."""
+    def rejected(self, entry: RequestRejected) -> str:
+        """Write a rejection down."""
         fields = {"peer": entry.peer, "status": entry.status, "reason": entry.reason}
-        return line("info", "refused", _on(entry.layer) | fields)
+        return line("info", "rejected", _on(entry.layer) | fields)
 
-    def more_refused(self, entry: MoreRefused) -> str:
+    def more_rejected(self, entry: MoreRejected) -> str:
         """Write down that there were more."""
-        return line("info", "refused more", _on(entry.layer) | {"requests": entry.count})
+        return line("info", "rejected more", _on(entry.layer) | {"requests": entry.count})
 
-    def included(self, entry: Included) -> str:
+    def included(self, entry: TransactionIncluded) -> str:
         """Write a transaction down."""
         fields: dict[str, Any] = {
             "hash": str(entry.hash),
@@ -63,7 +63,7 @@ class JsonLines:
             fields["failure"] = entry.failure
         return line("info", "transaction", _on(entry.layer) | fields)
 
-    def note(self, entry: Note) -> str:
+    def note(self, entry: LogMessage) -> str:
         """Write a note down."""
         fields = {"source": entry.source}
         if entry.trace is not None:

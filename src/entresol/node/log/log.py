@@ -6,22 +6,22 @@ import logging
 import os
 from typing import TYPE_CHECKING, Final, Self
 
-from entresol.node.banner import READY, banner
-from entresol.node.log.blocks import TransactionLog
 from entresol.node.log.console import OUT, Console
-from entresol.node.log.entries import Note
+from entresol.node.log.entries import LogMessage
 from entresol.node.log.jsonl import JsonLines, line
-from entresol.node.log.refusals import RefusalLog
+from entresol.node.log.rejections import RejectionLog
 from entresol.node.log.requests import RequestLog
 from entresol.node.log.text import TextLines
+from entresol.node.log.transactions import TransactionLog
+from entresol.node.startup.banner import READY, banner
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.node.config import LogConfig
-    from entresol.node.facts import Facts
-    from entresol.node.log.entries import Lines
+    from entresol.node.config.schema import LogConfig
+    from entresol.node.log.entries import LogFormat
+    from entresol.node.startup.info import NodeInfo
     from entresol.primitives.values import Address
-    from entresol.rpc.server import Handler, OnRefusal
+    from entresol.server import Handler, OnRejection
 
 LEVELS: Final = {
     "debug": logging.DEBUG,
@@ -31,7 +31,7 @@ LEVELS: Final = {
 }
 
 
-class Log:
+class NodeLog:
     """Tells of a node's work what the configuration asks for.
 
     Remembers: which chains it follows. Persists: nothing. Assumes: one node at a time uses it. Fails: never.
@@ -45,8 +45,8 @@ class Log:
             JsonLines() if config.json_logs else TextLines(colours=colours)
         )
         self._following: list[TransactionLog] = []
-        self._hearing: list[RefusalLog] = []
-        self.handler = NoteHandler(self._lines, console)
+        self._hearing: list[RejectionLog] = []
+        self.handler = LogHandler(self._lines, console)
 
     @classmethod
     def to_terminal(cls, config: LogConfig) -> Self:
@@ -61,18 +61,18 @@ class Log:
         """Whether requests and transactions are told."""
         return self._level <= logging.INFO
 
-    def greet(self, facts: Facts) -> None:
+    def greet(self, info: NodeInfo) -> None:
         """Tell that the node has started: the banner, or its facts in one line."""
         if self._silent:
             return
         if isinstance(self._lines, JsonLines):
-            self._console.tell(line("info", f"{READY}{facts.address}", facts.to_json()))
+            self._console.tell(line("info", f"{READY}{info.address}", info.to_json()))
         else:
-            self._console.tell(banner(facts) + "\n")
+            self._console.tell(banner(info) + "\n")
 
-    def of_layer(self, name: str = "", hidden: Address | None = None) -> LayerLog:
+    def of_layer(self, name: str = "", hidden: Address | None = None) -> ChainLog:
         """Return the log of one layer, which says its name and nothing of whom it is to hide."""
-        return LayerLog(self, name, hidden)
+        return ChainLog(self, name, hidden)
 
     def around(self, handler: Handler, layer: str = "") -> Handler:
         """Return a handler that tells of requests to a layer; if they are not told, the same one."""
@@ -80,11 +80,11 @@ class Log:
             return handler
         return RequestLog(handler, self._lines, self._console.tell, layer)
 
-    def refusals(self, layer: str = "") -> OnRefusal | None:
-        """Return what hears of requests that a layer refuses; None if requests are not told."""
+    def rejections(self, layer: str = "") -> OnRejection | None:
+        """Return what hears of requests that a layer rejects; None if requests are not told."""
         if not self.tells_work:
             return None
-        hearing = RefusalLog(self._lines, self._console.tell, layer)
+        hearing = RejectionLog(self._lines, self._console.tell, layer)
         self._hearing.append(hearing)
         return hearing
 
@@ -109,10 +109,10 @@ class Log:
         self._console.close()
 
 
-class LayerLog:
+class ChainLog:
     """What a log tells of one layer."""
 
-    def __init__(self, log: Log, name: str, hidden: Address | None) -> None:
+    def __init__(self, log: NodeLog, name: str, hidden: Address | None) -> None:
         self._log = log
         self._name = name
         self._hidden = hidden
@@ -121,19 +121,19 @@ class LayerLog:
         """Return a handler that tells of requests; if they are not told, the same one."""
         return self._log.around(handler, self._name)
 
-    def refusals(self) -> OnRefusal | None:
-        """Return what hears of refused requests; None if requests are not told."""
-        return self._log.refusals(self._name)
+    def rejections(self) -> OnRejection | None:
+        """Return what hears of rejected requests; None if requests are not told."""
+        return self._log.rejections(self._name)
 
     def follow(self, chain: Chain) -> None:
         """Tell of the transactions of `chain`, if they are told."""
         self._log.follow(chain, self._name, self._hidden)
 
 
-class NoteHandler(logging.Handler):
+class LogHandler(logging.Handler):
     """Takes what modules log, exceptions with their whole trace."""
 
-    def __init__(self, lines: Lines, console: Console) -> None:
+    def __init__(self, lines: LogFormat, console: Console) -> None:
         super().__init__()
         self._lines = lines
         self._console = console
@@ -142,5 +142,5 @@ class NoteHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record down."""
         trace = self._formatter.formatException(record.exc_info) if record.exc_info else None
-        note = Note(record.levelname.lower(), record.getMessage(), record.name, trace)
+        note = LogMessage(record.levelname.lower(), record.getMessage(), record.name, trace)
         self._console.tell(self._lines.note(note), trouble=record.levelno >= logging.WARNING)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Raw
 
-from entresol.node.log.entries import Answered, BatchAnswered
-from entresol.rpc.envelope import ERROR, RESULT
-from entresol.rpc.errors import Failure
+from entresol.node.log.entries import BatchServed, RequestServed
+from entresol.rpc.jsonrpc.envelope import ERROR, RESULT
+from entresol.rpc.jsonrpc.errors import Failure
 
 if TYPE_CHECKING:
-    from entresol.node.log.entries import Lines
-    from entresol.rpc.server import Connection, Handler
+    from entresol.node.log.entries import LogFormat
+    from entresol.server import Connection, Handler
 
 UNREADABLE: Final = "(unreadable)"
 
@@ -37,7 +37,7 @@ _call: Final = msgspec.json.Decoder(_Call).decode
 _calls: Final = msgspec.json.Decoder(list[_Call]).decode
 _items: Final = msgspec.json.Decoder(list[Raw]).decode
 _outcome: Final = msgspec.json.Decoder(_Outcome).decode
-_outcomes: Final = msgspec.json.Decoder(list[_Outcome]).decode
+_results: Final = msgspec.json.Decoder(list[_Outcome]).decode
 
 
 class RequestLog:
@@ -47,7 +47,7 @@ class RequestLog:
     """
 
     def __init__(
-        self, handler: Handler, lines: Lines, tell: Callable[[str], None], layer: str = ""
+        self, handler: Handler, lines: LogFormat, tell: Callable[[str], None], layer: str = ""
     ) -> None:
         self._handler = handler
         self._lines = lines
@@ -76,7 +76,7 @@ class RequestLog:
         if body[:1] == b"[" or body.lstrip(b" \t\r\n")[:1] == b"[":
             self._tell(self._lines.batch(batch_of(body, answer, seconds, self._layer)))
             return
-        entry = Answered(_method_of(body), seconds, failure_in(answer), self._layer)
+        entry = RequestServed(_method_of(body), seconds, failure_in(answer), self._layer)
         self._tell(self._lines.answered(entry))
 
 
@@ -88,7 +88,7 @@ def failure_in(answer: bytes | None) -> Failure | None:
     return _outcome(answer).error
 
 
-def batch_of(body: bytes, answer: bytes | None, seconds: float, layer: str = "") -> BatchAnswered:
+def batch_of(body: bytes, answer: bytes | None, seconds: float, layer: str = "") -> BatchServed:
     """Return what is told of a batch."""
     methods = Counter(_methods_of(body))
     failed, failure = 0, None
@@ -96,9 +96,9 @@ def batch_of(body: bytes, answer: bytes | None, seconds: float, layer: str = "")
         if answer[:1] != b"[":
             failed, failure = methods.total(), failure_in(answer)
         else:
-            failures = [it.error for it in _outcomes(answer) if it.error is not None]
+            failures = [it.error for it in _results(answer) if it.error is not None]
             failed, failure = len(failures), failures[0] if failures else None
-    return BatchAnswered(methods, seconds, failed, failure, layer)
+    return BatchServed(methods, seconds, failed, failure, layer)
 
 
 def _methods_of(body: bytes) -> list[str]:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from entresol.node.log.entries import (
-        Answered,
-        BatchAnswered,
-        Included,
-        MoreRefused,
-        Note,
-        Refused,
+        BatchServed,
+        LogMessage,
+        MoreRejected,
+        RequestRejected,
+        RequestServed,
+        TransactionIncluded,
     )
-    from entresol.rpc.errors import Failure
+    from entresol.rpc.jsonrpc.errors import Failure
 
 LONGEST: Final = 300
 WIDTH: Final = 44
@@ -22,7 +22,7 @@ TIME_WIDTH: Final = 11
 NAMED: Final = 3
 """How many methods of a batch are named."""
 
-REFUSED: Final = "(refused)"
+REJECTED: Final = "(rejected)"
 """Stands where the method would: no request was read far enough to have one."""
 
 _PLAIN: Final = {"dim": "", "red": "", "green": "", "yellow": "", "bold": "", "end": ""}
@@ -45,12 +45,12 @@ class TextLines:
         self._bad, self._odd = style["red"], style["yellow"]
         self._ok = f"{style['green']}ok{self._end}"
 
-    def answered(self, entry: Answered) -> str:
+    def answered(self, entry: RequestServed) -> str:
         """Write the method, how long it took and how it ended."""
         outcome = self._ok if entry.failure is None else self._failed(entry.failure)
         return self._line(_padded(_on(entry.layer, entry.method)), entry.seconds, outcome)
 
-    def batch(self, entry: BatchAnswered) -> str:
+    def batch(self, entry: BatchServed) -> str:
         """Write how many calls there were, to which methods, and how many failed."""
         calls = entry.methods.total()
         named = [_times(*item) for item in entry.methods.most_common(NAMED)]
@@ -61,17 +61,17 @@ class TextLines:
             outcome = f"{self._bad}{entry.failed} of {calls} failed{self._end}, first: {outcome}"
         return self._line(_on(entry.layer, what).ljust(WIDTH), entry.seconds, outcome)
 
-    def refused(self, entry: Refused) -> str:
-        """Write who was refused, and why."""
-        what = _on(entry.layer, f"{REFUSED} {entry.peer}").ljust(WIDTH)
+    def rejected(self, entry: RequestRejected) -> str:
+        """Write who was rejected, and why."""
+        what = _on(entry.layer, f"{REJECTED} {entry.peer}").ljust(WIDTH)
         told = f"{self._bad}{entry.status}: {printable(entry.reason)}{self._end}"
         return f"{what} {'':{TIME_WIDTH}}  {told}"
 
-    def more_refused(self, entry: MoreRefused) -> str:
-        """Write how many more were refused."""
-        return _on(entry.layer, f"{REFUSED} {entry.count:,} more")
+    def more_rejected(self, entry: MoreRejected) -> str:
+        """Write how many more were rejected."""
+        return _on(entry.layer, f"{REJECTED} {entry.count:,} more")
 
-    def included(self, entry: Included) -> str:
+    def included(self, entry: TransactionIncluded) -> str:
         """Write what became of a transaction."""
         rows = [
             (_on(entry.layer, "Transaction"), str(entry.hash)),
@@ -91,7 +91,7 @@ class TextLines:
         block = "\n".join(f"    {self._dim}{name:<18}{self._end}{value}" for name, value in rows)
         return f"\n{block}\n"
 
-    def note(self, entry: Note) -> str:
+    def note(self, entry: LogMessage) -> str:
         """Write a note, below it the trace of what went wrong."""
         colour = {"info": "", "debug": self._dim, "warning": self._odd}.get(entry.level, self._bad)
         end = self._end if colour else ""

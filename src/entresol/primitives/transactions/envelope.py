@@ -63,18 +63,18 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
 def decode(raw: bytes) -> Transaction:
     """Decode what a user sent: type 0, 1, 2, 4 or 0x71, signed.
 
-    Types that only L1 may send are refused, whatever their bytes say.
+    Types that only L1 may send are rejected, whatever their bytes say.
     """
-    _refuse_l1(raw)
+    _reject_l1(raw)
     if raw.startswith(_ZK_PREFIX):
         return _decode_zk(raw)
     return _from_native(_native.decode_transaction(raw), raw)
 
 
 def decode_many(raws: Sequence[bytes]) -> list[Transaction | InvalidTransaction]:
-    """Decode like `decode`, on all cores; a refusal takes its transaction's place."""
-    outcomes = _native.decode_transactions(list(raws))
-    return [_settle(outcome, raw) for outcome, raw in zip(outcomes, raws, strict=True)]
+    """Decode like `decode`, on all cores; a rejection takes its transaction's place."""
+    results = _native.decode_transactions(list(raws))
+    return [_settle(outcome, raw) for outcome, raw in zip(results, raws, strict=True)]
 
 
 def load(raw: bytes, sender: Address) -> Transaction:
@@ -112,13 +112,13 @@ def _settle(
     if isinstance(outcome, _native.DecodedTransaction):
         return _from_native(outcome, raw)
     try:
-        _refuse_l1(raw)
+        _reject_l1(raw)
         return _decode_zk(raw) if raw.startswith(_ZK_PREFIX) else outcome
     except InvalidTransaction as error:
         return error
 
 
-def _refuse_l1(raw: bytes) -> None:
+def _reject_l1(raw: bytes) -> None:
     if raw and raw[0] in L1_TYPES:
         raise UnsupportedType(raw[0])
 

@@ -38,7 +38,7 @@ class PriorityTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
     The hash covers the ABI tuple, and the tuple has only the hashes of factory dependencies; their
     code comes beside it. L1 has matched the two, and nothing here checks them again: a request
-    that L2 refused would block the queue for ever.
+    that L2 rejected would block the queue for ever.
     """
 
     access_list: ClassVar[tuple[Access, ...]] = ()
@@ -143,7 +143,7 @@ class PriorityTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Tuple:
-    """The words of the tuple, read in order; an encoding that L1 would not write is refused."""
+    """The words of the tuple, read in order; an encoding that L1 would not write is rejected."""
 
     def __init__(self, canonical: bytes) -> None:
         size = _WORD * (1 + _HEAD_WORDS)

@@ -204,7 +204,7 @@ def transaction_hash(payload: ZkTransaction) -> Hash32:
 
 
 def verify(payload: ZkTransaction) -> None:
-    """Refuse a transaction that its sender's key did not sign.
+    """Reject a transaction that its sender's key did not sign.
 
     Client libraries put an ordinary signature into either form. One of any other size is for the
     sender's account to judge, and no account here can.

@@ -7,44 +7,44 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Raw
 
 from entresol.primitives.values import Address, Quantity
-from entresol.rpc.method import method
-from entresol.rpc.wire import Wire
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.method import method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.mempool import Mempool
-    from entresol.chain.mempool.contents import BySender
+    from entresol.chain.mempool.view import BySender
     from entresol.primitives.transactions import Transaction
-    from entresol.rpc.shapes.views import Views
+    from entresol.rpc.services.rendered_chain import RenderedChain
 
 T = TypeVar("T")
 
 _TIMES = "\N{MULTIPLICATION SIGN}"
 
 
-class PoolStatus(Wire, frozen=True, kw_only=True):
+class PoolStatus(JsonModel, frozen=True, kw_only=True):
     """How many transactions wait."""
 
     pending: Quantity
     queued: Quantity
 
 
-class PoolContent(Wire, frozen=True, kw_only=True):
+class PoolContent(JsonModel, frozen=True, kw_only=True):
     """The transactions that wait, by sender and nonce."""
 
     pending: dict[str, dict[str, Raw]]
     queued: dict[str, dict[str, Raw]]
 
 
-class PoolSummary(Wire, frozen=True, kw_only=True):
+class PoolSummary(JsonModel, frozen=True, kw_only=True):
     """A line for each transaction that waits, by sender and nonce."""
 
     pending: dict[str, dict[str, str]]
     queued: dict[str, dict[str, str]]
 
 
-class SenderContent(Wire, frozen=True, kw_only=True):
+class SenderContent(JsonModel, frozen=True, kw_only=True):
     """The transactions of one sender that wait, by nonce."""
 
     pending: dict[str, Raw]
@@ -56,9 +56,9 @@ class TxPool:
 
     prefix = "txpool"
 
-    def __init__(self, pool: Mempool, views: Views) -> None:
+    def __init__(self, pool: Mempool, rendered: RenderedChain) -> None:
         self._pool = pool
-        self._views = views
+        self._rendered = rendered
 
     @method()
     def status(self) -> PoolStatus:
@@ -69,7 +69,7 @@ class TxPool:
     @method()
     def content(self) -> PoolContent:
         """Return all transactions that wait."""
-        show = self._views.waiting
+        show = self._rendered.waiting
         return PoolContent(
             pending=_shown(self._pool.pending(), show), queued=_shown(self._pool.queued(), show)
         )
@@ -77,7 +77,7 @@ class TxPool:
     @method()
     def content_from(self, address: Address) -> SenderContent:
         """Return the transactions of one sender that wait."""
-        name, show = address.checksummed(), self._views.waiting
+        name, show = address.checksummed(), self._rendered.waiting
         return SenderContent(
             pending=_shown(self._pool.pending(address), show).get(name, {}),
             queued=_shown(self._pool.queued(address), show).get(name, {}),

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 )
 
 from entresol import errors
-from entresol.chain.mempool import Mempool, Order, PoolConfig, PoolSnapshot
+from entresol.chain.mempool import Mempool, Order, PoolCheckpoint, PoolConfig
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
 from tests.pools import RULES, Accounts, transfer
@@ -102,8 +102,8 @@ class Model:
             paying.append(transaction)
         return paying
 
-    def refusal(self, new: Transaction) -> type[Exception] | None:
-        """Say how the account and the transaction to be replaced refuse `new`."""
+    def rejection(self, new: Transaction) -> type[Exception] | None:
+        """Say how the account and the transaction to be replaced reject `new`."""
         nonce, balance, _ = self.accounts.account(new.sender)
         old = self.at(new)
         others = [other for other in self.lane(new.sender) if other is not old]
@@ -122,11 +122,11 @@ class Model:
         return same[0] if same else None
 
     def add(self, new: Transaction) -> type[Exception] | set[bytes]:
-        """Add a transaction; return who left for it, or how it was refused."""
+        """Add a transaction; return who left for it, or how it was rejected."""
         if new in self.pooled:
             return errors.AlreadyKnown
-        if (refusal := self.refusal(new)) is not None:
-            return refusal
+        if (rejection := self.rejection(new)) is not None:
+            return rejection
         old, lane = self.at(new), self.lane(new.sender)
         is_queued = new.payload.nonce > self.next_nonce(new.sender)
         queued = len(lane) - len(self.pending(new.sender))
@@ -143,9 +143,9 @@ class Model:
         self.pooled = [t for t in self.pooled if t not in leaving and t is not old] + [new]
         return {t.hash for t in leaving}
 
-    def worst(self, standing: list[Transaction]) -> Transaction | None:
+    def worst(self, l1_sync: list[Transaction]) -> Transaction | None:
         """Return the worst of the senders' last transactions."""
-        last = {t.sender: t for t in sorted(standing, key=lambda t: t.payload.nonce)}
+        last = {t.sender: t for t in sorted(l1_sync, key=lambda t: t.payload.nonce)}
         return min(
             last.values(), key=lambda t: (*self.worth(t), -self.pooled.index(t)), default=None
         )
@@ -214,7 +214,7 @@ class PoolMachine(RuleBasedStateMachine):
             ),
         )
         self.chain: list[Block] = []
-        self.saved: tuple[PoolSnapshot, Model, list[Block]] | None = None
+        self.saved: tuple[PoolCheckpoint, Model, list[Block]] | None = None
 
     @rule(offers=st.lists(offers, min_size=1, max_size=6))
     def add(self, offers: list[Offer]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol import errors
-from entresol.chain.mempool import Dropped, Mempool, PoolConfig, Refreshed
+from entresol.chain.mempool import Mempool, PoolConfig, PoolUpdated, TransactionDropped
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
 from tests.pools import ANN, BASE_FEE, BEN, CAT, RULES, Accounts, transfer
@@ -207,7 +207,7 @@ def test_a_full_pool_lets_the_lowest_tip_go() -> None:
     assert list(pool) == [middle, high]
 
 
-def test_a_full_pool_refuses_what_offers_no_more() -> None:
+def test_a_full_pool_rejects_what_offers_no_more() -> None:
     pool = pool_of(transfer(ANN, tip=2), config=PoolConfig(limit=1))
     with pytest.raises(errors.PoolFull, match=r"^txpool is full$"):
         pool.add(transfer(BEN, tip=2))
@@ -241,7 +241,7 @@ def test_bytes_are_limited_and_several_may_leave_for_one() -> None:
     assert added.evicted == (small[2].hash, small[1].hash)
 
 
-def test_nobody_leaves_for_one_that_is_refused_in_the_end() -> None:
+def test_nobody_leaves_for_one_that_is_rejected_in_the_end() -> None:
     transactions = [transfer(ANN, tip=1, size=100), transfer(BEN, tip=9, size=100)]
     pool = pool_of(*transactions, config=PoolConfig(limit_bytes=200))
     for _ in range(2):
@@ -251,7 +251,7 @@ def test_nobody_leaves_for_one_that_is_refused_in_the_end() -> None:
     assert pool.add(transfer(CAT, tip=5, size=100)).evicted == (transactions[0].hash,)
 
 
-def test_refusals_leave_nothing_behind() -> None:
+def test_rejections_leave_nothing_behind() -> None:
     pool = pool_of(transfer(tip=2), transfer(BEN, tip=2), config=PoolConfig(limit=2))
     for _ in range(1_000):
         with pytest.raises(errors.PoolFull):
@@ -316,7 +316,7 @@ def test_a_block_takes_what_it_included() -> None:
     first, second, other = transfer(), transfer(nonce=1), transfer(BEN)
     pool = pool_of(first, second, other)
     refreshed = pool.on_block([first.hash], Accounts(nonces={ANN: 1}), BASE_FEE)
-    assert refreshed == Refreshed((), ())
+    assert refreshed == PoolUpdated((), ())
     assert list(pool.best()) == [second, other]
 
 
@@ -355,7 +355,7 @@ def test_a_sender_that_became_a_contract_loses_everything() -> None:
 
 def test_what_a_block_included_leaves_even_if_the_reader_knows_nothing_of_it() -> None:
     pool = pool_of(first := transfer())
-    assert pool.on_block([first.hash, bytes(32)], Accounts(), BASE_FEE) == Refreshed((), ())
+    assert pool.on_block([first.hash, bytes(32)], Accounts(), BASE_FEE) == PoolUpdated((), ())
     assert len(pool) == 0
 
 
@@ -374,7 +374,7 @@ def test_going_back_takes_back_what_was_included() -> None:
     pool.on_block([first.hash], Accounts(nonces={ANN: 1}), BASE_FEE)
     assert list(pool.best()) == [second]
     refreshed = pool.reset(Accounts(), BASE_FEE, undone=[first])
-    assert refreshed == Refreshed((first.hash, second.hash), ())
+    assert refreshed == PoolUpdated((first.hash, second.hash), ())
     assert list(pool.best()) == [first, second]
 
 
@@ -391,7 +391,7 @@ def test_what_cannot_be_taken_back_is_reported() -> None:
     pool = pool_of()
     undone = transfer(fee_cap=BASE_FEE)
     (dropped,) = pool.reset(Accounts(), BASE_FEE + 1, undone=[undone]).dropped
-    assert isinstance(dropped, Dropped)
+    assert isinstance(dropped, TransactionDropped)
     assert (dropped.hash, type(dropped.reason)) == (undone.hash, errors.FeeCapTooLow)
 
 

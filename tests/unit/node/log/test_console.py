@@ -54,7 +54,7 @@ def test_a_reader_who_does_not_read_stops_nobody(pipe: tuple[int, int]) -> None:
     ]
 
 
-def test_a_stream_that_refuses_to_wait_loses_nothing(pipe: tuple[int, int]) -> None:
+def test_a_stream_that_rejects_to_wait_loses_nothing(pipe: tuple[int, int]) -> None:
     os.set_blocking(pipe[1], False)
     console = Console(pipe[1], pipe[1])
     text = "x" * (1 << 20)

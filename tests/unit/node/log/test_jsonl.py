@@ -10,19 +10,19 @@ from typing import Any
 import msgspec
 
 from entresol.node.log.entries import (
-    Answered,
-    BatchAnswered,
-    Included,
-    MoreRefused,
-    Note,
-    Refused,
+    BatchServed,
+    LogMessage,
+    MoreRejected,
+    RequestRejected,
+    RequestServed,
+    TransactionIncluded,
 )
 from entresol.node.log.jsonl import JsonLines
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.errors import Failure
+from entresol.rpc.jsonrpc.errors import Failure
 
 LINES = JsonLines()
-REFUSED = Failure(-32602, "params[0]: no")
+REJECTED = Failure(-32602, "params[0]: no")
 
 
 def read(line: str) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def read(line: str) -> dict[str, Any]:
 
 
 def test_a_request_is_an_object() -> None:
-    entry = read(LINES.answered(Answered("eth_call", 0.0015, REFUSED)))
+    entry = read(LINES.answered(RequestServed("eth_call", 0.0015, REJECTED)))
     assert (entry["level"], entry["message"]) == ("info", "request")
     assert entry["fields"] == {
         "method": "eth_call",
@@ -44,25 +44,25 @@ def test_a_request_is_an_object() -> None:
 
 
 def test_a_batch_is_an_object() -> None:
-    entry = read(LINES.batch(BatchAnswered(Counter({"a": 2}), 0.001, 0, None)))
+    entry = read(LINES.batch(BatchServed(Counter({"a": 2}), 0.001, 0, None)))
     assert entry["fields"] == {"calls": 2, "methods": {"a": 2}, "ms": 1.0, "failed": 0}
 
 
-def test_refusals_are_objects() -> None:
-    entry = read(LINES.refused(Refused(413, "Request is too big", "127.0.0.1:4000", "L1")))
-    assert (entry["level"], entry["message"]) == ("info", "refused")
+def test_rejections_are_objects() -> None:
+    entry = read(LINES.rejected(RequestRejected(413, "Request is too big", "127.0.0.1:4000", "L1")))
+    assert (entry["level"], entry["message"]) == ("info", "rejected")
     assert entry["fields"] == {
         "layer": "L1",
         "peer": "127.0.0.1:4000",
         "status": 413,
         "reason": "Request is too big",
     }
-    more = read(LINES.more_refused(MoreRefused(7)))
-    assert (more["message"], more["fields"]) == ("refused more", {"requests": 7})
+    more = read(LINES.more_rejected(MoreRejected(7)))
+    assert (more["message"], more["fields"]) == ("rejected more", {"requests": 7})
 
 
 def test_a_transaction_is_an_object() -> None:
-    included = Included(
+    included = TransactionIncluded(
         hash=Hash32(b"\x11" * 32),
         sender=Address(b"\x22" * 20),
         to=None,
@@ -82,10 +82,10 @@ def test_a_transaction_is_an_object() -> None:
 
 
 def test_a_note_keeps_its_trace_in_one_line() -> None:
-    entry = read(LINES.note(Note("error", "it broke", "entresol.x", "Traceback\nValueError")))
+    entry = read(LINES.note(LogMessage("error", "it broke", "entresol.x", "Traceback\nValueError")))
     assert (entry["level"], entry["message"]) == ("error", "it broke")
     assert entry["fields"] == {"source": "entresol.x", "trace": "Traceback\nValueError"}
 
 
 def test_what_is_no_text_is_told_all_the_same() -> None:
-    assert read(LINES.note(Note("info", "\ud800", "x")))["message"] == "?"
+    assert read(LINES.note(LogMessage("info", "\ud800", "x")))["message"] == "?"

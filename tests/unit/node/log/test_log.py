@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from entresol.node.config import LogConfig
+from entresol.node.config.schema import LogConfig
 from entresol.node.log.console import Console
-from entresol.node.log.log import Log
-from entresol.node.log.refusals import TOLD
-from entresol.rpc.connection import LocalConnection
-from entresol.rpc.dispatch import Dispatcher
-from entresol.rpc.server.responses import WRONG_VERB
+from entresol.node.log.log import NodeLog
+from entresol.node.log.rejections import TOLD
+from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.server.responses import WRONG_VERB
 from tests.rpc_toy import Toy, request
 
 
@@ -29,8 +29,8 @@ class Streams:
         self._paths = directory / "out", directory / "err"
         self.handles = [os.open(path, os.O_WRONLY | os.O_CREAT) for path in self._paths]
 
-    def log(self, **settings: Any) -> Log:
-        return Log(LogConfig(**settings), Console(*self.handles))
+    def log(self, **settings: Any) -> NodeLog:
+        return NodeLog(LogConfig(**settings), Console(*self.handles))
 
     def read(self) -> tuple[str, str]:
         out, err = (path.read_text(encoding="utf-8") for path in self._paths)
@@ -45,7 +45,7 @@ def streams(tmp_path: Path) -> Iterator[Streams]:
         os.close(handle)
 
 
-def ask(log: Log, body: bytes) -> None:
+def ask(log: NodeLog, body: bytes) -> None:
     log.around(Dispatcher([Toy()]).handle)(body, LocalConnection())  # type: ignore[arg-type]
 
 
@@ -56,7 +56,7 @@ def test_where_requests_are_not_told_nothing_stands_in_their_way(
     handler = Dispatcher([Toy()]).handle
     log = streams.log(**settings)
     assert log.around(handler) == handler
-    assert log.refusals() is None
+    assert log.rejections() is None
     log.close()
 
 
@@ -71,7 +71,7 @@ def test_at_info_requests_are_told(streams: Streams) -> None:
 
 def test_what_was_left_out_of_a_flood_is_told_when_the_node_stops(streams: Streams) -> None:
     log = streams.log()
-    hear = log.of_layer("L1").refusals()
+    hear = log.of_layer("L1").rejections()
     assert hear is not None
 
     async def flood() -> None:
@@ -82,8 +82,8 @@ def test_what_was_left_out_of_a_flood_is_told_when_the_node_stops(streams: Strea
     asyncio.run(flood())
     log.close()
     lines = streams.read()[0].splitlines()
-    assert all(line.startswith("L1 (refused) ") for line in lines)
-    assert (len(lines), lines[-1]) == (TOLD + 1, "L1 (refused) 5 more")
+    assert all(line.startswith("L1 (rejected) ") for line in lines)
+    assert (len(lines), lines[-1]) == (TOLD + 1, "L1 (rejected) 5 more")
 
 
 @pytest.mark.parametrize("settings", [{}, {"silent": True}])
@@ -111,5 +111,5 @@ def test_json_logs_keep_a_trace_in_its_line(streams: Streams) -> None:
     log.close()
     (line,) = streams.read()[1].splitlines()
     entry = json.loads(line)
-    assert (entry["level"], entry["fields"]["source"]) == ("error", "entresol.rpc.errors")
+    assert (entry["level"], entry["fields"]["source"]) == ("error", "entresol.rpc.jsonrpc.errors")
     assert "RuntimeError: secret: boom" in entry["fields"]["trace"]

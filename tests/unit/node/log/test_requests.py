@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from entresol.node.log.entries import Answered, BatchAnswered
+from entresol.node.log.entries import BatchServed, RequestServed
 from entresol.node.log.requests import RequestLog
-from entresol.rpc.connection import LocalConnection
-from entresol.rpc.dispatch import Dispatcher
+from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from tests.rpc_toy import Toy, request
 
 
@@ -20,18 +20,18 @@ class Recorder:
     def __init__(self) -> None:
         self.entries: list[Any] = []
 
-    def answered(self, entry: Answered) -> str:
+    def answered(self, entry: RequestServed) -> str:
         self.entries.append(entry)
         return ""
 
-    def batch(self, entry: BatchAnswered) -> str:
+    def batch(self, entry: BatchServed) -> str:
         self.entries.append(entry)
         return ""
 
-    def refused(self, entry: object) -> str:
+    def rejected(self, entry: object) -> str:
         raise NotImplementedError(entry)
 
-    def more_refused(self, entry: object) -> str:
+    def more_rejected(self, entry: object) -> str:
         raise NotImplementedError(entry)
 
     def included(self, entry: object) -> str:

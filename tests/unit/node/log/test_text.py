@@ -8,21 +8,21 @@ import msgspec
 import pytest
 
 from entresol.node.log.entries import (
-    Answered,
-    BatchAnswered,
-    Included,
-    MoreRefused,
-    Note,
-    Refused,
+    BatchServed,
+    LogMessage,
+    MoreRejected,
+    RequestRejected,
+    RequestServed,
+    TransactionIncluded,
 )
 from entresol.node.log.text import TextLines, printable
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.errors import Failure
+from entresol.rpc.jsonrpc.errors import Failure
 
 TEXT = TextLines(colours=False)
 MISSING = Failure(-32601, "the method x does not exist/is not available")
 
-SENT = Included(
+SENT = TransactionIncluded(
     hash=Hash32(b"\x11" * 32),
     sender=Address(b"\x22" * 20),
     to=Address(b"\x33" * 20),
@@ -55,7 +55,7 @@ def words(line: str) -> str:
     ],
 )
 def test_a_request_is_a_line(failure: Failure | None, line: str) -> None:
-    assert words(TEXT.answered(Answered("eth_call", 0.0015, failure))) == line
+    assert words(TEXT.answered(RequestServed("eth_call", 0.0015, failure))) == line
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_request_is_a_line(failure: Failure | None, line: str) -> None:
     ],
 )
 def test_a_batch_is_one_line(methods: dict[str, int], failed: int, line: str) -> None:
-    entry = BatchAnswered(Counter(methods), 0.001, failed, MISSING if failed else None)
+    entry = BatchServed(Counter(methods), 0.001, failed, MISSING if failed else None)
     assert words(TEXT.batch(entry)).startswith(line.strip())
 
 
@@ -93,14 +93,14 @@ def test_a_created_contract_is_told_unless_its_creation_failed() -> None:
 
 
 def test_a_note_has_its_level_and_the_trace_below() -> None:
-    assert TEXT.note(Note("info", "dropped", "entresol.x")) == "dropped"
-    assert TEXT.note(Note("error", "it broke", "entresol.x", "Traceback…\nValueError")) == (
+    assert TEXT.note(LogMessage("info", "dropped", "entresol.x")) == "dropped"
+    assert TEXT.note(LogMessage("error", "it broke", "entresol.x", "Traceback…\nValueError")) == (
         "error: it broke\nTraceback…\nValueError"
     )
 
 
 def test_colours_are_there_only_if_they_are_wanted() -> None:
-    entry = Answered("eth_call", 0.001, None)
+    entry = RequestServed("eth_call", 0.001, None)
     assert "\x1b" not in TEXT.answered(entry)
     assert "\x1b[32mok\x1b[0m" in TextLines(colours=True).answered(entry)
 
@@ -119,15 +119,15 @@ def test_what_others_say_cannot_move_the_cursor(text: str, shown: str) -> None:
     assert printable(text) == shown
 
 
-def test_a_refusal_is_a_line_with_the_reason_where_outcomes_stand() -> None:
-    line = TEXT.refused(Refused(405, "use POST", "127.0.0.1:4000"))
-    assert words(line) == "(refused) 127.0.0.1:4000 405: use POST"
-    assert line.index("405") == TEXT.answered(Answered("eth_call", 0.0015, None)).index("ok")
+def test_a_rejection_is_a_line_with_the_reason_where_outcomes_stand() -> None:
+    line = TEXT.rejected(RequestRejected(405, "use POST", "127.0.0.1:4000"))
+    assert words(line) == "(rejected) 127.0.0.1:4000 405: use POST"
+    assert line.index("405") == TEXT.answered(RequestServed("eth_call", 0.0015, None)).index("ok")
 
 
-def test_a_flood_of_refusals_is_a_number() -> None:
-    assert TEXT.more_refused(MoreRefused(1_234, "L1")) == "L1 (refused) 1,234 more"
+def test_a_flood_of_rejections_is_a_number() -> None:
+    assert TEXT.more_rejected(MoreRejected(1_234, "L1")) == "L1 (rejected) 1,234 more"
 
 
-def test_what_a_refused_client_said_cannot_reach_the_terminal() -> None:
-    assert "\x1b" not in TEXT.refused(Refused(403, "the host \x1b[2J", "127.0.0.1:4000"))
+def test_what_a_rejected_client_said_cannot_reach_the_terminal() -> None:
+    assert "\x1b" not in TEXT.rejected(RequestRejected(403, "the host \x1b[2J", "127.0.0.1:4000"))

@@ -102,7 +102,7 @@ def test_signed_transactions_survive_a_round_trip(payload: SignedPayload) -> Non
 
 @given(payloads, st.data())
 @settings(deadline=None, max_examples=200)
-def test_damaged_transactions_are_refused_or_are_other_transactions(
+def test_damaged_transactions_are_rejected_or_are_other_transactions(
     check_mutation: Callable[..., None], payload: SignedPayload, data: st.DataObject
 ) -> None:
     check_mutation(sign(payload, SECRET).raw, again, data)
@@ -227,10 +227,10 @@ def test_nobody_but_l1_sends_what_l1_sends(kind: int) -> None:
     assert load(transaction.raw, TO) == transaction
 
 
-def test_a_refusal_among_many_takes_its_place() -> None:
+def test_a_rejection_among_many_takes_its_place() -> None:
     good = sign(TRANSFER, SECRET)
-    outcomes = decode_many([good.raw, b"", b"\x71\xc0", b"\x03", good.raw])
-    kinds = [type(outcome) for outcome in outcomes]
+    results = decode_many([good.raw, b"", b"\x71\xc0", b"\x03", good.raw])
+    kinds = [type(outcome) for outcome in results]
     assert kinds == [
         Transaction,
         MalformedTransaction,

@@ -81,7 +81,7 @@ def test_each_sender_has_a_hash_of_its_own(payload: EthereumTransaction) -> None
     assert len({impersonate(payload, sender).hash for sender in senders}) == 3
 
 
-def test_what_could_not_be_read_back_is_refused() -> None:
+def test_what_could_not_be_read_back_is_rejected() -> None:
     with pytest.raises(MalformedTransaction, match="gasPrice"):
         impersonate(
             LegacyTransaction(nonce=0, gas_limit=21_000, to=TO, gas_price=2**200, chain_id=270),

@@ -101,7 +101,7 @@ def test_both_encodings_survive_a_round_trip(payload: PriorityTransaction) -> No
 
 
 @given(payloads, st.data())
-def test_a_damaged_tuple_is_refused_or_is_another(
+def test_a_damaged_tuple_is_rejected_or_is_another(
     check_mutation: Callable[..., None], payload: PriorityTransaction, data: st.DataObject
 ) -> None:
     def again(canonical: bytes) -> bytes:
@@ -111,7 +111,7 @@ def test_a_damaged_tuple_is_refused_or_is_another(
 
 
 @given(payloads, st.data())
-def test_a_damaged_record_is_refused_or_is_another(
+def test_a_damaged_record_is_rejected_or_is_another(
     check_mutation: Callable[..., None], payload: PriorityTransaction, data: st.DataObject
 ) -> None:
     def again(raw: bytes) -> bytes:
@@ -159,7 +159,7 @@ def tuple_with(index: int, word: int) -> bytes:
         (deposit().to_abi() + bytes(32), "tuple", "trailing bytes"),
     ],
 )
-def test_a_malformed_tuple_is_refused_by_field(canonical: bytes, field: str, problem: str) -> None:
+def test_a_malformed_tuple_is_rejected_by_field(canonical: bytes, field: str, problem: str) -> None:
     with pytest.raises(MalformedTransaction) as caught:
         PriorityTransaction.from_abi(canonical)
     assert (caught.value.field, caught.value.problem) == (field, problem)
@@ -175,7 +175,7 @@ def test_a_malformed_tuple_is_refused_by_field(canonical: bytes, field: str, pro
         (b"\xfe" + rlp_encode([deposit().to_abi(), []]), "txType: 0xff expected first"),
     ],
 )
-def test_a_malformed_record_is_refused(raw: bytes, problem: str) -> None:
+def test_a_malformed_record_is_rejected(raw: bytes, problem: str) -> None:
     with pytest.raises(MalformedTransaction) as caught:
         load(raw, ALICE)
     assert str(caught.value).startswith(problem)

@@ -163,13 +163,13 @@ def test_a_custom_signature_wins_over_the_plain_one() -> None:
         decode(payload.encode())
 
 
-def test_a_custom_signature_that_only_an_account_could_judge_is_refused() -> None:
+def test_a_custom_signature_that_only_an_account_could_judge_is_rejected() -> None:
     payload = msgspec.structs.replace(PLAIN, custom_signature=b"whatever")
     with pytest.raises(InvalidSignature, match="a signature is 65 bytes, got 8"):
         decode(payload.encode())
 
 
-def test_a_custom_signature_of_another_key_is_refused() -> None:
+def test_a_custom_signature_of_another_key_is_rejected() -> None:
     stolen = sign_digest(PLAIN.signing_hash(), b"\x07" * 32)
     payload = msgspec.structs.replace(PLAIN, custom_signature=stolen)
     with pytest.raises(InvalidSignature, match=f"sent from {SENDER}"):
@@ -192,7 +192,7 @@ def test_the_unsigned_form_has_the_chain_id_for_v() -> None:
         decode(PLAIN.encode())
 
 
-def test_a_signature_of_another_sender_is_refused() -> None:
+def test_a_signature_of_another_sender_is_rejected() -> None:
     stranger = sign(msgspec.structs.replace(PLAIN, sender=SENDER), SECRET).payload
     assert isinstance(stranger, ZkTransaction)
     forged = msgspec.structs.replace(stranger, sender=ALICE)
@@ -235,7 +235,7 @@ def raw_with(index: int, item: RlpItem) -> bytes:
         (15, [bytes(BOB), []], "paymasterParams.paymasterInput", "a byte string is expected"),
     ],
 )
-def test_a_malformed_transaction_is_refused_by_field(
+def test_a_malformed_transaction_is_rejected_by_field(
     index: int, item: RlpItem, field: str, problem: str
 ) -> None:
     with pytest.raises(MalformedTransaction) as caught:
@@ -311,6 +311,6 @@ def test_the_sender_pays_unless_a_paymaster_is_named(
 
 
 @pytest.mark.parametrize("v", [b"\x02", b"\x1d", b"\x82\x0e\x01"])
-def test_any_other_v_is_refused(v: bytes) -> None:
+def test_any_other_v_is_rejected(v: bytes) -> None:
     with pytest.raises(InvalidSignature, match="v is 0, 1, 27 or 28"):
         decode(raw_with(7, v))

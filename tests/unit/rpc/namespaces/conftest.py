@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol.chain.accounts import DevAccount
 from entresol.chain.chain import Chain
-from entresol.chain.keyring import Keyring
-from entresol.node.assembly import Api
-from entresol.node.config import ApiConfig, LimitsConfig
+from entresol.chain.dev.keyring import Keyring
+from entresol.chain.genesis.accounts import DevAccount
+from entresol.node.api import Api
+from entresol.node.config.schema import ApiConfig, LimitsConfig
 from entresol.primitives.values import Hash32
 from tests.asking import DispatcherClient
 from tests.unit.chain.test_chain import SECRETS, open_chain

@@ -143,7 +143,7 @@ def test_a_state_to_come_is_an_error(client: Client) -> None:
         ({"to": NOBODY, "data": bytes(200_000)}, "oversized data"),
     ],
 )
-def test_a_refused_transaction_is_refused_in_geths_words(
+def test_a_rejected_transaction_is_rejected_in_geths_words(
     client: Client, fields: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(RpcError) as caught:

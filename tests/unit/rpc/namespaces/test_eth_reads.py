@@ -1,4 +1,4 @@
-"""The methods of `eth` that read accounts, slots and raw transactions, and those that refuse."""
+"""The methods of `eth` that read accounts, slots and raw transactions, and those that reject."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ def test_slots_are_read_at_any_block(client: Client) -> None:
 def test_a_request_for_slots_has_some_and_not_too_many(
     client: Client, asked: object, message: str
 ) -> None:
-    with pytest.raises(RpcError) as refusal:
+    with pytest.raises(RpcError) as rejection:
         client("eth_getStorageValues", asked)
-    assert refusal.value.code == -32602
-    assert refusal.value.message.startswith(message)
+    assert rejection.value.code == -32602
+    assert rejection.value.message.startswith(message)
 
 
 def test_the_bytes_of_a_transaction_are_found_by_its_place(client: Client) -> None:
@@ -105,10 +105,10 @@ def test_no_block_has_uncles(client: Client) -> None:
     ],
 )
 def test_nobody_mines(client: Client, method: str, params: list[object]) -> None:
-    with pytest.raises(RpcError) as refusal:
+    with pytest.raises(RpcError) as rejection:
         client(method, *params)
-    assert refusal.value.code == -32603
-    assert refusal.value.message == "Not implemented: blocks are sealed, not mined"
+    assert rejection.value.code == -32603
+    assert rejection.value.message == "Not implemented: blocks are sealed, not mined"
     assert (client("eth_mining"), client("eth_hashrate")) == (False, "0x0")
 
 

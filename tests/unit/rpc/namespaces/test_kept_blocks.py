@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.chain.l2_fees import FeeModel
-from entresol.node.assembly import Api, LayerTwo
+from entresol.chain.fees.l2_fees import FeeModel
+from entresol.node.api import Api, LayerTwo
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from tests.asking import DispatcherClient

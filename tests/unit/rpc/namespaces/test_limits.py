@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from entresol.node.config import SETTINGS, LimitsConfig
+from entresol.node.config.schema import SETTINGS, LimitsConfig
 from entresol.primitives.values import Address
-from entresol.rpc.connection import LocalConnection
+from entresol.rpc.jsonrpc.connection import LocalConnection
 from tests.asking import RpcError
 from tests.unit.chain.test_chain import ALICE, LOGGER, open_chain, transaction
 from tests.unit.rpc.namespaces.conftest import Client
@@ -113,7 +113,7 @@ def test_what_takes_too_long_is_stopped(limited: Limited, question: tuple[Any, .
     assert error.value.code == -32000
 
 
-def test_too_many_logs_are_refused_with_the_range_that_fits(limited: Limited) -> None:
+def test_too_many_logs_are_rejected_with_the_range_that_fits(limited: Limited) -> None:
     client = limited(log_limit=3)
     emit(client, 5)
     with pytest.raises(RpcError, match="more than 3 results") as error:
@@ -123,7 +123,7 @@ def test_too_many_logs_are_refused_with_the_range_that_fits(limited: Limited) ->
     assert len(client("eth_getLogs", {"fromBlock": first, "toBlock": last})) == 3
 
 
-def test_too_many_blocks_are_refused_with_the_range_that_fits(limited: Limited) -> None:
+def test_too_many_blocks_are_rejected_with_the_range_that_fits(limited: Limited) -> None:
     client = limited(log_block_limit=4)
     emit(client, 5)
     for question in [("eth_getLogs", WIDE), ("eth_getFilterLogs", client("eth_newFilter", WIDE))]:
@@ -200,8 +200,8 @@ def test_a_batch_has_at_most_so_many_calls(limited: Limited) -> None:
     client = limited(batch_limit=2)
     call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId"}
     assert len(asked(client, [call] * 2)) == 2
-    refused = asked(client, [call] * 3)["error"]
-    assert (refused["code"], refused["data"]) == (-32010, "Exceeded max limit of 2")
+    rejected = asked(client, [call] * 3)["error"]
+    assert (rejected["code"], rejected["data"]) == (-32010, "Exceeded max limit of 2")
 
 
 def test_an_answer_has_at_most_so_many_bytes(limited: Limited) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from entresol.execution.transition import Transition
-from entresol.node.config import LimitsConfig
-from entresol.rpc.connection import LocalConnection
-from entresol.rpc.params import LARGE
+from entresol.execution.block_executor import BlockExecutor
+from entresol.node.config.schema import LimitsConfig
+from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.rpc.jsonrpc.params import LARGE
 from tests.asking import RpcError
 from tests.unit.chain.test_chain import ALICE, LOGGER, open_chain, transaction
 from tests.unit.rpc.namespaces.conftest import Client
@@ -163,7 +163,7 @@ def test_a_batch_of_questions_about_the_pending_block_runs_it_once(
     transitions = []
     fill = client.chain.producer.fill
 
-    def counted(*arguments: Any) -> Transition:
+    def counted(*arguments: Any) -> BlockExecutor:
         transitions.append(fill(*arguments))
         return transitions[-1]
 

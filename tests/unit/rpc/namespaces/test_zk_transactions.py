@@ -11,12 +11,12 @@ import pytest
 from entresol._native import keccak256, rlp_decode, rlp_encode
 from entresol._native import sign as sign_digest
 from entresol.chain.chain import Chain
-from entresol.chain.keyring import Keyring
-from entresol.chain.rules import Rules
+from entresol.chain.dev.keyring import Keyring
+from entresol.chain.rules import ChainRules
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, sign
 from entresol.primitives.values import Address, Data
-from entresol.rpc.namespaces.zks_code import ZksCode
+from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
 from tests.asking import NamespaceClient, RpcError
 from tests.unit.chain.test_chain import (
     ALICE,
@@ -63,10 +63,10 @@ def send(client: Client, raw: bytes) -> str:
     return sent
 
 
-def refused(client: Client, method: str, *params: object) -> RpcError:
-    with pytest.raises(RpcError) as refusal:
+def rejected(client: Client, method: str, *params: object) -> RpcError:
+    with pytest.raises(RpcError) as rejection:
         client(method, *params)
-    return refusal.value
+    return rejection.value
 
 
 # Signed by their senders.
@@ -148,10 +148,10 @@ def test_what_stands_beside_a_custom_signature_makes_it_nobody_elses() -> None:
         (signed(gas_limit=2**51), "exceeds block gas limit"),
     ],
 )  # fmt: skip
-def test_a_refusal_says_why(client: Client, raw: bytes, message: str) -> None:
-    refusal = refused(client, "eth_sendRawTransaction", str(Data(raw)))
-    assert refusal.code == -32000
-    assert refusal.message.startswith(message)
+def test_a_rejection_says_why(client: Client, raw: bytes, message: str) -> None:
+    rejection = rejected(client, "eth_sendRawTransaction", str(Data(raw)))
+    assert rejection.code == -32000
+    assert rejection.message.startswith(message)
     assert client("eth_blockNumber") == "0x0"
 
 
@@ -160,10 +160,10 @@ def test_a_paymaster_of_zero_is_none(client: Client) -> None:
     assert client("eth_getTransactionReceipt", sent)["status"] == "0x1"
 
 
-def test_a_used_nonce_is_refused(client: Client) -> None:
+def test_a_used_nonce_is_rejected(client: Client) -> None:
     send(client, signed())
-    refusal = refused(client, "eth_sendRawTransaction", str(Data(signed(value=4))))
-    assert (refusal.code, refusal.message[:13]) == (-32000, "nonce too low")
+    rejection = rejected(client, "eth_sendRawTransaction", str(Data(signed(value=4))))
+    assert (rejection.code, rejection.message[:13]) == (-32000, "nonce too low")
 
 
 def test_a_transaction_that_reverts_is_taken(client: Client) -> None:
@@ -175,13 +175,13 @@ def test_a_transaction_that_reverts_is_taken(client: Client) -> None:
 def test_the_same_nonce_replaces_what_waits_for_a_tenth_more(client: Client) -> None:
     client("evm_setAutomine", False)
     first = send(client, signed())
-    refusal = refused(client, "eth_sendRawTransaction", str(Data(signed(value=4))))
-    assert refusal.message.startswith("replacement transaction underpriced")
+    rejection = rejected(client, "eth_sendRawTransaction", str(Data(signed(value=4))))
+    assert rejection.message.startswith("replacement transaction underpriced")
     second = send(client, signed(max_fee_per_gas=FEE * 11 // 10))
     assert client("eth_getTransactionByHash", first) is None
     assert client("eth_getTransactionByHash", second)["blockNumber"] is None
     assert (
-        refused(
+        rejected(
             client, "eth_sendRawTransaction", str(Data(signed(max_fee_per_gas=FEE * 11 // 10)))
         ).message
         == "already known"
@@ -212,7 +212,7 @@ def test_a_priority_fee_is_shown_but_never_taken(client: Client) -> None:
 
 @pytest.fixture
 def zks(client: Client) -> Iterator[NamespaceClient]:
-    asking = NamespaceClient(ZksCode(client.chain.ledger.store))
+    asking = NamespaceClient(ZksBytecode(client.chain.ledger.store))
     yield asking
     asking.close()
 
@@ -304,9 +304,9 @@ def test_what_could_not_be_sent_is_not_tried_either(
     client: Client, method: str, meta: dict[str, Any], code: int, message: str
 ) -> None:
     call = {"from": str(ALICE), "to": str(NOBODY), "type": "0x71", "eip712Meta": meta}
-    refusal = refused(client, method, call)
-    assert refusal.code == code
-    assert refusal.message.startswith(message)
+    rejection = rejected(client, method, call)
+    assert rejection.code == code
+    assert rejection.message.startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -315,9 +315,9 @@ def test_what_could_not_be_sent_is_not_tried_either(
 @pytest.mark.parametrize("extra", [{}, {"eip712Meta": {"gasPerPubdata": "0xc350"}}])
 def test_the_type_has_a_target(client: Client, method: str, extra: dict[str, Any]) -> None:
     call = {"from": str(ALICE), "data": "0x00", "type": "0x71", **extra}
-    refusal = refused(client, method, call)
-    assert (refusal.code, refusal.data) == (3, None)
-    assert refusal.message == "Failed to serialize transaction: toAddressIsNull"
+    rejection = rejected(client, method, call)
+    assert (rejection.code, rejection.data) == (3, None)
+    assert rejection.message == "Failed to serialize transaction: toAddressIsNull"
 
 
 # Signed by the node.
@@ -370,8 +370,8 @@ def test_the_type_of_an_impersonated_account_runs_and_nobody_can_send_it(client:
     receipt = client("eth_getTransactionReceipt", sent)
     assert (receipt["status"], receipt["from"], receipt["type"]) == ("0x1", STRANGER, "0x71")
     raw = client("eth_getRawTransactionByHash", sent)
-    refusal = refused(client, "eth_sendRawTransaction", raw)
-    assert refusal.message.startswith("invalid signature")
+    rejection = rejected(client, "eth_sendRawTransaction", raw)
+    assert rejection.message.startswith("invalid signature")
 
 
 @pytest.mark.parametrize(
@@ -393,15 +393,15 @@ def test_the_type_of_an_impersonated_account_runs_and_nobody_can_send_it(client:
         ),
     ],
 )
-def test_the_node_refuses_to_sign_what_contradicts_the_type(
+def test_the_node_rejects_to_sign_what_contradicts_the_type(
     client: Client, extra: dict[str, Any], message: str
 ) -> None:
-    refusal = refused(client, "eth_sendTransaction", {"to": str(NOBODY), **extra})
-    assert (refusal.code, refusal.message) == (-32000, message)
+    rejection = rejected(client, "eth_sendTransaction", {"to": str(NOBODY), **extra})
+    assert (rejection.code, rejection.message) == (-32000, message)
 
 
 def test_a_layer_1_takes_none() -> None:
-    chain = Chain.open(None, Rules.layer_1(), msgspec.structs.replace(GENESIS, chain_id=31337))
+    chain = Chain.open(None, ChainRules.layer_1(), msgspec.structs.replace(GENESIS, chain_id=31337))
     client = Client(chain, keyring=Keyring(ACCOUNTS))
     try:
         raw = sign(replace(PLAIN, chain_id=31337, max_fee_per_gas=10**10), SECRETS[0]).raw
@@ -409,8 +409,8 @@ def test_a_layer_1_takes_none() -> None:
             ("eth_sendRawTransaction", str(Data(raw))),
             ("eth_sendTransaction", {"to": str(NOBODY), "type": "0x71"}),
         ):
-            refusal = refused(client, method, given)
-            assert refusal.message == "transaction type not supported: 0x71"
+            rejection = rejected(client, method, given)
+            assert rejection.message == "transaction type not supported: 0x71"
     finally:
         client.api.close()
         chain.close()

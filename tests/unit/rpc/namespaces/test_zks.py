@@ -9,18 +9,18 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.chain.chain import Chain
-from entresol.chain.l2_fees import FeeModel
+from entresol.chain.fees.l2_fees import FeeModel
 from entresol.l1.deployment import addresses_of
 from entresol.primitives.bytecode import evm_hash, pad_evm
 from entresol.primitives.values import Address
-from entresol.rpc.namespaces.zks_code import ZksCode
-from entresol.rpc.namespaces.zks_fees import ZksFees
-from entresol.rpc.namespaces.zks_settlement import L2Contracts, ZksSettlement
-from entresol.rpc.places import Places
-from entresol.rpc.questions import Questions
+from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
+from entresol.rpc.namespaces.zks.contracts import L2Contracts, ZksContracts
+from entresol.rpc.namespaces.zks.fees import ZksFees
+from entresol.rpc.services.block_resolver import BlockResolver
+from entresol.rpc.services.call_runner import CallRunner
 from tests.asking import NamespaceClient, RpcError
 from tests.unit.chain.test_chain import ALICE, LOG_CODE, NOBODY, open_chain
-from tests.unit.rpc.namespaces.test_eth_calls import REVERT, TARGET, with_code
+from tests.unit.rpc.namespaces.eth.test_calls import REVERT, TARGET, with_code
 
 ON_L1 = addresses_of(ALICE)
 ON_L2 = L2Contracts(
@@ -36,9 +36,9 @@ class Zks(NamespaceClient):
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
         super().__init__(
-            ZksFees(Places(chain), Questions(), FeeModel()),
-            ZksCode(chain.ledger.store),
-            ZksSettlement(31337, ON_L1, ON_L2),
+            ZksFees(BlockResolver(chain), CallRunner(), FeeModel()),
+            ZksBytecode(chain.ledger.store),
+            ZksContracts(31337, ON_L1, ON_L2),
         )
 
 
@@ -91,7 +91,7 @@ def test_dependencies_make_an_estimate_from_l1_dearer(zks: Zks) -> None:
         (b"", "Bytecode has even number of 32-byte words"),
     ],
 )
-def test_a_dependency_that_cannot_be_published_is_refused_in_the_networks_words(
+def test_a_dependency_that_cannot_be_published_is_rejected_in_the_networks_words(
     zks: Zks, method: str, code: bytes, problem: str
 ) -> None:
     meta = {"gasPerPubdata": "0x320", "factoryDeps": [numbers(WORD), numbers(code)]}
@@ -101,14 +101,14 @@ def test_a_dependency_that_cannot_be_published_is_refused_in_the_networks_words(
     assert (caught.value.code, caught.value.message, caught.value.data) == (3, expected, None)
 
 
-def test_a_request_from_l1_without_a_target_is_refused(zks: Zks) -> None:
+def test_a_request_from_l1_without_a_target_is_rejected(zks: Zks) -> None:
     with pytest.raises(RpcError) as caught:
         zks("zks_estimateGasL1ToL2", {"from": str(ALICE), "data": "0x00"})
     assert caught.value.code == 3
     assert caught.value.message == "Failed to serialize transaction: toAddressIsNull"
 
 
-def test_more_ether_than_there_can_be_is_refused(zks: Zks) -> None:
+def test_more_ether_than_there_can_be_is_rejected(zks: Zks) -> None:
     with pytest.raises(RpcError) as caught:
         zks("zks_estimateGasL1ToL2", {"to": str(ALICE), "value": hex(2**256 - 1)})
     assert caught.value.code == 3
@@ -172,7 +172,7 @@ def test_unknown_code_is_null(zks: Zks) -> None:
 
 
 @pytest.mark.parametrize("name", ["0x12", 5, None, "0x" + "zz" * 32])
-def test_what_is_no_hash_is_refused_by_name(zks: Zks, name: object) -> None:
+def test_what_is_no_hash_is_rejected_by_name(zks: Zks, name: object) -> None:
     with pytest.raises(RpcError) as caught:
         zks("zks_getBytecodeByHash", name)
     assert caught.value.code == -32602

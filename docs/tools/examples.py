@@ -1,0 +1,220 @@
+"""What the reference of the methods shows: for each method the parameters of one call.
+
+The call is made to a fresh node with three blocks (see `docs/tools/recording.py`), and the page shows what it answered. So
+adding an example is adding a line to `examples` below. What has to happen before the call is given as `before`, and
+`RESULT` among its parameters stands for what the last of those calls returned.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from docs.tools.recording import World
+
+RESULT: Final = "(result)"
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A method and its parameters."""
+
+    method: str
+    params: tuple[Any, ...] = ()
+
+
+class Example(msgspec.Struct, frozen=True):
+    """The parameters of a call, the calls before it, and whether an error is all it can get."""
+
+    params: tuple[Any, ...]
+    before: tuple[Call, ...] = ()
+    rejected: bool = False
+
+
+def call(method: str, *params: Any) -> Call:
+    """Return a call that goes before an example."""
+    return Call(method, params)
+
+
+def example(*params: Any, before: tuple[Call, ...] = (), rejected: bool = False) -> Example:
+    """Return an example with these parameters."""
+    return Example(params, before, rejected)
+
+
+def examples(world: World) -> dict[str, Example]:
+    """Return the example of each method; `hardhat_x` has that of `anvil_x` unless it has its own."""
+    alice, bob, counter = world.alice, world.bob, world.counter
+    increment = {"from": alice, "to": counter}
+    logs_of_counter = {"address": counter, "fromBlock": "0x0", "toBlock": "latest"}
+    manual = call("evm_setAutomine", False)
+    waiting = (manual, call("eth_sendRawTransaction", world.next_transfer))
+    letter = {
+        "domain": {"name": "Post", "chainId": 270},
+        "types": {
+            "EIP712Domain": [
+                {"name": "name", "type": "string"},
+                {"name": "chainId", "type": "uint256"},
+            ],
+            "Letter": [{"name": "text", "type": "string"}],
+        },
+        "primaryType": "Letter",
+        "message": {"text": "hello"},
+    }
+    return {
+        # The chain and its blocks.
+        "eth_chainId": example(),
+        "eth_blockNumber": example(),
+        "eth_getBlockByNumber": example("0x1", False),
+        "eth_getBlockByHash": example(world.hash_of_block(1), True),
+        "eth_getBlockReceipts": example("0x3"),
+        "eth_getBlockTransactionCountByNumber": example("latest"),
+        "eth_getBlockTransactionCountByHash": example(world.hash_of_block(1)),
+        "eth_getHeaderByNumber": example("latest"),
+        "eth_getHeaderByHash": example(world.hash_of_block(1)),
+        "eth_getUncleCountByBlockNumber": example("latest"),
+        "eth_getUncleCountByBlockHash": example(world.hash_of_block(1)),
+        # Transactions.
+        "eth_getTransactionByHash": example(world.transfer),
+        "eth_getTransactionByBlockNumberAndIndex": example("0x1", "0x0"),
+        "eth_getTransactionByBlockHashAndIndex": example(world.hash_of_block(1), "0x0"),
+        "eth_getTransactionBySenderAndNonce": example(alice, "0x0"),
+        "eth_getTransactionReceipt": example(world.increment),
+        "eth_getRawTransactionByHash": example(world.transfer),
+        "eth_sendRawTransaction": example(world.next_transfer),
+        # State.
+        "eth_getBalance": example(bob, "latest"),
+        "eth_getCode": example(counter, "latest"),
+        "eth_getStorageAt": example(counter, "0x0", "latest"),
+        "eth_getTransactionCount": example(alice, "latest"),
+        "eth_getAccountInfo": example(counter, "latest"),
+        "eth_getProof": example(counter, ["0x0"], "latest"),
+        # Calls.
+        "eth_call": example(increment, "latest"),
+        "eth_estimateGas": example(increment),
+        "eth_createAccessList": example(increment, "latest"),
+        "eth_callMany": example(
+            [{"transactions": [increment, increment]}], {"blockNumber": "latest"}
+        ),
+        "eth_simulateV1": example({"blockStateCalls": [{"calls": [increment]}]}, "latest"),
+        # The layer 2 and its L1.
+        "zks_L1BatchNumber": example(),
+        "zks_L1ChainId": example(),
+        "zks_estimateFee": example({"from": alice, "to": bob, "value": "0x1"}),
+        "zks_estimateGasL1ToL2": example({"from": alice, "to": counter, "data": "0x"}),
+        "zks_gasPerPubdata": example(),
+        "zks_getBaseTokenL1Address": example(),
+        "zks_getBatchFeeInput": example(),
+        "zks_getBatchFinality": example(1),
+        "zks_getBlockDetails": example(4),
+        "zks_getBlockFinality": example(4),
+        "zks_getBlockMetadataByNumber": example(4),
+        "zks_getBridgeContracts": example(),
+        "zks_getBridgehubContract": example(),
+        "zks_getBytecodeByHash": example(world.counter_code_hash),
+        "zks_getBytecodeSupplierContract": example(),
+        "zks_getFeeParams": example(),
+        "zks_getFinalityStatus": example(),
+        "zks_getL1BatchBlockRange": example(1),
+        "zks_getL1BatchDetails": example(1),
+        "zks_getL1GasPrice": example(),
+        "zks_getL2Multicall3": example(),
+        "zks_getL2ToL1LogProof": example(world.message, 0),
+        "zks_getL2ToL1MsgProof": example(4, alice, world.message_hash),
+        "zks_getMainContract": example(),
+        "zks_getAllAccountBalances": example(alice),
+        "zks_getConfirmedTokens": example(0, 10),
+        "zks_getGenesis": example(),
+        "zks_getProtocolVersion": example(),
+        "zks_getProof": example(counter, ["0x" + "00" * 32], 1),
+        "zks_getRawBlockTransactions": example(1),
+        "zks_getTestnetPaymaster": example(),
+        "zks_getTimestampAsserter": example(),
+        "zks_getTransactionDetails": example(world.message),
+        "zks_getTransactionFinality": example(world.message),
+        "zks_sendRawTransactionWithDetailedOutput": example(world.next_transfer),
+        "anvil_zks_commitBatch": example(1),
+        "anvil_zks_proveBatch": example(1),
+        "anvil_zks_executeBatch": example(1),
+        # Fees.
+        "eth_gasPrice": example(),
+        "eth_maxPriorityFeePerGas": example(),
+        "eth_baseFee": example(),
+        "eth_blobBaseFee": example(),
+        "eth_feeHistory": example("0x2", "latest", [50]),
+        # Logs, filters, subscriptions.
+        "eth_getLogs": example(logs_of_counter),
+        "eth_newFilter": example(logs_of_counter),
+        "eth_newBlockFilter": example(),
+        "eth_newPendingTransactionFilter": example(),
+        "eth_getFilterChanges": example(RESULT, before=(call("eth_newBlockFilter"),)),
+        "eth_getFilterLogs": example(RESULT, before=(call("eth_newFilter", logs_of_counter),)),
+        "eth_uninstallFilter": example(RESULT, before=(call("eth_newBlockFilter"),)),
+        "eth_subscribe": example("newHeads"),
+        "eth_unsubscribe": example(RESULT, before=(call("eth_subscribe", "newHeads"),)),
+        # The node.
+        "eth_syncing": example(),
+        "eth_coinbase": example(),
+        "eth_mining": example(),
+        "eth_hashrate": example(),
+        "eth_protocolVersion": example(),
+        "net_version": example(),
+        "net_listening": example(),
+        "net_peerCount": example(),
+        "web3_clientVersion": example(),
+        "web3_sha3": example("0x68656c6c6f"),
+        "rpc.discover": example(),
+        # What developers do to a chain of their own.
+        "evm_snapshot": example(),
+        "evm_revert": example(RESULT, before=(call("evm_snapshot"),)),
+        "evm_mine": example(),
+        "evm_increaseTime": example(3_600),
+        "evm_setNextBlockTimestamp": example("0x7fffffff"),
+        "evm_setAutomine": example(False),
+        "evm_setIntervalMining": example(0, before=(manual,)),
+        "anvil_setBalance": example(bob, "0xde0b6b3a7640000"),
+        "anvil_setNonce": example(bob, "0x5"),
+        "anvil_setCode": example(bob, "0x602a5f5260205ff3"),
+        "anvil_setStorageAt": example(counter, "0x0", "0x" + "00" * 31 + "2a"),
+        "anvil_mine": example("0x2", "0x3c"),
+        # Unlocked accounts.
+        "eth_accounts": example(),
+        "eth_sendTransaction": example({"from": alice, "to": bob, "value": "0x1"}),
+        "eth_signTransaction": example({"from": alice, "to": bob, "value": "0x1"}),
+        "eth_sign": example(alice, "0x68656c6c6f"),
+        "personal_sign": example("0x68656c6c6f", alice),
+        "eth_signTypedData": example(alice, letter),
+        "eth_signTypedData_v4": example(alice, letter),
+        # More of transactions, blocks and state.
+        "eth_sendRawTransactionSync": example(world.next_transfer),
+        "eth_getRawTransactionByBlockNumberAndIndex": example("0x1", "0x0"),
+        "eth_getRawTransactionByBlockHashAndIndex": example(world.hash_of_block(1), "0x0"),
+        "eth_getUncleByBlockNumberAndIndex": example("latest", "0x0"),
+        "eth_getUncleByBlockHashAndIndex": example(world.hash_of_block(1), "0x0"),
+        "eth_getAccount": example(counter, "latest"),
+        "eth_getStorageValues": example({counter: ["0x0"]}, "latest"),
+        "eth_getWork": example(rejected=True),
+        "eth_submitWork": example(rejected=True),
+        "eth_submitHashrate": example(rejected=True),
+        # What waits.
+        "txpool_status": example(before=waiting),
+        "txpool_inspect": example(before=waiting),
+        "txpool_content": example(before=waiting),
+        "txpool_contentFrom": example(alice, before=waiting),
+        "rpc_modules": example(),
+        "evm_setTime": example("0x69570000"),
+        "anvil_setTime": example("0x69570000"),
+        "anvil_increaseTime": example(3_600),
+        "anvil_setNextBlockTimestamp": example("0x69570000"),
+        "anvil_setAutomine": example(False),
+        "anvil_getAutomine": example(),
+        "anvil_setIntervalMining": example(0),
+        "anvil_getIntervalMining": example(),
+        "anvil_snapshot": example(),
+        "anvil_revert": example(RESULT, before=(call("anvil_snapshot"),)),
+        "anvil_impersonateAccount": example(counter),
+        "anvil_stopImpersonatingAccount": example(
+            counter, before=(call("anvil_impersonateAccount", counter),)
+        ),
+        "anvil_autoImpersonateAccount": example(True),
+    }

@@ -1,0 +1,128 @@
+"""The reference pages: methods, settings and errors."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from docs.tools.rpc_markdown import rpc_markdown
+from entresol import errors
+from entresol.errors import EntresolError
+from entresol.node.config.flags import choices_of, value_name, written
+from entresol.node.config.schema import SETTINGS
+from entresol.rpc.jsonrpc import errors as rpc_errors
+from entresol.rpc.jsonrpc.errors import CODES, INTERNAL, code_of
+
+if TYPE_CHECKING:
+    from docs.tools.recording import Exchange
+    from entresol.node.config.loader import Setting
+
+GENERATED: Final = (
+    "<!-- Written by docs/tools/generate.py: change the code, then run `make docs`. -->"
+)
+
+_METHODS: Final = """\
+Every method that a node serves, with its parameters, its result and the errors worth knowing. Parameters may be given by position or
+by name; those with a default may be left out or be null. [errors.md](errors.md) lists all errors. A running node describes itself in
+the same words at `/openrpc.json` and by `rpc.discover`.
+
+The examples are real: they were asked of a fresh node on which Alice (`0xf39f…`) paid Bob (`0x7099…`) in block 1, made a contract that
+counts in block 2 and used it in block 3. `…` stands for what would not fit, and ids of filters and subscriptions are other ones each time."""
+
+_SETTINGS: Final = """\
+What can be set about a node: by a flag, by a variable of the environment, or in a TOML file that `--config FILE` names. A flag wins
+over a variable, and a variable over the file. A switch is a flag without a value; its variable is `true` or `false`. Lists are
+divided by commas, except in the file, where they are lists.
+
+```toml
+[chain]
+data_dir = "chain"
+block_time = 1.0
+
+[server]
+port = 4000
+```"""
+
+_ERRORS: Final = """\
+Failures that are part of normal operation form one tree, in `entresol.errors`; a client sees the code of the nearest error in the
+table of `entresol.rpc.jsonrpc.errors`. Whatever else goes wrong is a bug of the node: it is logged whole, and the client is told
+-32603 with the id under which it is in the log."""
+
+_MEANINGS: Final = {
+    3: "The call reverted; `data` is what it said.",
+    -32000: "Rejected, in geth's words.",
+    -32600: "The body is JSON, but no request.",
+    -32602: "Parameters make no sense, or name what is not there.",
+    INTERNAL: "The node's own trouble; `data` is an id in its log.",
+}
+
+
+def methods_page(document: Mapping[str, Any], exchanges: Mapping[str, Exchange]) -> str:
+    """Return the page of all methods, each with its example."""
+    shown = {name: (it.request, it.answer) for name, it in exchanges.items()}
+    title, _, rest = rpc_markdown(document, shown).partition("\n")
+    return f"{title}\n\n{GENERATED}\n\n{_METHODS}\n{rest.rstrip()}\n"
+
+
+def settings_page() -> str:
+    """Return the page of all settings."""
+    lines = ["# Configuration", "", GENERATED, "", _SETTINGS, ""]
+    for section, title in SETTINGS.titles().items():
+        lines += [f"## {section}", "", title, ""]
+        lines += [
+            "| flag | variable | key | takes | default | what it is |",
+            "|---|---|---|---|---|---|",
+        ]
+        lines += [_setting_row(it) for it in SETTINGS.all if it.section == section]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def errors_page() -> str:
+    """Return the page of all errors and their codes."""
+    lines = ["# Errors", "", GENERATED, "", _ERRORS, "", "## Codes", ""]
+    lines += ["| code | when |", "|---|---|"]
+    lines += [f"| {code} | {_meaning(code)} |" for code in sorted(set(CODES.values()))]
+    lines += ["", "## The tree", "", "| error | code | what happened |", "|---|---|---|"]
+    lines += _tree(EntresolError, 0)
+    return "\n".join((*lines, ""))
+
+
+def _meaning(code: int) -> str:
+    """Say what a code means: in words of its own if many errors share it, else in theirs."""
+    if code in _MEANINGS:
+        return _MEANINGS[code]
+    return " ".join(_sentence(kind) for kind, its in CODES.items() if its == code)
+
+
+def _setting_row(setting: Setting) -> str:
+    flag = setting.flag
+    if setting.is_switch and setting.default:
+        flag = f"--no-{flag.removeprefix('--')}"
+    takes = "a switch" if setting.is_switch else " or ".join(
+        f"`{choice}`" for choice in choices_of(setting) or (value_name(setting),)
+    )  # fmt: skip
+    default = written(setting.default)
+    cells = (
+        f"`{flag}`",
+        f"`{setting.variable}`",
+        f"`{setting.key}`",
+        takes,
+        f"`{default}`" if default else "none",
+        setting.description,
+    )
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _sentence(kind: type[EntresolError]) -> str:
+    return (inspect.getdoc(kind) or "").partition("\n")[0]
+
+
+def _tree(kind: type[EntresolError], depth: int) -> Iterator[str]:
+    if depth:
+        code = code_of(kind)
+        yield f"| {'&emsp;' * (depth - 1)}`{kind.__name__}` | {code} | {_sentence(kind)} |"
+    for child in kind.__subclasses__():
+        if child.__module__.startswith((f"{errors.__name__}.", rpc_errors.__name__)):
+            yield from _tree(child, depth + 1)

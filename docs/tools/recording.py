@@ -1,0 +1,216 @@
+"""A node that is the same each time it is started, and what it answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from docs.tools.examples import RESULT, Call, Example, examples
+from entresol._native import keccak256
+from entresol.chain.dev.clock import Clock
+from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
+from entresol.node.config.schema import NodeConfig
+from entresol.node.node import Node
+from entresol.primitives import abi
+from entresol.primitives.addresses import create_address
+from entresol.primitives.batches import SettlementStep
+from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
+from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
+from entresol.primitives.values import Address
+from entresol.rpc.jsonrpc.connection import LocalConnection
+
+MIDNIGHT: Final = 1_767_225_600.0
+"""When it is, always: the first second of 2026."""
+
+ALICE, BOB = derive(DEVELOPMENT_MNEMONIC, 2)
+COUNTER: Final = Address(create_address(ALICE.address, 1))
+
+# Adds one to its first slot; logs and returns what that is now.
+_INCREMENTED: Final = keccak256(b"Incremented(uint256)").hex()
+_PROGRAM: Final = bytes.fromhex(f"5f54600101805f555f527f{_INCREMENTED}60205fa160205ff3")
+_CREATION: Final = bytes([0x60, len(_PROGRAM), 0x80, 0x60, 9, 0x5F, 0x39, 0x5F, 0xF3]) + _PROGRAM
+
+CHANGING: Final = ("evm_", "anvil_", "hardhat_", "eth_send", "zks_send")
+"""How methods begin after which a node is not what it was."""
+
+RANDOM: Final = frozenset(
+    {
+        "eth_newFilter",
+        "eth_newBlockFilter",
+        "eth_newPendingTransactionFilter",
+        "eth_subscribe",
+    }
+)
+"""Methods whose answer is another one each time."""
+
+STAND_IN: Final = "0xc7a3f1d05e924b68c7a3f1d05e924b68c7a3f1d05e924b68c7a3f1d05e924b68"
+"""What is shown in place of a random answer."""
+
+
+class World(msgspec.Struct, frozen=True, kw_only=True):
+    """What examples may speak of.
+
+    Alice paid Bob in block 1, made a counter in block 2, used it in block 3 and sent a message to L1 in
+    block 4; the four are batch 1, which L1 has executed.
+    """
+
+    alice: str
+    bob: str
+    counter: str
+    counter_code_hash: str
+    transfer: str
+    increment: str
+    message: str
+    message_hash: str
+    next_transfer: str
+    block_hashes: tuple[str, ...]
+
+    def hash_of_block(self, number: int) -> str:
+        """Return the hash of a block."""
+        return self.block_hashes[number]
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """A request and its answer, as JSON values."""
+
+    request: dict[str, Any]
+    answer: dict[str, Any]
+
+
+class Recorder:
+    """Makes calls to nodes that are all alike, a new one whenever the last one was changed."""
+
+    def __init__(self) -> None:
+        self._node: Node | None = None
+
+    async def close(self) -> None:
+        """Stop the node, if there is one."""
+        if self._node is not None:
+            await self._node.stop()
+            self._node = None
+
+    async def methods(self) -> Mapping[str, Any]:
+        """Return the description of all methods."""
+        answer = await self._ask(Call("rpc.discover"))
+        document: dict[str, Any] = answer["result"]
+        return document
+
+    async def world(self) -> World:
+        """Return what there is to speak of."""
+        chain = (await self._fresh()).chain
+        store = chain.ledger.store
+        return World(
+            alice=str(ALICE.address),
+            bob=str(BOB.address),
+            counter=str(COUNTER),
+            transfer=str(_TRANSFER.hash),
+            counter_code_hash="0x" + keccak256(_PROGRAM).hex(),
+            increment=str(_INCREMENT.hash),
+            message=str(_MESSAGE.hash),
+            message_hash="0x" + keccak256(_TEXT).hex(),
+            next_transfer="0x" + _NEXT_TRANSFER.raw.hex(),
+            block_hashes=tuple(str(store.block_hash(n)) for n in range(chain.number + 1)),
+        )
+
+    async def record(self, method: str, shown: Example) -> Exchange:
+        """Make the call of an example, after those that go before it."""
+        changes = bool(shown.before) or method.startswith(CHANGING)
+        if changes:
+            await self.close()
+        result, stand_in = None, None
+        for earlier in shown.before:
+            result = (await self._ask(earlier))["result"]
+            stand_in = STAND_IN if earlier.method in RANDOM else result
+        request = _request(method, _filled(shown.params, stand_in))
+        answer = await self._ask(Call(method, _filled(shown.params, result)))
+        if changes:
+            await self.close()
+        if method in RANDOM:
+            answer["result"] = STAND_IN
+        return Exchange(request, answer)
+
+    async def _fresh(self) -> Node:
+        if self._node is None:
+            self._node = Node(NodeConfig())
+            self._node.chain.clock = Clock(lambda: MIDNIGHT)
+            for transaction in (_TRANSFER, _DEPLOYMENT, _INCREMENT, _MESSAGE):
+                self._node.chain.submit(transaction.raw)
+            await self._settle(self._node)
+        return self._node
+
+    async def _settle(self, node: Node) -> None:
+        """Seal what there is as batch 1, and bring it to L1."""
+        assert node.rollup is not None
+        assert node.layer_one is not None
+        l1 = node.layer_one.chain
+        l1.clock = Clock(lambda: MIDNIGHT)
+        l1.schedule.seal_at_once()
+        for step in SettlementStep:
+            await node.rollup.settle(step, 1)
+        # It also learns how far it is confirmed.
+        await node.rollup.settler.step(0.0)
+
+    async def _ask(self, made: Call) -> dict[str, Any]:
+        node = await self._fresh()
+        body = json.dumps(_request(made.method, made.params)).encode()
+        answer = node.handler(body, LocalConnection())  # type: ignore[arg-type]  # has no socket
+        if answer is not None and not isinstance(answer, bytes):
+            answer = await answer
+        assert answer is not None
+        value: dict[str, Any] = json.loads(answer)
+        return value
+
+
+async def record_all() -> tuple[Mapping[str, Any], dict[str, Exchange]]:
+    """Return the description of all methods, and an exchange for each that has an example."""
+    recorder = Recorder()
+    try:
+        document = await recorder.methods()
+        known = examples(await recorder.world())
+        exchanges = {}
+        for method in [entry["name"] for entry in document["methods"]]:
+            shown = example_of(method, known)
+            if shown is not None:
+                exchanges[method] = await recorder.record(method, shown)
+        return document, exchanges
+    finally:
+        await recorder.close()
+
+
+def example_of(method: str, known: Mapping[str, Example]) -> Example | None:
+    """Return the example of a method; Hardhat's names share those of anvil's."""
+    twin = method.replace("hardhat_", "anvil_", 1)
+    return known.get(method) or known.get(twin)
+
+
+def _request(method: str, params: tuple[Any, ...]) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+
+
+def _filled(params: tuple[Any, ...], result: Any) -> tuple[Any, ...]:
+    return tuple(result if param == RESULT else param for param in params)
+
+
+def _signed(nonce: int, to: Address | None, data: bytes = b"", value: int = 0) -> Transaction:
+    payload = FeeMarketTransaction(
+        chain_id=NodeConfig().chain.chain_id,
+        nonce=nonce,
+        to=to,
+        data=data,
+        value=value,
+        gas_limit=200_000,
+        max_fee_per_gas=1_000_000_000,
+        max_priority_fee_per_gas=0,
+    )
+    return sign(payload, ALICE.secret)
+
+
+_TRANSFER: Final = _signed(0, BOB.address, value=10**18)
+_DEPLOYMENT: Final = _signed(1, None, _CREATION)
+_INCREMENT: Final = _signed(2, COUNTER)
+_TEXT: Final = b"hello, L1"
+_MESSAGE: Final = _signed(3, L1_MESSENGER, abi.encode_call("sendToL1(bytes)", _TEXT))
+_NEXT_TRANSFER: Final = _signed(4, BOB.address, value=1)

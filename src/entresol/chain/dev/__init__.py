@@ -1,0 +1,1 @@
+"""Developer control over a chain: keys, clock, state edits, checkpoints."""

@@ -1,0 +1,51 @@
+"""Changes that a developer makes by hand, between two blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol._native import Overlay
+from entresol.primitives.records import stored_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol._native import Snapshot
+    from entresol.primitives.records import StoredChange
+
+
+class Edits:
+    """What was edited since the last block.
+
+    Remembers: the edited state. Persists: nothing until the next block, whose record has the edits
+    before its first transaction.
+    """
+
+    def __init__(self) -> None:
+        self._edited: Overlay | None = None
+
+    def make(self, latest: Snapshot, change: Callable[[Overlay], object]) -> Overlay:
+        """Let `change` edit the state, which follows `latest`, and return it; an error edits nothing."""
+        edited = Overlay(latest) if self._edited is None else self._edited.fork()
+        change(edited)
+        self._edited = edited
+        return edited
+
+    def on(self, latest: Snapshot) -> Snapshot | Overlay:
+        """Return the state after the last block and the edits since."""
+        return latest if self._edited is None else self._edited
+
+    def stored(self) -> tuple[tuple[StoredChange, ...], tuple[bytes, ...]]:
+        """Return the edits and their codes, as a record keeps them."""
+        if self._edited is None:
+            return (), ()
+        changes = self._edited.changes()
+        return stored_changes(changes), tuple(changes.codes.values())
+
+    def checkpoint(self) -> Overlay | None:
+        """Return what to give to `restore`."""
+        return None if self._edited is None else self._edited.fork()
+
+    def restore(self, edited: Overlay | None) -> None:
+        """Go back to what `checkpoint` returned; None forgets all edits."""
+        self._edited = edited

@@ -1,0 +1,103 @@
+"""What happens on a chain, told to whoever listens."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import msgspec
+
+from entresol.primitives.values import Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from entresol.errors import ExecutionFailed
+    from entresol.primitives.headers import Header
+    from entresol.primitives.records import BlockRecord
+    from entresol.primitives.transactions import Transaction
+
+BACKLOG: Final = 1_024
+
+
+class BlockSealed(msgspec.Struct, frozen=True):
+    """A block became the head."""
+
+    number: int
+    hash: Hash32
+    header: Header
+    failures: Mapping[int, ExecutionFailed] = {}
+    """Why transactions failed, by index, if this node executed them."""
+
+
+class BlocksReverted(msgspec.Struct, frozen=True):
+    """The chain went back to `head`: these blocks are gone, the newest first.
+
+    They come with their records, because the store no longer has them.
+    """
+
+    records: tuple[BlockRecord, ...]
+    head: int
+
+
+class TransactionPending(msgspec.Struct, frozen=True):
+    """A transaction came into the pool."""
+
+    transaction: Transaction
+
+
+Event: TypeAlias = BlockSealed | BlocksReverted | TransactionPending
+
+
+class EventSubscription:
+    """The events since it was made, until they are taken.
+
+    Who does not take them in time loses the oldest, and is told so; the chain never waits.
+    """
+
+    def __init__(self, backlog: int, wake: Callable[[], None] | None) -> None:
+        self._events: deque[Event] = deque(maxlen=backlog)
+        self._lost = 0
+        self._wake = wake
+
+    def take(self) -> tuple[list[Event], int]:
+        """Return the events since the last time, and how many older ones were lost."""
+        events, lost = list(self._events), self._lost
+        self._events.clear()
+        self._lost = 0
+        return events, lost
+
+    def put(self, event: Event) -> None:
+        """Add an event."""
+        if len(self._events) == self._events.maxlen:
+            self._lost += 1
+        self._events.append(event)
+        if self._wake is not None:
+            self._wake()
+
+
+class ChainEvents:
+    """Passes events on, in order, to every subscription.
+
+    Remembers: who listens. Persists: nothing. Fails: never; a slow listener loses its own events.
+    """
+
+    def __init__(self) -> None:
+        self._subscriptions: set[EventSubscription] = set()
+
+    def subscribe(
+        self, *, backlog: int = BACKLOG, wake: Callable[[], None] | None = None
+    ) -> EventSubscription:
+        """Listen from now on; `wake` is called after each event, from the chain's thread."""
+        subscription = EventSubscription(backlog, wake)
+        self._subscriptions.add(subscription)
+        return subscription
+
+    def unsubscribe(self, subscription: EventSubscription) -> None:
+        """Stop listening."""
+        self._subscriptions.discard(subscription)
+
+    def publish(self, event: Event) -> None:
+        """Tell everybody."""
+        for subscription in tuple(self._subscriptions):
+            subscription.put(event)

@@ -1,0 +1,1 @@
+"""Base fees, L2 fees and the fee history."""

@@ -1,0 +1,99 @@
+"""What blocks cost: the fees that wallets look at before they offer theirs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol.errors import InvalidPercentiles
+from entresol.primitives.transactions import PriorityTransaction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from entresol.chain.ledger import Ledger
+    from entresol.primitives.headers import Header
+    from entresol.primitives.records import BlockRecord
+
+MAX_BLOCKS: Final = 1_024
+MAX_PERCENTILES: Final = 128
+
+
+class FeeHistory(msgspec.Struct, frozen=True, kw_only=True):
+    """The fees of some blocks in a row; the base fees go one block further."""
+
+    oldest: int
+    base_fees: tuple[int, ...]
+    gas_used_ratios: tuple[float, ...]
+    rewards: tuple[tuple[int, ...], ...]
+
+
+def fee_history(
+    ledger: Ledger, count: int, newest: int, percentiles: Sequence[float] = ()
+) -> FeeHistory:
+    """Return the fees of the last `count` blocks up to `newest`, with tips at `percentiles` of gas."""
+    _check_percentiles(percentiles)
+    count = min(max(count, 1), MAX_BLOCKS, newest + 1)
+    oldest = newest - count + 1
+    records = [ledger.record(number) for number in range(oldest, newest + 1)]
+    headers = [record.header() for record in records]
+    return FeeHistory(
+        oldest=oldest,
+        base_fees=(
+            *(header.base_fee_per_gas for header in headers),
+            _next_fee(ledger, headers[-1]),
+        ),
+        gas_used_ratios=tuple(header.gas_used / max(header.gas_limit, 1) for header in headers),
+        rewards=tuple(
+            _tips_at(percentiles, record, header)
+            for record, header in zip(records, headers, strict=True)
+        ),
+    )
+
+
+def effective_tip(fee_cap: int, tip: int, base_fee: int) -> int:
+    """Return what of a transaction's price goes to the producer."""
+    return max(min(tip, fee_cap - base_fee), 0)
+
+
+def _next_fee(ledger: Ledger, last: Header) -> int:
+    if last.number < ledger.number:
+        return ledger.header(last.number + 1).base_fee_per_gas
+    return ledger.rules.fees.next(last)
+
+
+def _tips_at(percentiles: Sequence[float], record: BlockRecord, header: Header) -> tuple[int, ...]:
+    if not percentiles or not record.transactions:
+        return (0,) * len(percentiles)
+    tips = sorted(
+        (_tip_of(record, index, header.base_fee_per_gas), outcome.gas_used)
+        for index, outcome in enumerate(record.results)
+    )
+    found, passed = [], 0
+    remaining = iter(tips)
+    tip, gas = next(remaining)
+    for percentile in percentiles:
+        threshold = header.gas_used * percentile / 100
+        while passed + gas < threshold and (following := next(remaining, None)) is not None:
+            passed += gas
+            tip, gas = following
+        found.append(tip)
+    return tuple(found)
+
+
+def _tip_of(record: BlockRecord, index: int, base_fee: int) -> int:
+    payload = record.transaction(index).payload
+    if isinstance(payload, PriorityTransaction):
+        return 0
+    return effective_tip(payload.fee_cap, payload.tip, base_fee)
+
+
+def _check_percentiles(percentiles: Sequence[float]) -> None:
+    if len(percentiles) > MAX_PERCENTILES:
+        raise InvalidPercentiles(f"at most {MAX_PERCENTILES} are allowed, got {len(percentiles)}")
+    for before, percentile in zip((0.0, *percentiles), percentiles, strict=False):
+        if not 0 <= percentile <= 100:
+            raise InvalidPercentiles(f"each is from 0 to 100, got {percentile}")
+        if percentile < before:
+            raise InvalidPercentiles(f"they must not fall, got {percentile} after {before}")

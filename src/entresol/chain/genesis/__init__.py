@@ -1,0 +1,1 @@
+"""Genesis: accounts, state and header that a chain starts with."""

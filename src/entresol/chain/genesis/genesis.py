@@ -1,0 +1,227 @@
+"""Genesis: the state and the header that a chain starts with, as a value and as geth's JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.chain.genesis import geth_json
+from entresol.chain.genesis.geth_json import (
+    optional,
+    read_data,
+    read_number,
+    read_word,
+    required,
+    within,
+)
+from entresol.errors import InvalidGenesis, MalformedValue
+from entresol.primitives.headers import Header
+from entresol.primitives.values import Address, Data, Hash32, Nonce8, Quantity, Quantity64
+
+if TYPE_CHECKING:
+    from entresol._native import Account
+
+DEFAULT_GAS_LIMIT: Final = 30_000_000
+DEFAULT_BASE_FEE: Final = 1_000_000_000
+
+
+class GenesisAccount(msgspec.Struct, frozen=True, kw_only=True):
+    """An account as the chain finds it; its code may be larger than a transaction could make it."""
+
+    balance: int = 0
+    nonce: int = 0
+    code: bytes = b""
+    storage: Mapping[Hash32, Hash32] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check("balance", self.balance, Quantity)
+        _check("nonce", self.nonce, Quantity64)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the account as geth writes it."""
+        item: dict[str, object] = {"balance": hex(self.balance)}
+        if self.nonce:
+            item["nonce"] = hex(self.nonce)
+        if self.code:
+            item["code"] = str(Data(self.code))
+        if self.storage:
+            item["storage"] = {str(slot): str(self.storage[slot]) for slot in sorted(self.storage)}
+        return item
+
+
+class GenesisState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a chain starts with, in the engine's terms: accounts, slots that are not zero, codes by hash."""
+
+    accounts: dict[Address, Account]
+    storage: dict[Address, dict[bytes, bytes]]
+    codes: dict[bytes, bytes]
+
+
+class Genesis(msgspec.Struct, frozen=True, kw_only=True):
+    """What a chain starts with.
+
+    The header does not commit to the chain id: a chain is told from another by both.
+    """
+
+    chain_id: int
+    timestamp: int = 0
+    gas_limit: int = DEFAULT_GAS_LIMIT
+    base_fee: int = DEFAULT_BASE_FEE
+    beneficiary: Address = Address.zero()
+    extra_data: bytes = b""
+    difficulty: int = 0
+    mix_hash: Hash32 = Hash32.zero()
+    nonce: Nonce8 = Nonce8.zero()
+    alloc: Mapping[Address, GenesisAccount]
+
+    def __post_init__(self) -> None:
+        _check("config.chainId", self.chain_id, Quantity64)
+        if self.chain_id == 0:
+            raise InvalidGenesis("a chain id is at least 1", field="config.chainId")
+        _check("timestamp", self.timestamp, Quantity64)
+        _check("gasLimit", self.gas_limit, Quantity64)
+        _check("baseFeePerGas", self.base_fee, Quantity64)
+        _check("difficulty", self.difficulty, Quantity)
+
+    @classmethod
+    def development(
+        cls,
+        chain_id: int,
+        accounts: Iterable[Address],
+        balance: int,
+        predeploys: Mapping[Address, GenesisAccount] | None = None,
+    ) -> Self:
+        """Return a genesis that gives `balance` to each of `accounts` and holds `predeploys`."""
+        alloc = {address: GenesisAccount(balance=balance) for address in accounts}
+        for address, account in (predeploys or {}).items():
+            if address in alloc:
+                raise InvalidGenesis("is both funded and a predeploy", field=f"alloc.{address}")
+            alloc[address] = account
+        return cls(chain_id=chain_id, alloc=alloc)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read the geth-style JSON file at `path`."""
+        try:
+            document = path.read_bytes()
+        except OSError as error:
+            raise InvalidGenesis(error.strerror or str(error), field=str(path)) from error
+        with within(str(path), ": "):
+            return cls.parse(document)
+
+    @classmethod
+    def parse(cls, document: bytes) -> Self:
+        """Read geth-style JSON.
+
+        Forks and whatever else it says are ignored; without a base fee it is that of a chain born with London.
+        """
+        item = geth_json.parse_document(document)
+        optional(item, "number", _read_block_number, 0)
+        return cls(
+            chain_id=required(item, "config", _read_chain_id),
+            timestamp=optional(item, "timestamp", read_number, 0),
+            gas_limit=required(item, "gasLimit", read_number),
+            base_fee=optional(item, "baseFeePerGas", read_number, DEFAULT_BASE_FEE),
+            beneficiary=optional(item, "coinbase", Address.parse, Address.zero()),
+            extra_data=optional(item, "extraData", read_data, b""),
+            difficulty=optional(item, "difficulty", read_number, 0),
+            mix_hash=optional(item, "mixHash", Hash32.parse, Hash32.zero()),
+            nonce=optional(item, "nonce", _read_header_nonce, Nonce8.zero()),
+            alloc=required(item, "alloc", _read_alloc),
+        )
+
+    def dump(self) -> bytes:
+        """Return the JSON that `parse` reads; equal values give equal bytes."""
+        document = {
+            "config": {"chainId": self.chain_id},
+            "nonce": str(self.nonce),
+            "timestamp": hex(self.timestamp),
+            "extraData": str(Data(self.extra_data)),
+            "gasLimit": hex(self.gas_limit),
+            "difficulty": hex(self.difficulty),
+            "mixHash": str(self.mix_hash),
+            "coinbase": str(self.beneficiary),
+            "number": "0x0",
+            "baseFeePerGas": hex(self.base_fee),
+            "alloc": {
+                str(address): self.alloc[address].to_json() for address in sorted(self.alloc)
+            },
+        }
+        return json.dumps(document, indent=2).encode() + b"\n"
+
+    def state(self) -> GenesisState:
+        """Return the state to start with.
+
+        An account that is named but empty is part of it, as in geth: the root of mainnet's genesis counts two.
+        """
+        hashes = {address: keccak256(item.code) for address, item in self.alloc.items()}
+        slots = {address: _nonzero(item.storage) for address, item in self.alloc.items()}
+        return GenesisState(
+            accounts={a: (item.nonce, item.balance, hashes[a]) for a, item in self.alloc.items()},
+            storage={address: storage for address, storage in slots.items() if storage},
+            codes={hashes[a]: item.code for a, item in self.alloc.items() if item.code},
+        )
+
+    def header(self, state_root: Hash32) -> Header:
+        """Return the header of block 0, given the root of `state`."""
+        return Header(
+            parent_hash=Hash32.zero(),
+            beneficiary=self.beneficiary,
+            state_root=state_root,
+            difficulty=self.difficulty,
+            number=0,
+            gas_limit=self.gas_limit,
+            timestamp=self.timestamp,
+            extra_data=self.extra_data,
+            mix_hash=self.mix_hash,
+            nonce=self.nonce,
+            base_fee_per_gas=self.base_fee,
+        )
+
+
+def _read_alloc(value: object) -> dict[Address, GenesisAccount]:
+    return geth_json.read_table(value, Address.parse, _read_account)
+
+
+def _read_account(value: object) -> GenesisAccount:
+    item = geth_json.read_object(value)
+    return GenesisAccount(
+        balance=optional(item, "balance", read_number, 0),
+        nonce=optional(item, "nonce", read_number, 0),
+        code=optional(item, "code", read_data, b""),
+        storage=optional(item, "storage", _read_storage, {}),
+    )
+
+
+def _read_storage(value: object) -> dict[Hash32, Hash32]:
+    return geth_json.read_table(value, read_word, read_word)
+
+
+def _read_chain_id(value: object) -> int:
+    return required(geth_json.read_object(value), "chainId", read_number)
+
+
+def _read_header_nonce(value: object) -> Nonce8:
+    return Nonce8(Quantity64(read_number(value)).to_bytes(8))
+
+
+def _read_block_number(value: object) -> int:
+    number = read_number(value)
+    if number:
+        raise MalformedValue(f"a genesis is block 0, got {number}")
+    return number
+
+
+def _check(field: str, value: int, kind: type[Quantity]) -> None:
+    """Reject a number that does not fit `kind`."""
+    with within(field):
+        kind(value)
+
+
+def _nonzero(storage: Mapping[Hash32, Hash32]) -> dict[bytes, bytes]:
+    return {slot: value for slot, value in storage.items() if any(value)}

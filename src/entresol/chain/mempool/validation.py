@@ -1,0 +1,201 @@
+"""What a transaction has to be before a mempool takes it, in geth's words where it is not.
+
+First come the checks that need nothing but the transaction and the rules, then those that look at the
+sender's account.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+import msgspec
+
+from entresol.chain.mempool.intrinsic_gas import SCHEDULES, GasSchedule, intrinsic_gas
+from entresol.errors import (
+    EmptyAuthorizations,
+    FeeCapTooLow,
+    GasLimitExceeded,
+    InitCodeTooLarge,
+    InsufficientFunds,
+    IntrinsicGasTooLow,
+    InvalidTransaction,
+    NonceOverflow,
+    NonceTooLow,
+    NoPubdataLimit,
+    PaymasterNotSupported,
+    ReplacementUnderpriced,
+    SenderNotEOA,
+    TipAboveFeeCap,
+    TipTooLow,
+    TransactionTooLarge,
+    UnprotectedTransaction,
+    UnsupportedType,
+    WrongChain,
+)
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
+from entresol.primitives.transactions import SetCodeTransaction, ZkTransaction
+
+if TYPE_CHECKING:
+    from entresol._native import Account
+    from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions
+    from entresol.primitives.transactions import Payload, Transaction
+
+MAX_NONCE: Final = 2**64 - 2
+
+_DELEGATION_PREFIX: Final = b"\xef\x01\x00"
+_DELEGATION_SIZE: Final = 23
+
+
+class AccountReader(Protocol):
+    """The accounts as they stand after one block."""
+
+    def account(self, address: bytes, /) -> Account | None:
+        """Return nonce, balance and code hash, or None."""
+
+    def code(self, code_hash: bytes, /) -> bytes:
+        """Return the code with this hash."""
+
+
+class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a chain takes.
+
+    `gas_limit` is that of a block; `waits_for_base_fee` says whether a transaction that offers less
+    than the base fee may wait for it to fall. Factory dependencies have a size limit of their own, in
+    which two of the largest fit: they are far larger than what they are sent with.
+    """
+
+    chain_id: int
+    gas_limit: int
+    accepted_types: frozenset[int] = frozenset({0, 1, 2, 4, 0x71})
+    transaction_gas_limit: int | None = 2**24
+    size_limit_bytes: int = 128 * 1024
+    factory_deps_limit_bytes: int = 4 * 1024 * 1024
+    init_code_limit_bytes: int | None = 48 * 1024
+    schedule: GasSchedule = SCHEDULES["osaka"]
+    minimum_tip: int = 0
+    takes_unprotected: bool = True
+    waits_for_base_fee: bool = False
+
+
+def check_transaction(transaction: Transaction, rules: ValidationRules) -> None:
+    """Reject what can never be included under `rules`, whatever the state."""
+    payload = transaction.payload
+    _check_form(payload, len(transaction.raw), rules)
+    _check_chain(payload.chain_id, rules)
+    _check_price(payload, rules)
+    _check_gas(payload, rules)
+
+
+class SenderAccount(NamedTuple):
+    """What counts of a sender's account; `has_code` is about code of its own, not a delegation."""
+
+    nonce: int
+    balance: int
+    has_code: bool
+
+
+def read_sender(accounts: AccountReader, sender: bytes) -> SenderAccount:
+    """Return how a sender stands."""
+    account = accounts.account(sender)
+    if account is None:
+        return SenderAccount(0, 0, has_code=False)
+    nonce, balance, code_hash = account
+    has_code = code_hash != EMPTY_CODE_HASH and not _is_delegation(accounts.code(code_hash))
+    return SenderAccount(nonce, balance, has_code)
+
+
+def check_sender(
+    entry: PooledTransaction, lane: SenderTransactions, rules: ValidationRules, base_fee: int
+) -> None:
+    """Reject what its sender cannot send now, together with what the pool has from the sender."""
+    if entry.nonce < lane.nonce:
+        raise NonceTooLow(lane.nonce, entry.nonce)
+    if entry.fee_cap < base_fee and not rules.waits_for_base_fee:
+        raise FeeCapTooLow(entry.fee_cap, base_fee)
+    replaced = lane.entries.get(entry.nonce)
+    cost = lane.cost + entry.cost - (0 if replaced is None else replaced.cost)
+    if cost > lane.balance:
+        raise InsufficientFunds(lane.balance, cost)
+
+
+def check_replacement(entry: PooledTransaction, replaced: PooledTransaction, percent: int) -> None:
+    """Reject what does not offer `percent` more than the entry in its place."""
+    # Rounded down, because that is how clients compute what they offer.
+    fee_cap = max(replaced.fee_cap * (100 + percent) // 100, replaced.fee_cap + 1)
+    # Where the base fee is constant nobody tips, so no tip may be replaced by no tip.
+    tip = max(replaced.tip * (100 + percent) // 100, replaced.tip + 1) if replaced.tip else 0
+    if entry.fee_cap < fee_cap or entry.tip < tip:
+        raise ReplacementUnderpriced(fee_cap, tip)
+
+
+def reason_to_leave(entry: PooledTransaction, lane: SenderTransactions) -> InvalidTransaction:
+    """Say why a pooled entry cannot stay, now that its lane knows the account's new standing."""
+    if entry.nonce < lane.nonce:
+        return NonceTooLow(lane.nonce, entry.nonce)
+    if entry.cost > lane.balance:
+        return InsufficientFunds(lane.balance, entry.cost)
+    return SenderNotEOA()
+
+
+def _check_form(payload: Payload, size: int, rules: ValidationRules) -> None:
+    if payload.type not in rules.accepted_types:
+        raise UnsupportedType(payload.type)
+    if isinstance(payload, ZkTransaction):
+        size -= _check_zk(payload, rules)
+    if size > rules.size_limit_bytes:
+        raise TransactionTooLarge(size, rules.size_limit_bytes)
+    if payload.nonce > MAX_NONCE:
+        raise NonceOverflow
+    if payload.to is None:
+        _check_init_code(len(payload.data), rules.init_code_limit_bytes)
+    elif isinstance(payload, SetCodeTransaction) and not payload.authorizations:
+        raise EmptyAuthorizations
+
+
+def _check_zk(payload: ZkTransaction, rules: ValidationRules) -> int:
+    """Reject what only type 0x71 can have wrong, and return the bytes of its dependencies."""
+    if payload.gas_per_pubdata_limit == 0:
+        raise NoPubdataLimit
+    if payload.max_priority_fee_per_gas > payload.max_fee_per_gas:
+        raise TipAboveFeeCap(payload.max_priority_fee_per_gas, payload.max_fee_per_gas)
+    if payload.payer != payload.sender:
+        raise PaymasterNotSupported(payload.payer)
+    size = sum(map(len, payload.factory_deps))
+    if size > rules.factory_deps_limit_bytes:
+        raise TransactionTooLarge(size, rules.factory_deps_limit_bytes)
+    return size
+
+
+def _check_init_code(size: int, limit: int | None) -> None:
+    if limit is not None and size > limit:
+        raise InitCodeTooLarge(size, limit)
+
+
+def _check_chain(chain_id: int | None, rules: ValidationRules) -> None:
+    if chain_id is None:
+        if not rules.takes_unprotected:
+            raise UnprotectedTransaction
+    elif chain_id != rules.chain_id:
+        raise WrongChain(rules.chain_id, chain_id)
+
+
+def _check_price(payload: Payload, rules: ValidationRules) -> None:
+    if payload.tip > payload.fee_cap:
+        raise TipAboveFeeCap(payload.tip, payload.fee_cap)
+    if payload.tip < rules.minimum_tip:
+        raise TipTooLow(payload.tip, rules.minimum_tip)
+
+
+def _check_gas(payload: Payload, rules: ValidationRules) -> None:
+    cap = rules.gas_limit
+    if rules.transaction_gas_limit is not None:
+        cap = min(cap, rules.transaction_gas_limit)
+    if payload.gas_limit > cap:
+        raise GasLimitExceeded(payload.gas_limit, cap)
+    needed = intrinsic_gas(payload, rules.schedule)
+    if payload.gas_limit < needed:
+        raise IntrinsicGasTooLow(payload.gas_limit, needed)
+
+
+def _is_delegation(code: bytes) -> bool:
+    return len(code) == _DELEGATION_SIZE and code.startswith(_DELEGATION_PREFIX)

@@ -1,0 +1,308 @@
+"""The block transition: from a state, a block's context and transactions to the block and its changes.
+
+Whoever produces a block, replays one or follows another node runs the same code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol._native import Overlay, execute, keccak256, ordered_root
+from entresol.errors import (
+    BlockFull,
+    BlockFullOfMessages,
+    ExecutionFailed,
+    ExecutionHalted,
+    InvalidTransaction,
+    TooManyMessages,
+)
+from entresol.execution.call.call import failure_of
+from entresol.execution.call.overrides import overlay_of
+from entresol.execution.evm_env import BlockEnv, State
+from entresol.execution.state_edits import apply_changes
+from entresol.execution.tx_env import (
+    IMPERSONATION_CHECKS,
+    PRIORITY_CHECKS,
+    priority_tx_env,
+    tx_env_of,
+)
+from entresol.primitives.headers import EMPTY_TRIE, Header
+from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER, MOST_LOGS, L2ToL1Log
+from entresol.primitives.logs import union
+from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_changes
+from entresol.primitives.transactions import PriorityTransaction, Transaction
+from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from entresol import _native
+    from entresol._native import Changes, Rules
+    from entresol.state.state_trie import StateTrie
+
+
+_MOST_WEI: Final = (1 << 256) - 1
+
+
+class BlockContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What a block is before it has transactions."""
+
+    number: int
+    timestamp: int
+    gas_limit: int
+    base_fee: int
+    parent_hash: Hash32
+    parent_state_root: Hash32
+    beneficiary: Address = Address.zero()
+    prevrandao: Hash32 = Hash32.zero()
+    extra_data: bytes = b""
+
+    @classmethod
+    def of(cls, header: Header, parent: Header) -> BlockContext:
+        """Return the context in which the block with this header was made."""
+        return cls(
+            number=header.number,
+            timestamp=header.timestamp,
+            gas_limit=header.gas_limit,
+            base_fee=header.base_fee_per_gas,
+            parent_hash=header.parent_hash,
+            parent_state_root=parent.state_root,
+            beneficiary=header.beneficiary,
+            prevrandao=header.mix_hash,
+            extra_data=header.extra_data,
+        )
+
+    def parts(self) -> BlockEnv:
+        """Return what an execution sees of the block."""
+        return BlockEnv(
+            number=self.number,
+            timestamp=self.timestamp,
+            gas_limit=self.gas_limit,
+            base_fee=self.base_fee,
+            beneficiary=self.beneficiary,
+            prevrandao=self.prevrandao,
+        )
+
+
+class ExecutedBlock(msgspec.Struct, frozen=True):
+    """A finished block: with its record, the trie nodes that are new, and the state after it."""
+
+    header: Header
+    transactions: tuple[Transaction, ...]
+    record: BlockRecord
+    nodes: list[tuple[bytes, bytes]]
+    overlay: Overlay
+    failures: dict[int, ExecutionFailed]
+    """Why transactions failed, by index; a record does not keep it."""
+
+
+class BlockExecutor:
+    """A block while its transactions run, one after the other."""
+
+    def __init__(self, rules: Rules, state: State, context: BlockContext) -> None:
+        self.context = context
+        self.gas_used = 0
+        self.overlay = overlay_of(state)
+        self._rules = rules
+        self._block = context.parts().env()
+        self._transactions: list[Transaction] = []
+        self._results: list[TransactionResult] = []
+        self._failures: dict[int, ExecutionFailed] = {}
+        self._sent = 0
+        self._edits: tuple[StoredChange, ...] = ()
+        self._edited_codes: dict[bytes, bytes] = {}
+
+    @property
+    def transactions(self) -> Sequence[Transaction]:
+        """The transactions that are in the block so far."""
+        return self._transactions
+
+    @property
+    def results(self) -> Sequence[TransactionResult]:
+        """How they ended."""
+        return self._results
+
+    @property
+    def gas_left(self) -> int:
+        """The gas that the block still has room for."""
+        return self.context.gas_limit - self.gas_used
+
+    def edit(self, changes: Iterable[StoredChange], codes: Iterable[bytes]) -> None:
+        """Change the state by hand, before the first transaction."""
+        assert not self._transactions
+        edits, code_of = tuple(changes), {keccak256(code): code for code in codes}
+        apply_changes(self.overlay, edits, code_of.values())
+        self._edits += edits
+        used = {edit.account.code_hash for edit in edits if edit.account is not None}
+        self._edited_codes |= {key: code for key, code in code_of.items() if key in used}
+
+    def run(self, transaction: Transaction) -> TransactionResult:
+        """Add `transaction` to the block.
+
+        Raises `InvalidTransaction` if it is not valid here and `BlockFull` if it does not fit; the
+        block is then as it was before.
+        """
+        payload = transaction.payload
+        if payload.gas_limit > self.gas_left and not self._must_fit(transaction):
+            raise BlockFull(payload.gas_limit, self.gas_left)
+        if isinstance(payload, PriorityTransaction):
+            outcome = self._run_priority(transaction, payload)
+        else:
+            outcome = self._run(transaction)
+        self._append(transaction, outcome)
+        return outcome
+
+    def include(self, transaction: Transaction, ran: _native.ExecutionResult) -> None:
+        """Add a transaction that somebody has run on the overlay, under checks of their own."""
+        self.overlay.apply(ran)
+        self._append(transaction, self._outcome_of(ran))
+
+    def finish(self, trie: StateTrie) -> ExecutedBlock:
+        """Compute the roots and return the block."""
+        changes = self.overlay.changes()
+        state_root, nodes = trie.update(self.context.parent_state_root, changes)
+        header = self._header(state_root)
+        record = self._record(header, changes)
+        return ExecutedBlock(
+            header, tuple(self._transactions), record, nodes, self.overlay, self._failures
+        )
+
+    def _append(self, transaction: Transaction, outcome: TransactionResult) -> None:
+        self.gas_used += outcome.gas_used
+        self._sent += len(outcome.messages)
+        self._transactions.append(transaction)
+        self._results.append(outcome)
+
+    def _must_fit(self, transaction: Transaction) -> bool:
+        """Say whether the block exists for this transaction alone, which nothing may keep out."""
+        return isinstance(transaction.payload, PriorityTransaction) and not self._transactions
+
+    def _make_room(self, messages: int) -> None:
+        """Reject messages that, with those of the block so far, would fit into no batch."""
+        if self._sent + messages > MOST_LOGS:
+            raise BlockFullOfMessages(self._sent + messages, MOST_LOGS)
+
+    def _run(self, transaction: Transaction) -> TransactionResult:
+        checks = IMPERSONATION_CHECKS if transaction.is_impersonated else None
+        message = tx_env_of(transaction)
+        ran = execute(self.overlay, self._rules, self._block, message, checks=checks)
+        outcome = self._outcome_of(ran)
+        if len(outcome.messages) > MOST_LOGS:
+            raise TooManyMessages(len(outcome.messages), MOST_LOGS)
+        self._make_room(len(outcome.messages))
+        self.overlay.apply(ran)
+        return outcome
+
+    def _run_priority(
+        self, transaction: Transaction, payload: PriorityTransaction
+    ) -> TransactionResult:
+        self._make_room(1)
+        outcome = self._attempt(payload)
+        self._settle(payload, outcome)
+        index = len(self._transactions)
+        status = L2ToL1Log.of_status(index, transaction.hash, succeeded=outcome.succeeded)
+        return msgspec.structs.replace(outcome, messages=(*outcome.messages, status.pack()))
+
+    def _attempt(self, payload: PriorityTransaction) -> TransactionResult:
+        """Execute it and take what it did if it succeeded."""
+        # What cannot even begin is in all the same, and all its gas is gone.
+        hopeless = TransactionResult(succeeded=False, gas_used=payload.gas_limit)
+        if payload.to_mint < payload.value + payload.gas_limit * payload.max_fee_per_gas:
+            return hopeless
+        try:
+            message = priority_tx_env(payload)
+            ran = execute(self.overlay, self._rules, self._block, message, checks=PRIORITY_CHECKS)
+        except (InvalidTransaction, OverflowError):
+            # The second for a price that L1 can write down and the engine cannot.
+            return hopeless
+        outcome = self._outcome_of(ran)
+        if len(outcome.messages) >= MOST_LOGS:
+            # With its status they would fit into no batch, and nothing after it would ever settle.
+            failure = ExecutionHalted("more messages to L1 than a batch can have")
+            self._failures[len(self._transactions)] = failure
+            return hopeless
+        if outcome.succeeded:
+            self._make_room(len(outcome.messages) + 1)
+            self.overlay.apply(ran)
+        return outcome
+
+    def _settle(self, payload: PriorityTransaction, outcome: TransactionResult) -> None:
+        """Pay the fee out of what L1 minted, and give back what is left of it.
+
+        The value went with the execution if it succeeded, and is part of the rest if it did not.
+        """
+        fee = min(outcome.gas_used * payload.max_fee_per_gas, payload.to_mint)
+        sent = payload.value if outcome.succeeded else 0
+        self._credit(self.context.beneficiary, fee)
+        self._credit(payload.refund_recipient, max(payload.to_mint - sent - fee, 0))
+
+    def _credit(self, address: Address, wei: int) -> None:
+        if wei:
+            account = self.overlay.account(address)
+            balance = wei + (0 if account is None else account[1])
+            # What no balance can hold is lost: nothing that L1 has accepted may stop the chain.
+            self.overlay.set_balance(address, min(balance, _MOST_WEI))
+
+    def _outcome_of(self, ran: _native.ExecutionResult) -> TransactionResult:
+        logs = tuple(ran.logs)
+        failure = failure_of(ran)
+        if failure is not None:
+            self._failures[len(self._transactions)] = failure
+        return TransactionResult(
+            succeeded=failure is None,
+            gas_used=ran.gas_used,
+            created=ran.created,
+            logs=logs,
+            messages=tuple(self._messages(logs)),
+        )
+
+    def _messages(self, logs: Iterable[_native.Log]) -> Iterable[bytes]:
+        """Yield the L2-to-L1 log of each message that the messenger took, in order."""
+        for address, topics, _ in logs:
+            if address == L1_MESSENGER and topics[:1] == (L1_MESSAGE_SENT,) and len(topics) == 3:
+                yield L2ToL1Log(
+                    tx_number=len(self._transactions),
+                    sender=L1_MESSENGER,
+                    key=Hash32(topics[1]),
+                    value=Hash32(topics[2]),
+                ).pack()
+
+    def _header(self, state_root: Hash32) -> Header:
+        record = BlockRecord(b"", self._stored_transactions(), tuple(self._results), (), ())
+        receipts = list(record.receipts())
+        return Header(
+            parent_hash=self.context.parent_hash,
+            beneficiary=self.context.beneficiary,
+            state_root=state_root,
+            transactions_root=_root([transaction.raw for transaction in self._transactions]),
+            receipts_root=_root([receipt.encode() for receipt in receipts]),
+            logs_bloom=union(receipt.bloom for receipt in receipts),
+            number=self.context.number,
+            gas_limit=self.context.gas_limit,
+            gas_used=self.gas_used,
+            timestamp=self.context.timestamp,
+            extra_data=self.context.extra_data,
+            mix_hash=self.context.prevrandao,
+            base_fee_per_gas=self.context.base_fee,
+        )
+
+    def _record(self, header: Header, changes: Changes) -> BlockRecord:
+        # An edit's code may be gone again by the end of the block, but not from the edit.
+        codes = self._edited_codes | changes.codes
+        return BlockRecord(
+            header.encode(),
+            self._stored_transactions(),
+            tuple(self._results),
+            stored_changes(changes),
+            tuple(codes[code_hash] for code_hash in sorted(codes)),
+            self._edits,
+        )
+
+    def _stored_transactions(self) -> tuple[tuple[bytes, bytes], ...]:
+        return tuple((it.raw, bytes(it.sender)) for it in self._transactions)
+
+
+def _root(items: list[bytes]) -> Hash32:
+    return Hash32(ordered_root(items)) if items else EMPTY_TRIE

@@ -1,0 +1,1 @@
+"""`eth_call`, gas estimates, access lists and bundles against a state."""

@@ -1,0 +1,85 @@
+"""Which accounts and slots a transaction will touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+import msgspec
+
+from entresol._native import ExecutionResult, Tracer
+from entresol.execution.call.call import (
+    DEFAULT_LIMITS,
+    CallLimits,
+    CallRequest,
+    Meter,
+    call_tx_env,
+    failure_of,
+    gas_for,
+    run_tx_env,
+)
+from entresol.execution.evm_env import EvmEnv
+from entresol.primitives.transactions import Access
+from entresol.primitives.values import Address, Hash32
+
+_TRACER: Final = Tracer(b'{"tracer": "accessListTracer"}')
+
+Touched: TypeAlias = dict[Address, set[Hash32]]
+
+
+class AccessListResult(msgspec.Struct, frozen=True):
+    """An access list, the gas the transaction uses with it, and how it fails if it does."""
+
+    access_list: tuple[Access, ...]
+    gas_used: int
+    error: str | None
+
+
+class _TracedAccess(msgspec.Struct, rename="camel"):
+    address: str
+    storage_keys: list[str]
+
+
+_DECODER: Final = msgspec.json.Decoder(list[_TracedAccess])
+
+
+def create_access_list(
+    evm_env: EvmEnv, request: CallRequest, limits: CallLimits = DEFAULT_LIMITS
+) -> AccessListResult:
+    """Return what `request` touches beside sender, target and precompiles.
+
+    What it declares already stays in the list. A list makes gas cheaper, and so a contract can
+    touch more than it did without; the runs go on until one touches nothing new.
+    """
+    meter = Meter(limits)
+    gas = gas_for(evm_env, request, limits.gas_cap)
+    touched = _declared(request.access_list or ())
+    while True:
+        access_list = _sorted(touched)
+        listed = msgspec.structs.replace(request, access_list=access_list)
+        outcome = run_tx_env(evm_env, listed, call_tx_env(listed, gas), meter.left(), _TRACER)
+        meter.count(outcome)
+        if not _extend(touched, outcome):
+            failure = failure_of(outcome)
+            error = None if failure is None else str(failure)
+            return AccessListResult(access_list, outcome.gas_used, error)
+
+
+def _declared(access_list: Iterable[Access]) -> Touched:
+    touched: Touched = {}
+    for access in access_list:
+        touched.setdefault(access.account, set()).update(access.slots)
+    return touched
+
+
+def _extend(touched: Touched, outcome: ExecutionResult) -> bool:
+    """Add what a run touched, and tell whether there was anything new."""
+    before = sum(1 + len(slots) for slots in touched.values())
+    for access in _DECODER.decode(outcome.trace or b"[]"):
+        slots = touched.setdefault(Address.parse(access.address), set())
+        slots.update(map(Hash32.parse, access.storage_keys))
+    return sum(1 + len(slots) for slots in touched.values()) > before
+
+
+def _sorted(touched: Touched) -> tuple[Access, ...]:
+    return tuple(Access(account, tuple(sorted(touched[account]))) for account in sorted(touched))

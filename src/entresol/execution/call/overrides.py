@@ -1,0 +1,119 @@
+"""What a question assumes to be different: accounts, and the block it runs in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from entresol._native import Overlay
+from entresol.errors import InvalidOverride
+from entresol.execution.call.moved_precompiles import moved_precompiles
+from entresol.execution.evm_env import BlockEnv, EvmEnv, State
+from entresol.primitives.values import Address, Hash32
+
+
+class StateOverride(msgspec.Struct, frozen=True, kw_only=True):
+    """What to assume of one account: `state` is its whole storage, `state_diff` some slots."""
+
+    balance: int | None = None
+    nonce: int | None = None
+    code: bytes | None = None
+    state: Mapping[Hash32, Hash32] | None = None
+    state_diff: Mapping[Hash32, Hash32] | None = None
+    move_precompile_to: Address | None = None
+
+
+class BlockOverrides(msgspec.Struct, frozen=True, kw_only=True):
+    """What to assume of the block; the names are those that clients use."""
+
+    number: int | None = None
+    time: int | None = None
+    gas_limit: int | None = None
+    fee_recipient: Address | None = None
+    prev_randao: Hash32 | None = None
+    base_fee_per_gas: int | None = None
+    blob_base_fee: int | None = None
+    block_hash: Mapping[int, Hash32] | None = None
+    difficulty: int | None = None
+
+
+def override(
+    evm_env: EvmEnv,
+    accounts: Mapping[Address, StateOverride] | None = None,
+    block: BlockOverrides | None = None,
+) -> EvmEnv:
+    """Return `scene` with these assumptions; `scene` and its state stay as they are."""
+    state, parts, env = evm_env.state, evm_env.block, evm_env.env
+    if accounts:
+        overlay = overlay_of(state)
+        moved = moved_precompiles(accounts, evm_env.rules)
+        apply(overlay, accounts)
+        state = overlay
+        if moved:
+            moved = {**(parts.precompiles or {}), **moved}
+            parts = msgspec.structs.replace(parts, precompiles=moved)
+    if block is not None:
+        parts = override_block(parts, block)
+    if parts is not evm_env.block:
+        try:
+            env = parts.env()
+        except (OverflowError, ValueError) as error:
+            raise InvalidOverride("a number of the block is too large") from error
+    return EvmEnv(state, evm_env.rules, parts, env)
+
+
+def overlay_of(state: State) -> Overlay:
+    """Return an overlay on `state` that can be changed without changing it."""
+    return state.fork() if isinstance(state, Overlay) else Overlay(state)
+
+
+def apply(overlay: Overlay, overrides: Mapping[Address, StateOverride]) -> None:
+    """Change the accounts in `overlay`; if one of them cannot be changed so, change none.
+
+    Where precompiles are moved to is no matter of the state: see `moved_precompiles`.
+    """
+    for address, wanted in overrides.items():
+        _check(address, wanted)
+    for address, wanted in overrides.items():
+        _apply_one(overlay, address, wanted)
+
+
+def override_block(block: BlockEnv, overrides: BlockOverrides) -> BlockEnv:
+    """Return `block` with what `overrides` names replaced; block hashes are added."""
+    hashes = {**(block.block_hashes or {}), **(overrides.block_hash or {})}
+    wanted = {
+        "number": overrides.number,
+        "timestamp": overrides.time,
+        "gas_limit": overrides.gas_limit,
+        "beneficiary": overrides.fee_recipient,
+        "prevrandao": overrides.prev_randao,
+        "base_fee": overrides.base_fee_per_gas,
+        "blob_base_fee": overrides.blob_base_fee,
+        "difficulty": overrides.difficulty,
+        "block_hashes": hashes or None,
+    }
+    given = {name: value for name, value in wanted.items() if value is not None}
+    return msgspec.structs.replace(block, **given)
+
+
+def _check(address: Address, wanted: StateOverride) -> None:
+    if wanted.state is not None and wanted.state_diff is not None:
+        raise InvalidOverride(f"account {address} has both state and stateDiff")
+    if wanted.balance is not None and wanted.balance.bit_length() > 256:
+        raise InvalidOverride(f"account {address}: a balance is less than 2^256")
+    if wanted.nonce is not None and wanted.nonce.bit_length() > 64:
+        raise InvalidOverride(f"account {address}: a nonce is less than 2^64")
+
+
+def _apply_one(overlay: Overlay, address: Address, wanted: StateOverride) -> None:
+    if wanted.nonce is not None:
+        overlay.set_nonce(address, wanted.nonce)
+    if wanted.code is not None:
+        overlay.set_code(address, wanted.code)
+    if wanted.balance is not None:
+        overlay.set_balance(address, wanted.balance)
+    if wanted.state is not None:
+        overlay.replace_storage(address, dict[bytes, bytes](wanted.state.items()))
+    for slot, value in (wanted.state_diff or {}).items():
+        overlay.set_slot(address, slot, value)

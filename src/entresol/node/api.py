@@ -1,0 +1,198 @@
+"""Putting the methods of a chain together, each with the little that it needs."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from entresol.chain.dev.checkpoints import Checkpoints
+from entresol.chain.dev.keyring import Keyring
+from entresol.node.adapters import (
+    L2_CONTRACTS,
+    BatchCommitments,
+    BatchInclusion,
+    NotificationRenderer,
+    PendingTransactions,
+)
+from entresol.node.config.schema import ApiConfig, LimitsConfig
+from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.rpc.namespaces.dev.control import Anvil, Evm, Hardhat
+from entresol.rpc.namespaces.dev.settlement import AnvilSettlement
+from entresol.rpc.namespaces.eth.accounts import EthAccounts, Personal
+from entresol.rpc.namespaces.eth.blocks import EthBlocks
+from entresol.rpc.namespaces.eth.call_many import EthCallMany
+from entresol.rpc.namespaces.eth.calls import EthCalls
+from entresol.rpc.namespaces.eth.fees import EthFees
+from entresol.rpc.namespaces.eth.filters import EthFilters
+from entresol.rpc.namespaces.eth.send_sync import EthSendSync
+from entresol.rpc.namespaces.eth.simulate import EthSimulate
+from entresol.rpc.namespaces.eth.state import EthState
+from entresol.rpc.namespaces.eth.transactions import EthTransactions
+from entresol.rpc.namespaces.net_web3 import EthBasics, Net, RpcModules, Web3
+from entresol.rpc.namespaces.txpool import TxPool
+from entresol.rpc.namespaces.zks.batches import ZksBatches
+from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
+from entresol.rpc.namespaces.zks.contracts import ZksContracts
+from entresol.rpc.namespaces.zks.fees import ZksFees
+from entresol.rpc.namespaces.zks.proofs import ZksProofs
+from entresol.rpc.namespaces.zks.protocol import ZksProtocol
+from entresol.rpc.namespaces.zks.tokens import ZksTokens
+from entresol.rpc.namespaces.zks.transactions import ZksTransactions
+from entresol.rpc.pubsub.filters import Filters
+from entresol.rpc.pubsub.subscriptions import Subscriptions
+from entresol.rpc.services.batch_status import BatchStatus
+from entresol.rpc.services.block_resolver import BlockResolver
+from entresol.rpc.services.call_runner import CallRunner
+from entresol.rpc.services.fill_transaction import TransactionFiller
+from entresol.rpc.services.rendered_chain import RenderedChain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.chain.chain import Chain
+    from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.node.settlement.rollup import Rollup
+    from entresol.primitives.batches import Batch
+    from entresol.rpc.jsonrpc.method import Namespace
+
+WORKERS: Final = 4
+
+
+class LayerTwo(NamedTuple):
+    """What a layer 2 has beyond a chain: prices, and an L1 unless it stands alone."""
+
+    fees: FeeModel
+    rollup: Rollup | None
+
+
+class Api:
+    """The methods of one chain, and what they share."""
+
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
+        self,
+        chain: Chain,
+        wake: Callable[[], None],
+        *,
+        keyring: Keyring | None = None,
+        config: ApiConfig | None = None,
+        limits: LimitsConfig | None = None,
+        checkpoints: Checkpoints | None = None,
+        layer_two: LayerTwo | None = None,
+    ) -> None:
+        self._chain = chain
+        self._config = config or ApiConfig()
+        self._limits = limits or LimitsConfig()
+        self._keyring = keyring or Keyring()
+        self._executor = ThreadPoolExecutor(WORKERS, thread_name_prefix="call")
+        self._waiting = PendingTransactions(chain)
+        self._rendered = self._follow(
+            RenderedChain(
+                chain.rules.chain_id,
+                chain.ledger.store,
+                self._waiting,
+                chain.pending_block,
+                batches=None if layer_two is None else BatchInclusion(chain.ledger.store.batches),
+            )
+        )
+        self._resolver = BlockResolver(chain)
+        self._runner = CallRunner(self._limits.calls(), self._limits.overrides())
+        self._filters = Filters(
+            chain,
+            chain.ledger.store,
+            self._rendered.log_cache,
+            chain.events,
+            capacity=self._limits.filter_limit,
+            limits=self._limits.logs(),
+        )
+        self.subscriptions = Subscriptions(
+            chain.events,
+            chain.ledger.store,
+            NotificationRenderer(self._rendered),
+            wake=wake,
+            per_connection=self._limits.subscription_limit,
+            limits=self._limits.logs(),
+        )
+        namespaces = self._ethereum()
+        if layer_two is not None:
+            namespaces += self._zk_stack(layer_two)
+        if self._config.dev_methods:
+            rollup = None if layer_two is None else layer_two.rollup
+            namespaces += self._development(checkpoints or Checkpoints(chain), rollup)
+        namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
+        self.dispatcher = Dispatcher(
+            namespaces, executor=self._executor, limits=self._limits.requests()
+        )
+        self._rendered.on_change(self.dispatcher.forget)
+
+    def close(self) -> None:
+        """Stop listening to the chain and end the workers."""
+        self.subscriptions.close()
+        self._filters.close()
+        self._chain.events.unsubscribe(self._events)
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def batch_sealed(self, batch: Batch) -> None:
+        """Let go of answers that do not know their batch."""
+        self._rendered.batch_sealed(batch.first_block, batch.last_block)
+
+    def _ethereum(self) -> list[Namespace]:
+        chain, resolver, rendered = self._chain, self._resolver, self._rendered
+        keyring, limits = self._keyring, self._limits
+        filler = TransactionFiller(chain, resolver, self._runner, self._executor)
+        return [
+            EthAccounts(chain, keyring, filler, rendered),
+            EthBasics(chain),
+            EthBlocks(chain, resolver, rendered),
+            EthCalls(resolver, self._runner),
+            EthCallMany(chain, resolver, limits.calls(), limits.overrides()),
+            EthFees(chain, resolver),
+            EthFilters(chain, rendered.log_cache, self._filters, self.subscriptions, limits.logs()),
+            EthSimulate(chain, resolver, limits.calls(), limits.overrides()),
+            EthState(chain, resolver),
+            EthTransactions(chain, resolver, rendered),
+            EthSendSync(chain, rendered, self._config.receipt_seconds),
+            Net(chain),
+            Personal(keyring),
+            TxPool(chain.pool, rendered),
+            Web3(),
+        ]
+
+    def _zk_stack(self, layer_two: LayerTwo) -> list[Namespace]:
+        chain, rollup = self._chain, layer_two.rollup
+        namespaces: list[Namespace] = [
+            ZksBytecode(chain.ledger.store),
+            ZksFees(self._resolver, self._runner, layer_two.fees),
+        ]
+        if rollup is None:
+            return namespaces
+        settlement_layer = rollup.settlement_layer
+        settling = BatchStatus(chain, settlement_layer.l1_chain_id)
+        return [
+            *namespaces,
+            ZksBatches(chain, settling, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
+            ZksProofs(chain, settling, rollup.proofs),
+            ZksProtocol(chain, chain.genesis),
+            ZksContracts(settlement_layer.l1_chain_id, settlement_layer.contracts, L2_CONTRACTS),
+            ZksTokens(self._resolver),
+            ZksTransactions(chain, settling, self._waiting, self._rendered),
+        ]
+
+    def _development(self, checkpoints: Checkpoints, rollup: Rollup | None) -> list[Namespace]:
+        chain, keyring = self._chain, self._keyring
+        namespaces: list[Namespace] = [
+            Evm(chain, checkpoints),
+            Anvil(chain, keyring, checkpoints),
+            Hardhat(chain, keyring),
+        ]
+        return namespaces if rollup is None else [*namespaces, AnvilSettlement(rollup)]
+
+    def _follow(self, rendered: RenderedChain) -> RenderedChain:
+        """Let cached answers go as soon as they are wrong, before anybody can ask again."""
+
+        def take() -> None:
+            events, _ = self._events.take()
+            for event in events:
+                rendered.follow(event)
+
+        self._events = self._chain.events.subscribe(wake=take)
+        return rendered

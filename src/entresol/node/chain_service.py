@@ -1,0 +1,122 @@
+"""One layer of a node: a chain, its methods and its server, from start to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from entresol.node.metrics import of_chain, of_server, render
+from entresol.server.server import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from entresol.chain.chain import Chain
+    from entresol.node.api import Api
+    from entresol.node.log.log import ChainLog
+    from entresol.node.metrics import Sample
+    from entresol.server.config import ServerConfig
+    from entresol.server.connection import Handler, Page
+
+logger = logging.getLogger(__name__)
+
+TICK_SECONDS: Final = 0.02
+RETRY_SECONDS: Final = 1.0
+
+JSON: Final = "application/json; charset=utf-8"
+PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class ChainService:
+    """A chain that is served and that seals its blocks when they are due.
+
+    Remembers: nothing of its own. Persists: the chain does. Assumes: one event loop, whose thread
+    alone changes the chain. Fails: to start, with the error that says why.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        make_api: Callable[[Callable[[], None]], Api],
+        config: ServerConfig,
+        *,
+        log: ChainLog | None = None,
+        health: Callable[[], dict[str, Any]] = dict,
+        figures: Callable[[], Iterable[Sample]] = tuple,
+    ) -> None:
+        self.chain = chain
+        self._config = config
+        self._health = health
+        self._figures = figures
+        self._pump_is_due = False
+        self.api = make_api(self._wake)
+        self.handler: Handler = self.api.dispatcher.handle
+        if log is not None:
+            self.handler = log.around(self.handler)
+            log.follow(chain)
+        on_rejection = None if log is None else log.rejections()
+        self._server = Server(self.handler, config, self._pages(), on_rejection)
+        self._ticking: asyncio.Task[None] | None = None
+
+    @property
+    def address(self) -> str:
+        """Where it listens: host and port."""
+        host = self._config.host
+        shown = f"[{host}]" if ":" in host else host
+        return f"{shown}:{self._server.port}"
+
+    async def start(self) -> None:
+        """Listen, and seal blocks when they are due."""
+        await self._server.start()
+        self._ticking = asyncio.create_task(self._tick())
+
+    async def stop(self) -> None:
+        """Let answers under way finish, and stop listening."""
+        if self._ticking is not None:
+            self._ticking.cancel()
+        await self._server.stop()
+
+    def close(self) -> None:
+        """Let go of the chain."""
+        self.api.close()
+        self.chain.close()
+
+    async def _tick(self) -> None:
+        while True:
+            pause = TICK_SECONDS
+            try:
+                self.chain.tick(time.monotonic())
+            except Exception:
+                # A full disk may have room again.
+                logger.exception("a block could not be sealed; trying again")
+                pause = RETRY_SECONDS
+            await asyncio.sleep(pause)
+
+    def _wake(self) -> None:
+        """Have subscribers told soon, once for everything that happens until then."""
+        if not self._pump_is_due:
+            self._pump_is_due = True
+            asyncio.get_running_loop().call_soon(self._pump)
+
+    def _pump(self) -> None:
+        self._pump_is_due = False
+        self.api.subscriptions.pump()
+
+    def _pages(self) -> dict[str, Page]:
+        dispatcher = self.api.dispatcher
+        return {
+            "/health": self._health_page,
+            "/metrics": self._metrics_page,
+            "/openrpc.json": lambda: (200, JSON, json.dumps(dispatcher.openrpc()).encode()),
+        }
+
+    def _health_page(self) -> tuple[int, str, bytes]:
+        return 200, JSON, json.dumps({"status": "ready", **self._health()}).encode()
+
+    def _metrics_page(self) -> tuple[int, str, bytes]:
+        figures = (*of_chain(self.chain), *of_server(self._server.counters), *self._figures())
+        text = render(figures) + self.api.dispatcher.render_metrics()
+        return 200, PROMETHEUS, text.encode()

@@ -1,0 +1,1 @@
+"""The settlement layer of an L2, and the workers between the layers."""

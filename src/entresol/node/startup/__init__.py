@@ -1,0 +1,1 @@
+"""What a node reports when it has started: banner and `--config-out`."""

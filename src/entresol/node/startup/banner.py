@@ -1,0 +1,70 @@
+"""What people see when a node starts."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from entresol.node.startup.info import NodeInfo
+
+READY: Final = "Listening on "
+"""How the last line begins, for scripts that wait for it; host and port follow."""
+
+TEMPORARY: Final = "temporary: gone when the node stops (--data-dir keeps it)"
+
+
+def banner(info: NodeInfo) -> str:
+    """Return the lines that greet who starts a node: accounts, keys, the chain, where it listens."""
+    lines = [
+        "",
+        f"Entresol {metadata.version('entresol')}, a layer-2 node of the ZK Stack family",
+        "",
+    ]
+    if info.accounts:
+        lines += _accounts(info)
+    rows = [*_rows(info), *_layer_one(info)]
+    return "\n".join((*lines, *rows, "", f"{READY}{info.address}"))
+
+
+def _accounts(info: NodeInfo) -> Iterator[str]:
+    shown = [f"{it.address.checksummed()} ({info.balance:,} ETH)" for it in info.accounts]
+    yield from _section("Available accounts", shown)
+    yield from _section("Private keys, known to everybody", (it.secret for it in info.accounts))
+    yield f"Mnemonic     {info.mnemonic}"
+
+
+def _section(title: str, items: Iterable[object]) -> Iterator[str]:
+    yield title
+    yield "=" * len(title)
+    for number, item in enumerate(items):
+        yield f"({number}) {item}"
+    yield ""
+
+
+def _rows(info: NodeInfo) -> Iterator[str]:
+    yield f"Chain id     {info.chain_id}"
+    yield f"Base fee     {info.base_fee:,} wei"
+    yield f"Gas limit    {info.gas_limit:,}"
+    yield f"Fork         {info.fork}"
+    yield f"Head         block {info.head:,}"
+    yield f"Accounts     {info.unlocked}"
+    yield f"Methods      {info.methods}"
+    yield f"Directory    {info.data_dir or TEMPORARY}"
+    yield f"HTTP         {info.http_url}"
+    yield f"WebSocket    {info.websocket_url}"
+
+
+def _layer_one(info: NodeInfo) -> Iterator[str]:
+    l1 = info.l1
+    if l1 is None:
+        yield "Layer 1      none: nothing settles (--no-l1)"
+        return
+    yield ""
+    yield f"Layer 1      {'for development, in this process' if l1.is_ours else 'at its own address'}"
+    yield f"Chain id     {l1.chain_id}"
+    yield f"HTTP         {l1.endpoint.shown}"
+    yield f"Bridgehub    {l1.contracts.bridgehub.checksummed()}"
+    yield f"Chain        {l1.contracts.chain.checksummed()}"

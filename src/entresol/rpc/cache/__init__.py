@@ -1,0 +1,1 @@
+"""Caches of rendered blocks, logs and call results."""

@@ -1,0 +1,85 @@
+"""The logs of a chain, block by block, as clients read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Protocol
+
+from entresol._native import keccak256
+from entresol.primitives.records import BlockRecord
+from entresol.rpc.cache.block_logs import BlockLogs
+from entresol.rpc.cache.blocks import BlockCache
+from entresol.rpc.render.inclusion import BatchReader
+from entresol.storage.log_index import LogQuery
+from entresol.storage.readers import LogReader
+
+DEFAULT_BYTES: Final = 32 * 1024 * 1024
+
+
+class LogBlocks(LogReader, Protocol):
+    """Where logs are, and blocks by their hash."""
+
+    def number_of(self, block_hash: bytes) -> int | None:
+        """Return the number of the block with this hash."""
+
+
+class LogCache:
+    """Where the logs of each block are, and those of the blocks asked for last.
+
+    Remembers: logs and their texts, up to a number of bytes. Persists: nothing. Assumes: it is told
+    when blocks are gone or say something else; any thread may call. Fails: as its readers do.
+    """
+
+    def __init__(
+        self, blocks: LogBlocks, batches: BatchReader, max_bytes: int = DEFAULT_BYTES
+    ) -> None:
+        self._blocks = blocks
+        self._batches = batches
+        # Not the cache of answers: a search through many blocks must not push those out.
+        self._cache: BlockCache[int, BlockLogs] = BlockCache(max_bytes)
+
+    @property
+    def size(self) -> int:
+        """How many bytes it takes at most."""
+        return self._cache.size
+
+    def number_of(self, block_hash: bytes) -> int | None:
+        """Return the number of the block with this hash."""
+        return self._blocks.number_of(block_hash)
+
+    def blocks_with_logs(self, query: LogQuery, first: int, last: int) -> Iterator[int]:
+        """Yield the blocks from `first` to `last` that may have a log of `query`."""
+        return self._blocks.blocks_with_logs(query, first, last)
+
+    def knows(self, number: int) -> bool:
+        """Say whether the logs of a block are at hand."""
+        return number in self._cache
+
+    def logs_of(self, number: int) -> BlockLogs | None:
+        """Return the logs of a block."""
+        known = self._cache.get(number)
+        if known is not None:
+            return known
+        age = self._cache.age
+        record = self._blocks.record(number)
+        if record is None:
+            return None
+        logs = BlockLogs(record, self._batches.batch_of(number))
+        self._cache.keep(number, logs, size=logs.weight, block=number, age=age)
+        return logs
+
+    def logs_in(self, record: BlockRecord) -> BlockLogs:
+        """Return the logs of a block that was sealed; the chain may have gone back behind it since."""
+        number = record.header().number
+        logs = self.logs_of(number)
+        if logs is None or logs.hash != keccak256(record.header_rlp):
+            return BlockLogs(record, None)
+        return logs
+
+    def forget(self, first: int, last: int) -> None:
+        """Take note that the blocks from `first` to `last` have a batch."""
+        self._cache.forget(first, last)
+
+    def forget_above(self, number: int) -> None:
+        """Take note that the chain went back to `number`."""
+        self._cache.forget_above(number)

@@ -1,0 +1,283 @@
+"""Which JSON-RPC error an exception becomes: one table for all of them.
+
+    EntresolError
+    └── RequestError              a request that no method ever sees, or whose answer cannot be sent
+        ├── ParseError            the body is not JSON
+        ├── InvalidRequestError   the body is JSON, but no request
+        ├── MethodNotFoundError   no method has this name
+        ├── InvalidParamsError    the parameters are not what the method takes
+        ├── BatchSizeError        more calls in a batch than allowed
+        ├── AnswerSizeError       a result longer than allowed
+        └── BatchAnswerSizeError  the results of a batch are longer than allowed together
+
+A failure that the table gives -32603 is the node's own, and so is every exception that is not in the
+tree: it is logged whole under a request id, and the client learns the id and nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from typing import Final
+
+import msgspec
+
+from entresol.errors import (
+    AccountsLocked,
+    BatchOverflow,
+    BlockFull,
+    EmptySimulation,
+    EngineError,
+    EntresolError,
+    ExecutionFailed,
+    ExecutionReverted,
+    ExecutionStopped,
+    FeeCapTooLow,
+    FilterNotFound,
+    GasLimitExceeded,
+    InitCodeTooLarge,
+    InsufficientFunds,
+    IntrinsicGasTooLow,
+    InvalidBytecode,
+    InvalidConfig,
+    InvalidFilter,
+    InvalidGenesis,
+    InvalidInterval,
+    InvalidOverride,
+    InvalidPercentiles,
+    InvalidSimulation,
+    InvalidTransaction,
+    LayerOneFailed,
+    ListenFailed,
+    MalformedValue,
+    MintOverflow,
+    MovedOntoItself,
+    MovedTogether,
+    NonceTooHigh,
+    NonceTooLow,
+    NotAPrecompile,
+    NothingToPushOver,
+    NotSupported,
+    PoolRejection,
+    ReceiptTimeout,
+    ReplayDiffers,
+    SenderNotEOA,
+    SimulatedCallRejected,
+    SimulatedNumberTooLow,
+    SimulatedTimeTooLow,
+    SimulationGasSpent,
+    SimulationTooLong,
+    StoreFailed,
+    SubscriptionRejected,
+    TimestampTooHigh,
+    TimestampTooLow,
+    TooManySubscriptions,
+    TooManyToSeal,
+    TrieError,
+    UnknownAccount,
+    UnknownBlock,
+    UnknownTracer,
+    UnserializableCall,
+)
+
+log = logging.getLogger(__name__)
+
+INTERNAL: Final = -32603
+
+
+class RequestError(EntresolError):
+    """A request cannot be served as it stands; `detail` says more than the standard text."""
+
+    def __init__(self, message: str, detail: str | None = None) -> None:
+        super().__init__(message)
+        self.detail = detail
+
+
+class ParseError(RequestError):
+    """The body is not JSON."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("Parse error", detail)
+
+
+class InvalidRequestError(RequestError):
+    """The body is JSON, but no request."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("Invalid request", detail)
+
+
+class MethodNotFoundError(RequestError):
+    """No method has this name."""
+
+    def __init__(self, name: str) -> None:
+        # Clients fall back on this very text.
+        super().__init__(f"the method {name[:70]} does not exist/is not available")
+
+
+class InvalidParamsError(RequestError):
+    """A parameter is not what the method takes; the text says which."""
+
+    def __init__(self, place: str, problem: str) -> None:
+        super().__init__(f"{place}: {problem}")
+
+
+class BatchSizeError(RequestError):
+    """A batch has more calls than allowed."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__("The batch request was too large", f"Exceeded max limit of {limit}")
+
+
+class ResponseSizeError(RequestError):
+    """A result is longer than allowed."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__("Response is too big", f"Exceeded max limit of {limit}")
+
+
+class BatchResponseSizeError(RequestError):
+    """The results of a batch are longer than allowed together."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__("The batch response was too large", f"Exceeded max limit of {limit}")
+
+
+CODES: Final[dict[type[EntresolError], int]] = {
+    ParseError: -32700,
+    InvalidRequestError: -32600,
+    MethodNotFoundError: -32601,
+    InvalidParamsError: -32602,
+    ResponseSizeError: -32008,
+    BatchSizeError: -32010,
+    BatchResponseSizeError: -32011,
+    RequestError: -32600,
+    # What the caller asked for makes no sense, or is not there.
+    MalformedValue: -32602,
+    InvalidConfig: -32602,
+    InvalidFilter: -32602,
+    InvalidGenesis: -32602,
+    InvalidInterval: -32602,
+    InvalidOverride: -32602,
+    InvalidPercentiles: -32602,
+    SubscriptionRejected: -32602,
+    TooManySubscriptions: -32006,
+    # As geth says it: over this connection, there is no such method.
+    NothingToPushOver: -32601,
+    TimestampTooLow: -32602,
+    TimestampTooHigh: -32602,
+    TooManyToSeal: -32602,
+    UnknownBlock: -32602,
+    UnknownTracer: -32602,
+    # Rejected as geth rejects: clients classify by its code and wording.
+    FilterNotFound: -32000,
+    InvalidTransaction: -32000,
+    InvalidBytecode: -32000,
+    PoolRejection: -32000,
+    BlockFull: -32000,
+    ExecutionFailed: -32000,
+    UnknownAccount: -32000,
+    AccountsLocked: -32000,
+    # As EIP-7966 has it; the hash of the transaction goes with it.
+    ReceiptTimeout: 4,
+    # The code of anvil's answer to the same.
+    NotSupported: INTERNAL,
+    # Not -32603 or -32005: clients would try again at once and meet the same limit.
+    ExecutionStopped: -32000,
+    # As the network's nodes say it.
+    ExecutionReverted: 3,
+    MintOverflow: 3,
+    UnserializableCall: 3,
+    # The codes that eth_simulateV1 has of its own.
+    NotAPrecompile: -32000,
+    MovedOntoItself: -38022,
+    MovedTogether: -38023,
+    InvalidSimulation: -32602,
+    EmptySimulation: -32602,
+    SimulatedNumberTooLow: -38020,
+    SimulatedTimeTooLow: -38021,
+    SimulationTooLong: -38026,
+    SimulationGasSpent: -38026,
+    SimulatedCallRejected: -32000,
+    # The node's own trouble.
+    EngineError: INTERNAL,
+    ReplayDiffers: INTERNAL,
+    TrieError: INTERNAL,
+    StoreFailed: INTERNAL,
+    ListenFailed: INTERNAL,
+    BatchOverflow: INTERNAL,
+    # Who settles by hand has to know why it does not work.
+    LayerOneFailed: -32000,
+}
+
+REFUSALS: Final[dict[type[EntresolError], int]] = {
+    NonceTooLow: -38010,
+    NonceTooHigh: -38011,
+    FeeCapTooLow: -38012,
+    IntrinsicGasTooLow: -38013,
+    InsufficientFunds: -38014,
+    BlockFull: -38015,
+    GasLimitExceeded: -38015,
+    SenderNotEOA: -38024,
+    InitCodeTooLarge: -38025,
+}
+"""The code of a simulated call that is rejected, by the reason."""
+
+TEXTS: Final[dict[type[EntresolError], str]] = {
+    # The wording of the network; what exactly is missing goes into `data`.
+    UnknownBlock: "Block with such an ID doesn't exist yet",
+}
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The `error` member of an answer."""
+
+    code: int
+    message: str
+    data: str | None = None
+
+
+def code_of(kind: type[BaseException]) -> int:
+    """Return the code of the nearest ancestor in the table; an exception that has none is a bug."""
+    for ancestor in kind.__mro__:
+        code = CODES.get(ancestor)
+        if code is not None:
+            return code
+    return INTERNAL
+
+
+def failure_of(error: Exception, method: str) -> Failure:
+    """Turn what a call of `method` raised into what the client is told."""
+    code = code_of(type(error))
+    if isinstance(error, SimulatedCallRejected):
+        code = REFUSALS.get(type(error.reason), code)
+    if code == INTERNAL and not isinstance(error, NotSupported):
+        return _internal(error, method)
+    text = TEXTS.get(type(error))  # type: ignore[arg-type]  # asking for a key of another kind is fine
+    if text is not None:
+        return Failure(code, text, str(error))
+    return Failure(code, _printable(str(error)), _data(error))
+
+
+def _data(error: Exception) -> str | None:
+    """Return what goes with the text: a revert always has data, even if it is empty."""
+    match error:
+        case ExecutionReverted():
+            return "0x" + error.data.hex()
+        case RequestError():
+            return error.detail
+        case ReceiptTimeout():
+            return "0x" + error.transaction_hash.hex()
+    return None
+
+
+def _internal(error: Exception, method: str) -> Failure:
+    """Log a failure of ours, and tell no more than where to find it in the log."""
+    request_id = secrets.token_hex(8)
+    log.error("request %s: %s failed", request_id, method, exc_info=error)
+    return Failure(INTERNAL, "Internal error", request_id)
+
+
+def _printable(text: str) -> str:
+    """Make `text` encodable: what a contract says may be no valid Unicode."""
+    return text.encode(errors="replace").decode()

@@ -1,0 +1,232 @@
+"""Declaring a method once: its signature and docstring say everything else.
+
+`@method` only marks. What is marked is found on the namespace objects that a dispatcher is given, so
+nothing depends on which modules were imported, and one process may serve many chains.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial, reduce
+from operator import or_
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import msgspec
+from msgspec import Raw
+
+from entresol.errors import EntresolError
+from entresol.rpc.jsonrpc.codec import camel
+from entresol.rpc.jsonrpc.connection import Connection
+from entresol.rpc.jsonrpc.metrics import MethodMetrics
+from entresol.rpc.jsonrpc.params import REQUIRED, Parameter, ParamsReader
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_T_co = TypeVar("_T_co", covariant=True)
+
+_MARK: Final = "__rpc_method__"
+_BYTES: Final = (
+    msgspec.inspect.BytesType, msgspec.inspect.ByteArrayType, msgspec.inspect.MemoryViewType,
+)  # fmt: skip
+
+
+class Namespace(Protocol):
+    """An object whose marked methods are served under a prefix."""
+
+    @property
+    def prefix(self) -> str:
+        """Return what method names begin with: `eth` in `eth_chainId`."""
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """What `@method` leaves on a function."""
+
+    errors: tuple[type[EntresolError], ...]
+    offload: bool
+    cached: bool
+    name: str | None
+
+
+def method(
+    *errors: type[EntresolError],
+    offload: bool = False,
+    cached: bool = False,
+    name: str | None = None,
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Mark a function of a namespace as a method.
+
+    `errors` are the ones worth documenting. With `offload`, calls run on a worker thread. With `kept`, what
+    it returns stays as it is until blocks change or go, unless it is null or was asked for by a tag. `name`
+    is the whole name on the wire, where it does not follow from the function's.
+    """
+
+    def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        setattr(function, _MARK, Mark(errors, offload, cached, name))
+        return function
+
+    return mark
+
+
+class Offload(Generic[_T_co]):
+    """What a method returns if it turns out to need a worker thread: the work that is left."""
+
+    __slots__ = ("work",)
+
+    def __init__(self, work: Callable[[], _T_co]) -> None:
+        self.work = work
+
+
+class Method:
+    """A method ready to be called."""
+
+    def __init__(self, name: str, function: Callable[..., Any], mark: Mark) -> None:
+        self.name = name
+        self.function = _positional(function)
+        self.errors = mark.errors
+        self.is_cached = mark.cached
+        self.is_async = inspect.iscoroutinefunction(function)
+        self.doc = inspect.getdoc(function) or ""
+        hints = get_type_hints(function, include_extras=True)
+        self.result = _result_hint(hints["return"])
+        signature = list(inspect.signature(function).parameters.values())
+        self.parameters = [
+            _parameter(p, hints) for p in signature if hints[p.name] is not Connection
+        ]
+        self._connection_at = _position(signature, hints)
+        # Who may be answered later is not promised an order, so that reading may take its time as well.
+        patient = mark.offload or _may_be_later(hints["return"])
+        self._reader = ParamsReader(self.parameters, patient=patient)
+        # Whoever wants to know the connection is not called with the same arguments again.
+        self.known = self._reader.known if self._connection_at is None else {}
+        self.tally = MethodMetrics()
+        _reject_bytes(self)
+        if mark.offload:
+            self.function = partial(_later, self.function)
+
+    @property
+    def summary(self) -> str:
+        """Return the first line of the docstring."""
+        return self.doc.partition("\n")[0]
+
+    def gives_the_same(self, arguments: tuple[Any, ...]) -> bool:
+        """Say whether a kept method called like this means the same thing the next time."""
+        return all(getattr(argument, "is_fixed", True) for argument in arguments)
+
+    def arguments(self, params: Raw, connection: Connection) -> tuple[Any, ...]:
+        """Read what the function is called with; raise InvalidParamsError if that cannot be."""
+        return self.placed(self._reader.read(params), connection)
+
+    def placed(self, values: tuple[Any, ...], connection: Connection) -> tuple[Any, ...]:
+        """Return what the function is called with, if its parameters have these values."""
+        index = self._connection_at
+        if index is None:
+            return values
+        return (*values[:index], connection, *values[index:])
+
+
+def methods_of(namespaces: Iterable[Namespace]) -> dict[str, Method]:
+    """Return the methods of all `namespaces` by their names on the wire."""
+    found: dict[str, Method] = {}
+    for namespace in namespaces:
+        for attribute, mark in _marked(type(namespace)):
+            name = mark.name or f"{namespace.prefix}_{camel(attribute)}"
+            if name in found:
+                raise TypeError(f"{name} is declared twice")
+            found[name] = Method(name, getattr(namespace, attribute), mark)
+    return found
+
+
+def _marked(kind: type) -> Iterator[tuple[str, Mark]]:
+    """Yield the marked functions of a class, inherited ones first, in the order they were written."""
+    names = dict.fromkeys(name for ancestor in reversed(kind.__mro__) for name in vars(ancestor))
+    for name in names:
+        mark = getattr(inspect.getattr_static(kind, name), _MARK, None)
+        if isinstance(mark, Mark):
+            yield name, mark
+
+
+def _positional(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what takes all arguments by position, also those that `function` wants by name."""
+    parameters = inspect.signature(function).parameters.values()
+    named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    if not named:
+        return function
+    split = len(parameters) - len(named)
+
+    def adapted(*arguments: Any) -> Any:
+        return function(*arguments[:split], **dict(zip(named, arguments[split:], strict=True)))
+
+    return adapted
+
+
+def _parameter(parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter:
+    default = REQUIRED if parameter.default is parameter.empty else parameter.default
+    return Parameter(parameter.name, hints[parameter.name], default)
+
+
+def _later(function: Callable[..., _R], *arguments: Any) -> Offload[_R]:
+    return Offload(partial(function, *arguments))
+
+
+def _position(signature: Sequence[inspect.Parameter], hints: dict[str, Any]) -> int | None:
+    """Return which argument is the connection, if one is."""
+    kinds = [hints[parameter.name] for parameter in signature]
+    return kinds.index(Connection) if Connection in kinds else None
+
+
+def _may_be_later(hint: Any) -> bool:
+    """Say whether an answer may be the work that is left."""
+    return any(get_origin(kind) is Offload for kind in (hint, *get_args(hint)))
+
+
+def _result_hint(hint: Any) -> Any:
+    """Return the type of the answer: without `Offload`, and a model in place of raw bytes that follow it."""
+    if get_origin(hint) in {Union, UnionType}:
+        kinds = [kind for kind in get_args(hint) if get_origin(kind) is not Offload]
+        return reduce(or_, map(_result_hint, kinds))
+    if get_origin(hint) is Annotated and get_args(hint)[0] is Raw:
+        return get_args(hint)[1]
+    return hint
+
+
+def _reject_bytes(declared: Method) -> None:
+    """Reject plain bytes, which would silently travel as base64."""
+    for hint in [declared.result, *(p.hint for p in declared.parameters)]:
+        if _has_bytes(hint):
+            raise TypeError(f"{declared.name} has bytes in its signature: say Data or ByteArray")
+
+
+@cache
+def _has_bytes(hint: Any) -> bool:
+    # Looked up once for all methods of both layers: it takes a good part of a node's start.
+    return any(isinstance(kind, _BYTES) for kind in _kinds(msgspec.inspect.type_info(hint), set()))
+
+
+def _kinds(value: Any, seen: set[type]) -> Iterator[Any]:
+    """Yield a type and all types within it."""
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _kinds(item, seen)
+    if not isinstance(value, msgspec.inspect.Type | msgspec.inspect.Field):
+        return
+    yield value
+    if isinstance(value, msgspec.inspect.StructType):
+        if value.cls in seen:
+            return
+        seen.add(value.cls)
+    for part in value.__struct_fields__:
+        yield from _kinds(getattr(value, part), seen)

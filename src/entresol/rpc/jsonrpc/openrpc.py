@@ -1,0 +1,139 @@
+"""The OpenRPC document: what a dispatcher serves, told to machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from entresol.errors import EntresolError
+from entresol.primitives.values import Data, FixedBytes, Quantity
+from entresol.rpc.jsonrpc.codec import ByteArray, encode
+from entresol.rpc.jsonrpc.errors import TEXTS, code_of
+from entresol.rpc.jsonrpc.method import Method, method
+from entresol.rpc.jsonrpc.params import Parameter
+from entresol.rpc.types.block_id import BlockId, BlockNumber
+
+Json: TypeAlias = dict[str, Any]
+
+_VERSION: Final = "1.3.2"
+_REF: Final = "#/components/schemas/{name}"
+_NUMBER_OR_TAG: Final = "^((0x)?[0-9a-fA-F]{1,16}|[a-z][a-z0-9_]*)$"
+
+
+class Discovery:
+    """The method that describes all methods, itself among them.
+
+    Remembers: the document, once it was asked for.
+    Persists:  nothing.
+    Assumes:   that the methods no longer change by then.
+    Fails:     never.
+    """
+
+    prefix = "rpc"
+
+    def __init__(self) -> None:
+        self.methods: Mapping[str, Method] = {}
+
+    @cached_property
+    def document(self) -> Json:
+        """Return the document as it can be encoded."""
+        return openrpc(self.methods)
+
+    @method(name="rpc.discover")
+    def discover(self) -> dict[str, object]:
+        """Return the OpenRPC document of this node."""
+        return self.document
+
+
+def openrpc(methods: Mapping[str, Method]) -> Json:
+    """Describe `methods`."""
+    served = [methods[name] for name in sorted(methods)]
+    hints = [hint for served_one in served for hint in _hints(served_one)]
+    schemas, components = msgspec.json.schema_components(
+        hints, schema_hook=schema_of, ref_template=_REF
+    )
+    remaining = iter(schemas)
+    return {
+        "openrpc": _VERSION,
+        "info": {"title": "Entresol", "version": version("entresol")},
+        "methods": [_entry(one, [next(remaining) for _ in _hints(one)]) for one in served],
+        "components": {"schemas": components},
+    }
+
+
+def schema_of(kind: type) -> Json:
+    """Return the schema of a domain value: of its text, unless its class says otherwise."""
+    schema: Json = getattr(kind, "json_schema", {"type": "string"})
+    if issubclass(kind, FixedBytes):
+        schema = {"type": "string", "pattern": f"^0x[0-9a-fA-F]{{{2 * kind.size}}}$"}
+    elif issubclass(kind, Quantity):
+        schema = {"type": "string", "pattern": f"^0x[0-9a-fA-F]{{1,{kind.bits // 4}}}$"}
+    elif issubclass(kind, Data):
+        schema = {"type": "string", "pattern": "^0x([0-9a-fA-F]{2})*$"}
+    elif issubclass(kind, ByteArray):
+        item = {"type": "integer", "minimum": 0, "maximum": 255}
+        schema = {"type": "array", "items": item}
+    elif issubclass(kind, BlockNumber):
+        schema = _block_schema(kind)
+    return {"title": kind.__name__, **schema}
+
+
+def _block_schema(kind: type[BlockNumber]) -> Json:
+    number = {"type": "string", "pattern": _NUMBER_OR_TAG}
+    if not issubclass(kind, BlockId):
+        return number
+    block_hash = {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{64}$"}
+    by_number = {"blockNumber": number}
+    by_hash = {"blockHash": block_hash, "requireCanonical": {"type": "boolean"}}
+    return {
+        "anyOf": [
+            number,
+            block_hash,
+            {"type": "object", "properties": by_number, "required": ["blockNumber"]},
+            {"type": "object", "properties": by_hash, "required": ["blockHash"]},
+        ]
+    }
+
+
+def _hints(served: Method) -> list[Any]:
+    """Return the types that a method's entry has schemas of: its parameters', then its result's."""
+    return [*(parameter.hint for parameter in served.parameters), served.result]
+
+
+def _entry(served: Method, schemas: list[Json]) -> Json:
+    *params, result = schemas
+    pairs = zip(served.parameters, params, strict=True)
+    entry: Json = {
+        "name": served.name,
+        "summary": served.summary,
+        "params": [_content(parameter, schema) for parameter, schema in pairs],
+        "result": {"name": "result", "schema": result},
+        "paramStructure": "either",
+    }
+    description = served.doc.partition("\n")[2].strip()
+    if description:
+        entry["description"] = description
+    if served.errors:
+        entry["errors"] = _errors(served.errors)
+    return entry
+
+
+def _content(parameter: Parameter, schema: Json) -> Json:
+    """Describe a parameter; a default goes beside a reference, never into what it refers to."""
+    if not parameter.required and parameter.default is not None:
+        default = msgspec.json.decode(encode(parameter.default))
+        schema = {"allOf": [schema], "default": default} if "$ref" in schema else {**schema, "default": default}  # fmt: skip
+    return {"name": parameter.wire_name, "required": parameter.required, "schema": schema}
+
+
+def _errors(kinds: Iterable[type[EntresolError]]) -> list[Json]:
+    """Describe errors; those with one code share an entry, for a code may appear once."""
+    texts: dict[int, list[str]] = {}
+    for kind in kinds:
+        summary = (kind.__doc__ or kind.__name__).partition("\n")[0].rstrip(".")
+        texts.setdefault(code_of(kind), []).append(TEXTS.get(kind, summary))
+    return [{"code": code, "message": "; ".join(text)} for code, text in sorted(texts.items())]

@@ -1,0 +1,171 @@
+"""Reading the parameters of a call, by position or by name, straight into domain values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, NoReturn
+
+import msgspec
+from msgspec import Raw
+from msgspec.structs import astuple
+
+from entresol.rpc.jsonrpc.codec import camel, decode_hook, locate
+from entresol.rpc.jsonrpc.envelope import ABSENT, NULL
+from entresol.rpc.jsonrpc.errors import InvalidParamsError
+
+REQUIRED: Final = object()
+"""Stands for the default of a parameter that has none."""
+
+REMEMBERED: Final = 256
+"""How many lists of parameters a reader keeps, and how long one of them may be in bytes."""
+LONGEST: Final = 256
+
+LARGE: Final = 64 * 1024
+"""How many bytes of parameters an event loop may read by itself: a millisecond or two."""
+
+_NO_PARAMS: Final = Raw(b"[]")
+_INDEX: Final = re.compile(r"\[(\d+)\]")
+_TOO_FEW: Final = re.compile(r"Expected `array` of at least length \d+, got (\d+)")
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A parameter as its method declares it."""
+
+    name: str
+    hint: Any
+    default: Any = REQUIRED
+
+    @property
+    def wire_name(self) -> str:
+        """Return the name in camel case."""
+        return camel(self.name)
+
+    @property
+    def required(self) -> bool:
+        """Say whether a call has to give it."""
+        return self.default is REQUIRED
+
+
+class LongParams(Exception):  # noqa: N818  (it never leaves this package)
+    """Parameters whose reading would hold an event loop; `read` reads them on any thread."""
+
+    def __init__(self, read: Callable[[], tuple[Any, ...]]) -> None:
+        super().__init__()
+        self.read = read
+
+
+class ParamsReader:
+    """Turns the `params` of a call into the arguments of its method.
+
+    What is missing or null takes the parameter's default, and surplus values are ignored.
+
+    Remembers: what it read last, because clients ask the same again and again, and reading takes as long as
+    many an answer. Assumes: that methods do not change their arguments. Fails: with InvalidParamsError; with
+    LongParams if `patient` says that whoever asks can wait for a worker.
+    """
+
+    def __init__(self, parameters: list[Parameter], *, patient: bool = False) -> None:
+        self._parameters = parameters
+        self._patient = patient
+        self._defaults = tuple(None if p.required else p.default for p in parameters)
+        self._fills = any(default is not None for default in self._defaults)
+        self._decode = msgspec.json.Decoder(_positional(parameters), dec_hook=decode_hook).decode
+        self._decode_names = msgspec.json.Decoder(_by_name(parameters)).decode
+        self.known: dict[bytes, tuple[Any, ...]] = {}
+        """Arguments by the bytes that they were read from."""
+
+    def read(self, params: Raw) -> tuple[Any, ...]:
+        """Return the arguments, or raise InvalidParamsError that names the place of the problem."""
+        text = bytes(params)
+        known = self.known.get(text)
+        if known is not None:
+            return known
+        if len(text) > LONGEST:
+            return self._read_long(params, len(text))
+        arguments = self._read(params)
+        if len(self.known) >= REMEMBERED:
+            self.known.clear()
+        self.known[text] = arguments
+        return arguments
+
+    def _read_long(self, params: Raw, size: int) -> tuple[Any, ...]:
+        if self._patient and size > LARGE:
+            raise LongParams(partial(self._read, params))
+        return self._read(params)
+
+    def _read(self, params: Raw) -> tuple[Any, ...]:
+        try:
+            values = astuple(self._decode(_NO_PARAMS if params is ABSENT else params))
+        except msgspec.ValidationError as error:
+            values = self._read_otherwise(bytes(params), error)
+        except (ValueError, RecursionError) as error:
+            raise InvalidParamsError("params", str(error)) from None
+        if self._fills and None in values:
+            pairs = zip(values, self._defaults, strict=True)
+            return tuple(default if value is None else value for value, default in pairs)
+        return values
+
+    def _read_otherwise(self, params: bytes, error: msgspec.ValidationError) -> tuple[Any, ...]:
+        """Read what is no array of the right shape: null, an object, or a mistake."""
+        if params == NULL:
+            return self._read(_NO_PARAMS)
+        if params[:1] == b"{":
+            return self._read_by_name(params)
+        if params[:1] in {b"[", b""}:
+            self._complain(error, named=False)
+        raise InvalidParamsError("params", "should be an array or an object")
+
+    def _read_by_name(self, params: bytes) -> tuple[Any, ...]:
+        """Put named values in their places, and read them as an array."""
+        try:
+            return astuple(self._decode(self._in_order(params)))
+        except msgspec.ValidationError as error:
+            self._complain(error, named=True)
+        except (ValueError, RecursionError) as error:
+            raise InvalidParamsError("params", str(error)) from None
+
+    def _in_order(self, params: bytes) -> bytes:
+        """Return an array of the values of an object, with null for what may be missing."""
+        given = astuple(self._decode_names(params))
+        count = len(self._parameters)
+        values = [NULL] * count
+        for index, parameter in enumerate(self._parameters):
+            camel_case, snake_case = given[index], given[count + index]
+            value = snake_case if camel_case is ABSENT else camel_case
+            if value is not ABSENT:
+                values[index] = bytes(value)
+            elif parameter.required:
+                raise InvalidParamsError(f"params.{parameter.wire_name}", "is missing")
+        return b"[" + b",".join(values) + b"]"
+
+    def _complain(self, error: msgspec.ValidationError, *, named: bool) -> NoReturn:
+        """Say what is wrong and where, in the words of the value that rejected if there is one."""
+        if few := _TOO_FEW.fullmatch(str(error)):
+            index = int(few[1])
+            name = self._parameters[index].wire_name
+            raise InvalidParamsError(f"params[{index}]", f"{name} is missing") from None
+        problem, path = locate(error)
+        place = "params" + (self._with_name(path) if named else path)
+        raise InvalidParamsError(place, problem) from None
+
+    def _with_name(self, path: str) -> str:
+        """Write the first index of `path` as the parameter's name."""
+        return _INDEX.sub(lambda index: f".{self._parameters[int(index[1])].wire_name}", path, 1)
+
+
+def _positional(parameters: list[Parameter]) -> type[msgspec.Struct]:
+    """Return the shape of an array of parameters; defaults are filled in later."""
+    fields = [(p.name, p.hint) if p.required else (p.name, p.hint | None, None) for p in parameters]
+    return msgspec.defstruct("Positional", fields, array_like=True)
+
+
+def _by_name(parameters: list[Parameter]) -> type[msgspec.Struct]:
+    """Return the shape of an object of parameters: their names in camel case, then in snake case."""
+    spellings = [p.wire_name for p in parameters]
+    # A name without words is spelt alike in both, and a struct may not have one key twice.
+    spellings += [p.name if p.name != p.wire_name else f"{p.name} " for p in parameters]
+    fields = [(f"value_{index}", Raw, ABSENT) for index in range(len(spellings))]
+    rename = {f"value_{index}": spelling for index, spelling in enumerate(spellings)}
+    return msgspec.defstruct("Named", fields, rename=rename)

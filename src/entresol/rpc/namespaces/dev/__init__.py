@@ -1,0 +1,1 @@
+"""The namespaces of development nodes: `evm_`, `hardhat_`, `anvil_`."""

@@ -1,0 +1,1 @@
+"""The `eth_` namespace."""

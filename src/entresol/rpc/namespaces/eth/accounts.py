@@ -1,0 +1,113 @@
+"""What a node does for its own accounts: send and sign."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+from msgspec import Raw
+
+from entresol.errors import (
+    AccountsLocked,
+    ExecutionFailed,
+    InvalidTransaction,
+    MalformedValue,
+    PoolRejection,
+    UnknownAccount,
+)
+from entresol.primitives.typed_data import TypedData, personal_hash
+from entresol.primitives.values import Address, Data, Hash32
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.services.fill_transaction import TransactionObject
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.chain.dev.keyring import Keyring
+    from entresol.rpc.services.fill_transaction import TransactionFiller
+    from entresol.rpc.services.rendered_chain import RenderedChain
+
+
+class TypedDataObject:
+    """A typed document as clients send it: the object, or its JSON as a text."""
+
+    __slots__ = ("signing_hash",)
+
+    json_schema: ClassVar[dict[str, Any]] = {"type": ["object", "string"]}
+
+    def __init__(self, document: TypedData) -> None:
+        # Hashed here, so that whatever is wrong with it is named as a place in the parameters.
+        self.signing_hash = document.signing_hash()
+
+    @classmethod
+    def parse(cls, value: object) -> TypedDataObject:
+        """Read either form."""
+        if isinstance(value, str):
+            try:
+                value = msgspec.json.decode(value)
+            except (msgspec.DecodeError, RecursionError) as error:
+                raise MalformedValue(f"the text is no JSON: {error}") from None
+        return cls(TypedData.parse(value))
+
+
+class EthAccounts:
+    """The accounts whose keys the node has, and those it impersonates."""
+
+    prefix = "eth"
+
+    def __init__(
+        self, chain: Chain, keyring: Keyring, filler: TransactionFiller, rendered: RenderedChain
+    ) -> None:
+        self._chain = chain
+        self._keyring = keyring
+        self._filler = filler
+        self._rendered = rendered
+
+    @method()
+    def accounts(self) -> list[Address]:
+        """Return the accounts that the node sends for: its own, then those it impersonates."""
+        return self._keyring.addresses
+
+    @method(UnknownAccount, AccountsLocked, InvalidTransaction, PoolRejection, ExecutionFailed)
+    async def send_transaction(self, transaction: TransactionObject) -> Hash32:
+        """Complete a transaction, sign it for one of the node's accounts, take it and return its hash."""
+        sender = self._keyring.sender(transaction.from_)
+        payload = await self._filler.fill(transaction, sender)
+        return self._chain.send(self._keyring.transaction(payload, sender))
+
+    @method(UnknownAccount, AccountsLocked, InvalidTransaction, ExecutionFailed)
+    async def sign_transaction(self, transaction: TransactionObject) -> Raw:
+        """Complete and sign a transaction, and return its bytes and fields without taking it."""
+        sender = self._keyring.sender(transaction.from_)
+        payload = await self._filler.fill(transaction, sender)
+        signed = self._keyring.sign(payload, sender)
+        fields = bytes(self._rendered.waiting(signed))
+        return Raw(b'{"raw":"0x%b","tx":%b}' % (signed.raw.hex().encode(), fields))
+
+    @method(UnknownAccount, AccountsLocked)
+    def sign(self, address: Address, message: Data) -> Data:
+        """Sign bytes in the form that no transaction has (EIP-191)."""
+        return Data(self._keyring.sign_digest(address, personal_hash(message)))
+
+    @method(UnknownAccount, AccountsLocked, name="eth_signTypedData_v4")
+    def sign_typed_data_v4(self, address: Address, typed_data: TypedDataObject) -> Data:
+        """Sign a typed document (EIP-712)."""
+        return Data(self._keyring.sign_digest(address, typed_data.signing_hash))
+
+    @method(UnknownAccount, AccountsLocked)
+    def sign_typed_data(self, address: Address, typed_data: TypedDataObject) -> Data:
+        """Sign a typed document (EIP-712): another name of the fourth version."""
+        return self.sign_typed_data_v4(address, typed_data)
+
+
+class Personal:
+    """Signing by its older name."""
+
+    prefix = "personal"
+
+    def __init__(self, keyring: Keyring) -> None:
+        self._keyring = keyring
+
+    @method(UnknownAccount, AccountsLocked)
+    def sign(self, message: Data, address: Address) -> Data:
+        """Sign bytes in the form that no transaction has (EIP-191); a password counts for nothing."""
+        return Data(self._keyring.sign_digest(address, personal_hash(message)))

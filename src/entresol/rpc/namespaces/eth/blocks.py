@@ -1,0 +1,111 @@
+"""Blocks, headers and their counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+
+from entresol.chain.finality import BlockTag
+from entresol.primitives.values import Hash32, Quantity, Quantity64
+from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.types.block_id import BlockId, BlockNumber
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.rpc.services.block_resolver import BlockResolver
+    from entresol.rpc.services.rendered_chain import RenderedChain
+
+
+class EthBlocks:
+    """Blocks of the chain."""
+
+    prefix = "eth"
+
+    def __init__(self, chain: Chain, resolver: BlockResolver, rendered: RenderedChain) -> None:
+        self._chain = chain
+        self._resolver = resolver
+        self._rendered = rendered
+
+    @method(cached=True)
+    def chain_id(self) -> Quantity:
+        """Return the chain id."""
+        return Quantity(self._chain.rules.chain_id)
+
+    @method()
+    def block_number(self) -> Quantity:
+        """Return the number of the latest block."""
+        return Quantity(self._chain.number)
+
+    @method(cached=True)
+    def get_block_by_number(
+        self, block_number: BlockNumber, full_transactions: bool
+    ) -> Raw | Offload[Raw] | None:
+        """Return a block by number or tag, with whole transactions or their hashes."""
+        if block_number.tag is BlockTag.PENDING:
+            return self._rendered.pending_block(full=full_transactions)
+        number = self._resolver.number(block_number)
+        return None if number is None else self._rendered.block(number, full=full_transactions)
+
+    @method(cached=True)
+    def get_block_by_hash(self, hash: Hash32, full_transactions: bool) -> Raw | Offload[Raw] | None:
+        """Return a block by hash, with whole transactions or their hashes."""
+        number = self._chain.ledger.store.number_of(hash)
+        return None if number is None else self._rendered.block(number, full=full_transactions)
+
+    @method(cached=True)
+    def get_header_by_number(self, block_number: BlockNumber) -> Raw | Offload[Raw] | None:
+        """Return the header of a block by number or tag."""
+        if block_number.tag is BlockTag.PENDING:
+            return self._rendered.pending_header()
+        number = self._resolver.number(block_number)
+        return None if number is None else self._rendered.header(number)
+
+    @method(cached=True)
+    def get_header_by_hash(self, hash: Hash32) -> Raw | Offload[Raw] | None:
+        """Return the header of a block by hash."""
+        number = self._chain.ledger.store.number_of(hash)
+        return None if number is None else self._rendered.header(number)
+
+    @method()
+    def get_block_transaction_count_by_number(self, block_number: BlockNumber) -> Quantity | None:
+        """Return how many transactions a block has, by number or tag."""
+        if block_number.tag is BlockTag.PENDING:
+            return Quantity(len(self._chain.pending().transactions))
+        return self._count(self._resolver.number(block_number))
+
+    @method()
+    def get_block_transaction_count_by_hash(self, hash: Hash32) -> Quantity | None:
+        """Return how many transactions a block has, by hash."""
+        return self._count(self._chain.ledger.store.number_of(hash))
+
+    @method(cached=True)
+    def get_block_receipts(self, block: BlockId) -> Raw | Offload[Raw] | None:
+        """Return the receipts of a block's transactions, in order."""
+        number = self._resolver.number(block)
+        return None if number is None else self._rendered.block_receipts(number)
+
+    @method()
+    def get_uncle_count_by_block_number(self, block_number: BlockNumber) -> Quantity | None:
+        """Return how many uncles a block has: none."""
+        number = self._resolver.number(block_number)
+        return None if self._count(number) is None else Quantity(0)
+
+    @method()
+    def get_uncle_count_by_block_hash(self, hash: Hash32) -> Quantity | None:
+        """Return how many uncles a block has: none."""
+        return None if self._chain.ledger.store.number_of(hash) is None else Quantity(0)
+
+    @method()
+    def get_uncle_by_block_number_and_index(
+        self, block_number: BlockNumber, index: Quantity64
+    ) -> None:
+        """Return null: no block has uncles."""
+
+    @method()
+    def get_uncle_by_block_hash_and_index(self, hash: Hash32, index: Quantity64) -> None:
+        """Return null: no block has uncles."""
+
+    def _count(self, number: int | None) -> Quantity | None:
+        count = None if number is None else self._rendered.transaction_count(number)
+        return None if count is None else Quantity(count)

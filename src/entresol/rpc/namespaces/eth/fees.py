@@ -1,0 +1,86 @@
+"""What gas costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from entresol.chain.fees.fee_history import fee_history
+from entresol.errors import InvalidPercentiles, UnknownBlock
+from entresol.primitives.values import Quantity
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.types.block_id import BlockNumber
+from entresol.rpc.types.number import Number
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.rpc.services.block_resolver import BlockResolver
+
+QUICK_BLOCKS: Final = 4
+"""How many blocks an event loop may look through by itself."""
+
+
+class FeeHistoryResponse(JsonModel, frozen=True, kw_only=True):
+    """The fees of some blocks in a row."""
+
+    oldest_block: Quantity
+    base_fee_per_gas: list[Quantity]
+    gas_used_ratio: list[float]
+    reward: list[list[Quantity]]
+    base_fee_per_blob_gas: list[Quantity]
+    blob_gas_used_ratio: list[float]
+
+
+class EthFees:
+    """Prices of gas."""
+
+    prefix = "eth"
+
+    def __init__(self, chain: Chain, resolver: BlockResolver) -> None:
+        self._chain = chain
+        self._resolver = resolver
+
+    @method()
+    def gas_price(self) -> Quantity:
+        """Return a price at which a transaction is included in the next block."""
+        return Quantity(self._chain.next_base_fee() + self._chain.rules.suggested_tip)
+
+    @method()
+    def max_priority_fee_per_gas(self) -> Quantity:
+        """Return a tip at which a transaction is included in the next block."""
+        return Quantity(self._chain.rules.suggested_tip)
+
+    @method()
+    def base_fee(self) -> Quantity:
+        """Return the base fee of the next block."""
+        return Quantity(self._chain.next_base_fee())
+
+    @method()
+    def blob_base_fee(self) -> Quantity:
+        """Return the base fee for blobs, which this chain does not take."""
+        return Quantity(1)
+
+    @method(UnknownBlock, InvalidPercentiles)
+    def fee_history(
+        self,
+        block_count: Number,
+        newest_block: BlockNumber,
+        reward_percentiles: list[float] | None = None,
+    ) -> FeeHistoryResponse | Offload[FeeHistoryResponse]:
+        """Return base fees, how full blocks were, and tips at percentiles of gas, for blocks in a row."""
+        newest, percentiles = self._resolver.sealed(newest_block), reward_percentiles or []
+        if block_count <= QUICK_BLOCKS:
+            return self._history(block_count, newest, percentiles)
+        return Offload(lambda: self._history(block_count, newest, percentiles))
+
+    def _history(self, count: int, newest: int, percentiles: list[float]) -> FeeHistoryResponse:
+        history = fee_history(self._chain.ledger, count, newest, percentiles)
+        blocks = len(history.gas_used_ratios)
+        return FeeHistoryResponse(
+            oldest_block=Quantity(history.oldest),
+            base_fee_per_gas=[Quantity(fee) for fee in history.base_fees],
+            gas_used_ratio=list(history.gas_used_ratios),
+            reward=[[Quantity(tip) for tip in tips] for tips in history.rewards],
+            base_fee_per_blob_gas=[Quantity(1)] * (blocks + 1),
+            blob_gas_used_ratio=[0.0] * blocks,
+        )

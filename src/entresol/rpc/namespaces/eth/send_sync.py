@@ -1,0 +1,54 @@
+"""Sending a transaction and waiting for what becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Raw
+
+from entresol.errors import InvalidTransaction, PoolRejection, ReceiptTimeout
+from entresol.primitives.values import Data
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.types.number import Number
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.primitives.values import Hash32
+    from entresol.rpc.services.rendered_chain import RenderedChain
+
+DEFAULT_SECONDS: Final = 20.0
+
+
+class EthSendSync:
+    """Transactions whose senders wait."""
+
+    prefix = "eth"
+
+    def __init__(self, chain: Chain, rendered: RenderedChain, longest_seconds: float) -> None:
+        self._chain = chain
+        self._rendered = rendered
+        self._longest_seconds = longest_seconds
+
+    @method(InvalidTransaction, PoolRejection, ReceiptTimeout)
+    async def send_raw_transaction_sync(
+        self, tx_bytes: Data, timeout_ms: Number | None = None
+    ) -> Raw:
+        """Take a signed transaction and return its receipt, or an error if no block includes it in time."""
+        sent = self._chain.submit(bytes(tx_bytes))
+        wanted = timeout_ms / 1000 if timeout_ms else DEFAULT_SECONDS
+        return await self._receipt(sent, min(wanted, self._longest_seconds))
+
+    async def _receipt(self, sent: Hash32, seconds: float) -> Raw:
+        happened = asyncio.Event()
+        subscription = self._chain.events.subscribe(backlog=1, wake=happened.set)
+        try:
+            async with asyncio.timeout(seconds):
+                while (receipt := self._rendered.receipt(sent)) is None:
+                    await happened.wait()
+                    happened.clear()
+        except TimeoutError:
+            raise ReceiptTimeout(sent, seconds) from None
+        finally:
+            self._chain.events.unsubscribe(subscription)
+        return receipt

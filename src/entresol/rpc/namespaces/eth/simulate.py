@@ -1,0 +1,132 @@
+"""Blocks that might be: calls simulated one after another on top of the chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+
+from entresol.errors import (
+    EmptySimulation,
+    InvalidOverride,
+    MovedOntoItself,
+    MovedTogether,
+    SimulatedCallRejected,
+    SimulatedNumberTooLow,
+    SimulatedTimeTooLow,
+    SimulationGasSpent,
+    SimulationTooLong,
+    UnknownBlock,
+)
+from entresol.execution.call.call import CallLimits, within
+from entresol.execution.call.overrides import BlockOverrides
+from entresol.execution.simulate.plan import BlockCalls
+from entresol.execution.simulate.simulate import SimulationBase, SimulationOptions, simulate
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.render.hex import array, raw
+from entresol.rpc.render.simulations import simulated_text
+from entresol.rpc.types.block_id import LATEST, BlockId
+from entresol.rpc.types.call_request import (
+    BlockOverride,
+    CallObject,
+    OverrideLimits,
+    StateOverrides,
+    state_overrides,
+)
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.rpc.services.block_resolver import BlockResolver
+
+
+class BlockStateCalls(JsonModel, frozen=True, kw_only=True):
+    """A block to simulate."""
+
+    block_overrides: BlockOverride | None = None
+    state_overrides: StateOverrides | None = None
+    calls: list[CallObject] | None = None
+
+    def described(self) -> BlockCalls:
+        """Return the domain value."""
+        block = self.block_overrides
+        return BlockCalls(
+            calls=tuple(it.request() for it in self.calls or ()),
+            accounts=state_overrides(self.state_overrides),
+            block=BlockOverrides() if block is None else block.override(),
+        )
+
+
+class SimulationPayload(JsonModel, frozen=True, kw_only=True):
+    """What to simulate, and how."""
+
+    block_state_calls: list[BlockStateCalls] | None = None
+    trace_transfers: bool | None = None
+    validation: bool | None = None
+    return_full_transactions: bool | None = None
+
+    def options(self) -> SimulationOptions:
+        """Return the domain value."""
+        return SimulationOptions(
+            validation=bool(self.validation), trace_transfers=bool(self.trace_transfers)
+        )
+
+
+class EthSimulate:
+    """Simulations of blocks."""
+
+    prefix = "eth"
+
+    def __init__(
+        self,
+        chain: Chain,
+        resolver: BlockResolver,
+        limits: CallLimits | None = None,
+        overrides: OverrideLimits | None = None,
+    ) -> None:
+        self._chain = chain
+        self._resolver = resolver
+        self._limits = limits or CallLimits()
+        self._overrides = overrides or OverrideLimits()
+
+    @method(
+        EmptySimulation,
+        InvalidOverride,
+        UnknownBlock,
+        SimulatedCallRejected,
+        SimulatedNumberTooLow,
+        SimulatedTimeTooLow,
+        MovedOntoItself,
+        MovedTogether,
+        SimulationTooLong,
+        SimulationGasSpent,
+    )
+    def simulate_v1(
+        self, payload: SimulationPayload, block: BlockId = LATEST
+    ) -> Raw | Offload[Raw]:
+        """Return the blocks that would follow a block, with how each of their calls ended."""
+        base = self._base(block)
+        wanted = payload.block_state_calls or ()
+        self._overrides.check(*(it.state_overrides for it in wanted))
+        full = bool(payload.return_full_transactions)
+
+        def answer(limits: CallLimits) -> Raw:
+            blocks = [it.described() for it in wanted]
+            simulated = simulate(base, blocks, payload.options(), limits)
+            chain_id = base.rules.chain_id
+            texts = (simulated_text(it, chain_id, full=full) for it in cooperatively(simulated))
+            return raw(array(texts))
+
+        return Offload(lambda: within(self._limits, answer))
+
+    def _base(self, block: BlockId) -> SimulationBase:
+        ledger, rules = self._chain.ledger, self._chain.rules
+        number = self._resolver.sealed(block)
+        return SimulationBase(
+            header=ledger.header(number),
+            state=self._chain.state_after(number),
+            rules=rules.engine(),
+            trie=ledger.trie,
+            next_base_fee=rules.fees.next,
+        )

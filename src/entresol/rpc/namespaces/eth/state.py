@@ -1,0 +1,170 @@
+"""Accounts, code and storage as they stood after a block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from entresol.chain.finality import BlockTag
+from entresol.errors import MalformedValue, UnknownBlock
+from entresol.primitives.values import Address, Data, Hash32, Quantity
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.types.block_id import LATEST, BlockId
+
+if TYPE_CHECKING:
+    from entresol._native import Account
+    from entresol.chain.chain import Chain
+    from entresol.rpc.services.block_resolver import BlockResolver
+
+QUICK_SLOTS: Final = 8
+"""How many slots an event loop may prove by itself."""
+
+
+MAX_SLOTS: Final = 1_024
+
+
+class StorageProofResponse(JsonModel, frozen=True, kw_only=True):
+    """A slot's value and the trie nodes that prove it."""
+
+    key: Hash32
+    value: Quantity
+    proof: list[Data]
+
+
+class AccountProofResponse(JsonModel, frozen=True, kw_only=True):
+    """An account, the trie nodes that prove it, and slots with theirs."""
+
+    address: Address
+    account_proof: list[Data]
+    balance: Quantity
+    code_hash: Hash32
+    nonce: Quantity
+    storage_hash: Hash32
+    storage_proof: list[StorageProofResponse]
+
+
+class AccountInfo(JsonModel, frozen=True, kw_only=True):
+    """An account with its code."""
+
+    balance: Quantity
+    nonce: Quantity
+    code: Data
+
+
+class AccountState(JsonModel, frozen=True, kw_only=True):
+    """An account as the state trie has it."""
+
+    balance: Quantity
+    nonce: Quantity
+    code_hash: Hash32
+    storage_root: Hash32
+
+
+class EthState:
+    """Accounts of the chain."""
+
+    prefix = "eth"
+
+    def __init__(self, chain: Chain, resolver: BlockResolver) -> None:
+        self._chain = chain
+        self._resolver = resolver
+
+    @method(UnknownBlock)
+    def get_balance(self, address: Address, block: BlockId = LATEST) -> Quantity:
+        """Return the balance of an account in wei."""
+        account = self._account(address, block)
+        return Quantity(0 if account is None else account[1])
+
+    @method(UnknownBlock)
+    def get_code(self, address: Address, block: BlockId = LATEST) -> Data:
+        """Return the code of a contract."""
+        state = self._resolver.state(block)
+        account = state.account(address)
+        return Data(b"" if account is None else state.code(account[2]))
+
+    @method(UnknownBlock)
+    def get_storage_at(self, address: Address, slot: Quantity, block: BlockId = LATEST) -> Hash32:
+        """Return the 32 bytes in a storage slot."""
+        return Hash32(self._resolver.state(block).slot(address, slot.to_bytes(32)))
+
+    @method(UnknownBlock)
+    def get_transaction_count(self, address: Address, block: BlockId = LATEST) -> Quantity:
+        """Return how many transactions an account has sent; `pending` counts those that wait."""
+        if block.tag is BlockTag.PENDING:
+            return Quantity(self._chain.pool.next_nonce(address))
+        account = self._account(address, block)
+        return Quantity(0 if account is None else account[0])
+
+    @method(UnknownBlock)
+    def get_account_info(self, address: Address, block: BlockId = LATEST) -> AccountInfo:
+        """Return balance, nonce and code of an account together."""
+        state = self._resolver.state(block)
+        nonce, balance, code_hash = state.account(address) or (0, 0, b"")
+        code = state.code(code_hash) if code_hash else b""
+        return AccountInfo(balance=Quantity(balance), nonce=Quantity(nonce), code=Data(code))
+
+    @method(UnknownBlock)
+    def get_account(self, address: Address, block: BlockId = LATEST) -> AccountState | None:
+        """Return balance, nonce, code hash and storage root of an account, or null if there is none."""
+        account = self._account(address, block)
+        if account is None:
+            return None
+        nonce, balance, code_hash = account
+        header = self._chain.ledger.header(self._resolver.sealed(block))
+        proof = self._chain.ledger.trie.prove(header.state_root, address, [])
+        return AccountState(
+            balance=Quantity(balance),
+            nonce=Quantity(nonce),
+            code_hash=Hash32(code_hash),
+            storage_root=proof.storage_root,
+        )
+
+    @method(UnknownBlock)
+    def get_storage_values(
+        self, requests: dict[Address, list[Quantity]], block: BlockId = LATEST
+    ) -> dict[str, list[Hash32]]:
+        """Return the 32 bytes in several storage slots of several contracts."""
+        count = sum(map(len, requests.values()))
+        if count == 0:
+            raise MalformedValue("empty request")
+        if count > MAX_SLOTS:
+            raise MalformedValue(f"too many slots (max {MAX_SLOTS})")
+        state = self._resolver.state(block)
+        return {
+            str(address): [Hash32(state.slot(address, slot.to_bytes(32))) for slot in slots]
+            for address, slots in requests.items()
+        }
+
+    @method(UnknownBlock)
+    def get_proof(
+        self, address: Address, storage_keys: list[Quantity], block: BlockId = LATEST
+    ) -> AccountProofResponse | Offload[AccountProofResponse]:
+        """Return an account and some of its slots with Merkle proofs against the block's state root."""
+        root = self._chain.ledger.header(self._resolver.sealed(block)).state_root
+        if len(storage_keys) <= QUICK_SLOTS:
+            return self._proof(root, address, storage_keys)
+        return Offload(lambda: self._proof(root, address, storage_keys))
+
+    def _proof(self, root: Hash32, address: Address, keys: list[Quantity]) -> AccountProofResponse:
+        slots = [Hash32(key.to_bytes(32)) for key in cooperatively(keys)]
+        proof = self._chain.ledger.trie.prove(root, address, slots)
+        return AccountProofResponse(
+            address=address,
+            account_proof=[Data(node) for node in proof.proof],
+            balance=Quantity(proof.balance),
+            code_hash=proof.code_hash,
+            nonce=Quantity(proof.nonce),
+            storage_hash=proof.storage_root,
+            storage_proof=[
+                StorageProofResponse(
+                    key=slot.slot,
+                    value=Quantity(slot.value),
+                    proof=[Data(node) for node in slot.proof],
+                )
+                for slot in cooperatively(proof.slots)
+            ],
+        )
+
+    def _account(self, address: Address, block: BlockId) -> Account | None:
+        return self._resolver.state(block).account(address)

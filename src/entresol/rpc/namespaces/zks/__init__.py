@@ -1,0 +1,1 @@
+"""The `zks_` namespace."""

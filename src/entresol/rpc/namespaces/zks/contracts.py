@@ -1,0 +1,107 @@
+"""Where the layer 2 settles: the contracts on both layers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from entresol.primitives.assets import ETH_TOKEN
+from entresol.primitives.values import Address, Quantity
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.method import method
+
+if TYPE_CHECKING:
+    from entresol.l1.deployment import SettlementContracts
+
+_NONE = Address.zero()
+
+
+class L2Contracts(msgspec.Struct, frozen=True, kw_only=True):
+    """The contracts on the layer 2 that clients ask for."""
+
+    asset_router: Address
+    multicall: Address
+
+
+class BridgeContracts(JsonModel, frozen=True, kw_only=True):
+    """The bridges of both layers; clients want an address for each, also where there is none."""
+
+    l1_erc20_default_bridge: Address = msgspec.field(name="l1Erc20DefaultBridge")
+    l2_erc20_default_bridge: Address = msgspec.field(name="l2Erc20DefaultBridge")
+    l1_shared_default_bridge: Address
+    l2_shared_default_bridge: Address
+    l1_weth_bridge: Address
+    l2_weth_bridge: Address
+    l2_legacy_shared_bridge: Address
+    l1_nullifier: Address
+    l1_native_token_vault: Address
+
+
+class ZksContracts:
+    """What binds the two layers."""
+
+    prefix = "zks"
+
+    def __init__(
+        self, l1_chain_id: int, contracts: SettlementContracts, on_l2: L2Contracts
+    ) -> None:
+        self._l1_chain_id = l1_chain_id
+        self._contracts = contracts
+        self._on_l2 = on_l2
+
+    @method()
+    def get_bridgehub_contract(self) -> Address:
+        """Return the address of the bridgehub on L1."""
+        return self._contracts.bridgehub
+
+    @method()
+    def get_main_contract(self) -> Address:
+        """Return the address of this chain's contract on L1."""
+        return self._contracts.chain
+
+    @method()
+    def get_bridge_contracts(self) -> BridgeContracts:
+        """Return the addresses of the bridges on both layers."""
+        it, on_l2 = self._contracts, self._on_l2
+        return BridgeContracts(
+            l1_erc20_default_bridge=it.asset_router,
+            l2_erc20_default_bridge=on_l2.asset_router,
+            l1_shared_default_bridge=it.asset_router,
+            l2_shared_default_bridge=on_l2.asset_router,
+            l1_weth_bridge=_NONE,
+            l2_weth_bridge=_NONE,
+            l2_legacy_shared_bridge=on_l2.asset_router,
+            l1_nullifier=it.nullifier,
+            l1_native_token_vault=it.native_token_vault,
+        )
+
+    @method()
+    def get_base_token_l1_address(self) -> Address:
+        """Return the address on L1 of the token that fees are paid in; 0x…01 stands for ether."""
+        return ETH_TOKEN
+
+    @method(name="zks_L1ChainId")
+    def l1_chain_id(self) -> Quantity:
+        """Return the chain id of L1."""
+        return Quantity(self._l1_chain_id)
+
+    @method(name="zks_getL2Multicall3")
+    def get_l2_multicall3(self) -> Address:
+        """Return the address of the contract that makes many calls at once."""
+        return self._on_l2.multicall
+
+    @method()
+    def get_testnet_paymaster(self) -> Address | None:
+        """Return the address of the paymaster for tests; there is none."""
+        return None
+
+    @method()
+    def get_timestamp_asserter(self) -> Address | None:
+        """Return the address of the contract that asserts timestamps; there is none."""
+        return None
+
+    @method()
+    def get_bytecode_supplier_contract(self) -> Address | None:
+        """Return the address of the contract on L1 that publishes bytecode; none is needed."""
+        return None

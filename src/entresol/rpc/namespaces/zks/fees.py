@@ -1,0 +1,188 @@
+"""What it costs to use the layer 2, from either layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from entresol.chain.fees.l2_fees import MAX_GAS_PER_PUBDATA, FeeInput, FeeModel
+from entresol.chain.finality import BlockTag
+from entresol.errors import (
+    ExecutionFailed,
+    InvalidTransaction,
+    UnserializableCall,
+)
+from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
+from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA
+from entresol.primitives.transactions import PriorityTransaction
+from entresol.primitives.values import Address, Quantity
+from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.types.block_id import BlockId
+from entresol.rpc.types.call_request import CallObject, StateOverrides
+
+if TYPE_CHECKING:
+    from entresol.rpc.services.block_resolver import BlockResolver
+    from entresol.rpc.services.call_runner import CallRunner
+
+_PENDING = BlockId(tag=BlockTag.PENDING)
+_PUBDATA_MARGIN_PERCENT = 30
+
+
+class Fee(msgspec.Struct, frozen=True, kw_only=True):
+    """What to offer for a transaction; the network spells these keys with underscores."""
+
+    gas_limit: Quantity
+    max_fee_per_gas: Quantity
+    max_priority_fee_per_gas: Quantity
+    gas_per_pubdata_limit: Quantity
+
+
+class Ratio(msgspec.Struct, frozen=True, kw_only=True):
+    """How many units of the base token a unit of ether is worth."""
+
+    numerator: int = 1
+    denominator: int = 1
+
+
+class ConversionRatio(Ratio, frozen=True, kw_only=True):
+    """The same for both layers below."""
+
+    l1: Ratio = Ratio()
+    sl: Ratio = Ratio()
+
+
+class FeeConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """What the operator decided about fees."""
+
+    minimal_l2_gas_price: int
+    compute_overhead_part: float
+    pubdata_overhead_part: float
+    batch_overhead_l1_gas: int
+    max_gas_per_batch: int
+    max_pubdata_per_batch: int
+
+
+class FeeParamsV2(msgspec.Struct, frozen=True, kw_only=True):
+    """What fees are computed from."""
+
+    config: FeeConfig
+    l1_gas_price: int
+    l1_pubdata_price: int
+    conversion_ratio: ConversionRatio = ConversionRatio()
+
+
+class FeeParams(msgspec.Struct, frozen=True, kw_only=True):
+    """What fees are computed from, by the version of the formula."""
+
+    V2: FeeParamsV2
+
+
+class BatchFeeInput(msgspec.Struct, frozen=True, kw_only=True):
+    """The prices that the next batch is made with."""
+
+    fair_l2_gas_price: int
+    fair_pubdata_price: int
+    l1_gas_price: int
+
+
+class ZksFees:
+    """Prices and estimates of a layer 2."""
+
+    prefix = "zks"
+
+    def __init__(self, resolver: BlockResolver, runner: CallRunner, model: FeeModel) -> None:
+        self._resolver = resolver
+        self._ask = runner.run_with_overrides
+        self._model = model
+
+    @method(ExecutionFailed, InvalidTransaction, UnserializableCall)
+    def estimate_fee(
+        self, req: CallObject, state_override: StateOverrides | None = None
+    ) -> Fee | Offload[Fee]:
+        """Return what to offer for a transaction so that it is included and succeeds."""
+        request, prices = req.request(), self._model.quoted()
+        return self._ask(
+            self._resolver.evm_env(_PENDING),
+            state_override,
+            None,
+            lambda evm_env, limits: _fee(estimate_gas(evm_env, request, limits).gas, prices),
+        )
+
+    @method(ExecutionFailed, InvalidTransaction, UnserializableCall, name="zks_estimateGasL1ToL2")
+    def estimate_gas_l1_to_l2(
+        self, req: CallObject, state_override: StateOverrides | None = None
+    ) -> Quantity | Offload[Quantity]:
+        """Return a gas limit with which L1 takes a request to L2 and with which it succeeds there.
+
+        The sender is taken as given: if it is a contract on L1, give its alias. It needs no funds on
+        L2. The limit is reckoned with 800 gas for a published byte, whatever the call says, because L1
+        takes no request with another number.
+        """
+        request = _l1_request(req, self._model.quoted().base_fee)
+        return self._ask(
+            self._resolver.evm_env(_PENDING),
+            state_override,
+            None,
+            lambda evm_env, limits: Quantity(estimate_l1_to_l2_gas(evm_env, request, limits)),
+        )
+
+    @method()
+    def gas_per_pubdata(self) -> Quantity:
+        """Return the gas that a published byte costs."""
+        return Quantity(self._model.quoted().gas_per_pubdata)
+
+    @method()
+    def get_l1_gas_price(self) -> Quantity:
+        """Return the gas price of L1 that fees are reckoned with, in wei."""
+        return Quantity(self._model.quoted().l1_gas_price)
+
+    @method()
+    def get_batch_fee_input(self) -> BatchFeeInput:
+        """Return the prices that the next batch is made with, in wei."""
+        prices = self._model.quoted()
+        return BatchFeeInput(**msgspec.structs.asdict(prices))
+
+    @method()
+    def get_fee_params(self) -> FeeParams:
+        """Return what fees are computed from."""
+        model = self._model
+        return FeeParams(
+            V2=FeeParamsV2(
+                config=FeeConfig(**msgspec.structs.asdict(model.constants)),
+                l1_gas_price=model.l1_gas_price,
+                l1_pubdata_price=model.l1_pubdata_price,
+            )
+        )
+
+
+def _fee(gas: int, prices: FeeInput) -> Fee:
+    pubdata = prices.gas_per_pubdata * (100 + _PUBDATA_MARGIN_PERCENT) // 100
+    return Fee(
+        gas_limit=Quantity(gas),
+        max_fee_per_gas=Quantity(prices.base_fee),
+        max_priority_fee_per_gas=Quantity(0),
+        gas_per_pubdata_limit=Quantity(min(pubdata, MAX_GAS_PER_PUBDATA)),
+    )
+
+
+def _l1_request(call: CallObject, gas_price: int) -> PriorityTransaction:
+    """Return the request that L1 would hand over for a call."""
+    request = call.request()
+    if request.to is None:
+        raise UnserializableCall("toAddressIsNull")
+    dependencies = () if call.eip712_meta is None else call.eip712_meta.dependencies()
+    return PriorityTransaction(
+        sender=request.sender,
+        to=request.to,
+        gas_limit=0,
+        gas_per_pubdata_limit=REQUIRED_GAS_PER_PUBDATA,
+        max_fee_per_gas=gas_price,
+        nonce=0,
+        value=request.value,
+        refund_recipient=Address.zero(),
+        data=request.data,
+        factory_dep_hashes=tuple(name for name, _ in dependencies),
+        factory_deps=tuple(code for _, code in dependencies),
+    )

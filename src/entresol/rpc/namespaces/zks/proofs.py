@@ -1,0 +1,168 @@
+"""Proofs: that a message is in a batch which L1 has, and what an account held after one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from entresol.primitives.values import Address, Data, Hash32, Quantity
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.types.number import Number
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.rpc.services.batch_status import BatchStatus
+
+
+class LogProof(Protocol):
+    """The place of a log among those of its batch, and the way from it to the root."""
+
+    @property
+    def id(self) -> int:
+        """The log's place."""
+
+    @property
+    def root(self) -> Hash32:
+        """What L1 has of the batch."""
+
+    @property
+    def words(self) -> tuple[Hash32, ...]:
+        """The way, as the contract on L1 reads it."""
+
+
+class ProvenLog(Protocol):
+    """A log with its proof."""
+
+    @property
+    def batch(self) -> int:
+        """The batch that it is in."""
+
+    @property
+    def proof(self) -> LogProof:
+        """The proof of that."""
+
+
+class Prover(Protocol):
+    """Finds logs in batches that L1 has executed, and proves them."""
+
+    def of_transaction(self, transaction_hash: Hash32, index: int = 0) -> ProvenLog | None:
+        """Prove a log of a transaction."""
+
+    def of_message(
+        self, block: int, sender: Address, message_hash: Hash32, log_index: int | None = None
+    ) -> ProvenLog | None:
+        """Prove a message of `sender` in the batch of `block`."""
+
+
+class L2ToL1Proof(JsonModel, frozen=True, kw_only=True):
+    """What the contract on L1 needs to believe in a log."""
+
+    id: int
+    proof: list[Hash32]
+    root: Hash32
+    batch_number: int
+
+
+class BatchStorageProof(JsonModel, frozen=True, kw_only=True):
+    """A slot after a batch, and the trie nodes that prove it; it has no index in a Patricia trie."""
+
+    key: Hash32
+    value: Hash32
+    index: int = 0
+    proof: list[Data]
+
+
+class BatchAccountProof(JsonModel, frozen=True, kw_only=True):
+    """An account after a batch, and the trie nodes that prove it and its slots."""
+
+    address: Address
+    state_root: Hash32
+    account_proof: list[Data]
+    nonce: Quantity
+    balance: Quantity
+    code_hash: Hash32
+    storage_hash: Hash32
+    storage_proof: list[BatchStorageProof]
+
+
+class ZksProofs:
+    """What can be shown to L1."""
+
+    prefix = "zks"
+
+    def __init__(self, chain: Chain, settling: BatchStatus, prover: Prover) -> None:
+        self._chain = chain
+        self._settling = settling
+        self._prover = prover
+
+    @method(name="zks_getL2ToL1MsgProof")
+    def get_l2_to_l1_msg_proof(
+        self, block: Number, sender: Address, msg: Hash32, l2_log_position: Number | None = None
+    ) -> L2ToL1Proof | None:
+        """Return the proof of a message that `sender` sent in the batch of `block`.
+
+        `msg` is the keccak of the message. Without a position it is the first such message of the batch;
+        the position is the index in the block of the event `L1MessageSent`, and tells equal messages
+        apart. The answer is null until L1 has executed the batch.
+        """
+        return _answer(self._prover.of_message(block, sender, msg, l2_log_position))
+
+    @method(name="zks_getL2ToL1LogProof")
+    def get_l2_to_l1_log_proof(
+        self,
+        tx_hash: Hash32,
+        index: Number | None = None,
+        interop_mode: str | None = None,  # noqa: ARG002 - there is one layer below, so all modes are one
+    ) -> L2ToL1Proof | None:
+        """Return the proof of a transaction's L2-to-L1 log, the first unless `index` says which.
+
+        `index` counts the `l2ToL1Logs` of the receipt. The answer is null until L1 has executed the batch.
+        """
+        return _answer(self._prover.of_transaction(tx_hash, index or 0))
+
+    @method()
+    def get_proof(
+        self, address: Address, keys: list[Hash32], l1_batch_number: Number
+    ) -> BatchAccountProof | None:
+        """Return an account and some of its slots as they stood after a batch, with proofs.
+
+        The tree is the Ethereum state trie whose root is the `stateRoot` of the batch's last block, so
+        the proofs are lists of RLP nodes and not the hashes of a binary tree.
+        """
+        batch = self._settling.batches.get(l1_batch_number)
+        if batch is None:
+            return None
+        return _account_proof(self._chain, address, keys, batch.last_block)
+
+
+def _answer(proven: ProvenLog | None) -> L2ToL1Proof | None:
+    if proven is None:
+        return None
+    proof = proven.proof
+    return L2ToL1Proof(
+        id=proof.id, proof=list(proof.words), root=proof.root, batch_number=proven.batch
+    )
+
+
+def _account_proof(
+    chain: Chain, address: Address, keys: list[Hash32], block: int
+) -> BatchAccountProof:
+    root = chain.ledger.header(block).state_root
+    proof = chain.ledger.trie.prove(root, address, keys)
+    return BatchAccountProof(
+        address=address,
+        state_root=root,
+        account_proof=[Data(node) for node in proof.proof],
+        nonce=Quantity(proof.nonce),
+        balance=Quantity(proof.balance),
+        code_hash=proof.code_hash,
+        storage_hash=proof.storage_root,
+        storage_proof=[
+            BatchStorageProof(
+                key=slot.slot,
+                value=Hash32(slot.value.to_bytes(32)),
+                proof=[Data(node) for node in slot.proof],
+            )
+            for slot in proof.slots
+        ],
+    )

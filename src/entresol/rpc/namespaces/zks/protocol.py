@@ -1,0 +1,113 @@
+"""What a layer 2 is: the version of its protocol, and what it started with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from entresol.l1.deployment import PROTOCOL_VERSION
+from entresol.primitives.values import Address, Data, Hash32, Quantity
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.namespaces.zks.batches import NO_SYSTEM_CODE, SystemContracts
+from entresol.rpc.types.number import Number
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.chain.genesis.genesis import Genesis
+
+_NONE = Hash32.zero()
+EXECUTION_VERSION = 1
+
+
+class VerificationKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys of proofs that this chain does not make; the network spells the keys this way."""
+
+    recursion_scheduler_level_vk_hash: Hash32
+    fflonk_snark_wrapper_vk_hash: Hash32 | None = None
+
+
+class ProtocolVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """A version of the protocol; the network spells some keys one way, some the other, some both."""
+
+    version_id: int
+    minor_version: int = msgspec.field(name="minorVersion")
+    timestamp: int
+    verification_keys_hashes: VerificationKeys
+    base_system_contracts: SystemContracts
+    bootloader_code_hash: Hash32 = msgspec.field(name="bootloaderCodeHash")
+    default_account_code_hash: Hash32 = msgspec.field(name="defaultAccountCodeHash")
+    evm_simulator_code_hash: Hash32 | None = msgspec.field(
+        name="evmSimulatorCodeHash", default=None
+    )
+    l2_system_upgrade_tx_hash: Hash32 | None = None
+    l2_upgrade: Hash32 | None = msgspec.field(name="l2SystemUpgradeTxHash", default=None)
+
+
+class FundedAccount(msgspec.Struct, frozen=True, kw_only=True):
+    """What an account has in genesis beside code and storage."""
+
+    balance: Quantity
+    nonce: Quantity
+
+
+class GenesisInput(msgspec.Struct, frozen=True, kw_only=True):
+    """What a chain started with; the network spells the keys this way.
+
+    Code and storage by address, and the root of the state that block 0 names. `initial_accounts` is
+    this node's own: balances and nonces, without which the root could not be computed.
+    """
+
+    initial_contracts: list[tuple[Address, Data]]
+    additional_storage: dict[str, dict[str, Hash32]]
+    initial_accounts: dict[str, FundedAccount]
+    execution_version: int = EXECUTION_VERSION
+    genesis_root: Hash32
+
+
+class ZksProtocol:
+    """The protocol of a layer 2, which is never upgraded."""
+
+    prefix = "zks"
+
+    def __init__(self, chain: Chain, genesis: Genesis) -> None:
+        self._chain = chain
+        self._genesis = genesis
+
+    @method()
+    def get_protocol_version(self, version_id: Number | None = None) -> ProtocolVersion | None:
+        """Return the version of the protocol, or null if another one is asked for."""
+        minor = PROTOCOL_VERSION[1]
+        if version_id not in (None, minor):
+            return None
+        return ProtocolVersion(
+            verification_keys_hashes=VerificationKeys(recursion_scheduler_level_vk_hash=_NONE),
+            base_system_contracts=NO_SYSTEM_CODE,
+            bootloader_code_hash=_NONE,
+            default_account_code_hash=_NONE,
+            version_id=minor,
+            minor_version=minor,
+            timestamp=self._genesis.timestamp,
+        )
+
+    @method()
+    def get_genesis(self) -> GenesisInput:
+        """Return what the chain started with: contracts, their storage, balances and the state root."""
+        alloc = {address: self._genesis.alloc[address] for address in sorted(self._genesis.alloc)}
+        return GenesisInput(
+            initial_contracts=[
+                (address, Data(account.code)) for address, account in alloc.items() if account.code
+            ],
+            additional_storage={
+                str(address): {str(slot): account.storage[slot] for slot in sorted(account.storage)}
+                for address, account in alloc.items()
+                if account.storage
+            },
+            initial_accounts={
+                str(address): FundedAccount(
+                    balance=Quantity(account.balance), nonce=Quantity(account.nonce)
+                )
+                for address, account in alloc.items()
+            },
+            genesis_root=self._chain.ledger.header(0).state_root,
+        )

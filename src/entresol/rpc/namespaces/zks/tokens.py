@@ -1,0 +1,77 @@
+"""The tokens of a layer 2, and what an account has of them."""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from entresol.errors import MalformedValue
+from entresol.primitives.values import Address, Quantity
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.services.tokens import BridgedTokens
+from entresol.rpc.types.block_id import LATEST
+from entresol.rpc.types.number import Number
+
+if TYPE_CHECKING:
+    from entresol.rpc.services.block_resolver import BlockResolver
+
+MOST_AT_ONCE: Final = 255
+
+
+class TokenInfo(JsonModel, frozen=True, kw_only=True):
+    """A token that can be moved between the layers; its addresses are zero if it is ether."""
+
+    l1_address: Address
+    l2_address: Address
+    name: str
+    symbol: str
+    decimals: int
+
+
+class ZksTokens:
+    """Tokens of both layers."""
+
+    prefix = "zks"
+
+    def __init__(self, resolver: BlockResolver) -> None:
+        self._resolver = resolver
+
+    @method()
+    def get_confirmed_tokens(self, from_: Number, limit: Number) -> Offload[list[TokenInfo]]:
+        """Return tokens that came from L1, the base token first and then in the order they came.
+
+        `from` is how many to leave out, and `limit` how many to return, at most 255.
+        """
+        if limit > MOST_AT_ONCE:
+            raise MalformedValue(f"at most {MOST_AT_ONCE}, got {int(limit)}", field="limit")
+        tokens = BridgedTokens(self._resolver.evm_env(LATEST))
+        # No chain has more tokens than a machine can count.
+        first = min(int(from_), sys.maxsize - MOST_AT_ONCE)
+        return Offload(
+            lambda: [
+                TokenInfo(
+                    l1_address=token.l1_address,
+                    l2_address=token.l2_address,
+                    name=tokens.name(token),
+                    symbol=tokens.symbol(token),
+                    decimals=tokens.decimals(token),
+                )
+                for token in islice(tokens.all(), first, first + int(limit))
+            ]
+        )
+
+    @method()
+    def get_all_account_balances(self, address: Address) -> Offload[dict[str, Quantity]]:
+        """Return what an account has of each token, by the token's address on L2.
+
+        The zero address stands for ether. Tokens of which it has nothing are left out.
+        """
+        tokens = BridgedTokens(self._resolver.evm_env(LATEST))
+
+        def answer() -> dict[str, Quantity]:
+            balances = ((token, tokens.balance(token, address)) for token in tokens.all())
+            return {str(token.l2_address): Quantity(wei) for token, wei in balances if wei}
+
+        return Offload(answer)

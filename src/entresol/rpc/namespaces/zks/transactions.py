@@ -1,0 +1,185 @@
+"""Transactions with what a layer 2 knows of them beyond Ethereum."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+
+from entresol._native import execute
+from entresol.chain.logs import PlacedLog
+from entresol.errors import InvalidTransaction, PoolRejection
+from entresol.execution.tx_env import tx_env_of
+from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
+from entresol.primitives.values import Address, Data, Hash32, Quantity
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.render.raw_transactions import (
+    RawTransaction,
+    gas_per_pubdata,
+    raw_transaction,
+)
+from entresol.rpc.render.timestamps import iso_timestamp
+from entresol.rpc.render.transactions import effective_gas_price
+from entresol.rpc.types.number import Number
+
+if TYPE_CHECKING:
+    from entresol._native import Log
+    from entresol.chain.chain import Chain
+    from entresol.execution.block_executor import BlockExecutor
+    from entresol.rpc.services.batch_status import BatchStatus
+    from entresol.rpc.services.rendered_chain import PendingReader, RenderedChain
+
+
+class TransactionDetails(JsonModel, frozen=True, kw_only=True):
+    """A transaction and its settlement; null is what is not done yet."""
+
+    is_l1_originated: bool
+    status: str
+    fee: Quantity
+    gas_per_pubdata: Quantity
+    initiator_address: Address
+    received_at: str
+    eth_commit_tx_hash: Hash32 | None = None
+    eth_prove_tx_hash: Hash32 | None = None
+    eth_execute_tx_hash: Hash32 | None = None
+    eth_precommit_tx_hash: Hash32 | None = None
+
+
+class StorageLog(JsonModel, frozen=True, kw_only=True):
+    """A slot that a transaction writes."""
+
+    address: Address
+    key: Quantity
+    written_value: Quantity
+
+
+class DetailedOutput(JsonModel, frozen=True, kw_only=True):
+    """The hash of a transaction, and what it does if it is the next one."""
+
+    transaction_hash: Hash32
+    storage_logs: list[StorageLog]
+    events: list[Raw]
+
+
+class ZksTransactions:
+    """Transactions of a layer 2."""
+
+    prefix = "zks"
+
+    def __init__(
+        self, chain: Chain, settling: BatchStatus, waiting: PendingReader, rendered: RenderedChain
+    ) -> None:
+        self._chain = chain
+        self._settling = settling
+        self._waiting = waiting
+        self._rendered = rendered
+
+    @method()
+    def get_transaction_details(self, hash: Hash32) -> TransactionDetails | None:
+        """Return the state of a transaction, what it cost, and how far L1 has it."""
+        place = self._chain.ledger.store.place_of(hash)
+        if place is not None:
+            return self._included(*place)
+        waiting = self._waiting.get(hash)
+        if waiting is None:
+            return None
+        return _details(waiting, status="pending", fee=0, received=time.time())
+
+    @method()
+    def get_raw_block_transactions(self, block: Number) -> list[RawTransaction]:
+        """Return the transactions of a block with every field; none for a block that is not there."""
+        if block > self._chain.number:
+            return []
+        record = self._chain.ledger.record(block)
+        received = record.header().timestamp
+        return [
+            raw_transaction(record.transaction(index), received)
+            for index in range(len(record.transactions))
+        ]
+
+    @method(InvalidTransaction, PoolRejection)
+    def send_raw_transaction_with_detailed_output(self, tx_bytes: Data) -> DetailedOutput:
+        """Send a transaction, and return what it does if it is the next one."""
+        transaction = decode(bytes(tx_bytes))
+        pending = self._chain.pending()
+        ran = execute(
+            pending.overlay,
+            self._chain.rules.engine(),
+            pending.context.parts().env(),
+            tx_env_of(transaction),
+        )
+        events = self._events(transaction, pending, ran.logs)
+        writes = [
+            StorageLog(
+                address=Address(change.address),
+                key=Quantity(int.from_bytes(slot)),
+                written_value=Quantity(int.from_bytes(after)),
+            )
+            for change in ran.changes.accounts
+            for slot, (_, after) in sorted(change.storage.items())
+        ]
+        self._chain.submit(bytes(tx_bytes))
+        return DetailedOutput(transaction_hash=transaction.hash, storage_logs=writes, events=events)
+
+    def _events(
+        self, transaction: Transaction, pending: BlockExecutor, logs: list[Log]
+    ) -> list[Raw]:
+        before = sum(len(outcome.logs) for outcome in pending.results)
+        return [
+            self._rendered.log(
+                PlacedLog(
+                    address=Address(address),
+                    topics=tuple(map(Hash32, topics)),
+                    data=data,
+                    block_number=pending.context.number,
+                    block_hash=Hash32.zero(),
+                    block_timestamp=pending.context.timestamp,
+                    transaction_hash=transaction.hash,
+                    transaction_index=len(pending.transactions),
+                    index=before + within,
+                    index_in_transaction=within,
+                )
+            )
+            for within, (address, topics, data) in enumerate(logs)
+        ]
+
+    def _included(self, block: int, index: int) -> TransactionDetails:
+        record = self._chain.ledger.record(block)
+        header, outcome = record.header(), record.results[index]
+        transaction = record.transaction(index)
+        batch = self._settling.batch_of(block)
+        steps = self._settling.steps_of(batch)
+        settled = self._settling.status_of(batch)
+        status = "included" if settled == "sealed" else settled
+        price = effective_gas_price(transaction.payload, header.base_fee_per_gas)
+        return _details(
+            transaction,
+            status=status if outcome.succeeded else "failed",
+            fee=outcome.gas_used * price,
+            received=header.timestamp,
+            eth_commit_tx_hash=steps.commit and steps.commit.transaction,
+            eth_prove_tx_hash=steps.prove and steps.prove.transaction,
+            eth_execute_tx_hash=steps.execute and steps.execute.transaction,
+        )
+
+
+def _details(
+    transaction: Transaction,
+    *,
+    status: str,
+    fee: int,
+    received: float,
+    **settled: Hash32 | None,
+) -> TransactionDetails:
+    payload = transaction.payload
+    return TransactionDetails(
+        is_l1_originated=isinstance(payload, PriorityTransaction),
+        status=status,
+        fee=Quantity(fee),
+        gas_per_pubdata=Quantity(gas_per_pubdata(payload)),
+        initiator_address=transaction.sender,
+        received_at=iso_timestamp(received),
+        **settled,
+    )

@@ -1,0 +1,69 @@
+"""Where a transaction or a log stands: in which block, and in which batch."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from entresol.primitives.headers import Header
+from entresol.rpc.render.hex import quantity
+
+
+class BatchInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """The batch that a block is in."""
+
+    number: int
+    timestamp: int
+    first_transaction: int
+    """The index in the batch of the block's first transaction."""
+
+
+class BatchReader(Protocol):
+    """Knows the batches that are sealed."""
+
+    def batch_of(self, block: int) -> BatchInfo | None:
+        """Return the batch of a block, once it is sealed."""
+
+    def last_block(self) -> int | None:
+        """Return the last block that is in a sealed batch."""
+
+
+class NoBatches:
+    """A chain that does not settle anywhere."""
+
+    def batch_of(self, block: int) -> BatchInfo | None:  # noqa: ARG002 - the interface has it
+        """Return none."""
+        return None
+
+    def last_block(self) -> int | None:
+        """Return none."""
+        return None
+
+
+class BlockInclusion:
+    """A sealed block as everything in it names it; the text is made once for all of it."""
+
+    __slots__ = ("base_fee", "batch", "hash", "number", "text", "timestamp")
+
+    def __init__(
+        self, number: int, block_hash: bytes, timestamp: int, base_fee: int, batch: BatchInfo | None
+    ) -> None:
+        self.number = number
+        self.hash = block_hash
+        self.timestamp = timestamp
+        self.base_fee = base_fee
+        self.batch = batch
+        self.text = (
+            f'"blockHash":"0x{block_hash.hex()}","blockNumber":"{hex(number)}",'
+            f'"l1BatchNumber":{quantity(None if batch is None else batch.number)}'
+        )
+
+    @classmethod
+    def of(cls, header: Header, block_hash: bytes, batch: BatchInfo | None) -> BlockInclusion:
+        """Return the place that a block is."""
+        return cls(header.number, block_hash, header.timestamp, header.base_fee_per_gas, batch)
+
+    def index_in_batch(self, index: int) -> int | None:
+        """Return the index in the batch of the transaction at `index` in the block."""
+        return None if self.batch is None else self.batch.first_transaction + index

@@ -1,0 +1,64 @@
+"""Log objects: what contracts emitted, and what they told the settlement layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from entresol.chain.logs import PlacedLog
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
+from entresol.rpc.render.hex import array, quantity
+from entresol.rpc.render.inclusion import BatchInfo, BlockInclusion
+
+
+def log_text(log: PlacedLog, batch: BatchInfo | None) -> str:
+    """Return a log by itself."""
+    place = BlockInclusion(log.block_number, log.block_hash, log.block_timestamp, 0, batch)
+    context = log_context(place, log.transaction_hash, log.transaction_index)
+    return event_text(
+        (log.address, log.topics, log.data), context, log.index, log.index_in_transaction
+    )
+
+
+def log_context(
+    place: BlockInclusion, transaction_hash: bytes, transaction_index: int, *, removed: bool = False
+) -> str:
+    """Return what the logs of one transaction have in common."""
+    return (
+        f'{place.text},"blockTimestamp":"{hex(place.timestamp)}",'
+        f'"transactionHash":"0x{transaction_hash.hex()}",'
+        f'"transactionIndex":"{hex(transaction_index)}","logType":null,'
+        f'"removed":{"true" if removed else "false"}'
+    )
+
+
+def event_text(
+    event: tuple[bytes, tuple[bytes, ...], bytes], context: str, index: int, within: int
+) -> str:
+    """Return a log by what it says, its context, and its indexes in block and transaction."""
+    address, topics, content = event
+    listed = ",".join([f'"0x{topic.hex()}"' for topic in topics])
+    return (
+        f'{{"address":"0x{address.hex()}","topics":[{listed}],"data":"0x{content.hex()}",'
+        f'{context},"logIndex":"{hex(index)}","transactionLogIndex":"{hex(within)}"}}'
+    )
+
+
+def message_texts(
+    messages: Iterable[L2ToL1Log],
+    place: BlockInclusion,
+    transaction: tuple[bytes, int],
+    first_index: int,
+) -> str:
+    """Return the L2-to-L1 logs of a transaction, given by its hash and index."""
+    transaction_hash, transaction_index = transaction
+    context = (
+        f'{place.text},"transactionHash":"0x{transaction_hash.hex()}",'
+        f'"transactionIndex":"{hex(transaction_index)}",'
+        f'"txIndexInL1Batch":{quantity(place.index_in_batch(transaction_index))}'
+    )
+    return array(
+        f'{{{context},"logIndex":"{hex(first_index + within)}","transactionLogIndex":"{hex(within)}",'
+        f'"shardId":"{hex(it.shard_id)}","isService":{"true" if it.is_service else "false"},'
+        f'"sender":"0x{it.sender.hex()}","key":"0x{it.key.hex()}","value":"0x{it.value.hex()}"}}'
+        for within, it in enumerate(messages)
+    )

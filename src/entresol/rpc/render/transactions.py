@@ -1,0 +1,118 @@
+"""Transaction objects, of every type, waiting or in a block."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from entresol.primitives.transactions import (
+    Access,
+    Authorization,
+    LegacyTransaction,
+    Payload,
+    PriorityTransaction,
+    Transaction,
+    ZkTransaction,
+)
+from entresol.rpc.render.hex import array, data, quantity
+from entresol.rpc.render.inclusion import BlockInclusion
+
+_NOWHERE: Final = (
+    '"blockHash":null,"blockNumber":null,"l1BatchNumber":null,'
+    '"transactionIndex":null,"l1BatchTxIndex":null,"blockTimestamp":null'
+)
+# A plain client throws where there is no signature, so those without one have a signature of zeros.
+_UNSIGNED: Final = '"yParity":"0x0","v":"0x0","r":"0x0","s":"0x0"'
+_SIGNATURE_SIZE: Final = 65
+
+
+def effective_gas_price(payload: Payload, base_fee: int) -> int:
+    """Return the wei that a unit of gas cost in a block with this base fee."""
+    if isinstance(payload, PriorityTransaction):
+        return payload.max_fee_per_gas
+    return min(payload.fee_cap, base_fee + payload.tip)
+
+
+def priority_fee(payload: Payload) -> int:
+    """Return the priority fee that a transaction names, be it taken or not."""
+    if isinstance(payload, ZkTransaction):
+        return payload.max_priority_fee_per_gas
+    return payload.tip
+
+
+def transaction_text(
+    transaction: Transaction, chain_id: int, place: BlockInclusion | None = None, index: int = 0
+) -> str:
+    """Return a transaction; one without a place waits for a block."""
+    payload = transaction.payload
+    if place is None:
+        where, price = _NOWHERE, payload.fee_cap
+    else:
+        where = (
+            f'{place.text},"transactionIndex":"{hex(index)}",'
+            f'"l1BatchTxIndex":{quantity(place.index_in_batch(index))},'
+            f'"blockTimestamp":"{hex(place.timestamp)}"'
+        )
+        price = effective_gas_price(payload, place.base_fee)
+    return (
+        f'{{"hash":"0x{transaction.hash.hex()}","type":"{hex(payload.type)}",{where},'
+        f'"from":"0x{transaction.sender.hex()}","to":{data(payload.to)},'
+        f'"value":"{hex(payload.value)}","gas":"{hex(payload.gas_limit)}","gasPrice":"{hex(price)}",'
+        f'"input":"0x{payload.data.hex()}",{_details(payload, chain_id)}}}'
+    )
+
+
+def _details(payload: Payload, chain_id: int) -> str:
+    """Return what differs from type to type."""
+    if isinstance(payload, LegacyTransaction):
+        # Without a chain id it says so, or else nobody could recover its sender from `v`.
+        return (
+            f'"nonce":"{hex(payload.nonce)}","chainId":{quantity(payload.chain_id)},'
+            f'"v":"{hex(payload.v)}","r":"{hex(payload.r)}","s":"{hex(payload.s)}"'
+        )
+    if isinstance(payload, PriorityTransaction):
+        # What L1 calls its nonce is its number in the queue; the sender on L2 used none.
+        return f'"nonce":"0x0","chainId":"{hex(chain_id)}",{_caps(payload)},{_UNSIGNED}'
+    head = f'"nonce":"{hex(payload.nonce)}","chainId":"{hex(payload.chain_id)}"'
+    if isinstance(payload, ZkTransaction):
+        return f"{head},{_caps(payload)},{_zk_signature(payload)}"
+    lists = f'"accessList":{_access_list(payload.access_list)}'
+    if payload.type > 1:
+        lists += f",{_caps(payload)}"
+    if payload.type == 4:
+        lists += f',"authorizationList":{_authorization_list(payload.authorizations)}'
+    signature = _signature(payload.y_parity, payload.r, payload.s)
+    return f"{head},{lists},{signature}"
+
+
+def _caps(payload: Payload) -> str:
+    """Return the caps of a fee. Types with one price have none: web3.py takes those that do for type 2."""
+    tip = priority_fee(payload)
+    return f'"maxFeePerGas":"{hex(payload.fee_cap)}","maxPriorityFeePerGas":"{hex(tip)}"'
+
+
+def _signature(y_parity: int, r: int, s: int) -> str:
+    return f'"yParity":"{hex(y_parity)}","v":"{hex(y_parity)}","r":"{hex(r)}","s":"{hex(s)}"'
+
+
+def _zk_signature(payload: ZkTransaction) -> str:
+    signature = payload.signature
+    if len(signature) != _SIGNATURE_SIZE:
+        return _UNSIGNED
+    r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64])
+    # Some clients write the last byte as 0 or 1, others as 27 or 28.
+    return _signature(signature[64] % 27, r, s)
+
+
+def _access_list(accesses: tuple[Access, ...]) -> str:
+    return array(
+        f'{{"address":"0x{it.account.hex()}","storageKeys":{array(map(data, it.slots))}}}'
+        for it in accesses
+    )
+
+
+def _authorization_list(authorizations: tuple[Authorization, ...]) -> str:
+    return array(
+        f'{{"chainId":"{hex(it.chain_id)}","address":"0x{it.address.hex()}",'
+        f'"nonce":"{hex(it.nonce)}","yParity":"{hex(it.y_parity)}","r":"{hex(it.r)}","s":"{hex(it.s)}"}}'
+        for it in authorizations
+    )

@@ -1,0 +1,1 @@
+"""What several RPC methods share."""

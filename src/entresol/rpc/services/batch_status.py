@@ -1,0 +1,117 @@
+"""How far the other layer has a block or a batch, in the words that the methods share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from entresol.l1 import deployment
+from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
+from entresol.primitives.values import Hash32
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.render.timestamps import iso_timestamp
+from entresol.storage.batch_table import BatchTable
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+
+PROTOCOL_VERSION: Final = f"Version{deployment.PROTOCOL_VERSION[1]}"
+
+
+class SettlementFields(JsonModel, frozen=True, kw_only=True):
+    """What the details of blocks and batches tell of their settlement; null is what is not done yet."""
+
+    status: str
+    commit_tx_hash: Hash32 | None = None
+    commit_tx_finality: str | None = None
+    committed_at: str | None = None
+    commit_chain_id: int | None = None
+    prove_tx_hash: Hash32 | None = None
+    prove_tx_finality: str | None = None
+    proven_at: str | None = None
+    prove_chain_id: int | None = None
+    execute_tx_hash: Hash32 | None = None
+    execute_tx_finality: str | None = None
+    executed_at: str | None = None
+    execute_chain_id: int | None = None
+    precommit_tx_hash: Hash32 | None = None
+    precommit_tx_finality: str | None = None
+    precommitted_at: str | None = None
+    precommit_chain_id: int | None = None
+
+
+class SettlementTransactions(msgspec.Struct, frozen=True):
+    """The three L1 transactions that settle a batch, as far as there are any."""
+
+    commit: SettlementTransaction | None = None
+    prove: SettlementTransaction | None = None
+    execute: SettlementTransaction | None = None
+
+
+class BatchStatus:
+    """Looks up batches and what became of them on L1.
+
+    Persists: nothing. Assumes: a settlement is noted when it was seen on L1, and the chain's finality
+    follows when it is deep enough there.
+    """
+
+    def __init__(self, chain: Chain, l1_chain_id: int) -> None:
+        self._chain = chain
+        self._l1_chain_id = l1_chain_id
+
+    @property
+    def batches(self) -> BatchTable:
+        """The sealed batches."""
+        return self._chain.ledger.store.batches
+
+    @property
+    def last_batch(self) -> int:
+        """The number of the batch that was sealed last."""
+        last = self.batches.last()
+        return 0 if last is None else last.number
+
+    def batch_of(self, block: int) -> Batch | None:
+        """Return the batch of a block, once it is sealed."""
+        place = self.batches.place_of_block(block)
+        return None if place is None else self.batches.get(place.batch)
+
+    def steps_of(self, batch: Batch | None) -> SettlementTransactions:
+        """Return how a batch was settled so far."""
+        if batch is None:
+            return SettlementTransactions()
+        settled = self.batches.settled
+        return SettlementTransactions(*(settled(batch.number, step) for step in SettlementStep))
+
+    def status_of(self, batch: Batch | None) -> str:
+        """Return `sealed`, `fastFinalized` or `verified`; the genesis is always verified."""
+        if batch is None:
+            return "sealed"
+        if batch.last_block <= self._chain.finality.finalized:
+            return "verified"
+        return "sealed" if self.steps_of(batch).execute is None else "fastFinalized"
+
+    def fields_of(self, batch: Batch | None) -> dict[str, Any]:
+        """Return the values of `SettlementFields` for a batch."""
+        steps, finality = self.steps_of(batch), self._chain.finality
+        last = -1 if batch is None else batch.last_block
+        return {
+            "status": self.status_of(batch),
+            **self._step("commit", "committed_at", steps.commit, is_final=last <= finality.safe),
+            **self._step("prove", "proven_at", steps.prove, is_final=last <= finality.safe),
+            **self._step(
+                "execute", "executed_at", steps.execute, is_final=last <= finality.finalized
+            ),
+        }
+
+    def _step(
+        self, name: str, time: str, step: SettlementTransaction | None, *, is_final: bool
+    ) -> dict[str, Any]:
+        if step is None:
+            return {}
+        return {
+            f"{name}_tx_hash": step.transaction,
+            f"{name}_tx_finality": "finalized" if is_final else "fast_finalized",
+            time: iso_timestamp(step.timestamp),
+            f"{name}_chain_id": self._l1_chain_id,
+        }

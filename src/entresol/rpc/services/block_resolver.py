@@ -1,0 +1,72 @@
+"""Where a question is asked: block references as numbers, states and scenes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.chain.finality import BlockTag
+from entresol.errors import UnknownBlock
+from entresol.execution.evm_env import BlockEnv, EvmEnv
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.execution.evm_env import State
+    from entresol.primitives.headers import Header
+    from entresol.rpc.types.block_id import BlockNumber
+
+
+class BlockResolver:
+    """Resolves block references on one chain.
+
+    Remembers: the scene of the latest block, since most calls run there. Fails: with `UnknownBlock`.
+    """
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+        self._rules = chain.rules.engine()
+        self._latest: tuple[Header, EvmEnv] | None = None
+
+    def number(self, block: BlockNumber) -> int | None:
+        """Return the number of a block, or None if there is none; a pending one follows the head."""
+        if block.tag is not None:
+            return self._chain.resolve(block.tag)
+        if block.block_hash is not None:
+            return self._chain.ledger.store.number_of(block.block_hash)
+        return block.number
+
+    def sealed(self, block: BlockNumber) -> int:
+        """Return the number of a sealed block; pending means the latest."""
+        if block.tag is BlockTag.PENDING:
+            return self._chain.number
+        number = self.number(block)
+        if number is None or number > self._chain.number:
+            raise UnknownBlock(number if block.block_hash is None else block.block_hash)  # type: ignore[arg-type]
+        return number
+
+    def state(self, block: BlockNumber) -> State:
+        """Return the state after a block."""
+        if block.tag is BlockTag.PENDING and self._chain.producer.has_work:
+            return self._chain.pending().overlay
+        return self._chain.state_after(self.sealed(block))
+
+    def evm_env(self, block: BlockNumber) -> EvmEnv:
+        """Return where a call on a block runs."""
+        if block.tag is BlockTag.LATEST:
+            return self._latest_env()
+        if block.tag is BlockTag.PENDING:
+            pending = self._chain.pending()
+            return EvmEnv.at(pending.overlay, self._rules, pending.context.parts())
+        number = self.sealed(block)
+        if number == self._chain.number:
+            return self._latest_env()
+        header = self._chain.ledger.header(number)
+        return EvmEnv.at(self._chain.state_after(number), self._rules, BlockEnv.of(header))
+
+    def _latest_env(self) -> EvmEnv:
+        header, state = self._chain.head, self._chain.latest
+        known = self._latest
+        if known is not None and known[0] is header and known[1].state is state:
+            return known[1]
+        evm_env = EvmEnv.at(state, self._rules, BlockEnv.of(header))
+        self._latest = header, evm_env
+        return evm_env

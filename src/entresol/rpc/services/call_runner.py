@@ -1,0 +1,62 @@
+"""Questions that run code, kept off the event loop when they take long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+
+from entresol.errors import GasBudgetSpent
+from entresol.execution.call.call import CallLimits, within
+from entresol.execution.call.overrides import override
+from entresol.rpc.jsonrpc.method import Offload
+from entresol.rpc.types.call_request import OverrideLimits, state_overrides
+
+if TYPE_CHECKING:
+    from entresol.execution.evm_env import EvmEnv
+    from entresol.rpc.types.call_request import BlockOverride, StateOverrides
+
+T = TypeVar("T")
+
+QUICK_OVERRIDES: Final = 128
+"""How many assumed accounts and slots an event loop may lay out by itself."""
+
+LOOP_GAS: Final = 200_000
+"""What a question may use before it leaves the event loop: a fraction of a millisecond."""
+
+
+class CallRunner:
+    """Answers what runs code: at once if that takes no time, or else on a worker thread."""
+
+    def __init__(
+        self, limits: CallLimits | None = None, overrides: OverrideLimits | None = None
+    ) -> None:
+        self._limits = limits or CallLimits()
+        self._overrides = overrides or OverrideLimits()
+        self._on_loop = msgspec.structs.replace(self._limits, gas_budget=LOOP_GAS)
+
+    def run(self, question: Callable[[CallLimits], T]) -> T | Offload[T]:
+        """Return the answer, or the work that is left."""
+        try:
+            return within(self._on_loop, question)
+        except GasBudgetSpent:
+            return Offload(lambda: within(self._limits, question))
+
+    def run_with_overrides(
+        self,
+        evm_env: EvmEnv,
+        accounts: StateOverrides | None,
+        block: BlockOverride | None,
+        question: Callable[[EvmEnv, CallLimits], T],
+    ) -> T | Offload[T]:
+        """Return the answer on a scene with these assumptions, or the work that is left."""
+        size = self._overrides.check(accounts)
+
+        def assuming(limits: CallLimits) -> T:
+            assumed = None if block is None else block.override()
+            return question(override(evm_env, state_overrides(accounts), assumed), limits)
+
+        if size <= QUICK_OVERRIDES:
+            return self.run(assuming)
+        return Offload(lambda: within(self._limits, assuming))

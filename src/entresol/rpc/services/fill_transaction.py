@@ -1,0 +1,174 @@
+"""Transactions that clients describe and the node completes: type, fees, gas and nonce."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from entresol.errors import (
+    MalformedTransaction,
+    MalformedValue,
+    UnserializableCall,
+    UnsupportedType,
+    WrongChain,
+)
+from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.primitives.transactions import (
+    AccessListTransaction,
+    FeeMarketTransaction,
+    LegacyTransaction,
+    SetCodeTransaction,
+    ZkTransaction,
+)
+from entresol.rpc.jsonrpc.method import Offload
+from entresol.rpc.types.block_id import PENDING
+from entresol.rpc.types.call_request import CallObject
+from entresol.rpc.types.eip712_meta import Eip712Meta
+from entresol.rpc.types.number import Number
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from entresol.chain.chain import Chain
+    from entresol.primitives.transactions import SignedPayload
+    from entresol.primitives.values import Address
+    from entresol.rpc.services.block_resolver import BlockResolver
+    from entresol.rpc.services.call_runner import CallRunner
+
+
+class TransactionObject(CallObject, frozen=True, kw_only=True):
+    """A transaction that the node shall send or sign; what is left out it fills in."""
+
+    # web3.py hands back the number that it read.
+    type: Number | None = None
+
+
+class TransactionFiller:
+    """Completes transactions for one chain."""
+
+    def __init__(
+        self, chain: Chain, resolver: BlockResolver, runner: CallRunner, executor: Executor
+    ) -> None:
+        self._chain = chain
+        self._resolver = resolver
+        self._runner = runner
+        self._executor = executor
+
+    async def fill(self, given: TransactionObject, sender: Address) -> SignedPayload:
+        """Return the whole transaction, unsigned; reject one that contradicts itself or the chain.
+
+        What comes next has to happen before the event loop goes on, or the nonce may be another's.
+        """
+        kind, chain_id = _kind(given, self._chain.rules.accepted_types), self._chain.rules.chain_id
+        if given.chain_id not in (None, chain_id):
+            raise WrongChain(chain_id, int(given.chain_id))
+        data = given.request().data
+        if given.to is None and not data:
+            raise MalformedTransaction("contract creation without any data provided")
+        fields: dict[str, Any] = {"to": given.to, "value": int(given.value or 0), "data": data}
+        fields |= {"chain_id": chain_id, **self._price(kind, given), **_lists(kind, given)}
+        if kind == ZkTransaction.type:
+            fields |= {"sender": sender, **_zk_fields(given.eip712_meta or Eip712Meta())}
+        fields["gas_limit"] = (
+            await self._gas(given, sender) if given.gas is None else int(given.gas)
+        )
+        nonce = self._chain.pool.next_nonce(sender) if given.nonce is None else int(given.nonce)
+        payload: SignedPayload = _KINDS[kind](nonce=nonce, **fields)
+        return payload
+
+    def _price(self, kind: int, given: TransactionObject) -> dict[str, int]:
+        base_fee, tip = self._chain.next_base_fee(), self._chain.rules.suggested_tip
+        price = given.gas_price
+        if kind in _PRICED:
+            return {"gas_price": base_fee + tip if price is None else int(price)}
+        if price is not None:
+            return {"max_fee_per_gas": int(price), "max_priority_fee_per_gas": int(price)}
+        cap = given.max_fee_per_gas
+        if given.max_priority_fee_per_gas is not None:
+            tip = int(given.max_priority_fee_per_gas)
+        elif cap is not None:
+            tip = min(tip, int(cap))
+        # Twice the base fee, so that it is enough for some blocks even if they are full.
+        most = 2 * base_fee + tip if cap is None else int(cap)
+        if kind == ZkTransaction.type and given.max_priority_fee_per_gas is None:
+            # What clients write, and read where there is none. It is never taken.
+            tip = most
+        return {"max_fee_per_gas": most, "max_priority_fee_per_gas": tip}
+
+    async def _gas(self, given: TransactionObject, sender: Address) -> int:
+        """Return what the transaction needs in the next block, behind those that wait already."""
+        evm_env = self._resolver.evm_env(PENDING)
+        request = msgspec.structs.replace(given.request(), sender=sender)
+        answer = self._runner.run(lambda limits: estimate_gas(evm_env, request, limits).gas)
+        if not isinstance(answer, Offload):
+            return answer
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, answer.work)
+
+
+_KINDS: dict[int, type[Any]] = {
+    kind.type: kind
+    for kind in (
+        LegacyTransaction, AccessListTransaction, FeeMarketTransaction, SetCodeTransaction,
+        ZkTransaction,
+    )
+}  # fmt: skip
+_PRICED = frozenset({LegacyTransaction.type, AccessListTransaction.type})
+_WITHOUT_ACCESS_LIST = frozenset({LegacyTransaction.type, ZkTransaction.type})
+
+
+def _kind(given: TransactionObject, accepted: frozenset[int]) -> int:
+    """Return the type that is asked for, or the simplest one that has room for all that is given."""
+    has_caps = given.max_fee_per_gas is not None or given.max_priority_fee_per_gas is not None
+    if has_caps and given.gas_price is not None:
+        raise MalformedValue("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")
+    kind = _simplest(given, has_caps=has_caps) if given.type is None else int(given.type)
+    if kind not in _KINDS or kind not in accepted:
+        raise UnsupportedType(kind)
+    if kind == ZkTransaction.type and given.to is None:
+        raise UnserializableCall("toAddressIsNull")
+    if kind == SetCodeTransaction.type and given.to is None:
+        raise MalformedTransaction("a transaction of type 0x4 cannot create a contract")
+    surplus = {
+        "maxFeePerGas or maxPriorityFeePerGas": has_caps and kind in _PRICED,
+        "accessList": given.access_list and kind in _WITHOUT_ACCESS_LIST,
+        "authorizationList": given.authorization_list and kind != SetCodeTransaction.type,
+        "eip712Meta": given.eip712_meta is not None and kind != ZkTransaction.type,
+    }
+    for name, is_surplus in surplus.items():
+        if is_surplus:
+            raise MalformedTransaction(f"a transaction of type {kind:#x} has no {name}")
+    return kind
+
+
+def _simplest(given: TransactionObject, *, has_caps: bool) -> int:
+    if given.eip712_meta is not None:
+        return ZkTransaction.type
+    if given.authorization_list is not None:
+        return SetCodeTransaction.type
+    if has_caps or given.gas_price is None:
+        return FeeMarketTransaction.type
+    return LegacyTransaction.type if given.access_list is None else AccessListTransaction.type
+
+
+def _lists(kind: int, given: TransactionObject) -> dict[str, object]:
+    request = given.request()
+    lists: dict[str, object] = {}
+    if kind not in _WITHOUT_ACCESS_LIST:
+        lists["access_list"] = request.access_list or ()
+    if kind == SetCodeTransaction.type:
+        lists["authorizations"] = request.authorizations or ()
+    return lists
+
+
+def _zk_fields(meta: Eip712Meta) -> dict[str, object]:
+    if meta.custom_signature:
+        raise MalformedTransaction(
+            "the node signs the transaction itself", field="eip712Meta.customSignature"
+        )
+    return {
+        "gas_per_pubdata_limit": meta.gas_per_pubdata_limit,
+        "factory_deps": tuple(code for _, code in meta.dependencies()),
+    }

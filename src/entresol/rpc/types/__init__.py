@@ -1,0 +1,1 @@
+"""Parameter types of RPC methods."""

@@ -1,0 +1,124 @@
+"""Which block a question is about: a number, a tag or a hash."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, Self
+
+import msgspec
+
+from entresol.chain.finality import BlockTag
+from entresol.errors import MalformedValue
+from entresol.primitives.values import Hash32, Quantity64
+
+
+class BlockNumber:
+    """A block by number or by tag; just one of the two is set."""
+
+    __slots__ = ("block_hash", "number", "require_canonical", "tag")
+
+    # Tags are asked for so often that there is one object for each.
+    _by_tag: ClassVar[dict[str, Self]] = {}
+
+    def __init__(
+        self,
+        *,
+        number: int | None = None,
+        tag: BlockTag | None = None,
+        block_hash: Hash32 | None = None,
+        require_canonical: bool = False,
+    ) -> None:
+        self.number = number
+        self.tag = tag
+        self.block_hash = block_hash
+        self.require_canonical = require_canonical
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it is the same block tomorrow, unlike a tag."""
+        return self.tag is None
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Read a tag or the hex digits of a number; what else is allowed, subclasses say."""
+        if not isinstance(value, str):
+            raise MalformedValue("a block is a hex number or a tag, as a string")
+        known = cls._by_tag.get(value)
+        if known is not None:
+            return known
+        try:
+            return cls(number=int(Quantity64.parse(value)))
+        except MalformedValue:
+            raise MalformedValue(f"not a block number or tag: {_excerpt(value)}") from None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BlockNumber) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __str__(self) -> str:
+        if self.number is not None:
+            return hex(self.number)
+        return str(self.tag if self.block_hash is None else self.block_hash)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self})"
+
+    def _key(self) -> tuple[object, ...]:
+        return self.number, self.tag, self.block_hash, self.require_canonical
+
+
+class BlockId(BlockNumber):
+    """A block by number, tag or hash, or by an object that says which of them it is."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Read a number, a tag, 32 bytes of hash, `{blockNumber}` or `{blockHash, requireCanonical}`."""
+        if isinstance(value, dict):
+            return cls._parse_object(value)
+        if (
+            isinstance(value, str)
+            and 64 <= len(value) <= 66
+            and len(value.removeprefix("0x")) == 64
+        ):
+            return cls(block_hash=Hash32.parse(value))
+        return super().parse(value)
+
+    @classmethod
+    def _parse_object(cls, value: dict[str, object]) -> Self:
+        number, block_hash = value.get("blockNumber"), value.get("blockHash")
+        if (number is None) == (block_hash is None):
+            raise MalformedValue("give either blockNumber or blockHash")
+        if number is not None:
+            return cls._parse_number(number)
+        canonical = value.get("requireCanonical")
+        if not isinstance(canonical, bool | None):
+            raise MalformedValue("should be true or false", field="requireCanonical")
+        try:
+            named = Hash32.parse(block_hash)
+        except MalformedValue as error:
+            raise MalformedValue(error.problem, field="blockHash") from None
+        return cls(block_hash=named, require_canonical=bool(canonical))
+
+    @classmethod
+    def _parse_number(cls, number: object) -> Self:
+        try:
+            plain = BlockNumber.parse(number)
+        except MalformedValue as error:
+            raise MalformedValue(error.problem, field="blockNumber") from None
+        return cls(number=plain.number, tag=plain.tag)
+
+
+for _kind in (BlockNumber, BlockId):
+    _kind._by_tag = {str(tag): _kind(tag=tag) for tag in BlockTag}  # noqa: SLF001
+
+LATEST: Final = BlockId.parse("latest")
+PENDING: Final = BlockId.parse("pending")
+EARLIEST: Final = BlockId.parse("earliest")
+
+
+def _excerpt(text: str) -> str:
+    """Quote `text`, shortened so that an error never grows with its input."""
+    return msgspec.json.encode(text if len(text) <= 70 else text[:67] + "...").decode()

@@ -1,0 +1,78 @@
+"""The time of a chain."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol.chain.dev.clock import LATEST, Clock
+from entresol.errors import TimestampTooHigh, TimestampTooLow
+
+
+class Wall:
+    """A wall clock that stands still until it is moved."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def test_a_block_has_the_time_of_the_wall() -> None:
+    assert Clock(Wall(1_000.9)).next_timestamp(parent=10) == 1_000
+
+
+def test_a_block_is_always_later_than_its_parent() -> None:
+    clock = Clock(Wall(1_000))
+    assert clock.next_timestamp(parent=1_000) == 1_001
+    assert clock.next_timestamp(parent=5_000) == 5_001
+
+
+def test_moving_the_time_adds_up() -> None:
+    clock = Clock(Wall(1_000))
+    assert clock.increase(60) == 60
+    assert clock.increase(40) == 100
+    assert clock.now() == 1_100
+
+
+def test_an_ordered_time_is_that_of_one_block_and_time_goes_on_from_it() -> None:
+    wall = Wall(1_000)
+    clock = Clock(wall)
+    clock.order(9_000, parent=500)
+    assert clock.next_timestamp(parent=500) == 9_000
+    clock.sealed(9_000)
+    wall.seconds += 5
+    assert clock.next_timestamp(parent=9_000) == 9_005
+
+
+def test_a_time_that_is_not_later_cannot_be_ordered() -> None:
+    with pytest.raises(TimestampTooLow, match="timestamp 500 is not after the last block's"):
+        Clock(Wall(0)).order(500, parent=500)
+
+
+def test_the_time_can_be_set() -> None:
+    clock = Clock(Wall(1_000))
+    clock.set_time(77)
+    assert clock.now() == 77
+
+
+def test_a_clock_goes_back_to_what_it_remembered() -> None:
+    clock = Clock(Wall(1_000))
+    before = clock.state
+    clock.increase(60)
+    clock.state = before
+    assert clock.now() == 1_000
+
+
+def test_time_never_runs_out_for_the_blocks_that_follow() -> None:
+    clock = Clock(Wall(1_000))
+    with pytest.raises(TimestampTooHigh, match="the latest that can be set is 9223372036854775807"):
+        clock.increase(LATEST - 999)
+    with pytest.raises(TimestampTooHigh):
+        clock.set_time(LATEST + 1)
+    with pytest.raises(TimestampTooHigh):
+        clock.order(LATEST + 1, parent=0)
+    assert clock.now() == 1_000
+    clock.order(LATEST, parent=0)
+    clock.sealed(LATEST)
+    assert clock.next_timestamp(parent=LATEST) == LATEST + 1

@@ -1,0 +1,101 @@
+"""What a developer changes by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from entresol._native import keccak256
+from entresol.chain.chain import Chain
+from entresol.chain.finality import BlockTag
+from entresol.primitives.values import Address
+from tests.unit.chain.test_chain import (
+    ALICE,
+    ETHER,
+    NOBODY,
+    balance,
+    open_chain,
+    transaction,
+)
+
+
+@pytest.fixture
+def chain() -> Iterator[Chain]:
+    chain = open_chain()
+    chain.schedule.seal_on_request()
+    yield chain
+    chain.close()
+
+
+def give(chain: Chain, address: Address, wei: int) -> None:
+    chain.edit(address, lambda state: state.set_balance(address, wei))
+
+
+def test_an_edit_shows_at_once_and_makes_no_block(chain: Chain) -> None:
+    give(chain, NOBODY, 77)
+    assert chain.number == 0
+    assert balance(chain, NOBODY) == 77
+    assert balance(chain, NOBODY, BlockTag.LATEST) == 77
+
+
+def test_edits_add_up(chain: Chain) -> None:
+    give(chain, NOBODY, 77)
+    chain.edit(NOBODY, lambda state: state.set_nonce(NOBODY, 5))
+    assert chain.latest.account(NOBODY) == (5, 77, keccak256(b""))
+
+
+def test_the_next_block_records_an_edit(chain: Chain) -> None:
+    give(chain, NOBODY, 77)
+    header = chain.seal()
+    assert balance(chain, NOBODY, 1) == 77
+    assert balance(chain, NOBODY, 0) == 0
+    assert len(chain.ledger.record(1).edits) == 1
+    assert chain.ledger.trie.prove(header.state_root, NOBODY).balance == 77
+
+
+def test_a_chain_with_edits_verifies(chain: Chain) -> None:
+    code = bytes.fromhex("5f5ff3")
+    chain.edit(NOBODY, lambda state: state.set_code(NOBODY, code))
+    chain.edit(NOBODY, lambda state: state.set_slot(NOBODY, bytes(32), b"\1" * 32))
+    chain.submit(transaction(0, to=NOBODY, wei=0).raw)
+    chain.seal()
+    chain.seal()
+    chain.ledger.verify()
+    assert chain.latest.slot(NOBODY, bytes(32)) == b"\1" * 32
+
+
+def test_transactions_run_on_what_was_edited(chain: Chain) -> None:
+    give(chain, ALICE, 500 * ETHER)
+    chain.submit(transaction(0, wei=400 * ETHER).raw)
+    chain.seal()
+    assert balance(chain, NOBODY) == 400 * ETHER
+
+
+def test_the_pool_hears_of_an_edit(chain: Chain) -> None:
+    sent = chain.submit(transaction(0, wei=50 * ETHER).raw)
+    give(chain, ALICE, 1)
+    assert chain.pool.get(sent) is None
+
+
+def test_an_edit_that_fails_changes_nothing(chain: Chain) -> None:
+    give(chain, NOBODY, 77)
+    with pytest.raises(ValueError, match="a word is from 0"):
+        give(chain, NOBODY, -1)
+    assert balance(chain, NOBODY) == 77
+
+
+def test_a_checkpoint_remembers_edits(chain: Chain) -> None:
+    give(chain, NOBODY, 77)
+    checkpoint = chain.checkpoint()
+    give(chain, NOBODY, 88)
+    chain.seal()
+    chain.restore(checkpoint)
+    assert balance(chain, NOBODY) == 77
+    chain.seal()
+    assert balance(chain, NOBODY, 1) == 77
+
+
+def test_the_pending_block_shows_edits(chain: Chain) -> None:
+    give(chain, NOBODY, 77)
+    assert chain.pending().overlay.account(NOBODY) == (0, 77, keccak256(b""))

@@ -1,0 +1,176 @@
+"""The accounts that a node acts for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from entresol._native import recover
+from entresol.chain.chain import Chain
+from entresol.chain.dev.keyring import Keyring
+from entresol.chain.genesis.accounts import ZK_STACK_ACCOUNTS
+from entresol.chain.rebuild import rebuild
+from entresol.errors import AccountsLocked, InsufficientFunds, SenderNotEOA, UnknownAccount
+from entresol.primitives.transactions import FeeMarketTransaction, decode, impersonate
+from entresol.primitives.values import Address, Hash32
+from entresol.storage.store import Store
+from tests.unit.chain.test_chain import ALICE, ETHER, FEE, LOGGER, NOBODY, balance, open_chain
+from tests.unit.chain.test_chain import transaction as signed
+
+FIRST, SECOND = (account.address for account in ZK_STACK_ACCOUNTS)
+DIGEST = Hash32(b"\x12" * 32)
+
+
+def payload(nonce: int = 0, *, wei: int = 1, gas_limit: int = 50_000) -> FeeMarketTransaction:
+    return FeeMarketTransaction(
+        chain_id=270,
+        nonce=nonce,
+        max_priority_fee_per_gas=0,
+        max_fee_per_gas=FEE,
+        gas_limit=gas_limit,
+        to=NOBODY,
+        value=wei,
+    )
+
+
+@pytest.fixture
+def keyring() -> Keyring:
+    return Keyring(ZK_STACK_ACCOUNTS)
+
+
+def test_it_signs_for_its_accounts(keyring: Keyring) -> None:
+    assert keyring.addresses == [FIRST, SECOND]
+    signature = keyring.sign_digest(SECOND, DIGEST)
+    assert signature[64] in {27, 28}
+    assert recover(DIGEST, signature[:64] + bytes([signature[64] - 27])) == SECOND
+    sent = keyring.transaction(payload(), FIRST)
+    assert decode(sent.raw).sender == FIRST
+
+
+def test_the_first_account_sends_if_nobody_is_named(keyring: Keyring) -> None:
+    assert keyring.sender(None) == FIRST
+    assert keyring.sender(SECOND) == SECOND
+    with pytest.raises(UnknownAccount, match="unknown account: the node has none"):
+        Keyring().sender(None)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda keyring: keyring.sender(ALICE),
+        lambda keyring: keyring.sign_digest(ALICE, DIGEST),
+        lambda keyring: keyring.sign(payload(), ALICE),
+        lambda keyring: keyring.transaction(payload(), ALICE),
+    ],
+)
+def test_it_acts_for_nobody_else(keyring: Keyring, act: Callable[[Keyring], object]) -> None:
+    with pytest.raises(UnknownAccount, match=f"unknown account: {ALICE} is neither"):
+        act(keyring)
+
+
+def test_an_impersonated_account_sends_but_cannot_sign(keyring: Keyring) -> None:
+    for account in (ALICE, FIRST):
+        keyring.impersonate(account)
+    assert keyring.addresses == [FIRST, SECOND, ALICE]
+    assert keyring.transaction(payload(), keyring.sender(ALICE)).sender == ALICE
+    with pytest.raises(UnknownAccount):
+        keyring.sign(payload(), ALICE)
+    keyring.stop_impersonating(ALICE)
+    keyring.stop_impersonating(ALICE)
+    assert keyring.addresses == [FIRST, SECOND]
+    with pytest.raises(UnknownAccount):
+        keyring.sender(ALICE)
+
+
+def test_everybody_may_be_impersonated(keyring: Keyring) -> None:
+    keyring.impersonate_everybody(enabled=True)
+    assert keyring.transaction(payload(), keyring.sender(NOBODY)).is_impersonated
+    keyring.impersonate_everybody(enabled=False)
+    with pytest.raises(UnknownAccount):
+        keyring.sender(NOBODY)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda keyring: keyring.sender(FIRST),
+        lambda keyring: keyring.sign_digest(FIRST, DIGEST),
+        lambda keyring: keyring.sign(payload(), FIRST),
+        lambda keyring: keyring.impersonate(FIRST),
+        lambda keyring: keyring.impersonate_everybody(enabled=True),
+    ],
+)
+def test_a_locked_one_does_nothing_and_says_why(act: Callable[[Keyring], object]) -> None:
+    keyring = Keyring(ZK_STACK_ACCOUNTS, locked="strangers listen")
+    assert keyring.addresses == []
+    with pytest.raises(AccountsLocked, match="strangers listen"):
+        act(keyring)
+
+
+# What a chain makes of transactions that nobody signed
+
+
+def test_a_contract_sends_what_it_did_not_sign(tmp_path: Path) -> None:
+    with_directory = open_chain(tmp_path / "chain")
+    with_directory.edit(LOGGER, lambda state: state.set_balance(LOGGER, ETHER))
+    sent = with_directory.send(impersonate(payload(1, wei=5), LOGGER))
+    assert balance(with_directory, NOBODY) == 5
+    with_directory.close()
+
+    again = open_chain(tmp_path / "chain")
+    assert again.ledger.store.place_of(sent) == (1, 0)
+    kept = again.ledger.record(1).transaction(0)
+    assert (kept.sender, kept.hash, kept.is_impersonated) == (LOGGER, sent, True)
+    again.ledger.verify()
+    again.close()
+
+
+def test_the_indexes_of_such_a_block_can_be_made_anew(tmp_path: Path) -> None:
+    chain = open_chain(tmp_path / "chain")
+    sent = chain.send(impersonate(payload(), ALICE))
+    chain.close()
+    store = Store.open(tmp_path / "chain")
+    rebuild(store)
+    assert store.place_of(sent) == (1, 0)
+    assert store.sent_by(ALICE, 0) == sent
+    store.close()
+
+
+@pytest.fixture
+def manual() -> Iterator[Chain]:
+    chain = open_chain()
+    chain.schedule.seal_on_request()
+    yield chain
+    chain.close()
+
+
+def test_a_contract_still_cannot_send_what_a_key_signed(manual: Chain) -> None:
+    manual.edit(ALICE, lambda state: state.set_code(ALICE, b"\x00"))
+    with pytest.raises(SenderNotEOA):
+        manual.add(signed(0))
+    manual.add(impersonate(payload(), ALICE))
+    manual.seal()
+    assert balance(manual, NOBODY) == 1
+
+
+def test_code_under_a_sender_bars_what_its_key_signed_and_nothing_else(manual: Chain) -> None:
+    unsigned = impersonate(payload(), ALICE)
+    manual.add(unsigned)
+    manual.add(signed(1))
+    manual.edit(ALICE, lambda state: state.set_code(ALICE, b"\x00"))
+    assert list(manual.pool) == [unsigned]
+
+
+def test_an_impersonated_sender_pays_like_any_other(manual: Chain) -> None:
+    with pytest.raises(InsufficientFunds):
+        manual.add(impersonate(payload(), Address(b"\xdd" * 20)))
+
+
+def test_a_chain_that_goes_back_lets_it_wait_again(manual: Chain) -> None:
+    unsigned = impersonate(payload(), ALICE)
+    manual.add(unsigned)
+    manual.seal()
+    manual.rewind(0)
+    assert list(manual.pool) == [unsigned]

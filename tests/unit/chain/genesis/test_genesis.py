@@ -1,0 +1,402 @@
+"""Genesis as a value and as a file, against known chains and against py-trie."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import rlp
+from eth_utils.crypto import keccak
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trie.hexary import HexaryTrie
+
+from entresol._native import EMPTY_ROOT, Overlay, Snapshot, Trie, keccak256, rlp_encode
+from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount, GenesisState
+from entresol.errors import InvalidGenesis
+from entresol.primitives.rlp import encode_uint
+from entresol.primitives.values import Address, Hash32, Nonce8
+from tests.worlds import World
+
+ALICE = "0x36615Cf349d7F6344891B1e7CA7C72883F5dc049"
+BOB = "0xa61464658afeaf65cccaafd3a512b69a83b77618"
+
+MILLION = 10**24
+SEPOLIA: dict[str, Any] = {
+    "config": {"chainId": 11155111, "londonBlock": 0},
+    "nonce": "0x0",
+    "timestamp": 1633267481,
+    "extraData": "0x" + b"Sepolia, Athens, Attica, Greece!".hex(),
+    "gasLimit": "0x1c9c380",
+    "difficulty": "131072",
+    "alloc": {
+        "a2A6d93439144FFE4D27c9E088dCD8b783946263": {"balance": MILLION},
+        "Bc11295936Aa79d594139de1B2e12629414F3BDB": {"balance": str(MILLION)},
+        "7cF5b79bfe291A67AB02b393E456cCc4c266F753": {"balance": hex(MILLION)},
+        "aaec86394441f915bce3e6ab399977e9906f3b69": {"balance": hex(MILLION)},
+        "F47CaE1CF79ca6758Bfc787dbD21E6bdBe7112B8": {"balance": hex(MILLION)},
+        "d7eDDB78ED295B3C9629240E8924fb8D8874ddD8": {"balance": hex(MILLION)},
+        "8b7F0977Bb4f0fBE7076FA22bC24acA043583F5e": {"balance": hex(MILLION)},
+        "e2e2659028143784d557bcec6ff3a0721048880a": {"balance": hex(MILLION)},
+        "d9a5179f091d85051d3c982785efd1455cec8699": {"balance": hex(MILLION)},
+        "beef32ca5b9a198d27B4e02F4c70439fE60356Cf": {"balance": hex(MILLION)},
+        "0x0000006916a87b82333f4245046623b23794c65c": {"balance": hex(10 * MILLION)},
+        "0xb21c33de1fab3fa15499c62b59fe0cc3250020d1": {"balance": hex(100 * MILLION)},
+        "0x10F5d45854e038071485AC9e402308cF80D2d2fE": {"balance": hex(100 * MILLION)},
+        "0xd7d76c58b3a519e9fA6Cc4D22dC017259BC49F1E": {"balance": hex(100 * MILLION)},
+        "0x799D329e5f583419167cD722962485926E338F4a": {"balance": "0xDE0B6B3A7640000"},
+    },
+}
+
+ADDRESSES = st.binary(min_size=20, max_size=20).map(Address)
+WORDS = st.binary(min_size=32, max_size=32).map(Hash32)
+UINT64 = st.integers(0, 2**64 - 1)
+UINT256 = st.integers(0, 2**256 - 1)
+ACCOUNTS = st.builds(
+    GenesisAccount,
+    balance=UINT256,
+    nonce=UINT64,
+    code=st.binary(max_size=100),
+    storage=st.dictionaries(WORDS, WORDS | st.just(Hash32.zero()), max_size=5),
+)
+GENESES = st.builds(
+    Genesis,
+    chain_id=st.integers(1, 2**64 - 1),
+    timestamp=UINT64,
+    gas_limit=UINT64,
+    base_fee=UINT64,
+    beneficiary=ADDRESSES,
+    extra_data=st.binary(max_size=100),
+    difficulty=UINT256,
+    mix_hash=WORDS,
+    nonce=st.binary(min_size=8, max_size=8).map(Nonce8),
+    alloc=st.dictionaries(ADDRESSES, ACCOUNTS | st.just(GenesisAccount()), max_size=8),
+)
+
+
+def document(**changes: object) -> bytes:
+    """Return the smallest genesis file with some members changed; None stands for null."""
+    return json.dumps({"config": {"chainId": 270}, "gasLimit": 1, "alloc": {}} | changes).encode()
+
+
+def one_account(**members: object) -> GenesisAccount:
+    """Return the account that `members` describe in a file."""
+    (account,) = Genesis.parse(document(alloc={ALICE: members})).alloc.values()
+    return account
+
+
+# --- Roots -------------------------------------------------------------------
+
+
+def test_sepolia_has_the_root_and_the_hash_of_sepolia() -> None:
+    genesis = Genesis.parse(json.dumps(SEPOLIA).encode())
+    root = state_root(genesis.state())
+    assert str(root) == "0x5eb6e371a698b8d68f665192350ffcecbbbf322916f4b51bd79bb6887da3f494"
+    block_hash = "0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9"
+    assert str(genesis.header(root).hash()) == block_hash
+
+
+def test_the_default_header_is_the_one_of_the_zk_stack_but_for_its_roots() -> None:
+    header = msgspec.structs.replace(
+        Genesis(chain_id=270, gas_limit=5000, alloc={}).header(Hash32.zero()),
+        transactions_root=Hash32.zero(),
+        receipts_root=Hash32.zero(),
+    )
+    expected = "0xef97917ce9bd9fa7d12ad6a8d81ea26c80ac1d727acc37cbb9799ae199788dc5"
+    assert str(header.hash()) == expected
+
+
+@settings(max_examples=40)
+@given(GENESES)
+def test_the_state_has_the_root_that_py_trie_computes(genesis: Genesis) -> None:
+    assert state_root(genesis.state()) == independent_root(genesis.alloc)
+
+
+def state_root(state: GenesisState) -> Hash32:
+    """Compute the root of `state` with the native trie."""
+    changes: list[tuple[bytes, bytes | None]] = []
+    for address, (nonce, balance, code_hash) in state.accounts.items():
+        slots = state.storage.get(address, {})
+        storage_root = native_root(
+            [(keccak256(slot), rlp_encode(value.lstrip(b"\0"))) for slot, value in slots.items()]
+        )
+        fields = [encode_uint(nonce), encode_uint(balance), storage_root, code_hash]
+        changes.append((keccak256(address), rlp_encode(fields)))
+    return native_root(changes)
+
+
+def native_root(changes: list[tuple[bytes, bytes | None]]) -> Hash32:
+    root, _ = Trie(lambda _: None).update(EMPTY_ROOT, changes)
+    return Hash32(root)
+
+
+def independent_root(alloc: Mapping[Address, GenesisAccount]) -> bytes:
+    """Compute the root of `alloc` with nothing of this package."""
+    state = HexaryTrie({})
+    for address, account in alloc.items():
+        storage = HexaryTrie({})
+        for slot, value in account.storage.items():
+            if any(value):
+                storage[keccak(slot)] = rlp.encode(int.from_bytes(value))
+        fields = [account.nonce, account.balance, storage.root_hash, keccak(account.code)]
+        state[keccak(address)] = rlp.encode(fields)
+    return bytes(state.root_hash)
+
+
+# --- State -------------------------------------------------------------------
+
+
+def test_the_state_has_every_account_codes_by_hash_and_no_zero_slots() -> None:
+    code = b"\x5f" * 100_000
+    storage = {Hash32(bytes(31) + b"\1"): Hash32(b"\2" * 32), Hash32.zero(): Hash32.zero()}
+    genesis = Genesis(
+        chain_id=270,
+        alloc={
+            Address.parse(ALICE): GenesisAccount(nonce=1, code=code, storage=storage),
+            Address.parse(BOB): GenesisAccount(balance=7),
+            Address.zero(): GenesisAccount(storage={Hash32.zero(): Hash32.zero()}),
+        },
+    )
+    state = genesis.state()
+    assert state.accounts == {
+        Address.parse(ALICE): (1, 0, keccak256(code)),
+        Address.parse(BOB): (0, 7, keccak256(b"")),
+        Address.zero(): (0, 0, keccak256(b"")),
+    }
+    slots = {Hash32(bytes(31) + b"\1"): Hash32(b"\2" * 32)}
+    assert state.storage == {Address.parse(ALICE): slots}
+    assert state.codes == {keccak256(code): code}
+
+
+@settings(max_examples=30)
+@given(GENESES)
+def test_a_seeded_overlay_changes_exactly_what_the_state_says(genesis: Genesis) -> None:
+    state = genesis.state()
+    overlay = Overlay(Snapshot(World()))
+    for address, account in state.accounts.items():
+        if code := state.codes.get(account[2]):
+            overlay.set_code(address, code)
+        overlay.set_account(address, account)
+        overlay.replace_storage(address, state.storage.get(address, {}))
+    changes = overlay.changes()
+    assert {change.address: change.after for change in changes.accounts} == state.accounts
+    assert changes.codes == state.codes
+    for change in changes.accounts:
+        written = {slot: after for slot, (_, after) in change.storage.items()}
+        assert written == state.storage.get(Address(change.address), {})
+
+
+# --- Files -------------------------------------------------------------------
+
+
+@given(GENESES)
+def test_a_genesis_survives_its_file(genesis: Genesis) -> None:
+    assert Genesis.parse(genesis.dump()) == genesis
+
+
+@given(GENESES)
+def test_equal_geneses_have_equal_files(genesis: Genesis) -> None:
+    reordered = dict(reversed(list(genesis.alloc.items())))
+    assert msgspec.structs.replace(genesis, alloc=reordered).dump() == genesis.dump()
+
+
+def test_what_a_file_leaves_out_has_the_value_geth_gives_it() -> None:
+    expected = Genesis(chain_id=270, gas_limit=1, base_fee=10**9, alloc={})
+    assert Genesis.parse(document()) == expected
+    optional = ["timestamp", "baseFeePerGas", "coinbase", "extraData", "difficulty", "mixHash"]
+    assert Genesis.parse(document(**dict.fromkeys([*optional, "nonce", "number"]))) == expected
+
+
+def test_unknown_members_are_ignored() -> None:
+    config = {"chainId": 270, "londonBlock": 0, "clique": {"period": 0}}
+    more = document(config=config, parentHash="0x", alloc={ALICE: {"secretKey": "0x1"}}, x=[None])
+    assert Genesis.parse(more).alloc == {Address.parse(ALICE): GenesisAccount()}
+
+
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [
+        (0, 0),
+        (10, 10),
+        (2**256 - 1, 2**256 - 1),
+        ("", 0),
+        ("10", 10),
+        ("010", 10),
+        ("0x10", 16),
+        ("0X1F", 31),
+        ("0x00ff", 255),
+        (str(2**256 - 1), 2**256 - 1),
+        ("0x" + "f" * 64, 2**256 - 1),
+    ],
+)
+def test_numbers_are_read_as_geth_reads_them(written: object, number: int) -> None:
+    assert one_account(balance=written).balance == number
+
+
+def test_the_nonce_of_the_header_is_a_number() -> None:
+    assert Genesis.parse(document(nonce=66)).nonce == Nonce8(bytes(7) + b"\x42")
+    assert Genesis.parse(document(nonce="0x0000000000000042")).nonce == Nonce8(bytes(7) + b"\x42")
+
+
+@pytest.mark.parametrize("slot", ["0x1", "1", "01", "0x" + "0" * 63 + "1"])
+def test_slots_are_filled_from_the_left(slot: str) -> None:
+    storage = one_account(balance=1, storage={slot: "0xff"}).storage
+    assert storage == {Hash32(bytes(31) + b"\x01"): Hash32(bytes(31) + b"\xff")}
+
+
+def test_addresses_are_read_in_any_case_with_or_without_prefix() -> None:
+    for text in [ALICE, ALICE.lower(), ALICE[2:], ALICE[2:].upper()]:
+        alloc = Genesis.parse(document(alloc={text: {"balance": 1}})).alloc
+        assert alloc == {Address.parse(ALICE): GenesisAccount(balance=1)}
+
+
+def test_a_file_is_loaded_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "genesis.json"
+    path.write_bytes(document())
+    assert Genesis.load(path) == Genesis.parse(document())
+
+
+# --- Problems ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"config": None}, "config: is missing"),
+        ({"config": {}}, "config.chainId: is missing"),
+        ({"config": []}, "config: should be an object"),
+        ({"config": {"chainId": 0}}, "config.chainId: a chain id is at least 1"),
+        ({"config": {"chainId": 2**64}}, "config.chainId: a quantity is from 0 to 2^64 - 1"),
+        ({"gasLimit": None}, "gasLimit: is missing"),
+        ({"gasLimit": "0x1" + "0" * 16}, "gasLimit: a quantity is from 0 to 2^64 - 1, got 0x1000"),
+        ({"gasLimit": 1.5}, "gasLimit: a quantity is an integer, or a string of decimal or"),
+        ({"timestamp": True}, "timestamp: a quantity is an integer"),
+        ({"timestamp": -1}, "timestamp: a quantity is from 0 to 2^64 - 1, got -0x1"),
+        ({"timestamp": "-1"}, "timestamp: a quantity is an integer"),
+        ({"timestamp": "0x"}, "timestamp: a quantity is an integer"),
+        ({"timestamp": "1_0"}, "timestamp: a quantity is an integer"),
+        ({"timestamp": "ff"}, "timestamp: a quantity is an integer"),
+        ({"baseFeePerGas": 2**64}, "baseFeePerGas: a quantity is from 0 to 2^64 - 1"),
+        ({"difficulty": 2**256}, "difficulty: a quantity is from 0 to 2^256 - 1"),
+        ({"difficulty": [1]}, "difficulty: a quantity is an integer"),
+        ({"coinbase": "0x12"}, "coinbase: an address is 20 bytes, got 1"),
+        ({"extraData": "hello"}, "extraData: data is written in hex digits, got 'hello'"),
+        ({"mixHash": 1}, "mixHash: a hash is a hex string, got a number"),
+        ({"nonce": 2**64}, "nonce: a quantity is from 0 to 2^64 - 1"),
+        ({"number": "0x5"}, "number: a genesis is block 0, got 5"),
+        ({"alloc": None}, "alloc: is missing"),
+        ({"alloc": []}, "alloc: should be an object"),
+        ({"alloc": {"0xabc": {}}}, "alloc.0xabc: an address is 20 bytes, got 3 hex digits"),
+        ({"alloc": {ALICE: None}}, f"alloc.{ALICE}: should be an object"),
+    ],
+)
+def test_a_problem_says_where_it_is(changes: dict[str, object], problem: str) -> None:
+    with pytest.raises(InvalidGenesis) as caught:
+        Genesis.parse(document(**changes))
+    assert str(caught.value).startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("members", "problem"),
+    [
+        ({"balance": "0xzz"}, "balance: a quantity is an integer"),
+        ({"balance": 2**256}, "balance: a quantity is from 0 to 2^256 - 1"),
+        ({"nonce": 2**64}, "nonce: a quantity is from 0 to 2^64 - 1"),
+        ({"code": "5f"}, "code: data starts with 0x"),
+        ({"storage": 1}, "storage: should be an object"),
+        ({"storage": {"0x1": 1}}, "storage.0x1: a quantity is a hex string, got a number"),
+        ({"storage": {"x": "0x1"}}, "storage.x: a quantity is written in hex digits, got 'x'"),
+        ({"storage": {"0x1": "0x0", "01": "0x0"}}, "storage.01: appears twice, in different"),
+    ],
+)
+def test_a_problem_of_an_account_says_whose(members: dict[str, object], problem: str) -> None:
+    with pytest.raises(InvalidGenesis) as caught:
+        Genesis.parse(document(alloc={ALICE: members}))
+    assert str(caught.value).startswith(f"alloc.{ALICE}.{problem}")
+
+
+@pytest.mark.parametrize("spelling", [ALICE.lower(), ALICE[2:], ALICE[2:].upper()])
+def test_an_address_in_two_spellings_is_rejected(spelling: str) -> None:
+    with pytest.raises(InvalidGenesis, match=rf"alloc\.{spelling}: appears twice, in different"):
+        Genesis.parse(document(alloc={ALICE: {}, spelling: {}}))
+
+
+def test_a_member_that_is_repeated_is_rejected() -> None:
+    with pytest.raises(InvalidGenesis, match=f"{ALICE}: appears twice"):
+        Genesis.parse(b'{"alloc": {"%b": {}, "%b": {}}}' % (ALICE.encode(), ALICE.encode()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{", b"[]", b"null", b"\xff", b'{"gasLimit": %b}' % (b"9" * 5000)],
+)
+def test_what_is_no_json_object_is_rejected(text: bytes) -> None:
+    with pytest.raises(InvalidGenesis, match=r"not JSON|a genesis is a JSON object"):
+        Genesis.parse(text)
+
+
+def test_a_file_that_is_nested_too_deeply_is_rejected() -> None:
+    limit = sys.getrecursionlimit()
+    # A peer that the tests import lifts the limit beyond what the stack can hold.
+    sys.setrecursionlimit(1000)
+    try:
+        with pytest.raises(InvalidGenesis, match="not JSON: maximum recursion depth"):
+            Genesis.parse(b"[" * 100_000)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"alloc": {"z" * 100_000: {}}},
+        {"alloc": {"z" * 100_000: {}, "z" * 99_999: {}}},
+        {"gasLimit": "z" * 100_000},
+        {"gasLimit": 10**4000},
+        {"extraData": "z" * 100_000},
+    ],
+)
+def test_an_error_does_not_grow_with_the_file(changes: dict[str, object]) -> None:
+    with pytest.raises(InvalidGenesis) as caught:
+        Genesis.parse(document(**changes))
+    assert len(str(caught.value)) < 250
+
+
+def test_a_problem_of_a_file_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "genesis.json"
+    with pytest.raises(InvalidGenesis) as caught:
+        Genesis.load(path)
+    assert str(caught.value) == f"{path}: No such file or directory"
+    path.write_bytes(document(gasLimit=None))
+    with pytest.raises(InvalidGenesis) as caught:
+        Genesis.load(path)
+    assert str(caught.value) == f"{path}: gasLimit: is missing"
+
+
+def test_a_value_is_checked_like_a_file() -> None:
+    with pytest.raises(InvalidGenesis, match=r"^balance: a quantity is from 0 to 2\^256 - 1"):
+        GenesisAccount(balance=-1)
+    with pytest.raises(InvalidGenesis, match=r"^timestamp: a quantity is from 0 to 2\^64 - 1"):
+        Genesis(chain_id=270, timestamp=2**64, alloc={})
+
+
+# --- Development -------------------------------------------------------------
+
+
+def test_a_development_chain_funds_its_accounts_and_holds_its_predeploys() -> None:
+    addresses = [account.address for account in derive(DEVELOPMENT_MNEMONIC, 2)]
+    predeploy = GenesisAccount(nonce=1, code=b"\x5f")
+    genesis = Genesis.development(270, addresses, 5, {Address.zero(): predeploy})
+    funded = dict.fromkeys(addresses, GenesisAccount(balance=5))
+    assert genesis == Genesis(chain_id=270, alloc=funded | {Address.zero(): predeploy})
+
+
+def test_a_predeploy_may_not_take_the_place_of_a_funded_account() -> None:
+    with pytest.raises(InvalidGenesis, match=f"alloc.{BOB}: is both funded and a predeploy"):
+        Genesis.development(270, [Address.parse(BOB)], 5, {Address.parse(BOB): GenesisAccount()})

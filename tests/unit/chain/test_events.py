@@ -1,0 +1,60 @@
+"""Events for whoever listens."""
+
+from __future__ import annotations
+
+from entresol.chain.events import BlocksReverted, ChainEvents
+
+
+def event(head: int) -> BlocksReverted:
+    return BlocksReverted((), head)
+
+
+def test_events_come_in_order_and_once() -> None:
+    feed = ChainEvents()
+    subscription = feed.subscribe()
+    feed.publish(event(1))
+    feed.publish(event(2))
+    assert subscription.take() == ([event(1), event(2)], 0)
+    assert subscription.take() == ([], 0)
+
+
+def test_nothing_from_before_is_told() -> None:
+    feed = ChainEvents()
+    feed.publish(event(1))
+    assert feed.subscribe().take() == ([], 0)
+
+
+def test_a_slow_listener_loses_the_oldest_and_is_told_how_many() -> None:
+    feed = ChainEvents()
+    slow, other = feed.subscribe(backlog=2), feed.subscribe()
+    for head in range(5):
+        feed.publish(event(head))
+    assert slow.take() == ([event(3), event(4)], 3)
+    assert len(other.take()[0]) == 5
+    feed.publish(event(9))
+    assert slow.take() == ([event(9)], 0)
+
+
+def test_a_listener_is_woken_by_each_event() -> None:
+    feed, woken = ChainEvents(), []
+    feed.subscribe(wake=lambda: woken.append(1))
+    feed.publish(event(1))
+    feed.publish(event(2))
+    assert len(woken) == 2
+
+
+def test_who_stops_listening_hears_nothing() -> None:
+    feed = ChainEvents()
+    subscription = feed.subscribe()
+    feed.unsubscribe(subscription)
+    feed.unsubscribe(subscription)
+    feed.publish(event(1))
+    assert subscription.take() == ([], 0)
+
+
+def test_a_listener_may_leave_while_it_is_woken() -> None:
+    feed = ChainEvents()
+    leaving = feed.subscribe(wake=lambda: feed.unsubscribe(leaving))
+    staying = feed.subscribe()
+    feed.publish(event(1))
+    assert staying.take() == ([event(1)], 0)

@@ -1,0 +1,59 @@
+"""When a chain seals by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol.chain.mining import MiningMode, MiningSchedule
+from entresol.errors import InvalidInterval
+
+
+def test_a_chain_seals_at_once_unless_told_otherwise() -> None:
+    schedule = MiningSchedule()
+    assert schedule.mode is MiningMode.AUTO
+    assert not schedule.is_due(10**9)
+
+
+def test_blocks_of_an_interval_are_due_one_after_the_other() -> None:
+    schedule = MiningSchedule()
+    schedule.seal_every(2.0, now=100.0)
+    due = [now for now in (100.0, 101.9, 102.0, 102.1, 103.9, 104.0) if schedule.is_due(now)]
+    assert due == [102.0, 104.0]
+
+
+def test_who_comes_late_makes_one_block() -> None:
+    schedule = MiningSchedule()
+    schedule.seal_every(1.0, now=0.0)
+    assert schedule.is_due(50.0)
+    assert schedule.is_due(50.5)
+    assert not schedule.is_due(50.9)
+
+
+def test_nothing_is_due_on_request() -> None:
+    schedule = MiningSchedule()
+    schedule.seal_every(1.0, now=0.0)
+    schedule.seal_on_request()
+    assert not schedule.is_due(100.0)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("inf"), float("nan")])
+def test_an_interval_is_a_positive_time(seconds: float) -> None:
+    with pytest.raises(InvalidInterval):
+        MiningSchedule().seal_every(seconds, now=0.0)
+
+
+def test_a_transaction_is_sealed_when_it_has_waited_long_enough() -> None:
+    schedule = MiningSchedule()
+    schedule.seal_after(0.5)
+    moments = [(9, False), (10, True), (10.25, True), (10.5, True), (11, True), (11.5, True)]
+    due = [now for now, waiting in moments if schedule.is_due(now, waiting=waiting)]
+    assert due == [10.5, 11.5]
+
+
+def test_a_delay_begins_anew_with_the_next_transaction_that_waits() -> None:
+    schedule = MiningSchedule()
+    schedule.seal_after(0.5)
+    assert not schedule.is_due(10.0, waiting=True)
+    assert not schedule.is_due(10.25, waiting=False)
+    assert not schedule.is_due(10.5, waiting=True)
+    assert schedule.is_due(11.0, waiting=True)

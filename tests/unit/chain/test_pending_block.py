@@ -1,0 +1,155 @@
+"""The pending block: built once, and anew as soon as it would come out otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from entresol.chain.chain import Chain
+from entresol.chain.dev.clock import Clock
+from entresol.chain.fees.base_fee import Eip1559BaseFee
+from entresol.chain.rules import ChainRules
+from entresol.errors import AlreadyKnown
+from entresol.execution.block_executor import BlockExecutor
+from tests.unit.chain.test_chain import ALICE, GENESIS, NOBODY, balance, deposit, transaction
+
+
+class Counted:
+    """A chain that seals on request, whose clock stands, and which counts how often it runs its pool."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+        self.chain = Chain.open(None, ChainRules.layer_2(), GENESIS, clock=Clock(lambda: self.now))
+        self.chain.schedule.seal_on_request()
+        self.chain.submit(transaction(0, wei=9).raw)
+        self.built = 0
+        self._fill = self.chain.producer.fill
+        self.chain.producer.fill = self._count  # type: ignore[method-assign]
+
+    def _count(self, *arguments: Any, **options: Any) -> BlockExecutor:
+        self.built += 1
+        return self._fill(*arguments, **options)
+
+    def pass_a_second(self) -> None:
+        self.now += 1
+
+
+@pytest.fixture
+def counted() -> Iterator[Counted]:
+    counted = Counted()
+    yield counted
+    counted.chain.close()
+
+
+def test_the_pool_runs_once_for_any_number_of_questions(counted: Counted) -> None:
+    first = counted.chain.pending()
+    assert all(counted.chain.pending() is first for _ in range(500))
+    assert counted.chain.pending_block() is counted.chain.pending_block()
+    assert counted.built == 1
+
+
+def reject(counted: Counted) -> None:
+    with pytest.raises(AlreadyKnown):
+        counted.chain.submit(transaction(0, wei=9).raw)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        reject,
+        lambda it: it.chain.checkpoint(),
+        lambda it: it.chain.pool.best(),
+        lambda it: it.chain.pool.remove(bytes(32), "it is not there"),
+        lambda it: it.chain.confirm(safe=0),
+        lambda it: it.chain.clock.increase(0),
+    ],
+)
+def test_what_changes_nothing_keeps_the_block(
+    counted: Counted, act: Callable[[Counted], object]
+) -> None:
+    first = counted.chain.pending()
+    act(counted)
+    assert counted.chain.pending() is first
+
+
+def restore(counted: Counted) -> None:
+    checkpoint = counted.chain.checkpoint()
+    counted.chain.submit(transaction(1).raw)
+    counted.chain.pending()
+    counted.chain.restore(checkpoint)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda it: it.chain.submit(transaction(1).raw),
+        lambda it: it.chain.submit(transaction(0, tip=10**8).raw),
+        lambda it: it.chain.pool.remove(transaction(0, wei=9).hash, "nobody wants it"),
+        lambda it: it.chain.enqueue(deposit(0)),
+        lambda it: it.chain.edit(NOBODY, lambda overlay: overlay.set_balance(NOBODY, 5)),
+        lambda it: it.chain.seal(),
+        lambda it: it.chain.seal(limit=0),
+        lambda it: it.chain.clock.increase(1),
+        lambda it: it.chain.clock.order(5_000, 1_000),
+        Counted.pass_a_second,
+        restore,
+    ],
+)
+def test_what_changes_the_block_has_it_built_anew(
+    counted: Counted, act: Callable[[Counted], object]
+) -> None:
+    first = counted.chain.pending()
+    act(counted)
+    again = counted.chain.pending()
+    assert again is not first
+    chain = counted.chain
+    built = chain.producer.build(again.context.timestamp, *chain._edits.stored())
+    assert chain.pending_block().header == built.header
+
+
+def test_a_block_that_came_back_is_not_taken_for_the_one_before(counted: Counted) -> None:
+    chain = counted.chain
+    chain.seal()
+    chain.submit(transaction(1, wei=1).raw)
+    before = chain.pending()
+    chain.rewind(0)
+    chain.seal(limit=0)
+    assert chain.pending() is not before
+    assert [it.payload.nonce for it in chain.pending().transactions] == [0, 1]
+
+
+def test_another_base_fee_is_another_block() -> None:
+    rules = ChainRules(chain_id=270, fees=Eip1559BaseFee())
+    chain = Chain.open(None, rules, GENESIS, clock=Clock(lambda: 1_000.0))
+    chain.schedule.seal_on_request()
+    fees = []
+    for _ in range(2):
+        fees.append(chain.pending().context.base_fee)
+        chain.seal()
+    assert fees[0] > fees[1]
+    chain.close()
+
+
+def test_what_cannot_be_executed_leaves_the_pool_and_the_next_block_is_kept(
+    counted: Counted,
+) -> None:
+    chain = counted.chain
+    # The pool believes what it was told of the account, until a block says otherwise.
+    chain.pool.on_block([], chain.latest, chain.next_base_fee(), touched=[])
+    chain._edits.make(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+    first = chain.pending()
+    assert list(first.transactions) == []
+    assert len(chain.pool) == 0
+    second = chain.pending()
+    assert second is not first
+    assert chain.pending() is second
+
+
+def test_questions_leave_the_block_as_it_is(counted: Counted) -> None:
+    chain = counted.chain
+    before = chain.pending_block().header
+    assert balance(chain, NOBODY) == 0
+    chain.seal()
+    assert chain.head == before

@@ -1,0 +1,127 @@
+"""Precompiles that a question assumes elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from entresol._native import Rules, Snapshot
+from entresol.errors import InvalidOverride, MovedOntoItself, MovedTogether, NotAPrecompile
+from entresol.execution.call.bundle import Bundle, call_many
+from entresol.execution.call.call import CallRequest, call
+from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.call.moved_precompiles import moved_precompiles
+from entresol.execution.call.overrides import BlockOverrides, StateOverride, override
+from entresol.execution.evm_env import BlockEnv, EvmEnv
+from entresol.primitives.values import Address
+from tests.worlds import CONTRACT, RULES, World, word
+
+PARTS = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
+ONE, SHA256, IDENTITY, BLS, P256 = (Address(it.to_bytes(20)) for it in (1, 2, 4, 11, 256))
+HERE, THERE = Address(CONTRACT), Address(b"\xee" * 20)
+NINE = bytes.fromhex("6009 5f52 6020 5ff3")
+
+
+def moving(to: Address, **fields: object) -> StateOverride:
+    return StateOverride(move_precompile_to=to, **fields)  # type: ignore[arg-type]
+
+
+def asked(wanted: dict[Address, StateOverride], to: Address) -> bytes:
+    """Return what a call says whose contract, where there is code, breaks off."""
+    evm_env = EvmEnv.at(Snapshot(World.with_contract("fe")), RULES, PARTS)
+    return call(override(evm_env, wanted), CallRequest(to=to, data=b"hello"))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "to", "output"),
+    [
+        ({IDENTITY: moving(THERE)}, THERE, b"hello"),
+        ({IDENTITY: moving(THERE)}, IDENTITY, b""),
+        # In place of the code that is there.
+        ({IDENTITY: moving(HERE)}, HERE, b"hello"),
+        # In place of the precompile that is there, which is nowhere then.
+        ({IDENTITY: moving(SHA256)}, SHA256, b"hello"),
+        # With code where it was.
+        ({IDENTITY: moving(THERE, code=NINE)}, IDENTITY, word(9)),
+        ({IDENTITY: moving(THERE, code=NINE)}, THERE, b"hello"),
+        # An account that is assumed to be anything else is no precompile any more.
+        ({IDENTITY: StateOverride(code=NINE)}, IDENTITY, word(9)),
+        ({IDENTITY: StateOverride(balance=5)}, IDENTITY, b""),
+        ({SHA256: moving(THERE), ONE: moving(HERE)}, THERE, hashlib.sha256(b"hello").digest()),
+        ({THERE: StateOverride(balance=5)}, IDENTITY, b"hello"),
+    ],
+)
+def test_a_precompile_runs_where_it_is_assumed(
+    wanted: dict[Address, StateOverride], to: Address, output: bytes
+) -> None:
+    assert asked(wanted, to) == output
+
+
+@pytest.mark.parametrize(
+    ("wanted", "error", "text"),
+    [
+        ({HERE: moving(THERE)}, NotAPrecompile, f"account {HERE} is not a precompile"),
+        ({ONE: moving(ONE)}, MovedOntoItself, f"account {ONE} is moved to itself"),
+        (
+            {ONE: moving(THERE), SHA256: moving(THERE)},
+            MovedTogether,
+            f"two precompiles are moved to account {THERE}",
+        ),
+        (
+            {ONE: moving(SHA256), SHA256: moving(ONE)},
+            InvalidOverride,
+            f"account {SHA256} is already overridden",
+        ),
+        (
+            {ONE: moving(THERE), THERE: StateOverride()},
+            InvalidOverride,
+            f"account {THERE} is already overridden",
+        ),
+    ],
+)
+def test_a_move_that_cannot_be_is_rejected(
+    wanted: dict[Address, StateOverride], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        asked(wanted, HERE)
+
+
+@pytest.mark.parametrize(
+    ("fork", "address", "known"),
+    [
+        ("osaka", P256, True),
+        ("prague", P256, False),
+        ("prague", BLS, True),
+        ("cancun", BLS, False),
+        ("byzantium", IDENTITY, True),
+    ],
+)
+def test_only_a_precompile_of_the_fork_can_be_moved(
+    fork: str, address: Address, known: bool
+) -> None:
+    wanted = {address: moving(THERE)}
+    if known:
+        assert moved_precompiles(wanted, Rules(1, fork)) == {address: None, THERE: address}
+    else:
+        with pytest.raises(NotAPrecompile):
+            moved_precompiles(wanted, Rules(1, fork))
+
+
+def test_the_block_and_the_precompiles_are_assumed_together() -> None:
+    evm_env = EvmEnv.at(Snapshot(World.with_contract("")), RULES, PARTS)
+    assumed = override(evm_env, {IDENTITY: moving(THERE)}, BlockOverrides(number=99))
+    again = override(assumed, {SHA256: moving(HERE)})
+    assert call(again, CallRequest(to=THERE, data=b"hello")) == b"hello"
+    assert call(again, CallRequest(to=HERE, data=b"")) == hashlib.sha256().digest()
+    assert call(evm_env, CallRequest(to=IDENTITY, data=b"hello")) == b"hello"
+
+
+def test_many_calls_and_estimates_find_it_there_too() -> None:
+    evm_env = EvmEnv.at(Snapshot(World.with_contract("")), RULES, PARTS)
+    assumed = override(evm_env, {IDENTITY: moving(THERE)})
+    request = CallRequest(to=THERE, data=b"hello")
+    bundles = [Bundle(calls=(request,)), Bundle(calls=(request,), block=BlockOverrides(number=9))]
+    assert call_many(assumed, bundles) == [[b"hello"], [b"hello"]]
+    plain = estimate_gas(evm_env, CallRequest(to=IDENTITY, data=b"hello")).gas
+    assert estimate_gas(assumed, request).gas == plain

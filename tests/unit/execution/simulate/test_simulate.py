@@ -1,0 +1,413 @@
+"""Simulated blocks: their places, their calls, and what they leave for the next.
+
+The hashes and roots of the transfers are those that the tests of the execution APIs expect.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from entresol._native import Rules
+from entresol.errors import (
+    BlockFull,
+    DeadlinePassed,
+    EmptySimulation,
+    ExecutionHalted,
+    ExecutionReverted,
+    FeeCapTooLow,
+    InsufficientFunds,
+    IntrinsicGasTooLow,
+    InvalidOverride,
+    MovedOntoItself,
+    MovedTogether,
+    NonceTooHigh,
+    NonceTooLow,
+    NotAPrecompile,
+    SimulatedCallRejected,
+    SimulatedNumberTooLow,
+    SimulatedTimeTooLow,
+    SimulationGasSpent,
+    SimulationTooLong,
+)
+from entresol.execution.call.call import CallLimits, CallRequest
+from entresol.execution.call.overrides import BlockOverrides, StateOverride
+from entresol.execution.simulate.plan import BlockCalls
+from entresol.execution.simulate.simulate import (
+    SimulatedBlock,
+    SimulationBase,
+    SimulationOptions,
+    simulate,
+)
+from entresol.execution.simulate.transfers import ETHER as EMITTER
+from entresol.execution.simulate.transfers import TRANSFER
+from entresol.primitives.headers import EMPTY_TRIE
+from entresol.primitives.transactions import (
+    Access,
+    AccessListTransaction,
+    FeeMarketTransaction,
+    LegacyTransaction,
+    Transaction,
+)
+from entresol.primitives.values import Address, Hash32
+from entresol.storage.store import Store
+from tests.ledger import word
+from tests.producing import Producer
+
+C0, C1, C2 = (Address(bytes([number]) + bytes(19)) for number in (0xC0, 0xC1, 0xC2))
+SPEC_CHAIN = 0xC72DD9D5E883E
+BASE_FEE = 100
+
+# What the block is, in words: its number, time, base fee, miner, gas limit and the hash before it.
+BLOCK_CODE = "435f52 42602052 48604052 41606052 45608052 6001430340 60a052 60c05ff3"
+# Emits a log, sends a wei to C2, and emits another.
+SEND_CODE = f"5f5fa0 5f5f5f5f600173{C2.hex()}5af150 60075f5fa1"
+COUNT_CODE = "5f54600101805f555f5260205ff3"
+
+
+@pytest.fixture
+def base() -> Iterator[SimulationBase]:
+    store = Store.temporary()
+    producer = Producer(store, gas_limit=200_000_000, base_fee=BASE_FEE)
+    yield SimulationBase(
+        header=producer.head,
+        state=producer.snapshot,
+        rules=Rules(SPEC_CHAIN, "prague"),
+        trie=producer.trie,
+        next_base_fee=lambda parent: parent.base_fee_per_gas + 1,
+        interval=12,
+    )
+    store.close()
+
+
+def block(
+    *calls: CallRequest, accounts: dict[Address, StateOverride] | None = None, **fields: Any
+) -> BlockCalls:
+    return BlockCalls(calls=calls, accounts=accounts, block=BlockOverrides(**fields))
+
+
+def funded(wei: int = 2_000, **fields: Any) -> dict[Address, StateOverride]:
+    return {C0: StateOverride(balance=wei, **fields)}
+
+
+def coded(code: str, address: Address = C1) -> dict[Address, StateOverride]:
+    return {address: StateOverride(code=bytes.fromhex(code))}
+
+
+def words(data: bytes) -> list[int]:
+    return [int.from_bytes(data[at : at + 32]) for at in range(0, len(data), 32)]
+
+
+def places(blocks: list[SimulatedBlock]) -> list[tuple[int, int]]:
+    headers = [it.executed.header for it in blocks]
+    return [(header.number, header.timestamp) for header in headers]
+
+
+def test_a_transfer_has_the_hash_and_the_roots_that_the_specification_expects(
+    base: SimulationBase,
+) -> None:
+    transfer = CallRequest(sender=C0, to=C1, value=1_000)
+    (done,) = simulate(base, [block(transfer, accounts=funded())])
+    header, (transaction,) = done.executed.header, done.executed.transactions
+    assert transaction.hash.hex().startswith("f1c5abb08809ef760f87aeabe7a87284")
+    assert header.transactions_root.hex().startswith("153033b7bf79591032a757961da36567")
+    assert header.receipts_root.hex().startswith("f78dfb743fbd92ade140711c8bbc542b")
+    assert (header.number, header.timestamp, header.gas_used) == (1, 1_012, 21_000)
+    assert (header.base_fee_per_gas, header.parent_hash) == (0, base.header.hash())
+
+
+def test_validated_transfers_have_the_hashes_that_the_specification_expects(
+    base: SimulationBase,
+) -> None:
+    calls = [
+        CallRequest(sender=C0, to=C1, max_fee_per_gas=16, value=10**10),
+        CallRequest(sender=C1, to=C2, max_fee_per_gas=16, value=1_000),
+    ]
+    wanted = block(*calls, accounts=funded(10**12), base_fee_per_gas=15)
+    (done,) = simulate(base, [wanted], SimulationOptions(validation=True))
+    hashes = [it.hash.hex()[:16] for it in done.executed.transactions]
+    assert hashes == ["c2df7444d2b0604c", "5c78719d6ce3bf5b"]
+    assert done.executed.header.transactions_root.hex().startswith("9e80508f974bbf713b286fe5")
+    assert done.executed.header.receipts_root.hex().startswith("75308898d571eafb5cd8cde8")
+    account = done.executed.overlay.account(C0)
+    assert account is not None
+    assert account[:2] == (1, 10**12 - 10**10 - 21_000 * 15)
+
+
+def test_blocks_build_on_each_other_and_the_chain_stays_as_it_is(base: SimulationBase) -> None:
+    count = CallRequest(sender=C0, to=C1)
+    blocks = simulate(base, [block(count, accounts=coded(COUNT_CODE)), block(count, count)])
+    counted = [words(result.output) for it in blocks for result in it.results]
+    assert counted == [[1], [2], [3]]
+    assert [it.executed.header.parent_hash for it in blocks[1:]] == [
+        blocks[0].executed.header.hash()
+    ]
+    assert base.state.account(C1) is None
+
+
+def test_a_state_root_is_that_of_the_same_changes_in_one_block(base: SimulationBase) -> None:
+    count = CallRequest(sender=C0, to=C1)
+    two = simulate(base, [block(count, accounts=coded(COUNT_CODE)), block(count)])
+    (one,) = simulate(base, [block(count, count, accounts=coded(COUNT_CODE))])
+    assert two[-1].executed.header.state_root == one.executed.header.state_root
+    assert two[0].executed.header.state_root != one.executed.header.state_root
+    (empty,) = simulate(base, [block()])
+    assert empty.executed.header.state_root == base.header.state_root
+    assert empty.executed.header.transactions_root == EMPTY_TRIE
+
+
+def test_calls_see_the_block_that_is_described(base: SimulationBase) -> None:
+    seen = CallRequest(sender=C0, to=C1)
+    first, second = simulate(
+        base,
+        [
+            block(seen, accounts=coded(BLOCK_CODE), gas_limit=1_000_000, fee_recipient=C2),
+            block(seen, number=2, time=5_000, base_fee_per_gas=7),
+        ],
+    )
+    base_hash = int.from_bytes(base.header.hash())
+    first_hash = int.from_bytes(first.executed.header.hash())
+    recipient = int.from_bytes(C2)
+    assert words(first.results[0].output) == [1, 1_012, 0, recipient, 1_000_000, base_hash]
+    # The gas limit is that of the block before; the recipient is nobody again.
+    assert words(second.results[0].output) == [2, 5_000, 7, 0, 1_000_000, first_hash]
+
+
+@pytest.mark.parametrize(
+    ("validation", "fees"), [(True, [BASE_FEE + 1, BASE_FEE + 2]), (False, [0, 0])]
+)
+def test_only_validation_has_a_base_fee(
+    base: SimulationBase, validation: bool, fees: list[int]
+) -> None:
+    blocks = simulate(base, [block(), block()], SimulationOptions(validation=validation))
+    assert [it.executed.header.base_fee_per_gas for it in blocks] == fees
+
+
+def test_gaps_are_filled_with_empty_blocks(base: SimulationBase) -> None:
+    blocks = simulate(base, [block(), block(number=4), block(time=2_000)])
+    assert places(blocks) == [(1, 1_012), (2, 1_024), (3, 1_036), (4, 1_048), (5, 2_000)]
+    parents = [it.executed.header.parent_hash for it in blocks[1:]]
+    assert parents == [it.executed.header.hash() for it in blocks[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "error", "text"),
+    [
+        ([], EmptySimulation, "empty input"),
+        ([block(number=0)], SimulatedNumberTooLow, "0 <= 0"),
+        ([block(number=9), block(number=9)], SimulatedNumberTooLow, "9 <= 9"),
+        ([block(time=1_000)], SimulatedTimeTooLow, "1000 <= 1000"),
+        ([block(time=2_000), block(time=1_500)], SimulatedTimeTooLow, "1500 <= 2000"),
+        ([block(number=10, time=1_050)], SimulatedTimeTooLow, "1050 <= 1108"),
+        ([block(number=257)], SimulationTooLong, "257, and a simulation has at most 256"),
+        ([block()] * 257, SimulationTooLong, "257, and a simulation has at most 256"),
+    ],
+)
+def test_places_that_do_not_follow_are_rejected(
+    base: SimulationBase, blocks: list[BlockCalls], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        simulate(base, blocks)
+
+
+def test_a_simulation_may_have_256_blocks(base: SimulationBase) -> None:
+    blocks = simulate(base, [block(number=256)])
+    assert (len(blocks), places(blocks)[-1]) == (256, (256, 1_000 + 256 * 12))
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (CallRequest(sender=C0, to=C1, nonce=6, max_fee_per_gas=200), NonceTooHigh),
+        (CallRequest(sender=C0, to=C1, nonce=4, max_fee_per_gas=200), NonceTooLow),
+        (CallRequest(sender=C0, to=C1, max_fee_per_gas=100), FeeCapTooLow),
+        (CallRequest(sender=C0, to=C1, gas=20_000, max_fee_per_gas=200), IntrinsicGasTooLow),
+        (CallRequest(sender=C2, to=C1, max_fee_per_gas=200), InsufficientFunds),
+        (CallRequest(sender=C0, to=C1, gas=300_000_000, max_fee_per_gas=200), BlockFull),
+    ],
+)
+def test_validation_rejects_what_no_block_includes(
+    base: SimulationBase, call: CallRequest, reason: type[Exception]
+) -> None:
+    wanted = [block(), block(call, accounts=funded(10**18, nonce=5), base_fee_per_gas=101)]
+    with pytest.raises(SimulatedCallRejected, match=r"blockStateCalls\[1\]\.calls\[0\]: ") as error:
+        simulate(base, wanted, SimulationOptions(validation=True))
+    assert isinstance(error.value.reason, reason)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        CallRequest(sender=C0, to=C1, nonce=6),
+        CallRequest(sender=C0, to=C1, nonce=4),
+        CallRequest(sender=C0, to=C1, max_fee_per_gas=0),
+        CallRequest(sender=C0, to=C1, gas_price=0),
+    ],
+)
+def test_without_validation_nonces_and_base_fees_do_not_matter(
+    base: SimulationBase, call: CallRequest
+) -> None:
+    wanted = block(call, accounts=funded(0, nonce=5), base_fee_per_gas=101)
+    (done,) = simulate(base, [wanted])
+    assert done.results[0].failure is None
+    account = done.executed.overlay.account(C0)
+    assert account is not None
+    assert account[0] == 6
+
+
+def test_a_value_has_to_be_there_even_without_validation(base: SimulationBase) -> None:
+    with pytest.raises(SimulatedCallRejected, match="have 0 want 1000"):
+        simulate(base, [block(CallRequest(sender=C0, to=C1, value=1_000))])
+
+
+def test_a_contract_may_send_even_with_validation(base: SimulationBase) -> None:
+    accounts = {C0: StateOverride(balance=10**18, code=b"\x00")}
+    call = CallRequest(sender=C0, to=C1, value=1, max_fee_per_gas=200)
+    wanted = block(call, accounts=accounts)
+    (done,) = simulate(base, [wanted], SimulationOptions(validation=True))
+    assert done.results[0].failure is None
+
+
+def test_gas_limits_are_what_the_block_has_left(base: SimulationBase) -> None:
+    call = CallRequest(sender=C0, to=C1)
+    (done,) = simulate(base, [block(call, call, gas_limit=100_000)])
+    assert [it.payload.gas_limit for it in done.executed.transactions] == [100_000, 79_000]
+
+
+def test_the_gas_cap_is_for_all_calls_together(base: SimulationBase) -> None:
+    call = CallRequest(sender=C0, to=C1)
+    limits = CallLimits(gas_cap=42_000)
+    blocks = simulate(base, [block(call), block(call)], limits=limits)
+    limits_seen = [it.executed.transactions[0].payload.gas_limit for it in blocks]
+    assert limits_seen == [42_000, 21_000]
+    with pytest.raises(SimulationGasSpent, match="may use 42000 gas together"):
+        simulate(base, [block(call, call, call)], limits=limits)
+
+
+def test_a_simulation_ends_when_its_time_is_up(base: SimulationBase) -> None:
+    with pytest.raises(DeadlinePassed):
+        simulate(base, [block()], limits=CallLimits(seconds=0))
+
+
+def test_a_gas_limit_of_a_validated_call_respects_the_cap_of_osaka(base: SimulationBase) -> None:
+    osaka = SimulationBase(
+        header=base.header,
+        state=base.state,
+        rules=Rules(SPEC_CHAIN, "osaka"),
+        trie=base.trie,
+        next_base_fee=lambda _: 0,
+    )
+    call = CallRequest(sender=C0, to=C1)
+    (done,) = simulate(osaka, [block(call)], SimulationOptions(validation=True))
+    assert done.executed.transactions[0].payload.gas_limit == 2**24
+
+
+def test_failures_are_results_and_undo_what_they_did(base: SimulationBase) -> None:
+    accounts = {
+        **funded(),
+        **coded("5f5fa0 60015f55 5f5ffd"),
+        **coded("fe", C2),
+    }
+    calls = [CallRequest(sender=C0, to=to, value=1, gas=100_000) for to in (C1, C2)]
+    (done,) = simulate(base, [block(*calls, accounts=accounts)])
+    reverted, halted = done.results
+    assert isinstance(reverted.failure, ExecutionReverted)
+    assert isinstance(halted.failure, ExecutionHalted)
+    assert (reverted.logs, halted.logs, halted.gas_used) == ((), (), 100_000)
+    overlay = done.executed.overlay
+    assert overlay.slot(C1, word(0)) == word(0)
+    sender = overlay.account(C0)
+    assert sender is not None
+    assert sender[:2] == (2, 2_000)
+
+
+def test_transfers_are_told_in_the_order_of_the_logs(base: SimulationBase) -> None:
+    accounts = {**funded(), **coded(SEND_CODE)}
+    wanted = block(CallRequest(sender=C0, to=C1, value=10), accounts=accounts)
+    (quiet,) = simulate(base, [wanted])
+    (told,) = simulate(base, [wanted], SimulationOptions(trace_transfers=True))
+
+    def transfer(sender: Address, to: Address, wei: int) -> Any:
+        return EMITTER, (TRANSFER, sender.rjust(32, b"\0"), to.rjust(32, b"\0")), word(wei)
+
+    first, second = (C1, (), b""), (C1, (word(7),), b"")
+    assert quiet.results[0].logs == (first, second)
+    assert told.results[0].logs == (transfer(C0, C1, 10), first, transfer(C1, C2, 1), second)
+    # Receipts and bloom are those of a chain, which knows no such logs.
+    assert told.executed.header == quiet.executed.header
+
+
+def test_a_self_destruction_tells_where_the_ether_went(base: SimulationBase) -> None:
+    accounts = {C1: StateOverride(balance=5, code=bytes.fromhex(f"73{C2.hex()}ff"))}
+    wanted = block(CallRequest(sender=C0, to=C1), accounts=accounts)
+    (told,) = simulate(base, [wanted], SimulationOptions(trace_transfers=True))
+    ((emitter, topics, data),) = told.results[0].logs
+    assert (emitter, topics[2][12:], data) == (EMITTER, C2, word(5))
+
+
+def test_what_reverts_inside_moves_no_ether(base: SimulationBase) -> None:
+    code = f"5f5f5f5f600173{C2.hex()}5af150"
+    accounts = {**funded(), **coded(code), **coded("5f5ffd", C2)}
+    wanted = block(CallRequest(sender=C0, to=C1, value=10), accounts=accounts)
+    (told,) = simulate(base, [wanted], SimulationOptions(trace_transfers=True))
+    assert [words(data) for _, _, data in told.results[0].logs] == [[10]]
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({}, FeeMarketTransaction),
+        ({"max_fee_per_gas": 0}, FeeMarketTransaction),
+        ({"gas_price": 0}, LegacyTransaction),
+        ({"gas_price": 0, "access_list": (Access(C2),)}, AccessListTransaction),
+        ({"access_list": (Access(C2, (Hash32(word(1)),)),)}, FeeMarketTransaction),
+    ],
+)
+def test_the_type_of_a_transaction_follows_from_its_call(
+    base: SimulationBase, fields: dict[str, Any], kind: type
+) -> None:
+    (done,) = simulate(base, [block(CallRequest(sender=C0, to=C1, **fields))])
+    transaction: Transaction = done.executed.transactions[0]
+    assert type(transaction.payload) is kind
+    assert transaction.payload.access_list == fields.get("access_list", ())
+
+
+ONE, TWO = (Address(number.to_bytes(20)) for number in (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("moves", "error", "text"),
+    [
+        ({C1: C2}, NotAPrecompile, f"account {C1} is not a precompile"),
+        ({C1: C1}, NotAPrecompile, f"account {C1} is not a precompile"),
+        ({ONE: ONE}, MovedOntoItself, f"account {ONE} is moved to itself"),
+        ({ONE: C2, TWO: C2}, MovedTogether, f"two precompiles are moved to account {C2}"),
+        ({ONE: TWO, TWO: C2}, InvalidOverride, f"account {TWO} is already overridden"),
+    ],
+)
+def test_precompiles_that_cannot_be_moved_stay_where_they_are(
+    base: SimulationBase, moves: dict[Address, Address], error: type[Exception], text: str
+) -> None:
+    accounts = {at: StateOverride(move_precompile_to=to) for at, to in moves.items()}
+    with pytest.raises(error, match=text):
+        simulate(base, [block(accounts=accounts)])
+
+
+def test_a_precompile_is_elsewhere_for_one_block(base: SimulationBase) -> None:
+    identity = Address((4).to_bytes(20))
+    calls = [CallRequest(sender=C0, to=to, data=b"hello") for to in (identity, C2)]
+    moved = {identity: StateOverride(move_precompile_to=C2)}
+    blocks = simulate(base, [block(*calls, accounts=moved), block(*calls)])
+    outputs = [[result.output for result in it.results] for it in blocks]
+    assert outputs == [[b"", b"hello"], [b"hello", b""]]
+
+
+def test_a_contract_reaches_a_precompile_where_it_was_moved_to(base: SimulationBase) -> None:
+    # Hands its call data to C2, and returns the 32 bytes that come back.
+    code = f"365f5f37 60205f 365f 73{C2.hex()} 5afa50 60205ff3"
+    sha256 = {TWO: StateOverride(move_precompile_to=C2), **coded(code)}
+    (done,) = simulate(base, [block(CallRequest(to=C1, data=b"hello"), accounts=sha256)])
+    assert done.results[0].output == hashlib.sha256(b"hello").digest()

@@ -1,0 +1,505 @@
+"""Blocks: what becomes of transactions, priority transactions and messages, and the roots over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import rlp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trie.hexary import HexaryTrie
+
+from entresol._native import keccak256
+from entresol._native import sign as sign_digest
+from entresol.errors import (
+    BlockFull,
+    BlockFullOfMessages,
+    InvalidTransaction,
+    NonceTooHigh,
+    TooManyMessages,
+)
+from entresol.execution.block_executor import BlockContext
+from entresol.primitives.addresses import create_address
+from entresol.primitives.headers import EMPTY_TRIE
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER, FAILED, L1_MESSENGER, SUCCEEDED, L2ToL1Log
+from entresol.primitives.logs import may_contain
+from entresol.primitives.records import StoredChange, messages_of, stored_account
+from entresol.primitives.transactions import (
+    AccessListTransaction,
+    Authorization,
+    LegacyTransaction,
+    PriorityTransaction,
+    SetCodeTransaction,
+    Transaction,
+    sign,
+)
+from entresol.primitives.values import Address
+from entresol.storage.store import Store
+from tests.differential.assembler import assemble, initcode
+from tests.ledger import EMPTY_CODE, word
+from tests.producing import (
+    BENEFICIARY,
+    CHAIN_ID,
+    ETHER,
+    GWEI,
+    Producer,
+    call,
+    changes_of,
+    priority,
+    secret,
+    sender,
+    sums,
+)
+
+ALICE, BOB = sender(1), sender(2)
+MOST_WEI = (1 << 256) - 1
+REFUND, SOURCE = b"\xef" * 20, b"\xf0" * 20
+
+STORING, REVERTING, LOGGING, SPENDING = (bytes([kind] * 20) for kind in (0xC1, 0xC2, 0xC3, 0xC4))
+CODES = {
+    # Keep the first word of the input in slot 0.
+    STORING: assemble("0 calldataload 0 sstore"),
+    REVERTING: assemble("1 0 sstore 0 0 revert"),
+    # A log with the first two words of the input as topics.
+    LOGGING: assemble("0x20 calldataload 0 calldataload 0 0 log2"),
+    # Burn all gas.
+    SPENDING: assemble("invalid"),
+    # What the messenger of an L2 emits: L1MessageSent(caller, keccak(input), input).
+    L1_MESSENGER: assemble(
+        """
+        calldatasize 0 0 calldatacopy
+        calldatasize 0 keccak256
+        caller
+        0x3a36e47291f4201faf137fab081d92295bce2d53be2c6ca68ba82c7faa9ce241
+        calldatasize 0 log3
+        """
+    ),
+}
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    store = Store.temporary()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def producer(store: Store) -> Producer:
+    """Alice and Bob are rich, and there are some contracts."""
+    return Producer(store, balances={ALICE: 100 * ETHER, BOB: 100 * ETHER}, codes=CODES)
+
+
+# Roots and headers
+
+
+def list_root(items: list[bytes]) -> bytes:
+    """Compute the root of a list with py-trie."""
+    trie = HexaryTrie({})
+    for index, item in enumerate(items):
+        trie[rlp.encode(index)] = item
+    return bytes(trie.root_hash)
+
+
+def mixed_block() -> list[Transaction]:
+    legacy = LegacyTransaction(
+        chain_id=CHAIN_ID, nonce=0, gas_price=GWEI, gas_limit=90_000, to=Address(LOGGING), data=word(1)
+    )  # fmt: skip
+    listed = AccessListTransaction(
+        chain_id=CHAIN_ID, nonce=1, gas_price=GWEI, gas_limit=90_000, to=Address(STORING), data=word(2)
+    )  # fmt: skip
+    return [
+        priority(LOGGING, data=word(7)),
+        sign(legacy, secret(1)),
+        sign(listed, secret(1)),
+        call(2, 0, REVERTING),
+        call(2, 1, LOGGING, data=word(5) + word(6)),
+        call(1, 2, BOB, value=ETHER),
+    ]
+
+
+def test_transactions_and_receipts_roots_are_those_of_their_lists(producer: Producer) -> None:
+    executed = producer.seal(*mixed_block())
+    receipts = [receipt.encode() for receipt in executed.record.receipts()]
+    raws = [transaction.raw for transaction in mixed_block()]
+    assert executed.header.transactions_root == list_root(raws)
+    assert executed.header.receipts_root == list_root(receipts)
+
+
+def test_the_bloom_contains_every_log(producer: Producer) -> None:
+    bloom = producer.seal(*mixed_block()).header.logs_bloom
+    assert all(may_contain(bloom, value) for value in (LOGGING, word(1), word(5), word(6), word(7)))
+    assert not may_contain(bloom, word(999))
+
+
+def test_gas_adds_up(producer: Producer) -> None:
+    executed = producer.seal(*mixed_block())
+    used = [outcome.gas_used for outcome in executed.record.results]
+    assert executed.header.gas_used == sum(used)
+    assert [r.cumulative_gas_used for r in executed.record.receipts()][-1] == sum(used)
+    assert used[-1] == 21_000
+
+
+def test_an_empty_block_has_empty_roots_and_the_same_state(producer: Producer) -> None:
+    before = producer.head
+    header = producer.seal().header
+    assert (header.transactions_root, header.receipts_root) == (EMPTY_TRIE, EMPTY_TRIE)
+    assert header.state_root == before.state_root
+    assert header.parent_hash == before.hash()
+
+
+def test_the_context_comes_back_from_the_header(producer: Producer) -> None:
+    transition, parent = producer.begin(), producer.head
+    header = producer.finish(transition).header
+    assert BlockContext.of(header, parent) == transition.context
+
+
+# Ordinary transactions
+
+
+def test_a_transfer_moves_value_and_pays_the_producer(producer: Producer) -> None:
+    producer.seal(call(1, 0, BOB, value=ETHER, gas_limit=21_000))
+    fee = 21_000 * GWEI
+    assert producer.balance(ALICE) == 99 * ETHER - fee
+    assert producer.balance(BOB) == 101 * ETHER
+    assert producer.balance(BENEFICIARY) == fee
+
+
+def test_the_base_fee_is_burnt(store: Store) -> None:
+    producer = Producer(store, balances={ALICE: ETHER}, base_fee=GWEI)
+    executed = producer.seal(call(1, 0, BOB, fee=3 * GWEI, gas_limit=21_000))
+    assert producer.balance(BENEFICIARY) == 21_000 * GWEI
+    assert sums(executed.overlay.changes()) == -21_000 * GWEI
+
+
+def test_a_creation_says_where(producer: Producer) -> None:
+    creation = call(1, 0, None, data=initcode(CODES[STORING]))
+    (outcome,) = producer.seal(creation).record.results
+    assert outcome.created == create_address(ALICE, 0)
+    account = producer.store.account(create_address(ALICE, 0), 1)
+    assert account is not None
+    assert producer.store.code(account[2]) == CODES[STORING]
+
+
+def test_a_call_creates_nothing(producer: Producer) -> None:
+    (outcome,) = producer.seal(call(1, 0, STORING, data=word(1))).record.results
+    assert outcome.created is None
+
+
+def test_a_failed_transaction_is_in_the_block_without_logs(producer: Producer) -> None:
+    (outcome,) = producer.seal(call(1, 0, REVERTING)).record.results
+    assert (outcome.succeeded, outcome.logs) == (False, ())
+    assert producer.nonce(ALICE) == 1
+    assert producer.store.slot(REVERTING, word(0), 1) == b""
+
+
+def test_a_delegation_is_set(producer: Producer) -> None:
+    digest = keccak256(b"\x05" + rlp.encode([CHAIN_ID, STORING, 0]))
+    signature = sign_digest(digest, secret(2))
+    r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64])
+    authorization = Authorization(CHAIN_ID, Address(STORING), 0, signature[64], r, s)
+    payload = SetCodeTransaction(
+        chain_id=CHAIN_ID,
+        nonce=0,
+        max_fee_per_gas=GWEI,
+        max_priority_fee_per_gas=GWEI,
+        gas_limit=200_000,
+        to=BOB,
+        data=word(9),
+        authorizations=(authorization,),
+    )
+    producer.seal(sign(payload, secret(1)))
+    account = producer.store.account(BOB, 1)
+    assert account is not None
+    assert producer.store.code(account[2]) == bytes.fromhex("ef0100") + STORING
+    assert producer.store.slot(BOB, word(0), 1) == b"\x09"
+
+
+@pytest.mark.parametrize(
+    "transaction",
+    [
+        call(1, 5, BOB),
+        call(1, 0, BOB, value=1000 * ETHER),
+        call(1, 0, BOB, gas_limit=20_000),
+        call(3, 0, BOB),
+    ],
+)
+def test_an_invalid_transaction_leaves_the_block_as_it_was(
+    producer: Producer, transaction: Transaction
+) -> None:
+    transition = producer.begin()
+    transition.run(call(1, 0, BOB, value=1))
+    before = (transition.gas_used, tuple(transition.results), changes_of(transition.overlay))
+    with pytest.raises(InvalidTransaction):
+        transition.run(transaction)
+    after = (transition.gas_used, tuple(transition.results), changes_of(transition.overlay))
+    assert after == before
+    assert len(transition.transactions) == 1
+    transition.run(call(1, 1, BOB, value=1))
+    assert len(producer.finish(transition).record.transactions) == 2
+
+
+def test_a_transaction_that_does_not_fit_leaves_the_block_as_it_was(store: Store) -> None:
+    producer = Producer(store, balances={ALICE: ETHER}, gas_limit=50_000)
+    transition = producer.begin()
+    transition.run(call(1, 0, BOB, gas_limit=21_000))
+    assert transition.gas_left == 29_000
+    before = changes_of(transition.overlay)
+    with pytest.raises(BlockFull, match="has 29000 gas left, the transaction asks for 30000"):
+        transition.run(call(1, 1, BOB, gas_limit=30_000))
+    assert (transition.gas_left, changes_of(transition.overlay)) == (29_000, before)
+    transition.run(call(1, 1, BOB, gas_limit=29_000))
+
+
+def test_transactions_see_what_came_before_them(producer: Producer) -> None:
+    with pytest.raises(NonceTooHigh):
+        producer.seal(call(1, 1, BOB), call(1, 0, BOB))
+    producer.seal(call(1, 0, sender(9), value=ETHER), call(9, 0, BOB, value=1))
+    assert producer.nonce(sender(9)) == 1
+
+
+# Priority transactions
+
+
+def test_a_deposit_mints(producer: Producer) -> None:
+    executed = producer.seal(priority(BOB, value=ETHER, to_mint=2 * ETHER))
+    (outcome,) = executed.record.results
+    fee = outcome.gas_used * GWEI
+    assert outcome.succeeded
+    assert producer.balance(BOB) == 101 * ETHER
+    assert producer.balance(BENEFICIARY) == fee
+    assert producer.balance(REFUND) == ETHER - fee
+    assert producer.balance(SOURCE) == 0
+
+
+@pytest.mark.parametrize("to", [REVERTING, SPENDING])
+def test_a_failed_deposit_goes_to_the_refund_recipient(producer: Producer, to: bytes) -> None:
+    (outcome,) = producer.seal(priority(to, value=ETHER, to_mint=2 * ETHER)).record.results
+    fee = outcome.gas_used * GWEI
+    assert not outcome.succeeded
+    assert producer.balance(REFUND) == 2 * ETHER - fee
+    assert producer.balance(BENEFICIARY) == fee
+    assert producer.balance(to) == producer.balance(SOURCE) == 0
+
+
+@pytest.mark.parametrize("to", [BOB, REVERTING])
+def test_the_nonce_of_the_l1_sender_stays(producer: Producer, to: bytes) -> None:
+    producer.seal(priority(to, source=ALICE, nonce=77))
+    assert producer.nonce(ALICE) == 0
+    producer.seal(call(1, 0, BOB))
+
+
+def test_an_l1_sender_may_have_code(producer: Producer) -> None:
+    (outcome,) = producer.seal(priority(BOB, source=STORING)).record.results
+    assert outcome.succeeded
+
+
+def test_too_little_gas_to_begin_takes_all_of_it(producer: Producer) -> None:
+    executed = producer.seal(priority(BOB, value=ETHER, to_mint=2 * ETHER, gas_limit=20_000))
+    (outcome,) = executed.record.results
+    fee = 20_000 * GWEI
+    assert (outcome.succeeded, outcome.gas_used) == (False, 20_000)
+    assert producer.balance(REFUND) == 2 * ETHER - fee
+    assert producer.balance(BOB) == 100 * ETHER
+    (status,) = messages_of(outcome)
+    assert status.value == FAILED
+
+
+def test_what_l1_did_not_pay_for_is_not_minted(producer: Producer) -> None:
+    executed = producer.seal(priority(BOB, value=2 * ETHER, to_mint=ETHER))
+    assert not executed.record.results[0].succeeded
+    assert producer.balance(BOB) == 100 * ETHER
+    assert sums(executed.overlay.changes()) == ETHER
+
+
+@pytest.mark.parametrize(
+    ("value", "price", "succeeds"),
+    [
+        (0, GWEI, True),
+        (MOST_WEI // 2, GWEI, True),
+        (MOST_WEI - ETHER, GWEI, False),
+        (0, 1 << 130, False),
+    ],
+    ids=["minted", "with a value", "value beyond a balance", "price beyond the engine"],
+)
+def test_no_amount_that_l1_can_write_down_stops_the_chain(
+    producer: Producer, value: int, price: int, succeeds: bool
+) -> None:
+    payload = PriorityTransaction(
+        sender=Address(SOURCE),
+        to=BOB,
+        gas_limit=90_000,
+        gas_per_pubdata_limit=800,
+        max_fee_per_gas=price,
+        nonce=0,
+        value=value,
+        to_mint=MOST_WEI,
+        refund_recipient=ALICE,
+        data=b"",
+    )
+    (outcome,) = producer.seal(Transaction.from_l1(payload)).record.results
+    assert outcome.succeeded is succeeds
+    assert len(outcome.messages) == 1
+    assert 100 * ETHER < producer.balance(ALICE) <= MOST_WEI
+
+
+def test_a_priority_transaction_larger_than_a_block_has_one_of_its_own(store: Store) -> None:
+    producer = Producer(store, gas_limit=100_000)
+    large = priority(BOB, gas_limit=200_000)
+    transition = producer.begin()
+    transition.run(large)
+    with pytest.raises(BlockFull):
+        transition.run(priority(BOB, gas_limit=200_000, nonce=1))
+    assert producer.finish(transition).record.results[0].succeeded
+
+
+@pytest.mark.parametrize(("to", "value"), [(BOB, SUCCEEDED), (REVERTING, FAILED)])
+def test_a_priority_transaction_has_one_status(producer: Producer, to: bytes, value: bytes) -> None:
+    transaction = priority(to)
+    executed = producer.seal(call(1, 0, BOB), transaction)
+    (status,) = messages_of(executed.record.results[1])
+    expected = L2ToL1Log.of_status(1, transaction.hash, succeeded=value == SUCCEEDED)
+    assert status == expected
+    assert (status.sender, status.tx_number, status.value) == (BOOTLOADER, 1, value)
+    assert executed.record.results[0].messages == ()
+
+
+addresses = st.sampled_from([ALICE, BOB, BENEFICIARY, Address(REFUND), Address(SOURCE)])
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.builds(
+            priority,
+            st.sampled_from([BOB, *CODES]),
+            value=st.integers(0, ETHER),
+            to_mint=st.integers(0, 2 * ETHER),
+            gas_limit=st.sampled_from([0, 20_000, 21_000, 60_000, 200_000]),
+            fee=st.sampled_from([0, 1, GWEI, 10_000 * GWEI]),
+            data=st.sampled_from([b"", word(3)]),
+            refund_recipient=addresses,
+            source=addresses,
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_no_wei_is_made_or_lost_but_what_l1_says(transactions: list[Transaction]) -> None:
+    store = Store.temporary()
+    executed = Producer(store, codes=CODES).seal(*transactions)
+    payloads = (it.payload for it in transactions)
+    minted = sum(it.to_mint for it in payloads if isinstance(it, PriorityTransaction))
+    store.close()
+    assert sums(executed.overlay.changes()) == minted
+    for transaction, outcome in zip(transactions, executed.record.results, strict=True):
+        statuses = [log for log in messages_of(outcome) if log.sender == BOOTLOADER]
+        assert [log.key for log in statuses] == [transaction.hash]
+
+
+# Messages
+
+
+def test_messages_come_in_order_with_caller_and_hash(producer: Producer) -> None:
+    executed = producer.seal(
+        call(1, 0, L1_MESSENGER, data=b"one"),
+        call(2, 0, STORING),
+        call(2, 1, L1_MESSENGER, data=b"two"),
+    )
+    first, none, second = (list(messages_of(outcome)) for outcome in executed.record.results)
+    assert first == [L2ToL1Log.of_message(0, ALICE, b"one")]
+    assert none == []
+    assert second == [L2ToL1Log.of_message(2, BOB, b"two")]
+
+
+def test_the_status_comes_after_the_messages(producer: Producer) -> None:
+    transaction = priority(L1_MESSENGER, data=b"hello")
+    (outcome,) = producer.seal(transaction).record.results
+    assert list(messages_of(outcome)) == [
+        L2ToL1Log.of_message(0, Address(SOURCE), b"hello"),
+        L2ToL1Log.of_status(0, transaction.hash, succeeded=True),
+    ]
+
+
+def test_only_the_messenger_sends_messages(store: Store) -> None:
+    imposter = b"\x99" * 20
+    producer = Producer(store, balances={ALICE: ETHER}, codes={imposter: CODES[L1_MESSENGER]})
+    (outcome,) = producer.seal(call(1, 0, imposter, data=b"one")).record.results
+    assert len(outcome.logs) == 1
+    assert outcome.messages == ()
+
+
+@pytest.mark.parametrize(
+    "last",
+    [call(2, 0, L1_MESSENGER), priority(L1_MESSENGER), priority(BOB), priority(REVERTING)],
+    ids=["a message", "a message from L1", "a status", "the status of a failure"],
+)
+def test_a_block_has_no_more_messages_than_a_batch(
+    producer: Producer, monkeypatch: pytest.MonkeyPatch, last: Transaction
+) -> None:
+    monkeypatch.setattr("entresol.execution.block_executor.MOST_LOGS", 2)
+    block = producer.begin()
+    block.run(call(1, 0, L1_MESSENGER))
+    block.run(call(1, 1, L1_MESSENGER))
+    with pytest.raises(BlockFullOfMessages, match=r"would have \d messages"):
+        block.run(last)
+    block.run(call(1, 2, STORING))
+    producer.finish(block)
+    assert producer.nonce(BOB) == 0
+    following = producer.seal(last).record.results
+    assert [len(outcome.messages) > 0 for outcome in following] == [True]
+
+
+def test_a_transaction_whose_messages_fit_into_no_batch_is_invalid(
+    producer: Producer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("entresol.execution.block_executor.MOST_LOGS", 0)
+    block = producer.begin()
+    with pytest.raises(TooManyMessages, match="sends 1 messages to L1"):
+        block.run(call(1, 0, L1_MESSENGER))
+    producer.finish(block)
+    assert producer.nonce(ALICE) == 0
+
+
+# Edits
+
+
+def test_an_edit_comes_before_the_transactions(producer: Producer) -> None:
+    rich = StoredChange(sender(7), stored_account(3, ETHER, EMPTY_CODE))
+    executed = producer.seal(call(7, 3, BOB, value=1), edits=[rich])
+    assert executed.record.results[0].succeeded
+    assert executed.record.edits == (rich,)
+    assert producer.nonce(sender(7)) == 4
+
+
+def test_edits_add_up(producer: Producer) -> None:
+    first = StoredChange(sender(7), stored_account(0, 1, EMPTY_CODE))
+    second = StoredChange(sender(8), stored_account(0, 2, EMPTY_CODE))
+    transition = producer.begin()
+    transition.edit([first], [])
+    transition.edit([second], [])
+    assert producer.finish(transition).record.edits == (first, second)
+    assert (producer.balance(sender(7)), producer.balance(sender(8))) == (1, 2)
+
+
+def test_an_edit_may_set_code_and_slots(producer: Producer) -> None:
+    code = assemble("0 sload 1 sstore")
+    target = sender(7)
+    edit = StoredChange(
+        target,
+        stored_account(1, 5, keccak256(code)),
+        slots=((word(0), b"\x2a"), (word(3), b"\x01")),
+    )
+    producer.seal(call(1, 0, target), edits=[edit], codes=[code])
+    assert producer.store.slot(target, word(1), 1) == b"\x2a"
+    assert producer.store.slot(target, word(3), 1) == b"\x01"
+    assert producer.store.code(keccak256(code)) == code
+
+
+def test_an_edit_may_remove_an_account(producer: Producer) -> None:
+    producer.seal(call(1, 0, STORING, data=word(5)))
+    producer.seal(edits=[StoredChange(STORING, None, destroyed=True)])
+    assert producer.store.account(STORING, 2) is None
+    assert producer.store.slot(STORING, word(0), 2) == b""
+    assert producer.store.slot(STORING, word(0), 1) == b"\x05"

@@ -1,0 +1,117 @@
+"""Settings from files, variables and flags."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import pytest
+from msgspec import Meta
+
+from entresol.errors import InvalidConfig
+from entresol.node.config.loader import Settings
+
+
+class Door(msgspec.Struct, frozen=True, kw_only=True):
+    width: Annotated[int, Meta(description="How wide it is.", ge=1)] = 80
+    colour: Annotated[Literal["red", "green"], Meta(description="What it looks like.")] = "red"
+    name: Annotated[str | None, Meta(description="What is written on it.")] = None
+
+
+class Bell(msgspec.Struct, frozen=True, kw_only=True):
+    loud: Annotated[bool, Meta(description="Whether it is heard.")] = False
+    lit: Annotated[bool, Meta(description="Whether it is seen.")] = True
+    seconds: Annotated[float, Meta(description="How long it rings.")] = 1.5
+
+
+class House(msgspec.Struct, frozen=True, kw_only=True):
+    door: Door = Door()
+    bell: Bell = Bell()
+
+
+SETTINGS = Settings(House)
+
+
+def flags(*arguments: str) -> dict[str, object]:
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    SETTINGS.add_flags(parser)
+    return vars(parser.parse_args(arguments))
+
+
+def test_without_anything_the_defaults_hold() -> None:
+    assert SETTINGS.load(flags(), {}) == House()
+
+
+def test_flags_win_over_variables_and_those_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "house.toml"
+    file.write_text('[door]\nwidth = 1\ncolour = "green"\nname = "file"\n', encoding="utf-8")
+    environment = {"ENTRESOL_WIDTH": "2", "ENTRESOL_NAME": "variable"}
+    house = SETTINGS.load(flags("--width", "3"), environment, file)
+    assert house.door == Door(width=3, colour="green", name="variable")
+
+
+def test_a_switch_takes_no_value_and_can_be_turned_off() -> None:
+    house = SETTINGS.load(flags("--loud", "--no-lit"), {})
+    assert (house.bell.loud, house.bell.lit) == (True, False)
+
+
+@pytest.mark.parametrize("text", ["true", "1"])
+def test_a_variable_can_be_a_switch(text: str) -> None:
+    assert SETTINGS.load(flags(), {"ENTRESOL_LOUD": text}).bell.loud
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "complaint"),
+    [
+        (("--width", "0"), {}, "--width: Expected `int` >= 1"),
+        (("--width", "wide"), {}, "--width: Expected `int`, got `str`"),
+        (("--colour", "blue"), {}, "--colour: Invalid enum value 'blue'"),
+        ((), {"ENTRESOL_SECONDS": "long"}, "ENTRESOL_SECONDS: Expected `float`, got `str`"),
+    ],
+)
+def test_a_wrong_value_is_named_by_where_it_was_set(
+    arguments: tuple[str, ...], environment: dict[str, str], complaint: str
+) -> None:
+    with pytest.raises(InvalidConfig) as caught:
+        SETTINGS.load(flags(*arguments), environment)
+    assert str(caught.value) == complaint
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[door]\nwidht = 1\n", "door.widht: there is no such setting"),
+        ("width = 1\n", "width: there is no such setting"),
+        ("[door]\nwidth = 'x'\n", "door.width: Expected `int`, got `str`"),
+        ("[door\n", "Expected ']' at the end of a table declaration"),
+    ],
+)
+def test_a_mistake_in_a_file_is_named_with_the_file(
+    tmp_path: Path, text: str, complaint: str
+) -> None:
+    file = tmp_path / "house.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidConfig) as caught:
+        SETTINGS.load(flags(), {}, file)
+    assert str(caught.value).startswith(str(file))
+    assert complaint in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidConfig, match="No such file"):
+        SETTINGS.load(flags(), {}, tmp_path / "none.toml")
+
+
+def test_the_help_tells_each_setting_with_its_default() -> None:
+    parser = argparse.ArgumentParser()
+    SETTINGS.add_flags(parser)
+    text = " ".join(parser.format_help().split())
+    assert "--width N How wide it is. [80]" in text
+    assert "--colour red|green What it looks like. [red]" in text
+
+
+def test_what_was_loaded_can_be_written_down() -> None:
+    house = SETTINGS.load(flags("--width", "7"), {})
+    assert SETTINGS.dump(house)["door"] == {"width": 7, "colour": "red", "name": None}

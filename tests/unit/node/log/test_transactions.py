@@ -1,0 +1,125 @@
+"""Telling of transactions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from entresol.chain.chain import Chain
+from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
+from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.rules import ChainRules
+from entresol.node.log.text import TextLines
+from entresol.node.log.transactions import TransactionLog
+from entresol.primitives.transactions import FeeMarketTransaction, sign
+from entresol.primitives.values import Address, Hash32
+from tests.worlds import BOB
+
+(ALICE,) = derive(DEVELOPMENT_MNEMONIC, 1)
+STOPS = bytes.fromhex("60015ff3")
+HALTS = b"\xfe"
+
+
+def says_no() -> bytes:
+    """Return a program that reverts with `Error("no")`."""
+    data = bytes.fromhex("08c379a0") + (32).to_bytes(32) + (2).to_bytes(32) + b"no".ljust(32, b"\0")
+    words = [data[start : start + 32].ljust(32, b"\0") for start in range(0, len(data), 32)]
+    stores = [b"\x7f" + word + bytes([0x60, 32 * n, 0x52]) for n, word in enumerate(words)]
+    return b"".join(stores) + bytes([0x60, len(data), 0x5F, 0xFD])
+
+
+@pytest.fixture
+def chain() -> Iterator[Chain]:
+    genesis = Genesis.development(270, [ALICE.address], 10**20)
+    chain = Chain.open(None, ChainRules.layer_2(), genesis)
+    yield chain
+    chain.close()
+
+
+def send(chain: Chain, nonce: int, data: bytes = b"", to: bytes | None = None) -> Hash32:
+    payload = FeeMarketTransaction(
+        chain_id=270,
+        nonce=nonce,
+        to=None if to is None else Address(to),
+        data=data,
+        gas_limit=200_000,
+        max_fee_per_gas=10**10,
+        max_priority_fee_per_gas=0,
+    )
+    return chain.submit(sign(payload, ALICE.secret).raw)
+
+
+def told(chain: Chain, work: Callable[[], object]) -> list[str]:
+    """Return what is told of what `work` does, a turn of the loop later."""
+    lines: list[str] = []
+
+    async def run() -> None:
+        log = TransactionLog(chain, TextLines(colours=False), lines.append)
+        work()
+        assert lines == []
+        await asyncio.sleep(0)
+        log.close()
+
+    asyncio.run(run())
+    return lines
+
+
+def test_a_transaction_is_told_after_its_request(chain: Chain) -> None:
+    (block,) = told(chain, lambda: send(chain, 0, to=BOB))
+    assert f"From              {ALICE.address.checksummed()}" in block
+    assert f"To                {Address(BOB).checksummed()}" in block
+    assert "Gas used          21,000" in block
+    assert f"Block             1  {chain.head.hash()}" in block
+    assert "Failed" not in block
+
+
+def test_a_created_contract_is_named(chain: Chain) -> None:
+    (block,) = told(chain, lambda: send(chain, 0, STOPS))
+    assert "Contract created  0x5FbDB2315678afecb367f032d93F642f64180aa3" in block
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"), [(says_no(), "execution reverted: no"), (HALTS, "invalid 0xFE opcode")]
+)
+def test_a_failure_is_told_with_its_reason(chain: Chain, program: bytes, reason: str) -> None:
+    (block,) = told(chain, lambda: send(chain, 0, program))
+    assert f"Failed            {reason}" in block
+
+
+def test_the_transactions_of_a_block_are_told_in_order(chain: Chain) -> None:
+    chain.schedule.seal_on_request()
+    hashes: list[Hash32] = []
+
+    def work() -> None:
+        hashes.extend([send(chain, 0, STOPS), send(chain, 1, says_no()), send(chain, 2, to=BOB)])
+        chain.seal()
+
+    blocks = told(chain, work)
+    assert [block.split()[1] for block in blocks] == [str(it) for it in hashes]
+    assert ["Failed" in block for block in blocks] == [False, True, False]
+
+
+def test_an_empty_block_is_not_told(chain: Chain) -> None:
+    assert told(chain, chain.seal) == []
+
+
+def test_a_block_that_is_gone_is_not_told(chain: Chain) -> None:
+    def work() -> None:
+        checkpoint = chain.checkpoint()
+        send(chain, 0, to=BOB)
+        assert chain.restore(checkpoint)
+
+    assert told(chain, work) == []
+
+
+def test_a_block_that_took_the_place_of_another_is_told_once(chain: Chain) -> None:
+    def work() -> None:
+        checkpoint = chain.checkpoint()
+        send(chain, 0, to=BOB)
+        chain.restore(checkpoint)
+        send(chain, 0, STOPS)
+
+    (block,) = told(chain, work)
+    assert "Contract created" in block

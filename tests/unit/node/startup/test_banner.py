@@ -1,0 +1,110 @@
+"""What people and scripts learn of a node that has started."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
+from entresol.errors import InvalidConfig
+from entresol.l1.deployment import addresses_of
+from entresol.l1.urls import Endpoint
+from entresol.node.startup.banner import banner
+from entresol.node.startup.info import L1Info, NodeInfo
+
+ACCOUNTS = derive(DEVELOPMENT_MNEMONIC, 2)
+FACTS = NodeInfo(
+    accounts=ACCOUNTS,
+    balance=10_000,
+    mnemonic=DEVELOPMENT_MNEMONIC,
+    chain_id=270,
+    base_fee=100_000_000,
+    gas_price=100_000_001,
+    gas_limit=30_000_000,
+    fork="osaka",
+    head=0,
+    unlocked="2 unlocked",
+    methods="with all",
+    genesis_timestamp=0,
+    address="127.0.0.1:3050",
+    data_dir=None,
+    l1=None,
+)
+
+
+def test_the_banner_tells_all_that_a_client_needs() -> None:
+    lines = banner(FACTS).splitlines()
+    assert f"(1) {ACCOUNTS[1].address.checksummed()} (10,000 ETH)" in lines
+    assert f"(1) {ACCOUNTS[1].secret}" in lines
+    assert f"Mnemonic     {DEVELOPMENT_MNEMONIC}" in lines
+    assert "Chain id     270" in lines
+    assert "Accounts     2 unlocked" in lines
+    assert "Methods      with all" in lines
+    assert "Base fee     100,000,000 wei" in lines
+    assert "Gas limit    30,000,000" in lines
+    assert "HTTP         http://127.0.0.1:3050" in lines
+    assert "WebSocket    ws://127.0.0.1:3050" in lines
+
+
+def test_the_last_line_is_what_scripts_wait_for() -> None:
+    assert banner(FACTS).splitlines()[-1] == "Listening on 127.0.0.1:3050"
+
+
+def test_a_temporary_chain_is_called_so() -> None:
+    assert "Directory    temporary: gone when the node stops" in banner(FACTS)
+    kept = msgspec.structs.replace(FACTS, data_dir=Path("/data/chain"))
+    assert "Directory    /data/chain" in banner(kept)
+
+
+def test_a_genesis_of_ones_own_has_no_accounts_to_show() -> None:
+    text = banner(msgspec.structs.replace(FACTS, accounts=()))
+    assert "Available accounts" not in text
+    assert "Mnemonic" not in text
+
+
+def test_the_file_has_what_the_banner_has(tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    path.write_text("older", encoding="utf-8")
+    FACTS.write(path)
+    info = json.loads(path.read_text(encoding="utf-8"))
+    assert info["private_keys"] == [str(it.secret) for it in ACCOUNTS]
+    assert (info["base_fee"], info["gas_price"]) == ("100000000", "100000001")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_cannot_be_written_is_named_with_its_flag(tmp_path: Path) -> None:
+    with pytest.raises(
+        InvalidConfig, match=r"^--config-out: .*facts\.json cannot be written: No such"
+    ):
+        FACTS.write(tmp_path / "none" / "facts.json")
+    (tmp_path / "facts.json").mkdir()
+    with pytest.raises(InvalidConfig, match="cannot be written: Is a directory"):
+        FACTS.write(tmp_path / "facts.json")
+    assert [it.name for it in tmp_path.iterdir()] == ["facts.json"]
+
+
+KEYED = msgspec.structs.replace(
+    FACTS,
+    l1=L1Info(
+        chain_id=1,
+        endpoint=Endpoint("https://l1.example/v2/sesame"),
+        is_ours=False,
+        contracts=addresses_of(ACCOUNTS[0].address),
+    ),
+)
+
+
+def test_the_banner_shows_no_key_of_an_l1() -> None:
+    assert "HTTP         https://l1.example/…" in banner(KEYED).splitlines()
+    assert "sesame" not in banner(KEYED)
+
+
+def test_the_file_has_the_whole_url_of_an_l1_and_is_for_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    KEYED.write(path)
+    info = json.loads(path.read_text(encoding="utf-8"))
+    assert info["l1"]["http_url"] == "https://l1.example/v2/sesame"
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,216 @@
+"""Records: the bytes that every node can follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entresol._native import keccak256
+from entresol.errors import MalformedValue
+from entresol.primitives.headers import Header
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
+from entresol.primitives.records import (
+    BlockRecord,
+    StoredAccount,
+    StoredChange,
+    TransactionResult,
+    logs_of,
+    messages_of,
+    stored_account,
+    transaction_type,
+)
+from entresol.primitives.values import Address, Hash32
+from tests.ledger import deposit, transfer, word
+
+FIXTURE = Path(__file__).parent / "record-v1.bin"
+
+addresses = st.binary(min_size=20, max_size=20)
+hashes = st.binary(min_size=32, max_size=32)
+numbers = st.integers(0, 2**256 - 1).map(lambda n: word(n).lstrip(b"\0"))
+small = st.integers(0, 2**64 - 1)
+accounts = st.builds(StoredAccount, small, numbers, hashes)
+changes = st.builds(
+    StoredChange,
+    addresses,
+    st.none() | accounts,
+    st.booleans(),
+    st.lists(st.tuples(hashes, numbers), max_size=3).map(tuple),
+)
+logs = st.tuples(addresses, st.lists(hashes, max_size=4).map(tuple), st.binary(max_size=40))
+results = st.builds(
+    TransactionResult,
+    st.booleans(),
+    small,
+    st.none() | addresses,
+    st.lists(logs, max_size=2).map(tuple),
+    st.lists(st.binary(min_size=88, max_size=88), max_size=2).map(tuple),
+)
+executions = st.tuples(st.tuples(st.binary(min_size=1, max_size=300), addresses), results)
+records = st.builds(
+    lambda header, ran, changed, codes, edits: BlockRecord(
+        header, tuple(it[0] for it in ran), tuple(it[1] for it in ran), changed, codes, edits
+    ),
+    st.binary(max_size=600),
+    st.lists(executions, max_size=4),
+    st.lists(changes, max_size=4).map(tuple),
+    st.lists(st.binary(max_size=40), max_size=3).map(tuple),
+    st.lists(changes, max_size=2).map(tuple),
+)
+
+
+def frozen() -> BlockRecord:
+    """Return the record whose bytes are checked in; it has every field filled."""
+    header = Header(
+        parent_hash=Hash32(word(1)),
+        beneficiary=Address(b"\xbe" * 20),
+        state_root=Hash32(word(2)),
+        number=7,
+        gas_limit=30_000_000,
+        gas_used=142_000,
+        timestamp=1_700_000_000,
+        extra_data=b"entresol",
+        mix_hash=Hash32(word(3)),
+        base_fee_per_gas=250_000_000,
+    )
+    priority, signed = deposit(5, value=10**18), transfer(300, value=2**70)
+    status = L2ToL1Log.of_status(0, priority.hash, succeeded=False)
+    created = b"\xcc" * 20
+    return BlockRecord(
+        header.encode(),
+        ((priority.raw, bytes(priority.sender)), (signed.raw, bytes(signed.sender))),
+        (
+            TransactionResult(succeeded=False, gas_used=100_000, messages=(status.pack(),)),
+            TransactionResult(
+                succeeded=True,
+                gas_used=42_000,
+                created=created,
+                logs=((created, (word(1), word(2)), b"data"), (created, (), b"")),
+            ),
+        ),
+        (
+            StoredChange(b"\xaa" * 20, None, destroyed=True, slots=()),
+            StoredChange(
+                created,
+                stored_account(1, 2**80, keccak256(b"\x60\x00")),
+                destroyed=False,
+                slots=((word(1), b""), (word(2), b"\xff" * 32)),
+            ),
+        ),
+        (b"\x60\x00",),
+        (
+            StoredChange(
+                b"\xed" * 20, stored_account(0, 0, keccak256(b"")), destroyed=False, slots=()
+            ),
+        ),
+    )
+
+
+def test_the_bytes_of_version_1_never_change() -> None:
+    assert frozen().encode() == FIXTURE.read_bytes()
+
+
+def test_the_bytes_of_version_1_always_decode() -> None:
+    assert BlockRecord.decode(FIXTURE.read_bytes()) == frozen()
+
+
+@given(records)
+def test_records_survive_encoding(record: BlockRecord) -> None:
+    assert BlockRecord.decode(record.encode()) == record
+
+
+@given(records, st.data())
+def test_damaged_records_are_rejected_or_are_other_records(
+    check_mutation: Callable[..., None], record: BlockRecord, data: st.DataObject
+) -> None:
+    check_mutation(record.encode(), lambda encoded: BlockRecord.decode(encoded).encode(), data)
+
+
+@given(st.data())
+def test_the_fixture_damaged_is_rejected_or_another_record(
+    check_mutation: Callable[..., None], data: st.DataObject
+) -> None:
+    check_mutation(FIXTURE.read_bytes(), lambda encoded: BlockRecord.decode(encoded).encode(), data)
+
+
+@given(st.binary(max_size=200))
+def test_other_bytes_are_rejected(data: bytes) -> None:
+    with pytest.raises(MalformedValue):
+        BlockRecord.decode(data)
+
+
+def encoded(**parts: object) -> bytes:
+    """Return a record's bytes with some parts replaced by anything."""
+    fields: dict[str, object] = {
+        name: getattr(frozen(), name) for name in BlockRecord.__struct_fields__
+    }
+    return b"\x01" + msgspec.msgpack.encode([*(fields | parts).values()])
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (b"", "version 1 is expected, got $"),
+        (b"\x02" + FIXTURE.read_bytes()[1:], "version 1 is expected, got 02"),
+        (FIXTURE.read_bytes()[:-1], "truncated"),
+        (FIXTURE.read_bytes() + b"\0", "trailing"),
+        (encoded(results=()), "2 transactions and 0 outcomes"),
+        (encoded(transactions=((b"", b"\1" * 20),)), r"\$\[1\]\[0\]\[0\]"),
+        (encoded(transactions=((b"\2", b"\1" * 19),)), r"\$\[1\]\[0\]\[1\]"),
+        (encoded(results=((True, -1, None, (), ()),)), r"\$\[2\]\[0\]\[1\]"),
+        (encoded(results=((True, 1, None, ((b"\1" * 20, (word(1),) * 5, b""),), ()),)), "length <= 4"),
+        (encoded(results=((True, 1, None, (), (b"\0" * 87,)),)), "length >= 88"),
+        (encoded(changes=((b"\1" * 20, None, False, ((word(1), b"\1" * 33),)),)), "length <= 32"),
+        (encoded(changes=((b"\1" * 20, None, False, (), 5),)), "at most length 4, got 5"),
+        (encoded(more=1), "at most length 6, got 7"),
+        (FIXTURE.read_bytes().replace(b"\x96\xc5", b"\xdc\0\x06\xc5", 1), "shortest way"),
+    ],
+)  # fmt: skip
+def test_a_record_that_no_node_writes_says_what_is_wrong(data: bytes, complaint: str) -> None:
+    with pytest.raises(MalformedValue, match=complaint):
+        BlockRecord.decode(data)
+
+
+def test_receipts_count_gas_from_the_first_transaction_on() -> None:
+    first, second = frozen().receipts()
+    assert (first.type, first.succeeded, first.cumulative_gas_used) == (0xFF, False, 100_000)
+    assert (second.type, second.succeeded, second.cumulative_gas_used) == (2, True, 142_000)
+    assert second.logs == tuple(logs_of(frozen().results[1]))
+
+
+def test_transactions_come_back_with_hash_and_sender() -> None:
+    assert frozen().transaction(0) == deposit(5, value=10**18)
+    assert frozen().transaction(1) == transfer(300, value=2**70)
+
+
+def test_messages_are_unpacked() -> None:
+    (status,) = messages_of(frozen().results[0])
+    assert status == L2ToL1Log.of_status(0, deposit(5, value=10**18).hash, succeeded=False)
+
+
+@pytest.mark.parametrize(
+    ("first", "kind"), [(0xC0, 0), (0xF8, 0), (0xFD, 0), (1, 1), (4, 4), (0x71, 0x71), (0x7F, 0x7F), (0xFE, 0xFE), (0xFF, 0xFF)]
+)  # fmt: skip
+def test_the_first_byte_tells_the_type(first: int, kind: int) -> None:
+    assert transaction_type(bytes([first])) == kind
+
+
+def test_kinds_of_bytes_are_written_as_bytes() -> None:
+    plain = BlockRecord(
+        b"", (), (), (StoredChange(b"\1" * 20, None, destroyed=False, slots=()),), ()
+    )
+    kinds = BlockRecord(
+        b"", (), (), (StoredChange(Address(b"\1" * 20), None, destroyed=False, slots=()),), ()
+    )
+    assert kinds.encode() == plain.encode()
+
+
+@pytest.mark.parametrize("balance", [0, 1, 255, 256, 2**256 - 1])
+def test_a_balance_has_no_leading_zeros(balance: int) -> None:
+    stored = stored_account(0, balance, bytes(32)).balance
+    assert int.from_bytes(stored) == balance
+    assert stored[:1] != b"\0"

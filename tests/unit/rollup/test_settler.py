@@ -1,0 +1,435 @@
+"""Settlement on the real contract of a chain: commit, prove, execute, and everything that can go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from entresol.errors import LayerOneDiffers, LayerOneRejected, LayerOneUnreachable
+from entresol.l1.contracts import Totals
+from entresol.l1.operator import Operator
+from entresol.primitives import abi
+from entresol.primitives.batches import SettlementStep
+from entresol.primitives.transactions import FeeMarketTransaction, decode
+from entresol.primitives.values import Hash32
+from entresol.rollup.batches import stored_of
+from entresol.rollup.pending_tx import PendingSettlement
+from entresol.rollup.proofs import Proofs
+from entresol.rollup.settler import SettlementConfig
+from tests.layer_ones import SteeredLayerOne
+from tests.producing import sender
+from tests.settlement_contracts import send
+from tests.settlement_scenario import OPERATOR, Scenario, embedded, run
+from tests.settling import CHAIN_ID, RECEIVER, USER
+
+
+def test_a_batch_is_committed_proven_and_executed(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.seal_batch(1, 2)
+        await scenario.settle()
+        assert await scenario.totals() == (1, 1, 1)
+        batch = scenario.batcher.last
+        chain = scenario.contracts.chain
+        assert await chain.message_root(1) == batch.message_root
+        assert await chain.stored_batch_hash(1) == stored_of(batch, CHAIN_ID).hash()
+        done = [scenario.batches.settled(1, step) for step in SettlementStep]
+        receipts = [await scenario.l1.receipt(it.transaction) for it in done if it is not None]
+        assert [it.succeeded for it in receipts if it is not None] == [True] * 3
+        assert [it.block for it in done if it] == [it.block_number for it in receipts if it]
+        assert scenario.settler.stopped is None
+        assert scenario.batches.outstanding() is None
+
+    run(steered, play)
+
+
+def test_the_chain_learns_what_is_safe_and_what_is_final() -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.seal_batch(1)
+        scenario.chain.seal()
+        assert await scenario.settler.step(0.0)
+        assert await scenario.settler.step(0.0)
+        await scenario.settler.step(0.0)
+        assert (scenario.chain.finality.safe, scenario.chain.finality.finalized) == (1, 0)
+        await scenario.settle()
+        assert (scenario.chain.finality.safe, scenario.chain.finality.finalized) == (1, 1)
+
+    embedded(play)
+
+
+def test_what_is_settled_counts_when_enough_blocks_stand_on_it() -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.seal_batch(1)
+        await scenario.settle()
+        assert (scenario.chain.finality.safe, scenario.chain.finality.finalized) == (1, 0)
+        scenario.layer_one.mine(1)
+        await scenario.settle()
+        assert scenario.chain.finality.finalized == 0
+        scenario.layer_one.mine(1)
+        await scenario.settle()
+        assert scenario.chain.finality.finalized == 1
+
+    embedded(play, config=SettlementConfig(confirmations=2))
+
+
+def test_many_batches_are_proven_and_executed_together(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        for number in range(5):
+            scenario.seal_batch(number)
+        before = await scenario.l1.nonce(OPERATOR.address)
+        await scenario.settle()
+        assert await scenario.totals() == (5, 5, 5)
+        # Three batches at a time: 3 commits, a proof, an execution, and the rest likewise.
+        assert await scenario.l1.nonce(OPERATOR.address) - before == 5 + 2 + 2
+
+    run(steered, play, config=SettlementConfig(most_batches=3))
+
+
+def test_one_transaction_executes_no_more_deposits_than_it_can_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        for deposits in (1, 1, 1, 3, 0, 1):
+            for _ in range(deposits):
+                await scenario.contracts.deposit(RECEIVER, 1)
+            await scenario.watcher.step()
+            scenario.seal_batch(1)
+        await scenario.settle()
+        assert await scenario.totals() == (6, 6, 6)
+        done = [scenario.batches.settled(number, SettlementStep.EXECUTE) for number in range(1, 7)]
+        by = [it.transaction for it in done if it is not None]
+        assert [by.index(it) + 1 for it in by] == [1, 1, 3, 4, 5, 5]
+
+    monkeypatch.setattr("entresol.rollup.settlement_plan.MOST_REQUESTS", 2)
+    embedded(play)
+
+
+def test_deposits_are_settled_in_their_order(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.chain.schedule.seal_at_once()
+        for counts in ((1, 2), (3,), (0, 1)):
+            for count in counts:
+                for number in range(count):
+                    await scenario.contracts.deposit(RECEIVER, number + 1)
+                assert await scenario.watcher.step() == count
+            scenario.seal_batch(7)
+        await scenario.settle()
+        assert await scenario.totals() == (3, 3, 3)
+        l1, address = scenario.l1, scenario.contracts.chain.address
+        processed = await l1.call(address, abi.selector("getFirstUnprocessedPriorityTx()"))
+        assert int.from_bytes(processed) == 7
+
+    run(steered, play)
+
+
+def test_every_proof_that_is_served_is_accepted_by_the_contract(steered: SteeredLayerOne) -> None:
+    signature = (
+        "proveL2LogInclusion(uint256,uint256,(uint8,bool,uint16,address,bytes32,bytes32),bytes32[])"
+    )
+
+    async def play(scenario: Scenario) -> None:
+        scenario.chain.schedule.seal_at_once()
+        deposited = []
+        await scenario.contracts.deposit(RECEIVER, 1)
+        await scenario.watcher.step()
+        deposited.append(scenario.chain.ledger.record(1).transaction(0).hash)
+        scenario.chain.schedule.seal_on_request()
+        sent = [scenario.chain.send_message(number, times=2) for number in range(3)]
+        scenario.chain.seal()
+        scenario.seal_batch(9)
+        await scenario.settle()
+        proofs = Proofs(scenario.store)
+        asked = [(deposited[0], 0), *((it, index) for it in sent for index in (0, 1))]
+        for transaction, index in asked:
+            proven = proofs.of_transaction(transaction, index)
+            assert proven is not None
+            log = proven.log
+            words = (0, True, log.tx_number, log.sender, log.key, log.value)
+            arguments = (proven.batch, proven.proof.id, words, proven.proof.words)
+            for change, accepted in ((0, True), (1, False)):
+                moved = (arguments[0], arguments[1] ^ change, *arguments[2:])
+                call = abi.encode_call(signature, *moved)
+                answer = await scenario.l1.call(scenario.contracts.chain.address, call)
+                assert abi.decode("(bool)", answer) == (accepted,)
+        message = proofs.of_message(2, sender(USER), Hash32((2).to_bytes(32)))
+        assert message == proofs.of_transaction(sent[2])
+
+    run(steered, play)
+
+
+def test_it_goes_on_after_a_restart_at_any_point(tmp_path: Path) -> None:
+    async def play(scenario: Scenario) -> None:
+        for number in range(3):
+            scenario.seal_batch(number)
+        before = await scenario.l1.nonce(OPERATOR.address)
+        for _ in range(16):
+            await scenario.settler.step(0.0)
+            scenario.restart()
+        await scenario.settle()
+        assert await scenario.totals() == (3, 3, 3)
+        # Nothing was sent twice.
+        assert await scenario.l1.nonce(OPERATOR.address) - before == 3 + 1 + 1
+        assert all(scenario.batches.settled(n, step) for n in (1, 2, 3) for step in SettlementStep)
+
+    embedded(play, path=tmp_path / "chain")
+
+
+class CrashError(Exception):
+    """The process ended."""
+
+
+@pytest.mark.parametrize("sent", [False, True])
+def test_a_crash_around_sending_sends_the_same_transaction_again(
+    tmp_path: Path, sent: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.seal_batch(1)
+        operator = scenario.settler._operator
+        real = operator.send
+
+        async def crash(outgoing: object) -> None:
+            if sent:
+                await real(outgoing)  # type: ignore[arg-type]
+            raise CrashError
+
+        monkeypatch.setattr(operator, "send", crash)
+        with pytest.raises(CrashError):
+            await scenario.settler.step(0.0)
+        journal = scenario.batches.outstanding()
+        assert journal is not None
+        planned = PendingSettlement.decode(journal).outgoing()[0]
+        scenario.restart()
+        await scenario.settle()
+        assert await scenario.totals() == (1, 1, 1)
+        done = scenario.batches.settled(1, SettlementStep.COMMIT)
+        assert done is not None
+        assert done.transaction == planned.hash
+
+    embedded(play, path=tmp_path / "chain")
+
+
+def test_what_somebody_else_settled_is_found_and_noted(tmp_path: Path) -> None:
+    async def play(scenario: Scenario) -> None:
+        for number in range(2):
+            scenario.seal_batch(number)
+        await scenario.settle()
+        expected = [scenario.batches.settled(n, step) for n in (1, 2) for step in SettlementStep]
+        for step in SettlementStep:
+            scenario.batches.unsettle([1, 2], step)
+        scenario.restart()
+        await scenario.settle()
+        assert [
+            scenario.batches.settled(n, step) for n in (1, 2) for step in SettlementStep
+        ] == expected
+        assert await scenario.totals() == (2, 2, 2)
+
+    embedded(play, path=tmp_path / "chain")
+
+
+def test_a_stuck_transaction_is_replaced_by_a_dearer_one(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.seal_batch(1)
+        scenario.layer_one.mine_on_request()
+        assert await scenario.settler.step(0.0)
+        assert not await scenario.settler.step(29.0)
+        assert len(scenario.journal().attempts) == 1
+        assert not await scenario.settler.step(30.0)
+        assert not await scenario.settler.step(31.0)
+        first, second = scenario.journal().attempts
+        assert _fee(second) > _fee(first)
+        scenario.layer_one.mine()
+        assert await scenario.settler.step(32.0)
+        assert await scenario.totals() == (1, 0, 0)
+        assert scenario.batches.settled(1, SettlementStep.COMMIT) is not None
+
+    run(steered, play)
+
+
+def test_a_transaction_that_l1_forgot_is_sent_again_as_it_is(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.layer_one.mine_on_request()
+        before = scenario.layer_one.checkpoint()
+        scenario.seal_batch(1)
+        assert await scenario.settler.step(0.0)
+        sent = scenario.journal().attempts
+        scenario.layer_one.restore(before)
+        assert not await scenario.settler.step(0.5)
+        assert not await scenario.settler.step(1.0)
+        scenario.layer_one.mine()
+        assert await scenario.settler.step(1.5)
+        done = scenario.batches.settled(1, SettlementStep.COMMIT)
+        assert done is not None
+        assert [decode(raw).hash for raw in sent] == [done.transaction]
+
+    run(steered, play)
+
+
+def _fee(raw: bytes) -> int:
+    payload = decode(raw).payload
+    assert isinstance(payload, FeeMarketTransaction)
+    return payload.max_fee_per_gas
+
+
+def test_a_step_that_would_revert_stops_settlement_with_its_reason(
+    steered: SteeredLayerOne, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        contracts = scenario.contracts
+        forbid = abi.encode_call(
+            "removeValidator(address,address)", contracts.chain.address, OPERATOR.address
+        )
+        await send(scenario.l1, contracts.owner, contracts.timelock, forbid)
+        scenario.seal_batch(1)
+        await scenario.settle()
+        assert scenario.settler.stopped is not None
+        assert "commit of batch 1 failed: Unauthorized(0x" in scenario.settler.stopped
+        assert not await scenario.settler.step(0.0)
+        assert await scenario.totals() == (0, 0, 0)
+        # The chain goes on, and so does settlement once the cause is gone.
+        scenario.seal_batch(2)
+        allow = abi.encode_call(
+            "addValidator(address,address)", contracts.chain.address, OPERATOR.address
+        )
+        await send(scenario.l1, contracts.owner, contracts.timelock, allow)
+        scenario.settler.resume()
+        await scenario.settle()
+        assert await scenario.totals() == (2, 2, 2)
+
+    run(steered, play)
+    assert [it.levelname for it in caplog.records if "settlement stops" in it.getMessage()] == [
+        "ERROR"
+    ]
+
+
+def test_a_transaction_that_reverts_in_its_block_stops_settlement_with_its_reason(
+    steered: SteeredLayerOne,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        contracts = scenario.contracts
+        scenario.seal_batch(1)
+        scenario.layer_one.mine_on_request()
+        forbid = abi.encode_call(
+            "removeValidator(address,address)", contracts.chain.address, OPERATOR.address
+        )
+        assert await scenario.settler.step(0.0)
+        owner = Operator(scenario.l1, contracts.owner.secret)
+        # Dearer, so that it comes first in the block.
+        outgoing = await owner.prepare(contracts.timelock, forbid)
+        await owner.send(await owner.replace(await owner.replace(outgoing)))
+        scenario.layer_one.mine()
+        assert await scenario.settler.step(1.0)
+        assert scenario.settler.stopped is not None
+        assert "commit of batch 1 failed" in scenario.settler.stopped
+        assert scenario.batches.outstanding() is None
+        assert await scenario.totals() == (0, 0, 0)
+
+    run(steered, play)
+
+
+def test_a_batch_that_is_too_young_to_be_executed_is_waited_for() -> None:
+    async def play(scenario: Scenario) -> None:
+        contracts = scenario.contracts
+        delay = abi.encode_call("setExecutionDelay(uint32)", 5)
+        await send(scenario.l1, contracts.owner, contracts.timelock, delay)
+        scenario.seal_batch(1)
+        with pytest.raises(LayerOneRejected, match="TimeNotReached"):
+            await scenario.settle()
+        assert scenario.settler.stopped is None
+        scenario.layer_one.mine(5)
+        await scenario.settle()
+        assert await scenario.totals() == (1, 1, 1)
+
+    embedded(play)
+
+
+def test_a_chain_that_went_back_below_a_settled_batch_stops_and_says_so() -> None:
+    async def play(scenario: Scenario) -> None:
+        before, below = scenario.chain.checkpoint(), scenario.layer_one.checkpoint()
+        scenario.seal_batch(1)
+        await scenario.settle()
+        scenario.chain.restore(before)
+        with pytest.raises(LayerOneDiffers, match="has 1 batches, and this chain 0"):
+            await scenario.settler.step(0.0)
+        scenario.seal_batch(2)
+        with pytest.raises(LayerOneDiffers, match="batch 1 on the embedded L1 is not this chain's"):
+            await scenario.settler.step(0.0)
+        # If L1 goes back, too, everything goes on.
+        scenario.layer_one.restore(below)
+        await scenario.settle()
+        assert await scenario.totals() == (1, 1, 1)
+
+    embedded(play)
+
+
+def test_an_l1_that_went_back_gets_its_batches_again(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.seal_batch(1)
+        await scenario.settle()
+        before = scenario.layer_one.checkpoint()
+        scenario.seal_batch(2)
+        await scenario.settle()
+        scenario.layer_one.restore(before)
+        scenario.layer_one.mine()
+        await scenario.settle()
+        assert await scenario.totals() == (2, 2, 2)
+
+    run(steered, play)
+
+
+def test_batches_that_vanish_take_their_transaction_with_them() -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.layer_one.mine_on_request()
+        before = scenario.chain.checkpoint()
+        scenario.seal_batch(1)
+        await scenario.settler.step(0.0)
+        assert scenario.batches.outstanding() is not None
+        scenario.chain.restore(before)
+        assert scenario.batches.outstanding() is None
+
+    embedded(play)
+
+
+def test_a_single_step_is_done_by_hand(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.seal_batch(1)
+        done = await scenario.settler.perform(SettlementStep.COMMIT, 1)
+        assert await scenario.contracts.chain.totals() == Totals(1, 0, 0)
+        assert await scenario.settler.perform(SettlementStep.COMMIT, 1) == done
+        with pytest.raises(LayerOneDiffers, match="execute of batch 1 failed: CantExecuteUnproven"):
+            await scenario.settler.perform(SettlementStep.EXECUTE, 1)
+
+    run(steered, play)
+
+
+def test_running_it_settles_and_waits_out_an_l1_that_is_away(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        away = 2
+        real = scenario.contracts.chain.totals
+
+        async def totals() -> Totals:
+            nonlocal away
+            if away:
+                away -= 1
+                scenario.settler.wake()
+                raise LayerOneUnreachable("http://l1", "gone fishing")
+            return await real()
+
+        monkeypatch.setattr(scenario.contracts.chain, "totals", totals)
+        settled = asyncio.Event()
+        settler = scenario.settler
+        settler._on_settled = lambda step, _batch: (
+            settled.set() if step is SettlementStep.EXECUTE else None
+        )
+        running = asyncio.create_task(settler.run())
+        scenario.seal_batch(1)
+        settler.wake()
+        await asyncio.wait_for(settled.wait(), 30)
+        running.cancel()
+        assert await scenario.totals() == (1, 1, 1)
+
+    embedded(play)
+    complaints = [it for it in caplog.records if "gone fishing" in it.getMessage()]
+    assert [it.levelname for it in complaints] == ["WARNING"]

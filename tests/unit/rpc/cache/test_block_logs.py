@@ -1,0 +1,94 @@
+"""The logs of one block: which ones a query means, and what they take."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+import pytest
+
+from entresol.chain.logs import logs_of_block
+from entresol.primitives.records import BlockRecord, TransactionResult
+from entresol.primitives.values import Address
+from entresol.rpc.cache.block_logs import BlockLogs
+from entresol.rpc.render.logs import log_text
+from entresol.storage.log_index import LogQuery
+from tests.unit.rpc.render.world import LOGGER, NOBODY, SENDERS, World
+
+SENDER_TOPIC = SENDERS[2].rjust(32, b"\0")
+
+
+def query(*addresses: Address, topics: tuple[set[bytes], ...] = ()) -> LogQuery:
+    return LogQuery(addresses=frozenset(addresses), topics=tuple(map(frozenset, topics)))
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        query(),
+        query(LOGGER),
+        query(LOGGER, NOBODY),
+        query(NOBODY),
+        query(topics=({SENDER_TOPIC},)),
+        query(LOGGER, topics=({SENDER_TOPIC},)),
+        query(topics=(set(), set(), set(), {b"\1" * 32})),
+    ],
+)
+def test_a_query_finds_what_a_plain_scan_finds(world: World, wanted: LogQuery) -> None:
+    plain = [log_text(it, None).encode() for it in logs_of_block(world.record, wanted)]
+    logs = BlockLogs(world.record, None)
+    assert list(logs.matching(wanted)) == plain
+    assert list(logs.matching(wanted)) == plain
+
+
+def test_a_text_is_written_once_and_only_if_it_is_asked_for(world: World) -> None:
+    logs = BlockLogs(world.record, None)
+    assert logs.effort == len(logs)
+    (one,) = logs.matching(query(topics=({SENDER_TOPIC},)))
+    assert logs.effort == len(logs) - 1
+    everything = list(logs.matching(query()))
+    assert any(it is one for it in everything)
+    assert all(a is b for a, b in zip(everything, logs.matching(query()), strict=True))
+    assert logs.effort == 0
+
+
+def test_a_block_that_is_known_still_takes_time_if_it_has_many_logs(world: World) -> None:
+    logs = BlockLogs(with_logs(world.record, count=3_200, data=b""), None)
+    assert logs.effort == 3_400
+    assert len(list(logs.matching(query()))) == 3_200
+    assert logs.effort == 200
+
+
+def test_a_block_without_logs_has_none(world: World) -> None:
+    logs = BlockLogs(world.chain.ledger.record(1), None)
+    assert len(logs) == logs.effort == 0
+    assert list(logs.matching(query())) == []
+
+
+@pytest.mark.parametrize("size", [0, 32, 1_000, 50_000])
+@pytest.mark.parametrize("count", [0, 1, 100])
+def test_it_takes_no_more_memory_than_it_says(world: World, size: int, count: int) -> None:
+    data = with_logs(world.record, count=count, data=b"\xab" * size).encode()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        logs = BlockLogs(BlockRecord.decode(data), None)
+        texts = list(logs.matching(query()))
+        gc.collect()
+        del texts
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert taken <= logs.weight
+    assert logs.weight < 4 * max(taken, 4_096)
+
+
+def with_logs(record: BlockRecord, count: int, data: bytes) -> BlockRecord:
+    """Return a block like `record` whose first transaction emitted so many logs with four topics."""
+    topics = tuple(bytes([number]) * 32 for number in range(4))
+    log = bytes(LOGGER), topics, data
+    first = TransactionResult(succeeded=True, gas_used=21_000, logs=(log,) * count)
+    rest = tuple(TransactionResult(succeeded=True, gas_used=21_000) for _ in record.results[1:])
+    return BlockRecord(
+        record.header_rlp, record.transactions, (first, *rest), record.changes, record.codes
+    )

@@ -1,0 +1,169 @@
+"""The cache of answers: bounded, and never behind the chain."""
+
+from __future__ import annotations
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entresol.chain.events import BlocksReverted, TransactionPending
+from entresol.rpc.cache.blocks import ENTRY_BYTES, RenderedCache, ResponseKind
+from entresol.rpc.render.inclusion import BatchInfo
+from tests.unit.rpc.render.world import World, parsed, transfer
+
+
+def answer(size: int = 0) -> msgspec.Raw:
+    return msgspec.Raw(b"x" * size)
+
+
+def put(cache: RenderedCache, number: int, size: int = 0) -> None:
+    cache.put((ResponseKind.BLOCK, number), answer(size), block=number, age=cache.age)
+
+
+def has(cache: RenderedCache, number: int) -> bool:
+    return cache.get((ResponseKind.BLOCK, number)) is not None
+
+
+def test_what_was_put_is_got() -> None:
+    cache, block = RenderedCache(), answer(3)
+    cache.put((ResponseKind.BLOCK, 1), block, block=1, age=cache.age)
+    assert cache.get((ResponseKind.BLOCK, 1)) is block
+    assert cache.get((ResponseKind.FULL_BLOCK, 1)) is None
+    assert cache.size == ENTRY_BYTES + 3
+
+
+def test_the_one_used_longest_ago_leaves_first() -> None:
+    cache = RenderedCache(3 * ENTRY_BYTES)
+    for number in (1, 2, 3):
+        put(cache, number)
+    assert has(cache, 1)
+    put(cache, 4)
+    assert [has(cache, number) for number in (1, 2, 3, 4)] == [True, False, True, True]
+
+
+def test_one_that_is_too_large_is_not_kept() -> None:
+    cache = RenderedCache(2 * ENTRY_BYTES)
+    put(cache, 1)
+    put(cache, 2, size=ENTRY_BYTES + 1)
+    assert (has(cache, 1), has(cache, 2)) == (True, False)
+
+
+def test_going_back_drops_what_was_above() -> None:
+    cache = RenderedCache()
+    for number in range(5):
+        put(cache, number)
+    cache.forget_above(2)
+    assert [has(cache, number) for number in range(5)] == [True, True, True, False, False]
+
+
+def test_a_batch_drops_what_is_in_it() -> None:
+    cache = RenderedCache()
+    for number in range(5):
+        put(cache, number)
+    cache.forget(1, 3)
+    assert [has(cache, number) for number in range(5)] == [True, False, False, False, True]
+
+
+def test_an_answer_from_before_a_change_is_not_kept() -> None:
+    cache = RenderedCache()
+    age = cache.age
+    cache.forget_above(0)
+    cache.put((ResponseKind.BLOCK, 1), answer(), block=1, age=age)
+    assert len(cache) == 0
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("put"), st.integers(0, 9), st.integers(0, 500)),
+            st.tuples(st.just("above"), st.integers(0, 9), st.just(0)),
+            st.tuples(st.just("range"), st.integers(0, 9), st.integers(0, 9)),
+            st.tuples(st.just("get"), st.integers(0, 9), st.just(0)),
+        )
+    )
+)
+def test_its_books_are_always_in_order(steps: list[tuple[str, int, int]]) -> None:
+    cache = RenderedCache(3_000)
+    for step, first, second in steps:
+        match step:
+            case "put":
+                put(cache, first, second)
+            case "above":
+                cache.forget_above(first)
+            case "range":
+                cache.forget(first, second)
+            case "get":
+                has(cache, first)
+        sizes = [size for _, _, size in cache._entries.values()]
+        assert cache.size == sum(sizes) <= 3_000
+        listed = {key for keys in cache._by_block.values() for key in keys}
+        assert listed == set(cache._entries)
+        assert all(cache._by_block.values())
+
+
+def test_views_answer_again_with_the_same_bytes(own_world: World) -> None:
+    world = own_world
+    sent = world.hashes["legacy"]
+    assert world.rendered.block(2, full=True) is world.rendered.block(2, full=True)
+    assert world.rendered.header(2) is world.rendered.header(2)
+    assert world.rendered.receipt(sent) is world.rendered.receipt(sent)
+    assert world.rendered.transaction(sent) is world.rendered.transaction(sent)
+    assert world.rendered.block_receipts(2) is world.rendered.block_receipts(2)
+
+
+def test_views_follow_a_chain_that_goes_back(own_world: World) -> None:
+    world = own_world
+    events = world.chain.events.subscribe()
+    one = world.chain.submit(transfer(1).raw)
+    world.chain.seal()
+    before = world.block(3)
+    assert parsed(world.rendered.receipt(one))["blockNumber"] == "0x3"
+    world.chain.rewind(2)
+    for event in events.take()[0]:
+        world.rendered.follow(event)
+    assert world.rendered.block(3, full=False) is None
+    assert world.rendered.receipt(one) is None
+    assert parsed(world.rendered.transaction(one))["blockNumber"] is None
+    world.chain.seal()
+    world.chain.seal()
+    assert world.block(3)["transactions"] == before["transactions"]
+    assert world.block(2)["hash"] == world.block(3)["parentHash"]
+
+
+def test_views_keep_what_was_below(own_world: World) -> None:
+    kept = own_world.rendered.block(1, full=False)
+    own_world.rendered.block(2, full=False)
+    own_world.rendered.follow(BlocksReverted((), 1))
+    assert own_world.rendered.block(1, full=False) is kept
+    assert own_world.cache.get((ResponseKind.BLOCK, 2)) is None
+
+
+def test_a_transaction_that_waits_again_is_not_remembered(own_world: World) -> None:
+    sent = own_world.sent["legacy"]
+    own_world.transaction("legacy")
+    own_world.receipt("legacy")
+    own_world.rendered.follow(TransactionPending(sent))
+    assert own_world.cache.get((ResponseKind.TRANSACTION, sent.hash)) is None
+    assert own_world.cache.get((ResponseKind.RECEIPT, sent.hash)) is None
+
+
+def test_a_batch_that_seals_shows_in_blocks_that_were_asked_for_before() -> None:
+    class Batches:
+        sealed = False
+
+        def batch_of(self, block: int) -> BatchInfo | None:
+            known = self.sealed and block == 2
+            return BatchInfo(number=1, timestamp=2, first_transaction=0) if known else None
+
+        def last_block(self) -> int | None:
+            return 2
+
+    batches = Batches()
+    world = World(batches=batches)
+    try:
+        assert world.block()["l1BatchNumber"] is None
+        batches.sealed = True
+        world.rendered.batch_sealed(1, 2)
+        assert world.block()["l1BatchNumber"] == "0x1"
+    finally:
+        world.chain.close()

@@ -1,0 +1,215 @@
+"""The book of logs: never behind the chain, and never larger than it may be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import NoReturn
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from entresol.node.adapters import BatchInclusion
+from entresol.primitives.batches import Batch
+from entresol.primitives.records import BlockRecord
+from entresol.primitives.values import Address
+from entresol.rpc.cache.logs import LogCache
+from entresol.rpc.render.inclusion import NoBatches
+from entresol.rpc.render.logs import log_text
+from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.rpc.types.log_filter import LogFilter, LogLimits, LogSearch
+from entresol.storage.log_index import LogQuery
+from tests.emitting import EMITTERS, EmittingChain, read, topic
+
+ANY = LogQuery()
+SMALL, LARGE = 24_000, 10**9
+
+
+@pytest.fixture
+def chain() -> Iterator[EmittingChain]:
+    chain = EmittingChain.begin()
+    yield chain
+    chain.close()
+
+
+def batch(number: int, first: int, last: int) -> Batch:
+    word = bytes(32)
+    return Batch(number, first, last, 1, 2, 3, 0, 0, word, (), 0, word, word)
+
+
+def test_what_was_asked_for_is_at_hand(chain: EmittingChain) -> None:
+    chain.seal_emission()
+    book = chain.log_cache()
+    assert not book.knows(1)
+    logs = book.logs_of(1)
+    assert book.knows(1)
+    assert book.logs_of(1) is logs
+    assert book.logs_of(2) is None
+
+
+def test_a_search_through_many_blocks_keeps_only_as_many_as_fit(chain: EmittingChain) -> None:
+    for _ in range(40):
+        chain.seal_emission()
+    book = chain.log_cache(max_bytes=SMALL)
+    found = LogSearch.of(book, chain, LogFilter(first=0)).run()
+    assert [it["blockNumber"] for it in read(found)] == [hex(number) for number in range(1, 41)]
+    assert 0 < book.size <= SMALL
+    assert [book.knows(number) for number in (1, 40)] == [False, True]
+
+
+def test_a_block_that_is_too_large_is_read_each_time(chain: EmittingChain) -> None:
+    chain.seal_emission()
+    book = chain.log_cache(max_bytes=100)
+    first, second = book.logs_of(1), book.logs_of(1)
+    assert first is not None
+    assert second is not None
+    assert list(first.matching(ANY)) == list(second.matching(ANY))
+    assert not book.knows(1)
+
+
+def test_a_block_that_changed_while_it_was_read_is_not_kept(chain: EmittingChain) -> None:
+    chain.seal_emission()
+
+    class Slow:
+        number_of = staticmethod(chain.ledger.store.number_of)
+        blocks_with_logs = staticmethod(chain.ledger.store.blocks_with_logs)
+
+        @staticmethod
+        def record(number: int) -> BlockRecord | None:
+            record = chain.ledger.store.record(number)
+            book.forget(1, 1)
+            return record
+
+    book = LogCache(Slow(), NoBatches())
+    assert book.logs_of(1) is not None
+    assert not book.knows(1)
+
+
+def test_a_block_of_before_is_not_taken_for_the_one_with_its_number(chain: EmittingChain) -> None:
+    book = chain.log_cache()
+    checkpoint = chain.checkpoint()
+    chain.seal_emission(EMITTERS[0])
+    before = chain.ledger.record(1)
+    assert book.logs_in(before) is book.logs_of(1)
+    chain.restore(checkpoint)
+    assert [it["address"] for it in read(book.logs_in(before).matching(ANY))] == [str(EMITTERS[0])]
+    chain.seal_emission(EMITTERS[1])
+    assert [it["address"] for it in read(book.logs_in(before).matching(ANY))] == [str(EMITTERS[0])]
+    now = book.logs_of(1)
+    assert now is not None
+    assert [it["address"] for it in read(now.matching(ANY))] == [str(EMITTERS[1])]
+
+
+_topics = st.tuples(st.integers(0, 2), st.integers(0, 2))
+_emissions = st.lists(st.tuples(st.sampled_from(EMITTERS), _topics), max_size=3)
+
+
+class BookMachine(RuleBasedStateMachine):
+    """Drives a chain with batches, and compares each search with a plain scan of all blocks."""
+
+    @initialize(max_bytes=st.sampled_from([SMALL, LARGE]))
+    def begin(self, max_bytes: int) -> None:
+        self.chain = EmittingChain.begin()
+        store, pool = self.chain.ledger.store, self.chain.pool
+        self.batches = BatchInclusion(store.batches)
+        self.rendered = RenderedChain(270, store, pool, self.unasked, batches=self.batches)
+        self.max_bytes = max_bytes
+        self.rendered.log_cache = LogCache(store, self.batches, max_bytes)
+        self.events = self.chain.events.subscribe(wake=self.follow)
+        store.batches.append(batch(0, 0, 0), b"", [(0, 0)])
+
+    def unasked(self) -> NoReturn:
+        raise AssertionError
+
+    def follow(self) -> None:
+        for event in self.events.take()[0]:
+            self.rendered.follow(event)
+
+    def teardown(self) -> None:
+        self.chain.close()
+
+    # The chain
+
+    @rule(blocks=st.lists(_emissions, min_size=1, max_size=4))
+    def seal(self, blocks: list[list[tuple[Address, tuple[int, int]]]]) -> None:
+        for emissions in blocks:
+            for by, (emitter, topics) in enumerate(emissions):
+                self.chain.emit(emitter, topics, by=by)
+            self.chain.seal()
+
+    @rule(back=st.integers(1, 3))
+    def rewind(self, back: int) -> None:
+        self.chain.rewind(max(self.chain.number - back, 0))
+
+    @rule(blocks=st.integers(1, 6))
+    def seal_batch(self, blocks: int) -> None:
+        table = self.chain.ledger.store.batches
+        last = table.last()
+        assert last is not None
+        first = last.last_block + 1
+        sealed = batch(last.number + 1, first, min(first + blocks - 1, self.chain.number))
+        if sealed.last_block >= first:
+            places = [(0, 0)] * (sealed.last_block - first + 1)
+            table.append(sealed, b"", places)
+            self.rendered.batch_sealed(first, sealed.last_block)
+
+    # The questions
+
+    @rule(
+        addresses=st.frozensets(st.sampled_from(EMITTERS), max_size=2),
+        topics=st.lists(st.frozensets(st.integers(0, 2).map(topic), max_size=2), max_size=2),
+        first=st.integers(0, 12),
+        length=st.integers(0, 12),
+        on_loop=st.booleans(),
+    )
+    def ask(
+        self,
+        addresses: frozenset[Address],
+        topics: list[frozenset[bytes]],
+        first: int,
+        length: int,
+        on_loop: bool,
+    ) -> None:
+        query = LogQuery(addresses=frozenset[bytes](addresses), topics=tuple(topics))
+        wanted = LogFilter(query=query, first=first, last=first + length)
+        search = LogSearch.of(self.rendered.log_cache, self.chain, wanted, LogLimits())
+        found = asyncio.run(at_once(search)) if on_loop else search.run()
+        if found is not None:
+            assert found == self.plain(query, first, first + length)
+
+    @rule()
+    def ask_for_everything(self) -> None:
+        search = LogSearch.of(self.rendered.log_cache, self.chain, LogFilter(first=0))
+        assert search.run() == self.plain(ANY, 0, self.chain.number)
+
+    @invariant()
+    def what_it_knows_is_so(self) -> None:
+        book = self.rendered.log_cache
+        for number in filter(book.knows, range(13)):
+            logs = book.logs_of(number)
+            assert logs is not None
+            assert list(logs.matching(ANY)) == self.plain(ANY, number, number)
+
+    @invariant()
+    def it_stays_within_its_bounds(self) -> None:
+        assert self.rendered.log_cache.size <= self.max_bytes
+
+    # The model
+
+    def plain(self, query: LogQuery, first: int, last: int) -> list[bytes]:
+        """Return what is to be found, by reading every block and writing every log."""
+        return [
+            log_text(log, self.batches.batch_of(log.block_number)).encode()
+            for log in self.chain.all_logs()
+            if first <= log.block_number <= last and query.accepts(log.address, log.topics)
+        ]
+
+
+async def at_once(search: LogSearch) -> list[bytes] | None:
+    return search.at_once()
+
+
+TestBookMachine = BookMachine.TestCase
+TestBookMachine.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)

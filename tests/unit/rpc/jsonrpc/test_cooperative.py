@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from entresol.rpc.jsonrpc.cooperative import TURN_SECONDS, cooperatively
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Let every look at the clock take a quarter of a turn, and note the pauses."""
+    made: list[float] = []
+    ticks = iter(range(10_000))
+    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks) * TURN_SECONDS / 4)
+    monkeypatch.setattr(time, "sleep", made.append)
+    return made
+
+
+def test_a_worker_pauses_after_each_turn(pauses: list[float]) -> None:
+    with ThreadPoolExecutor(1) as workers:
+        assert workers.submit(lambda: list(cooperatively(range(20)))).result() == list(range(20))
+    assert len(pauses) == 4
+    assert min(pauses) > 0
+
+
+def test_an_event_loop_does_not(pauses: list[float]) -> None:
+    async def work() -> list[int]:
+        return list(cooperatively(range(20)))
+
+    with asyncio.Runner() as runner:
+        assert runner.run(work()) == list(range(20))
+    assert pauses == []

@@ -1,0 +1,189 @@
+"""Calling methods: at once, later, on other threads, and failing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, get_ident
+
+import pytest
+
+from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.rpc.jsonrpc.dispatch import Dispatcher, Limits
+from entresol.rpc.jsonrpc.method import method
+from tests.rpc_toy import Toy, caller, dispatch, request
+from tests.waiting import PATIENCE_SECONDS
+
+
+def test_a_quick_method_is_answered_at_once() -> None:
+    answer = Dispatcher([Toy()]).handle(request("toy_chainId"), LocalConnection())
+    assert answer == b'{"jsonrpc":"2.0","id":1,"result":"0x10e"}'
+
+
+def test_results_take_their_wire_form() -> None:
+    assert caller()(request("toy_getBlock", params=["0x1", True]))["result"] == {
+        "blockHash": "0x" + "00" * 32,
+        "size": "0x5",
+        "index": 7,
+        "code": [0, 255],
+        "parent": None,
+    }
+
+
+def test_a_raw_result_is_spliced_as_it_is() -> None:
+    answer = dispatch(Dispatcher([Toy()]), request("toy_cached"))
+    assert answer == b'{"jsonrpc":"2.0","id":1,"result":{ "kept": 1.0 }}'
+
+
+def test_an_async_method_is_awaited() -> None:
+    assert caller()(request("toy_wait", "x"))["result"] == "x"
+
+
+def test_an_offloaded_method_runs_on_another_thread() -> None:
+    assert caller()(request("toy_thread", "x"))["result"] == ["x", False]
+    assert caller()(request("toy_thread", "boom"))["error"]["code"] == -32602
+    assert caller()(request("toy_thread"))["error"]["message"] == "params[0]: word is missing"
+
+
+def test_a_method_may_decide_to_finish_on_another_thread() -> None:
+    assert caller()(request("toy_maybeLater"))["result"] is True
+    assert caller()(request("toy_maybeLater", params=[True]))["result"] is False
+
+
+def test_offloaded_calls_of_a_batch_run_beside_each_other() -> None:
+    class Meeting:
+        prefix = "meeting"
+        barrier = Barrier(3, timeout=PATIENCE_SECONDS)
+
+        @method(offload=True)
+        def meet(self) -> int:
+            """Wait for two others."""
+            self.barrier.wait()
+            return get_ident()
+
+    with ThreadPoolExecutor(3) as executor:
+        dispatcher = Dispatcher([Meeting()], executor=executor)
+        answer = dispatch(dispatcher, b"[" + b",".join([request("meeting_meet")] * 3) + b"]")
+    assert answer is not None
+    assert answer.count(b"result") == 3
+
+
+def test_a_long_batch_lets_the_loop_have_its_turn() -> None:
+    class Slow:
+        prefix = "slow"
+
+        @method()
+        def spin(self) -> int:
+            """Keep the loop busy."""
+            return sum(range(100_000))
+
+    async def turns() -> int:
+        body = b"[" + b",".join([request("slow_spin")] * 100) + b"]"
+        given = Dispatcher([Slow()]).handle(body, LocalConnection())
+        assert not isinstance(given, bytes | None)
+        task = asyncio.ensure_future(given)
+        count = 0
+        while not task.done():
+            count += 1
+            await asyncio.sleep(0)
+        assert (task.result() or b"").count(b"result") == 100
+        return count
+
+    assert asyncio.run(turns()) > 3
+
+
+def test_a_cancelled_batch_cancels_its_calls() -> None:
+    toy = Toy()
+
+    async def cancel() -> None:
+        body = b"[" + request("toy_wait", "never", 1000) + b"]"
+        given = Dispatcher([toy]).handle(body, LocalConnection())
+        assert not isinstance(given, bytes | None)
+        task = asyncio.ensure_future(given)
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(cancel())
+    assert toy.heard == []
+
+
+@pytest.mark.parametrize("name", ["toy_fail", "toy_wait"])
+def test_an_unexpected_exception_is_logged_and_not_told(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        error = caller()(request(name, "boom"))["error"]
+    assert (error["code"], error["message"]) == (-32603, "Internal error")
+    assert error["data"] in caplog.text
+    assert "RuntimeError" in caplog.text
+    assert "boom" not in str(error)
+
+
+def test_a_failure_of_the_store_is_not_told_either(caplog: pytest.LogCaptureFixture) -> None:
+    error = caller()(request("toy_fail", "store"))["error"]
+    assert (error["code"], error["message"]) == (-32603, "Internal error")
+    assert "/secret/path" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("params", "message", "data"),
+    [
+        (["0x"], "execution reverted", "0x"),
+        (["0x01", "no"], "execution reverted: no", "0x01"),
+    ],
+)
+def test_a_revert_always_has_data(params: list[str], message: str, data: str) -> None:
+    error = caller()(request("toy_revert", *params))["error"]
+    assert error == {"code": 3, "message": message, "data": data}
+
+
+def test_a_rejection_keeps_its_words() -> None:
+    error = caller()(request("toy_fail", "nonce"))["error"]
+    assert error == {"code": -32000, "message": "nonce too low: next nonce 5, tx nonce 3"}
+
+
+def test_a_missing_block_is_told_as_the_network_does() -> None:
+    assert caller()(request("toy_fail", "block"))["error"] == {
+        "code": -32602,
+        "message": "Block with such an ID doesn't exist yet",
+        "data": "there is no block with the number 9",
+    }
+
+
+def test_a_long_answer_is_rejected() -> None:
+    send = caller(limits=Limits(answer_bytes=100))
+    fits = 100 - len(b'{"jsonrpc":"2.0","id":1,"result":""}')
+    assert len(send(request("toy_long", fits))["result"]) == fits
+    error = send(request("toy_long", fits + 1))["error"]
+    assert error == {
+        "code": -32008,
+        "message": "Response is too big",
+        "data": "Exceeded max limit of 100",
+    }
+
+
+@pytest.mark.parametrize("name", ["toy_long", "toy_thread"])
+def test_the_results_of_a_batch_have_a_limit_together(name: str) -> None:
+    send = caller(limits=Limits(answer_bytes=1000))
+    params = [200] if name == "toy_long" else ["x" * 200]
+    item = request(name, *params)
+    assert len(send(b"[" + b",".join([item] * 3) + b"]")) == 3
+    answer = send(b"[" + b",".join([item] * 9) + b"]")
+    assert answer["error"]["code"] == -32011
+    assert answer["id"] is None
+
+
+def test_calls_are_counted() -> None:
+    dispatcher = Dispatcher([Toy()])
+    for body in [request("toy_chainId")] * 2 + [request("toy_fail", "nonce"), b"?"]:
+        dispatcher.handle(body, LocalConnection())
+    dispatch(dispatcher, request("toy_thread", "x"))
+    text = dispatcher.metrics.render()
+    assert 'entresol_rpc_seconds_count{method="toy_chainId"} 2\n' in text
+    assert 'entresol_rpc_seconds_count{method="toy_thread"} 1\n' in text
+    assert 'entresol_rpc_errors_total{method="toy_fail",code="-32000"} 1\n' in text
+    assert 'entresol_rpc_errors_total{method="(refused)",code="-32700"} 1\n' in text
+    assert 'entresol_rpc_seconds_bucket{method="toy_chainId",le="+Inf"} 2\n' in text
+    assert "toy_getBalance" not in text

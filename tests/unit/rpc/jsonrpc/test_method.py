@@ -1,0 +1,67 @@
+"""Declaring methods."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from entresol.primitives.values import Data
+from entresol.rpc.jsonrpc.method import method, methods_of
+from tests.rpc_toy import Toy
+
+
+def test_a_method_is_named_after_its_function() -> None:
+    names = set(methods_of([Toy()]))
+    assert {"toy_chainId", "toy_getBalance", "toy_signTypedData_v4"} <= names
+    assert "toy_signTypedData" not in names
+
+
+def test_a_subclass_serves_the_same_under_its_own_prefix() -> None:
+    class Other(Toy):
+        prefix = "other"
+
+        def chain_id(self) -> Data:  # type: ignore[override]  # no longer marked
+            """Return nothing that anybody may ask for."""
+            return Data()
+
+    names = set(methods_of([Other()]))
+    assert "other_getBalance" in names
+    assert "other_chainId" not in names
+
+
+def test_a_name_is_declared_once() -> None:
+    with pytest.raises(TypeError, match="toy_chainId is declared twice"):
+        methods_of([Toy(), Toy()])
+
+
+def test_the_docstring_is_the_summary() -> None:
+    declared = methods_of([Toy()])["toy_getBalance"]
+    assert declared.summary == "Return what was asked for."
+
+
+class Holder(msgspec.Struct):
+    held: list[dict[str, bytes]]
+    again: Holder | None = None
+
+
+class Results:
+    prefix = "bad"
+
+    @method()
+    def result(self) -> Holder:
+        """Return bytes somewhere inside."""
+        return Holder([])
+
+
+class Parameters:
+    prefix = "bad"
+
+    @method()
+    def parameter(self, data: bytes | None = None) -> None:
+        """Take bytes."""
+
+
+@pytest.mark.parametrize("namespace", [Results(), Parameters()])
+def test_plain_bytes_are_rejected(namespace: Results | Parameters) -> None:
+    with pytest.raises(TypeError, match="has bytes in its signature"):
+        methods_of([namespace])

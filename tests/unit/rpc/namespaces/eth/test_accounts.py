@@ -1,0 +1,311 @@
+"""The methods by which a node acts for its accounts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from eth_account import Account
+from eth_account.messages import encode_defunct, encode_typed_data
+
+from entresol._native import keccak256
+from entresol.primitives.transactions import Authorization, decode
+from entresol.primitives.values import Data
+from tests.asking import RpcError
+from tests.unit.chain.test_chain import ALICE, BOB, CAROL, ETHER, FEE, LOGGER, NOBODY, SECRETS
+from tests.unit.primitives.test_typed_data import MAIL
+from tests.unit.rpc.namespaces.conftest import Client
+
+STRANGER = "0x" + "ab" * 20
+# Reverts with no reason when it is called, and when it is made.
+REVERTING = "0x5f5ffd"
+
+
+def fields(**more: object) -> dict[str, object]:
+    return {"from": str(ALICE), "to": str(NOBODY), "value": "0x1", **more}
+
+
+def send(client: Client, **more: object) -> dict[str, Any]:
+    sent = client("eth_sendTransaction", fields(**more))
+    found: dict[str, Any] = client("eth_getTransactionByHash", sent)
+    return found
+
+
+def test_the_accounts_are_those_with_keys(client: Client) -> None:
+    assert client("eth_accounts") == [str(ALICE), str(BOB), str(CAROL)]
+
+
+def test_what_is_left_out_is_filled_in(client: Client) -> None:
+    sent = send(client)
+    assert client("eth_getTransactionReceipt", sent["hash"])["status"] == "0x1"
+    expected = {
+        "type": "0x2",
+        "nonce": "0x0",
+        "gas": hex(21_000),
+        "chainId": "0x10e",
+        "maxFeePerGas": hex(2 * FEE),
+        "maxPriorityFeePerGas": "0x0",
+        "input": "0x",
+        "accessList": [],
+    }
+    assert {key: sent[key] for key in expected} == expected
+    assert send(client)["nonce"] == "0x1"
+
+
+def test_what_is_filled_in_is_signed_by_the_sender(client: Client) -> None:
+    sent = send(client)
+    raw = Data.parse(client("eth_getRawTransactionByHash", sent["hash"]))
+    assert decode(bytes(raw)).sender == ALICE
+
+
+AUTHORIZATION = {
+    "chainId": "0x10e", "address": str(LOGGER), "nonce": "0x0",
+    "yParity": "0x0", "r": "0x1", "s": "0x1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ({"gasPrice": hex(FEE)}, "0x0"),
+        ({"gasPrice": hex(FEE), "accessList": []}, "0x1"),
+        ({"accessList": [{"address": STRANGER, "storageKeys": []}]}, "0x2"),
+        ({"maxFeePerGas": hex(FEE)}, "0x2"),
+        ({"maxPriorityFeePerGas": "0x0"}, "0x2"),
+        ({"authorizationList": [AUTHORIZATION]}, "0x4"),
+        ({"type": "0x0"}, "0x0"),
+        ({"type": "0x1"}, "0x1"),
+        ({"type": "0x2", "gasPrice": hex(FEE)}, "0x2"),
+        ({"type": None, "gasPrice": None, "nonce": None, "gas": None, "chainId": None}, "0x2"),
+        ({"colour": "blue", "gasLimit": "0x0"}, "0x2"),
+    ],
+)
+def test_the_type_follows_from_the_fields(
+    client: Client, given: dict[str, object], kind: str
+) -> None:
+    sent = send(client, **given)
+    assert sent["type"] == kind
+    assert client("eth_getTransactionReceipt", sent["hash"])["status"] == "0x1"
+
+
+def test_an_authorization_is_carried_out(client: Client) -> None:
+    unsigned = Authorization(270, LOGGER, 0, 0, 0, 0)
+    signed = Account.from_key(SECRETS[1]).sign_authorization(
+        {"chainId": 270, "address": bytes(unsigned.address), "nonce": 0}
+    )
+    item = {
+        "chainId": "0x10e",
+        "address": str(LOGGER),
+        "nonce": "0x0",
+        "yParity": hex(signed.y_parity),
+        "r": hex(signed.r),
+        "s": hex(signed.s),
+    }
+    send(client, authorizationList=[item])
+    assert client("eth_getCode", str(BOB)) == "0xef0100" + LOGGER.hex()
+
+
+def test_a_cap_below_the_suggested_tip_bounds_the_tip(client: Client) -> None:
+    sent = send(client, maxFeePerGas=hex(FEE))
+    assert (sent["maxFeePerGas"], sent["maxPriorityFeePerGas"]) == (hex(FEE), "0x0")
+
+
+@pytest.mark.parametrize("name", ["data", "input"])
+def test_data_has_two_names(client: Client, name: str) -> None:
+    assert send(client, **{name: "0x1234"})["input"] == "0x1234"
+
+
+def test_gas_is_estimated_behind_what_waits(client: Client) -> None:
+    client.chain.schedule.seal_on_request()
+    # A contract that reads a slot; who estimates before it is there takes the call for a transfer.
+    program = "0x645f54506000" + "5f52" + "6005601bf3"
+    client("eth_sendTransaction", {"from": str(BOB), "data": program})
+    address = keccak256(b"\xd6\x94" + BOB + b"\x80")[12:]
+    sent = client(
+        "eth_sendTransaction", {"from": str(ALICE), "to": "0x" + address.hex(), "data": "0x"}
+    )
+    assert int(client("eth_getTransactionByHash", sent)["gas"], 16) > 21_000
+
+
+def test_an_estimate_too_long_for_the_loop_is_made_elsewhere(client: Client) -> None:
+    # Counts down from 20,000.
+    program = "0x614e205b600190038060035700"
+    sent = client("eth_sendTransaction", {"from": str(ALICE), "data": program})
+    assert int(client("eth_getTransactionReceipt", sent)["gasUsed"], 16) > 200_000
+
+
+def test_transactions_sent_at_once_get_nonces_of_their_own(client: Client) -> None:
+    client.chain.schedule.seal_on_request()
+    program = "0x614e205b600190038060035700"
+
+    async def both() -> None:
+        bodies = [
+            {"jsonrpc": "2.0", "id": n, "method": "eth_sendTransaction", "params": [given]}
+            for n, given in enumerate([{"from": str(ALICE), "data": program}, fields()])
+        ]
+        await asyncio.gather(*(client.ask(json.dumps(body).encode()) for body in bodies))
+
+    asyncio.run(both())
+    assert sorted(client.chain.pool.pending()[ALICE]) == [0, 1]
+
+
+def test_the_first_account_sends_if_nobody_is_named(client: Client) -> None:
+    sent = client("eth_sendTransaction", {"to": str(NOBODY)})
+    assert client("eth_getTransactionByHash", sent)["from"] == str(ALICE)
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message"),
+    [
+        ({"from": STRANGER}, -32000, f"unknown account: {STRANGER} is neither in eth_accounts"),
+        ({"chainId": "0x1"}, -32000, "invalid chain id for signer: have 1 want 270"),
+        ({"data": "0x12", "input": "0x34"}, -32602, "data and input are both given and differ"),
+        ({"gasPrice": "0x1", "maxFeePerGas": "0x1"}, -32602, "both gasPrice and (maxFeePerGas or"),
+        ({"type": "0x3"}, -32000, "transaction type not supported: 0x3"),
+        (
+            {"type": "0x0", "maxFeePerGas": "0x1"},
+            -32000,
+            "a transaction of type 0x0 has no maxFeePerGas",
+        ),
+        (
+            {"type": "0x0", "accessList": [{"address": STRANGER}]},
+            -32000,
+            "a transaction of type 0x0 has no accessList",
+        ),
+        (
+            {"type": "0x2", "authorizationList": [AUTHORIZATION]},
+            -32000,
+            "a transaction of type 0x2 has no authorizationList",
+        ),
+        (
+            {"type": "0x4", "to": None, "data": "0x00"},
+            -32000,
+            "a transaction of type 0x4 cannot create",
+        ),
+        (
+            {"authorizationList": [AUTHORIZATION], "to": None, "data": "0x00"},
+            -32000,
+            "a transaction of type 0x4 cannot create",
+        ),
+        ({"type": "0x4"}, -32000, "set code transaction with empty auth list"),
+        ({"to": None}, -32000, "contract creation without any data provided"),
+        ({"to": None, "value": None, "data": REVERTING}, 3, "execution reverted"),
+        ({"value": hex(10**30)}, -32000, "insufficient funds"),
+        ({"gas": "0x1"}, -32000, "intrinsic gas too low"),
+        ({"maxFeePerGas": "0x1", "gas": "0x5208"}, -32000, "max fee per gas less than block"),
+        ({"nonce": "0xffffffffffffffff", "gas": "0x5208"}, -32000, "nonce has max value"),
+        ({"to": "0x12"}, -32602, "params[0].to: an address is 20 bytes, got 1"),
+    ],
+)
+def test_a_rejection_says_why(
+    client: Client, given: dict[str, object], code: int, message: str
+) -> None:
+    with pytest.raises(RpcError) as rejection:
+        client("eth_sendTransaction", fields(**given))
+    assert rejection.value.code == code
+    assert rejection.value.message.startswith(message)
+    assert client.chain.number == 0
+
+
+def test_a_transaction_is_signed_and_not_sent(client: Client) -> None:
+    signed = client("eth_signTransaction", fields())
+    assert client.chain.number == 0
+    assert decode(bytes(Data.parse(signed["raw"]))).hash.hex() == signed["tx"]["hash"][2:]
+    assert (signed["tx"]["from"], signed["tx"]["blockNumber"]) == (str(ALICE), None)
+    assert client("eth_sendRawTransaction", signed["raw"]) == signed["tx"]["hash"]
+
+
+@pytest.mark.parametrize("message", [b"", b"hello", bytes(range(200))])
+def test_plain_bytes_are_signed_as_wallets_do(client: Client, message: bytes) -> None:
+    expected = Account.sign_message(encode_defunct(message), SECRETS[1]).signature.to_0x_hex()
+    text = "0x" + message.hex()
+    assert client("eth_sign", str(BOB), text) == expected
+    assert client("personal_sign", text, str(BOB)) == expected
+    assert client("personal_sign", text, str(BOB), "password") == expected
+
+
+@pytest.mark.parametrize("method", ["eth_signTypedData_v4", "eth_signTypedData"])
+@pytest.mark.parametrize("form", [lambda document: document, json.dumps])
+def test_typed_documents_are_signed_as_wallets_do(client: Client, method: str, form: Any) -> None:
+    signable = encode_typed_data(full_message=MAIL)
+    expected = Account.sign_message(signable, SECRETS[0]).signature.to_0x_hex()
+    assert client(method, str(ALICE), form(MAIL)) == expected
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ("{", "params[1]: the text is no JSON"),
+        ("5", "params[1]: is an object"),
+        ({**MAIL, "primaryType": "Letter"}, "params[1].primaryType: is the name of one of"),
+        ({**MAIL, "message": 5}, "params[1].message: is an object"),
+    ],
+)
+def test_a_document_that_is_none_is_rejected(
+    client: Client, document: object, message: str
+) -> None:
+    with pytest.raises(RpcError) as rejection:
+        client("eth_signTypedData_v4", str(ALICE), document)
+    assert rejection.value.code == -32602
+    assert rejection.value.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("eth_sign", [STRANGER, "0x"]),
+        ("personal_sign", ["0x", STRANGER]),
+        ("eth_signTypedData_v4", [STRANGER, MAIL]),
+        ("eth_signTransaction", [fields(**{"from": STRANGER})]),
+    ],
+)
+def test_nobody_signs_for_a_stranger(client: Client, method: str, params: list[object]) -> None:
+    with pytest.raises(RpcError) as rejection:
+        client(method, *params)
+    assert (rejection.value.code, rejection.value.message[:15]) == (-32000, "unknown account")
+
+
+@pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
+def test_an_impersonated_account_sends(client: Client, prefix: str) -> None:
+    client(f"{prefix}_setBalance", STRANGER, hex(ETHER))
+    assert client(f"{prefix}_impersonateAccount", STRANGER) is None
+    sent = send(client, **{"from": STRANGER})
+    assert (sent["from"], sent["blockNumber"]) == (STRANGER, "0x1")
+    assert client("eth_getTransactionReceipt", sent["hash"])["from"] == STRANGER
+    assert client(f"{prefix}_stopImpersonatingAccount", STRANGER) is None
+    with pytest.raises(RpcError, match="unknown account"):
+        send(client, **{"from": STRANGER})
+    with pytest.raises(RpcError, match="invalid signature"):
+        client("eth_sendRawTransaction", client("eth_getRawTransactionByHash", sent["hash"]))
+
+
+def test_an_impersonated_contract_sends(client: Client) -> None:
+    client("anvil_setBalance", str(LOGGER), hex(ETHER))
+    client("anvil_impersonateAccount", str(LOGGER))
+    sent = send(client, **{"from": str(LOGGER)})
+    assert client("eth_getTransactionReceipt", sent["hash"])["status"] == "0x1"
+    assert client("eth_accounts") == [str(ALICE), str(BOB), str(CAROL), str(LOGGER)]
+
+
+def test_an_impersonated_account_cannot_sign(client: Client) -> None:
+    client("anvil_impersonateAccount", STRANGER)
+    with pytest.raises(RpcError, match="unknown account"):
+        client("eth_signTransaction", fields(**{"from": STRANGER, "value": "0x0"}))
+
+
+def test_everybody_may_be_impersonated(client: Client) -> None:
+    client("anvil_setBalance", STRANGER, hex(ETHER))
+    client("anvil_autoImpersonateAccount", True)
+    first = send(client, **{"from": STRANGER})
+    client("hardhat_autoImpersonateAccount", False)
+    assert first["from"] == STRANGER
+    with pytest.raises(RpcError, match="unknown account"):
+        send(client, **{"from": STRANGER})
+
+
+def test_filling_alone_is_no_method(client: Client) -> None:
+    with pytest.raises(RpcError) as rejection:
+        client("eth_fillTransaction", fields())
+    assert rejection.value.code == -32601

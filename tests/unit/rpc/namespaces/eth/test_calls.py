@@ -1,0 +1,134 @@
+"""Calls and estimates over JSON-RPC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.asking import RpcError
+from tests.unit.chain.test_chain import ALICE, ETHER, NOBODY, transaction
+from tests.unit.rpc.namespaces.conftest import Client
+from tests.unit.rpc.namespaces.test_eth import hexed
+from tests.worlds import word
+
+TARGET = "0x" + "77" * 20
+RETURN_NUMBER = "0x43 5f 52 6020 5f f3".replace(" ", "")
+RETURN_SLOT_0 = "0x5f 54 5f 52 6020 5f f3".replace(" ", "")
+LOOP_10_000 = "0x612710 5b 6001 90 03 80 6003 57".replace(" ", "")
+# Reverts with Error("no").
+REVERT = (
+    "0x7f08c379a000000000000000000000000000000000000000000000000000000000 5f 52"
+    "6020 6004 52 6002 6024 52 7f6e6f000000000000000000000000000000000000000000000000000000000000"
+    " 6044 52 6064 5f fd"
+).replace(" ", "")
+
+
+def with_code(code: str, **more: Any) -> dict[str, Any]:
+    return {TARGET: {"code": code, **more}}
+
+
+def test_a_call_runs_on_the_block_it_names(client: Client) -> None:
+    for nonce in range(3):
+        client.chain.submit(transaction(nonce).raw)
+    answers = [
+        client("eth_call", {"to": TARGET}, block, with_code(RETURN_NUMBER))
+        for block in ("latest", "0x1", "earliest", {"blockNumber": "0x2"})
+    ]
+    assert answers == [hexed(word(number)) for number in (3, 1, 0, 2)]
+
+
+def test_a_block_override_changes_what_a_call_sees(client: Client) -> None:
+    code = with_code(RETURN_NUMBER)
+    answer = client("eth_call", {"to": TARGET}, "latest", code, {"number": "0x4d"})
+    assert answer == hexed(word(0x4D))
+
+
+@pytest.mark.parametrize("key", ["state", "stateDiff"])
+def test_storage_can_be_overridden(client: Client, key: str) -> None:
+    overrides = with_code(RETURN_SLOT_0, **{key: {"0x0": hexed(word(9))}})
+    assert client("eth_call", {"to": TARGET}, "latest", overrides) == hexed(word(9))
+
+
+def test_a_revert_has_code_3_its_reason_and_its_data(client: Client) -> None:
+    with pytest.raises(RpcError) as caught:
+        client("eth_call", {"to": TARGET}, "latest", with_code(REVERT))
+    assert (caught.value.code, caught.value.message) == (3, "execution reverted: no")
+    assert caught.value.data.startswith("0x08c379a0")
+
+
+def test_a_revert_without_a_reason_still_has_data(client: Client) -> None:
+    with pytest.raises(RpcError) as caught:
+        client("eth_call", {"to": TARGET}, "latest", with_code("0x5f5ffd"))
+    assert (caught.value.message, caught.value.data) == ("execution reverted", "0x")
+
+
+def test_a_long_call_leaves_the_loop_and_comes_back(client: Client) -> None:
+    code = with_code(LOOP_10_000 + RETURN_NUMBER[2:])
+    assert client("eth_call", {"to": TARGET}, "latest", code) == hexed(word(0))
+
+
+def test_clients_send_data_under_either_name_or_both(client: Client) -> None:
+    echo = with_code("0x365f5f37 365ff3".replace(" ", ""))
+    for fields in ({"data": "0x12"}, {"input": "0x12"}, {"data": "0x12", "input": "0x12"}):
+        assert client("eth_call", {"to": TARGET, **fields}, "latest", echo) == "0x12"
+    with pytest.raises(RpcError, match="data and input are both given and differ"):
+        client("eth_call", {"to": TARGET, "data": "0x12", "input": "0x13"}, "latest", echo)
+
+
+def test_unknown_and_null_keys_are_ignored(client: Client) -> None:
+    strange = {
+        "to": TARGET,
+        "from": None,
+        "chain_id": None,
+        "nonce": None,
+        "transactionType": "0x71",
+        "eip712Meta": {"gasPerPubdata": "0x0320"},
+    }
+    assert client("eth_call", strange, "latest", with_code(RETURN_NUMBER)) == hexed(word(0))
+
+
+def test_a_transfer_is_estimated_exactly(client: Client) -> None:
+    request = {"from": hexed(ALICE), "to": hexed(NOBODY), "value": "0x1"}
+    assert client("eth_estimateGas", request) == hex(21_000)
+    assert client("eth_estimateGas", request, "pending") == hex(21_000)
+
+
+def test_an_estimate_beyond_the_balance_is_rejected(client: Client) -> None:
+    request = {"from": hexed(ALICE), "to": hexed(NOBODY), "value": hex(1_000 * ETHER)}
+    with pytest.raises(RpcError, match="-32000: insufficient funds"):
+        client("eth_estimateGas", request)
+
+
+def test_an_estimate_of_what_reverts_tells_the_reason(client: Client) -> None:
+    with pytest.raises(RpcError, match="3: execution reverted: no"):
+        client("eth_estimateGas", {"to": TARGET}, "latest", with_code(REVERT))
+
+
+def test_an_access_list_names_what_is_touched(client: Client) -> None:
+    client.chain.edit(NOBODY, lambda state: state.set_code(NOBODY, bytes.fromhex("5f54")))
+    answer = client("eth_createAccessList", {"from": hexed(ALICE), "to": hexed(NOBODY)})
+    assert answer["accessList"] == [{"address": hexed(NOBODY), "storageKeys": [hexed(word(0))]}]
+
+
+@pytest.mark.parametrize(
+    ("params", "place"),
+    [
+        ([{"to": "0x12"}], "params[0].to: an address is 20 bytes, got 1"),
+        ([{"gas": "lots"}], "params[0].gas"),
+        ([{}, "latest", {"0x12": {}}], "0x12: an address is 20 bytes, got 1"),
+        ([{}, "latest", {TARGET: {"balance": "-1"}}], "balance"),
+    ],
+)
+def test_a_wrong_field_is_named(client: Client, params: list[object], place: str) -> None:
+    with pytest.raises(RpcError) as caught:
+        client("eth_call", *params)
+    assert caught.value.code == -32602
+    assert place in caught.value.message
+
+
+def test_a_precompile_can_be_moved_for_a_call(client: Client) -> None:
+    identity = "0x" + "00" * 19 + "04"
+    moved = {identity: {"movePrecompileToAddress": TARGET}}
+    assert client("eth_call", {"to": TARGET, "data": "0xabcd"}, "latest", moved) == "0xabcd"
+    assert client("eth_call", {"to": identity, "data": "0xabcd"}, "latest", moved) == "0x"

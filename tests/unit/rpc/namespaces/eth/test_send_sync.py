@@ -1,0 +1,83 @@
+"""Sending and waiting for the receipt."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from entresol.node.config.schema import ApiConfig
+from tests.asking import RpcError
+from tests.unit.chain.test_chain import open_chain, transaction
+from tests.unit.rpc.namespaces.conftest import Client
+from tests.unit.rpc.namespaces.test_eth import hexed
+
+RAW = hexed(transaction(0).raw)
+HASH = str(transaction(0).hash)
+
+
+def test_a_chain_that_seals_at_once_answers_at_once(client: Client) -> None:
+    receipt = client("eth_sendRawTransactionSync", RAW)
+    assert receipt == client("eth_getTransactionReceipt", HASH)
+
+
+@pytest.mark.parametrize("timeout", ["0x7530", 30_000, None, 0])
+def test_the_receipt_comes_with_the_block(client: Client, timeout: object) -> None:
+    client.chain.schedule.seal_on_request()
+
+    async def wait() -> Any:
+        params = [RAW, timeout]
+        body = {"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransactionSync", "params": params}
+        heard = asyncio.Event()
+        client.chain.events.subscribe(wake=heard.set)
+        waiting = asyncio.ensure_future(client.ask(json.dumps(body).encode()))
+        await heard.wait()
+        # An event that is not about a block must not end the wait.
+        client.chain.add(transaction(0, by=1))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        client.chain.seal()
+        return json.loads(await waiting)
+
+    answer = asyncio.run(wait())
+    assert answer["result"]["transactionHash"] == HASH
+
+
+def test_who_waits_too_long_gets_the_hash(client: Client) -> None:
+    client.chain.schedule.seal_on_request()
+    with pytest.raises(RpcError) as rejection:
+        client("eth_sendRawTransactionSync", RAW, 1)
+    assert (rejection.value.code, rejection.value.data) == (4, HASH)
+    assert rejection.value.message.endswith("no block included it in 0.001 s")
+    assert client("eth_getTransactionByHash", HASH)["hash"] == HASH
+
+
+@pytest.fixture
+def hasty() -> Iterator[Client]:
+    chain = open_chain()
+    chain.schedule.seal_on_request()
+    client = Client(chain, config=ApiConfig(receipt_seconds=0.001))
+    yield client
+    client.api.close()
+    chain.close()
+
+
+def test_nobody_waits_longer_than_the_node_allows(hasty: Client) -> None:
+    with pytest.raises(RpcError) as rejection:
+        hasty("eth_sendRawTransactionSync", RAW, 60_000)
+    assert rejection.value.code == 4
+
+
+def test_a_rejection_comes_at_once(client: Client) -> None:
+    client("eth_sendRawTransactionSync", RAW)
+    with pytest.raises(RpcError, match="nonce too low"):
+        client("eth_sendRawTransactionSync", RAW)
+
+
+def test_nobody_listens_any_more_when_the_wait_is_over(client: Client) -> None:
+    listeners = len(client.chain.events._subscriptions)
+    client("eth_sendRawTransactionSync", RAW)
+    assert len(client.chain.events._subscriptions) == listeners

@@ -1,0 +1,341 @@
+"""Batches, their settlement and their proofs, over JSON-RPC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from entresol._native import keccak256
+from entresol.chain.fees.l2_fees import FeeModel, L2BaseFee
+from entresol.node.adapters import BatchCommitments
+from entresol.primitives.batches import SettlementStep, SettlementTransaction
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
+from entresol.primitives.values import Hash32
+from entresol.rollup.batcher import Batcher
+from entresol.rollup.batches import SealingPolicy, stored_of
+from entresol.rollup.message_tree import root_of_proof
+from entresol.rollup.proofs import Proofs
+from entresol.rpc.namespaces.zks.batches import ZksBatches
+from entresol.rpc.namespaces.zks.proofs import ZksProofs
+from entresol.rpc.namespaces.zks.transactions import ZksTransactions
+from entresol.rpc.services.batch_status import BatchStatus
+from entresol.rpc.services.rendered_chain import RenderedChain
+from tests.asking import NamespaceClient, RpcError
+from tests.producing import sender
+from tests.settling import CHAIN_ID, USER, SettlingChain
+
+L1_CHAIN_ID = 31337
+TRANSACTIONS = {step: Hash32(bytes([step + 1]) * 32) for step in SettlementStep}
+
+
+class Rollup(NamespaceClient):
+    """A chain with batches that are sealed and settled when the test says so."""
+
+    def __init__(self) -> None:
+        self.fees = FeeModel()
+        self.chain = SettlingChain.begin(fees=L2BaseFee(self.fees))
+        self.batcher = Batcher(self.chain.ledger.store, SealingPolicy(max_age=10.0**9))
+        settling, store = BatchStatus(self.chain, L1_CHAIN_ID), self.chain.ledger.store
+        rendered = RenderedChain(CHAIN_ID, store, self.chain.pool, lambda: pytest.fail("not asked"))
+        super().__init__(
+            ZksBatches(self.chain, settling, self.fees, BatchCommitments(CHAIN_ID)),
+            ZksProofs(self.chain, settling, Proofs(store)),
+            ZksTransactions(self.chain, settling, self.chain.pool, rendered),
+        )
+
+    def seal_batch(self) -> int:
+        """Seal a batch of all blocks, and return its number."""
+        batch = self.batcher.seal(0.0)
+        assert batch is not None
+        return batch.number
+
+    def settle(self, batch: int, *steps: SettlementStep) -> None:
+        """Note that steps were done on L1."""
+        for step in steps:
+            by = SettlementTransaction(TRANSACTIONS[step], 7, 1_700_000_000)
+            self.chain.ledger.store.batches.settle([batch], step, by)
+
+
+@pytest.fixture
+def rollup() -> Iterator[Rollup]:
+    rollup = Rollup()
+    yield rollup
+    rollup.close()
+    rollup.chain.close()
+
+
+def message_hash(message: int) -> str:
+    """Return what the messenger of the test chain says is the hash of a message: the word itself."""
+    return "0x" + message.to_bytes(32).hex()
+
+
+def test_a_fresh_chain_has_batch_0_which_is_verified(rollup: Rollup) -> None:
+    assert rollup("zks_L1BatchNumber") == "0x0"
+    assert rollup("zks_getL1BatchBlockRange", 0) == ["0x0", "0x0"]
+    details = rollup("zks_getL1BatchDetails", 0)
+    assert details["status"] == "verified"
+    assert details["rootHash"] == str(rollup.chain.ledger.header(0).state_root)
+
+
+def test_a_block_that_is_in_no_batch_yet_names_the_next_one(rollup: Rollup) -> None:
+    rollup.chain.seal_messages(1)
+    details = rollup("zks_getBlockDetails", 1)
+    assert (details["l1BatchNumber"], details["status"]) == (1, "sealed")
+    assert details["rootHash"] == str(rollup.chain.head.hash())
+    assert details["commitTxHash"] is details["executedAt"] is details["commitChainId"] is None
+
+
+def test_batches_follow_one_another_without_gaps(rollup: Rollup) -> None:
+    rollup.chain.seal_messages(1)
+    rollup.chain.seal_messages(2)
+    rollup.seal_batch()
+    rollup.chain.seal_messages(3)
+    rollup.seal_batch()
+    ranges = [rollup("zks_getL1BatchBlockRange", number) for number in range(4)]
+    assert ranges == [["0x0", "0x0"], ["0x1", "0x2"], ["0x3", "0x3"], None]
+    assert rollup("zks_L1BatchNumber") == "0x2"
+
+
+def test_the_details_follow_the_settlement_step_by_step(rollup: Rollup) -> None:
+    rollup.chain.seal_messages(1)
+    batch = rollup.seal_batch()
+    rollup.settle(batch, SettlementStep.COMMIT)
+    details = rollup("zks_getL1BatchDetails", batch)
+    assert details["commitTxHash"] == str(TRANSACTIONS[SettlementStep.COMMIT])
+    assert details["committedAt"] == "2023-11-14T22:13:20.000000Z"
+    assert details["commitChainId"] == L1_CHAIN_ID
+    assert (details["proveTxHash"], details["status"]) == (None, "sealed")
+    rollup.settle(batch, SettlementStep.PROVE, SettlementStep.EXECUTE)
+    assert rollup("zks_getBlockDetails", 1)["status"] == "fastFinalized"
+    rollup.chain.confirm(safe=1, finalized=1)
+    details = rollup("zks_getBlockDetails", 1)
+    assert (details["status"], details["executeTxFinality"]) == ("verified", "finalized")
+
+
+def test_the_commitment_of_a_batch_is_told_once_l1_has_it(rollup: Rollup) -> None:
+    rollup.chain.seal_messages(1)
+    batch = rollup.seal_batch()
+    assert rollup("zks_getL1BatchDetails", batch)["commitment"] is None
+    rollup.settle(batch, SettlementStep.COMMIT)
+    expected = stored_of(rollup.batcher.last, CHAIN_ID).commitment
+    assert rollup("zks_getL1BatchDetails", batch)["commitment"] == str(expected)
+
+
+def test_the_commitment_of_the_first_batch_is_the_one_that_the_chain_is_registered_with(
+    rollup: Rollup,
+) -> None:
+    assert rollup("zks_getL1BatchDetails", 0)["commitment"] == "0x" + "00" * 31 + "01"
+
+
+def test_prices_in_details_are_those_that_the_block_was_made_with(rollup: Rollup) -> None:
+    for l1_gas_price in (5, 7, 7, 11):
+        rollup.fees.observe(l1_gas_price * 10**9)
+        rollup.chain.seal_messages(l1_gas_price)
+        rollup.seal_batch()
+    rollup.fees.observe(10**12)
+    blocks = [rollup("zks_getBlockDetails", number) for number in range(1, 5)]
+    batches = [rollup("zks_getL1BatchDetails", number) for number in range(1, 5)]
+    for details in (blocks, batches):
+        assert [it["l1GasPrice"] // 10**9 for it in details] == [5, 7, 7, 11]
+        # 17 gas of L1 for a byte, and a share of what a batch costs there.
+        assert [it["fairPubdataPrice"] / it["l1GasPrice"] for it in details] == [18.6] * 4
+    metadata = rollup("zks_getBlockMetadataByNumber", 2)
+    assert int(metadata["pubdata_price_per_byte"], 16) == blocks[1]["fairPubdataPrice"]
+
+
+def test_prices_that_nobody_wrote_down_are_those_of_today(rollup: Rollup) -> None:
+    rollup.fees.observe(3 * 10**9)
+    assert rollup("zks_getBlockDetails", 0)["l1GasPrice"] == 3 * 10**9
+
+
+def test_the_last_executed_batch_is_found_without_looking_at_all_that_wait(
+    rollup: Rollup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = rollup.chain.ledger.store.batches
+    for number in range(1, 41):
+        rollup.chain.seal_messages(number)
+        rollup.seal_batch()
+    for number in range(1, 8):
+        rollup.settle(number, *SettlementStep)
+    reads: list[int] = []
+    settled = table.settled
+
+    def counted(number: int, step: SettlementStep) -> SettlementTransaction | None:
+        reads.append(number)
+        return settled(number, step)
+
+    monkeypatch.setattr(table, "settled", counted)
+    assert rollup("zks_getFinalityStatus")["lastExecutedBatch"] == 7
+    assert len(reads) <= 6
+
+
+def test_a_batch_counts_transactions_by_where_they_came_from(rollup: Rollup) -> None:
+    rollup.chain.deposit()
+    rollup.chain.transfer()
+    rollup.chain.seal_messages(1)
+    batch = rollup.seal_batch()
+    for details in (rollup("zks_getL1BatchDetails", batch), rollup("zks_getBlockDetails", 1)):
+        assert (details["l1TxCount"], details["l2TxCount"]) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "method", ["zks_getL1BatchDetails", "zks_getBlockDetails", "zks_getL1BatchBlockRange"]
+)
+@pytest.mark.parametrize("number", [5, 2**63])
+def test_what_is_not_there_is_null(rollup: Rollup, method: str, number: int) -> None:
+    assert rollup(method, number) is None
+
+
+def test_a_transaction_goes_from_pending_to_verified(rollup: Rollup) -> None:
+    name = str(rollup.chain.send_message(1))
+    states = [rollup("zks_getTransactionDetails", name)["status"]]
+    rollup.chain.seal()
+    states.append(rollup("zks_getTransactionDetails", name)["status"])
+    batch = rollup.seal_batch()
+    rollup.settle(batch, *SettlementStep)
+    states.append(rollup("zks_getTransactionDetails", name)["status"])
+    rollup.chain.confirm(finalized=1)
+    details = rollup("zks_getTransactionDetails", name)
+    assert [*states, details["status"]] == ["pending", "included", "fastFinalized", "verified"]
+    assert details["ethExecuteTxHash"] == str(TRANSACTIONS[SettlementStep.EXECUTE])
+    assert details["isL1Originated"] is False
+    assert int(details["fee"], 16) > 0
+
+
+def test_a_transaction_from_l1_says_so(rollup: Rollup) -> None:
+    name = str(rollup.chain.deposit())
+    rollup.chain.seal()
+    details = rollup("zks_getTransactionDetails", name)
+    assert (details["isL1Originated"], details["gasPerPubdata"]) == (True, hex(800))
+
+
+def test_an_unknown_transaction_has_no_details(rollup: Rollup) -> None:
+    assert rollup("zks_getTransactionDetails", "0x" + "12" * 32) is None
+
+
+def test_a_proof_is_null_until_l1_has_executed_the_batch(rollup: Rollup) -> None:
+    name = str(rollup.chain.send_message(9))
+    rollup.chain.seal()
+    question = ("zks_getL2ToL1MsgProof", 1, str(sender(USER)), message_hash(9))
+    assert rollup(*question) is rollup("zks_getL2ToL1LogProof", name) is None
+    batch = rollup.seal_batch()
+    assert rollup(*question) is None
+    rollup.settle(batch, SettlementStep.COMMIT, SettlementStep.PROVE)
+    assert rollup(*question) is None
+    rollup.settle(batch, SettlementStep.EXECUTE)
+    proof = rollup(*question)
+    assert proof == rollup("zks_getL2ToL1LogProof", name, None, None)
+    assert (proof["id"], proof["batchNumber"], len(proof["proof"])) == (0, batch, 16)
+    assert proof["proof"][0] == "0x010f0001" + "00" * 28
+
+
+def test_a_proof_leads_from_the_log_to_the_root_of_its_batch(rollup: Rollup) -> None:
+    rollup.chain.deposit()
+    rollup.chain.seal_messages(3, 4)
+    batch = rollup.seal_batch()
+    rollup.settle(batch, *SettlementStep)
+    answer = rollup("zks_getL2ToL1MsgProof", 1, str(sender(USER)), message_hash(4), None)
+    key = Hash32(bytes(sender(USER)).rjust(32, b"\0"))
+    log = L2ToL1Log(
+        tx_number=2,
+        sender=L2ToL1Log.of_message(0, sender(USER), b"").sender,
+        key=key,
+        value=Hash32((4).to_bytes(32)),
+    )
+    words = [Hash32.parse(word) for word in answer["proof"]]
+    assert answer["id"] == 2
+    assert root_of_proof(log.leaf(), answer["id"], words) == Hash32.parse(answer["root"])
+
+
+def test_a_position_tells_equal_messages_apart(rollup: Rollup) -> None:
+    rollup.chain.seal_messages(5, 5)
+    rollup.settle(rollup.seal_batch(), *SettlementStep)
+    question = ("zks_getL2ToL1MsgProof", 1, str(sender(USER)), message_hash(5))
+    assert [rollup(*question, position)["id"] for position in (None, 0, 1)] == [0, 0, 1]
+    assert rollup(*question, 2) is None
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        [],
+        ["latest", "0x" + "11" * 20, "0x" + "22" * 32],
+        [1, "0x11", "0x" + "22" * 32],
+        [1, "0x" + "11" * 20, "0x22"],
+        [-1, "0x" + "11" * 20, "0x" + "22" * 32],
+        [1, "0x" + "11" * 20, "0x" + "22" * 32, "x"],
+    ],
+)
+def test_a_malformed_question_for_a_proof_names_the_place(
+    rollup: Rollup, params: list[object]
+) -> None:
+    with pytest.raises(RpcError) as caught:
+        rollup("zks_getL2ToL1MsgProof", *params)
+    assert caught.value.code == -32602
+    assert caught.value.message.startswith("params[")
+
+
+def test_an_account_is_proven_as_it_stood_after_a_batch(rollup: Rollup) -> None:
+    rollup.chain.transfer()
+    rollup.chain.seal()
+    batch = rollup.seal_batch()
+    proof = rollup("zks_getProof", str(sender(USER)), ["0x" + "00" * 32], batch)
+    assert proof["stateRoot"] == str(rollup.chain.head.state_root)
+    assert proof["nonce"] == "0x1"
+    assert keccak256(bytes.fromhex(proof["accountProof"][0][2:])).hex() == proof["stateRoot"][2:]
+    assert [slot["value"] for slot in proof["storageProof"]] == ["0x" + "00" * 32]
+    assert rollup("zks_getProof", str(sender(USER)), [], 9) is None
+
+
+def test_the_finality_of_a_block_a_transaction_and_a_batch_agree(rollup: Rollup) -> None:
+    name = str(rollup.chain.send_message(1))
+    rollup.chain.seal()
+    assert rollup("zks_getBlockFinality", 1) == {
+        "stage": "pending",
+        "blockNumber": 1,
+        "batchNumber": None,
+    }
+    batch = rollup.seal_batch()
+    rollup.settle(batch, SettlementStep.COMMIT)
+    assert rollup("zks_getTransactionFinality", name)["stage"] == "committed"
+    rollup.settle(batch, SettlementStep.PROVE, SettlementStep.EXECUTE)
+    rollup.chain.confirm(safe=1)
+    executed = {"stage": "executed", "blockNumber": 1, "batchNumber": batch}
+    assert rollup("zks_getBatchFinality", batch) == executed
+    assert rollup("zks_getFinalityStatus") == {
+        "lastSealedBlock": 1,
+        "lastCommittedBlock": 1,
+        "lastCommittedBatch": 1,
+        "lastExecutedBlock": 1,
+        "lastExecutedBatch": 1,
+        "lastFinalizedBlock": 0,
+        "lastFinalizedBatch": 0,
+    }
+    assert rollup("zks_getBlockFinality", 2) is None
+
+
+def test_the_transactions_of_a_block_are_told_with_every_field(rollup: Rollup) -> None:
+    deposit = str(rollup.chain.deposit())
+    transfer = str(rollup.chain.transfer())
+    rollup.chain.seal()
+    from_l1, from_l2 = rollup("zks_getRawBlockTransactions", 1)
+    assert from_l1["common_data"]["L1"]["canonicalTxHash"] == deposit
+    assert from_l1["raw_bytes"] is None
+    common = from_l2["common_data"]["L2"]
+    assert (common["input"]["hash"], common["transactionType"]) == (transfer, "EIP1559Transaction")
+    assert len(common["signature"]) == 65
+    assert rollup("zks_getRawBlockTransactions", 7) == []
+
+
+def test_a_transaction_can_be_sent_for_a_preview_of_what_it_does(rollup: Rollup) -> None:
+    chain = rollup.chain
+    name = chain.send_message(6, times=2)
+    waiting = chain.pool.get(name)
+    assert waiting is not None
+    chain.pool.remove(name, "the test sends it itself")
+    answer = rollup("zks_sendRawTransactionWithDetailedOutput", "0x" + waiting.raw.hex())
+    assert answer["transactionHash"] == str(name)
+    assert [event["logIndex"] for event in answer["events"]] == ["0x0", "0x1"]
+    assert answer["storageLogs"] == []
+    assert chain.pool.get(name) is not None

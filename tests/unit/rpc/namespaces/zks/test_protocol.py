@@ -1,0 +1,98 @@
+"""The version of the protocol, and what the chain started with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from entresol.chain.chain import Chain
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.rules import ChainRules
+from entresol.primitives.values import Address, Data, Hash32
+from entresol.rollup.system_contracts import CONTRACTS, NATIVE_TOKEN_VAULT, system_genesis
+from entresol.rpc.namespaces.net_web3 import EthBasics
+from entresol.rpc.namespaces.zks.protocol import ZksProtocol
+from tests.asking import NamespaceClient
+from tests.unit.chain.test_chain import ALICE, ETHER
+
+GENESIS = Genesis.development(
+    270, [ALICE], ETHER, system_genesis(l1_chain_id=9, l1_asset_router=Address(b"\x5b" * 20))
+)
+VERSION_KEYS = {
+    "version_id", "minorVersion", "timestamp", "verification_keys_hashes", "base_system_contracts",
+    "bootloaderCodeHash", "defaultAccountCodeHash", "evmSimulatorCodeHash",
+    "l2_system_upgrade_tx_hash", "l2SystemUpgradeTxHash",
+}  # fmt: skip
+
+
+@pytest.fixture
+def chain() -> Iterator[Chain]:
+    chain = Chain.open(None, ChainRules.layer_2(), GENESIS)
+    yield chain
+    chain.close()
+
+
+@pytest.fixture
+def client(chain: Chain) -> Iterator[NamespaceClient]:
+    client = NamespaceClient(ZksProtocol(chain, GENESIS), EthBasics(chain))
+    yield client
+    client.close()
+
+
+@pytest.mark.parametrize("params", [(), (None,), (30,), ("0x1e",)])
+def test_the_protocol_has_one_version(client: NamespaceClient, params: tuple[object, ...]) -> None:
+    version = client("zks_getProtocolVersion", *params)
+    assert set(version) == VERSION_KEYS
+    assert version["version_id"] == version["minorVersion"] == 30
+    assert set(version["verification_keys_hashes"]) == {
+        "recursion_scheduler_level_vk_hash", "fflonk_snark_wrapper_vk_hash",
+    }  # fmt: skip
+    assert set(version["base_system_contracts"]) == {"bootloader", "default_aa", "evm_emulator"}
+
+
+@pytest.mark.parametrize("version", [0, 29, 31])
+def test_another_version_of_the_protocol_is_null(client: NamespaceClient, version: int) -> None:
+    assert client("zks_getProtocolVersion", version) is None
+
+
+def test_both_namespaces_name_the_same_version(client: NamespaceClient) -> None:
+    minor = client("zks_getProtocolVersion")["minorVersion"]
+    assert client("eth_protocolVersion") == f"zks/0.{minor}.2"
+
+
+def test_the_genesis_names_contracts_storage_and_root(
+    client: NamespaceClient, chain: Chain
+) -> None:
+    genesis = client("zks_getGenesis")
+    contracts = dict(genesis["initial_contracts"])
+    assert {str(address) for address in CONTRACTS} <= set(contracts)
+    assert all(len(code) > 2 for code in contracts.values())
+    assert str(NATIVE_TOKEN_VAULT) in genesis["additional_storage"]
+    assert genesis["execution_version"] == 1
+    assert genesis["genesis_root"] == str(chain.ledger.header(0).state_root)
+
+
+def test_the_root_of_the_genesis_follows_from_the_rest_of_it(
+    client: NamespaceClient, chain: Chain
+) -> None:
+    told = client("zks_getGenesis")
+    codes = dict(told["initial_contracts"])
+    alloc = {
+        Address.parse(address): GenesisAccount(
+            balance=int(account["balance"], 16),
+            nonce=int(account["nonce"], 16),
+            code=bytes(Data.parse(codes.get(address, "0x"))),
+            storage={
+                Hash32.parse(slot): Hash32.parse(value)
+                for slot, value in told["additional_storage"].get(address, {}).items()
+            },
+        )
+        for address, account in told["initial_accounts"].items()
+    }
+    again = Chain.open(None, ChainRules.layer_2(), Genesis(chain_id=270, alloc=alloc))
+    try:
+        assert str(again.ledger.header(0).state_root) == told["genesis_root"]
+        assert again.ledger.head_hash == chain.ledger.head_hash
+    finally:
+        again.close()

@@ -1,0 +1,143 @@
+"""Tokens that came from L1, and what accounts have of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from entresol.primitives.values import Address
+from entresol.rpc.namespaces.zks.tokens import ZksTokens
+from entresol.rpc.services.block_resolver import BlockResolver
+from tests.asking import NamespaceClient, RpcError
+from tests.contracts.l2.layer_two import ALICE, BOB, ETHER, L1_TOKEN, LayerTwo, encode, metadata
+from tests.unit.chain.test_chain import open_chain
+
+NOBODY = Address(b"\xee" * 20)
+OTHER_TOKEN = Address(b"\x71" * 20)
+ZERO = str(Address.zero())
+ETHER_TOKEN = {
+    "l1Address": ZERO, "l2Address": ZERO, "name": "Ether", "symbol": "ETH", "decimals": 18,
+}  # fmt: skip
+SHELL = metadata(encode("(string)", "Shell"), encode("(string)", "SHL"), encode("(uint256)", 0))
+
+
+@pytest.fixture
+def l2() -> Iterator[LayerTwo]:
+    layer = LayerTwo()
+    yield layer
+    layer.close()
+
+
+@pytest.fixture
+def zks(l2: LayerTwo) -> Iterator[NamespaceClient]:
+    client = NamespaceClient(ZksTokens(BlockResolver(l2.chain)))
+    yield client
+    client.close()
+
+
+def test_a_fresh_chain_knows_ether_alone(zks: NamespaceClient) -> None:
+    assert zks("zks_getConfirmedTokens", 0, 255) == [ETHER_TOKEN]
+
+
+@pytest.mark.parametrize("first", [1, 2**63 - 1, "0xffffffffffffffff"])
+def test_behind_the_last_token_there_is_none(zks: NamespaceClient, first: int | str) -> None:
+    assert zks("zks_getConfirmedTokens", first, 255) == []
+
+
+def test_tokens_follow_in_the_order_they_came(l2: LayerTwo, zks: NamespaceClient) -> None:
+    l2.deposit()
+    l2.deposit(token=OTHER_TOKEN, description=SHELL)
+    l2.deposit(receiver=BOB)
+    ether, crown, shell = zks("zks_getConfirmedTokens", 0, 255)
+    assert ether == ETHER_TOKEN
+    described = {"name": "Crown", "symbol": "CRWN", "decimals": 6}
+    assert crown == {
+        "l1Address": str(L1_TOKEN), "l2Address": crown["l2Address"], **described
+    }  # fmt: skip
+    assert l2.token_balance(Address.parse(crown["l2Address"]), ALICE) == 1_000
+    assert (shell["l1Address"], shell["symbol"], shell["decimals"]) == (str(OTHER_TOKEN), "SHL", 0)
+
+
+def test_a_token_that_describes_itself_badly_is_listed_all_the_same(
+    l2: LayerTwo, zks: NamespaceClient
+) -> None:
+    l2.deposit(description=metadata(b"\xff", b"", b""))
+    (token,) = zks("zks_getConfirmedTokens", 1, 1)
+    assert token["l1Address"] == str(L1_TOKEN)
+    assert isinstance(token["name"], str)
+
+
+@pytest.mark.parametrize(
+    ("start", "limit", "expected"),
+    [
+        (0, 2, ["ETH", "CRWN"]),
+        (1, 1, ["CRWN"]),
+        ("0x2", "0xff", ["SHL"]),
+        (3, 255, []),
+        (2**32 - 1, 255, []),
+        (0, 0, []),
+    ],
+)
+def test_tokens_are_listed_page_by_page(
+    l2: LayerTwo, zks: NamespaceClient, start: object, limit: object, expected: list[str]
+) -> None:
+    l2.deposit()
+    l2.deposit(token=OTHER_TOKEN, description=SHELL)
+    assert [it["symbol"] for it in zks("zks_getConfirmedTokens", start, limit)] == expected
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ((0, 256), "limit: at most 255, got 256"),
+        ((-1, 1), "params[0]: "),
+        ((0,), "params[1]: "),
+        (("x", 1), "params[0]: "),
+    ],
+)
+def test_a_page_that_cannot_be_is_rejected(
+    zks: NamespaceClient, params: tuple[object, ...], message: str
+) -> None:
+    with pytest.raises(RpcError) as rejection:
+        zks("zks_getConfirmedTokens", *params)
+    assert rejection.value.code == -32602
+    assert rejection.value.message.startswith(message)
+
+
+def test_balances_are_those_that_an_account_has(l2: LayerTwo, zks: NamespaceClient) -> None:
+    l2.deposit(7)
+    l2.deposit(5, token=OTHER_TOKEN, receiver=BOB, description=SHELL)
+    crown, shell = (it["l2Address"] for it in zks("zks_getConfirmedTokens", 1, 2))
+    assert zks("zks_getAllAccountBalances", str(ALICE)) == {ZERO: hex(100 * ETHER), crown: "0x7"}
+    assert zks("zks_getAllAccountBalances", str(BOB)) == {
+        ZERO: hex(l2.balance(BOB)), shell: "0x5"
+    }  # fmt: skip
+
+
+def test_who_has_nothing_has_no_balances(zks: NamespaceClient) -> None:
+    assert zks("zks_getAllAccountBalances", str(NOBODY)) == {}
+
+
+def test_another_base_token_has_its_address_on_l1() -> None:
+    l2 = LayerTwo(base_token=L1_TOKEN)
+    zks = NamespaceClient(ZksTokens(BlockResolver(l2.chain)))
+    try:
+        (token,) = zks("zks_getConfirmedTokens", 0, 1)
+        assert token["l1Address"] == str(L1_TOKEN)
+        assert int(token["l2Address"], 16) == 0x800A
+        assert set(zks("zks_getAllAccountBalances", str(ALICE))) == {token["l2Address"]}
+    finally:
+        zks.close()
+        l2.close()
+
+
+def test_a_chain_without_system_contracts_has_no_tokens() -> None:
+    chain = open_chain()
+    zks = NamespaceClient(ZksTokens(BlockResolver(chain)))
+    try:
+        assert zks("zks_getConfirmedTokens", 0, 255) == []
+        assert zks("zks_getAllAccountBalances", str(ALICE)) == {}
+    finally:
+        zks.close()
+        chain.close()

@@ -1,0 +1,347 @@
+"""Filters: each change once, also when the chain goes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from entresol.chain.finality import BlockTag
+from entresol.errors import FilterNotFound, TooManyResults, UnknownBlock
+from entresol.primitives.values import Hash32, Quantity
+from entresol.rpc.pubsub import event_log as recent_events
+from entresol.rpc.pubsub.filters import Filters
+from entresol.rpc.types.log_filter import LogFilter, LogLimits, LogSearch
+from entresol.storage.log_index import LogQuery
+from tests.emitting import DOUBLE, SINGLE, EmittingChain, read, topic
+from tests.unit.chain.test_chain import deposit
+
+ANY = LogFilter()
+
+
+@pytest.fixture
+def chain() -> Iterator[EmittingChain]:
+    chain = EmittingChain.begin()
+    yield chain
+    chain.close()
+
+
+@pytest.fixture
+def filters(chain: EmittingChain) -> Filters:
+    return filters_of(chain)
+
+
+def filters_of(chain: EmittingChain, *, capacity: int = 10_000, results: int = 10_000) -> Filters:
+    limits = LogLimits(results=results)
+    store, book = chain.ledger.store, chain.log_cache()
+    return Filters(chain, store, book, chain.events, capacity=capacity, limits=limits)
+
+
+def places(filters: Filters, filter_id: int) -> list[tuple[int, bool]]:
+    """Return block and fate of the logs that changed."""
+    logs = read(filters.changes(filter_id))
+    return [(int(it["blockNumber"], 16), it["removed"]) for it in logs]
+
+
+def blocks(search: LogSearch) -> list[int]:
+    """Return the blocks of the logs that are found."""
+    return [int(it["blockNumber"], 16) for it in read(search.run())]
+
+
+# Ids
+
+
+def test_an_id_reads_the_same_as_a_hash_and_as_a_quantity(filters: Filters) -> None:
+    for _ in range(200):
+        filter_id = filters.new_block_filter()
+        text = str(filter_id)
+        assert len(text) == 66
+        assert text[2] != "0"
+        assert str(Hash32.parse(text)) == text == str(Quantity.parse(text))
+    assert len(filters) == 200
+
+
+def test_ids_are_compared_as_numbers(filters: Filters) -> None:
+    filter_id = filters.new_block_filter()
+    filters._cursors[1] = filters._cursors.pop(filter_id)
+    assert filters.changes(Quantity.parse("0x01")) == []
+    assert filters.uninstall(Quantity.parse("0x0001"))
+    assert not filters.uninstall(Quantity.parse("0x1"))
+
+
+# The three kinds
+
+
+def test_58_a_block_filter_gives_a_new_hash_once(chain: EmittingChain, filters: Filters) -> None:
+    chain.seal()
+    filter_id = filters.new_block_filter()
+    assert filters.changes(filter_id) == []
+    sealed = [chain.seal().hash() for _ in range(2)]
+    assert filters.changes(filter_id) == sealed
+    assert filters.changes(filter_id) == []
+
+
+def test_59_a_pending_filter_gives_a_new_hash_once(chain: EmittingChain, filters: Filters) -> None:
+    chain.emit()
+    filter_id = filters.new_pending_filter()
+    assert filters.changes(filter_id) == []
+    sent = [chain.emit().hash, chain.enqueue(deposit(0)), chain.emit(by=1).hash]
+    chain.seal()
+    assert filters.changes(filter_id) == sent
+    assert filters.changes(filter_id) == []
+
+
+def test_a_transaction_that_came_twice_is_told_once(chain: EmittingChain, filters: Filters) -> None:
+    filter_id = filters.new_pending_filter()
+    checkpoint = chain.checkpoint()
+    sent = chain.emit()
+    chain.restore(checkpoint)
+    chain.add(sent)
+    assert filters.changes(filter_id) == [sent.hash]
+
+
+def test_60_uninstall_is_true_then_false(filters: Filters) -> None:
+    for filter_id in (
+        filters.new_log_filter(ANY),
+        filters.new_block_filter(),
+        filters.new_pending_filter(),
+    ):
+        assert filters.uninstall(filter_id)
+        assert not filters.uninstall(filter_id)
+        # Clients recreate a filter by this text and its code, which is not Era's.
+        with pytest.raises(FilterNotFound, match="filter not found"):
+            filters.changes(filter_id)
+
+
+def test_61_a_log_filter_gives_its_logs_once(chain: EmittingChain, filters: Filters) -> None:
+    chain.seal_emission()
+    by_address = filters.new_log_filter(LogFilter(query=LogQuery(addresses=frozenset({SINGLE}))))
+    by_topic = filters.new_log_filter(LogFilter(query=LogQuery(topics=(frozenset({topic(7)}),))))
+    any_log = filters.new_log_filter(ANY)
+    chain.seal_emission(SINGLE, (7, 0))
+    chain.seal_emission(DOUBLE, (7, 0))
+    chain.seal_emission(SINGLE, (8, 0))
+    assert places(filters, by_address) == [(2, False), (4, False)]
+    assert places(filters, by_topic) == [(2, False), (3, False)]
+    assert places(filters, any_log) == [(2, False), (3, False), (4, False)]
+    assert places(filters, by_address) == places(filters, by_topic) == []
+
+
+@pytest.mark.parametrize(
+    "first", [None, 0, 1, BlockTag.EARLIEST, BlockTag.LATEST, BlockTag.PENDING]
+)
+def test_61_changes_begin_with_the_next_block(
+    chain: EmittingChain, filters: Filters, first: int | BlockTag | None
+) -> None:
+    chain.seal_emission()
+    filter_id = filters.new_log_filter(LogFilter(first=first))
+    assert places(filters, filter_id) == []
+    chain.seal_emission()
+    assert places(filters, filter_id) == [(2, False)]
+
+
+def test_61_bounds_by_number_hold(chain: EmittingChain, filters: Filters) -> None:
+    filter_id = filters.new_log_filter(LogFilter(first=3, last=4))
+    seen = []
+    for _ in range(6):
+        chain.seal_emission()
+        seen += places(filters, filter_id)
+    # Era pulls the lower bound back to the head at the first poll; here it stays what it is.
+    assert seen == [(3, False), (4, False)]
+
+
+def test_61_a_tag_as_upper_bound_is_looked_up_at_each_poll(
+    chain: EmittingChain, filters: Filters
+) -> None:
+    filter_id = filters.new_log_filter(LogFilter(last=BlockTag.SAFE))
+    for _ in range(3):
+        chain.seal_emission()
+    assert places(filters, filter_id) == []
+    chain.confirm(safe=2)
+    assert places(filters, filter_id) == [(1, False), (2, False)]
+    chain.confirm(safe=3)
+    assert places(filters, filter_id) == [(3, False)]
+
+
+def test_63_the_filter_used_longest_ago_gives_way(chain: EmittingChain) -> None:
+    filters = filters_of(chain, capacity=2)
+    first, second = filters.new_block_filter(), filters.new_log_filter(ANY)
+    filters.changes(first)
+    third = filters.new_pending_filter()
+    assert not filters.uninstall(second)
+    filters.changes(first)
+    filters.new_block_filter()
+    assert not filters.uninstall(third)
+    assert filters.uninstall(first)
+
+
+def test_63_asking_for_logs_is_use(chain: EmittingChain) -> None:
+    filters = filters_of(chain, capacity=2)
+    first, second = filters.new_log_filter(ANY), filters.new_log_filter(ANY)
+    filters.logs(first).run()
+    filters.new_block_filter()
+    assert filters.uninstall(first)
+    assert not filters.uninstall(second)
+
+
+def test_64_logs_of_an_unknown_filter_are_not_found(filters: Filters) -> None:
+    with pytest.raises(FilterNotFound):
+        filters.logs(5).run()
+    for other in (filters.new_block_filter(), filters.new_pending_filter()):
+        with pytest.raises(FilterNotFound):
+            filters.logs(other).run()
+
+
+def test_logs_begin_with_the_filters_own_range_and_move_nothing(
+    chain: EmittingChain, filters: Filters
+) -> None:
+    chain.seal_emission()
+    from_genesis = filters.new_log_filter(LogFilter(first=0))
+    from_latest = filters.new_log_filter(ANY)
+    chain.seal_emission()
+    assert blocks(filters.logs(from_genesis)) == [1, 2]
+    assert blocks(filters.logs(from_latest)) == [2]
+    assert filters.log_filter(from_genesis) == LogFilter(first=0)
+    assert places(filters, from_genesis) == places(filters, from_latest) == [(2, False)]
+
+
+# Limits
+
+
+def test_hashes_that_do_not_fit_into_an_answer_come_with_the_next(chain: EmittingChain) -> None:
+    filters = filters_of(chain, results=3)
+    blocks, transactions = filters.new_block_filter(), filters.new_pending_filter()
+    sent = [chain.emit().hash for _ in range(4)]
+    sealed = [chain.seal().hash() for _ in range(4)]
+    assert [filters.changes(transactions) for _ in range(3)] == [sent[:3], sent[3:], []]
+    assert [filters.changes(blocks) for _ in range(3)] == [sealed[:3], sealed[3:], []]
+
+
+def test_a_log_filter_with_too_many_changes_is_removed(chain: EmittingChain) -> None:
+    filters = filters_of(chain, results=2)
+    filter_id = filters.new_log_filter(LogFilter(first=0))
+    for _ in range(3):
+        chain.seal_emission()
+    with pytest.raises(TooManyResults):
+        filters.logs(filter_id).run()
+    with pytest.raises(FilterNotFound):
+        filters.changes(filter_id)
+    assert not filters.uninstall(filter_id)
+
+
+def test_of_too_many_transactions_the_oldest_are_dropped(
+    chain: EmittingChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filters = filters_of(chain)
+    monkeypatch.setattr(filters, "_arrivals", recent_events.PendingHashes(kept=2))
+    filter_id = filters.new_pending_filter()
+    sent = [chain.emit().hash for _ in range(3)]
+    assert filters.changes(filter_id) == sent[1:]
+    assert filters.changes(filter_id) == []
+
+
+def test_a_filter_that_fell_behind_what_is_kept_is_not_found(
+    chain: EmittingChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filters = filters_of(chain)
+    monkeypatch.setattr(filters, "_retreats", recent_events.ReorgLog(bytes_kept=100))
+    filter_id = filters.new_log_filter(ANY)
+    chain.seal_emission()
+    chain.rewind(0)
+    with pytest.raises(FilterNotFound):
+        filters.changes(filter_id)
+    assert filters.changes(filters.new_log_filter(ANY)) == []
+
+
+def test_without_filters_nothing_is_kept(chain: EmittingChain, filters: Filters) -> None:
+    others = set(chain.events._subscriptions) - {filters._events}
+    filter_id = filters.new_log_filter(ANY)
+    chain.seal_emission()
+    chain.rewind(0)
+    assert len(filters._retreats._retreats) == 1
+    filters.uninstall(filter_id)
+    chain.seal()
+    chain.rewind(0)
+    assert not filters._retreats._retreats
+    filters.close()
+    assert chain.events._subscriptions == others
+
+
+# Going back
+
+
+def test_logs_of_removed_blocks_come_first_and_are_marked(
+    chain: EmittingChain, filters: Filters
+) -> None:
+    filter_id = filters.new_log_filter(ANY)
+    chain.seal_emission()
+    checkpoint = chain.checkpoint()
+    chain.seal_emission()
+    chain.seal_emission()
+    seen = read(filters.changes(filter_id))
+    chain.restore(checkpoint)
+    chain.seal_emission(SINGLE)
+    changes = read(filters.changes(filter_id))
+    assert changes[:2] == [{**it, "removed": True} for it in seen[1:]]
+    assert [it["address"] for it in changes[2:]] == [str(SINGLE)]
+    assert filters.changes(filter_id) == []
+
+
+def test_what_came_and_went_between_two_polls_is_not_told(
+    chain: EmittingChain, filters: Filters
+) -> None:
+    filter_id = filters.new_log_filter(ANY)
+    blocks = filters.new_block_filter()
+    checkpoint = chain.checkpoint()
+    chain.seal_emission()
+    chain.restore(checkpoint)
+    assert places(filters, filter_id) == []
+    assert filters.changes(blocks) == []
+
+
+def test_logs_from_before_the_filter_are_told_when_they_go(
+    chain: EmittingChain, filters: Filters
+) -> None:
+    for _ in range(3):
+        chain.seal_emission()
+    any_log = filters.new_log_filter(ANY)
+    bounded = filters.new_log_filter(LogFilter(first=2, last=2))
+    chain.rewind(0)
+    chain.seal()
+    chain.seal()
+    # The transactions wait again, and now share a block.
+    gone, come = [(1, True), (2, True), (3, True)], [(1, False)] * 3
+    assert places(filters, any_log) == gone + come
+    assert places(filters, bounded) == [(2, True)]
+
+
+def test_a_block_filter_gives_the_blocks_of_the_new_branch(
+    chain: EmittingChain, filters: Filters
+) -> None:
+    filter_id = filters.new_block_filter()
+    for _ in range(3):
+        chain.seal()
+    assert len(filters.changes(filter_id)) == 3
+    chain.rewind(1)
+    sealed = [chain.seal().hash() for _ in range(2)]
+    assert filters.changes(filter_id) == sealed
+    assert filters.changes(filter_id) == []
+
+
+def test_a_filter_by_block_hash_only_ever_means_that_block(
+    chain: EmittingChain, filters: Filters
+) -> None:
+    checkpoint = chain.checkpoint()
+    chain.seal_emission()
+    wanted = LogFilter(block_hash=chain.head.hash())
+    filter_id = filters.new_log_filter(wanted)
+    chain.seal_emission()
+    assert places(filters, filter_id) == []
+    assert blocks(filters.logs(filter_id)) == [1]
+    chain.restore(checkpoint)
+    chain.seal_emission(SINGLE)
+    assert places(filters, filter_id) == [(1, True)]
+    with pytest.raises(UnknownBlock):
+        filters.logs(filter_id).run()
+    with pytest.raises(UnknownBlock):
+        filters.new_log_filter(wanted)

@@ -1,0 +1,298 @@
+"""Subscriptions: everything that happens, once, in order, to those who asked."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from entresol.chain.events import BACKLOG, BlockSealed
+from entresol.errors import MalformedValue, TooManySubscriptions, TooManyTopics, UnknownSubscription
+from entresol.primitives.records import BlockRecord
+from entresol.primitives.transactions import Transaction
+from entresol.rpc.cache.block_logs import BlockLogs
+from entresol.rpc.pubsub.subscriptions import Subscriptions
+from tests.emitting import DOUBLE, SINGLE, EmittingChain, topic
+from tests.unit.chain.test_chain import deposit
+
+
+class Client:
+    """A connection that keeps what it is sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.close: Callable[[], None] = lambda: None
+
+    def send(self, data: bytes) -> None:
+        self.sent.append(data)
+
+    def on_close(self, callback: Callable[[], None]) -> None:
+        self.close = callback
+
+    def heard_logs(self, identity: str) -> list[tuple[int, str, bool]]:
+        """Return block, address and fate of the logs sent for one subscription."""
+        return [
+            (int(it["blockNumber"], 16), it["address"], it["removed"])
+            for it in self.heard(identity)
+        ]
+
+    def heard(self, identity: str) -> list[Any]:
+        """Return the results sent for one subscription."""
+        messages = [json.loads(data) for data in self.sent]
+        for message in messages:
+            assert message["jsonrpc"] == "2.0"
+            assert message["method"] == "eth_subscription"
+        params = [message["params"] for message in messages]
+        return [it["result"] for it in params if it["subscription"] == identity]
+
+
+class PlainShapes:
+    """Shapes with just enough to tell things apart; counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.made: Counter[str] = Counter()
+
+    def header(self, sealed: BlockSealed) -> bytes:
+        self.made["header"] += 1
+        return b'"%b"' % str(sealed.hash).encode()
+
+    def logs(self, record: BlockRecord, *, removed: bool) -> BlockLogs:
+        self.made["logs"] += 1
+        return BlockLogs(record, None, removed=removed)
+
+    def transaction(self, transaction: Transaction) -> bytes:
+        self.made["transaction"] += 1
+        return json.dumps({"hash": str(transaction.hash)}).encode()
+
+
+@pytest.fixture
+def chain() -> Iterator[EmittingChain]:
+    chain = EmittingChain.begin()
+    yield chain
+    chain.close()
+
+
+@pytest.fixture
+def shapes() -> PlainShapes:
+    return PlainShapes()
+
+
+@pytest.fixture
+def subscriptions(chain: EmittingChain, shapes: PlainShapes) -> Subscriptions:
+    return Subscriptions(chain.events, chain.ledger.store, shapes)
+
+
+def test_67_new_heads_are_told(chain: EmittingChain, subscriptions: Subscriptions) -> None:
+    client = Client()
+    heads = subscriptions.subscribe(client, "newHeads")
+    sealed = [str(chain.seal().hash()) for _ in range(3)]
+    subscriptions.pump()
+    subscriptions.pump()
+    assert client.heard(heads) == sealed
+
+
+def test_67_waiting_transactions_are_told(
+    chain: EmittingChain, subscriptions: Subscriptions
+) -> None:
+    client = Client()
+    hashes = subscriptions.subscribe(client, "newPendingTransactions")
+    also = subscriptions.subscribe(client, "newPendingTransactions", options=False)
+    whole = subscriptions.subscribe(client, "newPendingTransactions", options=True)
+    sent = [str(chain.emit().hash), str(chain.enqueue(deposit(0)))]
+    subscriptions.pump()
+    assert client.heard(hashes) == client.heard(also) == sent
+    assert client.heard(whole) == [{"hash": it} for it in sent]
+
+
+def test_67_logs_are_told_by_address_and_topic(
+    chain: EmittingChain, subscriptions: Subscriptions
+) -> None:
+    client = Client()
+    every = subscriptions.subscribe(client, "logs")
+    by_address = subscriptions.subscribe(client, "logs", {"address": str(SINGLE)})
+    by_topic = subscriptions.subscribe(client, "logs", {"topics": [[str(topic(5))]]})
+    chain.seal_emission(SINGLE)
+    chain.seal_emission(DOUBLE, (5, 5))
+    subscriptions.pump()
+    single, double = (1, str(SINGLE), False), (2, str(DOUBLE), False)
+    assert client.heard_logs(every) == [single, double]
+    assert client.heard_logs(by_address) == [single]
+    assert client.heard_logs(by_topic) == [double]
+
+
+def test_67_nothing_is_replayed_from_before_the_subscription(
+    chain: EmittingChain, subscriptions: Subscriptions
+) -> None:
+    early, late = Client(), Client()
+    first = subscriptions.subscribe(early, "newHeads")
+    chain.seal_emission()
+    kinds = ("newHeads", "logs", "newPendingTransactions")
+    others = [subscriptions.subscribe(late, kind) for kind in kinds]
+    subscriptions.pump()
+    assert len(early.heard(first)) == 1
+    assert not late.sent
+    chain.seal_emission()
+    subscriptions.pump()
+    assert [len(late.heard(it)) for it in others] == [1, 1, 1]
+
+
+def test_67_unsubscribing_leaves_the_others(
+    chain: EmittingChain, subscriptions: Subscriptions
+) -> None:
+    one, other = Client(), Client()
+    first = subscriptions.subscribe(one, "newHeads")
+    second = subscriptions.subscribe(one, "newHeads")
+    third = subscriptions.subscribe(other, "newHeads")
+    assert not subscriptions.unsubscribe(other, first)
+    assert subscriptions.unsubscribe(one, first)
+    assert not subscriptions.unsubscribe(one, first)
+    chain.seal()
+    subscriptions.pump()
+    assert [len(one.heard(first)), len(one.heard(second)), len(other.heard(third))] == [0, 1, 1]
+
+
+def test_syncing_is_one_message_after_the_answer(subscriptions: Subscriptions) -> None:
+    client = Client()
+    syncing = subscriptions.subscribe(client, "syncing")
+    gone = subscriptions.subscribe(client, "syncing")
+    subscriptions.unsubscribe(client, gone)
+    assert not client.sent
+    subscriptions.pump()
+    subscriptions.pump()
+    assert client.heard(syncing) == [False]
+    assert client.heard(gone) == []
+
+
+def test_removed_blocks_send_their_logs_marked_and_the_new_heads(
+    chain: EmittingChain, subscriptions: Subscriptions
+) -> None:
+    client = Client()
+    checkpoint = chain.checkpoint()
+    for _ in range(2):
+        chain.seal_emission()
+    logs = subscriptions.subscribe(client, "logs")
+    heads = subscriptions.subscribe(client, "newHeads")
+    chain.restore(checkpoint)
+    chain.seal_emission(SINGLE)
+    subscriptions.pump()
+    assert client.heard_logs(logs) == [
+        (1, str(DOUBLE), True),
+        (2, str(DOUBLE), True),
+        (1, str(SINGLE), False),
+    ]
+    assert client.heard(heads) == [str(chain.head.hash())]
+
+
+def test_a_block_that_is_gone_when_its_turn_comes_is_told_all_the_same(
+    chain: EmittingChain, subscriptions: Subscriptions
+) -> None:
+    client = Client()
+    logs = subscriptions.subscribe(client, "logs")
+    checkpoint = chain.checkpoint()
+    chain.seal_emission()
+    chain.restore(checkpoint)
+    chain.seal_emission(SINGLE)
+    subscriptions.pump()
+    assert client.heard_logs(logs) == [
+        (1, str(DOUBLE), False),
+        (1, str(DOUBLE), True),
+        (1, str(SINGLE), False),
+    ]
+
+
+def test_a_result_is_made_once_for_all_and_not_for_nobody(
+    chain: EmittingChain, subscriptions: Subscriptions, shapes: PlainShapes
+) -> None:
+    clients = [Client() for _ in range(5)]
+    for client in clients:
+        subscriptions.subscribe(client, "newHeads")
+        subscriptions.subscribe(client, "logs")
+    chain.seal_emission()
+    subscriptions.pump()
+    assert shapes.made == {"header": 1, "logs": 1}
+    assert all(len(client.sent) == 2 for client in clients)
+
+
+def test_a_closed_connection_is_forgotten(
+    chain: EmittingChain, subscriptions: Subscriptions
+) -> None:
+    one, other = Client(), Client()
+    for kind in ("newHeads", "logs", "syncing"):
+        subscriptions.subscribe(one, kind)
+        subscriptions.subscribe(other, kind)
+    one.close()
+    chain.seal()
+    subscriptions.pump()
+    assert not one.sent
+    assert len(subscriptions) == 3
+    other.close()
+    assert not len(subscriptions)
+    assert not subscriptions._kinds
+
+
+def test_a_connection_has_a_limit_of_its_own(chain: EmittingChain, shapes: PlainShapes) -> None:
+    subscriptions = Subscriptions(chain.events, chain.ledger.store, shapes, per_connection=2)
+    one, other = Client(), Client()
+    first = subscriptions.subscribe(one, "newHeads")
+    subscriptions.subscribe(one, "logs")
+    with pytest.raises(TooManySubscriptions, match="Too many subscriptions on the connection"):
+        subscriptions.subscribe(one, "logs")
+    subscriptions.subscribe(other, "logs")
+    assert subscriptions.unsubscribe(one, first)
+    subscriptions.subscribe(one, "logs")
+
+
+def test_ids_are_32_hex_digits(subscriptions: Subscriptions) -> None:
+    client = Client()
+    ids = {subscriptions.subscribe(client, "newHeads") for _ in range(100)}
+    assert len(ids) == 100
+    assert all(len(it) == 34 and it[2] != "0" and int(it, 16) for it in ids)
+
+
+@pytest.mark.parametrize("kind", ["heads", "NEWHEADS", "", None, 5, ["logs"], {}])
+def test_other_kinds_are_rejected(subscriptions: Subscriptions, kind: object) -> None:
+    with pytest.raises(UnknownSubscription):
+        subscriptions.subscribe(Client(), kind)
+
+
+def test_options_that_cannot_be_read_are_rejected(subscriptions: Subscriptions) -> None:
+    client = Client()
+    with pytest.raises(TooManyTopics):
+        subscriptions.subscribe(client, "logs", {"topics": [None] * 5})
+    with pytest.raises(MalformedValue):
+        subscriptions.subscribe(client, "logs", [])
+    with pytest.raises(MalformedValue):
+        subscriptions.subscribe(client, "newPendingTransactions", "all")
+    assert not len(subscriptions)
+
+
+def test_more_events_than_the_feed_keeps_are_all_told(
+    chain: EmittingChain, subscriptions: Subscriptions
+) -> None:
+    client = Client()
+    heads = subscriptions.subscribe(client, "newHeads")
+    for _ in range(BACKLOG + 10):
+        chain.seal()
+    subscriptions.pump()
+    assert len(client.heard(heads)) == BACKLOG + 10
+
+
+def test_the_shell_is_woken_once_until_it_pumps(chain: EmittingChain, shapes: PlainShapes) -> None:
+    woken: list[None] = []
+    subscriptions = Subscriptions(
+        chain.events, chain.ledger.store, shapes, wake=lambda: woken.append(None)
+    )
+    chain.seal()
+    assert not woken
+    subscriptions.subscribe(Client(), "newHeads")
+    for _ in range(3):
+        chain.seal()
+    assert len(woken) == 1
+    subscriptions.pump()
+    chain.seal()
+    assert len(woken) == 2
+    subscriptions.close()
+    assert not chain.events._subscriptions

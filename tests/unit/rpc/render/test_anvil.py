@@ -1,0 +1,81 @@
+"""Our objects beside those of a real anvil: whatever key it has, we have too, or say why not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from entresol.primitives.transactions import SignedPayload, sign
+from tests.peers.anvil import Anvil
+from tests.unit.rpc.render.world import ETHER, LOG_CODE, LOGGER, SECRETS, SENDERS, World, payloads
+
+# A header here has the 16 fields of London; later forks added these for blobs, for the beacon
+# chain and its withdrawals and requests, none of which a layer 2 has.
+NO_BLOCK_KEYS = {
+    "withdrawals",
+    "withdrawalsRoot",
+    "blobGasUsed",
+    "excessBlobGas",
+    "parentBeaconBlockRoot",
+    "requestsHash",
+}
+NO_RECEIPT_KEYS = {
+    "blobGasPrice",  # there are no blobs
+    "blockTimestamp",  # anvil's own, as a JSON number; it is in the block, the logs and transactions
+}
+NAMES = ["legacy", "access_list", "fee_market", "set_code"]
+
+
+def prepared(anvil: Anvil) -> dict[str, str]:
+    """Send anvil the transactions of our block, all into one of its own."""
+    anvil.rpc("anvil_setChainId", 270)
+    anvil.rpc("evm_setAutomine", False)
+    anvil.rpc("anvil_setNextBlockBaseFeePerGas", hex(100_000_000))
+    anvil.rpc("anvil_setCode", str(LOGGER), "0x" + LOG_CODE.hex())
+    anvil.rpc("anvil_setCode", "0x0000000000000000000000000000000000008008", "0x" + LOG_CODE.hex())
+    hashes = {}
+    for (name, payload), secret, sender in zip(payloads().items(), SECRETS, SENDERS, strict=False):
+        if name in NAMES:
+            anvil.rpc("anvil_setBalance", str(sender), hex(100 * ETHER))
+            hashes[name] = anvil.rpc("eth_sendRawTransaction", _raw(payload, secret))
+    anvil.rpc("evm_mine")
+    return hashes
+
+
+@pytest.mark.peer
+def test_every_key_of_anvil_is_here(world: World, anvil: Anvil) -> None:
+    hashes = prepared(anvil)
+    theirs = anvil.rpc("eth_getBlockByNumber", "latest", True)
+    assert len(theirs["transactions"]) == len(NAMES)
+    assert set(theirs) - set(world.block()) == NO_BLOCK_KEYS
+    for name, transaction_hash in hashes.items():
+        assert transaction_hash == str(world.hashes[name])
+        _compare_transaction(world, anvil, name)
+        _compare_receipt(world, anvil, name)
+
+
+def _compare_transaction(world: World, anvil: Anvil, name: str) -> None:
+    ours = world.transaction(name)
+    theirs = anvil.rpc("eth_getTransactionByHash", ours["hash"])
+    assert set(theirs) - set(ours) == set()
+    elsewhere = {"blockHash", "blockNumber", "transactionIndex", "blockTimestamp", "gasPrice"}
+    assert _without(theirs, elsewhere) == {key: ours[key] for key in _without(theirs, elsewhere)}
+
+
+def _compare_receipt(world: World, anvil: Anvil, name: str) -> None:
+    ours = world.receipt(name)
+    theirs = anvil.receipt(ours["transactionHash"])
+    assert set(theirs) - set(ours) == NO_RECEIPT_KEYS
+    for our_log, their_log in zip(ours["logs"], theirs["logs"], strict=True):
+        assert set(their_log) - set(our_log) == set()
+    same = ("from", "to", "type", "status", "contractAddress", "transactionHash")
+    assert [ours[key] for key in same] == [theirs[key] for key in same]
+
+
+def _without(shown: dict[str, Any], keys: set[str]) -> dict[str, Any]:
+    return {key: value for key, value in shown.items() if key not in keys}
+
+
+def _raw(payload: SignedPayload, secret: bytes) -> str:
+    return "0x" + sign(payload, secret).raw.hex()

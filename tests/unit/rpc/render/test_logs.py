@@ -1,0 +1,95 @@
+"""Log objects, in receipts and on their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from entresol.chain.logs import find_logs
+from entresol.rpc.cache.block_logs import BlockLogs
+from entresol.rpc.render.inclusion import BatchInfo
+from entresol.storage.log_index import LogQuery
+from tests.emitting import read
+from tests.unit.rpc.render.world import LOGGER, SENDERS, World, parsed, payloads
+
+KEYS = {
+    "address",
+    "topics",
+    "data",
+    "blockHash",
+    "blockNumber",
+    "l1BatchNumber",
+    "transactionHash",
+    "transactionIndex",
+    "logIndex",
+    "transactionLogIndex",
+    "logType",
+    "removed",
+    "blockTimestamp",
+}
+
+
+def in_receipts(world: World) -> list[dict[str, Any]]:
+    receipts = parsed(world.rendered.block_receipts(2))
+    return [log for receipt in receipts for log in receipt["logs"]]
+
+
+def test_every_field_is_there(world: World) -> None:
+    block, name = world.block(), "access_list"
+    (log,) = world.receipt(name)["logs"]
+    assert set(log) == KEYS
+    assert log["address"] == str(LOGGER)
+    sender = SENDERS[list(payloads()).index(name)]
+    assert log["topics"] == ["0x" + sender.rjust(32, b"\0").hex()]
+    assert log["data"] == "0x1234"
+    assert (log["blockHash"], log["blockNumber"]) == (block["hash"], "0x2")
+    assert log["blockTimestamp"] == block["timestamp"]
+    assert log["transactionHash"] == str(world.hashes[name])
+    assert log["transactionIndex"] == hex(world.index(name))
+    assert log["transactionLogIndex"] == "0x0"
+    assert log["l1BatchNumber"] is log["logType"] is None
+    assert log["removed"] is False
+
+
+def test_indexes_run_through_the_block(world: World) -> None:
+    logs = in_receipts(world)
+    assert [it["logIndex"] for it in logs] == [hex(n) for n in range(len(logs))]
+    within = [it["transactionLogIndex"] for it in world.receipt("deployment")["logs"]]
+    assert within == ["0x0", "0x1"]
+
+
+def test_logs_that_are_found_are_those_of_the_receipts(world: World) -> None:
+    assert read(world.logs()) == in_receipts(world)
+
+
+def test_a_log_without_data_has_empty_data(world: World) -> None:
+    assert world.receipt("deployment")["logs"][0]["data"] == "0x"
+
+
+def test_a_log_by_itself_is_the_one_of_the_receipt(world: World) -> None:
+    placed = find_logs(world.chain.ledger.store, LogQuery(), 0, 2)
+    assert [parsed(world.rendered.log(it)) for it in placed] == in_receipts(world)
+
+
+def test_logs_name_their_batch_unless_they_are_gone() -> None:
+    class Batches:
+        def batch_of(self, block: int) -> BatchInfo | None:
+            return BatchInfo(number=4, timestamp=1, first_transaction=0) if block == 2 else None
+
+        def last_block(self) -> int | None:
+            return 2
+
+    world = World(batches=Batches())
+    try:
+        assert read(world.logs()) == in_receipts(world)
+        assert {it["l1BatchNumber"] for it in read(world.logs())} == {"0x4"}
+        assert {it["l1BatchNumber"] for it in gone(world)} == {None}
+    finally:
+        world.chain.close()
+
+
+def test_logs_of_blocks_that_are_gone_say_so(world: World) -> None:
+    assert gone(world) == [it | {"removed": True} for it in in_receipts(world)]
+
+
+def gone(world: World) -> list[dict[str, Any]]:
+    return read(BlockLogs(world.record, None, removed=True).matching(LogQuery()))

@@ -1,0 +1,137 @@
+"""Receipt objects: every field, real sums, and the contracts that were made."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+import pytest
+
+from entresol._native import keccak256
+from entresol.primitives.addresses import create_address
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
+from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER, DEPLOYMENTS
+from tests.unit.rpc.render.world import FEE, MADE, SENDERS, TIP, World, parsed, payloads, transfer
+
+KEYS = {
+    "transactionHash",
+    "transactionIndex",
+    "blockHash",
+    "blockNumber",
+    "l1BatchTxIndex",
+    "l1BatchNumber",
+    "from",
+    "to",
+    "cumulativeGasUsed",
+    "gasUsed",
+    "contractAddress",
+    "logs",
+    "l2ToL1Logs",
+    "status",
+    "logsBloom",
+    "type",
+    "effectiveGasPrice",
+}
+NAMES = ["deposit", *payloads()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_field_is_there(world: World, name: str) -> None:
+    receipt, transaction = world.receipt(name), world.transaction(name)
+    assert set(receipt) == KEYS
+    shared = ("blockHash", "blockNumber", "transactionIndex", "from", "to", "type")
+    assert [receipt[key] for key in shared] == [transaction[key] for key in shared]
+    assert receipt["transactionHash"] == transaction["hash"]
+    assert receipt["effectiveGasPrice"] == transaction["gasPrice"]
+    assert receipt["status"] == ("0x0" if name == "failure" else "0x1")
+    assert len(receipt["logsBloom"]) == 514
+
+
+def test_the_receipts_of_a_block_are_those_of_its_transactions(world: World) -> None:
+    receipts = parsed(world.rendered.block_receipts(2))
+    names = sorted(NAMES, key=world.index)
+    assert receipts == [world.receipt(name) for name in names]
+    assert parsed(world.rendered.block_receipts(1)) == []
+
+
+def test_gas_adds_up_to_that_of_the_block(world: World) -> None:
+    total = 0
+    for receipt in parsed(world.rendered.block_receipts(2)):
+        total += int(receipt["gasUsed"], 16)
+        assert receipt["cumulativeGasUsed"] == hex(total)
+    assert world.block()["gasUsed"] == hex(total)
+
+
+def test_the_bloom_of_a_block_is_the_union_of_those_of_its_receipts(world: World) -> None:
+    blooms = [int(it["logsBloom"], 16) for it in parsed(world.rendered.block_receipts(2))]
+    assert int(world.block()["logsBloom"], 16) == reduce(or_, blooms)
+    assert any(blooms)
+
+
+def test_what_the_sender_paid_is_what_the_receipt_says(world: World) -> None:
+    receipt = world.receipt("failure")
+    sender = SENDERS[list(payloads()).index("failure")]
+    paid = int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
+    account = world.chain.ledger.latest.account(sender)
+    assert account is not None
+    assert account[1] == 100 * 10**18 - paid
+    assert receipt["effectiveGasPrice"] == hex(100_000_000 + TIP)
+    assert world.receipt("deposit")["effectiveGasPrice"] == hex(FEE)
+
+
+def test_a_creation_names_the_contract(world: World) -> None:
+    sender = SENDERS[list(payloads()).index("creation")]
+    receipt = world.receipt("creation")
+    assert receipt["to"] is None
+    assert receipt["contractAddress"] == str(create_address(sender, 0))
+
+
+def test_the_deployer_names_the_contract_it_made_for_the_sender(world: World) -> None:
+    assert world.receipt("deployment")["contractAddress"] == str(MADE)
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"creation", "deployment"}))
+def test_others_make_no_contract(world: World, name: str) -> None:
+    assert world.receipt(name)["contractAddress"] is None
+
+
+def test_selectors_and_topic_are_those_that_clients_use() -> None:
+    selectors = {"9c4d535b", "3cda3351", "ecf95b8a", "5d382700"}
+    assert {it.hex() for it in DEPLOYMENTS} == selectors
+    assert CONTRACT_DEPLOYED.hex() == (
+        "290afdae231a3fc0bbae8b1af63698b0a1d79b21ad17df0342dfb952fe74f8e5"
+    )
+    assert str(CONTRACT_DEPLOYER) == "0x0000000000000000000000000000000000008006"
+
+
+def test_a_message_to_l1_is_listed(world: World) -> None:
+    receipt, sender = world.receipt("fee_market"), SENDERS[list(payloads()).index("fee_market")]
+    (message,) = receipt["l2ToL1Logs"]
+    assert message == {
+        "blockHash": receipt["blockHash"],
+        "blockNumber": "0x2",
+        "l1BatchNumber": None,
+        "transactionHash": receipt["transactionHash"],
+        "transactionIndex": receipt["transactionIndex"],
+        "txIndexInL1Batch": None,
+        "logIndex": "0x1",
+        "transactionLogIndex": "0x0",
+        "shardId": "0x0",
+        "isService": True,
+        "sender": str(L1_MESSENGER),
+        "key": "0x" + sender.rjust(32, b"\0").hex(),
+        "value": "0x" + keccak256(b"hello").hex(),
+    }
+
+
+def test_a_deposit_reports_how_it_ended(world: World) -> None:
+    (status,) = world.receipt("deposit")["l2ToL1Logs"]
+    assert status["sender"] == str(BOOTLOADER)
+    assert status["key"] == str(world.hashes["deposit"])
+    assert int(status["value"], 16) == 1
+    assert (status["logIndex"], status["isService"]) == ("0x0", True)
+
+
+def test_one_that_waits_has_no_receipt(own_world: World) -> None:
+    sent = own_world.chain.submit(transfer(1).raw)
+    assert own_world.rendered.receipt(sent) is None

@@ -1,0 +1,206 @@
+"""A chain in which a block has transactions of every type, with what clients see of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from entresol._native import address_of, keccak256, public_key, rlp_encode
+from entresol._native import sign as sign_digest
+from entresol.chain.chain import Chain
+from entresol.chain.dev.clock import Clock
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.rules import ChainRules
+from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
+from entresol.primitives.records import BlockRecord
+from entresol.primitives.transactions import (
+    Access,
+    AccessListTransaction,
+    Authorization,
+    FeeMarketTransaction,
+    LegacyTransaction,
+    PriorityTransaction,
+    SetCodeTransaction,
+    SignedPayload,
+    Transaction,
+    ZkTransaction,
+    sign,
+)
+from entresol.primitives.values import Address, Hash32
+from entresol.rpc.cache.blocks import RenderedCache
+from entresol.rpc.render.inclusion import BatchReader
+from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER
+from entresol.rpc.services.rendered_chain import Answer, RenderedChain
+from entresol.storage.log_index import LogQuery
+
+CHAIN_ID = 270
+ETHER = 10**18
+FEE = 200_000_000
+TIP = 1_000
+SECRETS = [bytes([number]) * 32 for number in range(1, 10)]
+SENDERS = [Address(address_of(public_key(secret))) for secret in SECRETS]
+NOBODY = Address(b"\xee" * 20)
+LOGGER = Address(b"\xaa" * 20)
+REVERTER = Address(b"\xbb" * 20)
+MADE = Address(b"\xdd" * 20)
+CREATE = keccak256(b"create(bytes32,bytes32,bytes)")[:4]
+SLOT = Hash32(bytes(31) + b"\x07")
+
+# Logs the call data with the caller for topic.
+LOG_CODE = bytes.fromhex("365f5f37 33365fa1")
+REVERT_CODE = bytes.fromhex("5f5ffd")
+MESSENGER_CODE = bytes.fromhex("365f5f37 365f20 33 7f") + L1_MESSAGE_SENT + bytes.fromhex("365fa3")
+# Says that a contract was made for somebody else, then that one was made for the caller.
+DEPLOYER_CODE = (
+    b"\x73" + NOBODY + bytes.fromhex("5f 5f 7f") + CONTRACT_DEPLOYED + bytes.fromhex("5f5fa4")
+) + (b"\x73" + MADE + bytes.fromhex("5f 33 7f") + CONTRACT_DEPLOYED + bytes.fromhex("5f5fa4"))
+
+GENESIS = Genesis.development(
+    CHAIN_ID,
+    SENDERS,
+    100 * ETHER,
+    {
+        LOGGER: GenesisAccount(code=LOG_CODE, nonce=1),
+        REVERTER: GenesisAccount(code=REVERT_CODE, nonce=1),
+        L1_MESSENGER: GenesisAccount(code=MESSENGER_CODE, nonce=1),
+        CONTRACT_DEPLOYER: GenesisAccount(code=DEPLOYER_CODE, nonce=1),
+    },
+)
+
+
+def authorization() -> Authorization:
+    """Return a permission that the last of the senders signed."""
+    digest = keccak256(b"\x05" + rlp_encode([CHAIN_ID.to_bytes(2), LOGGER, b""]))
+    signature = sign_digest(digest, SECRETS[-1])
+    r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64])
+    return Authorization(CHAIN_ID, LOGGER, 0, signature[64], r, s)
+
+
+def payloads() -> dict[str, SignedPayload]:
+    """Return a payload of each type and purpose; each has a sender of its own."""
+    capped: dict[str, Any] = {
+        "chain_id": CHAIN_ID,
+        "max_fee_per_gas": FEE,
+        "max_priority_fee_per_gas": TIP,
+        "gas_limit": 200_000,
+        "nonce": 0,
+    }
+    priced: dict[str, Any] = {"gas_price": FEE, "gas_limit": 200_000, "nonce": 0}
+    accesses = (Access(LOGGER, (SLOT,)), Access(NOBODY))
+    return {
+        "legacy": LegacyTransaction(**priced, chain_id=CHAIN_ID, to=NOBODY, value=5),
+        "unprotected": LegacyTransaction(**priced, to=NOBODY, value=6),
+        "access_list": AccessListTransaction(
+            **priced, chain_id=CHAIN_ID, to=LOGGER, data=b"\x12\x34", access_list=accesses
+        ),
+        "fee_market": FeeMarketTransaction(**capped, to=L1_MESSENGER, data=b"hello"),
+        "set_code": SetCodeTransaction(**capped, to=LOGGER, authorizations=(authorization(),)),
+        "creation": FeeMarketTransaction(**capped, to=None, data=bytes.fromhex("5f5ff3")),
+        "failure": FeeMarketTransaction(**capped, to=REVERTER, access_list=accesses),
+        "deployment": ZkTransaction(
+            **capped,
+            sender=SENDERS[7],
+            to=CONTRACT_DEPLOYER,
+            data=CREATE + bytes(96),
+            gas_per_pubdata_limit=50_000,
+        ),
+    }
+
+
+def deposit() -> PriorityTransaction:
+    """Return a request from L1."""
+    return PriorityTransaction(
+        sender=SENDERS[8],
+        to=LOGGER,
+        gas_limit=100_000,
+        gas_per_pubdata_limit=800,
+        max_fee_per_gas=FEE,
+        nonce=7,
+        value=9,
+        to_mint=ETHER,
+        refund_recipient=SENDERS[8],
+    )
+
+
+class World:
+    """A chain with an empty block 1 and, in block 2, a transaction of each name; views of it."""
+
+    def __init__(self, *, batches: BatchReader | None = None, cache_bytes: int = 1 << 20) -> None:
+        self.chain = Chain.open(None, ChainRules.layer_2(), GENESIS, clock=Clock(lambda: 1_000.0))
+        self.chain.schedule.seal_on_request()
+        self.chain.seal()
+        self.hashes: dict[str, Hash32] = {"deposit": self.chain.enqueue(deposit())}
+        self.sent: dict[str, Transaction] = {}
+        for (name, payload), secret in zip(payloads().items(), SECRETS, strict=False):
+            self.sent[name] = sign(payload, secret)
+            self.hashes[name] = self.chain.submit(self.sent[name].raw)
+        self.chain.seal()
+        self.cache = RenderedCache(cache_bytes)
+        self.rendered = RenderedChain(
+            CHAIN_ID,
+            self.chain.ledger.store,
+            self.chain.pool,
+            self.chain.pending_block,
+            batches=batches,
+            cache=self.cache,
+        )
+
+    @property
+    def record(self) -> BlockRecord:
+        """The record of block 2."""
+        return self.chain.ledger.record(2)
+
+    def index(self, name: str) -> int:
+        """Return where a transaction is in block 2."""
+        place = self.chain.ledger.store.place_of(self.hashes[name])
+        assert place is not None
+        assert place[0] == 2
+        return place[1]
+
+    def logs(self) -> list[bytes]:
+        """Return the logs of block 2."""
+        logs = self.rendered.log_cache.logs_of(2)
+        assert logs is not None
+        return list(logs.matching(LogQuery()))
+
+    def transaction(self, name: str) -> dict[str, Any]:
+        """Return a transaction object."""
+        shown: dict[str, Any] = parsed(self.rendered.transaction(self.hashes[name]))
+        return shown
+
+    def receipt(self, name: str) -> dict[str, Any]:
+        """Return a receipt object."""
+        shown: dict[str, Any] = parsed(self.rendered.receipt(self.hashes[name]))
+        return shown
+
+    def block(self, number: int = 2, *, full: bool = False) -> dict[str, Any]:
+        """Return a block object."""
+        shown: dict[str, Any] = parsed(self.rendered.block(number, full=full))
+        return shown
+
+
+def transfer(nonce: int, *, by: int = 0) -> Transaction:
+    """Return a transfer for the blocks behind."""
+    payload = FeeMarketTransaction(
+        chain_id=CHAIN_ID,
+        nonce=nonce,
+        max_priority_fee_per_gas=TIP,
+        max_fee_per_gas=FEE,
+        gas_limit=21_000,
+        to=NOBODY,
+        value=1,
+    )
+    return sign(payload, SECRETS[by])
+
+
+def parsed(answer: Answer) -> Any:
+    """Read an answer with another JSON library, and reject a key that stands twice."""
+    assert isinstance(answer, msgspec.Raw)
+    return json.loads(bytes(answer), object_pairs_hook=_unique)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    assert len({key for key, _ in pairs}) == len(pairs)
+    return dict(pairs)

@@ -1,0 +1,170 @@
+"""Batches on disk, and the index of transactions from L1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entresol.errors import MalformedValue
+from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
+from entresol.primitives.values import Hash32
+from entresol.storage import tables
+from entresol.storage.batch_table import BatchPosition, DepositCursor
+from entresol.storage.store import Store
+from tests.ledger import deposit, dump, fill, nodes_of, record_after, transfer
+
+NUMBER = st.integers(0, 2**63)
+WORD = st.binary(min_size=32, max_size=32)
+
+BATCHES = st.builds(
+    Batch,
+    number=NUMBER,
+    first_block=NUMBER,
+    last_block=NUMBER,
+    first_timestamp=NUMBER,
+    last_timestamp=NUMBER,
+    transactions=NUMBER,
+    l1_transactions=NUMBER,
+    first_priority_id=NUMBER,
+    priority_hash=WORD,
+    priority_frontier=st.lists(WORD, max_size=4).map(tuple),
+    logs=NUMBER,
+    message_root=WORD,
+    state_root=WORD,
+)
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    opened = Store.temporary()
+    yield opened
+    opened.close()
+
+
+def batch(number: int, first: int, last: int) -> Batch:
+    word = bytes([number]) * 32
+    return Batch(number, first, last, 1, 2, 3, 1, 0, word, (word,), 2, word, word)
+
+
+@given(BATCHES)
+def test_a_batch_is_read_back(original: Batch) -> None:
+    assert Batch.decode(original.encode()) == original
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\x02" + batch(1, 1, 1).encode()[1:], batch(1, 1, 1).encode()[:-1], b"\x01\x90"]
+)
+def test_bytes_that_are_no_batch_are_rejected(data: bytes) -> None:
+    with pytest.raises(MalformedValue, match="batch"):
+        Batch.decode(data)
+
+
+def test_batches_are_found_by_number_by_block_and_as_the_last_one(store: Store) -> None:
+    table = store.batches
+    assert table.last() is None
+    table.append(batch(0, 0, 0), b"", [(0, 0)])
+    table.append(batch(1, 1, 2), b"\xaa" * 176, [(0, 0), (2, 1)])
+    assert table.last() == table.get(1) == batch(1, 1, 2)
+    assert table.get(2) is None
+    assert (table.logs(0), table.logs(1)) == (b"", b"\xaa" * 176)
+    places = [table.place_of_block(block) for block in range(4)]
+    assert places == [BatchPosition(0, 0, 0), BatchPosition(1, 0, 0), BatchPosition(1, 2, 1), None]
+
+
+def test_a_step_is_noted_once_it_is_done_and_ends_what_was_under_way(store: Store) -> None:
+    table, done = store.batches, SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234)
+    table.note_outstanding(b"under way")
+    assert table.outstanding() == b"under way"
+    table.settle([3, 4], SettlementStep.PROVE, done)
+    assert table.outstanding() is None
+    assert table.settled(3, SettlementStep.PROVE) == table.settled(4, SettlementStep.PROVE) == done
+    assert table.settled(3, SettlementStep.COMMIT) is None
+    table.unsettle([4], SettlementStep.PROVE)
+    assert table.settled(4, SettlementStep.PROVE) is None
+    assert table.settled(3, SettlementStep.PROVE) == done
+
+
+@pytest.mark.parametrize("done", [0, 1, 4, 5])
+def test_the_last_batch_with_a_step_is_found_among_those_that_wait(store: Store, done: int) -> None:
+    table = store.batches
+    assert table.last_settled(SettlementStep.EXECUTE) == 0
+    for number in range(6):
+        table.append(batch(number, number, number), b"", [(0, 0)])
+    table.settle(range(1, 6), SettlementStep.COMMIT, SettlementTransaction(Hash32.zero(), 1, 1))
+    table.settle(
+        range(1, done + 1), SettlementStep.EXECUTE, SettlementTransaction(Hash32.zero(), 2, 2)
+    )
+    assert table.last_settled(SettlementStep.COMMIT) == 5
+    assert table.last_settled(SettlementStep.EXECUTE) == done
+
+
+def test_a_step_that_is_corrected_leaves_what_is_under_way(store: Store) -> None:
+    table, moved = store.batches, SettlementTransaction(Hash32.zero(), 9, 9)
+    table.settle([1, 2], SettlementStep.COMMIT, SettlementTransaction(Hash32.zero(), 1, 1))
+    table.note_outstanding(b"under way")
+    table.correct(2, SettlementStep.COMMIT, moved)
+    assert table.settled(1, SettlementStep.COMMIT) == SettlementTransaction(Hash32.zero(), 1, 1)
+    assert table.settled(2, SettlementStep.COMMIT) == moved
+    assert table.outstanding() == b"under way"
+
+
+def test_what_is_under_way_can_be_given_up(store: Store) -> None:
+    store.batches.note_outstanding(b"under way")
+    store.batches.note_outstanding(None)
+    assert store.batches.outstanding() is None
+
+
+def test_the_deposits_that_were_read_are_remembered(store: Store) -> None:
+    assert store.batches.deposits_read() is None
+    read = DepositCursor(9, Hash32(b"\7" * 32), 5)
+    store.batches.note_deposits_read(read)
+    assert store.batches.deposits_read() == read
+
+
+def test_transactions_from_l1_are_found_by_their_number(store: Store) -> None:
+    genesis = record_after(None)
+    first = record_after(genesis, transactions=[deposit(0), deposit(1), transfer(0)])
+    second = record_after(first, transactions=[transfer(1)])
+    third = record_after(second, transactions=[deposit(2)])
+    fill(store, [genesis])
+    assert store.next_priority_id() == 0
+    fill(store, [first, second, third])
+    assert store.next_priority_id() == 3
+    assert [store.place_of_priority(number) for number in range(4)] == [
+        (1, 0),
+        (1, 1),
+        (3, 0),
+        None,
+    ]
+    store.truncate(2)
+    assert store.next_priority_id() == 2
+    assert store.place_of_priority(2) is None
+
+
+def test_a_rebuild_makes_the_index_again_and_leaves_batches_alone(store: Store) -> None:
+    genesis = record_after(None)
+    fill(store, [genesis, record_after(genesis, transactions=[deposit(0)])])
+    store.batches.append(batch(1, 1, 1), b"\xaa" * 176, [(0, 0)])
+    before = dump(store)
+    store.rebuild(nodes_of)
+    assert dump(store) == before
+    assert any(key.startswith(tables.PRIORITY) for key in before)
+
+
+def test_going_back_leaves_nothing_of_a_batch_that_had_a_forgotten_block(store: Store) -> None:
+    chain = [record_after(None)]
+    for _ in range(4):
+        chain.append(record_after(chain[-1]))
+    fill(store, chain[:3])
+    before = dump(store)
+    fill(store, chain[3:])
+    store.batches.append(batch(1, 1, 3), b"\xaa" * 88, [(0, 0)] * 3)
+    store.batches.append(batch(2, 4, 4), b"", [(0, 0)])
+    for step in SettlementStep:
+        store.batches.settle([1, 2], step, SettlementTransaction(Hash32(b"\5" * 32), 7, 1))
+    store.truncate(2)
+    known = {key: value for key, value in dump(store).items() if not key.startswith(tables.NODE)}
+    assert known == {k: v for k, v in before.items() if not k.startswith(tables.NODE)}

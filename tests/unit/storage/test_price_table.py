@@ -1,0 +1,75 @@
+"""The prices of blocks: written when they change, found for any block, and forgotten with theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from entresol.storage import tables
+from entresol.storage.price_table import Prices
+from entresol.storage.store import Store
+from tests.ledger import dump, record_after
+
+CHEAP, DEAR = Prices(10**9, 10**10), Prices(2**200, 10**15)
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    opened = Store.temporary()
+    yield opened
+    opened.close()
+
+
+def fill(store: Store, *prices: Prices | None) -> None:
+    """Append blocks that were made with these prices."""
+    for made_with in prices:
+        head = None if store.head is None else store.record(store.head)
+        store.append(record_after(head), [], made_with)
+
+
+def rows(store: Store) -> list[int]:
+    return [tables.block_of(key) for key in dump(store) if key[:1] == tables.PRICES]
+
+
+def test_each_block_has_the_prices_it_was_made_with(store: Store) -> None:
+    fill(store, None, CHEAP, DEAR, CHEAP)
+    assert [store.prices.at(block) for block in range(4)] == [None, CHEAP, DEAR, CHEAP]
+
+
+def test_prices_that_stay_take_no_room(store: Store) -> None:
+    fill(store, CHEAP, CHEAP, CHEAP, DEAR, DEAR)
+    assert rows(store) == [0, 3]
+    assert [store.prices.at(block) for block in range(5)] == [CHEAP] * 3 + [DEAR] * 2
+
+
+def test_blocks_that_are_forgotten_take_their_prices_with_them(store: Store) -> None:
+    fill(store, CHEAP, DEAR, CHEAP, DEAR)
+    store.truncate(1)
+    assert rows(store) == [0, 1]
+    fill(store, DEAR, CHEAP)
+    assert rows(store) == [0, 1, 3]
+    assert store.prices.at(3) == CHEAP
+
+
+def test_a_price_that_no_word_can_hold_is_the_highest(store: Store) -> None:
+    fill(store, Prices(2**300, 1))
+    assert store.prices.at(0) == Prices(2**256 - 1, 1)
+    fill(store, Prices(2**300, 1))
+    assert rows(store) == [0]
+
+
+def test_prices_are_there_after_a_restart(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "chain")
+    fill(store, CHEAP, DEAR)
+    store.close()
+    store = Store.open(tmp_path / "chain")
+    assert (store.prices.at(0), store.prices.at(1)) == (CHEAP, DEAR)
+    store.close()
+
+
+def test_rebuilding_keeps_them(store: Store) -> None:
+    fill(store, CHEAP, DEAR)
+    store.rebuild(lambda _record: [])
+    assert (store.prices.at(0), store.prices.at(1)) == (CHEAP, DEAR)
