@@ -79,3 +79,22 @@ class L2ToL1Log(msgspec.Struct, frozen=True, kw_only=True):
         except OverflowError:
             problem = f"a batch has at most 65536 transactions, got number {self.tx_number}"
             raise MalformedValue(problem, field="txNumberInBatch") from None
+
+
+class LogProof(msgspec.Struct, frozen=True, kw_only=True):
+    """The Merkle proof of a log in the message tree of its batch."""
+
+    id: int
+    """The index of the log's leaf."""
+    root: Hash32
+    """The message root of the batch, which L1 stores when it executes the batch."""
+    words: tuple[Hash32, ...]
+    """The proof as L1's contracts decode it: metadata, siblings from the leaf up, aggregated root."""
+
+
+class ProvenLog(msgspec.Struct, frozen=True):
+    """A log, the number of its batch, and its proof."""
+
+    batch: int
+    log: L2ToL1Log
+    proof: LogProof

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-import msgspec
-
 from entresol._native import keccak256
 from entresol.errors import BatchOverflow
-from entresol.primitives.l2_to_l1_logs import DEFAULT_LEAF, MOST_LOGS, PACKED_SIZE, TREE_DEPTH
+from entresol.primitives.l2_to_l1_logs import (
+    DEFAULT_LEAF,
+    MOST_LOGS,
+    PACKED_SIZE,
+    TREE_DEPTH,
+    LogProof,
+)
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
@@ -40,17 +44,6 @@ def _empty_roots() -> tuple[Hash32, ...]:
 
 EMPTY_ROOTS: Final = _empty_roots()
 """The root of a subtree without logs, by its height."""
-
-
-class LogProof(msgspec.Struct, frozen=True, kw_only=True):
-    """What L1 needs to find a log in a batch it has executed."""
-
-    id: int
-    """The place of the log's leaf."""
-    root: Hash32
-    """The root of the batch."""
-    words: tuple[Hash32, ...]
-    """Metadata, the siblings from the leaf upwards, the aggregated root."""
 
 
 class MessageTree:

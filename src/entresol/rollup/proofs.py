@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import msgspec
-
 from entresol.primitives.batches import SettlementStep
-from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER, PACKED_SIZE, L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import (
+    L1_MESSAGE_SENT,
+    L1_MESSENGER,
+    PACKED_SIZE,
+    L2ToL1Log,
+    ProvenLog,
+)
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.message_tree import LogProof, MessageTree
+from entresol.rollup.message_tree import MessageTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,14 +22,6 @@ if TYPE_CHECKING:
     from entresol.storage.store import Store
 
 TREES_KEPT: Final = 8
-
-
-class ProvenLog(msgspec.Struct, frozen=True):
-    """A log, the batch it is in, and the proof of that."""
-
-    batch: int
-    log: L2ToL1Log
-    proof: LogProof
 
 
 class _Logs(NamedTuple):

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
-from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER, ProvenLog
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.message_tree import root_of_proof
-from entresol.rollup.proofs import Proofs, ProvenLog
+from entresol.rollup.proofs import Proofs
 from tests.producing import sender
 from tests.settling import USER, SettlingChain
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from entresol.errors import ExecutionReverted
 from entresol.l1.operator import Operator
 from entresol.primitives import abi
-from entresol.primitives.l2_to_l1_logs import L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log, ProvenLog
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_of
 from entresol.rollup.message_tree import root_of_proof
-from entresol.rollup.proofs import Proofs, ProvenLog
+from entresol.rollup.proofs import Proofs
 from entresol.rollup.settler import Settler
 from tests.layer_ones import ACCOUNTS, Embedded
 from tests.settlement_contracts import deploy

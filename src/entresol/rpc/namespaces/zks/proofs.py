@@ -11,35 +11,8 @@ from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.primitives.l2_to_l1_logs import ProvenLog
     from entresol.rpc.services.batch_status import BatchStatus
-
-
-class LogProof(Protocol):
-    """The place of a log among those of its batch, and the way from it to the root."""
-
-    @property
-    def id(self) -> int:
-        """The log's place."""
-
-    @property
-    def root(self) -> Hash32:
-        """What L1 has of the batch."""
-
-    @property
-    def words(self) -> tuple[Hash32, ...]:
-        """The way, as the contract on L1 reads it."""
-
-
-class ProvenLog(Protocol):
-    """A log with its proof."""
-
-    @property
-    def batch(self) -> int:
-        """The batch that it is in."""
-
-    @property
-    def proof(self) -> LogProof:
-        """The proof of that."""
 
 
 class Prover(Protocol):
