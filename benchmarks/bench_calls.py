@@ -14,8 +14,8 @@ from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.execution.tx_env import tx_env_of
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
-from tests.programs import call_to, program, store, work
-from tests.worlds import ALICE, BOB, CONTRACT, World
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, World
+from tests.support.evm.programs import call_to, program, store, work
 
 PARTS: Final = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7)
 SENDER, TO = Address(ALICE), Address(CONTRACT)

@@ -17,8 +17,8 @@ from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.primitives.transactions import FeeMarketTransaction, decode, decode_many, sign
 from entresol.primitives.values import Address, Hash32
-from tests.differential.contracts import TOKEN
-from tests.peers.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil, running_anvil
+from tests.support.differential.contracts import TOKEN
 
 ROUNDS: Final = 3
 CHAIN_ID: Final = 31337

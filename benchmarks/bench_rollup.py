@@ -27,13 +27,13 @@ from entresol.rollup.message_tree import CAPACITY, MessageTree
 from entresol.rollup.proofs import Proofs
 from entresol.rollup.settler import Settler
 from entresol.rollup.system_contracts import MULTICALL
-from tests.integration.nodes import running_node
-from tests.integration.pair import USER, Pair
-from tests.layer_ones import ACCOUNTS, Embedded
-from tests.peers.anvil import Anvil, running_anvil
-from tests.programs import call_to, program, store, work
-from tests.settlement_contracts import deploy
-from tests.settling import CHAIN_ID, SettlingChain
+from tests.support.anvil import Anvil, running_anvil
+from tests.support.evm.programs import call_to, program, store, work
+from tests.support.node_process import running_node
+from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
+from tests.support.rollup.pair import USER, Pair
+from tests.support.rollup.settlement_contracts import deploy
+from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 
 DEPOSITS: Final = 200
 MESSAGES_A_TRANSACTION: Final = 256

@@ -34,9 +34,9 @@ from entresol._native import address_of, keccak256, public_key
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
 from entresol.server import allow_open_files
-from tests.differential.contracts import TOKEN
-from tests.integration.nodes import running_node
-from tests.peers.anvil import Anvil, free_port, running_anvil
+from tests.support.anvil import Anvil, free_port, running_anvil
+from tests.support.differential.contracts import TOKEN
+from tests.support.node_process import running_node
 
 CHAIN_ID: Final = 31337
 GAS_LIMIT: Final = 1_000_000_000

@@ -16,7 +16,7 @@ from benchmarks.harness import ROUNDS, Row, Target
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
-from tests.integration.nodes import running_node
+from tests.support.node_process import running_node
 
 BLOCKS: Final = 10_000
 ROUND_SECONDS: Final = 2.0

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from benchmarks.harness import Peer, Row, Target
 from entresol.node.startup.banner import READY
-from tests.peers.anvil import find_anvil
+from tests.support.anvil import find_anvil
 
 ROUNDS: Final = 5
 BODY: Final = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []})

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-from tests.peers.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil, running_anvil
 
 # Tests run beside each other on machines of any speed, so time says nothing about one example. CI tries the
 # same examples every time, so that it judges the change and not its luck; who looks for new ones runs elsewhere.

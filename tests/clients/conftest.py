@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.clients.layers import KINDS, Layers, running_layers
-from tests.integration.nodes import RunningNode, running_node
+from tests.support.clients.layers import KINDS, Layers, running_layers
+from tests.support.node_process import RunningNode, running_node
 
 
 @pytest.fixture(scope="module")

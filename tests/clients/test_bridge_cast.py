@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from tests.clients.accounts import ALICE, CHAIN_ID
-from tests.clients.layers import Layers
-from tests.peers.anvil import find_program
-from tests.waiting import PATIENCE_SECONDS, eventually
+from tests.support.anvil import find_program
+from tests.support.clients.accounts import ALICE, CHAIN_ID
+from tests.support.clients.layers import Layers
+from tests.support.polling import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.clients
 

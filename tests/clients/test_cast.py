@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 import pytest
 from web3 import Web3
 
-from tests.clients.accounts import ALICE, NOBODY
-from tests.clients.contracts import CONTRACTS
-from tests.integration.nodes import RunningNode
-from tests.peers.anvil import find_program
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.anvil import find_program
+from tests.support.clients.accounts import ALICE, NOBODY
+from tests.support.clients.contracts import CONTRACTS
+from tests.support.node_process import RunningNode
+from tests.support.polling import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.clients
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import pytest
 
-from tests.clients.javascript import FOLDER, Results, checks_of, run_checks
-from tests.integration.nodes import running_node
+from tests.support.clients.javascript import FOLDER, Results, checks_of, run_checks
+from tests.support.node_process import running_node
 
 pytestmark = pytest.mark.clients
 

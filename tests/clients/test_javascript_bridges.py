@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from tests.clients.javascript import Results, checks_of
-from tests.clients.layers import KINDS, run_on_each
+from tests.support.clients.javascript import Results, checks_of
+from tests.support.clients.layers import KINDS, run_on_each
 
 pytestmark = pytest.mark.clients
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.clients.accounts import ALICE, NOBODY
-from tests.clients.contracts import CONTRACTS
-from tests.integration.nodes import RunningNode
+from tests.support.clients.accounts import ALICE, NOBODY
+from tests.support.clients.contracts import CONTRACTS
+from tests.support.node_process import RunningNode
 
 pytestmark = pytest.mark.clients
 

@@ -20,9 +20,9 @@ from web3.exceptions import (
     Web3RPCError,
 )
 
-from tests.clients.accounts import ALICE, BOB, CHAIN_ID, GWEI, NOBODY
-from tests.clients.contracts import CONTRACTS
-from tests.integration.nodes import RunningNode
+from tests.support.clients.accounts import ALICE, BOB, CHAIN_ID, GWEI, NOBODY
+from tests.support.clients.contracts import CONTRACTS
+from tests.support.node_process import RunningNode
 
 pytestmark = pytest.mark.clients
 

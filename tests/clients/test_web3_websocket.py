@@ -12,10 +12,10 @@ from web3 import AsyncWeb3, WebSocketProvider
 from web3.exceptions import ContractLogicError, Web3RPCError
 from websockets.sync.client import connect
 
-from tests.clients.accounts import ALICE, CHAIN_ID, GWEI, NOBODY
-from tests.clients.contracts import CONTRACTS
-from tests.integration.nodes import RunningNode
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.clients.accounts import ALICE, CHAIN_ID, GWEI, NOBODY
+from tests.support.clients.contracts import CONTRACTS
+from tests.support.node_process import RunningNode
+from tests.support.polling import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.clients
 

@@ -11,9 +11,9 @@ from zksync2.module.module_builder import ZkSyncBuilder
 from zksync2.signer.eth_signer import PrivateKeyEthSigner
 from zksync2.transaction.transaction_builders import TxFunctionCall
 
-from tests.clients.accounts import ALICE, CHAIN_ID, NOBODY
-from tests.integration.nodes import RunningNode
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.clients.accounts import ALICE, CHAIN_ID, NOBODY
+from tests.support.node_process import RunningNode
+from tests.support.polling import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.clients
 

@@ -27,9 +27,9 @@ from zksync2.module.module_builder import ZkSyncBuilder
 from zksync2.module.request_types import EIP712Meta
 
 from entresol.contracts import artifact
-from tests.clients.accounts import ALICE, BOB, CHAIN_ID, NOBODY
-from tests.pair import Pair, running_pair
-from tests.peers.anvil import running_anvil
+from tests.support.anvil import running_anvil
+from tests.support.clients.accounts import ALICE, BOB, CHAIN_ID, NOBODY
+from tests.support.rollup.web3_pair import Pair, running_pair
 
 pytestmark = [
     pytest.mark.clients,

@@ -22,9 +22,9 @@ from entresol.rpc.namespaces.zks.tokens import ZksTokens
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.rendered_chain import RenderedChain
-from tests.clients.javascript import Results, checks_of, run_checks
-from tests.contracts.l2.layer_two import LayerTwo
-from tests.serving import running
+from tests.support.clients.javascript import Results, checks_of, run_checks
+from tests.support.contracts.layer_two import LayerTwo
+from tests.support.http_server import running
 from tests.unit.rpc.namespaces.test_zks import ON_L1, ON_L2
 
 pytestmark = pytest.mark.clients

@@ -12,9 +12,9 @@ from hexbytes import HexBytes
 from web3 import AsyncHTTPProvider, AsyncWeb3, HTTPProvider, Web3
 from web3._utils.module_testing.utils import RequestMocker
 
-from tests.conformance.web3_chain import ALICE, CHAIN_ID, CONTRACTS, Prepared, prepare
-from tests.integration.nodes import RunningNode, running_node
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.clients.web3_chain import ALICE, CHAIN_ID, CONTRACTS, Prepared, prepare
+from tests.support.node_process import RunningNode, running_node
+from tests.support.polling import PATIENCE_SECONDS
 
 # A test that is expected to fail may do so by waiting for what never comes.
 IMPATIENCE_SECONDS = 12.0

@@ -24,10 +24,10 @@ from web3._utils.contract_sources.contract_data.math_contract import MATH_CONTRA
 from web3._utils.contract_sources.contract_data.revert_contract import REVERT_CONTRACT_DATA
 from websockets.sync.client import connect
 
-from tests.asking import RpcError
-from tests.conformance.asking import Asker
-from tests.integration.nodes import RunningNode, running_node
-from tests.programs import demand_gas, program
+from tests.support.evm.programs import demand_gas, program
+from tests.support.http_rpc_client import Asker
+from tests.support.node_process import RunningNode, running_node
+from tests.support.rpc_client import RpcError
 
 pytestmark = pytest.mark.clients
 

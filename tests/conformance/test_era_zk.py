@@ -26,12 +26,12 @@ from entresol.rpc.namespaces.zks.fees import ZksFees
 from entresol.rpc.namespaces.zks.protocol import ZksProtocol
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
-from tests.asking import NamespaceClient, RpcError
-from tests.conformance.asking import Asker
-from tests.contracts.l2 import layer_two
-from tests.contracts.l2.layer_two import LayerTwo
-from tests.integration.nodes import RunningNode, running_node
-from tests.programs import demand_gas, program
+from tests.support.contracts import layer_two
+from tests.support.contracts.layer_two import LayerTwo
+from tests.support.evm.programs import demand_gas, program
+from tests.support.http_rpc_client import Asker
+from tests.support.node_process import RunningNode, running_node
+from tests.support.rpc_client import NamespaceClient, RpcError
 
 pytestmark = pytest.mark.clients
 

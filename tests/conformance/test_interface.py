@@ -23,7 +23,7 @@ import pytest
 from web3 import Web3
 from websockets.sync.client import connect
 
-from tests.pair import Deposit, Pair, running_pair
+from tests.support.rollup.web3_pair import Deposit, Pair, running_pair
 
 pytestmark = pytest.mark.clients
 

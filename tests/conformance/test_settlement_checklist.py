@@ -19,8 +19,8 @@ import rlp
 from trie.hexary import HexaryTrie
 from web3 import Web3
 
-from tests.pair import MESSENGER, Pair, running_pair
-from tests.waiting import eventually
+from tests.support.polling import eventually
+from tests.support.rollup.web3_pair import MESSENGER, Pair, running_pair
 
 pytestmark = pytest.mark.clients
 

@@ -28,8 +28,8 @@ from web3._utils.module_testing.persistent_connection_provider import (
 )
 from web3._utils.module_testing.web3_module import AsyncWeb3ModuleTest, Web3ModuleTest
 
-from tests.conformance.web3_chain import Prepared
-from tests.integration.nodes import RunningNode
+from tests.support.clients.web3_chain import Prepared
+from tests.support.node_process import RunningNode
 
 pytestmark = [
     pytest.mark.clients,

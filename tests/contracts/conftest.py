@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contracts.l1 import Deployed, deploy
+from tests.support.contracts.l1_contracts import Deployed, deploy
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from eth_abi import abi
 
 from entresol._native import keccak256
 from entresol.primitives.values import Address
-from tests.contracts.batches import (
+from tests.support.contracts.batches import (
     INTEROP_ROOT,
     PRIORITY_OPS,
     STORED,
@@ -21,8 +21,8 @@ from tests.contracts.batches import (
     prove_data,
     stored,
 )
-from tests.contracts.engine import ETHER, NOW, Contract, Reverted
-from tests.contracts.l1 import (
+from tests.support.contracts.engine import ETHER, NOW, Contract, Reverted
+from tests.support.contracts.l1_contracts import (
     ALICE,
     DAY,
     DEPLOYER,
@@ -31,7 +31,7 @@ from tests.contracts.l1 import (
     Deployed,
     direct,
 )
-from tests.contracts.trees import EMPTY
+from tests.support.contracts.merkle_trees import EMPTY
 
 
 @dataclass

@@ -8,9 +8,9 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.primitives.values import Address
-from tests.contracts.batches import Batch, stored
-from tests.contracts.engine import L1_CHAIN_ID, Contract, Reverted
-from tests.contracts.l1 import (
+from tests.support.contracts.batches import Batch, stored
+from tests.support.contracts.engine import L1_CHAIN_ID, Contract, Reverted
+from tests.support.contracts.l1_contracts import (
     ALICE,
     CHAIN_ID,
     DEPLOYER,
@@ -22,7 +22,7 @@ from tests.contracts.l1 import (
     Deployed,
     asset_id,
 )
-from tests.contracts.trees import EMPTY
+from tests.support.contracts.merkle_trees import EMPTY
 
 ZERO = Address.zero()
 

@@ -12,8 +12,8 @@ from entresol._native import keccak256
 from entresol.primitives.addresses import alias
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
-from tests.contracts.engine import ETHER, GWEI, L1_CHAIN_ID, Contract, Reverted, error_of
-from tests.contracts.l1 import (
+from tests.support.contracts.engine import ETHER, GWEI, L1_CHAIN_ID, Contract, Reverted, error_of
+from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
     CHAIN_ID,
@@ -26,7 +26,7 @@ from tests.contracts.l1 import (
     direct,
     two_bridges,
 )
-from tests.contracts.trees import priority_levels
+from tests.support.contracts.merkle_trees import priority_levels
 
 CANONICAL = (
     "(uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,"

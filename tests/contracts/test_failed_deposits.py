@@ -9,8 +9,8 @@ from eth_abi import abi
 
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
-from tests.contracts.engine import ETHER, Contract, Reverted
-from tests.contracts.l1 import (
+from tests.support.contracts.engine import ETHER, Contract, Reverted
+from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
     CHAIN_ID,
@@ -20,7 +20,7 @@ from tests.contracts.l1 import (
     burn_data,
     two_bridges,
 )
-from tests.contracts.trees import proof_of
+from tests.support.contracts.merkle_trees import proof_of
 
 AMOUNT = 7 * ETHER
 RECOVER = "bridgeRecoverFailedTransfer(uint256,address,bytes32,bytes,bytes32,uint256,uint256,uint16,bytes32[])"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from entresol import contracts
-from tests.contracts.engine import selector, signature, topic, type_of
+from tests.support.contracts.engine import selector, signature, topic, type_of
 
 CLIENT_ABIS = Path(__file__).parents[1] / "node_modules" / "zksync-ethers" / "abi"
 

@@ -8,8 +8,9 @@ import pytest
 
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Data, Hash32
-from tests.contracts.engine import ETHER, GWEI, Contract, Done, Engine, Reverted, error_of
-from tests.contracts.l1 import (
+from tests.support.anvil import Anvil, RpcError
+from tests.support.contracts.engine import ETHER, GWEI, Contract, Done, Engine, Reverted, error_of
+from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
     CHAIN_ID,
@@ -20,8 +21,7 @@ from tests.contracts.l1 import (
     deploy_on,
     direct,
 )
-from tests.contracts.trees import proof_of
-from tests.peers.anvil import Anvil, RpcError
+from tests.support.contracts.merkle_trees import proof_of
 
 pytestmark = pytest.mark.peer
 

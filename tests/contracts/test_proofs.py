@@ -9,9 +9,9 @@ import pytest
 from entresol._native import keccak256
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
-from tests.contracts.engine import Contract, Reverted
-from tests.contracts.l1 import ALICE, CHAIN_ID, DEPLOYER, OTHER_CHAIN_ID, Deployed
-from tests.contracts.trees import METADATA, path_of, proof_of, root_of
+from tests.support.contracts.engine import Contract, Reverted
+from tests.support.contracts.l1_contracts import ALICE, CHAIN_ID, DEPLOYER, OTHER_CHAIN_ID, Deployed
+from tests.support.contracts.merkle_trees import METADATA, path_of, proof_of, root_of
 
 # The worked example of the protocol's description.
 SENDER = Address((0x800A).to_bytes(20))

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Hash32
-from tests.contracts.batches import Batch
-from tests.contracts.engine import ETHER, GWEI, Reverted
-from tests.contracts.l1 import (
+from tests.support.contracts.batches import Batch
+from tests.support.contracts.engine import ETHER, GWEI, Reverted
+from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
     CHAIN_ID,
@@ -32,7 +32,7 @@ from tests.contracts.l1 import (
     settle,
     two_bridges,
 )
-from tests.contracts.trees import proof_of
+from tests.support.contracts.merkle_trees import proof_of
 
 AMOUNTS = st.integers(1, 3 * ETHER)
 CHAINS = st.sampled_from([CHAIN_ID, OTHER_CHAIN_ID])

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from eth_abi import abi
 
-from tests.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted
-from tests.contracts.l1 import (
+from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted
+from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
     CHAIN_ID,

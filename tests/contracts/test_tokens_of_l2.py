@@ -9,8 +9,8 @@ from eth_abi import abi
 
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
-from tests.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, find
-from tests.contracts.l1 import (
+from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, find
+from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
     CHAIN_ID,
@@ -22,7 +22,7 @@ from tests.contracts.l1 import (
     burn_data,
     two_bridges,
 )
-from tests.contracts.trees import proof_of
+from tests.support.contracts.merkle_trees import proof_of
 
 ORIGIN = Address(b"\x70" * 20)
 ASSET = asset_id(ORIGIN, CHAIN_ID)

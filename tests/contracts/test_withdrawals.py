@@ -9,8 +9,8 @@ from eth_abi import abi
 
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address
-from tests.contracts.engine import ETHER, Contract, Reverted, error_of
-from tests.contracts.l1 import (
+from tests.support.contracts.engine import ETHER, Contract, Reverted, error_of
+from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
     CHAIN_ID,
@@ -26,7 +26,7 @@ from tests.contracts.l1 import (
     mint_data,
     two_bridges,
 )
-from tests.contracts.trees import proof_of
+from tests.support.contracts.merkle_trees import proof_of
 
 FILLER = L2ToL1Log.of_message(0, ALICE, b"something else")
 

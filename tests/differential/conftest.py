@@ -4,4 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.register_assert_rewrite("tests.differential.comparison", "tests.differential.replay")
+pytest.register_assert_rewrite(
+    "tests.support.differential.comparison", "tests.support.differential.replay"
+)

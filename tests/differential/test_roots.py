@@ -19,11 +19,11 @@ from entresol.primitives.transactions import decode
 from entresol.primitives.values import Address, Hash32
 from entresol.state.history import StateAfter
 from entresol.storage.store import Store
-from tests.differential.comparison import Mined, peers
-from tests.differential.generator import blocks
-from tests.differential.replay import HISTORY, HISTORY_SLOTS, NO_CODE, Source, unhex
-from tests.differential.transactions import CHAIN_ID, Draft
-from tests.peers.anvil import Anvil
+from tests.support.anvil import Anvil
+from tests.support.differential.comparison import Mined, peers
+from tests.support.differential.generator import blocks
+from tests.support.differential.replay import HISTORY, HISTORY_SLOTS, NO_CODE, Source, unhex
+from tests.support.differential.transactions import CHAIN_ID, Draft
 
 pytestmark = pytest.mark.peer
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.differential.comparison import Peers, peers
-from tests.differential.generator import blocks
-from tests.differential.kinds.calls import every_failure
-from tests.differential.kinds.storage import vain_destructions
-from tests.differential.replay import unhex
-from tests.differential.traces import Options, Trace, Traced, intrinsic_gas, traced
-from tests.differential.world import BOMBS
+from tests.support.differential.comparison import Peers, peers
+from tests.support.differential.generator import blocks
+from tests.support.differential.kinds.calls import every_failure
+from tests.support.differential.kinds.storage import vain_destructions
+from tests.support.differential.replay import unhex
+from tests.support.differential.traces import Options, Trace, Traced, intrinsic_gas, traced
+from tests.support.differential.world import BOMBS
 
 pytestmark = pytest.mark.peer
 

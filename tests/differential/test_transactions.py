@@ -8,14 +8,14 @@ import pytest
 
 from entresol._native import BlockEnv, Overlay, execute
 from entresol.errors import InvalidTransaction
-from tests.differential.comparison import Peers, peers, rejects
-from tests.differential.generator import blocks, kinds_of
-from tests.differential.kinds.creations import word
-from tests.differential.kinds.delegations import new_account
-from tests.differential.kinds.rejections import rejections
-from tests.differential.replay import NO_CODE, Account, Replay, Source
-from tests.differential.transactions import Draft, Signed
-from tests.differential.world import ACTORS, RECURSE
+from tests.support.differential.comparison import Peers, peers, rejects
+from tests.support.differential.generator import blocks, kinds_of
+from tests.support.differential.kinds.creations import word
+from tests.support.differential.kinds.delegations import new_account
+from tests.support.differential.kinds.rejections import rejections
+from tests.support.differential.replay import NO_CODE, Account, Replay, Source
+from tests.support.differential.transactions import Draft, Signed
+from tests.support.differential.world import ACTORS, RECURSE
 
 pytestmark = pytest.mark.peer
 

@@ -12,8 +12,8 @@ from eth_account.messages import encode_defunct, encode_typed_data
 from web3 import Web3
 from web3.exceptions import Web3RPCError
 
-from tests.integration.nodes import RunningNode, running_node
 from tests.integration.test_node import ALICE, BOB, ETHER, entresol
+from tests.support.node_process import RunningNode, running_node
 from tests.unit.primitives.test_typed_data import MAIL
 
 STRANGER = Web3.to_checksum_address("0x" + "ab" * 20)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.nodes import ENTRESOL, RunningNode, running_node
 from tests.robustness.attack import Attack, is_json, problem_of
-from tests.serving import Client
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.http_server import Client
+from tests.support.node_process import ENTRESOL, RunningNode, running_node
+from tests.support.polling import PATIENCE_SECONDS
 
 CASES = int(os.environ.get("ENTRESOL_CASES", "1500"))
 PATIENT_WITH_NOTHING = ("--receipt-seconds", "0.2", "--call-seconds", "1", "--log-level", "warning")

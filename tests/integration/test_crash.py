@@ -19,9 +19,9 @@ from entresol.execution.replay import execute_again
 from entresol.state.history import StateAfter
 from entresol.storage import tables
 from entresol.storage.store import Store
-from tests.integration import writer
-from tests.ledger import dump
-from tests.producing import Producer
+from tests.support.chain import block_writer as writer
+from tests.support.chain.block_production import Producer
+from tests.support.chain.records import dump
 
 # ENTRESOL_KILLS=200 for the long run.
 KILLS = int(os.environ.get("ENTRESOL_KILLS", "50"))
@@ -44,7 +44,7 @@ def kill_a_writer(
     path: Path, randomness: random.Random, *, after: int = 0
 ) -> list[tuple[int, str]]:
     """Let a writer run for a moment after some blocks, and return those that it was told are safe."""
-    command = [sys.executable, "-m", "tests.integration.writer", str(path)]
+    command = [sys.executable, "-m", "tests.support.chain.block_writer", str(path)]
     scratch = path.with_name("scratch")
     scratch.mkdir(exist_ok=True)
     with subprocess.Popen(

@@ -16,9 +16,9 @@ from entresol.node.config.schema import L1Config, NodeConfig
 from entresol.node.node import Node
 from entresol.primitives import abi
 from entresol.primitives.values import Address
-from tests.asking import DispatcherClient
-from tests.integration.pair import CHAIN_ID, DIRECT, ETHER, USER
-from tests.programs import Step, call_to, create, demand_gas, program, store, work
+from tests.support.evm.programs import Step, call_to, create, demand_gas, program, store, work
+from tests.support.rollup.pair import CHAIN_ID, DIRECT, ETHER, USER
+from tests.support.rpc_client import DispatcherClient
 
 TARGET, INNER, EMPTY = (Address(bytes([number]) * 20) for number in (0xC1, 0xC2, 0xC3))
 

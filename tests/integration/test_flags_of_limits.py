@@ -13,9 +13,9 @@ from websockets.frames import Opcode
 
 from entresol.node.config.schema import ApiConfig, LimitsConfig
 from entresol.server import ServerConfig
-from tests.integration.nodes import RunningNode, running_node
 from tests.integration.test_killed_node import transfer
-from tests.serving import Client, Response, answer_to, opening, post
+from tests.support.http_server import Client, Response, answer_to, opening, post
+from tests.support.node_process import RunningNode, running_node
 
 FLAGS = {
     "--body-limit-bytes": "20000",

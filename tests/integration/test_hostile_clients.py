@@ -14,9 +14,9 @@ import pytest
 from websockets.frames import Opcode
 
 from entresol.server import allow_open_files
-from tests.integration.nodes import RunningNode, running_node
-from tests.serving import Client, answer_to, opening, post
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.http_server import Client, answer_to, opening, post
+from tests.support.node_process import RunningNode, running_node
+from tests.support.polling import PATIENCE_SECONDS
 
 CHAIN_ID = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
 ANSWER = b'{"jsonrpc":"2.0","id":1,"result":"0x10e"}'

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from tests.integration.nodes import ENTRESOL, RunningNode, running_node
-from tests.waiting import PATIENCE_SECONDS, eventually
+from tests.support.node_process import ENTRESOL, RunningNode, running_node
+from tests.support.polling import PATIENCE_SECONDS, eventually
 
 # ENTRESOL_NODE_KILLS=200 for the long run.
 KILLS = int(os.environ.get("ENTRESOL_NODE_KILLS", "20"))

@@ -17,8 +17,8 @@ from eth_account.signers.local import LocalAccount
 from web3 import Web3
 from websockets.sync.client import connect
 
-from tests.integration.nodes import RunningNode, running_node
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.node_process import RunningNode, running_node
+from tests.support.polling import PATIENCE_SECONDS
 
 ALICE: LocalAccount = Account.from_key(
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"

@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from tests.clients.javascript import node_program
-from tests.integration.nodes import running_node
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.clients.javascript import node_program
+from tests.support.node_process import running_node
+from tests.support.polling import PATIENCE_SECONDS
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 ADDRESS: Final = "127.0.0.1:3050"

@@ -21,9 +21,9 @@ from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig, Settl
 from entresol.node.node import Node
 from entresol.node.settlement.manifest import NOTE_FILE
 from entresol.server.config import ServerConfig
-from tests.integration.nodes import running_node, starting_node
-from tests.peers.anvil import Anvil, free_port, running_anvil
-from tests.waiting import PATIENCE_SECONDS, eventually
+from tests.support.anvil import Anvil, free_port, running_anvil
+from tests.support.node_process import running_node, starting_node
+from tests.support.polling import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.peer
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from entresol.errors import AddressInUse, AddressUnavailable
 from entresol.server import Connection, Server, ServerConfig, allow_open_files
-from tests.serving import HELLO, Client, Running, answer_to, echo, post, running
-from tests.waiting import PATIENCE_SECONDS, eventually
+from tests.support.http_server import HELLO, Client, Running, answer_to, echo, post, running
+from tests.support.polling import PATIENCE_SECONDS, eventually
 
 Serve: TypeAlias = Callable[..., AbstractContextManager[Running]]
 

@@ -9,7 +9,7 @@ import pytest
 from websockets.frames import Opcode
 
 from entresol.server import Connection, HttpResponse
-from tests.serving import HELLO, Client, echo, opening, post, running
+from tests.support.http_server import HELLO, Client, echo, opening, post, running
 
 CHUNKED = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
 

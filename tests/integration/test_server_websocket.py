@@ -14,8 +14,8 @@ from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
 from entresol.server import Connection
-from tests.serving import HELLO, Running, echo, opening, post, running
-from tests.waiting import eventually
+from tests.support.http_server import HELLO, Running, echo, opening, post, running
+from tests.support.polling import eventually
 
 Serve: TypeAlias = Callable[..., AbstractContextManager[Running]]
 

@@ -20,10 +20,12 @@ from entresol.primitives.assets import asset_id
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, MULTICALL
-from tests.integration.agreement import check_agreement
-from tests.integration.chaos import operator_nonce
-from tests.integration.nodes import running_node
-from tests.integration.pair import (
+from tests.support.anvil import Anvil, RpcError
+from tests.support.node_process import running_node
+from tests.support.polling import eventually
+from tests.support.rollup.layer_consistency import check_agreement
+from tests.support.rollup.node_crashes import operator_nonce
+from tests.support.rollup.pair import (
     CHAIN_ID,
     ETHER,
     L1_CHAIN_ID,
@@ -31,8 +33,6 @@ from tests.integration.pair import (
     Pair,
     message_hash,
 )
-from tests.peers.anvil import Anvil, RpcError
-from tests.waiting import eventually
 
 QUICK = ("--l1-delay", "0.02", "--settle-interval", "0.02")
 DAY = 86_400

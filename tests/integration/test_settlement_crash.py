@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.agreement import check_agreement
-from tests.integration.chaos import Traffic, Victim, kill_again_and_again, operator_nonce
-from tests.integration.pair import Pair
+from tests.support.rollup.layer_consistency import check_agreement
+from tests.support.rollup.node_crashes import Traffic, Victim, kill_again_and_again, operator_nonce
+from tests.support.rollup.pair import Pair
 
 # ENTRESOL_SETTLEMENT_KILLS=50 for the long run.
 KILLS = int(os.environ.get("ENTRESOL_SETTLEMENT_KILLS", "6"))

@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from entresol.node.config.schema import L1Config
-from tests.integration.agreement import check_agreement
-from tests.integration.chaos import Traffic, Victim, operator_nonce
-from tests.integration.nodes import running_node
-from tests.integration.pair import ETHER, Pair, connect
-from tests.layer_ones import ACCOUNTS
-from tests.peers.anvil import find_anvil, free_port
-from tests.waiting import PATIENCE_SECONDS, eventually
+from tests.support.anvil import find_anvil, free_port
+from tests.support.node_process import running_node
+from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.rollup.layer_consistency import check_agreement
+from tests.support.rollup.layer_ones import ACCOUNTS
+from tests.support.rollup.node_crashes import Traffic, Victim, operator_nonce
+from tests.support.rollup.pair import ETHER, Pair, connect
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 

@@ -24,10 +24,10 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
 from entresol.storage.store import Store
-from tests.integration.nodes import RunningNode, running_node
-from tests.peers.anvil import running_anvil
-from tests.serving import Client, post
-from tests.waiting import PATIENCE_SECONDS, eventually
+from tests.support.anvil import running_anvil
+from tests.support.http_server import Client, post
+from tests.support.node_process import RunningNode, running_node
+from tests.support.polling import PATIENCE_SECONDS, eventually
 
 ALICE: LocalAccount = Account.from_key(
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"

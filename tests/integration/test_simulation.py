@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.javascript import node_program
-from tests.integration.nodes import running_node
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.clients.javascript import node_program
+from tests.support.node_process import running_node
+from tests.support.polling import PATIENCE_SECONDS
 
 SCRIPT = Path(__file__).with_name("simulate.mjs")
 

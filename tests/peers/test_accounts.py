@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.integration.nodes import running_node
-from tests.peers.anvil import Anvil, RpcError, running_anvil
+from tests.support.anvil import Anvil, RpcError, running_anvil
+from tests.support.node_process import running_node
 from tests.unit.primitives.test_typed_data import MAIL
 
 pytestmark = pytest.mark.peer

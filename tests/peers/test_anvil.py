@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from tests.peers.anvil import Anvil, RpcError, running_anvil
-from tests.waiting import PATIENCE_SECONDS, eventually
+from tests.support.anvil import Anvil, RpcError, running_anvil
+from tests.support.polling import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.peer
 
@@ -57,7 +57,7 @@ def test_it_is_gone_when_the_test_fails() -> None:
 
 def test_it_is_gone_when_the_test_process_is_killed() -> None:
     script = (
-        "import time; from tests.peers.anvil import running_anvil\n"
+        "import time; from tests.support.anvil import running_anvil\n"
         "with running_anvil() as anvil: print(anvil.url, flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as victim:

@@ -13,9 +13,9 @@ from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
-from tests.peers.anvil import Anvil, RpcError, running_anvil
-from tests.programs import Step, call_to, create, demand_gas, program, store, work
-from tests.worlds import EMPTY_CODE, World, word
+from tests.support.anvil import Anvil, RpcError, running_anvil
+from tests.support.evm.in_memory_state import EMPTY_CODE, World, word
+from tests.support.evm.programs import Step, call_to, create, demand_gas, program, store, work
 
 pytestmark = pytest.mark.peer
 

@@ -16,9 +16,9 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
 from entresol.node.api import Api
 from entresol.primitives.values import Address
-from tests.asking import DispatcherClient
-from tests.peers.anvil import Anvil, running_anvil
-from tests.programs import call_to, create, program, store, work
+from tests.support.anvil import Anvil, running_anvil
+from tests.support.evm.programs import call_to, create, program, store, work
+from tests.support.rpc_client import DispatcherClient
 
 pytestmark = pytest.mark.peer
 

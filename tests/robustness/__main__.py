@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.integration.nodes import ENTRESOL, RunningNode, running_node
 from tests.robustness.attack import Attack, WrongError
+from tests.support.node_process import ENTRESOL, RunningNode, running_node
 
 SETTINGS = ("--log-level", "warning", "--receipt-seconds", "0.2", "--call-seconds", "1")
 """Waiting is no part of the question."""

@@ -16,7 +16,7 @@ from websockets.frames import Opcode
 
 from tests.robustness.requests import Case, Requests
 from tests.robustness.values import PROGRAMS, Json
-from tests.serving import Client
+from tests.support.http_server import Client
 
 SLOWEST_SECONDS = 600.0
 """Sealing as many blocks as one request may ask for takes half a minute of a machine's undivided time."""

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from websockets.frames import Opcode
 
-from tests.integration.nodes import RunningNode, running_node
-from tests.serving import Client
+from tests.support.http_server import Client
+from tests.support.node_process import RunningNode, running_node
 
 ALICE = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 EVERY_SECONDS = 20.0

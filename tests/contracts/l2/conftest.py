@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contracts.l2.layer_two import LayerTwo
+from tests.support.contracts.layer_two import LayerTwo
 
 
 @pytest.fixture

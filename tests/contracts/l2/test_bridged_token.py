@@ -8,7 +8,7 @@ from eth_account import Account
 from entresol.errors import ExecutionReverted
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BRIDGED_TOKEN_CODE
-from tests.contracts.l2.layer_two import (
+from tests.support.contracts.layer_two import (
     ALICE,
     BOB,
     CHAIN_ID,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from entresol.primitives.assets import asset_id
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN
-from tests.contracts.l2.layer_two import (
+from tests.support.contracts.layer_two import (
     ALICE,
     BOB,
     L1_CHAIN_ID,

@@ -9,7 +9,7 @@ from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BRIDGEHUB, MESSAGE_ROOT, SYSTEM_CONTEXT
-from tests.contracts.l2.layer_two import (
+from tests.support.contracts.layer_two import (
     ALICE,
     CHAIN_ID,
     FEE,

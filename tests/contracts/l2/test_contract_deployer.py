@@ -11,7 +11,7 @@ from entresol.primitives.bytecode import eravm_hash, evm_hash
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import CONTRACT_DEPLOYER, CREATE2_FACTORY, NONCE_HOLDER
-from tests.contracts.l2.layer_two import (
+from tests.support.contracts.layer_two import (
     ALICE,
     BOB,
     LayerTwo,

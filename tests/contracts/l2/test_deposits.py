@@ -18,7 +18,7 @@ from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.l2_to_l1_logs import FAILED, SUCCEEDED
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT
-from tests.contracts.l2.layer_two import (
+from tests.support.contracts.layer_two import (
     ALICE,
     BOB,
     CHAIN_ID,

@@ -18,7 +18,7 @@ from entresol.rollup.deterministic_deployers import (
     SINGLETON_CODE,
     SINGLETON_FACTORY,
 )
-from tests.contracts.l2.layer_two import LayerTwo, calldata
+from tests.support.contracts.layer_two import LayerTwo, calldata
 
 SALT = Hash32(b"\x5a" * 32)
 INIT = artifact("L1Messenger").bytecode

@@ -11,7 +11,7 @@ from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSAGE_SENT, L1_ME
 from entresol.primitives.values import Address
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.system_contracts import BASE_TOKEN, MULTICALL
-from tests.contracts.l2.layer_two import (
+from tests.support.contracts.layer_two import (
     ALICE,
     BOB,
     ETHER,
@@ -25,7 +25,7 @@ from tests.contracts.l2.layer_two import (
     padded,
     topic,
 )
-from tests.differential.assembler import assemble, initcode
+from tests.support.evm.assembler import assemble, initcode
 
 RECEIVER = Address.parse("0x36615cf349d7f6344891b1e7ca7c72883f5dc049")
 AMOUNT = 10**15

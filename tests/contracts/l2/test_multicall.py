@@ -9,7 +9,7 @@ from entresol.errors import ExecutionReverted
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import BASE_TOKEN, MULTICALL
-from tests.contracts.l2.layer_two import (
+from tests.support.contracts.layer_two import (
     ALICE,
     CHAIN_ID,
     ETHER,

@@ -12,9 +12,9 @@ from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN
-from tests.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, type_of
-from tests.contracts.l1 import ALICE as DEPOSITOR
-from tests.contracts.l1 import (
+from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, type_of
+from tests.support.contracts.l1_contracts import ALICE as DEPOSITOR
+from tests.support.contracts.l1_contracts import (
     CHAIN_ID,
     Deployed,
     asset_id,
@@ -22,7 +22,7 @@ from tests.contracts.l1 import (
     direct,
     two_bridges,
 )
-from tests.contracts.l2.layer_two import (
+from tests.support.contracts.layer_two import (
     ALICE,
     LayerTwo,
     calldata,
@@ -31,7 +31,7 @@ from tests.contracts.l2.layer_two import (
     logs_of,
     messages_of,
 )
-from tests.contracts.trees import proof_of
+from tests.support.contracts.merkle_trees import proof_of
 
 AMOUNT = 5 * ETHER
 RECEIVER = Address(b"\x91" * 20)

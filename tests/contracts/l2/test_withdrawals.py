@@ -14,7 +14,7 @@ from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import ASSET_ROUTER, NATIVE_TOKEN_VAULT
-from tests.contracts.l2.layer_two import (
+from tests.support.contracts.layer_two import (
     ALICE,
     BOB,
     CHAIN_ID,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from entresol.chain.priority_queue import PriorityQueue
 from entresol.primitives.transactions import Transaction
-from tests.settling import deposit
+from tests.support.rollup.settling_chain import deposit
 
 WAITING = [Transaction.from_l1(deposit(number)) for number in range(5)]
 

@@ -6,7 +6,7 @@ import pytest
 
 from entresol import contracts
 from entresol._native import BlockEnv, Overlay, Rules, Snapshot, TxEnv, execute
-from tests.worlds import ALICE, ETHER, World
+from tests.support.evm.in_memory_state import ALICE, ETHER, World
 
 MAX_CODE = 24_576
 MAX_INIT_CODE = 49_152

@@ -36,9 +36,7 @@ from entresol.primitives.transactions import (
 )
 from entresol.primitives.values import Address
 from entresol.storage.store import Store
-from tests.differential.assembler import assemble, initcode
-from tests.ledger import EMPTY_CODE, word
-from tests.producing import (
+from tests.support.chain.block_production import (
     BENEFICIARY,
     CHAIN_ID,
     ETHER,
@@ -51,6 +49,8 @@ from tests.producing import (
     sender,
     sums,
 )
+from tests.support.chain.records import EMPTY_CODE, word
+from tests.support.evm.assembler import assemble, initcode
 
 ALICE, BOB = sender(1), sender(2)
 MOST_WEI = (1 << 256) - 1

@@ -17,9 +17,9 @@ from entresol.primitives.records import BlockRecord, StoredChange, stored_accoun
 from entresol.primitives.values import Address, Bloom, Hash32
 from entresol.state.history import StateAfter
 from entresol.storage.store import Store
-from tests.differential.assembler import assemble, initcode
-from tests.ledger import EMPTY_CODE, dump, word
-from tests.producing import ETHER, Producer, call, changes_of, priority, sender
+from tests.support.chain.block_production import ETHER, Producer, call, changes_of, priority, sender
+from tests.support.chain.records import EMPTY_CODE, dump, word
+from tests.support.evm.assembler import assemble, initcode
 
 ALICE, BOB = sender(1), sender(2)
 TARGET = b"\xc1" * 20

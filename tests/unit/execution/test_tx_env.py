@@ -34,7 +34,7 @@ from entresol.primitives.transactions import (
     sign,
 )
 from entresol.primitives.values import Address, Hash32
-from tests.worlds import CONTRACT, EMPTY_CODE, ETHER, RULES, World, word
+from tests.support.evm.in_memory_state import CONTRACT, EMPTY_CODE, ETHER, RULES, World, word
 
 SECRET = bytes([0x46]) * 32
 SENDER = Address(address_of(public_key(SECRET)))

@@ -16,7 +16,7 @@ from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
-from tests.layer_ones import ACCOUNTS, REVERTER, SteeredLayerOne
+from tests.support.rollup.layer_ones import ACCOUNTS, REVERTER, SteeredLayerOne
 
 OWNER, VALIDATOR = ACCOUNTS[0], ACCOUNTS[1]
 GENESIS = Hash32(b"\x07" * 32)

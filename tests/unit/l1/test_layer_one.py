@@ -19,7 +19,8 @@ from entresol.l1.operator import Operator, SignedTransaction
 from entresol.primitives import abi
 from entresol.primitives.transactions import FeeMarketTransaction, decode
 from entresol.primitives.values import Address, Hash32
-from tests.layer_ones import (
+from tests.support.polling import PATIENCE_SECONDS
+from tests.support.rollup.layer_ones import (
     ACCOUNTS,
     CHAIN_ID,
     ECHO,
@@ -28,8 +29,7 @@ from tests.layer_ones import (
     SteeredLayerOne,
     request_data,
 )
-from tests.settling import deposit
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.rollup.settling_chain import deposit
 
 RICH = ACCOUNTS[0]
 POOR = Address(b"\x0f" * 20)

@@ -8,7 +8,7 @@ import pytest
 
 from entresol import errors
 from entresol._native import CancelFlag, Limits, Snapshot, Tracer, call
-from tests.worlds import BLOCK, RULES, World, to_contract
+from tests.support.evm.in_memory_state import BLOCK, RULES, World, to_contract
 
 LOOP = "5b 5f 56"
 FOREVER = 10**15

@@ -6,7 +6,7 @@ import pytest
 
 from entresol import errors
 from entresol._native import Overlay, Snapshot, TxEnv, call, execute
-from tests.worlds import (
+from tests.support.evm.in_memory_state import (
     ALICE,
     BLOCK,
     BOB,

@@ -11,7 +11,16 @@ import pytest
 
 from entresol import errors
 from entresol._native import Snapshot, Tracer, TxEnv, call, execute
-from tests.worlds import ALICE, BLOCK, BOB, CONTRACT, RULES, World, to_contract, word
+from tests.support.evm.in_memory_state import (
+    ALICE,
+    BLOCK,
+    BOB,
+    CONTRACT,
+    RULES,
+    World,
+    to_contract,
+    word,
+)
 
 # Calls Bob's contract with the selector 0x11223344 and 3 wei.
 CALL_BOB = "6311223344 5f 52 5f 5f 6004 601c 6003 73" + BOB.hex() + "61ffff f1"
@@ -192,7 +201,7 @@ FILL = """
 import resource, sys
 from entresol import errors
 from entresol._native import Limits, Snapshot, Tracer, call
-from tests.worlds import BLOCK, RULES, World, to_contract
+from tests.support.evm.in_memory_state import BLOCK, RULES, World, to_contract
 limit, code, options = int(sys.argv[1]), sys.argv[2], sys.argv[3].encode()
 state = Snapshot(World.with_contract(code))
 def fits(gas):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from entresol.node.metrics import Sample, of_chain, of_server, render
 from entresol.server.connection import Counters
-from tests.settling import SettlingChain
+from tests.support.rollup.settling_chain import SettlingChain
 
 
 def test_figures_of_one_name_share_their_description() -> None:

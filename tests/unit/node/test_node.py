@@ -15,7 +15,7 @@ from entresol.node.chains import development_accounts
 from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.node.node import Node
 from entresol.server.config import ServerConfig
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.polling import PATIENCE_SECONDS
 
 
 def test_a_block_that_cannot_be_sealed_is_told_and_tried_again(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.layer_ones import SteeredLayerOne, layer_one
+from tests.support.rollup.layer_ones import SteeredLayerOne, layer_one
 
 
 @pytest.fixture(params=["embedded", pytest.param("anvil", marks=pytest.mark.peer)])

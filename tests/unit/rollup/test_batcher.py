@@ -21,7 +21,7 @@ from entresol.rollup.batches import SealingPolicy, operations_of, priority_hashe
 from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.priority_tree import Frontier, rolling_hash, root_of_range
 from entresol.storage.batch_table import BatchPosition
-from tests.settling import CHAIN_ID, SettlingChain
+from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 
 NEVER = SealingPolicy(max_age=1e9, max_blocks=10_000)
 

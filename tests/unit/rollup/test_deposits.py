@@ -15,9 +15,16 @@ from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
-from tests.layer_ones import ACCOUNTS, MAILBOX, Embedded, SteeredLayerOne, layer_one, request_data
-from tests.settling import RECEIVER, SettlingChain, deposit
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.polling import PATIENCE_SECONDS
+from tests.support.rollup.layer_ones import (
+    ACCOUNTS,
+    MAILBOX,
+    Embedded,
+    SteeredLayerOne,
+    layer_one,
+    request_data,
+)
+from tests.support.rollup.settling_chain import RECEIVER, SettlingChain, deposit
 
 
 class Scenario:

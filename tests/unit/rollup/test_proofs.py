@@ -16,8 +16,8 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.message_tree import root_of_proof
 from entresol.rollup.proofs import Proofs
-from tests.producing import sender
-from tests.settling import USER, SettlingChain
+from tests.support.chain.block_production import sender
+from tests.support.rollup.settling_chain import USER, SettlingChain
 
 DONE = SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234)
 SENDER = sender(USER)

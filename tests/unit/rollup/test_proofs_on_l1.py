@@ -20,9 +20,9 @@ from entresol.rollup.batches import SealingPolicy, stored_of
 from entresol.rollup.message_tree import root_of_proof
 from entresol.rollup.proofs import Proofs
 from entresol.rollup.settler import Settler
-from tests.layer_ones import ACCOUNTS, Embedded
-from tests.settlement_contracts import deploy
-from tests.settling import CHAIN_ID, SettlingChain
+from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
+from tests.support.rollup.settlement_contracts import deploy
+from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 
 SIZES = (1, 2, 3, 500, 16_384)
 PROVE = "proveL2LogInclusion(uint256,uint256,(uint8,bool,uint16,address,bytes32,bytes32),bytes32[])"

@@ -15,10 +15,10 @@ from entresol.errors import EntresolError, ExecutionReverted, LayerOneDiffers
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.rollup.settler import SettlementConfig, Settler
-from tests.layer_ones import CHAIN_ID, Embedded, EventfulLayerOne
-from tests.settlement_scenario import OPERATOR, Scenario
-from tests.settlement_scenario import run as run_scenario
-from tests.settling import RECEIVER
+from tests.support.rollup.layer_ones import CHAIN_ID, Embedded, EventfulLayerOne
+from tests.support.rollup.settlement_scenario import OPERATOR, Scenario
+from tests.support.rollup.settlement_scenario import run as run_scenario
+from tests.support.rollup.settling_chain import RECEIVER
 
 
 class ProcessEnded(BaseException):

@@ -18,11 +18,11 @@ from entresol.rollup.batches import stored_of
 from entresol.rollup.pending_tx import PendingSettlement
 from entresol.rollup.proofs import Proofs
 from entresol.rollup.settler import SettlementConfig
-from tests.layer_ones import SteeredLayerOne
-from tests.producing import sender
-from tests.settlement_contracts import send
-from tests.settlement_scenario import OPERATOR, Scenario, embedded, run
-from tests.settling import CHAIN_ID, RECEIVER, USER
+from tests.support.chain.block_production import sender
+from tests.support.rollup.layer_ones import SteeredLayerOne
+from tests.support.rollup.settlement_contracts import send
+from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, embedded, run
+from tests.support.rollup.settling_chain import CHAIN_ID, RECEIVER, USER
 
 
 def test_a_batch_is_committed_proven_and_executed(steered: SteeredLayerOne) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.unit.rpc.render.world import World
+from tests.support.chain.sample_chain import World
 
 
 @pytest.fixture(scope="module")

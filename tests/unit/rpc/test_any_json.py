@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, Limits
-from tests.rpc_toy import ALICE, Toy, dispatch
+from tests.support.example_namespace import ALICE, Toy, dispatch
 
 DISPATCHER = Dispatcher([Toy()], limits=Limits(batch=5, answer_bytes=50_000))
 NAMES = sorted(DISPATCHER.methods)

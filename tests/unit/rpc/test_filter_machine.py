@@ -20,7 +20,7 @@ from entresol.rpc.pubsub.filters import Filters
 from entresol.rpc.render.logs import log_text
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
-from tests.emitting import EMITTERS, EmittingChain, read, topic
+from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read, topic
 
 _topics = st.frozensets(st.integers(0, 2).map(topic), max_size=2)
 _queries = st.builds(

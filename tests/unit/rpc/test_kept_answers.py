@@ -14,7 +14,7 @@ from entresol.rpc.jsonrpc.dispatch import LONGEST_RESULT, Dispatcher, Limits
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.params import LONGEST
 from entresol.rpc.types.block_id import BlockId
-from tests.rpc_toy import dispatch, request
+from tests.support.example_namespace import dispatch, request
 
 
 class Library:

@@ -12,7 +12,7 @@ from entresol.errors import StateUnavailable, StoreFailed
 from entresol.state.history import StateAfter
 from entresol.state.snapshots import Snapshots
 from entresol.storage.store import Store
-from tests.ledger import EMPTY_CODE, address, change, fill, record_after, word
+from tests.support.chain.records import EMPTY_CODE, address, change, fill, record_after, word
 
 ALICE = address(1)
 

@@ -13,8 +13,8 @@ from entresol.errors import InvalidProof, MissingNode
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Hash32
 from entresol.state.state_trie import AccountProof, StateTrie
-from tests.ledger import address, word
-from tests.worlds import World
+from tests.support.chain.records import address, word
+from tests.support.evm.in_memory_state import World
 
 Accounts = dict[bytes, tuple[int, int, bytes]]
 Slots = dict[tuple[bytes, bytes], bytes]

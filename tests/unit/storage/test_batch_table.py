@@ -14,7 +14,7 @@ from entresol.primitives.values import Hash32
 from entresol.storage import tables
 from entresol.storage.batch_table import BatchPosition, DepositCursor
 from entresol.storage.store import Store
-from tests.ledger import deposit, dump, fill, nodes_of, record_after, transfer
+from tests.support.chain.records import deposit, dump, fill, nodes_of, record_after, transfer
 
 NUMBER = st.integers(0, 2**63)
 WORD = st.binary(min_size=32, max_size=32)

@@ -13,7 +13,7 @@ from entresol.errors import StoreDamaged
 from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
 from entresol.storage.store import Store
-from tests.ledger import change, dump, files_of, fill, random_chain, record_after
+from tests.support.chain.records import change, dump, files_of, fill, random_chain, record_after
 
 BLOCKS = 200
 CHAIN = random_chain(random.Random(4), BLOCKS)

@@ -23,7 +23,7 @@ from entresol.errors import (
 )
 from entresol.storage.directory import Directory
 from entresol.storage.store import Store
-from tests.ledger import dump, files_of, fill, random_chain, record_after
+from tests.support.chain.records import dump, files_of, fill, random_chain, record_after
 
 HOLDER = """
 import pathlib, sys
@@ -244,7 +244,7 @@ def test_a_temporary_directory_is_gone_when_nobody_has_it() -> None:
 def test_a_temporary_directory_is_gone_after_the_program(ending: str) -> None:
     program = f"""
 from entresol.storage.store import Store
-from tests.ledger import fill, record_after
+from tests.support.chain.records import fill, record_after
 store = Store.temporary()
 fill(store, [record_after(None)])
 print(store.path, flush=True)

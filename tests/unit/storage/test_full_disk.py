@@ -14,7 +14,7 @@ import pytest
 from entresol.errors import StoreFailed, StoreFull
 from entresol.primitives.records import BlockRecord
 from entresol.storage.store import Store
-from tests.ledger import files_of, record_after
+from tests.support.chain.records import files_of, record_after
 
 UNTIL_REJECTED = """
 import pathlib, resource, sys

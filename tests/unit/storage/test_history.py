@@ -13,7 +13,7 @@ from entresol.errors import StoreFailed, StoreUnfinished
 from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
 from entresol.storage.store import Store
-from tests.ledger import (
+from tests.support.chain.records import (
     EMPTY_CODE,
     address,
     dump,

@@ -10,7 +10,7 @@ import pytest
 from entresol.storage import tables
 from entresol.storage.price_table import Prices
 from entresol.storage.store import Store
-from tests.ledger import dump, record_after
+from tests.support.chain.records import dump, record_after
 
 CHEAP, DEAR = Prices(10**9, 10**10), Prices(2**200, 10**15)
 

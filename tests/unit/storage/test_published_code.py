@@ -8,8 +8,8 @@ from entresol._native import keccak256
 from entresol.primitives.bytecode import eravm_hash, evm_hash, pad_evm
 from entresol.primitives.transactions import PriorityTransaction, Transaction, ZkTransaction, sign
 from entresol.storage.store import Store
-from tests.ledger import SECRET, address, dump, fill, nodes_of, record_after
-from tests.producing import sender
+from tests.support.chain.block_production import sender
+from tests.support.chain.records import SECRET, address, dump, fill, nodes_of, record_after
 
 DEPLOYED = bytes.fromhex("600160005260206000f3")
 DEPENDENCY = bytes(range(32)) * 3

@@ -8,7 +8,7 @@ from entresol._native import keccak256
 from entresol.errors import InvalidTransaction, StoreFailed, WrongParent
 from entresol.primitives.records import BlockRecord
 from entresol.storage.store import RECORDS_KEPT, Store
-from tests.ledger import (
+from tests.support.chain.records import (
     EMPTY_CODE,
     address,
     change,

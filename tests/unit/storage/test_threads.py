@@ -10,7 +10,7 @@ from threading import Event
 from entresol.primitives.records import BlockRecord
 from entresol.storage.log_index import LogQuery
 from entresol.storage.store import Store
-from tests.ledger import address, fill, random_chain, record_after, word
+from tests.support.chain.records import address, fill, random_chain, record_after, word
 
 READERS = 3
 

@@ -22,7 +22,7 @@ from entresol.chain.genesis.genesis import Genesis, GenesisAccount, GenesisState
 from entresol.errors import InvalidGenesis
 from entresol.primitives.rlp import encode_uint
 from entresol.primitives.values import Address, Hash32, Nonce8
-from tests.worlds import World
+from tests.support.evm.in_memory_state import World
 
 ALICE = "0x36615Cf349d7F6344891B1e7CA7C72883F5dc049"
 BOB = "0xa61464658afeaf65cccaafd3a512b69a83b77618"

@@ -21,7 +21,7 @@ from entresol import errors
 from entresol.chain.mempool import Mempool, Order, PoolCheckpoint, PoolConfig
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
-from tests.pools import RULES, Accounts, transfer
+from tests.support.chain.mempool_accounts import RULES, Accounts, transfer
 
 SENDERS = [Address(bytes([n] * 20)) for n in range(1, 4)]
 LIMIT, LIMIT_BYTES, SENDER_LIMIT, QUEUE_LIMIT = 8, 1_000, 5, 3

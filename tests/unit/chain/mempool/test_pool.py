@@ -8,7 +8,7 @@ from entresol import errors
 from entresol.chain.mempool import Mempool, PoolConfig, PoolUpdated, TransactionDropped
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
-from tests.pools import ANN, BASE_FEE, BEN, CAT, RULES, Accounts, transfer
+from tests.support.chain.mempool_accounts import ANN, BASE_FEE, BEN, CAT, RULES, Accounts, transfer
 
 
 def pool_of(

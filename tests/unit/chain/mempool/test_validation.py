@@ -20,8 +20,17 @@ from entresol.primitives.transactions import (
     sign,
 )
 from entresol.primitives.values import Address
-from tests.pools import ANN, BASE_FEE, BEN, CHAIN_ID, RULES, Accounts, transfer, wrap
-from tests.worlds import ETHER
+from tests.support.chain.mempool_accounts import (
+    ANN,
+    BASE_FEE,
+    BEN,
+    CHAIN_ID,
+    RULES,
+    Accounts,
+    transfer,
+    wrap,
+)
+from tests.support.evm.in_memory_state import ETHER
 
 LEGACY = LegacyTransaction(nonce=0, gas_limit=21_000, to=BEN, gas_price=BASE_FEE, chain_id=CHAIN_ID)
 ACCESS = AccessListTransaction(

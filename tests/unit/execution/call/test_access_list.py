@@ -13,7 +13,7 @@ from entresol.execution.call.call import CallLimits, CallRequest, run
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.transactions import Access
 from entresol.primitives.values import Address, Hash32
-from tests.worlds import ALICE, BOB, CONTRACT, RULES, World, word
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, RULES, World, word
 
 TO, OTHER = Address(CONTRACT), Address(b"\x99" * 20)
 PARTS = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)

@@ -11,7 +11,7 @@ from entresol.execution.call.call import CallLimits, CallRequest
 from entresol.execution.call.overrides import BlockOverrides
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
-from tests.worlds import ALICE, BOB, CONTRACT, ETHER, World, word
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, ETHER, World, word
 
 COUNT = "5f54600101805f555f5260205ff3"
 NUMBER = "435f5260205ff3"

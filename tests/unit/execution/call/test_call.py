@@ -26,7 +26,7 @@ from entresol.execution.call.call import CallLimits, CallRequest, call, run
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.transactions import Access
 from entresol.primitives.values import Address, Hash32
-from tests.worlds import ALICE, BOB, CONTRACT, ETHER, RULES, World, word
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, ETHER, RULES, World, word
 
 RICH, POOR, TO = Address(ALICE), Address(BOB), Address(CONTRACT)
 PARTS = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)

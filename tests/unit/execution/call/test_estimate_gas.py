@@ -25,7 +25,17 @@ from entresol.execution.call.estimate_gas import Estimate, estimate_gas, smalles
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.transactions import Access, Authorization
 from entresol.primitives.values import Address, Hash32
-from tests.programs import (
+from tests.support.evm.in_memory_state import (
+    ALICE,
+    BOB,
+    CONTRACT,
+    EMPTY_CODE,
+    ETHER,
+    RULES,
+    World,
+    word,
+)
+from tests.support.evm.programs import (
     Step,
     call_to,
     create,
@@ -36,7 +46,6 @@ from tests.programs import (
     store_if_gas,
     work,
 )
-from tests.worlds import ALICE, BOB, CONTRACT, EMPTY_CODE, ETHER, RULES, World, word
 
 RICH, POOR, TO = Address(ALICE), Address(BOB), Address(CONTRACT)
 PARTS = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)

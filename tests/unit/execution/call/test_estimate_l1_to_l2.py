@@ -16,8 +16,8 @@ from entresol.primitives import abi
 from entresol.primitives.l1_to_l2_gas import least_gas_limit
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
-from tests.programs import Step, demand_gas, program, store, work
-from tests.worlds import CONTRACT, RULES, World
+from tests.support.evm.in_memory_state import CONTRACT, RULES, World
+from tests.support.evm.programs import Step, demand_gas, program, store, work
 
 NOBODY = Address(b"\x99" * 20)
 TO = Address(CONTRACT)

@@ -15,7 +15,7 @@ from entresol.execution.call.moved_precompiles import moved_precompiles
 from entresol.execution.call.overrides import BlockOverrides, StateOverride, override
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
-from tests.worlds import CONTRACT, RULES, World, word
+from tests.support.evm.in_memory_state import CONTRACT, RULES, World, word
 
 PARTS = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
 ONE, SHA256, IDENTITY, BLS, P256 = (Address(it.to_bytes(20)) for it in (1, 2, 4, 11, 256))

@@ -19,7 +19,7 @@ from entresol.node.log.rejections import TOLD
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.server.responses import WRONG_VERB
-from tests.rpc_toy import Toy, request
+from tests.support.example_namespace import Toy, request
 
 
 class Streams:

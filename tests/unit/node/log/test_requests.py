@@ -11,7 +11,7 @@ from entresol.node.log.entries import BatchServed, RequestServed
 from entresol.node.log.requests import RequestLog
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
-from tests.rpc_toy import Toy, request
+from tests.support.example_namespace import Toy, request
 
 
 class Recorder:

@@ -15,7 +15,7 @@ from entresol.node.log.text import TextLines
 from entresol.node.log.transactions import TransactionLog
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
-from tests.worlds import BOB
+from tests.support.evm.in_memory_state import BOB
 
 (ALICE,) = derive(DEVELOPMENT_MNEMONIC, 1)
 STOPS = bytes.fromhex("60015ff3")

@@ -13,7 +13,7 @@ from entresol.primitives.values import Address
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.render.logs import log_text
 from entresol.storage.log_index import LogQuery
-from tests.unit.rpc.render.world import LOGGER, NOBODY, SENDERS, World
+from tests.support.chain.sample_chain import LOGGER, NOBODY, SENDERS, World
 
 SENDER_TOPIC = SENDERS[2].rjust(32, b"\0")
 

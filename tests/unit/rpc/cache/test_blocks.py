@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from entresol.chain.events import BlocksReverted, TransactionPending
 from entresol.rpc.cache.blocks import ENTRY_BYTES, RenderedCache, ResponseKind
 from entresol.rpc.render.inclusion import BatchInfo
-from tests.unit.rpc.render.world import World, parsed, transfer
+from tests.support.chain.sample_chain import World, parsed, transfer
 
 
 def answer(size: int = 0) -> msgspec.Raw:

@@ -8,7 +8,7 @@ from entresol._native import Snapshot
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.rpc.cache.calls import REMEMBERED, CallCache
 from entresol.rpc.types.call_request import CallObject
-from tests.worlds import RULES, World
+from tests.support.evm.in_memory_state import RULES, World
 
 PARTS = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000)
 

@@ -21,7 +21,7 @@ from entresol.rpc.render.logs import log_text
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.types.log_filter import LogFilter, LogLimits, LogSearch
 from entresol.storage.log_index import LogQuery
-from tests.emitting import EMITTERS, EmittingChain, read, topic
+from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read, topic
 
 ANY = LogQuery()
 SMALL, LARGE = 24_000, 10**9

@@ -7,7 +7,7 @@ import pytest
 from entresol.errors import MalformedValue
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.codec import ByteArray, camel, convert, encode
-from tests.rpc_toy import ALICE, ToyCall
+from tests.support.example_namespace import ALICE, ToyCall
 
 
 @pytest.mark.parametrize(

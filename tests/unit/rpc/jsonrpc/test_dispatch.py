@@ -12,8 +12,8 @@ import pytest
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, Limits
 from entresol.rpc.jsonrpc.method import method
-from tests.rpc_toy import Toy, caller, dispatch, request
-from tests.waiting import PATIENCE_SECONDS
+from tests.support.example_namespace import Toy, caller, dispatch, request
+from tests.support.polling import PATIENCE_SECONDS
 
 
 def test_a_quick_method_is_answered_at_once() -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, Limits
-from tests.rpc_toy import Toy, caller, dispatch, request
+from tests.support.example_namespace import Toy, caller, dispatch, request
 
 CHAIN_ID = request("toy_chainId")
 

@@ -7,7 +7,7 @@ import pytest
 
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.method import method, methods_of
-from tests.rpc_toy import Toy
+from tests.support.example_namespace import Toy
 
 
 def test_a_method_is_named_after_its_function() -> None:

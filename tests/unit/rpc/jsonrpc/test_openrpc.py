@@ -14,10 +14,10 @@ import pytest
 
 from docs.tools.rpc_markdown import rpc_markdown
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
-from tests.clients.javascript import node_program
-from tests.rpc_toy import Toy, caller, request
+from tests.support.clients.javascript import node_program
+from tests.support.example_namespace import Toy, caller, request
 
-META_SCHEMA = Path(__file__).parents[2] / "node_modules" / "@open-rpc" / "meta-schema"
+META_SCHEMA = Path(__file__).parents[3] / "node_modules" / "@open-rpc" / "meta-schema"
 
 
 @pytest.fixture(scope="module")

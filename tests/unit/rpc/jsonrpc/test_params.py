@@ -17,7 +17,7 @@ from entresol.rpc.jsonrpc.params import (
     Parameter,
     ParamsReader,
 )
-from tests.rpc_toy import ALICE, caller, request
+from tests.support.example_namespace import ALICE, caller, request
 
 HASH = "0x" + "ab" * 32
 

@@ -12,7 +12,7 @@ from entresol.chain.genesis.accounts import DevAccount
 from entresol.node.api import Api
 from entresol.node.config.schema import ApiConfig, LimitsConfig
 from entresol.primitives.values import Hash32
-from tests.asking import DispatcherClient
+from tests.support.rpc_client import DispatcherClient
 from tests.unit.chain.test_chain import SECRETS, open_chain
 
 ACCOUNTS = [DevAccount.from_secret(Hash32(secret)) for secret in SECRETS]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.node.config.schema import LimitsConfig
-from tests.asking import RpcError
+from tests.support.rpc_client import RpcError
 from tests.unit.chain.test_chain import ALICE, BOB, LOGGER, open_chain
 from tests.unit.rpc.namespaces.conftest import Client
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from entresol._native import keccak256, rlp_encode, verify_proof
-from tests.asking import RpcError
+from tests.support.rpc_client import RpcError
 from tests.unit.chain.test_chain import ALICE, ETHER, FEE, LOG_CODE, LOGGER, NOBODY, transaction
 from tests.unit.rpc.namespaces.conftest import Client
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol._native import EMPTY_ROOT, keccak256
-from tests.asking import RpcError
+from tests.support.rpc_client import RpcError
 from tests.unit.chain.test_chain import ALICE, ETHER, LOG_CODE, LOGGER, NOBODY, transaction
 from tests.unit.rpc.namespaces.conftest import Client
 from tests.unit.rpc.namespaces.test_eth import hexed, send

@@ -8,8 +8,8 @@ from entresol.chain.fees.l2_fees import FeeModel
 from entresol.node.api import Api, LayerTwo
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
-from tests.asking import DispatcherClient
-from tests.settling import SettlingChain
+from tests.support.rollup.settling_chain import SettlingChain
+from tests.support.rpc_client import DispatcherClient
 from tests.unit.rpc.namespaces.conftest import ACCOUNTS, Client
 
 

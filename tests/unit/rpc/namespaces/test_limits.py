@@ -13,7 +13,7 @@ import pytest
 from entresol.node.config.schema import SETTINGS, LimitsConfig
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.connection import LocalConnection
-from tests.asking import RpcError
+from tests.support.rpc_client import RpcError
 from tests.unit.chain.test_chain import ALICE, LOGGER, open_chain, transaction
 from tests.unit.rpc.namespaces.conftest import Client
 

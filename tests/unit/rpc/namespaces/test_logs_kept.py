@@ -12,8 +12,8 @@ from entresol.chain.fees.l2_fees import FeeModel
 from entresol.node.api import Api, LayerTwo
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
-from tests.asking import DispatcherClient, RpcError
-from tests.emitting import DOUBLE, SINGLE, EmittingChain
+from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain
+from tests.support.rpc_client import DispatcherClient, RpcError
 
 ALL = {"fromBlock": "0x0", "toBlock": "latest"}
 

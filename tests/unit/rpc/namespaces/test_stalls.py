@@ -12,7 +12,7 @@ from entresol.execution.block_executor import BlockExecutor
 from entresol.node.config.schema import LimitsConfig
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.params import LARGE
-from tests.asking import RpcError
+from tests.support.rpc_client import RpcError
 from tests.unit.chain.test_chain import ALICE, LOGGER, open_chain, transaction
 from tests.unit.rpc.namespaces.conftest import Client
 

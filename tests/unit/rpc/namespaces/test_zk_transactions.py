@@ -17,7 +17,7 @@ from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, sign
 from entresol.primitives.values import Address, Data
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
-from tests.asking import NamespaceClient, RpcError
+from tests.support.rpc_client import NamespaceClient, RpcError
 from tests.unit.chain.test_chain import (
     ALICE,
     BOB,

@@ -18,7 +18,7 @@ from entresol.rpc.namespaces.zks.contracts import L2Contracts, ZksContracts
 from entresol.rpc.namespaces.zks.fees import ZksFees
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
-from tests.asking import NamespaceClient, RpcError
+from tests.support.rpc_client import NamespaceClient, RpcError
 from tests.unit.chain.test_chain import ALICE, LOG_CODE, NOBODY, open_chain
 from tests.unit.rpc.namespaces.eth.test_calls import REVERT, TARGET, with_code
 

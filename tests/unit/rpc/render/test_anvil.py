@@ -7,8 +7,16 @@ from typing import Any
 import pytest
 
 from entresol.primitives.transactions import SignedPayload, sign
-from tests.peers.anvil import Anvil
-from tests.unit.rpc.render.world import ETHER, LOG_CODE, LOGGER, SECRETS, SENDERS, World, payloads
+from tests.support.anvil import Anvil
+from tests.support.chain.sample_chain import (
+    ETHER,
+    LOG_CODE,
+    LOGGER,
+    SECRETS,
+    SENDERS,
+    World,
+    payloads,
+)
 
 # A header here has the 16 fields of London; later forks added these for blobs, for the beacon
 # chain and its withdrawals and requests, none of which a layer 2 has.

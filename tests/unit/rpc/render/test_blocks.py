@@ -10,7 +10,7 @@ from eth_hash.auto import keccak
 
 from entresol.primitives.values import Hash32
 from entresol.rpc.render.inclusion import BatchInfo
-from tests.unit.rpc.render.world import World, parsed, transfer
+from tests.support.chain.sample_chain import World, parsed, transfer
 
 HEADER_ORDER = [
     "parentHash",

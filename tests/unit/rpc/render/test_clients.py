@@ -10,7 +10,7 @@ from web3 import Web3
 from web3.providers.base import BaseProvider
 
 from entresol.rpc.render.hex import raw_array
-from tests.unit.rpc.render.world import LOGGER, SENDERS, World, parsed, payloads
+from tests.support.chain.sample_chain import LOGGER, SENDERS, World, parsed, payloads
 
 NAMES = ["deposit", *payloads()]
 

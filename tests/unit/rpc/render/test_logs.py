@@ -8,8 +8,8 @@ from entresol.chain.logs import find_logs
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.render.inclusion import BatchInfo
 from entresol.storage.log_index import LogQuery
-from tests.emitting import read
-from tests.unit.rpc.render.world import LOGGER, SENDERS, World, parsed, payloads
+from tests.support.chain.log_emitter import read
+from tests.support.chain.sample_chain import LOGGER, SENDERS, World, parsed, payloads
 
 KEYS = {
     "address",

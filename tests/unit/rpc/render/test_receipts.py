@@ -11,7 +11,16 @@ from entresol._native import keccak256
 from entresol.primitives.addresses import create_address
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER, DEPLOYMENTS
-from tests.unit.rpc.render.world import FEE, MADE, SENDERS, TIP, World, parsed, payloads, transfer
+from tests.support.chain.sample_chain import (
+    FEE,
+    MADE,
+    SENDERS,
+    TIP,
+    World,
+    parsed,
+    payloads,
+    transfer,
+)
 
 KEYS = {
     "transactionHash",

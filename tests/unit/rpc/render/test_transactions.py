@@ -10,7 +10,7 @@ from eth_account import Account
 from eth_keys.datatypes import Signature
 
 from entresol.primitives.transactions import sign
-from tests.unit.rpc.render.world import (
+from tests.support.chain.sample_chain import (
     CHAIN_ID,
     FEE,
     LOGGER,

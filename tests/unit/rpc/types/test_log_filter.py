@@ -34,7 +34,15 @@ from entresol.rpc.types.log_filter import (
     parse_query,
 )
 from entresol.storage.log_index import LogQuery
-from tests.emitting import DOUBLE, EMITTERS, SILENT, SINGLE, EmittingChain, read, topic
+from tests.support.chain.log_emitter import (
+    DOUBLE,
+    EMITTERS,
+    SILENT,
+    SINGLE,
+    EmittingChain,
+    read,
+    topic,
+)
 
 ONE, TWO = str(topic(1)), str(topic(2))
 

@@ -12,7 +12,7 @@ import pytest
 from entresol.chain.dev.keyring import Keyring
 from entresol.chain.mining import MiningMode
 from entresol.node.config.schema import ApiConfig
-from tests.asking import RpcError
+from tests.support.rpc_client import RpcError
 from tests.unit.chain.test_chain import ALICE, NOBODY, open_chain, transaction
 from tests.unit.rpc.namespaces.conftest import ACCOUNTS, Client
 

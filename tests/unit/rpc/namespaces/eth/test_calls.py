@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.asking import RpcError
+from tests.support.evm.in_memory_state import word
+from tests.support.rpc_client import RpcError
 from tests.unit.chain.test_chain import ALICE, ETHER, NOBODY, transaction
 from tests.unit.rpc.namespaces.conftest import Client
 from tests.unit.rpc.namespaces.test_eth import hexed
-from tests.worlds import word
 
 TARGET = "0x" + "77" * 20
 RETURN_NUMBER = "0x43 5f 52 6020 5f f3".replace(" ", "")

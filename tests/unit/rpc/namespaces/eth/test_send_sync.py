@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from entresol.node.config.schema import ApiConfig
-from tests.asking import RpcError
+from tests.support.rpc_client import RpcError
 from tests.unit.chain.test_chain import open_chain, transaction
 from tests.unit.rpc.namespaces.conftest import Client
 from tests.unit.rpc.namespaces.test_eth import hexed

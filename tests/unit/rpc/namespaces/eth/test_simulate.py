@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.asking import RpcError
+from tests.support.rpc_client import RpcError
 from tests.unit.chain.test_chain import ALICE, BOB, LOGGER, NOBODY
 from tests.unit.rpc.namespaces.conftest import Client
 

@@ -21,9 +21,9 @@ from entresol.rpc.namespaces.zks.proofs import ZksProofs
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
 from entresol.rpc.services.batch_status import BatchStatus
 from entresol.rpc.services.rendered_chain import RenderedChain
-from tests.asking import NamespaceClient, RpcError
-from tests.producing import sender
-from tests.settling import CHAIN_ID, USER, SettlingChain
+from tests.support.chain.block_production import sender
+from tests.support.rollup.settling_chain import CHAIN_ID, USER, SettlingChain
+from tests.support.rpc_client import NamespaceClient, RpcError
 
 L1_CHAIN_ID = 31337
 TRANSACTIONS = {step: Hash32(bytes([step + 1]) * 32) for step in SettlementStep}

@@ -13,7 +13,7 @@ from entresol.primitives.values import Address, Data, Hash32
 from entresol.rollup.system_contracts import CONTRACTS, NATIVE_TOKEN_VAULT, system_genesis
 from entresol.rpc.namespaces.net_web3 import EthBasics
 from entresol.rpc.namespaces.zks.protocol import ZksProtocol
-from tests.asking import NamespaceClient
+from tests.support.rpc_client import NamespaceClient
 from tests.unit.chain.test_chain import ALICE, ETHER
 
 GENESIS = Genesis.development(

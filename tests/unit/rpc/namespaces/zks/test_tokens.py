@@ -9,8 +9,16 @@ import pytest
 from entresol.primitives.values import Address
 from entresol.rpc.namespaces.zks.tokens import ZksTokens
 from entresol.rpc.services.block_resolver import BlockResolver
-from tests.asking import NamespaceClient, RpcError
-from tests.contracts.l2.layer_two import ALICE, BOB, ETHER, L1_TOKEN, LayerTwo, encode, metadata
+from tests.support.contracts.layer_two import (
+    ALICE,
+    BOB,
+    ETHER,
+    L1_TOKEN,
+    LayerTwo,
+    encode,
+    metadata,
+)
+from tests.support.rpc_client import NamespaceClient, RpcError
 from tests.unit.chain.test_chain import open_chain
 
 NOBODY = Address(b"\xee" * 20)

@@ -1,0 +1,1 @@
+"""Chains, records and transactions that tests set up in memory."""

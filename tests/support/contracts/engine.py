@@ -1,0 +1,247 @@
+"""Contracts on the project's engine: deployed, called, and their answers and errors read by their interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eth_abi import abi
+
+from entresol import contracts
+from entresol._native import (
+    BlockEnv,
+    Checks,
+    ExecutionResult,
+    Overlay,
+    Rules,
+    Snapshot,
+    TxEnv,
+    execute,
+    keccak256,
+)
+from entresol.contracts import Artifact
+from entresol.primitives.addresses import create_address
+from entresol.primitives.values import Address
+from tests.support.evm.in_memory_state import World
+
+if TYPE_CHECKING:
+    from entresol._native import Log
+
+L1_CHAIN_ID = 31337
+NOW = 1_800_000_000
+GWEI = 10**9
+ETHER = 10**18
+GAS_LIMIT = 10_000_000
+
+_ARTIFACTS = Path(__file__).parents[2] / "contracts" / "artifacts"
+_CHECKS = Checks(base_fee=False, fees=False, nonce=False, sender_code=False)
+
+
+class Reverted(Exception):  # noqa: N818 - named for what happened
+    """A call reverted, with one of the errors that the contracts declare."""
+
+    def __init__(self, error: str, *args: object) -> None:
+        super().__init__(error, *args)
+        self.error = error
+
+    def __str__(self) -> str:
+        return f"{self.error}({', '.join(map(str, self.args[1:]))})"
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event, as the interface of its contract reads it."""
+
+    address: Address
+    name: str
+    fields: dict[str, Any]
+    topics: tuple[bytes, ...]
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a transaction answered, and what it logged."""
+
+    output: bytes
+    logs: list[Log]
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A contract at an address."""
+
+    address: Address
+    artifact: Artifact
+
+    def encode(self, function: str, *arguments: object) -> bytes:
+        """Return the data of a call; a signature tells functions of one name apart."""
+        entry = self._function(function)
+        return selector(entry) + abi.encode(types(entry["inputs"]), arguments)
+
+    def decode(self, function: str, output: bytes) -> Any:
+        """Return what a call answered: a value if there is one, else a tuple."""
+        values = abi.decode(types(self._function(function)["outputs"]), output)
+        return values[0] if len(values) == 1 else values
+
+    def _function(self, name: str) -> dict[str, Any]:
+        found = [
+            entry
+            for entry in self.artifact.abi
+            if entry["type"] == "function" and name in (entry["name"], signature(entry))
+        ]
+        (entry,) = found
+        return entry
+
+
+class Engine:
+    """A chain of one block that goes on for ever: each call's changes stay."""
+
+    def __init__(self, overlay: Overlay | None = None, *, timestamp: int = NOW) -> None:
+        self.overlay = Overlay(Snapshot(World())) if overlay is None else overlay
+        self.timestamp = timestamp
+        self.gas_price = GWEI
+        self.gas_limit = GAS_LIMIT
+        self.last: Done | None = None
+
+    def fork(self) -> Engine:
+        """Return a copy that goes its own way."""
+        return Engine(self.overlay.fork(), timestamp=self.timestamp)
+
+    def deploy(self, name: str, *arguments: object, sender: Address) -> Contract:
+        """Deploy a contract by a transaction of `sender`."""
+        artifact = find(name)
+        constructor = [entry for entry in artifact.abi if entry["type"] == "constructor"]
+        inputs = constructor[0]["inputs"] if constructor else []
+        data = artifact.bytecode + abi.encode(types(inputs), arguments)
+        nonce = self.nonce(sender)
+        self._run(sender, None, data, 0)
+        return Contract(create_address(sender, nonce), artifact)
+
+    def send(
+        self,
+        sender: Address,
+        contract: Contract,
+        function: str,
+        *arguments: object,
+        value: int = 0,
+    ) -> Any:
+        """Call a function by a transaction, and return its answer."""
+        data = contract.encode(function, *arguments)
+        return contract.decode(function, self._run(sender, contract.address, data, value).output)
+
+    def read(self, contract: Contract, function: str, *arguments: object) -> Any:
+        """Call a function without changing anything."""
+        return self.fork().send(Address(b"\xee" * 20), contract, function, *arguments)
+
+    def events(self, *known: Contract) -> list[Event]:
+        """Return the events of the last transaction, those of unknown contracts left out."""
+        assert self.last is not None
+        by_address = {contract.address: contract.artifact for contract in known}
+        return [
+            event(Address(address), topics, data, by_address[Address(address)])
+            for address, topics, data in self.last.logs
+            if address in by_address
+        ]
+
+    def balance(self, address: Address) -> int:
+        """Return what an account has."""
+        account = self.overlay.account(address)
+        return 0 if account is None else account[1]
+
+    def nonce(self, address: Address) -> int:
+        """Return an account's next nonce."""
+        account = self.overlay.account(address)
+        return 0 if account is None else account[0]
+
+    def _run(self, sender: Address, to: Address | None, data: bytes, value: int) -> Done:
+        outcome = execute(
+            self.overlay,
+            Rules(L1_CHAIN_ID),
+            BlockEnv(number=1, timestamp=self.timestamp, gas_limit=GAS_LIMIT),
+            TxEnv(
+                sender=sender,
+                to=to,
+                data=data,
+                value=value,
+                gas_limit=self.gas_limit,
+                gas_price=self.gas_price,
+                nonce=self.nonce(sender),
+            ),
+            checks=_CHECKS,
+        )
+        if outcome.status != "success":
+            raise _rejection(outcome)
+        self.overlay.apply(outcome)
+        self.last = Done(outcome.output, outcome.logs)
+        return self.last
+
+
+@cache
+def find(name: str) -> Artifact:
+    """Return a contract of the package, or one that only tests have."""
+    if name in contracts.names():
+        return contracts.artifact(name)
+    return contracts.decode((_ARTIFACTS / f"{name}.json").read_bytes())
+
+
+def type_of(field: dict[str, Any]) -> str:
+    """Return a type as signatures write it."""
+    if not field["type"].startswith("tuple"):
+        return str(field["type"])
+    inner = ",".join(types(field["components"]))
+    return f"({inner}){field['type'].removeprefix('tuple')}"
+
+
+def types(fields: list[dict[str, Any]]) -> list[str]:
+    """Return types as signatures write them."""
+    return [type_of(field) for field in fields]
+
+
+def signature(entry: dict[str, Any]) -> str:
+    """Return the signature of a function, an event or an error."""
+    return f"{entry['name']}({','.join(types(entry['inputs']))})"
+
+
+def selector(entry: dict[str, Any]) -> bytes:
+    """Return the four bytes that name a function or an error."""
+    return keccak256(signature(entry).encode())[:4]
+
+
+def topic(entry: dict[str, Any]) -> bytes:
+    """Return the topic that names an event."""
+    return keccak256(signature(entry).encode())
+
+
+def event(address: Address, topics: tuple[bytes, ...], data: bytes, artifact: Artifact) -> Event:
+    """Read a log by the interface of the contract that wrote it."""
+    (entry,) = [it for it in artifact.abi if it["type"] == "event" and topic(it) == topics[0]]
+    plain = [field for field in entry["inputs"] if not field["indexed"]]
+    indexed = [field for field in entry["inputs"] if field["indexed"]]
+    fields = dict(zip((it["name"] for it in plain), abi.decode(types(plain), data), strict=True))
+    for field, word in zip(indexed, topics[1:], strict=True):
+        fields[field["name"]] = abi.decode([type_of(field)], word)[0]
+    return Event(address, entry["name"], fields, topics, data)
+
+
+def error_of(output: bytes) -> Reverted:
+    """Read what a call reverted with."""
+    entry = _errors().get(output[:4])
+    if entry is None:
+        return Reverted("unknown", output)
+    return Reverted(entry["name"], *abi.decode(types(entry["inputs"]), output[4:]))
+
+
+def _rejection(outcome: ExecutionResult) -> Reverted:
+    if outcome.status == "halt":
+        return Reverted("halt", outcome.reason)
+    return error_of(outcome.output) if outcome.output else Reverted("nothing")
+
+
+@cache
+def _errors() -> dict[bytes, dict[str, Any]]:
+    names = [*contracts.names(), *(path.stem for path in _ARTIFACTS.glob("*.json"))]
+    declared = (entry for name in names for entry in find(name).abi if entry["type"] == "error")
+    return {selector(entry): entry for entry in declared}

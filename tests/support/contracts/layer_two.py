@@ -1,0 +1,251 @@
+"""An L2 in memory with its system contracts, spoken to as clients and L1 do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from eth_abi.abi import decode as abi_decode
+from eth_abi.abi import encode as abi_encode
+from eth_abi.grammar import TupleType, parse
+
+from entresol._native import address_of, keccak256, public_key
+from entresol.chain.chain import Chain
+from entresol.chain.dev.clock import Clock
+from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.rules import ChainRules
+from entresol.contracts import Artifact
+from entresol.contracts import decode as decode_artifact
+from entresol.execution.call.call import CallRequest, call
+from entresol.execution.evm_env import BlockEnv, EvmEnv
+from entresol.primitives.addresses import alias
+from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
+from entresol.primitives.records import TransactionResult
+from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
+from entresol.primitives.values import Address
+from entresol.rollup.system_contracts import ASSET_ROUTER, system_genesis
+
+ARTIFACTS = Path(__file__).parents[2] / "contracts" / "artifacts"
+
+CHAIN_ID = 270
+L1_CHAIN_ID = 9
+L1_ASSET_ROUTER = Address(b"\x5b" * 20)
+ROUTER_ALIAS = alias(L1_ASSET_ROUTER)
+FEE = 100_000_000
+ETHER = 10**18
+
+SECRETS = [bytes([number]) * 32 for number in (1, 2)]
+ALICE, BOB = (Address(address_of(public_key(secret))) for secret in SECRETS)
+L1_TOKEN = Address(b"\x70" * 20)
+L1_ASSET = asset_id(L1_CHAIN_ID, L1_TOKEN)
+
+Log = tuple[bytes, tuple[bytes, ...], bytes]
+
+
+def types_of(types: str) -> list[str]:
+    """Return the members of a list of types in parentheses."""
+    if types == "()":
+        return []
+    parsed = parse(types)
+    assert isinstance(parsed, TupleType)
+    return [member.to_type_str() for member in parsed.components]
+
+
+def encode(types: str, *values: object) -> bytes:
+    """Return `abi.encode` of values."""
+    return abi_encode(types_of(types), values)
+
+
+def decode(types: str, data: bytes) -> Any:
+    """Return the values that `encode` was given, or the only one."""
+    values = abi_decode(types_of(types), data)
+    return values[0] if len(values) == 1 else values
+
+
+def calldata(signature: str, *values: object) -> bytes:
+    """Return the data of a call."""
+    name = signature.partition("(")[0]
+    return keccak256(signature.encode())[:4] + encode(signature[len(name) :], *values)
+
+
+def failure(signature: str, *values: object) -> bytes:
+    """Return what a contract reverts with that raises a custom error."""
+    return calldata(signature, *values)
+
+
+def topic(signature: str) -> bytes:
+    """Return the first topic of an event."""
+    return keccak256(signature.encode())
+
+
+def padded(address: bytes) -> bytes:
+    """Return an address as a topic or a key."""
+    return address.rjust(32, b"\0")
+
+
+def metadata(name: bytes, symbol: bytes, decimals: bytes, chain_id: int = L1_CHAIN_ID) -> bytes:
+    """Describe a token by its raw answers, as the vault of L1 does."""
+    return b"\x01" + encode("(uint256,bytes,bytes,bytes)", chain_id, name, symbol, decimals)
+
+
+CROWN = metadata(encode("(string)", "Crown"), encode("(string)", "CRWN"), encode("(uint256)", 6))
+
+
+class LayerTwo:
+    """The chain, and what can be asked of it and done to it."""
+
+    def __init__(
+        self,
+        *,
+        l1_chain_id: int = L1_CHAIN_ID,
+        l1_asset_router: Address = L1_ASSET_ROUTER,
+        base_token: Address = ETH_TOKEN,
+        l1_takes_l2_tokens: bool = True,
+    ) -> None:
+        system = system_genesis(
+            l1_chain_id=l1_chain_id,
+            l1_asset_router=l1_asset_router,
+            base_token=base_token,
+            l1_takes_l2_tokens=l1_takes_l2_tokens,
+        )
+        self.genesis = Genesis.development(CHAIN_ID, [ALICE, BOB], 100 * ETHER, system)
+        clock = Clock(lambda: 1_000.0)
+        self.chain = Chain.open(None, ChainRules.layer_2(CHAIN_ID, FEE), self.genesis, clock=clock)
+        self._deposits = 0
+
+    def close(self) -> None:
+        self.chain.close()
+
+    def call(
+        self, to: Address | None, data: bytes, *, sender: Address = ALICE, value: int = 0
+    ) -> bytes:
+        """Return the answer of a call in the block after the head."""
+        return call(self.evm_env(), CallRequest(sender=sender, to=to, data=data, value=value))
+
+    def evm_env(self) -> EvmEnv:
+        """Return the state after the head, in the block after it."""
+        block = BlockEnv(
+            number=self.chain.number + 1,
+            timestamp=self.chain.head.timestamp + 1,
+            gas_limit=self.chain.rules.gas_limit,
+            base_fee=FEE,
+        )
+        return EvmEnv.at(self.chain.latest, self.chain.rules.engine(), block)
+
+    def ask(self, to: Address, signature: str, *values: object, sender: Address = ALICE) -> Any:
+        """Call `name(types)(types of the answer)` and return the answer."""
+        question, _, answer = signature.partition(")(")
+        raw = self.call(to, calldata(f"{question})", *values), sender=sender)
+        return decode(f"({answer}", raw)
+
+    def send(
+        self, to: Address | None, data: bytes, *, by: int = 0, value: int = 0, gas: int = 5_000_000
+    ) -> TransactionResult:
+        """Seal a block with a transaction of Alice's, or of Bob's, and return how it ended."""
+        sender = (ALICE, BOB)[by]
+        account = self.chain.latest.account(sender)
+        payload = FeeMarketTransaction(
+            chain_id=CHAIN_ID,
+            nonce=0 if account is None else account[0],
+            to=to,
+            value=value,
+            data=data,
+            gas_limit=gas,
+            max_fee_per_gas=FEE,
+            max_priority_fee_per_gas=0,
+        )
+        self.chain.submit(sign(payload, SECRETS[by]).raw)
+        return self.last()
+
+    def from_l1(
+        self,
+        data: bytes,
+        *,
+        to: Address = ASSET_ROUTER,
+        sender: Address = ROUTER_ALIAS,
+        value: int = 0,
+        gas: int = 2_000_000,
+    ) -> TransactionResult:
+        """Seal a block with a priority transaction and return how it ended."""
+        payload = PriorityTransaction(
+            sender=sender,
+            to=to,
+            gas_limit=gas,
+            gas_per_pubdata_limit=800,
+            max_fee_per_gas=FEE,
+            nonce=self._deposits,
+            value=value,
+            to_mint=value + gas * FEE,
+            refund_recipient=BOB,
+            data=data,
+        )
+        self._deposits += 1
+        return self.take(payload)
+
+    def take(self, payload: PriorityTransaction) -> TransactionResult:
+        """Seal a block with a transaction that L1 sent, and return how it ended."""
+        self.chain.enqueue(payload)
+        self.chain.seal()
+        return self.last()
+
+    def deposit(
+        self,
+        amount: int = 1_000,
+        *,
+        receiver: Address = ALICE,
+        token: Address = L1_TOKEN,
+        description: bytes = CROWN,
+    ) -> TransactionResult:
+        """Let a token arrive as the asset router of L1 sends it."""
+        return self.from_l1(deposit_call(amount, receiver, token, description))
+
+    def deploy(self, contract: Artifact, types: str = "()", *arguments: object) -> Address:
+        """Deploy a contract by Alice, and return where it is."""
+        outcome = self.send(None, contract.bytecode + encode(types, *arguments))
+        assert outcome.succeeded
+        assert outcome.created is not None
+        return Address(outcome.created)
+
+    def last(self) -> TransactionResult:
+        """Return how the last transaction ended."""
+        return self.chain.ledger.record(self.chain.number).results[-1]
+
+    def balance(self, address: Address) -> int:
+        account = self.chain.latest.account(address)
+        return 0 if account is None else account[1]
+
+    def code(self, address: Address) -> bytes:
+        account = self.chain.latest.account(address)
+        return b"" if account is None else self.chain.latest.code(account[2])
+
+    def token_balance(self, token: Address, owner: Address) -> int:
+        balance: int = self.ask(token, "balanceOf(address)(uint256)", owner)
+        return balance
+
+
+def deposit_call(
+    amount: int, receiver: Address, token: Address = L1_TOKEN, description: bytes = CROWN
+) -> bytes:
+    """Return the call by which a deposit arrives."""
+    data = encode(
+        "(address,address,address,uint256,bytes)", BOB, receiver, token, amount, description
+    )
+    return calldata(
+        "finalizeDeposit(uint256,bytes32,bytes)", L1_CHAIN_ID, asset_id(L1_CHAIN_ID, token), data
+    )
+
+
+def artifact_for_tests(name: str) -> Artifact:
+    """Return a compiled contract that only tests need."""
+    return decode_artifact((ARTIFACTS / f"{name}.json").read_bytes())
+
+
+def logs_of(outcome: TransactionResult, address: Address, first_topic: bytes) -> list[Log]:
+    """Return the events of one kind from one contract."""
+    return [log for log in outcome.logs if log[0] == address and log[1][:1] == (first_topic,)]
+
+
+def messages_of(outcome: TransactionResult) -> list[L2ToL1Log]:
+    """Return the L2-to-L1 logs of a transaction."""
+    return [L2ToL1Log.unpack(packed) for packed in outcome.messages]

@@ -1,0 +1,1 @@
+"""Generated transactions, run by the engine and by anvil."""

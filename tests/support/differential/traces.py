@@ -1,0 +1,76 @@
+"""Traces of the same transaction by both sides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from entresol._native import Overlay, Tracer, execute
+from tests.support.differential.comparison import Mined, Peers
+from tests.support.differential.replay import unhex
+from tests.support.differential.transactions import Signed
+
+Options = dict[str, Any]
+Trace = Any
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A transaction of a block, in the state that the earlier ones left."""
+
+    both: Peers
+    mined: Mined
+    index: int
+    state: Overlay
+
+    @property
+    def signed(self) -> Signed:
+        """The transaction."""
+        return self.mined.transactions[self.index]
+
+    @property
+    def gas_before(self) -> int:
+        """The gas that the earlier transactions of the block used."""
+        return sum(outcome.gas_used for outcome in self.mined.ran.results[: self.index])
+
+    def ours(self, options: Options) -> Trace:
+        """Return our trace."""
+        tracer = Tracer(
+            json.dumps(options).encode(),
+            transaction_hash=self.signed.hash,
+            transaction_index=self.index,
+            block_hash=unhex(self.mined.block["hash"]),
+        )
+        rules, env = self.both.replay.rules, self.mined.ran.env
+        outcome = execute(self.state, rules, env, self.signed.message, tracer=tracer)
+        assert outcome.trace is not None
+        return json.loads(outcome.trace)
+
+    def theirs(self, options: Options) -> Trace:
+        """Return anvil's trace."""
+        transaction_hash = "0x" + self.signed.hash.hex()
+        if options.get("tracer") == "flatCallTracer":
+            # Anvil's debug method answers {} for this tracer, which is its trace method's format.
+            return self.both.anvil.rpc("trace_transaction", transaction_hash)
+        return self.both.anvil.rpc("debug_traceTransaction", transaction_hash, options)
+
+
+def traced(both: Peers) -> Iterator[Traced]:
+    """Run every mined block again, and stop before each transaction."""
+    for mined in both.mined:
+        number = int(mined.block["number"], 16)
+        state = both.replay.begin(mined.ran.start, mined.ran.parent_hash, number)
+        for index, outcome in enumerate(mined.ran.results):
+            yield Traced(both, mined, index, state)
+            state.apply(outcome)
+
+
+def intrinsic_gas(signed: Signed) -> int:
+    """Return what a transaction pays before its first instruction, by the rules of Osaka."""
+    draft = signed.draft
+    creation = 32_000 + 2 * ((len(draft.data) + 31) // 32) if draft.to is None else 0
+    data = sum(16 if byte else 4 for byte in draft.data)
+    access = sum(2_400 + 1_900 * len(slots) for _, slots in draft.access_list)
+    return 21_000 + creation + data + access + 25_000 * len(draft.authorizations)

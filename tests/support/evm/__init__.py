@@ -1,0 +1,1 @@
+"""Bytecode and in-memory state for tests of the engine."""

@@ -1,0 +1,91 @@
+"""A real node in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tests.support.polling import PATIENCE_SECONDS, eventually
+
+ENTRESOL = (sys.executable, "-m", "entresol")
+_LISTENING = re.compile(rb"Listening on ([^\s\"]+)[\s\"]")
+
+
+class RunningNode:
+    """A node that was started for a test."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: int, url: str = "") -> None:
+        self.process = process
+        self.url = url
+        self.output = _read(log).decode()
+        """What it had printed when it was ready."""
+        self._log = log
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return urlsplit(self.url).port or 0
+
+    def printed(self) -> str:
+        """Return everything that it has printed so far."""
+        return _read(self._log).decode()
+
+    def ready(self, info: Path | None = None) -> RunningNode:
+        """Return the node once it is ready."""
+        url = _wait_for_url(self.process, self._log, info)
+        return RunningNode(self.process, self._log, url)
+
+    def stop(self) -> int:
+        """Ask the node to stop, and return its exit code."""
+        self.process.terminate()
+        return self.process.wait(PATIENCE_SECONDS)
+
+
+@contextlib.contextmanager
+def running_node(
+    *arguments: str, info: Path | None = None, command: Sequence[str] = ENTRESOL
+) -> Iterator[RunningNode]:
+    """Start a node on a free port, and stop it at the end whatever happens.
+
+    It is ready when its banner says so, or when it has written `facts`.
+    """
+    with starting_node(*arguments, command=command) as node:
+        yield node.ready(info)
+
+
+@contextlib.contextmanager
+def starting_node(*arguments: str, command: Sequence[str] = ENTRESOL) -> Iterator[RunningNode]:
+    """Start a node that may never be ready, and stop it at the end whatever happens."""
+    with tempfile.TemporaryFile() as log:
+        started = [*command, *arguments, "--port", "0", "--l1-port", "0"]
+        process = subprocess.Popen(started, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            yield RunningNode(process, log.fileno())
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _wait_for_url(process: subprocess.Popen[bytes], log: int, info: Path | None) -> str:
+    def look() -> str | None:
+        found = _LISTENING.search(_read(log))
+        if found is not None:
+            return f"http://{found[1].decode()}"
+        if info is not None and info.exists():
+            return str(json.loads(info.read_text(encoding="utf-8"))["http_url"])
+        assert process.poll() is None, _read(log).decode()
+        return None
+
+    return eventually(look, lambda: _read(log).decode())
+
+
+def _read(log: int) -> bytes:
+    return os.pread(log, 1 << 24, 0)

@@ -1,0 +1,1 @@
+"""Both layers: layer ones, settlement, bridging, and the invariants that hold between them."""

@@ -1,0 +1,102 @@
+"""What both layers must agree on, whatever happened to them: looked up in a node that is not running."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, Totals, ZkChain
+from entresol.l1.layer_one import L1Log
+from entresol.l1.operator import Operator
+from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
+from entresol.node.node import Node
+from entresol.node.settlement.rollup import Rollup
+from entresol.primitives.batches import SettlementStep
+from entresol.primitives.transactions import PriorityTransaction
+from entresol.primitives.values import Address
+from entresol.rollup.batches import stored_of
+from tests.support.rollup.supply import Bookkeeper
+
+
+def check_agreement(
+    data_dir: Path, tokens: Iterable[Address] = (), *, l1: L1Config | None = None, nonce: int
+) -> None:
+    """Check everything; `nonce` is that of the operator before it had settled anything."""
+    asyncio.run(_check(data_dir, tokens, l1 or L1Config(), nonce))
+
+
+async def _check(data_dir: Path, tokens: Iterable[Address], l1: L1Config, nonce: int) -> None:
+    async with opened(data_dir, l1) as node:
+        rollup = node.rollup
+        assert rollup is not None
+        await check_deposits(node, rollup)
+        await check_settlement(node, rollup, nonce)
+        books = Bookkeeper(
+            node.chain, rollup.settlement_layer.l1, rollup.settlement_layer.contracts
+        )
+        (await books.ether()).check()
+        for token in tokens:
+            (await books.token(token)).check()
+
+
+@asynccontextmanager
+async def opened(data_dir: Path, l1: L1Config) -> AsyncIterator[Node]:
+    """Open the layers of a node without running it."""
+    node = await Node.open(NodeConfig(chain=ChainConfig(data_dir=str(data_dir)), l1=l1))
+    try:
+        yield node
+    finally:
+        await node.stop()
+
+
+async def check_deposits(node: Node, rollup: Rollup) -> None:
+    """Check that every deposit of L1 is on L2 once, as it is, and in order."""
+    l1 = rollup.settlement_layer.l1
+    contract = ZkChain(l1, rollup.settlement_layer.contracts.chain)
+    sent = await contract.deposits(0, await l1.block_number())
+    assert [it.number for it in sent] == list(range(len(sent)))
+    executed = [
+        record.transaction(index)
+        for record in node.chain.ledger.store.records()
+        for index in range(len(record.transactions))
+    ]
+    ours = [it.hash for it in executed if isinstance(it.payload, PriorityTransaction)]
+    assert ours == [it.payload.hash() for it in sent]
+
+
+async def check_settlement(node: Node, rollup: Rollup, nonce: int) -> None:
+    """Check that every batch was settled once, by transactions that all served for something."""
+    l1, contract = (
+        rollup.settlement_layer.l1,
+        ZkChain(rollup.settlement_layer.l1, rollup.settlement_layer.contracts.chain),
+    )
+    batches = node.chain.ledger.store.batches
+    last = batches.last()
+    assert last is not None
+    assert await contract.totals() == Totals(last.number, last.number, last.number)
+    chain_id = node.chain.rules.chain_id
+    for number in range(1, last.number + 1):
+        batch = batches.get(number)
+        assert batch is not None
+        assert await contract.stored_batch_hash(number) == stored_of(batch, chain_id).hash()
+        assert await contract.message_root(number) == batch.message_root
+    head = await l1.block_number()
+    committed, proven, executed = [
+        await l1.logs(contract.address, [topic], 0, head)
+        for topic in (BATCH_COMMITTED, BATCHES_VERIFIED, BATCH_EXECUTED)
+    ]
+    everything = list(range(1, last.number + 1))
+    assert [_number(it, 1) for it in committed] == [_number(it, 1) for it in executed] == everything
+    assert [n for it in proven for n in range(_number(it, 1) + 1, _number(it, 2) + 1)] == everything
+    for step, logs in ((SettlementStep.COMMIT, committed), (SettlementStep.EXECUTE, executed)):
+        noted = [batches.settled(number, step) for number in everything]
+        assert [it and it.transaction for it in noted] == [it.transaction_hash for it in logs]
+    used = {it.transaction_hash for it in (*committed, *proven, *executed)}
+    operator = Operator(l1, rollup.settlement_layer.operator_secret)
+    assert await l1.nonce(operator.address) - nonce == len(used)
+
+
+def _number(log: L1Log, topic: int) -> int:
+    return int.from_bytes(log.topics[topic])

@@ -1,0 +1,188 @@
+"""Layer ones to test against: the embedded one and real anvil, each with the same small contracts."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from entresol.chain.chain import Chain
+from entresol.chain.dev.clock import Clock
+from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.rules import ChainRules
+from entresol.l1.contracts import NEW_PRIORITY_REQUEST, REQUEST_TYPES
+from entresol.l1.embedded import EmbeddedLayerOne
+from entresol.l1.layer_one import LayerOne
+from entresol.l1.remote import RemoteLayerOne
+from entresol.primitives import abi
+from entresol.primitives.transactions import PriorityTransaction
+from entresol.primitives.values import Address
+from tests.support.anvil import Anvil, running_anvil
+
+CHAIN_ID = 31337
+ACCOUNTS = derive(DEVELOPMENT_MNEMONIC, 10)
+
+# Emits its input as the data of a deposit's event, and says how often if it is asked in four bytes; gives
+# up with its input; gives it back.
+MAILBOX, REVERTER, ECHO = (Address(bytes([number]) * 20) for number in (0xB0, 0xB1, 0xB2))
+CODES = {
+    MAILBOX: bytes.fromhex(
+        f"36600414603757 365f5f37 7f{NEW_PRIORITY_REQUEST.hex()} 365fa1 5f546001015f5500 5b 5f545f5260205ff3"
+    ),
+    REVERTER: bytes.fromhex("365f5f37 365ffd"),
+    ECHO: bytes.fromhex("365f5f37 365ff3"),
+}
+
+
+class SteeredLayerOne(Protocol):
+    """A layer 1 that tests can steer."""
+
+    l1: LayerOne
+
+    def mine(self, blocks: int = 1) -> None:
+        """Seal empty blocks."""
+
+    def checkpoint(self) -> int:
+        """Remember the chain as it is."""
+
+    def restore(self, checkpoint: int) -> None:
+        """Go back: what a reorganisation looks like."""
+
+    def mine_on_request(self) -> None:
+        """Let transactions wait for a block."""
+
+
+class Embedded:
+    """A chain in this process."""
+
+    def __init__(self) -> None:
+        predeploys = {
+            address: GenesisAccount(code=code, nonce=1) for address, code in CODES.items()
+        }
+        addresses = [account.address for account in ACCOUNTS]
+        genesis = Genesis.development(CHAIN_ID, addresses, 10_000 * 10**18, predeploys)
+        rules = ChainRules.layer_1(CHAIN_ID)
+        self.chain = Chain.open(None, rules, genesis, clock=Clock(lambda: 1_000.0))
+        self.l1: LayerOne = EmbeddedLayerOne(self.chain)
+
+    def mine(self, blocks: int = 1) -> None:
+        """Seal empty blocks."""
+        for _ in range(blocks):
+            self.chain.seal()
+
+    def checkpoint(self) -> int:
+        """Remember the chain as it is."""
+        return self.chain.checkpoint()
+
+    def restore(self, checkpoint: int) -> None:
+        """Go back."""
+        assert self.chain.restore(checkpoint)
+
+    def mine_on_request(self) -> None:
+        """Let transactions wait for a block."""
+        self.chain.schedule.seal_on_request()
+
+
+class OnAnvil:
+    """A chain of anvil's."""
+
+    def __init__(self, anvil: Anvil) -> None:
+        self._anvil = anvil
+        self.l1: LayerOne = RemoteLayerOne(anvil.url)
+        for address, code in CODES.items():
+            anvil.rpc("anvil_setCode", str(address), "0x" + code.hex())
+
+    def mine(self, blocks: int = 1) -> None:
+        """Seal empty blocks."""
+        self._anvil.rpc("anvil_mine", hex(blocks))
+
+    def checkpoint(self) -> int:
+        """Remember the chain as it is."""
+        return int(self._anvil.rpc("evm_snapshot"), 16)
+
+    def restore(self, checkpoint: int) -> None:
+        """Go back."""
+        assert self._anvil.rpc("evm_revert", hex(checkpoint))
+
+    def mine_on_request(self) -> None:
+        """Let transactions wait for a block."""
+        self._anvil.rpc("evm_setAutomine", False)
+
+
+class EventfulLayerOne:
+    """A layer 1 with which something happens just before it answers a chosen question."""
+
+    def __init__(self, l1: LayerOne) -> None:
+        self.name = l1.name
+        self.asked: list[str] = []
+        """The questions so far."""
+        self.sent: list[bytes] = []
+        """The transactions that it was given."""
+        self._l1 = l1
+        self._event: tuple[str | int, Callable[[], None]] | None = None
+
+    def before(self, question: str | int, event: Callable[[], None]) -> None:
+        """Let something happen once: before the next question of a name, or before the one of a number."""
+        self._event = question, event
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether what was to happen has happened."""
+        return self._event is None
+
+    async def close(self) -> None:
+        """Let go of it, which is no question."""
+        await self._l1.close()
+
+    def __getattr__(self, name: str) -> Any:
+        answer = getattr(self._l1, name)
+
+        async def ask(*arguments: Any, **more: Any) -> Any:
+            self.asked.append(name)
+            if self._event is not None and self._event[0] in (name, len(self.asked)):
+                event, self._event = self._event[1], None
+                event()
+            if name == "send":
+                self.sent.append(arguments[0])
+            return await answer(*arguments, **more)
+
+        return ask
+
+
+@contextlib.contextmanager
+def layer_one(kind: str) -> Iterator[SteeredLayerOne]:
+    """Start the layer 1 of this kind: `embedded` or `anvil`."""
+    if kind == "embedded":
+        embedded = Embedded()
+        try:
+            yield embedded
+        finally:
+            embedded.chain.close()
+    else:
+        with running_anvil() as anvil:
+            yield OnAnvil(anvil)
+
+
+def request_data(payload: PriorityTransaction) -> bytes:
+    """Return the data of the event by which L1 tells of a transaction to L2."""
+    words = (
+        payload.type,
+        int.from_bytes(payload.sender),
+        int.from_bytes(payload.to),
+        payload.gas_limit,
+        payload.gas_per_pubdata_limit,
+        payload.max_fee_per_gas,
+        0,
+        0,
+        payload.nonce,
+        payload.value,
+        (payload.to_mint, int.from_bytes(payload.refund_recipient), 0, 0),
+        payload.data,
+        b"",
+        [int.from_bytes(it) for it in payload.factory_dep_hashes],
+        b"",
+        b"",
+    )
+    event = (payload.nonce, payload.hash(), 0, words, payload.factory_deps)
+    return abi.encode(REQUEST_TYPES, event)

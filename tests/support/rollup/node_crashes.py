@@ -1,0 +1,140 @@
+"""Traffic on both layers, and nodes that are killed in the midst of it."""
+
+from __future__ import annotations
+
+import http.client
+import random
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from entresol.node.chains import OPERATOR
+from entresol.primitives.values import Address
+from tests.support.node_process import running_node
+from tests.support.polling import PATIENCE_SECONDS
+from tests.support.rollup.pair import Pair
+
+GONE = (OSError, http.client.HTTPException)
+
+
+class Traffic:
+    """What people do, and what they were told is done."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.deposits: list[str] = []
+        self.sent: list[str] = []
+        self.proofs: dict[str, dict[str, Any]] = {}
+        self.claimed: set[str] = set()
+        self.token: Address | None = None
+
+    def go_on(self, pair: Pair) -> None:
+        """Do one thing after the other until the node is gone."""
+        actions = [self._deposit] * 4 + [self._send] * 4 + [self._prove] * 2 + [self._claim]
+        try:
+            while True:
+                self._random.choice(actions)(pair)
+        except GONE:
+            return
+
+    def only_deposit(self, pair: Pair) -> None:
+        """Deposit until the node is gone."""
+        try:
+            while True:
+                self._deposit(pair)
+        except GONE:
+            return
+
+    def check(self, pair: Pair) -> None:
+        """Check that everything that was told is still so."""
+        for deposit in self.deposits:
+            assert pair.arrived("0x" + deposit)["status"] == "0x1"
+        for transaction in self.sent:
+            assert pair.receipt_l2(transaction)["status"] == "0x1"
+        for transaction, proof in self.proofs.items():
+            assert pair.proof(transaction) == proof
+
+    def _deposit(self, pair: Pair) -> None:
+        amount = self._random.randrange(1, 1000)
+        if self.token is not None and self._random.random() < 0.3:
+            taken = pair.deposit_token(self.token, amount)
+        else:
+            taken = pair.deposit(amount)
+        pair.receipt_l1(taken)
+        self.deposits.append(taken.removeprefix("0x"))
+
+    def _send(self, pair: Pair) -> None:
+        kind = self._random.random()
+        if kind < 0.3:
+            taken = pair.withdraw(self._random.randrange(1, 10**6))
+        elif kind < 0.5 and self.token is not None and any(pair.token_on_l2(self.token)):
+            taken = pair.withdraw_token(self.token, 1)
+        else:
+            taken = pair.send_message(self._random.randbytes(20))
+        self.sent.append(taken)
+
+    def _prove(self, pair: Pair) -> None:
+        if self.sent:
+            transaction = self._random.choice(self.sent)
+            proof = pair.proof(transaction)
+            if proof is not None:
+                assert self.proofs.setdefault(transaction, proof) == proof
+
+    def _claim(self, pair: Pair) -> None:
+        ready = [it for it in self.proofs if it not in self.claimed and self._pays(pair, it)]
+        if ready:
+            # A claim may have come through although nobody was told.
+            if not pair.is_claimed(ready[0]):
+                pair.receipt_l1(pair.claim(ready[0]))
+            self.claimed.add(ready[0])
+
+    def _pays(self, pair: Pair, transaction: str) -> bool:
+        # A withdrawal has an event of its own beside the messenger's; a plain message has none.
+        return len(pair.receipt_l2(transaction)["logs"]) > 1
+
+
+class Victim:
+    """A node whose directory outlives it."""
+
+    def __init__(self, path: Path, *arguments: str) -> None:
+        self.data = path / "data"
+        self._info = path / "facts.json"
+        self._arguments = arguments
+
+    def live(self, visit: Callable[[Pair], None], seconds: float | None = None) -> None:
+        """Start it, let `visit` use it, and kill it after some seconds or when the visit is over."""
+        self._info.unlink(missing_ok=True)
+        arguments = ("--data-dir", str(self.data), "--config-out", str(self._info), "--silent")
+        with running_node(*arguments, *self._arguments, info=self._info) as node:
+            pair = Pair(self._info)
+            killer = None if seconds is None else threading.Timer(seconds, node.process.kill)
+            if killer is not None:
+                killer.start()
+            try:
+                visit(pair)
+            finally:
+                if killer is not None:
+                    killer.cancel()
+                pair.close()
+
+
+def kill_again_and_again(
+    victim: Victim,
+    visit: Callable[[Pair], None],
+    lives: Iterable[float],
+    enough: Callable[[], object],
+) -> None:
+    """Kill a node after each of these times; on a slow machine also after longer ones, until `enough` was done."""
+    for seconds in lives:
+        victim.live(visit, seconds)
+    seconds = 1.0
+    while not enough():
+        assert seconds < PATIENCE_SECONDS
+        victim.live(visit, seconds)
+        seconds *= 2
+
+
+def operator_nonce(pair: Pair, operator: Address = OPERATOR.address) -> int:
+    """Return how many transactions of the operator are on L1."""
+    return int(pair.l1.rpc("eth_getTransactionCount", str(operator), "latest"), 16)

@@ -1,0 +1,94 @@
+"""The settlement contracts on a layer 1, deployed as a node does it, and what tests ask of them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from entresol.chain.genesis.accounts import DevAccount
+from entresol.l1 import deployment
+from entresol.l1.contracts import ZkChain
+from entresol.l1.deployment import Deployment, SettlementContracts
+from entresol.l1.layer_one import L1Receipt, LayerOne
+from entresol.l1.operator import Operator
+from entresol.primitives import abi
+from entresol.primitives.transactions import FeeMarketTransaction, sign
+from entresol.primitives.values import Address, Hash32
+from tests.support.rollup.layer_ones import ACCOUNTS
+
+GAS_LIMIT = 1_000_000
+L2_GAS_PRICE = 10**12
+
+_REQUEST = "(uint256,uint256,address,uint256,bytes,uint256,uint256,bytes[],address)"
+_REQUEST_GAS = 1_000_000
+
+
+class DeployedContracts(msgspec.Struct, frozen=True):
+    """The contracts of a chain, and who owns them."""
+
+    chain: ZkChain
+    chain_id: int
+    addresses: SettlementContracts
+    owner: DevAccount
+
+    @property
+    def timelock(self) -> Address:
+        """The contract that settles batches."""
+        return self.addresses.validator_timelock
+
+    async def deposit(self, to: Address, value: int, *, data: bytes = b"") -> Hash32:
+        """Have L1 send a transaction to L2."""
+        mint = value + GAS_LIMIT * L2_GAS_PRICE
+        request = (
+            *(self.chain_id, mint, to, value, data, GAS_LIMIT, 800, ()),
+            self.owner.address,
+        )
+        l1 = self.chain.l1
+        fees = await l1.fees()
+        payload = FeeMarketTransaction(
+            chain_id=await l1.chain_id(),
+            nonce=await l1.nonce(self.owner.address),
+            max_priority_fee_per_gas=fees.tip,
+            max_fee_per_gas=2 * fees.gas_price,
+            gas_limit=_REQUEST_GAS,
+            to=self.addresses.bridgehub,
+            value=mint,
+            data=abi.encode_call(f"requestL2TransactionDirect({_REQUEST})", request),
+        )
+        sent = await l1.send(sign(payload, self.owner.secret).raw)
+        assert (await _receipt(l1, sent)).succeeded
+        return sent
+
+
+async def deploy(
+    l1: LayerOne, chain_id: int, genesis_hash: Hash32, validator: Address
+) -> DeployedContracts:
+    """Deploy the contracts of a chain, whose batches `validator` may settle."""
+    owner = ACCOUNTS[0]
+    planned = Deployment(
+        l1_chain_id=await l1.chain_id(),
+        chain_id=chain_id,
+        deployer=owner.address,
+        operator=validator,
+        genesis_batch_hash=genesis_hash,
+        first_nonce=await l1.nonce(owner.address),
+    )
+    operator = Operator(l1, owner.secret)
+    addresses = await deployment.deploy(l1, operator, planned, lambda _done, _steps, _what: None)
+    return DeployedContracts(ZkChain(l1, addresses.chain), chain_id, addresses, owner)
+
+
+async def send(l1: LayerOne, account: DevAccount, to: Address, data: bytes) -> L1Receipt:
+    """Send a transaction and wait for its receipt."""
+    operator = Operator(l1, account.secret)
+    outgoing = await operator.prepare(to, data)
+    await operator.send(outgoing)
+    return await _receipt(l1, outgoing.hash)
+
+
+async def _receipt(l1: LayerOne, transaction: Hash32) -> L1Receipt:
+    async with asyncio.timeout(30):
+        while (receipt := await l1.receipt(transaction)) is None:
+            pass
+    return receipt

@@ -1,0 +1,124 @@
+"""A chain that settles on a layer 1, step by step as a test tells it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from entresol.l1.operator import Operator
+from entresol.rollup.batcher import Batcher
+from entresol.rollup.batches import SealingPolicy, stored_of
+from entresol.rollup.deposits import DepositWatcher
+from entresol.rollup.pending_tx import PendingSettlement
+from entresol.rollup.settler import SettlementConfig, Settler
+from tests.support.rollup.layer_ones import ACCOUNTS, SteeredLayerOne, layer_one
+from tests.support.rollup.settlement_contracts import DeployedContracts, deploy
+from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
+
+OPERATOR = ACCOUNTS[1]
+
+
+class Scenario:
+    """A chain that settles on a layer 1."""
+
+    contracts: DeployedContracts
+
+    def __init__(
+        self,
+        steered: SteeredLayerOne,
+        path: Path | None = None,
+        config: SettlementConfig | None = None,
+    ) -> None:
+        self.layer_one = steered
+        self.l1 = steered.l1
+        self.path = path
+        self.config = config
+        self.open()
+
+    def open(self) -> None:
+        """Start, or start again."""
+        self.chain = SettlingChain.begin(self.path)
+        self.store = self.chain.ledger.store
+        self.batches = self.store.batches
+        self.batcher = Batcher(self.store, SealingPolicy(max_age=1e9))
+
+    async def deploy(self) -> None:
+        """Put the contracts on L1."""
+        genesis = stored_of(self.batcher.last, CHAIN_ID).hash()
+        self.contracts = await deploy(self.l1, CHAIN_ID, genesis, OPERATOR.address)
+        self.settler = self.new_settler()
+        self.watcher = DepositWatcher(self.chain, self.contracts.chain)
+
+    def new_settler(self) -> Settler:
+        """Begin to settle, as after a start."""
+        return Settler(
+            self.chain,
+            self.contracts.chain,
+            Operator(self.l1, OPERATOR.secret),
+            self.contracts.timelock,
+            self.config,
+        )
+
+    def restart(self) -> None:
+        """End the process, and start it again."""
+        self.chain.close()
+        self.open()
+        self.settler = self.new_settler()
+        self.watcher = DepositWatcher(self.chain, self.contracts.chain)
+
+    def seal_batch(self, *messages: int) -> int:
+        """Seal a batch of one block with these messages."""
+        self.chain.seal_messages(*messages)
+        batch = self.batcher.seal(0.0)
+        assert batch is not None
+        return batch.number
+
+    async def settle(self) -> None:
+        """Settle until nothing is left to do."""
+        async with asyncio.timeout(60):
+            while await self.settler.step(0.0) or self.batches.outstanding() is not None:
+                pass
+
+    def journal(self) -> PendingSettlement:
+        """Return the transaction under way."""
+        journal = self.batches.outstanding()
+        assert journal is not None
+        return PendingSettlement.decode(journal)
+
+    async def totals(self) -> tuple[int, int, int]:
+        """Return how many batches L1 has, step by step."""
+        totals = await self.contracts.chain.totals()
+        return totals.committed, totals.verified, totals.executed
+
+
+def run(
+    steered: SteeredLayerOne,
+    play: Callable[[Scenario], Awaitable[None]],
+    *,
+    path: Path | None = None,
+    config: SettlementConfig | None = None,
+) -> None:
+    """Play a scenario on a layer 1."""
+
+    async def whole() -> None:
+        scenario = Scenario(steered, path, config)
+        try:
+            await scenario.deploy()
+            await play(scenario)
+        finally:
+            scenario.chain.close()
+            await scenario.l1.close()
+
+    asyncio.run(whole())
+
+
+def embedded(
+    play: Callable[[Scenario], Awaitable[None]],
+    *,
+    path: Path | None = None,
+    config: SettlementConfig | None = None,
+) -> None:
+    """Play a scenario on the embedded layer 1."""
+    with layer_one("embedded") as steered:
+        run(steered, play, path=path, config=config)

@@ -1,0 +1,103 @@
+"""An L2 chain that sends messages and takes deposits when it is told to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from entresol.chain.chain import Chain
+from entresol.chain.dev.clock import Clock
+from entresol.chain.fees.base_fee import FeePolicy
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.rules import ChainRules
+from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
+from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
+from entresol.primitives.values import Address, Hash32
+from tests.support.chain.block_production import ETHER, GWEI, secret, sender
+
+CHAIN_ID = 270
+USER = 1
+RECEIVER = Address(b"\x5e" * 20)
+
+# Says that its caller sent the first word of the input, as often as the second word says.
+_MESSENGER = bytes.fromhex(
+    f"602035 5b 5f35 33 7f{L1_MESSAGE_SENT.hex()} 5f5fa3 60019003 80 6003 57"
+)
+
+GENESIS = Genesis.development(
+    CHAIN_ID,
+    [sender(USER)],
+    10**6 * ETHER,
+    {L1_MESSENGER: GenesisAccount(code=_MESSENGER, nonce=1)},
+)
+
+
+class SettlingChain(Chain):
+    """A chain that seals when it is told to; its blocks are a second apart."""
+
+    @classmethod
+    def begin(
+        cls,
+        path: Path | None = None,
+        genesis: Genesis = GENESIS,
+        fees: FeePolicy | None = None,
+    ) -> SettlingChain:
+        """Open one, temporary without a path."""
+        rules = ChainRules.layer_2(CHAIN_ID)
+        if fees is not None:
+            rules = msgspec.structs.replace(rules, fees=fees)
+        chain = cls.open(path, rules, genesis, durable=False, clock=Clock(lambda: 1_000.0))
+        chain.schedule.seal_on_request()
+        return chain
+
+    def send_message(self, message: int = 1, *, times: int = 1) -> Hash32:
+        """Let a transaction wait that sends a message to L1, once or more often."""
+        return self._call(L1_MESSENGER, message.to_bytes(32) + times.to_bytes(32))
+
+    def transfer(self) -> Hash32:
+        """Let a transaction wait that says nothing to L1."""
+        return self._call(RECEIVER, b"")
+
+    def deposit(self) -> Hash32:
+        """Let the next transaction from L1 wait."""
+        waiting = len(self.producer.priority)
+        return self.enqueue(deposit(self.ledger.store.next_priority_id() + waiting))
+
+    def seal_messages(self, *messages: int) -> None:
+        """Seal a block that sends these, one a transaction."""
+        for message in messages:
+            self.send_message(message)
+        self.seal()
+
+    def _call(self, to: Address, data: bytes) -> Hash32:
+        payload = FeeMarketTransaction(
+            chain_id=CHAIN_ID,
+            nonce=self.pool.next_nonce(sender(USER)),
+            max_priority_fee_per_gas=0,
+            max_fee_per_gas=GWEI,
+            gas_limit=1_000_000,
+            to=to,
+            value=0,
+            data=data,
+        )
+        transaction = sign(payload, secret(USER))
+        self.add(transaction)
+        return transaction.hash
+
+
+def deposit(number: int, *, value: int = 1, data: bytes = b"") -> PriorityTransaction:
+    """Return a transaction from L1."""
+    gas_limit, fee = 300_000, GWEI
+    return PriorityTransaction(
+        sender=Address(b"\xde" * 20),
+        to=RECEIVER,
+        gas_limit=gas_limit,
+        gas_per_pubdata_limit=800,
+        max_fee_per_gas=fee,
+        nonce=number,
+        value=value,
+        to_mint=value + gas_limit * fee,
+        refund_recipient=Address(b"\xdf" * 20),
+        data=data,
+    )

@@ -1,0 +1,215 @@
+"""The supply invariant: what L1 holds for a chain is what circulates on it, was burnt there or is on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from entresol.chain.chain import Chain
+from entresol.errors import LayerOneRejected, MalformedValue
+from entresol.execution.call.call import CallRequest, call
+from entresol.execution.evm_env import BlockEnv, EvmEnv
+from entresol.l1.contracts import Deposit, ZkChain, ask
+from entresol.l1.deployment import SettlementContracts
+from entresol.l1.layer_one import LayerOne
+from entresol.primitives import abi
+from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
+from entresol.primitives.records import BlockRecord
+from entresol.primitives.transactions import PriorityTransaction
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT
+from entresol.storage import tables
+from tests.support.chain.records import dump
+
+FINALIZE_DEPOSIT = "finalizeDeposit(uint256,bytes32,bytes)"
+MINT = "(address,address,address,uint256,bytes)"
+ETH_WITHDRAWAL = bytes.fromhex("6c0960f9")
+
+
+class Supply(NamedTuple):
+    """Where an asset is."""
+
+    held: int
+    """What the vault on L1 has."""
+    owed: int
+    """What the vault says that it owes to the chain."""
+    circulating: int
+    """What accounts of the L2 have; of what genesis gave them, only what the vault began with."""
+    burnt: int
+    """The base fees of L2 transactions, which nobody gets: their ether stays in the vault for good."""
+    arriving: int
+    """Deposits that no L2 block has yet, and those that failed there and were not claimed back."""
+    leaving: int
+    """Withdrawals that nobody has claimed on L1 yet."""
+
+    def check(self) -> None:
+        """Assert that nothing is lost or made out of nothing."""
+        assert (
+            self.held == self.owed == self.circulating + self.burnt + self.arriving + self.leaving
+        )
+
+
+class Withdrawal(NamedTuple):
+    """A message that releases funds, and its leaf, once its batch is sealed."""
+
+    asset: Hash32
+    amount: int
+    leaf: tuple[int, int] | None
+
+
+class Bookkeeper:
+    """Counts what is on both layers, each by its own records."""
+
+    def __init__(self, chain: Chain, l1: LayerOne, contracts: SettlementContracts) -> None:
+        self._chain = chain
+        self._store = chain.ledger.store
+        self._l1 = l1
+        self._contracts = contracts
+        self._chain_id = chain.rules.chain_id
+
+    async def ether(self) -> Supply:
+        """Count ether."""
+        asset = asset_id(await self._l1.chain_id(), ETH_TOKEN)
+        withdrawn = self._balance(BASE_TOKEN, self._chain.number)
+        waiting = [it for it in await self._deposits() if it.number >= self._executed]
+        return Supply(
+            held=await self._l1.balance(self._contracts.native_token_vault),
+            owed=await self._owed(asset),
+            circulating=self._sum(self._chain.number) - withdrawn - await self._unbacked(asset),
+            burnt=sum(_burnt(record) for record in self._store.records()),
+            arriving=sum(it.payload.to_mint for it in waiting),
+            leaving=await self._leaving(asset),
+        )
+
+    async def token(self, token: Address) -> Supply:
+        """Count a token of L1."""
+        asset = asset_id(await self._l1.chain_id(), token)
+        vault = self._contracts.native_token_vault
+        held = await ask(self._l1, token, "balanceOf(address)", "uint256", vault)
+        return Supply(
+            held=held,
+            owed=await self._owed(asset),
+            circulating=self._token_supply(asset),
+            burnt=0,
+            arriving=sum([await self._arriving(it, asset) for it in await self._deposits()]),
+            leaving=await self._leaving(asset),
+        )
+
+    @property
+    def _executed(self) -> int:
+        return self._store.next_priority_id()
+
+    async def _owed(self, asset: Hash32) -> int:
+        vault = self._contracts.native_token_vault
+        asked = ("chainBalance(uint256,bytes32)", "uint256", self._chain_id, asset)
+        return int(await ask(self._l1, vault, *asked))
+
+    async def _unbacked(self, asset: Hash32) -> int:
+        """Return what genesis gave to accounts of the L2 without anything behind it on L1."""
+        call = abi.encode_call("chainBalance(uint256,bytes32)", self._chain_id, asset)
+        try:
+            begun = await self._l1.call(self._contracts.native_token_vault, call, block=0)
+        except LayerOneRejected:
+            # A restarted anvil has no history; but then the contracts came after its first block.
+            begun = b""
+        return self._sum(0) - int.from_bytes(begun)
+
+    async def _deposits(self) -> list[Deposit]:
+        contract = ZkChain(self._l1, self._contracts.chain)
+        return await contract.deposits(0, await self._l1.block_number())
+
+    async def _arriving(self, deposit: Deposit, asset: Hash32) -> int:
+        """Return what a deposit has of a token, unless it has arrived or was claimed back."""
+        amount = _deposited(deposit, asset)
+        place = self._store.place_of_priority(deposit.number)
+        if not amount or place is None:
+            return amount
+        if self._chain.ledger.record(place[0]).results[place[1]].succeeded:
+            return 0
+        named = (self._chain_id, deposit.payload.hash())
+        asked = ("depositHappened(uint256,bytes32)", "bytes32", *named)
+        return amount if any(await ask(self._l1, self._contracts.nullifier, *asked)) else 0
+
+    async def _leaving(self, asset: Hash32) -> int:
+        left = 0
+        for block, record in enumerate(self._store.records()):
+            for withdrawal in self._withdrawals(block, record):
+                if withdrawal.asset == asset and not await self._claimed(withdrawal):
+                    left += withdrawal.amount
+        return left
+
+    async def _claimed(self, withdrawal: Withdrawal) -> bool:
+        if withdrawal.leaf is None:
+            return False
+        asked = ("isWithdrawalFinalized(uint256,uint256,uint256)", "bool", self._chain_id)
+        return bool(await ask(self._l1, self._contracts.nullifier, *asked, *withdrawal.leaf))
+
+    def _withdrawals(self, block: int, record: BlockRecord) -> Iterator[Withdrawal]:
+        place = self._store.batches.place_of_block(block)
+        leaf = 0 if place is None else place.logs_before
+        for outcome in record.results:
+            sent = [it for it in outcome.logs if it[0] == L1_MESSENGER and _is_message(it[1])]
+            for number, (_, topics, data) in enumerate(sent):
+                where = None if place is None else (place.batch, leaf + number)
+                (message,) = abi.decode("(bytes)", data)
+                yield from self._read(Address(topics[1][12:]), message, where)
+            leaf += len(outcome.messages)
+
+    def _read(
+        self, sender: Address, message: bytes, leaf: tuple[int, int] | None
+    ) -> Iterator[Withdrawal]:
+        if sender == BASE_TOKEN and message.startswith(ETH_WITHDRAWAL):
+            asset = asset_id(self._l1_chain_id(), ETH_TOKEN)
+            yield Withdrawal(asset, int.from_bytes(message[24:56]), leaf)
+        elif sender == ASSET_ROUTER:
+            amount = abi.decode(MINT, message[68:])[3]
+            yield Withdrawal(Hash32(message[36:68]), amount, leaf)
+
+    def _l1_chain_id(self) -> int:
+        answer = self._ask(NATIVE_TOKEN_VAULT, "L1_CHAIN_ID()")
+        return int.from_bytes(answer)
+
+    def _token_supply(self, asset: Hash32) -> int:
+        token = Address(self._ask(NATIVE_TOKEN_VAULT, "tokenAddress(bytes32)", asset)[12:])
+        return 0 if not any(token) else int.from_bytes(self._ask(token, "totalSupply()"))
+
+    def _ask(self, to: Address, signature: str, *arguments: object) -> bytes:
+        evm_env = EvmEnv.at(
+            self._chain.latest, self._chain.rules.engine(), BlockEnv.of(self._chain.head)
+        )
+        return call(evm_env, CallRequest(to=to, data=abi.encode_call(signature, *arguments)))
+
+    def _sum(self, block: int) -> int:
+        rows = dump(self._store)
+        known = {Address(key[1:21]) for key in rows if key.startswith(tables.ACCOUNT)}
+        return sum(self._balance(address, block) for address in known)
+
+    def _balance(self, address: Address, block: int) -> int:
+        account = self._store.account(address, block)
+        return 0 if account is None else account[1]
+
+
+def _is_message(topics: tuple[bytes, ...]) -> bool:
+    return topics[:1] == (L1_MESSAGE_SENT,) and len(topics) == 3
+
+
+def _burnt(record: BlockRecord) -> int:
+    base_fee = record.header().base_fee_per_gas
+    return sum(
+        base_fee * outcome.gas_used
+        for index, outcome in enumerate(record.results)
+        if not isinstance(record.transaction(index).payload, PriorityTransaction)
+    )
+
+
+def _deposited(deposit: Deposit, asset: Hash32) -> int:
+    """Return how much of a token a deposit brings."""
+    data = deposit.payload.data
+    if deposit.payload.to != ASSET_ROUTER or not data.startswith(abi.selector(FINALIZE_DEPOSIT)):
+        return 0
+    try:
+        _, named, mint = abi.decode("(uint256,bytes32,bytes)", data[4:])
+        return int(abi.decode(MINT, mint)[3]) if named == asset else 0
+    except MalformedValue:
+        return 0
