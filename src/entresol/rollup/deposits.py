@@ -78,7 +78,7 @@ class DepositWatcher:
         taken = self._hand_over(deposits)
         self._read = DepositCursor(last, block.hash, self.next_id)
         if not self._chain.producer.priority:
-            self._store.batches.note_deposits_read(self._read)
+            self._store.batches.set_deposit_cursor(self._read)
         return taken
 
     async def run(self) -> None:
@@ -99,7 +99,7 @@ class DepositWatcher:
 
     async def _position(self) -> DepositCursor:
         """Return how far L1 is read, going back if either layer went back since."""
-        read = self._read or self._store.batches.deposits_read()
+        read = self._read or self._store.batches.deposit_cursor()
         if read is not None and read.next_id <= self.next_id and await self._still_there(read):
             return read
         if self._read is not None:

@@ -117,16 +117,16 @@ class L1Sync:
             above += 1
         if above > done:
             log.warning("%s went back: batches above %d are not settled", self._l1.name, done)
-            self._batches.unsettle(range(done + 1, above + 1), step)
+            self._batches.revert_settlement(range(done + 1, above + 1), step)
         last = noted = min(done, self._last_without_journal(step))
         while not self.has_noted(step, noted):
             noted -= 1
         for number in range(noted + 1, last + 1):
-            self._batches.correct(number, step, await self._found(step, number))
+            self._batches.update_settlement(number, step, await self._found(step, number))
 
     def _last_without_journal(self, step: SettlementStep) -> int:
         """Return the last batch of whose step no transaction under way will tell."""
-        outstanding = self._batches.outstanding()
+        outstanding = self._batches.pending_settlement()
         journal = None if outstanding is None else PendingSettlement.decode(outstanding)
         return self.sealed if journal is None or journal.step is not step else journal.first - 1
 
@@ -148,7 +148,7 @@ class L1Sync:
             if now != noted:
                 what = named(step, number, number)
                 log.warning("%s has the %s in another place now", self._l1.name, what)
-                self._batches.correct(number, step, now)
+                self._batches.update_settlement(number, step, now)
 
     async def _now(
         self, step: SettlementStep, number: int, noted: SettlementTransaction

@@ -119,7 +119,7 @@ class Settler:
 
     async def _step(self, now: float) -> bool:
         totals = await self._l1_sync.compare()
-        journal = self._batches.outstanding()
+        journal = self._batches.pending_settlement()
         if journal is not None:
             return await self._follow(PendingSettlement.decode(journal), totals, now)
         if self._is_stopped():
@@ -138,13 +138,13 @@ class Settler:
         Who asks for it wants it tried, also if the last attempt stopped everything.
         """
         self.stopped = None
-        while self._batches.outstanding() is not None:
+        while self._batches.pending_settlement() is not None:
             await self._wait_for_step(clock())
         if (by := self._batches.settled(number, step)) is not None:
             return by
         async with self._turn:
             await self._l1_sync.compare()
-            if self._batches.outstanding() is None:
+            if self._batches.pending_settlement() is None:
                 await self._send(step, number, number, clock())
         while (by := self._batches.settled(number, step)) is None:
             await self._wait_for_step(clock())
@@ -166,7 +166,7 @@ class Settler:
             if more:
                 # An embedded L1 never makes anybody wait, and others want their turn, too.
                 await asyncio.sleep(0)
-            elif self.problem is None and self._batches.outstanding() is not None:
+            elif self.problem is None and self._batches.pending_settlement() is not None:
                 # The next block may have it.
                 await self._l1.changed(pause)
             else:
@@ -180,7 +180,9 @@ class Settler:
         except ExecutionFailed as failure:
             self._stop(step, first, last, explain(failure))
             return
-        self._batches.note_outstanding(PendingSettlement.open(step, first, last, outgoing).encode())
+        self._batches.set_pending_settlement(
+            PendingSettlement.open(step, first, last, outgoing).encode()
+        )
         self._sent_at = self._pushed_at = now
         await self._operator.send(outgoing)
 
@@ -215,12 +217,12 @@ class Settler:
                 return True
         if done(totals, journal.step) >= journal.last:
             # Somebody did it; `L1Sync` finds out by which transaction.
-            self._batches.note_outstanding(None)
+            self._batches.set_pending_settlement(None)
             return True
         if nonce != journal.nonce:
             # Another transaction has it now, or L1 went back and misses one before it.
             log.warning("nonce %d of the operator is not its next: signing anew", journal.nonce)
-            self._batches.note_outstanding(None)
+            self._batches.set_pending_settlement(None)
             return True
         await self._push(journal, now)
         return False
@@ -233,7 +235,7 @@ class Settler:
         elif now - self._sent_at >= self._config.stuck_seconds:
             outgoing = await self._operator.replace(outgoing)
             log.warning("offering more for %s: no block takes it", journal)
-            self._batches.note_outstanding(journal.with_attempt(outgoing).encode())
+            self._batches.set_pending_settlement(journal.with_attempt(outgoing).encode())
             self._sent_at = now
         elif now - self._pushed_at < self._config.resend_seconds:
             return
@@ -264,7 +266,7 @@ class Settler:
         else:
             reason = await self._reason(journal, receipt)
             self._stop(journal.step, journal.first, journal.last, reason)
-        self._batches.note_outstanding(None)
+        self._batches.set_pending_settlement(None)
 
     async def _reason(self, journal: PendingSettlement, receipt: L1Receipt) -> str:
         """Run a reverted transaction once more, to hear why."""

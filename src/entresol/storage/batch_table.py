@@ -81,7 +81,7 @@ class BatchTable:
         """
         batch = self.last()
         if batch is not None and batch.last_block > block:
-            yield tables.OUTSTANDING
+            yield tables.PENDING_SETTLEMENT
         while batch is not None and batch.last_block > block:
             key = tables.number(batch.number)
             yield tables.BATCH + key
@@ -114,39 +114,41 @@ class BatchTable:
     def settle(
         self, numbers: Iterable[int], step: SettlementStep, by: SettlementTransaction
     ) -> None:
-        """Note that a step of some batches was done, and that nothing is under way any more."""
-        self._engine.write(_settled_rows(numbers, step, by), [tables.OUTSTANDING])
+        """Record the L1 transaction of a step of some batches, and clear the pending one."""
+        self._engine.write(_settled_rows(numbers, step, by), [tables.PENDING_SETTLEMENT])
 
-    def correct(self, number: int, step: SettlementStep, by: SettlementTransaction) -> None:
-        """Note that a step of a batch was done otherwise than it seemed; what is under way goes on."""
+    def update_settlement(
+        self, number: int, step: SettlementStep, by: SettlementTransaction
+    ) -> None:
+        """Record another L1 transaction for a step of a batch; the pending one stays."""
         self._engine.write(_settled_rows([number], step, by))
 
-    def unsettle(self, numbers: Iterable[int], step: SettlementStep) -> None:
-        """Forget that a step of some batches was done: L1 went back."""
+    def revert_settlement(self, numbers: Iterable[int], step: SettlementStep) -> None:
+        """Remove the record of a step of some batches, after a reorg of L1."""
         self._engine.write([], [_settled_key(number, step) for number in numbers])
 
-    def outstanding(self) -> bytes | None:
-        """Return what was written down of the settlement transaction that is under way."""
-        return self._engine.get(tables.OUTSTANDING)
+    def pending_settlement(self) -> bytes | None:
+        """Return the encoded settlement transaction that is pending, if there is one."""
+        return self._engine.get(tables.PENDING_SETTLEMENT)
 
-    def note_outstanding(self, transaction: bytes | None) -> None:
-        """Write down the settlement transaction that is under way, or that there is none."""
+    def set_pending_settlement(self, transaction: bytes | None) -> None:
+        """Persist the settlement transaction that is pending, or clear it."""
         if transaction is None:
-            self._engine.write([], [tables.OUTSTANDING])
+            self._engine.write([], [tables.PENDING_SETTLEMENT])
         else:
-            self._engine.write([(tables.OUTSTANDING, transaction)])
+            self._engine.write([(tables.PENDING_SETTLEMENT, transaction)])
 
     # Deposits
 
-    def deposits_read(self) -> DepositCursor | None:
-        """Return how far the deposits on L1 are in sealed blocks."""
+    def deposit_cursor(self) -> DepositCursor | None:
+        """Return the L1 block up to which all deposits are in sealed blocks."""
         row = self._engine.get(tables.DEPOSITS)
         if row is None:
             return None
         return DepositCursor(int.from_bytes(row[:8]), Hash32(row[8:40]), int.from_bytes(row[40:]))
 
-    def note_deposits_read(self, read: DepositCursor) -> None:
-        """Write down how far the deposits on L1 are in sealed blocks."""
+    def set_deposit_cursor(self, read: DepositCursor) -> None:
+        """Persist the L1 block up to which all deposits are in sealed blocks."""
         row = tables.number(read.block) + read.block_hash + tables.number(read.next_id)
         # Who loses it reads the same deposits again, so nobody waits for the disk.
         self._engine.write([(tables.DEPOSITS, row)], wait=False)

@@ -34,7 +34,7 @@ META: Final = b"m"
 HEAD: Final = META + b"head"
 IDENTITY: Final = META + b"genesis"
 REBUILDING: Final = META + b"rebuilding"
-OUTSTANDING: Final = META + b"outstanding"
+PENDING_SETTLEMENT: Final = META + b"outstanding"
 DEPOSITS: Final = META + b"deposits"
 
 # Everything that can be made again from the records.

@@ -77,12 +77,12 @@ class Scenario:
     async def settle(self) -> None:
         """Settle until nothing is left to do."""
         async with asyncio.timeout(60):
-            while await self.settler.step(0.0) or self.batches.outstanding() is not None:
+            while await self.settler.step(0.0) or self.batches.pending_settlement() is not None:
                 pass
 
     def journal(self) -> PendingSettlement:
         """Return the transaction under way."""
-        journal = self.batches.outstanding()
+        journal = self.batches.pending_settlement()
         assert journal is not None
         return PendingSettlement.decode(journal)
 

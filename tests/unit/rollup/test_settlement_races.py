@@ -88,7 +88,7 @@ class Race:
                 # What `run` tells, and tries again.
                 idle = 0
             else:
-                waits = self.scenario.batches.outstanding() is not None
+                waits = self.scenario.batches.pending_settlement() is not None
                 idle = 0 if more or waits or self.l1.is_over != was_over else idle + 1
 
     async def check(self, batches: int) -> None:

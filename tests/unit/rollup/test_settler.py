@@ -39,7 +39,7 @@ def test_a_batch_is_committed_proven_and_executed(steered: SteeredLayerOne) -> N
         assert [it.succeeded for it in receipts if it is not None] == [True] * 3
         assert [it.block for it in done if it] == [it.block_number for it in receipts if it]
         assert scenario.settler.stopped is None
-        assert scenario.batches.outstanding() is None
+        assert scenario.batches.pending_settlement() is None
 
     run(steered, play)
 
@@ -196,7 +196,7 @@ def test_a_crash_around_sending_sends_the_same_transaction_again(
         monkeypatch.setattr(operator, "send", crash)
         with pytest.raises(CrashError):
             await scenario.settler.step(0.0)
-        journal = scenario.batches.outstanding()
+        journal = scenario.batches.pending_settlement()
         assert journal is not None
         planned = PendingSettlement.decode(journal).outgoing()[0]
         scenario.restart()
@@ -216,7 +216,7 @@ def test_what_somebody_else_settled_is_found_and_noted(tmp_path: Path) -> None:
         await scenario.settle()
         expected = [scenario.batches.settled(n, step) for n in (1, 2) for step in SettlementStep]
         for step in SettlementStep:
-            scenario.batches.unsettle([1, 2], step)
+            scenario.batches.revert_settlement([1, 2], step)
         scenario.restart()
         await scenario.settle()
         assert [
@@ -321,7 +321,7 @@ def test_a_transaction_that_reverts_in_its_block_stops_settlement_with_its_reaso
         assert await scenario.settler.step(1.0)
         assert scenario.settler.stopped is not None
         assert "commit of batch 1 failed" in scenario.settler.stopped
-        assert scenario.batches.outstanding() is None
+        assert scenario.batches.pending_settlement() is None
         assert await scenario.totals() == (0, 0, 0)
 
     run(steered, play)
@@ -383,9 +383,9 @@ def test_batches_that_vanish_take_their_transaction_with_them() -> None:
         before = scenario.chain.checkpoint()
         scenario.seal_batch(1)
         await scenario.settler.step(0.0)
-        assert scenario.batches.outstanding() is not None
+        assert scenario.batches.pending_settlement() is not None
         scenario.chain.restore(before)
-        assert scenario.batches.outstanding() is None
+        assert scenario.batches.pending_settlement() is None
 
     embedded(play)
 

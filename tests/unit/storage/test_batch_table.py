@@ -76,13 +76,13 @@ def test_batches_are_found_by_number_by_block_and_as_the_last_one(store: Store) 
 
 def test_a_step_is_noted_once_it_is_done_and_ends_what_was_under_way(store: Store) -> None:
     table, done = store.batches, SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234)
-    table.note_outstanding(b"under way")
-    assert table.outstanding() == b"under way"
+    table.set_pending_settlement(b"under way")
+    assert table.pending_settlement() == b"under way"
     table.settle([3, 4], SettlementStep.PROVE, done)
-    assert table.outstanding() is None
+    assert table.pending_settlement() is None
     assert table.settled(3, SettlementStep.PROVE) == table.settled(4, SettlementStep.PROVE) == done
     assert table.settled(3, SettlementStep.COMMIT) is None
-    table.unsettle([4], SettlementStep.PROVE)
+    table.revert_settlement([4], SettlementStep.PROVE)
     assert table.settled(4, SettlementStep.PROVE) is None
     assert table.settled(3, SettlementStep.PROVE) == done
 
@@ -104,24 +104,24 @@ def test_the_last_batch_with_a_step_is_found_among_those_that_wait(store: Store,
 def test_a_step_that_is_corrected_leaves_what_is_under_way(store: Store) -> None:
     table, moved = store.batches, SettlementTransaction(Hash32.zero(), 9, 9)
     table.settle([1, 2], SettlementStep.COMMIT, SettlementTransaction(Hash32.zero(), 1, 1))
-    table.note_outstanding(b"under way")
-    table.correct(2, SettlementStep.COMMIT, moved)
+    table.set_pending_settlement(b"under way")
+    table.update_settlement(2, SettlementStep.COMMIT, moved)
     assert table.settled(1, SettlementStep.COMMIT) == SettlementTransaction(Hash32.zero(), 1, 1)
     assert table.settled(2, SettlementStep.COMMIT) == moved
-    assert table.outstanding() == b"under way"
+    assert table.pending_settlement() == b"under way"
 
 
 def test_what_is_under_way_can_be_given_up(store: Store) -> None:
-    store.batches.note_outstanding(b"under way")
-    store.batches.note_outstanding(None)
-    assert store.batches.outstanding() is None
+    store.batches.set_pending_settlement(b"under way")
+    store.batches.set_pending_settlement(None)
+    assert store.batches.pending_settlement() is None
 
 
 def test_the_deposits_that_were_read_are_remembered(store: Store) -> None:
-    assert store.batches.deposits_read() is None
+    assert store.batches.deposit_cursor() is None
     read = DepositCursor(9, Hash32(b"\7" * 32), 5)
-    store.batches.note_deposits_read(read)
-    assert store.batches.deposits_read() == read
+    store.batches.set_deposit_cursor(read)
+    assert store.batches.deposit_cursor() == read
 
 
 def test_transactions_from_l1_are_found_by_their_number(store: Store) -> None:
