@@ -84,7 +84,7 @@ def read_rows(of: str, store: Store, randomness: random.Random, length: int) -> 
 
     account = best_seconds(lambda: store.account(who(), randomness.randrange(length)))
     slot = best_seconds(lambda: store.slot(BUSY, word(randomness.randrange(ACCOUNTS)), length))
-    record = best_seconds(lambda: store.record(randomness.randrange(length)))
+    record = best_seconds(lambda: store.get_record(randomness.randrange(length)))
     yield Row(what=f"{of}: a past account", value=account * 1e6, unit="µs")
     yield Row(what=f"{of}: a slot", value=slot * 1e6, unit="µs")
     yield Row(what=f"{of}: a record", value=record * 1e6, unit="µs")
@@ -112,7 +112,7 @@ def grow(directory: Path, last: BlockRecord | None, length: int) -> BlockRecord:
     the same matches.
     """
     store, randomness = Store.open(directory, durable=False), random.Random(length)
-    start = 0 if store.head is None else store.head + 1
+    start = 0 if store.head_number is None else store.head_number + 1
     for number in range(start, length):
         is_match = number < min(LENGTHS) and number % (min(LENGTHS) // MATCHES) == 0
         last = block_after(last, number, randomness, is_match=is_match)

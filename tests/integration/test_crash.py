@@ -67,7 +67,7 @@ def kill_a_writer(
 
 def check_blocks(store: Store, acknowledged: dict[int, str]) -> None:
     """Check that every acknowledged block is there, with no gap and nothing above the head."""
-    head = -1 if store.head is None else store.head
+    head = -1 if store.head_number is None else store.head_number
     records = list(store.records())
     assert len(records) == head + 1
     assert head >= max(acknowledged, default=-1)
@@ -95,20 +95,20 @@ def check_rows_of_head(store: Store) -> None:
 
 def check_root(store: Store) -> None:
     """Check that the state root of the head is what py-trie makes of all accounts and slots."""
-    assert store.head is not None
-    record = store.record(store.head)
+    assert store.head_number is not None
+    record = store.get_record(store.head_number)
     assert record is not None
     rows = dump(store)
     addresses = {key[1:21] for key in rows if key.startswith(tables.ACCOUNT)}
     slots = {(key[1:21], key[21:53]) for key in rows if key.startswith(tables.SLOT)}
     state = HexaryTrie({})
     for address in addresses:
-        account = store.account(address, store.head)
+        account = store.account(address, store.head_number)
         if account is None:
             continue
         storage = HexaryTrie({})
         for _, slot in (it for it in slots if it[0] == address):
-            if value := store.slot(address, slot, store.head):
+            if value := store.slot(address, slot, store.head_number):
                 storage[keccak256(slot)] = rlp.encode(value)
         nonce, balance, code_hash = account
         state[keccak256(address)] = rlp.encode([nonce, balance, storage.root_hash, code_hash])
@@ -117,13 +117,13 @@ def check_root(store: Store) -> None:
 
 def check_execution(store: Store, producer: Producer) -> None:
     """Check that the last block comes out the same when it is executed again."""
-    assert store.head is not None
-    if store.head == 0:
+    assert store.head_number is not None
+    if store.head_number == 0:
         return
-    record, parent = store.record(store.head), store.record(store.head - 1)
+    record, parent = store.get_record(store.head_number), store.get_record(store.head_number - 1)
     assert record is not None
     assert parent is not None
-    snapshot = Snapshot(StateAfter(store, store.head - 1))
+    snapshot = Snapshot(StateAfter(store, store.head_number - 1))
     execute_again(
         record, parent.header(), rules=producer.rules, snapshot=snapshot, trie=producer.trie
     )
@@ -138,7 +138,7 @@ def test_what_was_acknowledged_survives_being_killed(tmp_path: Path, directory: 
         acknowledged |= dict(kill_a_writer(tmp_path / "chain", randomness, after=kill % 2))
         store = Store.open(tmp_path / "chain")
         check_blocks(store, acknowledged)
-        if store.head is not None:
+        if store.head_number is not None:
             producer = Producer(store)
             check_execution(store, producer)
             if kill % 5 == 4:

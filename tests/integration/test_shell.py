@@ -427,9 +427,9 @@ def test_a_layer_that_is_not_what_its_transactions_lead_to_is_named(
 def forge_last_block(path: Path) -> None:
     """Put a block in the place of the last one whose transaction used other gas than it says."""
     store = Store.open(path)
-    number = store.head
+    number = store.head_number
     assert number is not None
-    record = store.record(number)
+    record = store.get_record(number)
     assert record is not None
     outcome, *others = record.results
     outcome = msgspec.structs.replace(outcome, gas_used=outcome.gas_used + 1)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
+    from entresol.storage.readers import BlockReader, CodeReader
 
 
 MOST_CHECKPOINTS: Final = 10_000
@@ -66,6 +67,11 @@ class Chain:
         pool: PoolConfig | None = None,
     ) -> None:
         self.ledger = Ledger(store, rules, genesis)
+        self.blocks: BlockReader = store
+        self.bytecodes: CodeReader = store
+        self.batches = store.batches
+        self.prices = store.prices
+        self.state_trie = self.ledger.trie
         self.rules = rules
         self.genesis = genesis
         self.clock = clock or Clock()

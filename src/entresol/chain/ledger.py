@@ -37,7 +37,7 @@ class Ledger:
         self.rules = rules
         self.trie = StateTrie(store)
         self._snapshots = Snapshots(store)
-        if store.head is None:
+        if store.head_number is None:
             self._begin(genesis)
         elif store.identity != _identity(genesis):
             raise GenesisDiffers(store.path)
@@ -56,7 +56,7 @@ class Ledger:
     @property
     def number(self) -> int:
         """The number of the last block."""
-        head = self.store.head
+        head = self.store.head_number
         if head is None:
             raise StoreDamaged(self.store.path, "there is no genesis")
         return head
@@ -68,14 +68,11 @@ class Ledger:
 
     def header(self, number: int) -> Header:
         """Return the header of a block."""
-        return self.record(number).header()
+        return self.store.header(number)
 
     def record(self, number: int) -> BlockRecord:
         """Return the record of a block."""
-        record = self.store.record(number)
-        if record is None:
-            raise UnknownBlock(number)
-        return record
+        return self.store.record(number)
 
     def state_after(self, number: int) -> Snapshot:
         """Return the state after a block."""

@@ -38,7 +38,7 @@ def find_logs(
 ) -> Iterator[PlacedLog]:
     """Yield the logs of `query` in the blocks from `first` to `last`, in order or the newest first."""
     for number in reader.blocks_with_logs(query, first, last, newest_first=newest_first):
-        record = reader.record(number)
+        record = reader.get_record(number)
         if record is None:
             # The chain went back while this was reading.
             return

@@ -85,7 +85,7 @@ class EmbeddedLayerOne:
     async def send(self, raw: bytes) -> Hash32:
         """Send a signed transaction; one that is known already is fine."""
         transaction_hash = Hash32(keccak256(raw))
-        if self._chain.ledger.store.place_of(transaction_hash) is not None:
+        if self._chain.ledger.store.locate_transaction(transaction_hash) is not None:
             return transaction_hash
         try:
             return self._chain.submit(raw)
@@ -97,7 +97,7 @@ class EmbeddedLayerOne:
     async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
         """Return how a transaction ended, or None if it is in no block."""
         store = self._chain.ledger.store
-        place = store.place_of(transaction_hash)
+        place = store.locate_transaction(transaction_hash)
         block_hash = None if place is None else store.block_hash(place[0])
         if place is None or block_hash is None:
             return None

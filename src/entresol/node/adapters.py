@@ -67,7 +67,7 @@ class BatchInclusion:
 
     def batch_of(self, block: int) -> BatchInfo | None:
         """Return the batch of a block, once it is sealed."""
-        place = self._batches.place_of_block(block)
+        place = self._batches.position_of_block(block)
         batch = None if place is None else self._batches.get(place.batch)
         if place is None or batch is None:
             return None

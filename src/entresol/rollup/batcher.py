@@ -68,7 +68,7 @@ class Batcher:
     @property
     def is_behind(self) -> bool:
         """Whether there are blocks it has not taken yet."""
-        return self._open.next_block <= (self._store.head or 0)
+        return self._open.next_block <= (self._store.head_number or 0)
 
     def step(self, now: float) -> list[Batch]:
         """Take some blocks, and return the batches that were sealed on the way."""
@@ -168,7 +168,7 @@ class Batcher:
         )
 
     def _record(self, number: int) -> BlockRecord:
-        record = self._store.record(number)
+        record = self._store.get_record(number)
         if record is None:
             raise StoreDamaged(self._store.path, f"block {number} is missing")
         return record

@@ -216,8 +216,8 @@ def frontier_after(store: Store, batch: Batch) -> Frontier:
 
 
 def _priority_hash(store: Store, priority_id: int) -> Hash32:
-    place = store.place_of_priority(priority_id)
-    record = None if place is None else store.record(place[0])
+    place = store.locate_priority(priority_id)
+    record = None if place is None else store.get_record(place[0])
     if place is None or record is None:
         raise StoreDamaged(store.path, f"L1 transaction {priority_id} of a batch is missing")
     return record.transaction(place[1]).hash

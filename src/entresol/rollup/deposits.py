@@ -136,7 +136,7 @@ class DepositWatcher:
 
     def _compare(self, deposit: Deposit) -> None:
         """See that a deposit the chain has already is the one that L1 has now."""
-        place = self._store.place_of_priority(deposit.number)
+        place = self._store.locate_priority(deposit.number)
         if place is None:
             return
         executed = self._chain.ledger.record(place[0]).transaction(place[1])

@@ -44,12 +44,12 @@ class Proofs:
 
     def of_transaction(self, transaction_hash: Hash32, index: int = 0) -> ProvenLog | None:
         """Prove the log at `index` among those of a transaction; None if L1 has no such log yet."""
-        place = self._store.place_of(transaction_hash)
+        place = self._store.locate_transaction(transaction_hash)
         if place is None:
             return None
         block, position = place
-        where = self._store.batches.place_of_block(block)
-        record = self._store.record(block)
+        where = self._store.batches.position_of_block(block)
+        record = self._store.get_record(block)
         if where is None or record is None:
             return None
         if not 0 <= index < len(record.results[position].messages):
@@ -64,7 +64,7 @@ class Proofs:
 
         It is the first one in the batch, or the one whose event has the index `log_index` in the block.
         """
-        where = self._store.batches.place_of_block(block)
+        where = self._store.batches.position_of_block(block)
         if where is None:
             return None
         wanted = L1_MESSENGER + sender.rjust(32, b"\0") + message_hash
@@ -106,7 +106,7 @@ class Proofs:
 
     def _leaf_of_event(self, block: int, log_index: int, wanted: bytes) -> int | None:
         """Return the place of the log that stands for the event at `log_index` of a block."""
-        record, where = self._store.record(block), self._store.batches.place_of_block(block)
+        record, where = self._store.get_record(block), self._store.batches.position_of_block(block)
         if record is None or where is None:
             return None
         for leaf, (event, packed) in enumerate(_messages(record), start=where.logs_before):

@@ -56,7 +56,7 @@ class BatchTable:
         """Return the packed L2-to-L1 logs of a batch, one after the other."""
         return self._engine.get(tables.BATCH_LOGS + tables.number(number)) or b""
 
-    def place_of_block(self, block: int) -> BatchPosition | None:
+    def position_of_block(self, block: int) -> BatchPosition | None:
         """Return where a block stands, or None if its batch is not sealed."""
         row = self._engine.get(tables.PLACE_OF_BLOCK + tables.number(block))
         if row is None:

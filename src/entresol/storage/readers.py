@@ -1,46 +1,35 @@
-"""What the rooms above ask of a store: small interfaces, so that a constructor shows what it needs.
+"""Read interfaces of a store, each as small as its callers need.
 
-All calls are synchronous: a store is local, and a caller that must not block runs it on a thread.
+All calls are synchronous: a store is local, and a caller that must not block uses a worker thread.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
+from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Hash32
 from entresol.storage.log_index import LogQuery
 
 
-class BlockReader(Protocol):
-    """Blocks that were sealed or followed."""
+class TransactionLocation(NamedTuple):
+    """The block of a sealed transaction, and its index there."""
 
-    @property
-    def head(self) -> int | None:
-        """The number of the last block, if there is one."""
-
-    def record(self, number: int) -> BlockRecord | None:
-        """Return the record of a block."""
-
-    def block_hash(self, number: int) -> Hash32 | None:
-        """Return the hash of a block."""
-
-    def number_of(self, block_hash: bytes) -> int | None:
-        """Return the number of the block with this hash."""
-
-    def place_of(self, transaction_hash: bytes) -> tuple[int, int] | None:
-        """Return block and index of the transaction with this hash."""
-
-    def sent_by(self, sender: bytes, nonce: int) -> Hash32 | None:
-        """Return the hash of the transaction by which `sender` used `nonce`."""
+    block_number: int
+    transaction_index: int
 
 
 class LogReader(Protocol):
-    """Where logs are."""
+    """Blocks by the logs that they contain."""
 
-    def record(self, number: int) -> BlockRecord | None:
-        """Return the record of a block."""
+    def get_record(self, number: int) -> BlockRecord | None:
+        """Return the record of a block, or None if there is no such block."""
+
+    def block_number(self, block_hash: bytes) -> int | None:
+        """Return the number of the block with this hash."""
 
     def blocks_with_logs(
         self, query: LogQuery, first: int, last: int, *, newest_first: bool = False
@@ -48,8 +37,41 @@ class LogReader(Protocol):
         """Yield the blocks from `first` to `last` that may have a log of `query`."""
 
 
+class BlockReader(LogReader, Protocol):
+    """Sealed blocks and their transactions."""
+
+    @property
+    def path(self) -> Path:
+        """The directory of the store, for errors that name it."""
+
+    @property
+    def head_number(self) -> int | None:
+        """The number of the last block, or None before genesis."""
+
+    def record(self, number: int) -> BlockRecord:
+        """Return the record of a block; raise `UnknownBlock` if there is none."""
+
+    def header(self, number: int) -> Header:
+        """Return the header of a block; raise `UnknownBlock` if there is none."""
+
+    def block_hash(self, number: int) -> Hash32 | None:
+        """Return the hash of a block."""
+
+    def locate_transaction(self, transaction_hash: bytes) -> TransactionLocation | None:
+        """Return the newest location of the transaction with this hash."""
+
+    def hash_by_nonce(self, sender: bytes, nonce: int) -> Hash32 | None:
+        """Return the hash of the newest transaction of `sender` with this nonce."""
+
+    def locate_priority(self, priority_id: int) -> TransactionLocation | None:
+        """Return the location of the priority transaction with this id."""
+
+    def next_priority_id(self) -> int:
+        """Return the id that follows the last priority transaction's."""
+
+
 class StateReader(Protocol):
-    """Accounts, slots and codes as they stood after any block, and the nodes of their tries."""
+    """Accounts, slots and codes as of any block, and the nodes of their tries."""
 
     def account(self, address: bytes, number: int) -> tuple[int, int, bytes] | None:
         """Return nonce, balance and code hash of an account as it stood after block `number`."""
@@ -68,7 +90,7 @@ class StateReader(Protocol):
 
 
 class CodeReader(Protocol):
-    """Code by the hashes that users have at hand."""
+    """Published code by the hashes that clients use."""
 
     def published(self, name: bytes) -> bytes | None:
         """Return the code that a sealed block published under the hash `name`."""

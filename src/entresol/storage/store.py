@@ -8,7 +8,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, Self
 
-from entresol.errors import MalformedValue, StoreDamaged, StoreUnfinished, WrongParent
+from entresol.errors import MalformedValue, StoreDamaged, StoreUnfinished, UnknownBlock, WrongParent
+from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Hash32
 from entresol.storage import recovery, tables
@@ -19,6 +20,7 @@ from entresol.storage.key_value import KeyValueStore
 from entresol.storage.log_index import LogQuery, candidates
 from entresol.storage.price_table import Prices, PriceTable
 from entresol.storage.published_code import as_published
+from entresol.storage.readers import TransactionLocation
 
 RECORDS_KEPT: Final = 64
 
@@ -76,7 +78,7 @@ class Store:
         return self._directory.path
 
     @property
-    def head(self) -> int | None:
+    def head_number(self) -> int | None:
         """The number of the last block, if there is one."""
         return self._head
 
@@ -94,9 +96,20 @@ class Store:
 
     # Blocks
 
-    def record(self, number: int) -> BlockRecord | None:
-        """Return the record of a block."""
+    def get_record(self, number: int) -> BlockRecord | None:
+        """Return the record of a block, or None if there is no such block."""
         return self._records.get(number, self._read_record)
+
+    def record(self, number: int) -> BlockRecord:
+        """Return the record of a block; raise `UnknownBlock` if there is none."""
+        record = self.get_record(number)
+        if record is None:
+            raise UnknownBlock(number)
+        return record
+
+    def header(self, number: int) -> Header:
+        """Return the header of a block; raise `UnknownBlock` if there is none."""
+        return self.record(number).header()
 
     def records(self, first: int = 0) -> Iterator[BlockRecord]:
         """Yield the records from block `first` on."""
@@ -105,7 +118,7 @@ class Store:
             yield record
             number += 1
 
-    def number_of(self, block_hash: bytes) -> int | None:
+    def block_number(self, block_hash: bytes) -> int | None:
         """Return the number of the block with this hash."""
         row = self._engine.get(tables.NUMBER_OF_HASH + block_hash)
         return None if row is None else int.from_bytes(row)
@@ -115,25 +128,23 @@ class Store:
         row = self._engine.get(tables.HASH_OF_NUMBER + tables.number(number))
         return None if row is None else Hash32(row)
 
-    def place_of(self, transaction_hash: bytes) -> tuple[int, int] | None:
-        """Return block and index of the transaction with this hash, where it was last."""
-        found = self._last(tables.PLACE_OF_TRANSACTION + transaction_hash)
-        return None if found is None else (tables.block_of(found[0]), int.from_bytes(found[1]))
+    def locate_transaction(self, transaction_hash: bytes) -> TransactionLocation | None:
+        """Return the newest location of the transaction with this hash."""
+        return self._location(tables.PLACE_OF_TRANSACTION + transaction_hash)
 
-    def sent_by(self, sender: bytes, nonce: int) -> Hash32 | None:
+    def hash_by_nonce(self, sender: bytes, nonce: int) -> Hash32 | None:
         """Return the hash of the last transaction by which `sender` used `nonce`."""
         found = self._last(tables.HASH_OF_NONCE + sender + tables.number(nonce))
         return None if found is None else Hash32(found[1])
 
     def next_priority_id(self) -> int:
-        """Return the number that the next transaction from L1 has."""
+        """Return the id that follows the last priority transaction's."""
         found = self._engine.last_at_most(tables.PRIORITY + tables.LAST_NUMBER * 2, tables.PRIORITY)
         return 0 if found is None else int.from_bytes(found[0][1 : 1 + tables.NUMBER_SIZE]) + 1
 
-    def place_of_priority(self, priority_id: int) -> tuple[int, int] | None:
-        """Return block and index of a transaction from L1, by the number that L1 gave it."""
-        found = self._last(tables.PRIORITY + tables.number(priority_id))
-        return None if found is None else (tables.block_of(found[0]), int.from_bytes(found[1]))
+    def locate_priority(self, priority_id: int) -> TransactionLocation | None:
+        """Return the location of the priority transaction with this id."""
+        return self._location(tables.PRIORITY + tables.number(priority_id))
 
     def blocks_with_logs(
         self, query: LogQuery, first: int, last: int, *, newest_first: bool = False
@@ -254,8 +265,13 @@ class Store:
     def _last(self, prefix: bytes) -> tuple[bytes, bytes] | None:
         return self._engine.last_at_most(prefix + tables.LAST_NUMBER, prefix)
 
+    def _location(self, prefix: bytes) -> TransactionLocation | None:
+        if (found := self._last(prefix)) is None:
+            return None
+        return TransactionLocation(tables.block_of(found[0]), int.from_bytes(found[1]))
+
     def _keys_of(self, number: int) -> Iterator[bytes]:
-        record = self.record(number)
+        record = self.get_record(number)
         if record is None:
             raise StoreDamaged(self.path, f"block {number} is missing")
         return keys_of(self._engine, record, number)

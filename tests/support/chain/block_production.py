@@ -54,16 +54,16 @@ class Producer:
         self.trie = StateTrie(store)
         self.gas_limit = gas_limit
         self.base_fee = base_fee
-        if store.head is None:
+        if store.head_number is None:
             self._genesis(balances or {}, codes or {})
-        assert store.head is not None
-        self.snapshot = Snapshot(StateAfter(store, store.head))
+        assert store.head_number is not None
+        self.snapshot = Snapshot(StateAfter(store, store.head_number))
 
     @property
     def head(self) -> Header:
         """The last header."""
-        assert self.store.head is not None
-        record = self.store.record(self.store.head)
+        assert self.store.head_number is not None
+        record = self.store.get_record(self.store.head_number)
         assert record is not None
         return record.header()
 

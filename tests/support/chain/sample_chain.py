@@ -154,7 +154,7 @@ class World:
 
     def index(self, name: str) -> int:
         """Return where a transaction is in block 2."""
-        place = self.chain.ledger.store.place_of(self.hashes[name])
+        place = self.chain.ledger.store.locate_transaction(self.hashes[name])
         assert place is not None
         assert place[0] == 2
         return place[1]

@@ -122,7 +122,7 @@ class Bookkeeper:
     async def _arriving(self, deposit: Deposit, asset: Hash32) -> int:
         """Return what a deposit has of a token, unless it has arrived or was claimed back."""
         amount = _deposited(deposit, asset)
-        place = self._store.place_of_priority(deposit.number)
+        place = self._store.locate_priority(deposit.number)
         if not amount or place is None:
             return amount
         if self._chain.ledger.record(place[0]).results[place[1]].succeeded:
@@ -146,7 +146,7 @@ class Bookkeeper:
         return bool(await ask(self._l1, self._contracts.nullifier, *asked, *withdrawal.leaf))
 
     def _withdrawals(self, block: int, record: BlockRecord) -> Iterator[Withdrawal]:
-        place = self._store.batches.place_of_block(block)
+        place = self._store.batches.position_of_block(block)
         leaf = 0 if place is None else place.logs_before
         for outcome in record.results:
             sent = [it for it in outcome.logs if it[0] == L1_MESSENGER and _is_message(it[1])]

@@ -95,7 +95,7 @@ def balance(chain: Chain, address: Address, block: int | BlockTag = BlockTag.LAT
 def test_a_transaction_is_sealed_as_it_comes(chain: Chain) -> None:
     sent = chain.submit(transaction(0, wei=5).raw)
     assert chain.number == 1
-    assert chain.ledger.store.place_of(sent) == (1, 0)
+    assert chain.ledger.store.locate_transaction(sent) == (1, 0)
     assert balance(chain, NOBODY) == 5
 
 
@@ -118,7 +118,7 @@ def test_the_better_tip_goes_first(manual: Chain) -> None:
     low = manual.submit(transaction(0, by=0, tip=1).raw)
     high = manual.submit(transaction(0, by=1, tip=2).raw)
     manual.seal()
-    places = [manual.ledger.store.place_of(sent) for sent in (high, low)]
+    places = [manual.ledger.store.locate_transaction(sent) for sent in (high, low)]
     assert places == [(1, 0), (1, 1)]
 
 
@@ -147,7 +147,7 @@ def test_priority_transactions_come_before_all_others(manual: Chain) -> None:
     first = manual.enqueue(deposit(0))
     second = manual.enqueue(deposit(1))
     manual.seal()
-    places = [manual.ledger.store.place_of(sent) for sent in (first, second)]
+    places = [manual.ledger.store.locate_transaction(sent) for sent in (first, second)]
     assert places == [(1, 0), (1, 1)]
     assert not manual.producer.priority
 
@@ -277,7 +277,7 @@ def test_transactions_of_rewound_blocks_wait_again(manual: Chain) -> None:
     manual.rewind(0)
     assert manual.number == 0
     manual.seal()
-    assert manual.ledger.store.place_of(first) == (1, 0)
+    assert manual.ledger.store.locate_transaction(first) == (1, 0)
     assert len(manual.ledger.record(1).transactions) == 3
 
 

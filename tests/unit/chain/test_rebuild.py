@@ -23,7 +23,7 @@ def test_a_rebuilt_chain_answers_as_before_and_goes_on() -> None:
     assert seen == [(number, 5) for number in range(1, 6)]
     again = Ledger(store, RULES, GENESIS)
     assert [balance(again, BOB, number) for number in range(5)] == [0, 10, 20, 30, 40]
-    assert store.place_of(sent[2].hash) == (3, 0)
+    assert store.locate_transaction(sent[2].hash) == (3, 0)
     assert again.trie.prove(again.header(2).state_root, BOB).balance == 20
     seal(again, transfer(4, wei=10))
     assert balance(again, BOB, 5) == 50

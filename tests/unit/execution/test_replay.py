@@ -54,7 +54,7 @@ def producer(request: pytest.FixtureRequest) -> Iterator[Producer]:
 
 
 def record_of(producer: Producer, number: int) -> BlockRecord:
-    record = producer.store.record(number)
+    record = producer.store.get_record(number)
     assert record is not None
     return record
 

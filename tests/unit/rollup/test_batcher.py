@@ -41,7 +41,7 @@ def logs_of(chain: SettlingChain, batch: int) -> list[L2ToL1Log]:
 def test_the_genesis_block_is_batch_0(chain: SettlingChain) -> None:
     batcher = Batcher(chain.ledger.store)
     assert (batcher.last.number, batcher.last.first_block, batcher.last.last_block) == (0, 0, 0)
-    assert chain.ledger.store.batches.place_of_block(0) == BatchPosition(0, 0, 0)
+    assert chain.ledger.store.batches.position_of_block(0) == BatchPosition(0, 0, 0)
     assert stored_of(batcher.last, CHAIN_ID).commitment == Hash32((1).to_bytes(32))
 
 
@@ -140,7 +140,7 @@ def test_a_batch_has_the_logs_of_its_blocks_numbered_by_its_transactions(
     assert (batch.transactions, batch.l1_transactions, batch.logs) == (4, 1, 4)
     assert (batch.first_timestamp, batch.last_timestamp) == (1_000, 1_001)
     assert batch.state_root == chain.head.state_root
-    places = [chain.ledger.store.batches.place_of_block(number) for number in (1, 2, 3)]
+    places = [chain.ledger.store.batches.position_of_block(number) for number in (1, 2, 3)]
     assert places == [BatchPosition(1, 0, 0), BatchPosition(1, 2, 1), None]
 
 
@@ -248,7 +248,7 @@ def test_batches_vanish_with_their_blocks_and_the_rest_is_batched_again(
     assert batcher.last.number == 1
     assert store.batches.get(2) is None
     assert store.batches.logs(2) == b""
-    assert store.batches.place_of_block(3) is None
+    assert store.batches.position_of_block(3) is None
     assert store.batches.settled(2, SettlementStep.COMMIT) is None
     chain.seal()
     [batch] = batcher.step(0.0)

@@ -70,7 +70,7 @@ def test_batches_are_found_by_number_by_block_and_as_the_last_one(store: Store) 
     assert table.last() == table.get(1) == batch(1, 1, 2)
     assert table.get(2) is None
     assert (table.logs(0), table.logs(1)) == (b"", b"\xaa" * 176)
-    places = [table.place_of_block(block) for block in range(4)]
+    places = [table.position_of_block(block) for block in range(4)]
     assert places == [BatchPosition(0, 0, 0), BatchPosition(1, 0, 0), BatchPosition(1, 2, 1), None]
 
 
@@ -133,7 +133,7 @@ def test_transactions_from_l1_are_found_by_their_number(store: Store) -> None:
     assert store.next_priority_id() == 0
     fill(store, [first, second, third])
     assert store.next_priority_id() == 3
-    assert [store.place_of_priority(number) for number in range(4)] == [
+    assert [store.locate_priority(number) for number in range(4)] == [
         (1, 0),
         (1, 1),
         (3, 0),
@@ -141,7 +141,7 @@ def test_transactions_from_l1_are_found_by_their_number(store: Store) -> None:
     ]
     store.truncate(2)
     assert store.next_priority_id() == 2
-    assert store.place_of_priority(2) is None
+    assert store.locate_priority(2) is None
 
 
 def test_a_rebuild_makes_the_index_again_and_leaves_batches_alone(store: Store) -> None:

@@ -119,14 +119,14 @@ def test_files_that_nobody_needs_may_be_lost(copy: Path, pattern: str) -> None:
 def test_a_torn_last_write_is_as_if_it_had_not_been(copy: Path, position: float) -> None:
     damage(copy, "*.log", cut(position))
     store = Store.open(copy)
-    assert store.head is not None
-    assert BLOCKS - 10 < store.head < BLOCKS - 1
-    assert list(store.records()) == CHAIN[: store.head + 1]
+    assert store.head_number is not None
+    assert BLOCKS - 10 < store.head_number < BLOCKS - 1
+    assert list(store.records()) == CHAIN[: store.head_number + 1]
     reference = Store.temporary()
-    fill(reference, CHAIN[: store.head + 1])
+    fill(reference, CHAIN[: store.head_number + 1])
     assert dump(store) == dump(reference)
-    fill(store, CHAIN[store.head + 1 :])
-    assert store.head == BLOCKS - 1
+    fill(store, CHAIN[store.head_number + 1 :])
+    assert store.head_number == BLOCKS - 1
     reference.close()
     store.close()
 
@@ -155,7 +155,7 @@ def ask_everything(store: Store) -> tuple[list[bool], int]:
     errors = 0
     for number, record in enumerate(CHAIN):
         try:
-            right.append(store.record(number) == record)
+            right.append(store.get_record(number) == record)
         except StoreDamaged:
             errors += 1
         for changed in record.changes:
@@ -184,10 +184,10 @@ def test_random_damage_never_gives_a_wrong_answer(copy: Path, seed: int) -> None
     except StoreDamaged:
         assert files_of(copy) == before
         return
-    assert store.head is not None
-    for number in range(store.head + 1):
+    assert store.head_number is not None
+    for number in range(store.head_number + 1):
         try:
-            assert store.record(number) == CHAIN[number]
+            assert store.get_record(number) == CHAIN[number]
         except StoreDamaged:
             break
     store.close()
@@ -197,10 +197,10 @@ def test_a_record_of_a_kind_that_nobody_writes_is_damage(store: Store) -> None:
     fill(store, CHAIN[:2])
     store._engine.write([(tables.record_key(1), b"\x02")])
     with pytest.raises(StoreDamaged, match="block 1: a record of version 1 is expected, got 02"):
-        store.record(1)
+        store.get_record(1)
 
 
 def test_a_record_is_not_taken_for_another_one(store: Store) -> None:
     record = record_after(None, changes=[change(b"\1" * 20)])
     fill(store, [record])
-    assert store.record(0) == BlockRecord.decode(record.encode())
+    assert store.get_record(0) == BlockRecord.decode(record.encode())

@@ -137,7 +137,7 @@ def test_making_a_directory_may_be_interrupted(tmp_path: Path, left: list[str]) 
     fill(store, [record_after(None)])
     store.close()
     store = Store.open(tmp_path)
-    assert store.head == 0
+    assert store.head_number == 0
     store.close()
 
 
@@ -162,8 +162,8 @@ def test_another_process_keeps_a_directory_to_itself(
 def test_this_process_cannot_open_a_directory_twice(chain: Path) -> None:
     store = Store.open(chain)
     rejected(chain, StoreLocked, "in use")
-    assert store.head == 9
-    fill(store, [record_after(store.record(9))])
+    assert store.head_number == 9
+    fill(store, [record_after(store.get_record(9))])
     store.close()
     Store.open(chain).close()
 

@@ -27,7 +27,7 @@ try:
     for record in endless_chain():
         store.append(record, [])
 except StoreFailed as error:
-    print(store.head, error)
+    print(store.head_number, error)
 """
 
 
@@ -97,7 +97,7 @@ def test_a_limit_of_the_system_takes_nothing_back(tmp_path: Path) -> None:
     head, _, error = ran.stdout.partition(" ")
     assert "File too large" in error
     store = Store.open(tmp_path)
-    assert store.head == int(head)
+    assert store.head_number == int(head)
     assert all(
         ours == theirs for ours, theirs in zip(store.records(), endless_chain(), strict=False)
     )

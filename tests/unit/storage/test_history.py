@@ -77,7 +77,7 @@ def test_going_back_leaves_what_was_there_before(
     fill(store, chain[target + 1 :])
     everything = dump(store)
     store.truncate(target)
-    assert store.head == target
+    assert store.head_number == target
     assert without_shared(dump(store)) == without_shared(before)
     assert dump(store).items() >= before.items()
     fill(store, chain[target + 1 :])
@@ -122,24 +122,24 @@ def test_every_table_but_the_records_can_be_made_anew() -> None:
 
 def test_going_back_to_the_head_or_beyond_changes_nothing(store: Store) -> None:
     store.truncate(5)
-    assert (store.head, dump(store)) == (None, {})
+    assert (store.head_number, dump(store)) == (None, {})
     fill(store, random_chain(random.Random(1), 3))
     before = dump(store)
     for number in (2, 3, 100):
         store.truncate(number)
-        assert (store.head, dump(store)) == (2, before)
+        assert (store.head_number, dump(store)) == (2, before)
 
 
 def test_what_was_read_before_going_back_is_forgotten(store: Store) -> None:
     genesis = record_after(None)
     ours, theirs = record_after(genesis, salt=b"1"), record_after(genesis, salt=b"2")
     fill(store, [genesis, ours])
-    assert store.record(1) == ours
+    assert store.get_record(1) == ours
     store.truncate(0)
-    assert store.record(1) is None
+    assert store.get_record(1) is None
     fill(store, [theirs])
-    assert store.record(1) == theirs
-    assert store.number_of(ours.header().hash()) is None
+    assert store.get_record(1) == theirs
+    assert store.block_number(ours.header().hash()) is None
 
 
 def test_a_store_is_the_same_after_reopening(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_store_is_the_same_after_reopening(tmp_path: Path) -> None:
     before = dump(store)
     store.close()
     store = Store.open(tmp_path / "chain")
-    assert (store.head, dump(store)) == (19, before)
+    assert (store.head_number, dump(store)) == (19, before)
     assert list(store.records()) == chain
     fill(store, [record_after(chain[-1])])
     store.close()
@@ -190,7 +190,7 @@ def test_a_head_without_its_block_is_not_gone_back_from(store: Store) -> None:
     store._engine.write([], [tables.record_key(1)])
     with pytest.raises(StoreFailed, match="block 1 is missing"):
         store.truncate(0)
-    assert store.head == 2
+    assert store.head_number == 2
 
 
 def test_an_account_that_never_changed_is_none_at_any_block(store: Store) -> None:

@@ -25,7 +25,7 @@ def store() -> Iterator[Store]:
 def fill(store: Store, *prices: Prices | None) -> None:
     """Append blocks that were made with these prices."""
     for made_with in prices:
-        head = None if store.head is None else store.record(store.head)
+        head = None if store.head_number is None else store.get_record(store.head_number)
         store.append(record_after(head), [], made_with)
 
 

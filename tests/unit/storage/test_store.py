@@ -33,9 +33,9 @@ def chain_of(*blocks: dict[str, object]) -> list[BlockRecord]:
 
 
 def test_an_empty_store_has_no_head(store: Store) -> None:
-    assert store.head is None
+    assert store.head_number is None
     assert store.identity is None
-    assert store.record(0) is None
+    assert store.get_record(0) is None
     assert store.block_hash(0) is None
     assert list(store.records()) == []
 
@@ -44,12 +44,12 @@ def test_a_block_is_found_by_number_and_by_hash(store: Store) -> None:
     chain = chain_of({}, {"transactions": [transfer(0)]}, {})
     fill(store, chain)
     for number, record in enumerate(chain):
-        assert store.record(number) == record
+        assert store.get_record(number) == record
         assert store.block_hash(number) == record.header().hash()
-        assert store.number_of(record.header().hash()) == number
-    assert store.head == 2
-    assert store.record(3) is None
-    assert store.number_of(word(9)) is None
+        assert store.block_number(record.header().hash()) == number
+    assert store.head_number == 2
+    assert store.get_record(3) is None
+    assert store.block_number(word(9)) is None
 
 
 def test_records_come_in_order_from_any_block_on(store: Store) -> None:
@@ -61,40 +61,40 @@ def test_records_come_in_order_from_any_block_on(store: Store) -> None:
 
 
 def test_a_block_that_was_asked_for_too_early_is_found_later(store: Store) -> None:
-    assert store.record(0) is None
+    assert store.get_record(0) is None
     fill(store, chain := chain_of({}))
-    assert store.record(0) == chain[0]
+    assert store.get_record(0) == chain[0]
 
 
 def test_no_more_records_are_kept_than_allowed(store: Store) -> None:
     chain = chain_of(*({} for _ in range(RECORDS_KEPT + 5)))
     fill(store, chain)
-    assert [store.record(number) for number in range(len(chain))] == chain
+    assert [store.get_record(number) for number in range(len(chain))] == chain
     assert len(store._records._kept) == RECORDS_KEPT
 
 
 def test_a_transaction_is_found_by_hash_and_by_nonce(store: Store) -> None:
     fill(store, chain_of({}, {"transactions": [transfer(0), transfer(1)]}))
-    assert store.place_of(transfer(0).hash) == (1, 0)
-    assert store.place_of(transfer(1).hash) == (1, 1)
-    assert store.place_of(transfer(2).hash) is None
-    assert store.sent_by(transfer(1).sender, 1) == transfer(1).hash
-    assert store.sent_by(transfer(1).sender, 2) is None
+    assert store.locate_transaction(transfer(0).hash) == (1, 0)
+    assert store.locate_transaction(transfer(1).hash) == (1, 1)
+    assert store.locate_transaction(transfer(2).hash) is None
+    assert store.hash_by_nonce(transfer(1).sender, 1) == transfer(1).hash
+    assert store.hash_by_nonce(transfer(1).sender, 2) is None
 
 
 def test_a_priority_transaction_uses_no_nonce(store: Store) -> None:
     fill(store, chain_of({}, {"transactions": [deposit(0)]}))
-    assert store.place_of(deposit(0).hash) == (1, 0)
-    assert store.sent_by(deposit(0).sender, 0) is None
+    assert store.locate_transaction(deposit(0).hash) == (1, 0)
+    assert store.hash_by_nonce(deposit(0).sender, 0) is None
 
 
 def test_a_transaction_that_came_twice_is_found_where_it_was_last(store: Store) -> None:
     # Somebody set a nonce back by hand.
     fill(store, chain_of({}, {"transactions": [transfer(0)]}, {"transactions": [deposit(1), transfer(0)]}))  # fmt: skip
-    assert store.place_of(transfer(0).hash) == (2, 1)
+    assert store.locate_transaction(transfer(0).hash) == (2, 1)
     store.truncate(1)
-    assert store.place_of(transfer(0).hash) == (1, 0)
-    assert store.sent_by(transfer(0).sender, 0) == transfer(0).hash
+    assert store.locate_transaction(transfer(0).hash) == (1, 0)
+    assert store.hash_by_nonce(transfer(0).sender, 0) == transfer(0).hash
 
 
 def test_an_account_is_known_at_every_block(store: Store) -> None:
@@ -182,7 +182,7 @@ def test_only_the_next_block_is_taken(store: Store, head: int | None, number: in
         return
     with pytest.raises(WrongParent, match=f"block {number} does not follow"):
         store.append(chain[number], [])
-    assert (store.head, dump(store)) == (head, before)
+    assert (store.head_number, dump(store)) == (head, before)
 
 
 def test_a_block_of_another_branch_is_rejected(store: Store) -> None:
@@ -206,7 +206,7 @@ def test_a_record_that_cannot_be_indexed_leaves_nothing(store: Store) -> None:
     before = dump(store)
     with pytest.raises(InvalidTransaction):
         store.append(bad, [])
-    assert (store.head, dump(store)) == (0, before)
+    assert (store.head_number, dump(store)) == (0, before)
     fill(store, [record_after(genesis)])
 
 
@@ -217,7 +217,7 @@ def test_a_closed_store_says_so() -> None:
     store.close()
     store.close()
     for question in (
-        lambda: store.record(0),
+        lambda: store.get_record(0),
         lambda: store.account(ALICE, 0),
         lambda: store.code(word(1)),
         lambda: store.append(record_after(record_after(None)), []),
@@ -230,7 +230,7 @@ def test_a_closed_store_says_so() -> None:
 def test_a_chain_is_known_by_what_it_was_begun_with(store: Store) -> None:
     genesis, following = chain_of({}, {})
     store.begin(genesis, nodes_of(genesis), word(5))
-    assert (store.head, store.identity) == (0, word(5))
+    assert (store.head_number, store.identity) == (0, word(5))
     store.append(following, [])
     store.truncate(0)
     assert store.identity == word(5)
@@ -242,4 +242,4 @@ def test_a_chain_begins_once(store: Store) -> None:
     for record in (genesis, following):
         with pytest.raises(WrongParent):
             store.begin(record, [], word(6))
-    assert (store.head, store.identity) == (0, word(5))
+    assert (store.head_number, store.identity) == (0, word(5))

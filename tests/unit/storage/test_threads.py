@@ -40,9 +40,9 @@ def test_a_head_always_has_its_block(store: Store) -> None:
     fill(store, chain[:1])
 
     def read() -> None:
-        head = store.head
+        head = store.head_number
         assert head is not None
-        assert store.record(head) == chain[head]
+        assert store.get_record(head) == chain[head]
         assert store.block_hash(head) == chain[head].header().hash()
         assert set(store.blocks_with_logs(LogQuery(), 0, head)) <= set(range(head + 1))
 
@@ -57,11 +57,11 @@ def test_no_reader_brings_back_what_was_truncated(store: Store) -> None:
     def switch_branches() -> None:
         for branch in branches:
             fill(store, [branch])
-            assert store.record(1) == branch
+            assert store.get_record(1) == branch
             store.truncate(0)
-            assert store.record(1) is None
+            assert store.get_record(1) is None
 
-    beside_readers(lambda: store.record(1), switch_branches)
+    beside_readers(lambda: store.get_record(1), switch_branches)
 
 
 def test_the_past_stays_as_it_was(store: Store) -> None:
@@ -90,4 +90,4 @@ def test_a_slow_read_is_not_kept_after_truncating(store: Store) -> None:
         return record
 
     assert store._records.get(1, slow) == ours
-    assert store.record(1) == theirs
+    assert store.get_record(1) == theirs

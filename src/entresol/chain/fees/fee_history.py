@@ -12,9 +12,10 @@ from entresol.primitives.transactions import PriorityTransaction
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from entresol.chain.ledger import Ledger
+    from entresol.chain.fees.base_fee import FeePolicy
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
+    from entresol.storage.readers import BlockReader
 
 MAX_BLOCKS: Final = 1_024
 MAX_PERCENTILES: Final = 128
@@ -30,19 +31,23 @@ class FeeHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fee_history(
-    ledger: Ledger, count: int, newest: int, percentiles: Sequence[float] = ()
+    blocks: BlockReader,
+    fees: FeePolicy,
+    count: int,
+    newest: int,
+    percentiles: Sequence[float] = (),
 ) -> FeeHistory:
     """Return the fees of the last `count` blocks up to `newest`, with tips at `percentiles` of gas."""
     _check_percentiles(percentiles)
     count = min(max(count, 1), MAX_BLOCKS, newest + 1)
     oldest = newest - count + 1
-    records = [ledger.record(number) for number in range(oldest, newest + 1)]
+    records = [blocks.record(number) for number in range(oldest, newest + 1)]
     headers = [record.header() for record in records]
     return FeeHistory(
         oldest=oldest,
         base_fees=(
             *(header.base_fee_per_gas for header in headers),
-            _next_fee(ledger, headers[-1]),
+            _next_fee(blocks, fees, headers[-1]),
         ),
         gas_used_ratios=tuple(header.gas_used / max(header.gas_limit, 1) for header in headers),
         rewards=tuple(
@@ -57,10 +62,9 @@ def effective_tip(fee_cap: int, tip: int, base_fee: int) -> int:
     return max(min(tip, fee_cap - base_fee), 0)
 
 
-def _next_fee(ledger: Ledger, last: Header) -> int:
-    if last.number < ledger.number:
-        return ledger.header(last.number + 1).base_fee_per_gas
-    return ledger.rules.fees.next(last)
+def _next_fee(blocks: BlockReader, fees: FeePolicy, last: Header) -> int:
+    following = blocks.get_record(last.number + 1)
+    return fees.next(last) if following is None else following.header().base_fee_per_gas
 
 
 def _tips_at(percentiles: Sequence[float], record: BlockRecord, header: Header) -> tuple[int, ...]:

@@ -62,7 +62,7 @@ class TransactionLog:
 
     def _included(self, sealed: BlockSealed) -> Iterator[TransactionIncluded]:
         store = self._chain.ledger.store
-        record = store.record(sealed.number)
+        record = store.get_record(sealed.number)
         if record is not None and store.block_hash(sealed.number) == sealed.hash:
             for entry in included_in(record, sealed, self._layer):
                 if entry.sender != self._hidden:

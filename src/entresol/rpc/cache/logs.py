@@ -19,7 +19,7 @@ DEFAULT_BYTES: Final = 32 * 1024 * 1024
 class LogBlocks(LogReader, Protocol):
     """Where logs are, and blocks by their hash."""
 
-    def number_of(self, block_hash: bytes) -> int | None:
+    def block_number(self, block_hash: bytes) -> int | None:
         """Return the number of the block with this hash."""
 
 
@@ -43,9 +43,9 @@ class LogCache:
         """How many bytes it takes at most."""
         return self._cache.size
 
-    def number_of(self, block_hash: bytes) -> int | None:
+    def block_number(self, block_hash: bytes) -> int | None:
         """Return the number of the block with this hash."""
-        return self._blocks.number_of(block_hash)
+        return self._blocks.block_number(block_hash)
 
     def blocks_with_logs(self, query: LogQuery, first: int, last: int) -> Iterator[int]:
         """Yield the blocks from `first` to `last` that may have a log of `query`."""
@@ -61,7 +61,7 @@ class LogCache:
         if known is not None:
             return known
         age = self._cache.age
-        record = self._blocks.record(number)
+        record = self._blocks.get_record(number)
         if record is None:
             return None
         logs = BlockLogs(record, self._batches.batch_of(number))

@@ -49,7 +49,7 @@ class NotificationFormat(Protocol):
 class RecordReader(Protocol):
     """Where the records of blocks are."""
 
-    def record(self, number: int) -> BlockRecord | None:
+    def get_record(self, number: int) -> BlockRecord | None:
         """Return the record of a block."""
 
 
@@ -215,7 +215,7 @@ class Subscriptions:
 
     def _record(self, sealed: BlockSealed, events: list[Event]) -> BlockRecord | None:
         """Return the record of a block, from a later event if the chain went back since."""
-        record = self._records.record(sealed.number)
+        record = self._records.get_record(sealed.number)
         if record is not None and keccak256(record.header_rlp) == sealed.hash:
             return record
         gone = (record for it in events if isinstance(it, BlocksReverted) for record in it.records)

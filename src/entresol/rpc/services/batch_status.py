@@ -73,7 +73,7 @@ class BatchStatus:
 
     def batch_of(self, block: int) -> Batch | None:
         """Return the batch of a block, once it is sealed."""
-        place = self.batches.place_of_block(block)
+        place = self.batches.position_of_block(block)
         return None if place is None else self.batches.get(place.batch)
 
     def steps_of(self, batch: Batch | None) -> SettlementTransactions:

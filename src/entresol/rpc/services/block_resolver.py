@@ -31,7 +31,7 @@ class BlockResolver:
         if block.tag is not None:
             return self._chain.resolve(block.tag)
         if block.block_hash is not None:
-            return self._chain.ledger.store.number_of(block.block_hash)
+            return self._chain.ledger.store.block_number(block.block_hash)
         return block.number
 
     def sealed(self, block: BlockNumber) -> int:

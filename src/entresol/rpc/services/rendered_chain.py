@@ -132,7 +132,7 @@ class RenderedChain:
         """Return the bytes of a transaction that is in a block or waits for one."""
         if (waiting := self._waiting.get(transaction_hash)) is not None:
             return raw(data(waiting.raw))
-        place = self._blocks.place_of(transaction_hash)
+        place = self._blocks.locate_transaction(transaction_hash)
         return None if place is None else self.raw_transaction_at(*place)
 
     def raw_transaction_at(self, number: int, index: int) -> msgspec.Raw | None:
@@ -235,8 +235,8 @@ class RenderedChain:
         write: Callable[[BlockRecord, BlockInclusion, int], str],
     ) -> msgspec.Raw | None:
         age = self._cache.age
-        found = self._blocks.place_of(transaction_hash)
-        record = None if found is None else self._blocks.record(found[0])
+        found = self._blocks.locate_transaction(transaction_hash)
+        record = None if found is None else self._blocks.get_record(found[0])
         if found is None or record is None:
             return None
         answer = raw(write(record, self._place(record)[1], found[1]))
@@ -247,8 +247,8 @@ class RenderedChain:
 
     def _record(self, number: int) -> BlockRecord | None:
         """Return the record of a block; a number may be one that no block can have."""
-        head = self._blocks.head
-        return self._blocks.record(number) if head is not None and 0 <= number <= head else None
+        head = self._blocks.head_number
+        return self._blocks.get_record(number) if head is not None and 0 <= number <= head else None
 
     def _place(self, record: BlockRecord) -> tuple[Header, BlockInclusion]:
         header = record.header()

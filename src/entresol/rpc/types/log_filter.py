@@ -52,7 +52,7 @@ class Head(Protocol):
 class BlockHashes(Protocol):
     """Blocks by their hash."""
 
-    def number_of(self, block_hash: bytes) -> int | None:
+    def block_number(self, block_hash: bytes) -> int | None:
         """Return the number of the block with this hash."""
 
 
@@ -120,7 +120,7 @@ class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
     def resolve(self, head: Head, blocks: BlockHashes) -> Span:
         """Return the blocks to look at now; what is not said is the latest block."""
         if self.block_hash is not None:
-            number = blocks.number_of(self.block_hash)
+            number = blocks.block_number(self.block_hash)
             if number is None:
                 raise UnknownBlock(self.block_hash)
             return Span(number, number)

@@ -120,7 +120,7 @@ def test_a_contract_sends_what_it_did_not_sign(tmp_path: Path) -> None:
     with_directory.close()
 
     again = open_chain(tmp_path / "chain")
-    assert again.ledger.store.place_of(sent) == (1, 0)
+    assert again.ledger.store.locate_transaction(sent) == (1, 0)
     kept = again.ledger.record(1).transaction(0)
     assert (kept.sender, kept.hash, kept.is_impersonated) == (LOGGER, sent, True)
     again.ledger.verify()
@@ -133,8 +133,8 @@ def test_the_indexes_of_such_a_block_can_be_made_anew(tmp_path: Path) -> None:
     chain.close()
     store = Store.open(tmp_path / "chain")
     rebuild(store)
-    assert store.place_of(sent) == (1, 0)
-    assert store.sent_by(ALICE, 0) == sent
+    assert store.locate_transaction(sent) == (1, 0)
+    assert store.hash_by_nonce(ALICE, 0) == sent
     store.close()
 
 

@@ -73,12 +73,12 @@ def test_a_block_that_changed_while_it_was_read_is_not_kept(chain: EmittingChain
     chain.seal_emission()
 
     class Slow:
-        number_of = staticmethod(chain.ledger.store.number_of)
+        block_number = staticmethod(chain.ledger.store.block_number)
         blocks_with_logs = staticmethod(chain.ledger.store.blocks_with_logs)
 
         @staticmethod
-        def record(number: int) -> BlockRecord | None:
-            record = chain.ledger.store.record(number)
+        def get_record(number: int) -> BlockRecord | None:
+            record = chain.ledger.store.get_record(number)
             book.forget(1, 1)
             return record
 

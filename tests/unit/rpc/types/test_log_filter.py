@@ -268,7 +268,7 @@ def test_a_range_may_be_limited_too(chain: EmittingChain) -> None:
 
 def test_a_block_that_was_replaced_while_it_was_read_is_unknown(chain: EmittingChain) -> None:
     class Confused(LogCache):
-        def number_of(self, block_hash: bytes) -> int:  # noqa: ARG002 - the interface has it
+        def block_number(self, block_hash: bytes) -> int:  # noqa: ARG002 - the interface has it
             return 3
 
     wanted = LogFilter(block_hash=Hash32(topic(9)))

@@ -50,7 +50,7 @@ class EthBlocks:
     @method(cached=True)
     def get_block_by_hash(self, hash: Hash32, full_transactions: bool) -> Raw | Offload[Raw] | None:
         """Return a block by hash, with whole transactions or their hashes."""
-        number = self._chain.ledger.store.number_of(hash)
+        number = self._chain.ledger.store.block_number(hash)
         return None if number is None else self._rendered.block(number, full=full_transactions)
 
     @method(cached=True)
@@ -64,7 +64,7 @@ class EthBlocks:
     @method(cached=True)
     def get_header_by_hash(self, hash: Hash32) -> Raw | Offload[Raw] | None:
         """Return the header of a block by hash."""
-        number = self._chain.ledger.store.number_of(hash)
+        number = self._chain.ledger.store.block_number(hash)
         return None if number is None else self._rendered.header(number)
 
     @method()
@@ -77,7 +77,7 @@ class EthBlocks:
     @method()
     def get_block_transaction_count_by_hash(self, hash: Hash32) -> Quantity | None:
         """Return how many transactions a block has, by hash."""
-        return self._count(self._chain.ledger.store.number_of(hash))
+        return self._count(self._chain.ledger.store.block_number(hash))
 
     @method(cached=True)
     def get_block_receipts(self, block: BlockId) -> Raw | Offload[Raw] | None:
@@ -94,7 +94,7 @@ class EthBlocks:
     @method()
     def get_uncle_count_by_block_hash(self, hash: Hash32) -> Quantity | None:
         """Return how many uncles a block has: none."""
-        return None if self._chain.ledger.store.number_of(hash) is None else Quantity(0)
+        return None if self._chain.ledger.store.block_number(hash) is None else Quantity(0)
 
     @method()
     def get_uncle_by_block_number_and_index(

@@ -74,7 +74,9 @@ class EthFees:
         return Offload(lambda: self._history(block_count, newest, percentiles))
 
     def _history(self, count: int, newest: int, percentiles: list[float]) -> FeeHistoryResponse:
-        history = fee_history(self._chain.ledger, count, newest, percentiles)
+        history = fee_history(
+            self._chain.blocks, self._chain.rules.fees, count, newest, percentiles
+        )
         blocks = len(history.gas_used_ratios)
         return FeeHistoryResponse(
             oldest_block=Quantity(history.oldest),

@@ -193,7 +193,7 @@ class ZksBatches:
     @method()
     def get_transaction_finality(self, hash: Hash32) -> BlockFinality | None:
         """Return how far L1 has the block of a transaction."""
-        place = self._chain.ledger.store.place_of(hash)
+        place = self._chain.ledger.store.locate_transaction(hash)
         return (
             None if place is None else self._finality(place[0], self._settling.batch_of(place[0]))
         )

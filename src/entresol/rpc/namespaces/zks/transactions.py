@@ -79,7 +79,7 @@ class ZksTransactions:
     @method()
     def get_transaction_details(self, hash: Hash32) -> TransactionDetails | None:
         """Return the state of a transaction, what it cost, and how far L1 has it."""
-        place = self._chain.ledger.store.place_of(hash)
+        place = self._chain.ledger.store.locate_transaction(hash)
         if place is not None:
             return self._included(*place)
         waiting = self._waiting.get(hash)
