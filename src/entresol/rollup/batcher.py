@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import logging
+import math
 import time
 from typing import TYPE_CHECKING, Final
 
-from entresol.errors import EntresolError, StoreDamaged
+from entresol.errors import StoreDamaged
 from entresol.rollup.batches import OpenBatch, SealingPolicy, frontier_after, genesis_batch
+from entresol.rollup.worker import Backoff, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,11 +51,20 @@ class Batcher:
         self._policy = policy or SealingPolicy()
         self._on_sealed = on_sealed
         self._is_held = is_held
-        self.problem: str | None = None
-        """Why no batch can be sealed at the moment."""
+        self._worker = Worker(
+            self._poll,
+            log,
+            failing="cannot seal a batch",
+            backoff=Backoff(RETRY_SECONDS, RETRY_SECONDS),
+        )
         if store.batches.last() is None:
             store.batches.append(genesis_batch(self._record(0)), b"", [(0, 0)])
         self._open, self._last_hash = self._begin()
+
+    @property
+    def problem(self) -> str | None:
+        """Why no batch can be sealed at the moment."""
+        return self._worker.problem
 
     @property
     def last(self) -> Batch:
@@ -95,46 +104,33 @@ class Batcher:
             return self._seal()
         return sealed[-1] if sealed else None
 
-    def due_in(self, now: float) -> float | None:
-        """Return the seconds until a batch is due by its age; None if only a block can change that."""
+    def due_in(self, now: float) -> float:
+        """Return the seconds until a batch is due by its age; `math.inf` if it has no transaction."""
         if self.is_behind:
             return 0.0
         since = self._open.active_since
         if since is None:
-            return None
+            return math.inf
         soonest = HELD_SECONDS if self._is_held() else 0.0
         return max(soonest, since + self._policy.max_age - now)
 
     async def run(self, chain_events: ChainEvents) -> None:
         """Seal batches for ever."""
-        woken = asyncio.Event()
-        subscription = chain_events.subscribe(backlog=1, wake=woken.set)
+        subscription = chain_events.subscribe(backlog=1, wake=self._worker.wake)
         try:
-            while True:
-                delay = self._try_step(time.monotonic())
-                with contextlib.suppress(TimeoutError):
-                    # Not `wait_for`, which on Python 3.11 can lose a cancellation.
-                    async with asyncio.timeout(delay):
-                        await woken.wait()
-                woken.clear()
+            await self._worker.run()
         finally:
             chain_events.unsubscribe(subscription)
+
+    async def _poll(self) -> float:
+        now = time.monotonic()
+        self.step(now)
+        return self.due_in(now)
 
     def _is_due(self, now: float) -> bool:
         if self._open.is_full(self._policy):
             return True
         return self._open.is_old(self._policy, now) and not self._is_held()
-
-    def _try_step(self, now: float) -> float | None:
-        try:
-            self.step(now)
-            self.problem = None
-            return self.due_in(now)
-        except EntresolError as error:
-            if str(error) != self.problem:
-                log.error("no batch can be sealed: %s", error)  # noqa: TRY400 - an expected failure
-            self.problem = str(error)
-            return RETRY_SECONDS
 
     def _take(self, record: BlockRecord, now: float) -> None:
         self._open.add(record, now)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.chain.mining import MiningMode
-from entresol.errors import EntresolError, LayerOneDiffers, LayerOneUnreachable
+from entresol.errors import LayerOneDiffers
 from entresol.primitives.values import Hash32
+from entresol.rollup.worker import Backoff, Worker
 from entresol.storage.batch_table import DepositCursor
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BLOCKS_A_STEP: Final = 5_000
-LONGEST_PAUSE: Final = 5.0
 
 
 class DepositConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,8 +54,19 @@ class DepositWatcher:
         self._contract = contract
         self._config = config or DepositConfig()
         self._read: DepositCursor | None = None
-        self.problem: str | None = None
-        """What keeps deposits from coming in at the moment."""
+        self._worker = Worker(
+            self._poll,
+            log,
+            failing="cannot read deposits",
+            recovered="reading deposits again",
+            backoff=Backoff(2 * self._config.poll_seconds),
+            wait=self._l1.changed,
+        )
+
+    @property
+    def problem(self) -> str | None:
+        """Why deposits cannot be read at the moment."""
+        return self._worker.problem
 
     @property
     def next_id(self) -> int:
@@ -83,19 +94,10 @@ class DepositWatcher:
 
     async def run(self) -> None:
         """Follow L1 for ever."""
-        pause = self._config.poll_seconds
-        while True:
-            try:
-                taken = await self.step()
-            except EntresolError as error:
-                self._complain(error)
-                pause = min(2 * pause, LONGEST_PAUSE)
-            else:
-                self._go_on()
-                pause = self._config.poll_seconds
-                if taken:
-                    continue
-            await self._l1.changed(pause)
+        await self._worker.run()
+
+    async def _poll(self) -> float:
+        return 0.0 if await self.step() else self._config.poll_seconds
 
     async def _position(self) -> DepositCursor:
         """Return how far L1 is read, going back if either layer went back since."""
@@ -145,14 +147,3 @@ class DepositWatcher:
                 f"deposit {deposit.number} on {self._l1.name} is not the one in block {place[0]} "
                 "of this chain: L1 went back below the confirmed blocks, or is another one"
             )
-
-    def _complain(self, error: EntresolError) -> None:
-        if str(error) != self.problem:
-            level = logging.WARNING if isinstance(error, LayerOneUnreachable) else logging.ERROR
-            log.log(level, "no deposits at the moment: %s", error)
-        self.problem = str(error)
-
-    def _go_on(self) -> None:
-        if self.problem is not None:
-            log.info("deposits come in again")
-        self.problem = None

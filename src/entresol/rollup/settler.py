@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from typing import TYPE_CHECKING, Final
@@ -11,17 +10,16 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.errors import (
-    EntresolError,
     ExecutionFailed,
     LayerOneDiffers,
     LayerOneRejected,
-    LayerOneUnreachable,
 )
 from entresol.l1.custom_errors import explain
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.rollup.l1_sync import L1Sync
 from entresol.rollup.pending_tx import PendingSettlement, done, named
 from entresol.rollup.settlement_plan import SettlementPlan
+from entresol.rollup.worker import Backoff, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Address
 
 log = logging.getLogger(__name__)
-
-LONGEST_PAUSE: Final = 5.0
 
 _REVERTED: Final = 3
 # What the contracts reject only for now: a batch that is too young, or ahead of L1's clock.
@@ -90,13 +86,22 @@ class Settler:
         self._sent_at: float | None = None
         self._pushed_at = 0.0
         self._stopped_on: tuple[int, bytes] = (0, b"")
-        self._woken = asyncio.Event()
+        self._worker = Worker(
+            self._poll,
+            log,
+            failing="cannot settle batches",
+            backoff=Backoff(2 * self._config.poll_seconds),
+            wait=self._wait,
+        )
         # Who settles by hand must not sign beside `run`.
         self._turn = asyncio.Lock()
         self.stopped: str | None = None
         """Why nothing is settled any more."""
-        self.problem: str | None = None
-        """What keeps batches from being settled at the moment."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why batches cannot be settled at the moment."""
+        return self._worker.problem
 
     @property
     def totals(self) -> Totals:
@@ -105,7 +110,7 @@ class Settler:
 
     def wake(self) -> None:
         """Look for work at once: there is a new batch."""
-        self._woken.set()
+        self._worker.wake()
 
     def resume(self) -> None:
         """Try again what stopped it."""
@@ -152,25 +157,18 @@ class Settler:
 
     async def run(self) -> None:
         """Settle for ever."""
-        pause = self._config.poll_seconds
-        while True:
-            more = False
-            try:
-                more = await self.step(time.monotonic())
-            except EntresolError as error:
-                self._complain(error)
-                pause = min(2 * pause, LONGEST_PAUSE)
-            else:
-                self.problem = None
-                pause = self._config.poll_seconds
-            if more:
-                # An embedded L1 never makes anybody wait, and others want their turn, too.
-                await asyncio.sleep(0)
-            elif self.problem is None and self._batches.pending_settlement() is not None:
-                # The next block may have it.
-                await self._l1.changed(pause)
-            else:
-                await self._wait(pause)
+        await self._worker.run()
+
+    async def _poll(self) -> float:
+        more = await self.step(time.monotonic())
+        return 0.0 if more else self._config.poll_seconds
+
+    async def _wait(self, seconds: float) -> None:
+        if self.problem is None and self._batches.pending_settlement() is not None:
+            # The next block may have it.
+            await self._l1.changed(seconds)
+        else:
+            await self._worker.sleep(seconds)
 
     # The transaction under way
 
@@ -299,19 +297,6 @@ class Settler:
         self._stopped_on = first, self._l1_sync.batch(first).state_root
         self.stopped = f"{named(step, first, last)} failed: {reason}"
         log.error("settlement stops: %s", self.stopped)
-
-    def _complain(self, error: EntresolError) -> None:
-        if str(error) != self.problem:
-            level = logging.WARNING if isinstance(error, LayerOneUnreachable) else logging.ERROR
-            log.log(level, "no settlement at the moment: %s", error)
-        self.problem = str(error)
-
-    async def _wait(self, seconds: float) -> None:
-        with contextlib.suppress(TimeoutError):
-            # Not `wait_for`, which on Python 3.11 can lose a cancellation.
-            async with asyncio.timeout(seconds):
-                await self._woken.wait()
-        self._woken.clear()
 
     async def _wait_for_step(self, now: float) -> None:
         if self.stopped is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.transactions.priority import MOST_REQUESTS
 from entresol.primitives.values import Hash32
 from entresol.rollup import batches
-from entresol.rollup.batcher import Batcher
+from entresol.rollup.batcher import RETRY_SECONDS, Batcher
 from entresol.rollup.batches import SealingPolicy, operations_of, priority_hashes, stored_of
 from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.priority_tree import Frontier, rolling_hash, root_of_range
@@ -51,7 +52,7 @@ def test_a_chain_where_nothing_happens_makes_no_batches(chain: SettlingChain) ->
     chain.seal()
     assert batcher.step(0.0) == []
     assert batcher.step(1_000.0) == []
-    assert batcher.due_in(1_000.0) is None
+    assert batcher.due_in(1_000.0) == math.inf
 
 
 def test_a_batch_is_due_when_its_first_transaction_is_old_enough(chain: SettlingChain) -> None:
@@ -76,7 +77,7 @@ def test_an_old_batch_grows_while_another_is_on_its_way_unless_it_is_full(
     assert batcher.step(10.0) == []
     assert batcher.step(20.0) == []
     # It is looked at again soon, but not at once.
-    assert 0 < (batcher.due_in(20.0) or 0) < 1
+    assert 0 < batcher.due_in(20.0) < 1
     chain.seal_messages(2)
     held = False
     [first] = batcher.step(21.0)
@@ -341,10 +342,10 @@ def test_running_it_says_what_keeps_it_from_sealing_and_goes_on_when_it_can(
     batcher = Batcher(chain.ledger.store, SealingPolicy(max_logs=3))
     chain.send_message(1, times=4)
     chain.seal()
-    batcher._try_step(0.0)
-    batcher._try_step(0.0)
+    assert asyncio.run(batcher._worker.step()) == RETRY_SECONDS
+    assert asyncio.run(batcher._worker.step()) == RETRY_SECONDS
     assert batcher.problem is not None
     assert [record.levelname for record in caplog.records] == ["ERROR"]
     chain.rewind(0)
-    assert batcher._try_step(0.0) is None
+    assert asyncio.run(batcher._worker.step()) == math.inf
     assert batcher.problem is None

@@ -1,0 +1,106 @@
+"""Loop of the long-lived components: repeat a step, back off while it fails, log each failure once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol.errors import EntresolError, LayerOneUnreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+MAX_RETRY_SECONDS: Final = 5.0
+
+
+class Backoff(msgspec.Struct, frozen=True):
+    """The delay after a failure, which doubles with each further one up to a maximum."""
+
+    seconds: float
+    max_seconds: float = MAX_RETRY_SECONDS
+
+    def first(self) -> float:
+        """Return the delay after the first failure."""
+        return min(self.seconds, self.max_seconds)
+
+    def after(self, delay: float) -> float:
+        """Return the delay that follows `delay`."""
+        return min(2 * delay, self.max_seconds)
+
+
+class Worker:
+    """Repeats a component's step until it is cancelled.
+
+    The step returns the seconds until the next one: 0 for at once, `math.inf` for not before `wake`.
+    Remembers: the last failure (`problem`), and the delay after the next one, which doubles with each.
+    Persists: nothing. Fails: an `EntresolError` is logged if it is not the last one again, and the
+    step is retried; any other error ends the loop.
+    """
+
+    def __init__(
+        self,
+        step: Callable[[], Awaitable[float]],
+        log: logging.Logger,
+        *,
+        failing: str,
+        recovered: str | None = None,
+        backoff: Backoff,
+        wait: Callable[[float], Awaitable[None]] | None = None,
+    ) -> None:
+        self._step = step
+        self._log = log
+        self._failing = failing
+        self._recovered = recovered
+        self._backoff = backoff
+        self._next_delay = backoff.first()
+        self._wait = wait or self.sleep
+        self._woken = asyncio.Event()
+        self.problem: str | None = None
+        """Why the last step failed; None if it succeeded."""
+
+    def wake(self) -> None:
+        """End the current `sleep`, or the next one."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Repeat the step for ever."""
+        while True:
+            delay = await self.step()
+            if delay:
+                await self._wait(delay)
+            else:
+                # Steps on an embedded L1 never suspend, and other tasks must get to run.
+                await asyncio.sleep(0)
+
+    async def step(self) -> float:
+        """Run one step, and return the seconds until the next one."""
+        try:
+            delay = await self._step()
+        except EntresolError as error:
+            return self._failed(error)
+        if self.problem is not None and self._recovered is not None:
+            self._log.info(self._recovered)
+        self.problem, self._next_delay = None, self._backoff.first()
+        return delay
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep so many seconds, or until `wake`."""
+        with contextlib.suppress(TimeoutError):
+            # Not `wait_for`, which on Python 3.11 can lose a cancellation.
+            async with asyncio.timeout(None if seconds == math.inf else seconds):
+                await self._woken.wait()
+        self._woken.clear()
+
+    def _failed(self, error: EntresolError) -> float:
+        if str(error) != self.problem:
+            level = logging.WARNING if isinstance(error, LayerOneUnreachable) else logging.ERROR
+            self._log.log(level, "%s: %s", self._failing, error)
+        self.problem = str(error)
+        delay = self._next_delay
+        self._next_delay = self._backoff.after(delay)
+        return delay

@@ -1,0 +1,146 @@
+"""The loop of the long-lived components: back-off, logging and waking."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable
+
+import pytest
+
+from entresol.errors import LayerOneDiffers, LayerOneUnreachable
+from entresol.rollup.worker import Backoff, Worker
+
+log = logging.getLogger("entresol.test")
+
+BACKOFF = Backoff(2.0)
+
+AWAY = LayerOneUnreachable("http://l1", "connection refused")
+OTHER = LayerOneDiffers("batch 1 is another one")
+
+
+class Component:
+    """A component whose steps fail, or succeed with a delay, as listed."""
+
+    def __init__(self, *results: float | Exception) -> None:
+        self.results = list(results)
+
+    async def step(self) -> float:
+        result = self.results.pop(0)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+
+def worker(
+    component: Component, backoff: Backoff = BACKOFF, recovered: str | None = None
+) -> Worker:
+    return Worker(component.step, log, failing="cannot work", recovered=recovered, backoff=backoff)
+
+
+def delays(component: Component, backoff: Backoff = BACKOFF) -> list[float]:
+    async def play() -> list[float]:
+        started = worker(component, backoff)
+        return [await started.step() for _ in list(component.results)]
+
+    return asyncio.run(play())
+
+
+def test_a_step_that_succeeds_says_when_the_next_one_is() -> None:
+    assert delays(Component(0.0, 0.5, math.inf)) == [0.0, 0.5, math.inf]
+
+
+def test_retries_back_off_up_to_a_maximum_and_start_over_after_a_success() -> None:
+    component = Component(AWAY, AWAY, AWAY, AWAY, 1.0, AWAY)
+    assert delays(component) == [2.0, 4.0, 5.0, 5.0, 1.0, 2.0]
+
+
+def test_the_first_retry_is_not_later_than_the_maximum() -> None:
+    assert delays(Component(AWAY, AWAY), Backoff(9.0, 3.0)) == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("errors", "logged"),
+    [
+        ([AWAY, AWAY, AWAY], [("WARNING", f"cannot work: {AWAY}")]),
+        (
+            [AWAY, OTHER, OTHER],
+            [("WARNING", f"cannot work: {AWAY}"), ("ERROR", f"cannot work: {OTHER}")],
+        ),
+        ([OTHER, 1.0, OTHER], [("ERROR", f"cannot work: {OTHER}")] * 2),
+    ],
+)
+def test_a_failure_is_logged_once_until_it_changes(
+    errors: list[float | Exception],
+    logged: list[tuple[str, str]],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    delays(Component(*errors))
+    assert [(it.levelname, it.getMessage()) for it in caplog.records] == logged
+
+
+def test_the_problem_is_the_last_failure_and_recovery_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def play() -> None:
+        started = worker(Component(AWAY, 1.0, 1.0), recovered="works again")
+        await started.step()
+        assert started.problem == str(AWAY)
+        with caplog.at_level(logging.INFO):
+            await started.step()
+            await started.step()
+        assert started.problem is None
+
+    asyncio.run(play())
+    assert [it.getMessage() for it in caplog.records][1:] == ["works again"]
+
+
+def test_an_unexpected_error_ends_the_loop() -> None:
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(worker(Component(0.0, ZeroDivisionError())).run())
+
+
+def run_until_idle(component: Component, wait: Callable[[Worker, float], None]) -> None:
+    """Run a worker that waits by calling `wait`, until it would wait for ever."""
+
+    class IdleError(Exception):
+        """There is nothing left to do."""
+
+    async def waited(seconds: float) -> None:
+        if seconds == math.inf:
+            raise IdleError
+        wait(running, seconds)
+
+    running = Worker(component.step, log, failing="cannot work", backoff=BACKOFF, wait=waited)
+    with pytest.raises(IdleError):
+        asyncio.run(running.run())
+
+
+def test_running_waits_between_steps_unless_there_is_more_to_do() -> None:
+    waits: list[float] = []
+    run_until_idle(Component(0.5, 0.0, 0.25, math.inf), lambda _, seconds: waits.append(seconds))
+    assert waits == [0.5, 0.25]
+
+
+def test_running_waits_longer_after_each_failure() -> None:
+    waits: list[tuple[float, str | None]] = []
+    run_until_idle(
+        Component(AWAY, OTHER, math.inf), lambda it, seconds: waits.append((seconds, it.problem))
+    )
+    assert waits == [(2.0, str(AWAY)), (4.0, str(OTHER))]
+
+
+def test_waking_ends_the_current_or_the_next_sleep() -> None:
+    async def play() -> None:
+        started = worker(Component())
+        started.wake()
+        await started.sleep(math.inf)
+        sleeping = asyncio.create_task(started.sleep(math.inf))
+        await asyncio.sleep(0)
+        assert not sleeping.done()
+        started.wake()
+        await sleeping
+        await started.sleep(0.001)
+
+    asyncio.run(play())
