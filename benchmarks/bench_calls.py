@@ -17,7 +17,7 @@ from entresol.primitives.values import Address
 from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, World
 from tests.support.evm.programs import call_to, program, store, work
 
-PARTS: Final = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7)
+BLOCK: Final = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7)
 SENDER, TO = Address(ALICE), Address(CONTRACT)
 INNER: Final = b"\x1c" * 20
 
@@ -47,7 +47,7 @@ def message() -> Row:
 
 def warm_call() -> Row:
     """Measure the most common call, from its request to its answer."""
-    evm_env = EvmEnv.at(Snapshot(World.with_contract(BALANCE_OF)), Rules(270), PARTS)
+    evm_env = EvmEnv(Snapshot(World.with_contract(BALANCE_OF)), Rules(270), BLOCK)
     data = bytes.fromhex("70a08231") + bytes(12) + ALICE
     assert len(call(evm_env, CallRequest(to=TO, data=data))) == 32
     seconds = best_seconds(lambda: call(evm_env, CallRequest(to=TO, data=data)))
@@ -58,7 +58,7 @@ def estimate() -> Row:
     """Measure the estimate of a contract that calls another."""
     world = World.with_contract(program([call_to(INNER), store(1, 1)]))
     world.deploy(INNER, program([work(100), store(1, 1)]))
-    evm_env = EvmEnv.at(Snapshot(world), Rules(270), PARTS)
+    evm_env = EvmEnv(Snapshot(world), Rules(270), BLOCK)
     request = CallRequest(sender=SENDER, to=TO)
     seconds = best_seconds(lambda: estimate_gas(evm_env, request))
     return Row(what="estimate of a nested call", value=seconds * 1e6, unit="µs")

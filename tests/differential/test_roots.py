@@ -12,7 +12,8 @@ from entresol._native import EMPTY_ROOT, Snapshot, Trie, keccak256, rlp_encode
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.ledger import Ledger
 from entresol.chain.rules import ChainRules
-from entresol.execution.block_executor import BlockContext, BlockExecutor, ExecutedBlock
+from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
+from entresol.execution.evm_env import BlockEnv
 from entresol.primitives.records import StoredChange, stored_account
 from entresol.primitives.rlp import encode_uint
 from entresol.primitives.transactions import decode
@@ -66,7 +67,7 @@ class Follower:
         number, parent_hash = int(block["number"], 16), unhex(block["parentHash"])
         self.hashes[number - 1] = parent_hash
         snapshot = Snapshot(AnvilHashes(ledger.store, ledger.number, self.hashes))
-        transition = BlockExecutor(ledger.rules.engine(), snapshot, self._context(block))
+        transition = BlockExecutor(ledger.rules.engine(), snapshot, _env(block), ledger.parent)
         transition.edit([self._history(number, parent_hash)], [])
         for signed in mined.transactions:
             transition.run(decode(signed.raw))
@@ -74,24 +75,23 @@ class Follower:
         ledger.append(executed)
         return executed
 
-    def _context(self, block: dict[str, Any]) -> BlockContext:
-        return BlockContext(
-            number=int(block["number"], 16),
-            timestamp=int(block["timestamp"], 16),
-            gas_limit=int(block["gasLimit"], 16),
-            base_fee=int(block["baseFeePerGas"], 16),
-            parent_hash=self.ledger.head.hash(),
-            parent_state_root=self.ledger.head.state_root,
-            beneficiary=Address(unhex(block["miner"])),
-            prevrandao=Hash32(unhex(block["mixHash"])),
-        )
-
     def _history(self, number: int, parent_hash: bytes) -> StoredChange:
         """Return what anvil writes into the contract that keeps block hashes, before all transactions."""
         account = self.ledger.latest.account(HISTORY)
         assert account is not None
         slot = ((number - 1) % HISTORY_SLOTS).to_bytes(32)
         return StoredChange(HISTORY, stored_account(*account), slots=((slot, parent_hash),))
+
+
+def _env(block: dict[str, Any]) -> BlockEnv:
+    return BlockEnv(
+        number=int(block["number"], 16),
+        timestamp=int(block["timestamp"], 16),
+        gas_limit=int(block["gasLimit"], 16),
+        base_fee=int(block["baseFeePerGas"], 16),
+        beneficiary=Address(unhex(block["miner"])),
+        prevrandao=Hash32(unhex(block["mixHash"])),
+    )
 
 
 def anvil_dump(anvil: Anvil) -> dict[str, Any]:

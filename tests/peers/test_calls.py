@@ -69,7 +69,7 @@ def deploy(peer: Anvil, codes: Sequence[str]) -> EvmEnv:
         beneficiary=Address.parse(block["miner"]),
         base_fee=int(block["baseFeePerGas"], 16),
     )
-    return EvmEnv.at(Snapshot(world), Rules(31337), parts)
+    return EvmEnv(Snapshot(world), Rules(31337), parts)
 
 
 def as_json(request: CallRequest) -> dict[str, Any]:

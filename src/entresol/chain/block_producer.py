@@ -76,8 +76,10 @@ class BlockProducer:
         limit: int | None = None,
     ) -> BlockExecutor:
         """Return the next block with its transactions run, but no roots yet."""
-        context = self._ledger.next_context(timestamp)
-        transition = BlockExecutor(self._rules, self._ledger.latest, context)
+        ledger = self._ledger
+        transition = BlockExecutor(
+            self._rules, ledger.latest, ledger.next_block_env(timestamp), ledger.parent
+        )
         transition.edit(edits, codes)
         if self._take_priority(transition, limit):
             self._take_best(transition, limit)

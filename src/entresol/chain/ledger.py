@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from entresol._native import EMPTY_ROOT, Overlay, Snapshot, keccak256
 from entresol.errors import GenesisDiffers, StoreDamaged, UnknownBlock, WrongParent
-from entresol.execution.block_executor import BlockContext
+from entresol.execution.block_executor import ParentBlock
+from entresol.execution.evm_env import BlockEnv
 from entresol.execution.replay import execute_again, new_nodes
 from entresol.primitives.records import BlockRecord, stored_changes
 from entresol.primitives.values import Hash32
@@ -80,18 +81,20 @@ class Ledger:
             raise UnknownBlock(number)
         return self._snapshots.after(number)
 
-    def next_context(self, timestamp: int) -> BlockContext:
-        """Return what the block after the head is, before it has transactions."""
-        parent = self._head
-        return BlockContext(
-            number=parent.number + 1,
+    def next_block_env(self, timestamp: int) -> BlockEnv:
+        """Return the environment of the block after the head."""
+        return BlockEnv(
+            number=self._head.number + 1,
             timestamp=timestamp,
             gas_limit=self.rules.gas_limit,
-            base_fee=self.rules.fees.next(parent),
-            parent_hash=self._head_hash,
-            parent_state_root=parent.state_root,
+            base_fee=self.rules.fees.next(self._head),
             beneficiary=self.rules.beneficiary,
         )
+
+    @property
+    def parent(self) -> ParentBlock:
+        """The head as the parent of the next block."""
+        return ParentBlock(self._head_hash, self._head.state_root)
 
     def append(self, executed: ExecutedBlock) -> None:
         """Make an executed block the head; when this returns, it stays."""

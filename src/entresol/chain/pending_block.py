@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from entresol.chain.block_producer import BlockProducer
     from entresol.chain.ledger import Ledger
     from entresol.chain.mempool import Mempool
-    from entresol.execution.block_executor import BlockContext, BlockExecutor, ExecutedBlock
+    from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
+    from entresol.execution.evm_env import BlockEnv
     from entresol.primitives.records import StoredChange
     from entresol.primitives.transactions import Transaction
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 class _Origin(msgspec.Struct, frozen=True):
     """Everything that a pending block follows from; as long as that is the same, so is the block."""
 
-    context: BlockContext
-    """The head, the time, and what is set for the next block."""
+    parent: ParentBlock
+    env: BlockEnv
     state: Snapshot | Overlay
     """The state before its first transaction, edits included; each edit makes another object."""
     pool: int
@@ -32,7 +33,8 @@ class _Origin(msgspec.Struct, frozen=True):
         return (
             self.state is other.state
             and self.pool == other.pool
-            and self.context == other.context
+            and self.parent == other.parent
+            and self.env == other.env
             and self.priority == other.priority
         )
 
@@ -79,7 +81,8 @@ class PendingBlock:
 
     def _current(self, timestamp: int, state: Snapshot | Overlay) -> _Origin:
         return _Origin(
-            context=self._ledger.next_context(timestamp),
+            parent=self._ledger.parent,
+            env=self._ledger.next_block_env(timestamp),
             state=state,
             pool=self._pool.version,
             priority=tuple(self._producer.priority),

@@ -46,44 +46,11 @@ if TYPE_CHECKING:
 _MOST_WEI: Final = (1 << 256) - 1
 
 
-class BlockContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a block is before it has transactions."""
+class ParentBlock(msgspec.Struct, frozen=True):
+    """What a block is built on: the hash of its parent, and the root of the state before it."""
 
-    number: int
-    timestamp: int
-    gas_limit: int
-    base_fee: int
-    parent_hash: Hash32
-    parent_state_root: Hash32
-    beneficiary: Address = Address.zero()
-    prevrandao: Hash32 = Hash32.zero()
-    extra_data: bytes = b""
-
-    @classmethod
-    def of(cls, header: Header, parent: Header) -> BlockContext:
-        """Return the context in which the block with this header was made."""
-        return cls(
-            number=header.number,
-            timestamp=header.timestamp,
-            gas_limit=header.gas_limit,
-            base_fee=header.base_fee_per_gas,
-            parent_hash=header.parent_hash,
-            parent_state_root=parent.state_root,
-            beneficiary=header.beneficiary,
-            prevrandao=header.mix_hash,
-            extra_data=header.extra_data,
-        )
-
-    def parts(self) -> BlockEnv:
-        """Return what an execution sees of the block."""
-        return BlockEnv(
-            number=self.number,
-            timestamp=self.timestamp,
-            gas_limit=self.gas_limit,
-            base_fee=self.base_fee,
-            beneficiary=self.beneficiary,
-            prevrandao=self.prevrandao,
-        )
+    hash: Hash32
+    state_root: Hash32
 
 
 class ExecutedBlock(msgspec.Struct, frozen=True):
@@ -101,12 +68,22 @@ class ExecutedBlock(msgspec.Struct, frozen=True):
 class BlockExecutor:
     """A block while its transactions run, one after the other."""
 
-    def __init__(self, rules: Rules, state: State, context: BlockContext) -> None:
-        self.context = context
+    def __init__(
+        self,
+        rules: Rules,
+        state: State,
+        env: BlockEnv,
+        parent: ParentBlock,
+        *,
+        extra_data: bytes = b"",
+    ) -> None:
+        self.env = env
         self.gas_used = 0
         self.overlay = overlay_of(state)
         self._rules = rules
-        self._block = context.parts().env()
+        self._parent = parent
+        self._extra_data = extra_data
+        self._block = env.native
         self._transactions: list[Transaction] = []
         self._results: list[TransactionResult] = []
         self._failures: dict[int, ExecutionFailed] = {}
@@ -127,7 +104,7 @@ class BlockExecutor:
     @property
     def gas_left(self) -> int:
         """The gas that the block still has room for."""
-        return self.context.gas_limit - self.gas_used
+        return self.env.gas_limit - self.gas_used
 
     def edit(self, changes: Iterable[StoredChange], codes: Iterable[bytes]) -> None:
         """Change the state by hand, before the first transaction."""
@@ -162,7 +139,7 @@ class BlockExecutor:
     def finish(self, trie: StateTrie) -> ExecutedBlock:
         """Compute the roots and return the block."""
         changes = self.overlay.changes()
-        state_root, nodes = trie.update(self.context.parent_state_root, changes)
+        state_root, nodes = trie.update(self._parent.state_root, changes)
         header = self._header(state_root)
         record = self._record(header, changes)
         return ExecutedBlock(
@@ -235,7 +212,7 @@ class BlockExecutor:
         """
         fee = min(outcome.gas_used * payload.max_fee_per_gas, payload.to_mint)
         sent = payload.value if outcome.succeeded else 0
-        self._credit(self.context.beneficiary, fee)
+        self._credit(self.env.beneficiary, fee)
         self._credit(payload.refund_recipient, max(payload.to_mint - sent - fee, 0))
 
     def _credit(self, address: Address, wei: int) -> None:
@@ -273,19 +250,19 @@ class BlockExecutor:
         record = BlockRecord(b"", self._stored_transactions(), tuple(self._results), (), ())
         receipts = list(record.receipts())
         return Header(
-            parent_hash=self.context.parent_hash,
-            beneficiary=self.context.beneficiary,
+            parent_hash=self._parent.hash,
+            beneficiary=self.env.beneficiary,
             state_root=state_root,
             transactions_root=_root([transaction.raw for transaction in self._transactions]),
             receipts_root=_root([receipt.encode() for receipt in receipts]),
             logs_bloom=union(receipt.bloom for receipt in receipts),
-            number=self.context.number,
-            gas_limit=self.context.gas_limit,
+            number=self.env.number,
+            gas_limit=self.env.gas_limit,
             gas_used=self.gas_used,
-            timestamp=self.context.timestamp,
-            extra_data=self.context.extra_data,
-            mix_hash=self.context.prevrandao,
-            base_fee_per_gas=self.context.base_fee,
+            timestamp=self.env.timestamp,
+            extra_data=self._extra_data,
+            mix_hash=self.env.prevrandao,
+            base_fee_per_gas=self.env.base_fee,
         )
 
     def _record(self, header: Header, changes: Changes) -> BlockRecord:

@@ -1,8 +1,9 @@
-"""Where a call runs: on which state, under which rules, in which block."""
+"""The environment of an execution: the state it runs on, the chain's rules and the block."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Self, TypeAlias
 
 import msgspec
@@ -15,11 +16,12 @@ from entresol.primitives.values import Address, Hash32
 State: TypeAlias = Snapshot | Overlay
 
 
-class BlockEnv(msgspec.Struct, frozen=True, kw_only=True):
-    """What an execution sees of its block; `block_hashes` count before those of the state.
+class BlockEnv(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The block that an execution runs in.
 
-    `precompiles` says which of them runs at an address, by the address that it is from, where that is not
-    as the fork has it.
+    `block_hashes` take precedence over those of the state. `precompiles` maps an address to the
+    address whose precompile runs there, or to None if none does; addresses that are not in it are as
+    the fork defines them.
     """
 
     number: int
@@ -35,7 +37,7 @@ class BlockEnv(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, header: Header) -> Self:
-        """Return the block with this header."""
+        """Return the environment of the block with this header."""
         return cls(
             number=header.number,
             timestamp=header.timestamp,
@@ -46,8 +48,9 @@ class BlockEnv(msgspec.Struct, frozen=True, kw_only=True):
             difficulty=header.difficulty,
         )
 
-    def env(self) -> _native.BlockEnv:
-        """Return the block as the engine takes it."""
+    @cached_property
+    def native(self) -> _native.BlockEnv:
+        """The same block as the engine takes it; raises `OverflowError` if a number is too large for it."""
         return _native.BlockEnv(
             number=self.number,
             timestamp=self.timestamp,
@@ -63,14 +66,8 @@ class BlockEnv(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvmEnv(msgspec.Struct, frozen=True):
-    """A state, the chain's rules and a block; one scene serves every call on the same block."""
+    """A state, the chain's rules and a block; all calls on the same block share one."""
 
     state: State
     rules: Rules
     block: BlockEnv
-    env: _native.BlockEnv
-
-    @classmethod
-    def at(cls, state: State, rules: Rules, block: BlockEnv) -> Self:
-        """Return the scene of calls on `state` in `block`."""
-        return cls(state, rules, block, block.env())

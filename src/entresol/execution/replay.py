@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from entresol._native import Overlay
 from entresol.errors import BlockFull, InvalidTransaction, ReplayDiffers
-from entresol.execution.block_executor import BlockContext, BlockExecutor
+from entresol.execution.block_executor import BlockExecutor, ParentBlock
+from entresol.execution.evm_env import BlockEnv
 from entresol.execution.state_edits import apply_changes
 from entresol.primitives.values import Hash32
 
@@ -26,7 +27,7 @@ def execute_again(
     if (header.number, header.parent_hash) != (parent.number + 1, parent.hash()):
         raise ReplayDiffers(header.number, f"block {parent.number} is not its parent")
     try:
-        transition = BlockExecutor(rules, snapshot, BlockContext.of(header, parent))
+        transition = _begin(header, parent, rules, snapshot)
     except OverflowError as error:
         raise ReplayDiffers(header.number, f"no block has such a header: {error}") from error
     transition.edit(record.edits, record.codes)
@@ -42,7 +43,7 @@ def state_within(
     record: BlockRecord, parent: Header, count: int, *, rules: Rules, snapshot: Snapshot
 ) -> Overlay:
     """Return the state within the block of `record`, behind its first `count` transactions."""
-    transition = BlockExecutor(rules, snapshot, BlockContext.of(record.header(), parent))
+    transition = _begin(record.header(), parent, rules, snapshot)
     transition.edit(record.edits, record.codes)
     for index in range(count):
         _run_again(transition, record, index)
@@ -68,8 +69,18 @@ def new_nodes(
     return overlay, nodes
 
 
+def _begin(header: Header, parent: Header, rules: Rules, snapshot: Snapshot) -> BlockExecutor:
+    return BlockExecutor(
+        rules,
+        snapshot,
+        BlockEnv.of(header),
+        ParentBlock(header.parent_hash, parent.state_root),
+        extra_data=header.extra_data,
+    )
+
+
 def _run_again(transition: BlockExecutor, record: BlockRecord, index: int) -> None:
-    number = transition.context.number
+    number = transition.env.number
     try:
         transition.run(record.transaction(index))
     except (InvalidTransaction, BlockFull) as error:

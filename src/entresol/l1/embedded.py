@@ -149,7 +149,7 @@ class EmbeddedLayerOne:
     def _evm_env(self, block: int | None) -> EvmEnv:
         number = self._chain.number if block is None else block
         header = self._chain.ledger.header(number)
-        return EvmEnv.at(self._chain.state_after(number), self._rules, BlockEnv.of(header))
+        return EvmEnv(self._chain.state_after(number), self._rules, BlockEnv.of(header))
 
 
 def _log(found: PlacedLog) -> L1Log:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from entresol._native import Changes, Overlay, Rules, Snapshot, public_key
 from entresol._native import address_of as _address_of
-from entresol.execution.block_executor import BlockContext, BlockExecutor, ExecutedBlock
+from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
+from entresol.execution.evm_env import BlockEnv
 from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.records import StoredChange, stored_account
 from entresol.primitives.transactions import (
@@ -70,16 +71,15 @@ class Producer:
     def begin(self) -> BlockExecutor:
         """Return a block on top of the head."""
         parent = self.head
-        context = BlockContext(
+        env = BlockEnv(
             number=parent.number + 1,
             timestamp=parent.timestamp + 1,
             gas_limit=self.gas_limit,
             base_fee=self.base_fee,
-            parent_hash=parent.hash(),
-            parent_state_root=parent.state_root,
             beneficiary=BENEFICIARY,
         )
-        return BlockExecutor(self.rules, self.snapshot, context)
+        on = ParentBlock(parent.hash(), parent.state_root)
+        return BlockExecutor(self.rules, self.snapshot, env, on)
 
     def finish(self, transition: BlockExecutor) -> ExecutedBlock:
         """Seal a block and store it."""
@@ -112,15 +112,9 @@ class Producer:
         return 0 if account is None else account[0]
 
     def _genesis(self, balances: Mapping[bytes, int], codes: Mapping[bytes, bytes]) -> None:
-        context = BlockContext(
-            number=0,
-            timestamp=1_000,
-            gas_limit=self.gas_limit,
-            base_fee=self.base_fee,
-            parent_hash=Hash32.zero(),
-            parent_state_root=EMPTY_TRIE,
-        )
-        transition = BlockExecutor(self.rules, Snapshot(StateAfter(self.store, 0)), context)
+        env = BlockEnv(number=0, timestamp=1_000, gas_limit=self.gas_limit, base_fee=self.base_fee)
+        parent = ParentBlock(Hash32.zero(), EMPTY_TRIE)
+        transition = BlockExecutor(self.rules, Snapshot(StateAfter(self.store, 0)), env, parent)
         for address, balance in balances.items():
             transition.overlay.set_balance(address, balance)
         for address, code in codes.items():

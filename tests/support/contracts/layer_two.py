@@ -131,7 +131,7 @@ class LayerTwo:
             gas_limit=self.chain.rules.gas_limit,
             base_fee=FEE,
         )
-        return EvmEnv.at(self.chain.latest, self.chain.rules.engine(), block)
+        return EvmEnv(self.chain.latest, self.chain.rules.engine(), block)
 
     def ask(self, to: Address, signature: str, *values: object, sender: Address = ALICE) -> Any:
         """Call `name(types)(types of the answer)` and return the answer."""

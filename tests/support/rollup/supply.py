@@ -175,7 +175,7 @@ class Bookkeeper:
         return 0 if not any(token) else int.from_bytes(self._ask(token, "totalSupply()"))
 
     def _ask(self, to: Address, signature: str, *arguments: object) -> bytes:
-        evm_env = EvmEnv.at(
+        evm_env = EvmEnv(
             self._chain.latest, self._chain.rules.engine(), BlockEnv.of(self._chain.head)
         )
         return call(evm_env, CallRequest(to=to, data=abi.encode_call(signature, *arguments)))

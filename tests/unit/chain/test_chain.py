@@ -173,7 +173,7 @@ def test_a_deposit_too_poor_in_gas_is_in_the_block_all_the_same(manual: Chain) -
 def test_the_pending_block_is_what_would_be_sealed(manual: Chain) -> None:
     manual.submit(transaction(0, wei=9).raw)
     pending = manual.pending()
-    assert pending.context.number == 1
+    assert pending.env.number == 1
     assert [it.hash for it in pending.transactions] == [transaction(0, wei=9).hash]
     assert pending.overlay.account(NOBODY) == (0, 9, keccak256(b""))
     assert balance(manual, NOBODY) == 0

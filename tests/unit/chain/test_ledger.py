@@ -41,8 +41,8 @@ def transfer(nonce: int, wei: int = 1) -> Transaction:
 
 
 def build(ledger: Ledger, *transactions: Transaction) -> ExecutedBlock:
-    context = ledger.next_context(timestamp=ledger.head.timestamp + 1)
-    transition = BlockExecutor(ledger.rules.engine(), ledger.latest, context)
+    env = ledger.next_block_env(timestamp=ledger.head.timestamp + 1)
+    transition = BlockExecutor(ledger.rules.engine(), ledger.latest, env, ledger.parent)
     for transaction in transactions:
         transition.run(transaction)
     return transition.finish(ledger.trie)

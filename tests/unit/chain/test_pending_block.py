@@ -105,7 +105,7 @@ def test_what_changes_the_block_has_it_built_anew(
     again = counted.chain.pending()
     assert again is not first
     chain = counted.chain
-    built = chain.producer.build(again.context.timestamp, *chain._edits.stored())
+    built = chain.producer.build(again.env.timestamp, *chain._edits.stored())
     assert chain.pending_block().header == built.header
 
 
@@ -126,7 +126,7 @@ def test_another_base_fee_is_another_block() -> None:
     chain.schedule.seal_on_request()
     fees = []
     for _ in range(2):
-        fees.append(chain.pending().context.base_fee)
+        fees.append(chain.pending().env.base_fee)
         chain.seal()
     assert fees[0] > fees[1]
     chain.close()

@@ -19,7 +19,7 @@ from entresol.errors import (
     NonceTooHigh,
     TooManyMessages,
 )
-from entresol.execution.block_executor import BlockContext
+from entresol.execution.evm_env import BlockEnv
 from entresol.primitives.addresses import create_address
 from entresol.primitives.headers import EMPTY_TRIE
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, FAILED, L1_MESSENGER, SUCCEEDED, L2ToL1Log
@@ -149,10 +149,10 @@ def test_an_empty_block_has_empty_roots_and_the_same_state(producer: Producer) -
     assert header.parent_hash == before.hash()
 
 
-def test_the_context_comes_back_from_the_header(producer: Producer) -> None:
-    transition, parent = producer.begin(), producer.head
+def test_the_environment_comes_back_from_the_header(producer: Producer) -> None:
+    transition = producer.begin()
     header = producer.finish(transition).header
-    assert BlockContext.of(header, parent) == transition.context
+    assert BlockEnv.of(header) == transition.env
 
 
 # Ordinary transactions

@@ -45,9 +45,7 @@ def call_many(
     overlay = overlay_of(evm_env.state)
     endings = []
     for bundle in bundles:
-        stage = override(
-            EvmEnv(overlay, evm_env.rules, evm_env.block, evm_env.env), block=bundle.block
-        )
+        stage = override(EvmEnv(overlay, evm_env.rules, evm_env.block), block=bundle.block)
         endings.append([_run(stage, overlay, it, limits.gas_cap, meter) for it in bundle.calls])
     return endings
 

@@ -179,7 +179,7 @@ def run_tx_env(
     return execute(
         evm_env.state,
         evm_env.rules,
-        evm_env.env,
+        evm_env.block.native,
         message,
         checks=checks,
         limits=limits,

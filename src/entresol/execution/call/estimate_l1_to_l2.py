@@ -43,7 +43,7 @@ def estimate_l1_to_l2_gas(
         outcome = execute(
             evm_env.state,
             evm_env.rules,
-            evm_env.env,
+            evm_env.block.native,
             message,
             checks=PRIORITY_CHECKS,
             limits=meter.left(),

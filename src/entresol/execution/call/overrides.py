@@ -44,23 +44,22 @@ def override(
     block: BlockOverrides | None = None,
 ) -> EvmEnv:
     """Return `scene` with these assumptions; `scene` and its state stay as they are."""
-    state, parts, env = evm_env.state, evm_env.block, evm_env.env
+    state, env = evm_env.state, evm_env.block
     if accounts:
         overlay = overlay_of(state)
         moved = moved_precompiles(accounts, evm_env.rules)
         apply(overlay, accounts)
         state = overlay
         if moved:
-            moved = {**(parts.precompiles or {}), **moved}
-            parts = msgspec.structs.replace(parts, precompiles=moved)
+            moved = {**(env.precompiles or {}), **moved}
+            env = msgspec.structs.replace(env, precompiles=moved)
     if block is not None:
-        parts = override_block(parts, block)
-    if parts is not evm_env.block:
-        try:
-            env = parts.env()
-        except (OverflowError, ValueError) as error:
-            raise InvalidOverride("a number of the block is too large") from error
-    return EvmEnv(state, evm_env.rules, parts, env)
+        env = override_block(env, block)
+    try:
+        _ = env.native
+    except (OverflowError, ValueError) as error:
+        raise InvalidOverride("a number of the block is too large") from error
+    return EvmEnv(state, evm_env.rules, env)
 
 
 def overlay_of(state: State) -> Overlay:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol._native import BlockEnv, Checks, ExecutionResult, Rules, TxEnv, execute
+from entresol._native import Checks, ExecutionResult, Rules, TxEnv, execute
 from entresol.errors import (
     BlockFull,
     ExecutionFailed,
@@ -17,19 +17,19 @@ from entresol.errors import (
     SimulatedCallRejected,
     SimulationGasSpent,
 )
-from entresol.execution.block_executor import BlockContext, BlockExecutor, ExecutedBlock
+from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
 from entresol.execution.call import overrides
 from entresol.execution.call.call import DEFAULT_LIMITS, CallLimits, CallRequest, Meter, failure_of
 from entresol.execution.call.estimate_gas import MAX_TRANSACTION_GAS
 from entresol.execution.call.moved_precompiles import moved_precompiles
-from entresol.execution.evm_env import State
+from entresol.execution.evm_env import BlockEnv, State
 from entresol.execution.simulate.plan import BlockCalls, PlannedBlock, plan
 from entresol.execution.simulate.transfers import TRANSFER_TRACER, logs_with_transfers
 from entresol.execution.simulate.unsigned import unsigned
 from entresol.execution.tx_env import tx_env_of
 from entresol.primitives.headers import Header
 from entresol.primitives.transactions import Transaction
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Hash32
 from entresol.state.state_trie import StateTrie
 
 if TYPE_CHECKING:
@@ -108,13 +108,13 @@ class _Simulation:
 
     def block(self, planned: PlannedBlock) -> SimulatedBlock:
         """Run one block, and stand behind it."""
-        transition, env = self._begin(planned)
+        transition = self._begin(planned)
         if planned.wanted.accounts:
             overrides.apply(transition.overlay, planned.wanted.accounts)
         results = []
         for number, request in enumerate(planned.wanted.calls):
             try:
-                results.append(self._call(transition, env, request))
+                results.append(self._call(transition, request))
             except (InvalidTransaction, BlockFull) as error:
                 place = f"blockStateCalls[{planned.index}].calls[{number}]"
                 raise SimulatedCallRejected(place, error) from error
@@ -124,46 +124,34 @@ class _Simulation:
         self._hashes[executed.header.number] = executed.header.hash()
         return SimulatedBlock(executed, tuple(results))
 
-    def _begin(self, planned: PlannedBlock) -> tuple[BlockExecutor, BlockEnv]:
-        """Return a block without calls, and the block as calls see it."""
-        context = self._context(planned)
+    def _begin(self, planned: PlannedBlock) -> BlockExecutor:
+        """Return a block without calls."""
+        # The overlay keeps the changes since the base, so the root follows from the base's.
+        parent = ParentBlock(self._parent.hash(), self._base.header.state_root)
         try:
-            transition = BlockExecutor(self._base.rules, self._state, context)
-            return transition, self._env(context, planned)
+            return BlockExecutor(self._base.rules, self._state, self._env(planned), parent)
         except OverflowError as error:
             raise InvalidOverride(f"no block {planned.number} is like that: {error}") from error
 
-    def _context(self, planned: PlannedBlock) -> BlockContext:
-        wanted = planned.wanted.block
-        base_fee = wanted.base_fee_per_gas
-        if base_fee is None:
-            validates = self._options.validation
-            base_fee = self._base.next_base_fee(self._parent) if validates else 0
-        gas_limit = wanted.gas_limit
-        return BlockContext(
-            number=planned.number,
-            timestamp=planned.timestamp,
-            gas_limit=self._parent.gas_limit if gas_limit is None else gas_limit,
-            base_fee=base_fee,
-            parent_hash=self._parent.hash(),
-            # The overlay keeps the changes since the base, so the root follows from the base's.
-            parent_state_root=self._base.header.state_root,
-            beneficiary=wanted.fee_recipient or Address.zero(),
-            prevrandao=wanted.prev_randao or Hash32.zero(),
-        )
-
-    def _env(self, context: BlockContext, planned: PlannedBlock) -> BlockEnv:
+    def _env(self, planned: PlannedBlock) -> BlockEnv:
         """Return the block as calls see it; BLOCKHASH knows the simulated ones."""
         moved = moved_precompiles(planned.wanted.accounts or {}, self._base.rules)
-        parts = msgspec.structs.replace(
-            context.parts(), block_hashes=self._hashes, precompiles=moved or None
+        validates = self._options.validation
+        env = BlockEnv(
+            number=planned.number,
+            timestamp=planned.timestamp,
+            gas_limit=self._parent.gas_limit,
+            base_fee=self._base.next_base_fee(self._parent) if validates else 0,
+            block_hashes=dict(self._hashes),
+            precompiles=moved or None,
         )
-        blob_base_fee = planned.wanted.block.blob_base_fee
-        if blob_base_fee is not None:
-            parts = msgspec.structs.replace(parts, blob_base_fee=blob_base_fee)
-        return parts.env()
+        # `plan` has settled number and time; a simulation has no block hashes or difficulty of choice.
+        wanted = msgspec.structs.replace(
+            planned.wanted.block, number=None, time=None, block_hash=None, difficulty=None
+        )
+        return overrides.override_block(env, wanted)
 
-    def _call(self, transition: BlockExecutor, env: BlockEnv, request: CallRequest) -> CallResult:
+    def _call(self, transition: BlockExecutor, request: CallRequest) -> CallResult:
         rules = self._base.rules
         account = transition.overlay.account(request.sender)
         nonce = 0 if account is None else account[0]
@@ -171,7 +159,7 @@ class _Simulation:
         outcome = execute(
             transition.overlay,
             rules,
-            env,
+            transition.env.native,
             _message_of(transaction),
             checks=_VALIDATING if self._options.validation else _LENIENT,
             limits=self._meter.left(),

@@ -55,18 +55,18 @@ class BlockResolver:
             return self._latest_env()
         if block.tag is BlockTag.PENDING:
             pending = self._chain.pending()
-            return EvmEnv.at(pending.overlay, self._rules, pending.context.parts())
+            return EvmEnv(pending.overlay, self._rules, pending.env)
         number = self.sealed(block)
         if number == self._chain.number:
             return self._latest_env()
         header = self._chain.ledger.header(number)
-        return EvmEnv.at(self._chain.state_after(number), self._rules, BlockEnv.of(header))
+        return EvmEnv(self._chain.state_after(number), self._rules, BlockEnv.of(header))
 
     def _latest_env(self) -> EvmEnv:
         header, state = self._chain.head, self._chain.latest
         known = self._latest
         if known is not None and known[0] is header and known[1].state is state:
             return known[1]
-        evm_env = EvmEnv.at(state, self._rules, BlockEnv.of(header))
+        evm_env = EvmEnv(state, self._rules, BlockEnv.of(header))
         self._latest = header, evm_env
         return evm_env

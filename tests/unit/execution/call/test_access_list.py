@@ -16,7 +16,7 @@ from entresol.primitives.values import Address, Hash32
 from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, RULES, World, word
 
 TO, OTHER = Address(CONTRACT), Address(b"\x99" * 20)
-PARTS = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
+BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
 SLOAD_5 = "6005 54 50"
 BALANCE_OF_OTHER = "73" + OTHER.hex() + "31 50"
 BALANCE_OF_SENDER = "33 31 50"
@@ -26,7 +26,7 @@ LOADS_MORE_WHEN_WARM = "5a 6005 54 50 5a 90 03 6103e8 10 6014 57 6006 54 5b"
 
 
 def evm_env(code: str) -> EvmEnv:
-    return EvmEnv.at(Snapshot(World.with_contract(code)), RULES, PARTS)
+    return EvmEnv(Snapshot(World.with_contract(code)), RULES, BLOCK)
 
 
 def listed(code: str, limits: CallLimits | None = None, **fields: Any) -> AccessListResult:

@@ -15,14 +15,14 @@ from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, ETHER, World
 
 COUNT = "5f54600101805f555f5260205ff3"
 NUMBER = "435f5260205ff3"
-PARTS = BlockEnv(number=7, timestamp=1_000, gas_limit=30_000_000)
+BLOCK = BlockEnv(number=7, timestamp=1_000, gas_limit=30_000_000)
 
 TO, SENDER, OTHER = Address(CONTRACT), Address(ALICE), Address(BOB)
 ASK = CallRequest(sender=SENDER, to=TO)
 
 
 def evm_env(code: str) -> EvmEnv:
-    return EvmEnv.at(Snapshot(World.with_contract(code)), Rules(270), PARTS)
+    return EvmEnv(Snapshot(World.with_contract(code)), Rules(270), BLOCK)
 
 
 def test_each_call_sees_what_the_ones_before_it_did() -> None:

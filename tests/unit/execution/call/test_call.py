@@ -29,7 +29,7 @@ from entresol.primitives.values import Address, Hash32
 from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, ETHER, RULES, World, word
 
 RICH, POOR, TO = Address(ALICE), Address(BOB), Address(CONTRACT)
-PARTS = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
+BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
 RETURN_TOP = "5f 52 6020 5f f3"
 LOOP = "5b 5f 56"
 # Reverts with whatever it is called with.
@@ -37,7 +37,7 @@ ECHO_REVERT = "36 5f 5f 37 36 5f fd"
 
 
 def evm_env(code: str, rules: Rules = RULES) -> EvmEnv:
-    return EvmEnv.at(Snapshot(World.with_contract(code)), rules, PARTS)
+    return EvmEnv(Snapshot(World.with_contract(code)), rules, BLOCK)
 
 
 def ask(code: str, limits: CallLimits | None = None, **fields: Any) -> bytes:
@@ -121,7 +121,7 @@ def test_running_returns_a_failure_as_an_outcome() -> None:
 
 def test_an_outcome_can_be_applied_before_the_next_call() -> None:
     overlay = Overlay(Snapshot(World.with_contract("5f 54 6001 01 80 5f 55" + RETURN_TOP)))
-    there = EvmEnv.at(overlay, RULES, PARTS)
+    there = EvmEnv(overlay, RULES, BLOCK)
     answers = []
     for _ in range(3):
         outcome = run(there, CallRequest(to=TO))
@@ -245,7 +245,7 @@ def test_the_gas_limit_is_what_is_asked_up_to_the_cap(
 
 
 def test_a_call_may_use_more_than_a_block() -> None:
-    assert number("5a") > PARTS.gas_limit
+    assert number("5a") > BLOCK.gas_limit
 
 
 def test_too_little_gas_to_start_is_rejected() -> None:

@@ -48,7 +48,7 @@ from tests.support.evm.programs import (
 )
 
 RICH, POOR, TO = Address(ALICE), Address(BOB), Address(CONTRACT)
-PARTS = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
+BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
 CAP = 2**24
 LOOP = "5b 5f 56"
 # Reverts with `Error("no")`.
@@ -71,11 +71,11 @@ def world_of(*contracts: Sequence[Step]) -> World:
 
 
 def scene_of(*contracts: Sequence[Step], rules: Rules = RULES) -> EvmEnv:
-    return EvmEnv.at(Snapshot(world_of(*contracts)), rules, PARTS)
+    return EvmEnv(Snapshot(world_of(*contracts)), rules, BLOCK)
 
 
 def scene_with(code: str) -> EvmEnv:
-    return EvmEnv.at(Snapshot(World.with_contract(code)), RULES, PARTS)
+    return EvmEnv(Snapshot(World.with_contract(code)), RULES, BLOCK)
 
 
 def request(**fields: Any) -> CallRequest:
@@ -233,7 +233,7 @@ def test_code_of_a_delegate_runs() -> None:
     delegation = b"\xef\x01\x00" + contract(0)
     world.codes[keccak256(delegation)] = delegation
     world.accounts[BOB] = (1, 0, keccak256(delegation))
-    evm_env = EvmEnv.at(Snapshot(world), RULES, PARTS)
+    evm_env = EvmEnv(Snapshot(world), RULES, BLOCK)
     assert check(evm_env, request(to=POOR)).gas > 21_000
 
 
@@ -365,7 +365,7 @@ def test_a_halt_tells_its_reason() -> None:
 def test_the_allowance_is_the_least_of_its_bounds(
     fork: str, gas: int | None, gas_cap: int, allowance: int
 ) -> None:
-    evm_env = EvmEnv.at(Snapshot(World.with_contract(LOOP)), Rules(270, fork), PARTS)
+    evm_env = EvmEnv(Snapshot(World.with_contract(LOOP)), Rules(270, fork), BLOCK)
     with pytest.raises(GasAllowanceExceeded) as caught:
         estimate_gas(evm_env, request(gas=gas), CallLimits(gas_cap=gas_cap))
     assert str(caught.value) == f"gas required exceeds allowance ({allowance})"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from entresol._native import Snapshot
 from entresol.errors import ExecutionReverted, GasAllowanceExceeded, MintOverflow
-from entresol.execution.block_executor import BlockContext, BlockExecutor
+from entresol.execution.block_executor import BlockExecutor, ParentBlock
 from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives import abi
@@ -21,7 +21,7 @@ from tests.support.evm.programs import Step, demand_gas, program, store, work
 
 NOBODY = Address(b"\x99" * 20)
 TO = Address(CONTRACT)
-PARTS = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
+BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
 REVERT = "6308c379a0 60e0 1b 5f 52 6020 6004 52 6002 6024 52 616e6f 60f0 1b 6044 52 6064 5f fd"
 
 
@@ -45,25 +45,18 @@ def world_with(*steps: Step) -> World:
 
 
 def estimate(world: World, request: PriorityTransaction) -> int:
-    return estimate_l1_to_l2_gas(EvmEnv.at(Snapshot(world), RULES, PARTS), request)
+    return estimate_l1_to_l2_gas(EvmEnv(Snapshot(world), RULES, BLOCK), request)
 
 
 def succeeds(world: World, request: PriorityTransaction, gas_limit: int) -> bool:
     """Say whether the request succeeds in a block of its own."""
-    context = BlockContext(
-        number=10,
-        timestamp=1_000,
-        gas_limit=30_000_000,
-        base_fee=7,
-        parent_hash=Hash32.zero(),
-        parent_state_root=Hash32.zero(),
-    )
+    parent = ParentBlock(Hash32.zero(), Hash32.zero())
     paid = msgspec.structs.replace(
         request,
         gas_limit=gas_limit,
         to_mint=request.value + gas_limit * request.max_fee_per_gas,
     )
-    transition = BlockExecutor(RULES, Snapshot(world), context)
+    transition = BlockExecutor(RULES, Snapshot(world), BLOCK, parent)
     return transition.run(Transaction.from_l1(paid)).succeeded
 
 

@@ -17,7 +17,7 @@ from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
 from tests.support.evm.in_memory_state import CONTRACT, RULES, World, word
 
-PARTS = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
+BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
 ONE, SHA256, IDENTITY, BLS, P256 = (Address(it.to_bytes(20)) for it in (1, 2, 4, 11, 256))
 HERE, THERE = Address(CONTRACT), Address(b"\xee" * 20)
 NINE = bytes.fromhex("6009 5f52 6020 5ff3")
@@ -29,7 +29,7 @@ def moving(to: Address, **fields: object) -> StateOverride:
 
 def asked(wanted: dict[Address, StateOverride], to: Address) -> bytes:
     """Return what a call says whose contract, where there is code, breaks off."""
-    evm_env = EvmEnv.at(Snapshot(World.with_contract("fe")), RULES, PARTS)
+    evm_env = EvmEnv(Snapshot(World.with_contract("fe")), RULES, BLOCK)
     return call(override(evm_env, wanted), CallRequest(to=to, data=b"hello"))
 
 
@@ -109,7 +109,7 @@ def test_only_a_precompile_of_the_fork_can_be_moved(
 
 
 def test_the_block_and_the_precompiles_are_assumed_together() -> None:
-    evm_env = EvmEnv.at(Snapshot(World.with_contract("")), RULES, PARTS)
+    evm_env = EvmEnv(Snapshot(World.with_contract("")), RULES, BLOCK)
     assumed = override(evm_env, {IDENTITY: moving(THERE)}, BlockOverrides(number=99))
     again = override(assumed, {SHA256: moving(HERE)})
     assert call(again, CallRequest(to=THERE, data=b"hello")) == b"hello"
@@ -118,7 +118,7 @@ def test_the_block_and_the_precompiles_are_assumed_together() -> None:
 
 
 def test_many_calls_and_estimates_find_it_there_too() -> None:
-    evm_env = EvmEnv.at(Snapshot(World.with_contract("")), RULES, PARTS)
+    evm_env = EvmEnv(Snapshot(World.with_contract("")), RULES, BLOCK)
     assumed = override(evm_env, {IDENTITY: moving(THERE)})
     request = CallRequest(to=THERE, data=b"hello")
     bundles = [Bundle(calls=(request,)), Bundle(calls=(request,), block=BlockOverrides(number=9))]

@@ -24,7 +24,7 @@ from tests.support.evm.in_memory_state import (
 )
 
 TO = Address(CONTRACT)
-PARTS = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
+BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
 RETURN_TOP = "5f 52 6020 5f f3"
 # Returns slots 1 and 2.
 TWO_SLOTS = "6001 54 5f 52 6002 54 6020 52 6040 5f f3"
@@ -38,7 +38,7 @@ def evm_env(code: str) -> EvmEnv:
     world = World.with_contract(code)
     world.slots[CONTRACT, word(1)] = b"\x0b"
     world.slots[CONTRACT, word(2)] = b"\x16"
-    return EvmEnv.at(Snapshot(world), RULES, PARTS)
+    return EvmEnv(Snapshot(world), RULES, BLOCK)
 
 
 def answer(code: str, wanted: dict[Address, StateOverride]) -> bytes:
@@ -76,7 +76,7 @@ def test_an_account_that_is_missing_can_be_assumed() -> None:
 
 def test_assumptions_leave_the_state_below_alone() -> None:
     overlay = Overlay(Snapshot(World.with_contract("30 31" + RETURN_TOP)))
-    below = EvmEnv.at(overlay, RULES, PARTS)
+    below = EvmEnv(overlay, RULES, BLOCK)
     override(below, {TO: StateOverride(balance=5)})
     assert overlay.changes().accounts == []
     assert call(below, CallRequest(to=TO)) == word(0)
@@ -85,7 +85,7 @@ def test_assumptions_leave_the_state_below_alone() -> None:
 def test_assumptions_come_on_top_of_an_overlay() -> None:
     overlay = Overlay(Snapshot(World.with_contract(TWO_SLOTS)))
     overlay.set_slot(CONTRACT, word(1), word(4))
-    below = EvmEnv.at(overlay, RULES, PARTS)
+    below = EvmEnv(overlay, RULES, BLOCK)
     above = override(below, {TO: StateOverride(state_diff=slots(s2=5))})
     assert call(above, CallRequest(to=TO)) == word(4) + word(5)
 

@@ -10,11 +10,11 @@ from entresol.rpc.cache.calls import REMEMBERED, CallCache
 from entresol.rpc.types.call_request import CallObject
 from tests.support.evm.in_memory_state import RULES, World
 
-PARTS = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000)
+BLOCK = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000)
 
 
 def a_scene() -> EvmEnv:
-    return EvmEnv.at(Snapshot(World()), RULES, PARTS)
+    return EvmEnv(Snapshot(World()), RULES, BLOCK)
 
 
 def test_the_same_call_on_the_same_scene_is_answered_again() -> None:

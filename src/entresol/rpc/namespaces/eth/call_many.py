@@ -139,7 +139,7 @@ class EthCallMany:
 
         def execute() -> EvmEnv:
             state = state_within(record, parent, count, rules=rules, snapshot=snapshot)
-            return EvmEnv(state, rules, evm_env.block, evm_env.env)
+            return EvmEnv(state, rules, evm_env.block)
 
         return execute
 

@@ -107,7 +107,7 @@ class ZksTransactions:
         ran = execute(
             pending.overlay,
             self._chain.rules.engine(),
-            pending.context.parts().env(),
+            pending.env.native,
             tx_env_of(transaction),
         )
         events = self._events(transaction, pending, ran.logs)
@@ -133,9 +133,9 @@ class ZksTransactions:
                     address=Address(address),
                     topics=tuple(map(Hash32, topics)),
                     data=data,
-                    block_number=pending.context.number,
+                    block_number=pending.env.number,
                     block_hash=Hash32.zero(),
-                    block_timestamp=pending.context.timestamp,
+                    block_timestamp=pending.env.timestamp,
                     transaction_hash=transaction.hash,
                     transaction_index=len(pending.transactions),
                     index=before + within,
