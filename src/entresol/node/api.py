@@ -122,7 +122,7 @@ class Api:
         self.dispatcher = Dispatcher(
             namespaces, executor=self._executor, limits=self._limits.requests()
         )
-        self._rendered.on_change(self.dispatcher.forget)
+        self._rendered.on_invalidate(self.dispatcher.forget)
 
     def close(self) -> None:
         """Stop listening to the chain and end the workers."""

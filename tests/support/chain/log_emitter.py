@@ -110,7 +110,7 @@ class EmittingChain(Chain):
         def follow() -> None:
             for event in events.take()[0]:
                 if isinstance(event, BlocksReverted):
-                    book.forget_above(event.head)
+                    book.invalidate_above(event.head)
 
         events = self.events.subscribe(wake=follow)
         return book

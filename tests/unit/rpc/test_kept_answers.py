@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from entresol.rpc.jsonrpc.dispatch import LONGEST_RESULT, Dispatcher, Limits
 from entresol.rpc.jsonrpc.method import method
-from entresol.rpc.jsonrpc.params import LONGEST
+from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES
 from entresol.rpc.types.block_id import BlockId
 from tests.support.example_namespace import dispatch, request
 
@@ -89,7 +89,7 @@ def test_a_batch_of_kept_results_is_answered_in_order(
         pytest.param("library_page", ["latest"], id="a tag, which moves"),
         pytest.param("library_page", ["0x0"], id="null, which may become something"),
         pytest.param("library_text", [LONGEST_RESULT], id="a long result"),
-        pytest.param("library_text", [1, "x" * LONGEST], id="long parameters"),
+        pytest.param("library_text", [1, "x" * MAX_CACHED_PARAMS_BYTES], id="long parameters"),
     ],
 )
 def test_what_may_change_or_is_too_long_is_asked_anew(

@@ -1,23 +1,24 @@
-"""What was made of blocks once, kept for the next who asks: encoded answers above all."""
+"""Caches of values derived from blocks, invalidated by block number; above all encoded responses."""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from enum import IntEnum
 from typing import Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
+from entresol.primitives.bounded_map import BoundedMap
+
 DEFAULT_BYTES: Final = 64 * 1024 * 1024
 ENTRY_BYTES: Final = 400
-"""What an entry takes besides its answer, roughly."""
+"""What an entry takes besides its value, roughly."""
 
 
 class ResponseKind(IntEnum):
-    """What an answer is."""
+    """What a cached response describes."""
 
     BLOCK = 0
     FULL_BLOCK = 1
@@ -35,22 +36,24 @@ Key: TypeAlias = tuple[ResponseKind, int | bytes]
 
 
 class BlockCache(Generic[_K, _V]):
-    """What was made of blocks and asked for last, up to a number of bytes.
+    """An LRU cache of values derived from blocks, bounded in bytes.
 
-    Remembers: values and the blocks they speak of. Persists: nothing. Assumes: it is told when
-    blocks are gone or say something else; any thread may call. Fails: never; it forgets.
+    Remembers: values and the blocks they derive from. Persists: nothing. Assumes: its owner invalidates blocks
+    that are reverted or get a batch; any thread may call. Fails: never; it evicts.
     """
 
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._bytes = 0
-        self._entries: OrderedDict[_K, tuple[_V, int, int]] = OrderedDict()
+    def __init__(self, max_bytes: int, size_of: Callable[[_V], int]) -> None:
+        """Take the bound, and the function that returns the size of a value in bytes."""
+        self._size_of = size_of
+        self._entries: BoundedMap[_K, tuple[_V, int]] = BoundedMap(
+            max_weight=max_bytes, on_remove=self._removed
+        )
         self._by_block: dict[int, set[_K]] = {}
         self._lock = threading.Lock()
-        self.age = 0
-        """How often something was forgotten because it changed."""
-        self.on_change: Callable[[], None] = lambda: None
-        """Told when blocks are gone or say something else, for those who keep more than is kept here."""
+        self.generation = 0
+        """How often values were invalidated."""
+        self.on_invalidate: Callable[[], None] = lambda: None
+        """Called when blocks are invalidated, for caches that derive from this one."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -61,56 +64,46 @@ class BlockCache(Generic[_K, _V]):
     @property
     def size(self) -> int:
         """How many bytes it takes, roughly."""
-        return self._bytes
+        return self._entries.weight
 
     def get(self, key: _K) -> _V | None:
-        """Return a value, which then counts as used last."""
+        """Return a value, which becomes the most recently used one."""
         with self._lock:
-            entry = self._entries.get(key)
-            if entry is None:
-                return None
-            self._entries.move_to_end(key)
-            return entry[0]
+            entry = self._entries.touch(key)
+        return None if entry is None else entry[0]
 
-    def keep(self, key: _K, value: _V, *, size: int, block: int, age: int) -> None:
-        """Keep a value of so many bytes that speaks of `block`.
+    def put(self, key: _K, value: _V, *, block: int, generation: int) -> None:
+        """Cache a value derived from `block`.
 
-        `age` is what the cache's was before the value's parts were read. If something was forgotten
-        since, the value may be of before, and is not kept.
+        `generation` is the cache's own before the value's parts were read. If values were invalidated since,
+        this one may be stale, and is dropped.
         """
-        size += ENTRY_BYTES
+        size = ENTRY_BYTES + self._size_of(value)
         with self._lock:
-            if age != self.age or size > self._max_bytes:
+            if generation != self.generation:
                 return
-            self._drop(key)
-            self._entries[key] = value, block, size
-            self._by_block.setdefault(block, set()).add(key)
-            self._bytes += size
-            while self._bytes > self._max_bytes:
-                self._drop(next(iter(self._entries)))
+            self._entries.put(key, (value, block), size)
+            if key in self._entries:
+                self._by_block.setdefault(block, set()).add(key)
 
-    def forget(self, first: int, last: int) -> None:
-        """Drop what speaks of the blocks from `first` to `last`: their batch is known now."""
-        self._forget(range(first, last + 1))
+    def invalidate(self, first: int, last: int) -> None:
+        """Drop what derives from the blocks from `first` to `last`: they have a batch now."""
+        self._invalidate(range(first, last + 1))
 
-    def forget_above(self, number: int) -> None:
-        """Drop what speaks of blocks above `number`: the chain went back."""
-        self._forget(range(number + 1, sys.maxsize))
+    def invalidate_above(self, number: int) -> None:
+        """Drop what derives from blocks above `number`: they are reverted."""
+        self._invalidate(range(number + 1, sys.maxsize))
 
-    def _forget(self, blocks: range) -> None:
+    def _invalidate(self, blocks: range) -> None:
         with self._lock:
-            self.age += 1
-            self.on_change()
+            self.generation += 1
+            self.on_invalidate()
             for block in [number for number in self._by_block if number in blocks]:
                 for key in tuple(self._by_block[block]):
-                    self._drop(key)
+                    self._entries.pop(key)
 
-    def _drop(self, key: _K) -> None:
-        entry = self._entries.pop(key, None)
-        if entry is None:
-            return
-        _, block, size = entry
-        self._bytes -= size
+    def _removed(self, key: _K, entry: tuple[_V, int]) -> None:
+        block = entry[1]
         keys = self._by_block[block]
         keys.discard(key)
         if not keys:
@@ -118,18 +111,14 @@ class BlockCache(Generic[_K, _V]):
 
 
 class RenderedCache(BlockCache[Key, msgspec.Raw]):
-    """The encoded answers asked for last."""
+    """The encoded responses used last."""
 
     def __init__(self, max_bytes: int = DEFAULT_BYTES) -> None:
-        super().__init__(max_bytes)
+        super().__init__(max_bytes, lambda response: memoryview(response).nbytes)
 
-    def put(self, key: Key, answer: msgspec.Raw, *, block: int, age: int) -> None:
-        """Keep an answer that speaks of `block`."""
-        self.keep(key, answer, size=memoryview(answer).nbytes, block=block, age=age)
-
-    def forget_transaction(self, transaction_hash: bytes) -> None:
-        """Drop what speaks of a transaction: it waits again, and may get another place."""
+    def invalidate_transaction(self, transaction_hash: bytes) -> None:
+        """Drop what describes a transaction: it is pending again, and may be included elsewhere."""
         with self._lock:
-            self.age += 1
-            self._drop((ResponseKind.TRANSACTION, transaction_hash))
-            self._drop((ResponseKind.RECEIPT, transaction_hash))
+            self.generation += 1
+            self._entries.pop((ResponseKind.TRANSACTION, transaction_hash))
+            self._entries.pop((ResponseKind.RECEIPT, transaction_hash))

@@ -1,8 +1,10 @@
-"""What calls gave, for whoever asks the same again before anything has changed."""
+"""Cache of `eth_call` results for the current head."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
+
+from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
     from msgspec import Raw
@@ -10,31 +12,32 @@ if TYPE_CHECKING:
     from entresol.execution.evm_env import EvmEnv
     from entresol.rpc.types.call_request import CallObject
 
-REMEMBERED: Final = 256
+MAX_CALLS: Final = 256
 
 
 class CallCache:
-    """The answers to calls on one scene.
+    """The results of calls in one EVM environment.
 
-    A scene is a state in a block, so the same call gives the same there. Clients poll with the same
-    parameters, which are read once (`ParamsReader`), so that equal calls are one object and need not be
-    compared. Remembers: the scene it was last asked about, and some answers on it.
+    An environment is a state and a block, so the same call gives the same result there. Clients poll with the
+    same parameters, which are decoded once (`ParamsReader`), so that equal calls are one object and are found
+    by identity. Remembers: the environment used last, and some results in it.
     """
 
     def __init__(self) -> None:
         self._evm_env: EvmEnv | None = None
-        self._known: dict[int, tuple[CallObject, Raw]] = {}
+        self._results: BoundedMap[int, tuple[CallObject, Raw]] = BoundedMap(MAX_CALLS)
 
     def get(self, evm_env: EvmEnv, call: CallObject) -> Raw | None:
-        """Return the answer to `call`, if it was given on this very scene."""
+        """Return the result of `call`, if it is cached for this very environment."""
         if evm_env is not self._evm_env:
             return None
-        known = self._known.get(id(call))
-        return None if known is None or known[0] is not call else known[1]
+        # An entry holds its call, so that no other call can have the same identity.
+        cached = self._results.get(id(call))
+        return None if cached is None else cached[1]
 
-    def put(self, evm_env: EvmEnv, call: CallObject, answer: Raw) -> None:
-        """Keep an answer; those on another scene are of no use any more."""
-        if evm_env is not self._evm_env or len(self._known) >= REMEMBERED:
+    def put(self, evm_env: EvmEnv, call: CallObject, result: Raw) -> None:
+        """Cache a result; those in another environment are of no use any more."""
+        if evm_env is not self._evm_env:
             self._evm_env = evm_env
-            self._known.clear()
-        self._known[id(call)] = call, answer
+            self._results.clear()
+        self._results.put(id(call), (call, result))

@@ -36,7 +36,7 @@ class LogCache:
         self._blocks = blocks
         self._batches = batches
         # Not the cache of answers: a search through many blocks must not push those out.
-        self._cache: BlockCache[int, BlockLogs] = BlockCache(max_bytes)
+        self._cache: BlockCache[int, BlockLogs] = BlockCache(max_bytes, lambda logs: logs.weight)
 
     @property
     def size(self) -> int:
@@ -60,12 +60,12 @@ class LogCache:
         known = self._cache.get(number)
         if known is not None:
             return known
-        age = self._cache.age
+        generation = self._cache.generation
         record = self._blocks.get_record(number)
         if record is None:
             return None
         logs = BlockLogs(record, self._batches.batch_of(number))
-        self._cache.keep(number, logs, size=logs.weight, block=number, age=age)
+        self._cache.put(number, logs, block=number, generation=generation)
         return logs
 
     def logs_in(self, record: BlockRecord) -> BlockLogs:
@@ -76,10 +76,10 @@ class LogCache:
             return BlockLogs(record, None)
         return logs
 
-    def forget(self, first: int, last: int) -> None:
-        """Take note that the blocks from `first` to `last` have a batch."""
-        self._cache.forget(first, last)
+    def invalidate(self, first: int, last: int) -> None:
+        """Drop the logs of the blocks from `first` to `last`: they have a batch now."""
+        self._cache.invalidate(first, last)
 
-    def forget_above(self, number: int) -> None:
-        """Take note that the chain went back to `number`."""
-        self._cache.forget_above(number)
+    def invalidate_above(self, number: int) -> None:
+        """Drop the logs of blocks above `number`: they are reverted."""
+        self._cache.invalidate_above(number)

@@ -43,7 +43,7 @@ from entresol.rpc.jsonrpc.errors import (
 from entresol.rpc.jsonrpc.method import Method, Namespace, Offload, methods_of
 from entresol.rpc.jsonrpc.metrics import Metrics
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
-from entresol.rpc.jsonrpc.params import LONGEST, LongParams
+from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES, LongParams
 
 REJECTED: Final = "(refused)"
 """The metric label of requests that reach no method; dashboards select on it, so it stays as it is."""
@@ -181,7 +181,7 @@ class Dispatcher:
         started = perf_counter()
         code = 0
         try:
-            arguments = method.known.get(bytes(request.params))
+            arguments = method.cached_arguments(bytes(request.params))
             if arguments is None:
                 arguments = method.arguments(request.params, connection)
             result = method.function(*arguments)
@@ -208,7 +208,7 @@ class Dispatcher:
 
     def _keep(self, method: Method, params: bytes, result: object) -> None:
         """Keep a result for the next who asks the same; what is null may be something by then."""
-        if result is not None and len(params) <= LONGEST:
+        if result is not None and len(params) <= MAX_CACHED_PARAMS_BYTES:
             payload = bytes(result) if type(result) is Raw else encode(result)
             if len(payload) <= LONGEST_RESULT:
                 self._kept.keep(method.name, params, payload)

@@ -110,8 +110,8 @@ class Method:
         # Who may be answered later is not promised an order, so that reading may take its time as well.
         patient = mark.offload or _may_be_later(hints["return"])
         self._reader = ParamsReader(self.parameters, patient=patient)
-        # Whoever wants to know the connection is not called with the same arguments again.
-        self.known = self._reader.known if self._connection_at is None else {}
+        # Arguments with a connection among them are not the same for the next call.
+        self.cached_arguments = self._reader.cached if self._connection_at is None else _not_cached
         self.tally = MethodMetrics()
         _reject_bytes(self)
         if mark.offload:
@@ -180,6 +180,10 @@ def _parameter(parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter
 
 def _later(function: Callable[..., _R], *arguments: Any) -> Offload[_R]:
     return Offload(partial(function, *arguments))
+
+
+def _not_cached(_params: bytes) -> None:
+    return None
 
 
 def _position(signature: Sequence[inspect.Parameter], hints: dict[str, Any]) -> int | None:

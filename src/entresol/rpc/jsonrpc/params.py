@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import astuple
 
+from entresol.primitives.bounded_map import BoundedMap
 from entresol.rpc.jsonrpc.codec import camel, decode_hook, locate
 from entresol.rpc.jsonrpc.envelope import ABSENT, NULL
 from entresol.rpc.jsonrpc.errors import InvalidParamsError
@@ -18,9 +19,10 @@ from entresol.rpc.jsonrpc.errors import InvalidParamsError
 REQUIRED: Final = object()
 """Stands for the default of a parameter that has none."""
 
-REMEMBERED: Final = 256
-"""How many lists of parameters a reader keeps, and how long one of them may be in bytes."""
-LONGEST: Final = 256
+MAX_CACHED_PARAMS: Final = 256
+"""How many parameter lists a reader caches."""
+MAX_CACHED_PARAMS_BYTES: Final = 256
+"""How long a parameter list may be to be cached."""
 
 LARGE: Final = 64 * 1024
 """How many bytes of parameters an event loop may read by itself: a millisecond or two."""
@@ -73,21 +75,20 @@ class ParamsReader:
         self._fills = any(default is not None for default in self._defaults)
         self._decode = msgspec.json.Decoder(_positional(parameters), dec_hook=decode_hook).decode
         self._decode_names = msgspec.json.Decoder(_by_name(parameters)).decode
-        self.known: dict[bytes, tuple[Any, ...]] = {}
-        """Arguments by the bytes that they were read from."""
+        self._cache: BoundedMap[bytes, tuple[Any, ...]] = BoundedMap(MAX_CACHED_PARAMS)
+        self.cached: Callable[[bytes], tuple[Any, ...] | None] = self._cache.get
+        """Return the arguments that were read from these bytes before."""
 
     def read(self, params: Raw) -> tuple[Any, ...]:
         """Return the arguments, or raise InvalidParamsError that names the place of the problem."""
         text = bytes(params)
-        known = self.known.get(text)
-        if known is not None:
-            return known
-        if len(text) > LONGEST:
+        cached = self.cached(text)
+        if cached is not None:
+            return cached
+        if len(text) > MAX_CACHED_PARAMS_BYTES:
             return self._read_long(params, len(text))
         arguments = self._read(params)
-        if len(self.known) >= REMEMBERED:
-            self.known.clear()
-        self.known[text] = arguments
+        self._cache.put(text, arguments)
         return arguments
 
     def _read_long(self, params: Raw, size: int) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
 
 from entresol.chain.events import BlocksReverted, TransactionPending
 from entresol.errors import FilterNotFound, TooManyResults, UnknownBlock
+from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.pubsub.event_log import PendingHashes, Reorg, ReorgLog
@@ -152,9 +153,8 @@ class Filters:
         self._head = head
         self._blocks = blocks
         self._source = source
-        self._capacity = capacity
         self._limits = limits or LogLimits()
-        self._cursors: dict[int, _Cursor] = {}
+        self._cursors: BoundedMap[int, _Cursor] = BoundedMap(capacity)
         self._arrivals = PendingHashes()
         self._retreats = ReorgLog()
         self._chain_events = chain_events
@@ -242,18 +242,16 @@ class Filters:
         cursor = self._take(filter_id)
         if cursor is None:
             raise FilterNotFound
-        self._cursors[filter_id] = cursor
+        self._cursors.put(filter_id, cursor)
         return cursor
 
     def _take(self, filter_id: int) -> _Cursor | None:
-        cursor = self._cursors.pop(filter_id, None)
+        cursor = self._cursors.pop(filter_id)
         return None if isinstance(cursor, _LogCursor) and cursor.is_lost else cursor
 
     def _install(self, cursor: _Cursor) -> Quantity:
         filter_id = _new_id()
-        self._cursors[filter_id] = cursor
-        while len(self._cursors) > self._capacity:
-            del self._cursors[next(iter(self._cursors))]
+        self._cursors.put(filter_id, cursor)
         return filter_id
 
     def _listen(self) -> None:

@@ -79,9 +79,9 @@ class RenderedChain:
         self._cache = RenderedCache() if cache is None else cache
         self.log_cache = LogCache(blocks, self._batches)
 
-    def on_change(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called when blocks are gone, or say something else than before."""
-        self._cache.on_change = callback
+    def on_invalidate(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called when cached responses about blocks are invalidated."""
+        self._cache.on_invalidate = callback
 
     # Blocks
 
@@ -189,15 +189,15 @@ class RenderedChain:
             # A batch that lost a block is gone, and those of its blocks that stay are in none.
             sealed = self._batches.last_block()
             last = event.head if sealed is None else min(event.head, sealed)
-            self._cache.forget_above(last)
-            self.log_cache.forget_above(last)
+            self._cache.invalidate_above(last)
+            self.log_cache.invalidate_above(last)
         elif isinstance(event, TransactionPending):
-            self._cache.forget_transaction(event.transaction.hash)
+            self._cache.invalidate_transaction(event.transaction.hash)
 
     def batch_sealed(self, first: int, last: int) -> None:
         """Take note that the blocks from `first` to `last` have a batch."""
-        self._cache.forget(first, last)
-        self.log_cache.forget(first, last)
+        self._cache.invalidate(first, last)
+        self.log_cache.invalidate(first, last)
 
     def _block(
         self, record: BlockRecord, header: Header, place: BlockInclusion, kind: ResponseKind
@@ -216,14 +216,14 @@ class RenderedChain:
         number: int,
         write: Callable[[BlockRecord, Header, BlockInclusion, ResponseKind], str],
     ) -> Answer:
-        age = self._cache.age
+        generation = self._cache.generation
         record = self._record(number)
         if record is None:
             return None
 
         def work() -> msgspec.Raw:
             answer = raw(write(record, *self._place(record), key[0]))
-            self._cache.put(key, answer, block=number, age=age)
+            self._cache.put(key, answer, block=number, generation=generation)
             return answer
 
         return work() if key[0] is ResponseKind.HEADER or _is_short(record) else Offload(work)
@@ -234,7 +234,7 @@ class RenderedChain:
         transaction_hash: bytes,
         write: Callable[[BlockRecord, BlockInclusion, int], str],
     ) -> msgspec.Raw | None:
-        age = self._cache.age
+        generation = self._cache.generation
         found = self._blocks.locate_transaction(transaction_hash)
         record = None if found is None else self._blocks.get_record(found[0])
         if found is None or record is None:
@@ -242,7 +242,7 @@ class RenderedChain:
         answer = raw(write(record, self._place(record)[1], found[1]))
         # One that waits a second time gets another place when its time has come.
         if self._waiting.get(transaction_hash) is None:
-            self._cache.put(key, answer, block=found[0], age=age)
+            self._cache.put(key, answer, block=found[0], generation=generation)
         return answer
 
     def _record(self, number: int) -> BlockRecord | None:

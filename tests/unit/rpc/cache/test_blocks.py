@@ -17,16 +17,21 @@ def answer(size: int = 0) -> msgspec.Raw:
 
 
 def put(cache: RenderedCache, number: int, size: int = 0) -> None:
-    cache.put((ResponseKind.BLOCK, number), answer(size), block=number, age=cache.age)
+    cache.put((ResponseKind.BLOCK, number), answer(size), block=number, generation=cache.generation)
 
 
 def has(cache: RenderedCache, number: int) -> bool:
     return cache.get((ResponseKind.BLOCK, number)) is not None
 
 
+def values(cache: RenderedCache) -> list[msgspec.Raw]:
+    entries = (cache._entries.get(key) for key in cache._entries)
+    return [entry[0] for entry in entries if entry is not None]
+
+
 def test_what_was_put_is_got() -> None:
     cache, block = RenderedCache(), answer(3)
-    cache.put((ResponseKind.BLOCK, 1), block, block=1, age=cache.age)
+    cache.put((ResponseKind.BLOCK, 1), block, block=1, generation=cache.generation)
     assert cache.get((ResponseKind.BLOCK, 1)) is block
     assert cache.get((ResponseKind.FULL_BLOCK, 1)) is None
     assert cache.size == ENTRY_BYTES + 3
@@ -52,7 +57,7 @@ def test_going_back_drops_what_was_above() -> None:
     cache = RenderedCache()
     for number in range(5):
         put(cache, number)
-    cache.forget_above(2)
+    cache.invalidate_above(2)
     assert [has(cache, number) for number in range(5)] == [True, True, True, False, False]
 
 
@@ -60,15 +65,15 @@ def test_a_batch_drops_what_is_in_it() -> None:
     cache = RenderedCache()
     for number in range(5):
         put(cache, number)
-    cache.forget(1, 3)
+    cache.invalidate(1, 3)
     assert [has(cache, number) for number in range(5)] == [True, False, False, False, True]
 
 
 def test_an_answer_from_before_a_change_is_not_kept() -> None:
     cache = RenderedCache()
-    age = cache.age
-    cache.forget_above(0)
-    cache.put((ResponseKind.BLOCK, 1), answer(), block=1, age=age)
+    generation = cache.generation
+    cache.invalidate_above(0)
+    cache.put((ResponseKind.BLOCK, 1), answer(), block=1, generation=generation)
     assert len(cache) == 0
 
 
@@ -89,12 +94,12 @@ def test_its_books_are_always_in_order(steps: list[tuple[str, int, int]]) -> Non
             case "put":
                 put(cache, first, second)
             case "above":
-                cache.forget_above(first)
+                cache.invalidate_above(first)
             case "range":
-                cache.forget(first, second)
+                cache.invalidate(first, second)
             case "get":
                 has(cache, first)
-        sizes = [size for _, _, size in cache._entries.values()]
+        sizes = [ENTRY_BYTES + memoryview(cached).nbytes for cached in values(cache)]
         assert cache.size == sum(sizes) <= 3_000
         listed = {key for keys in cache._by_block.values() for key in keys}
         assert listed == set(cache._entries)

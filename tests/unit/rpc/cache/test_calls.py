@@ -6,7 +6,7 @@ from msgspec import Raw
 
 from entresol._native import Snapshot
 from entresol.execution.evm_env import BlockEnv, EvmEnv
-from entresol.rpc.cache.calls import REMEMBERED, CallCache
+from entresol.rpc.cache.calls import MAX_CALLS, CallCache
 from entresol.rpc.types.call_request import CallObject
 from tests.support.evm.in_memory_state import RULES, World
 
@@ -34,11 +34,11 @@ def test_another_scene_has_answers_of_its_own() -> None:
 
 def test_another_call_is_not_taken_for_one_that_is_gone() -> None:
     answers, evm_env = CallCache(), a_scene()
-    calls = [CallObject() for _ in range(2 * REMEMBERED)]
+    calls = [CallObject() for _ in range(2 * MAX_CALLS)]
     for number, call in enumerate(calls):
         answers.put(evm_env, call, Raw(str(number).encode()))
     known = [answers.get(evm_env, call) for call in calls]
-    assert sum(answer is not None for answer in known) <= REMEMBERED
+    assert sum(answer is not None for answer in known) <= MAX_CALLS
     assert all(
         answer is None or bytes(answer) == str(number).encode()
         for number, answer in enumerate(known)

@@ -79,7 +79,7 @@ def test_a_block_that_changed_while_it_was_read_is_not_kept(chain: EmittingChain
         @staticmethod
         def get_record(number: int) -> BlockRecord | None:
             record = chain.ledger.store.get_record(number)
-            book.forget(1, 1)
+            book.invalidate(1, 1)
             return record
 
     book = LogCache(Slow(), NoBatches())

@@ -11,8 +11,8 @@ from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.errors import InvalidParamsError
 from entresol.rpc.jsonrpc.params import (
     LARGE,
-    LONGEST,
-    REMEMBERED,
+    MAX_CACHED_PARAMS,
+    MAX_CACHED_PARAMS_BYTES,
     LongParams,
     Parameter,
     ParamsReader,
@@ -124,7 +124,7 @@ def test_parameters_that_come_again_are_not_read_again() -> None:
 
 def test_long_parameters_and_mistakes_are_not_kept() -> None:
     reader = ParamsReader([Parameter("data", Data)])
-    long = Raw(b'["0x%b"]' % (b"00" * LONGEST))
+    long = Raw(b'["0x%b"]' % (b"00" * MAX_CACHED_PARAMS_BYTES))
     assert reader.read(long) is not reader.read(long)
     for _ in range(2):
         with pytest.raises(InvalidParamsError):
@@ -133,7 +133,7 @@ def test_long_parameters_and_mistakes_are_not_kept() -> None:
 
 def test_parameters_are_read_right_however_many_there_were() -> None:
     reader = ParamsReader([Parameter("number", int)])
-    numbers = [*range(3 * REMEMBERED), *range(3 * REMEMBERED)]
+    numbers = [*range(3 * MAX_CACHED_PARAMS), *range(3 * MAX_CACHED_PARAMS)]
     assert [reader.read(Raw(b"[%d]" % number)) for number in numbers] == [(n,) for n in numbers]
 
 

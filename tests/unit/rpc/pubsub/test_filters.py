@@ -63,7 +63,9 @@ def test_an_id_reads_the_same_as_a_hash_and_as_a_quantity(filters: Filters) -> N
 
 def test_ids_are_compared_as_numbers(filters: Filters) -> None:
     filter_id = filters.new_block_filter()
-    filters._cursors[1] = filters._cursors.pop(filter_id)
+    cursor = filters._cursors.pop(filter_id)
+    assert cursor is not None
+    filters._cursors.put(1, cursor)
     assert filters.changes(Quantity.parse("0x01")) == []
     assert filters.uninstall(Quantity.parse("0x0001"))
     assert not filters.uninstall(Quantity.parse("0x1"))
