@@ -58,7 +58,7 @@ def rows() -> Iterable[Row]:
 def tree_and_proofs() -> Iterator[Row]:
     """Measure a batch with as many messages as its tree has leaves."""
     chain = SettlingChain.begin()
-    batcher = Batcher(chain.ledger.store, SealingPolicy(max_age=1e9))
+    batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=1e9))
     left, sent = CAPACITY, []
     while left:
         sent.append(chain.send_message(7, times=min(left, MESSAGES_AT_ONCE)))
@@ -73,9 +73,11 @@ def tree_and_proofs() -> Iterator[Row]:
         value=best_seconds(lambda: MessageTree.of_logs(logs), calls=3) * 1e3,
         unit="ms",
     )
-    first = best_seconds(lambda: Proofs(chain.ledger.store).of_transaction(sent[-1]), calls=3)
+    first = best_seconds(
+        lambda: Proofs(chain.blocks, chain.batches).of_transaction(sent[-1]), calls=3
+    )
     yield Row(what="first proof of an old full batch", value=first * 1e3, unit="ms")
-    proofs = Proofs(chain.ledger.store)
+    proofs = Proofs(chain.blocks, chain.batches)
     assert proofs.of_transaction(sent[-1]) is not None
     yield Row(
         what="warm proof in a full batch",
@@ -95,7 +97,7 @@ def settlement() -> Iterator[Row]:
 
 async def _settle() -> tuple[float, int]:
     layer_one, chain = Embedded(), SettlingChain.begin()
-    batcher = Batcher(chain.ledger.store, SealingPolicy(max_age=1e9))
+    batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=1e9))
     genesis = stored_of(batcher.last, CHAIN_ID).hash()
     contracts = await deploy(layer_one.l1, CHAIN_ID, genesis, ACCOUNTS[1].address)
     operator = Operator(layer_one.l1, ACCOUNTS[1].secret)

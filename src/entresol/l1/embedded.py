@@ -49,10 +49,10 @@ class EmbeddedLayerOne:
 
     async def block(self, number: int) -> L1Block | None:
         """Return a block by its number."""
-        block_hash = self._chain.ledger.store.block_hash(number)
+        block_hash = self._chain.blocks.block_hash(number)
         if block_hash is None:
             return None
-        header = self._chain.ledger.header(number)
+        header = self._chain.blocks.header(number)
         return L1Block(
             number=number,
             hash=block_hash,
@@ -70,7 +70,7 @@ class EmbeddedLayerOne:
             topics=tuple(frozenset({bytes(topic)}) for topic in topics),
         )
         last = min(last, self._chain.number)
-        return [_log(found) for found in find_logs(self._chain.ledger.store, query, first, last)]
+        return [_log(found) for found in find_logs(self._chain.blocks, query, first, last)]
 
     async def call(
         self, to: Address, data: bytes, *, sender: Address = NOBODY, block: int | None = None
@@ -85,7 +85,7 @@ class EmbeddedLayerOne:
     async def send(self, raw: bytes) -> Hash32:
         """Send a signed transaction; one that is known already is fine."""
         transaction_hash = Hash32(keccak256(raw))
-        if self._chain.ledger.store.locate_transaction(transaction_hash) is not None:
+        if self._chain.blocks.locate_transaction(transaction_hash) is not None:
             return transaction_hash
         try:
             return self._chain.submit(raw)
@@ -96,18 +96,18 @@ class EmbeddedLayerOne:
 
     async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
         """Return how a transaction ended, or None if it is in no block."""
-        store = self._chain.ledger.store
-        place = store.locate_transaction(transaction_hash)
-        block_hash = None if place is None else store.block_hash(place[0])
-        if place is None or block_hash is None:
+        blocks = self._chain.blocks
+        location = blocks.locate_transaction(transaction_hash)
+        block_hash = None if location is None else blocks.block_hash(location.block_number)
+        if location is None or block_hash is None:
             return None
-        outcome = self._chain.ledger.record(place[0]).results[place[1]]
+        result = blocks.record(location.block_number).results[location.transaction_index]
         return L1Receipt(
             transaction_hash=transaction_hash,
-            block_number=place[0],
+            block_number=location.block_number,
             block_hash=block_hash,
-            succeeded=outcome.succeeded,
-            gas_used=outcome.gas_used,
+            succeeded=result.succeeded,
+            gas_used=result.gas_used,
         )
 
     async def nonce(self, address: Address) -> int:
@@ -148,7 +148,7 @@ class EmbeddedLayerOne:
 
     def _evm_env(self, block: int | None) -> EvmEnv:
         number = self._chain.number if block is None else block
-        header = self._chain.ledger.header(number)
+        header = self._chain.blocks.header(number)
         return EvmEnv(self._chain.state_after(number), self._rules, BlockEnv.of(header))
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from entresol.primitives.batches import Batch
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.values import Hash32
-    from entresol.storage.store import Store
+    from entresol.storage.batch_table import BatchTable
+    from entresol.storage.readers import BlockReader
 
 log = logging.getLogger(__name__)
 
@@ -41,13 +42,15 @@ class Batcher:
 
     def __init__(
         self,
-        store: Store,
+        blocks: BlockReader,
+        batches: BatchTable,
         policy: SealingPolicy | None = None,
         *,
         on_sealed: Callable[[Batch], None] = lambda _batch: None,
         is_held: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._store = store
+        self._blocks = blocks
+        self._batches = batches
         self._policy = policy or SealingPolicy()
         self._on_sealed = on_sealed
         self._is_held = is_held
@@ -57,8 +60,8 @@ class Batcher:
             failing="cannot seal a batch",
             backoff=Backoff(RETRY_SECONDS, RETRY_SECONDS),
         )
-        if store.batches.last() is None:
-            store.batches.append(genesis_batch(self._record(0)), b"", [(0, 0)])
+        if batches.last() is None:
+            batches.append(genesis_batch(self._record(0)), b"", [(0, 0)])
         self._open, self._last_hash = self._begin()
 
     @property
@@ -69,15 +72,15 @@ class Batcher:
     @property
     def last(self) -> Batch:
         """The batch that was sealed last."""
-        last = self._store.batches.last()
+        last = self._batches.last()
         if last is None:
-            raise StoreDamaged(self._store.path, "batch 0 is missing")
+            raise StoreDamaged(self._blocks.path, "batch 0 is missing")
         return last
 
     @property
     def is_behind(self) -> bool:
         """Whether there are blocks it has not taken yet."""
-        return self._open.next_block <= (self._store.head_number or 0)
+        return self._open.next_block <= (self._blocks.head_number or 0)
 
     def step(self, now: float) -> list[Batch]:
         """Take some blocks, and return the batches that were sealed on the way."""
@@ -134,12 +137,12 @@ class Batcher:
 
     def _take(self, record: BlockRecord, now: float) -> None:
         self._open.add(record, now)
-        self._last_hash = self._store.block_hash(self._open.next_block - 1)
+        self._last_hash = self._blocks.block_hash(self._open.next_block - 1)
 
     def _seal(self) -> Batch:
         sealed = self._open.seal()
         batch = sealed.batch
-        self._store.batches.append(*sealed)
+        self._batches.append(*sealed)
         frontier = self._open.frontier.extend(self._open.priority)
         self._open = OpenBatch(batch.number + 1, batch.last_block + 1, frontier)
         log.debug(
@@ -152,19 +155,19 @@ class Batcher:
     def _begin(self) -> tuple[OpenBatch, Hash32 | None]:
         """Return the batch after the last one that is stored, and the hash of the block before it."""
         last = self.last
-        frontier = frontier_after(self._store, last)
+        frontier = frontier_after(self._blocks, last)
         opened = OpenBatch(last.number + 1, last.last_block + 1, frontier)
-        return opened, self._store.block_hash(last.last_block)
+        return opened, self._blocks.block_hash(last.last_block)
 
     def _went_back(self) -> bool:
         # A chain may go back and make the very same blocks again, but their batch is gone.
         same_batch = self.last.number + 1 == self._open.number
-        return not same_batch or self._last_hash != self._store.block_hash(
+        return not same_batch or self._last_hash != self._blocks.block_hash(
             self._open.next_block - 1
         )
 
     def _record(self, number: int) -> BlockRecord:
-        record = self._store.get_record(number)
+        record = self._blocks.get_record(number)
         if record is None:
-            raise StoreDamaged(self._store.path, f"block {number} is missing")
+            raise StoreDamaged(self._blocks.path, f"block {number} is missing")
         return record

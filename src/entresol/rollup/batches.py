@@ -17,7 +17,7 @@ from entresol.rollup.priority_tree import EMPTY_LEAF, Frontier, rolling_hash
 if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.rollup.priority_tree import PriorityOperations
-    from entresol.storage.store import Store
+    from entresol.storage.readers import BlockReader
 
 MAX_TRANSACTIONS: Final = 65_535
 """A log names its transaction by two bytes."""
@@ -194,15 +194,17 @@ def stored_of(batch: Batch, chain_id: int) -> StoredBatch:
     return statement_of(batch, chain_id).stored()
 
 
-def priority_hashes(store: Store, batch: Batch) -> list[Hash32]:
+def priority_hashes(blocks: BlockReader, batch: Batch) -> list[Hash32]:
     """Return the hashes of the transactions from L1 that a batch has."""
     first = batch.first_priority_id
-    return [_priority_hash(store, number) for number in range(first, first + batch.l1_transactions)]
+    return [
+        _priority_hash(blocks, number) for number in range(first, first + batch.l1_transactions)
+    ]
 
 
-def operations_of(store: Store, batch: Batch) -> PriorityOperations:
+def operations_of(blocks: BlockReader, batch: Batch) -> PriorityOperations:
     """Return the transactions from L1 of a batch, and their place in L1's tree."""
-    return frontier_before(batch).prove(priority_hashes(store, batch))
+    return frontier_before(batch).prove(priority_hashes(blocks, batch))
 
 
 def frontier_before(batch: Batch) -> Frontier:
@@ -210,17 +212,17 @@ def frontier_before(batch: Batch) -> Frontier:
     return Frontier(batch.first_priority_id, batch.priority_frontier)
 
 
-def frontier_after(store: Store, batch: Batch) -> Frontier:
+def frontier_after(blocks: BlockReader, batch: Batch) -> Frontier:
     """Return L1's priority tree as it is after a batch."""
-    return frontier_before(batch).extend(priority_hashes(store, batch))
+    return frontier_before(batch).extend(priority_hashes(blocks, batch))
 
 
-def _priority_hash(store: Store, priority_id: int) -> Hash32:
-    place = store.locate_priority(priority_id)
-    record = None if place is None else store.get_record(place[0])
-    if place is None or record is None:
-        raise StoreDamaged(store.path, f"L1 transaction {priority_id} of a batch is missing")
-    return record.transaction(place[1]).hash
+def _priority_hash(blocks: BlockReader, priority_id: int) -> Hash32:
+    location = blocks.locate_priority(priority_id)
+    record = None if location is None else blocks.get_record(location.block_number)
+    if location is None or record is None:
+        raise StoreDamaged(blocks.path, f"L1 transaction {priority_id} of a batch is missing")
+    return record.transaction(location.transaction_index).hash
 
 
 def _log_count(record: BlockRecord) -> int:

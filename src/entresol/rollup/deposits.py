@@ -49,7 +49,6 @@ class DepositWatcher:
         self, chain: Chain, contract: ZkChain, config: DepositConfig | None = None
     ) -> None:
         self._chain = chain
-        self._store = chain.ledger.store
         self._l1 = contract.l1
         self._contract = contract
         self._config = config or DepositConfig()
@@ -72,7 +71,7 @@ class DepositWatcher:
     def next_id(self) -> int:
         """The number of the next deposit, behind those that wait for a block."""
         last = self._chain.producer.priority.last
-        return self._store.next_priority_id() if last is None else last.payload.nonce + 1
+        return self._chain.blocks.next_priority_id() if last is None else last.payload.nonce + 1
 
     async def step(self) -> int:
         """Read some blocks of L1, and return how many deposits they had for the chain."""
@@ -89,7 +88,7 @@ class DepositWatcher:
         taken = self._hand_over(deposits)
         self._read = DepositCursor(last, block.hash, self.next_id)
         if not self._chain.producer.priority:
-            self._store.batches.set_deposit_cursor(self._read)
+            self._chain.batches.set_deposit_cursor(self._read)
         return taken
 
     async def run(self) -> None:
@@ -101,7 +100,7 @@ class DepositWatcher:
 
     async def _position(self) -> DepositCursor:
         """Return how far L1 is read, going back if either layer went back since."""
-        read = self._read or self._store.batches.deposit_cursor()
+        read = self._read or self._chain.batches.deposit_cursor()
         if read is not None and read.next_id <= self.next_id and await self._still_there(read):
             return read
         if self._read is not None:
@@ -138,12 +137,13 @@ class DepositWatcher:
 
     def _compare(self, deposit: Deposit) -> None:
         """See that a deposit the chain has already is the one that L1 has now."""
-        place = self._store.locate_priority(deposit.number)
-        if place is None:
+        location = self._chain.blocks.locate_priority(deposit.number)
+        if location is None:
             return
-        executed = self._chain.ledger.record(place[0]).transaction(place[1])
+        block = location.block_number
+        executed = self._chain.blocks.record(block).transaction(location.transaction_index)
         if executed.hash != deposit.payload.hash():
             raise LayerOneDiffers(
-                f"deposit {deposit.number} on {self._l1.name} is not the one in block {place[0]} "
+                f"deposit {deposit.number} on {self._l1.name} is not the one in block {block} "
                 "of this chain: L1 went back below the confirmed blocks, or is another one"
             )

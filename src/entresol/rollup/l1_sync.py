@@ -37,7 +37,7 @@ class L1Sync:
 
     def __init__(self, chain: Chain, contract: ZkChain, confirmations: int) -> None:
         self._chain = chain
-        self._batches = chain.ledger.store.batches
+        self._batches = chain.batches
         self._l1 = contract.l1
         self._contract = contract
         self._confirmations = confirmations
@@ -55,8 +55,7 @@ class L1Sync:
         """Return a batch that must be there."""
         found = self._batches.get(number)
         if found is None:
-            path = self._chain.ledger.store.path
-            raise StoreDamaged(path, f"batch {number} is missing")
+            raise StoreDamaged(self._chain.blocks.path, f"batch {number} is missing")
         return found
 
     def has_noted(self, step: SettlementStep, number: int) -> bool:

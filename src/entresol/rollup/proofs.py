@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from entresol.primitives.records import BlockRecord
-    from entresol.storage.store import Store
+    from entresol.storage.batch_table import BatchTable
+    from entresol.storage.readers import BlockReader
 
 TREES_KEPT: Final = 8
 
@@ -38,18 +39,19 @@ class Proofs:
     going back is not taken for the one before. Persists: nothing; trees are made from the stored logs.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, blocks: BlockReader, batches: BatchTable) -> None:
+        self._blocks = blocks
+        self._batches = batches
         self._trees: dict[tuple[int, bytes], _Logs] = {}
 
     def of_transaction(self, transaction_hash: Hash32, index: int = 0) -> ProvenLog | None:
         """Prove the log at `index` among those of a transaction; None if L1 has no such log yet."""
-        place = self._store.locate_transaction(transaction_hash)
+        place = self._blocks.locate_transaction(transaction_hash)
         if place is None:
             return None
         block, position = place
-        where = self._store.batches.position_of_block(block)
-        record = self._store.get_record(block)
+        where = self._batches.position_of_block(block)
+        record = self._blocks.get_record(block)
         if where is None or record is None:
             return None
         if not 0 <= index < len(record.results[position].messages):
@@ -64,7 +66,7 @@ class Proofs:
 
         It is the first one in the batch, or the one whose event has the index `log_index` in the block.
         """
-        where = self._store.batches.position_of_block(block)
+        where = self._batches.position_of_block(block)
         if where is None:
             return None
         wanted = L1_MESSENGER + sender.rjust(32, b"\0") + message_hash
@@ -75,19 +77,19 @@ class Proofs:
         return None if leaf is None else self._prove(where.batch, leaf)
 
     def _prove(self, number: int, leaf: int) -> ProvenLog | None:
-        if self._store.batches.settled(number, SettlementStep.EXECUTE) is None:
+        if self._batches.settled(number, SettlementStep.EXECUTE) is None:
             return None
         logs = self._logs(number)
         packed = logs.packed[leaf * PACKED_SIZE : (leaf + 1) * PACKED_SIZE]
         return ProvenLog(number, L2ToL1Log.unpack(packed), logs.tree.prove(leaf))
 
     def _logs(self, number: int) -> _Logs:
-        batch = self._store.batches.get(number)
+        batch = self._batches.get(number)
         key = (number, b"" if batch is None else batch.message_root)
         logs = self._trees.pop(key, None)
         if logs is None:
             # A full batch has over a megabyte of logs, which is not read for each proof.
-            packed = self._store.batches.logs(number)
+            packed = self._batches.logs(number)
             logs = _Logs(packed, MessageTree.of_logs(packed))
         self._trees[key] = logs
         if len(self._trees) > TREES_KEPT:
@@ -106,7 +108,7 @@ class Proofs:
 
     def _leaf_of_event(self, block: int, log_index: int, wanted: bytes) -> int | None:
         """Return the place of the log that stands for the event at `log_index` of a block."""
-        record, where = self._store.get_record(block), self._store.batches.position_of_block(block)
+        record, where = self._blocks.get_record(block), self._batches.position_of_block(block)
         if record is None or where is None:
             return None
         for leaf, (event, packed) in enumerate(_messages(record), start=where.logs_before):

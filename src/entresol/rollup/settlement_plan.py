@@ -10,10 +10,10 @@ from entresol.rollup.batches import operations_of, statement_of, stored_of
 from entresol.rollup.commitments import call_of, commit_payload, execute_payload, prove_payload
 
 if TYPE_CHECKING:
-    from entresol.chain.chain import Chain
     from entresol.l1.contracts import Totals
     from entresol.primitives.values import Address
     from entresol.rollup.l1_sync import L1Sync
+    from entresol.storage.readers import BlockReader
 
 
 class SettlementPlan:
@@ -22,9 +22,16 @@ class SettlementPlan:
     Remembers and persists: nothing; it follows from the stored batches and from what L1 has of them.
     """
 
-    def __init__(self, chain: Chain, contract: Address, l1_sync: L1Sync, most_batches: int) -> None:
-        self._chain_id = chain.rules.chain_id
-        self._store = chain.ledger.store
+    def __init__(
+        self,
+        chain_id: int,
+        blocks: BlockReader,
+        contract: Address,
+        l1_sync: L1Sync,
+        most_batches: int,
+    ) -> None:
+        self._chain_id = chain_id
+        self._blocks = blocks
         self._contract = contract
         self._l1_sync = l1_sync
         self._most_batches = most_batches
@@ -60,7 +67,7 @@ class SettlementPlan:
         elif step is SettlementStep.PROVE:
             payload = prove_payload(before, stored)
         else:
-            operations = [operations_of(self._store, batch) for batch in batches]
+            operations = [operations_of(self._blocks, batch) for batch in batches]
             payload = execute_payload(stored, operations)
         return call_of(step.name.lower(), self._contract, first, last, payload)
 

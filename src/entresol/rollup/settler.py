@@ -72,7 +72,7 @@ class Settler:
         *,
         on_settled: Callable[[SettlementStep, int], None] = lambda _step, _batch: None,
     ) -> None:
-        self._batches = chain.ledger.store.batches
+        self._batches = chain.batches
         self._l1 = contract.l1
         self._contract = contract
         self._operator = operator
@@ -81,7 +81,11 @@ class Settler:
         self._on_settled = on_settled
         self._l1_sync = L1Sync(chain, contract, self._config.confirmations)
         self._plan = SettlementPlan(
-            chain, contract.address, self._l1_sync, self._config.most_batches
+            chain.rules.chain_id,
+            chain.blocks,
+            contract.address,
+            self._l1_sync,
+            self._config.most_batches,
         )
         self._sent_at: float | None = None
         self._pushed_at = 0.0

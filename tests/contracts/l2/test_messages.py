@@ -128,7 +128,7 @@ def test_a_priority_transaction_fails_whose_messages_fit_into_no_batch(
     assert len(outcome.messages) == (MOST_LOGS if fit else 1)
     if not fit:
         assert (outcome.gas_used, outcome.logs) == (gas, ())
-    batch = Batcher(l2.chain.ledger.store).seal(0.0)
+    batch = Batcher(l2.chain.blocks, l2.chain.batches).seal(0.0)
     assert batch is not None
     assert batch.last_block == l2.chain.number
 

@@ -39,9 +39,8 @@ class Scenario:
     def open(self) -> None:
         """Start, or start again."""
         self.chain = SettlingChain.begin(self.path)
-        self.store = self.chain.ledger.store
-        self.batches = self.store.batches
-        self.batcher = Batcher(self.store, SealingPolicy(max_age=1e9))
+        self.batches = self.chain.batches
+        self.batcher = Batcher(self.chain.blocks, self.chain.batches, SealingPolicy(max_age=1e9))
 
     async def deploy(self) -> None:
         """Put the contracts on L1."""

@@ -35,19 +35,19 @@ def chain() -> Iterator[SettlingChain]:
 
 
 def logs_of(chain: SettlingChain, batch: int) -> list[L2ToL1Log]:
-    packed = chain.ledger.store.batches.logs(batch)
+    packed = chain.batches.logs(batch)
     return [L2ToL1Log.unpack(packed[at : at + 88]) for at in range(0, len(packed), 88)]
 
 
 def test_the_genesis_block_is_batch_0(chain: SettlingChain) -> None:
-    batcher = Batcher(chain.ledger.store)
+    batcher = Batcher(chain.blocks, chain.batches)
     assert (batcher.last.number, batcher.last.first_block, batcher.last.last_block) == (0, 0, 0)
-    assert chain.ledger.store.batches.position_of_block(0) == BatchPosition(0, 0, 0)
+    assert chain.batches.position_of_block(0) == BatchPosition(0, 0, 0)
     assert stored_of(batcher.last, CHAIN_ID).commitment == Hash32((1).to_bytes(32))
 
 
 def test_a_chain_where_nothing_happens_makes_no_batches(chain: SettlingChain) -> None:
-    batcher = Batcher(chain.ledger.store, SealingPolicy(max_age=1))
+    batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=1))
     chain.seal()
     chain.seal()
     assert batcher.step(0.0) == []
@@ -56,7 +56,7 @@ def test_a_chain_where_nothing_happens_makes_no_batches(chain: SettlingChain) ->
 
 
 def test_a_batch_is_due_when_its_first_transaction_is_old_enough(chain: SettlingChain) -> None:
-    batcher = Batcher(chain.ledger.store, SealingPolicy(max_age=2))
+    batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=2))
     chain.seal()
     chain.seal_messages(1)
     assert batcher.step(10.0) == []
@@ -72,7 +72,7 @@ def test_an_old_batch_grows_while_another_is_on_its_way_unless_it_is_full(
 ) -> None:
     held = True
     policy = SealingPolicy(max_age=2, max_blocks=3)
-    batcher = Batcher(chain.ledger.store, policy, is_held=lambda: held)
+    batcher = Batcher(chain.blocks, chain.batches, policy, is_held=lambda: held)
     chain.seal_messages(1)
     assert batcher.step(10.0) == []
     assert batcher.step(20.0) == []
@@ -103,12 +103,12 @@ def test_a_batch_is_full_by_blocks_transactions_or_logs(
 ) -> None:
     for number in range(5):
         chain.seal_messages(number, number)
-    sealed = Batcher(chain.ledger.store, policy).step(0.0)
+    sealed = Batcher(chain.blocks, chain.batches, policy).step(0.0)
     assert [(batch.first_block, batch.last_block) for batch in sealed] == ranges
 
 
 def test_a_batch_is_sealed_on_request_even_without_transactions(chain: SettlingChain) -> None:
-    batcher = Batcher(chain.ledger.store, NEVER)
+    batcher = Batcher(chain.blocks, chain.batches, NEVER)
     assert batcher.seal(0.0) is None
     chain.seal()
     batch = batcher.seal(0.0)
@@ -120,7 +120,7 @@ def test_a_batch_is_sealed_on_request_even_without_transactions(chain: SettlingC
 def test_a_batch_has_the_logs_of_its_blocks_numbered_by_its_transactions(
     chain: SettlingChain,
 ) -> None:
-    batcher = Batcher(chain.ledger.store, NEVER)
+    batcher = Batcher(chain.blocks, chain.batches, NEVER)
     chain.transfer()
     chain.send_message(7)
     chain.seal()
@@ -141,7 +141,7 @@ def test_a_batch_has_the_logs_of_its_blocks_numbered_by_its_transactions(
     assert (batch.transactions, batch.l1_transactions, batch.logs) == (4, 1, 4)
     assert (batch.first_timestamp, batch.last_timestamp) == (1_000, 1_001)
     assert batch.state_root == chain.head.state_root
-    places = [chain.ledger.store.batches.position_of_block(number) for number in (1, 2, 3)]
+    places = [chain.batches.position_of_block(number) for number in (1, 2, 3)]
     assert places == [BatchPosition(1, 0, 0), BatchPosition(1, 2, 1), None]
 
 
@@ -149,7 +149,7 @@ def test_a_block_with_more_messages_than_a_tree_has_leaves_is_rejected_by_name(
     chain: SettlingChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "CAPACITY", 3)
-    batcher = Batcher(chain.ledger.store, SealingPolicy(max_logs=3))
+    batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_logs=3))
     chain.send_message(1, times=4)
     chain.seal()
     with pytest.raises(BatchOverflow, match="block 1 has 1 transactions and 4 messages"):
@@ -160,12 +160,12 @@ def test_a_block_with_more_messages_than_a_tree_has_leaves_is_rejected_by_name(
 def test_a_block_with_more_than_a_batch_should_have_gets_one_of_its_own(
     chain: SettlingChain, limits: dict[str, int]
 ) -> None:
-    batcher = Batcher(chain.ledger.store, SealingPolicy(max_age=1e9, **limits))
+    batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=1e9, **limits))
     chain.seal_messages(1)
     chain.seal_messages(1, 2, 3, 4)
     chain.seal_messages(1)
     batcher.seal(0.0)
-    stored = [chain.ledger.store.batches.get(number) for number in (1, 2, 3)]
+    stored = [chain.batches.get(number) for number in (1, 2, 3)]
     assert [batch and (batch.first_block, batch.logs) for batch in stored] == [
         (1, 1),
         (2, 4),
@@ -180,9 +180,9 @@ def test_a_batch_has_no_more_deposits_than_one_transaction_of_l1_can_name(
         chain.deposit()
     while chain.producer.priority:
         chain.seal()
-    batcher = Batcher(chain.ledger.store, NEVER)
+    batcher = Batcher(chain.blocks, chain.batches, NEVER)
     batcher.seal(0.0)
-    stored = [chain.ledger.store.batches.get(number) for number in (1, 2)]
+    stored = [chain.batches.get(number) for number in (1, 2)]
     assert [batch and batch.l1_transactions for batch in stored] == [MOST_REQUESTS, 2]
 
 
@@ -193,14 +193,13 @@ def test_a_policy_beyond_what_a_batch_can_have_is_rejected(limits: dict[str, int
 
 
 def test_deposits_are_proven_in_their_order_from_batch_to_batch(chain: SettlingChain) -> None:
-    batcher, expected = Batcher(chain.ledger.store, NEVER), Frontier()
-    store = chain.ledger.store
+    batcher, expected = Batcher(chain.blocks, chain.batches, NEVER), Frontier()
     for count in (3, 0, 1, 4):
         hashes = [chain.deposit() for _ in range(count)]
         chain.seal()
         batch = batcher.seal(0.0)
         assert batch is not None
-        assert priority_hashes(store, batch) == hashes
+        assert priority_hashes(chain.blocks, batch) == hashes
         assert batch.priority_hash == rolling_hash(hashes)
         assert (batch.first_priority_id, batch.priority_frontier) == (
             expected.count,
@@ -208,13 +207,13 @@ def test_deposits_are_proven_in_their_order_from_batch_to_batch(chain: SettlingC
         )
         expected = expected.extend(hashes)
         if hashes:
-            proof = operations_of(store, batch)
+            proof = operations_of(chain.blocks, batch)
             assert root_of_range(batch.first_priority_id, proof) == expected.root()
 
 
 def test_batches_and_the_open_one_are_the_same_after_a_restart(tmp_path: Path) -> None:
     chain = SettlingChain.begin(tmp_path / "chain")
-    batcher = Batcher(chain.ledger.store, NEVER)
+    batcher = Batcher(chain.blocks, chain.batches, NEVER)
     chain.deposit()
     chain.seal_messages(1, 2)
     sealed = batcher.seal(0.0)
@@ -224,8 +223,8 @@ def test_batches_and_the_open_one_are_the_same_after_a_restart(tmp_path: Path) -
     chain.close()
 
     chain = SettlingChain.begin(tmp_path / "chain")
-    batcher = Batcher(chain.ledger.store, NEVER)
-    assert batcher.last == sealed == chain.ledger.store.batches.get(1)
+    batcher = Batcher(chain.blocks, chain.batches, NEVER)
+    assert batcher.last == sealed == chain.batches.get(1)
     assert [log.tx_number for log in logs_of(chain, 1)] == [0, 1, 2]
     after = batcher.seal(0.0)
     assert after is not None
@@ -237,33 +236,32 @@ def test_batches_and_the_open_one_are_the_same_after_a_restart(tmp_path: Path) -
 def test_batches_vanish_with_their_blocks_and_the_rest_is_batched_again(
     chain: SettlingChain,
 ) -> None:
-    store = chain.ledger.store
-    batcher = Batcher(store, SealingPolicy(max_age=1e9, max_blocks=2))
+    batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=1e9, max_blocks=2))
     for number in range(6):
         chain.seal_messages(number)
     assert [batch.number for batch in batcher.step(0.0)] == [1, 2, 3]
-    store.batches.settle(
+    chain.batches.settle(
         [2, 3], SettlementStep.COMMIT, SettlementTransaction(Hash32(b"\1" * 32), 1, 1)
     )
     chain.rewind(3)
     assert batcher.last.number == 1
-    assert store.batches.get(2) is None
-    assert store.batches.logs(2) == b""
-    assert store.batches.position_of_block(3) is None
-    assert store.batches.settled(2, SettlementStep.COMMIT) is None
+    assert chain.batches.get(2) is None
+    assert chain.batches.logs(2) == b""
+    assert chain.batches.position_of_block(3) is None
+    assert chain.batches.settled(2, SettlementStep.COMMIT) is None
     chain.seal()
     [batch] = batcher.step(0.0)
     assert (batch.number, batch.first_block, batch.last_block) == (2, 3, 4)
 
 
 def test_the_very_same_blocks_again_get_a_batch_again(chain: SettlingChain) -> None:
-    batcher = Batcher(chain.ledger.store, NEVER)
+    batcher = Batcher(chain.blocks, chain.batches, NEVER)
     checkpoint = chain.checkpoint()
     chain.seal()
-    before, first = batcher.seal(0.0), chain.ledger.head_hash
+    before, first = batcher.seal(0.0), chain.head.hash()
     chain.restore(checkpoint)
     chain.seal()
-    assert chain.ledger.head_hash == first
+    assert chain.head.hash() == first
     assert batcher.seal(0.0) == before
 
 
@@ -276,8 +274,9 @@ def test_the_very_same_blocks_again_get_a_batch_again(chain: SettlingChain) -> N
 @settings(max_examples=25)
 def test_whatever_happens_batches_are_a_seamless_account_of_the_blocks(actions: list[str]) -> None:
     chain = SettlingChain.begin()
-    store = chain.ledger.store
-    batcher = Batcher(store, SealingPolicy(max_age=1e9, max_blocks=3, max_logs=4))
+    batcher = Batcher(
+        chain.blocks, chain.batches, SealingPolicy(max_age=1e9, max_blocks=3, max_logs=4)
+    )
     act: dict[str, Callable[[], object]] = {
         "deposit": lambda: chain.deposit() if len(chain.producer.priority) < 3 else None,
         "message": lambda: chain.send_message(5) if not len(chain.pool) else None,
@@ -297,13 +296,12 @@ def test_whatever_happens_batches_are_a_seamless_account_of_the_blocks(actions: 
 
 
 def assert_seamless(chain: SettlingChain, batcher: Batcher) -> None:
-    store = chain.ledger.store
     frontier, next_block = Frontier(), 0
     for number in range(batcher.last.number + 1):
-        batch = store.batches.get(number)
+        batch = chain.batches.get(number)
         assert batch is not None
         assert batch.first_block == next_block
-        hashes = priority_hashes(store, batch)
+        hashes = priority_hashes(chain.blocks, batch)
         assert (batch.first_priority_id, batch.priority_frontier) == (
             frontier.count,
             frontier.nodes,
@@ -313,7 +311,7 @@ def assert_seamless(chain: SettlingChain, batcher: Batcher) -> None:
         counted = sum(
             len(outcome.messages)
             for block in range(batch.first_block, batch.last_block + 1)
-            for outcome in chain.ledger.record(block).results
+            for outcome in chain.blocks.record(block).results
         )
         assert counted == batch.logs == len(logs_of(chain, number))
         next_block = batch.last_block + 1
@@ -324,7 +322,7 @@ def test_running_it_seals_what_becomes_due(chain: SettlingChain) -> None:
     async def scenario() -> Batch:
         sealed: asyncio.Queue[Batch] = asyncio.Queue()
         policy = SealingPolicy(max_age=0.001)
-        batcher = Batcher(chain.ledger.store, policy, on_sealed=sealed.put_nowait)
+        batcher = Batcher(chain.blocks, chain.batches, policy, on_sealed=sealed.put_nowait)
         running = asyncio.create_task(batcher.run(chain.events))
         await asyncio.sleep(0)
         chain.seal_messages(1)
@@ -339,7 +337,7 @@ def test_running_it_says_what_keeps_it_from_sealing_and_goes_on_when_it_can(
     chain: SettlingChain, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "CAPACITY", 3)
-    batcher = Batcher(chain.ledger.store, SealingPolicy(max_logs=3))
+    batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_logs=3))
     chain.send_message(1, times=4)
     chain.seal()
     assert asyncio.run(batcher._worker.step()) == RETRY_SECONDS

@@ -68,7 +68,8 @@ class Scenario:
     def executed(self) -> list[PriorityTransaction]:
         """Return the transactions of L1 in the order the chain has them."""
         payloads = []
-        for record in self.chain.ledger.store.records():
+        for number in range(1, self.chain.number + 1):
+            record = self.chain.blocks.record(number)
             for index in range(len(record.transactions)):
                 payload = record.transaction(index).payload
                 assert isinstance(payload, PriorityTransaction)

@@ -32,21 +32,20 @@ class Scenario:
 
     def __init__(self, path: Path | None = None) -> None:
         self.chain = SettlingChain.begin(path)
-        self.store = self.chain.ledger.store
-        self.batcher = Batcher(self.store, SealingPolicy(max_age=1e9))
-        self.proofs = Proofs(self.store)
+        self.batcher = Batcher(self.chain.blocks, self.chain.batches, SealingPolicy(max_age=1e9))
+        self.proofs = Proofs(self.chain.blocks, self.chain.batches)
 
     def settle(self) -> int:
         """Seal a batch and say that L1 executed it."""
         batch = self.batcher.seal(0.0)
         assert batch is not None
-        self.store.batches.settle([batch.number], SettlementStep.EXECUTE, DONE)
+        self.chain.batches.settle([batch.number], SettlementStep.EXECUTE, DONE)
         return batch.number
 
     def assert_valid(self, proven: ProvenLog | None, batch: int) -> ProvenLog:
         """Check a proof as L1 does."""
         assert proven is not None
-        stored = self.store.batches.get(batch)
+        stored = self.chain.batches.get(batch)
         assert stored is not None
         root = root_of_proof(proven.log.leaf(), proven.proof.id, proven.proof.words)
         assert root == stored.message_root == proven.proof.root
@@ -90,7 +89,7 @@ def test_there_is_no_proof_before_the_batch_is_sealed_and_executed(scenario: Sce
     assert scenario.batcher.seal(0.0) is not None
     assert scenario.proofs.of_transaction(sent) is None
     assert scenario.proofs.of_message(1, SENDER, word(1)) is None
-    scenario.store.batches.settle([1], SettlementStep.EXECUTE, DONE)
+    scenario.chain.batches.settle([1], SettlementStep.EXECUTE, DONE)
     assert scenario.proofs.of_transaction(sent) == scenario.proofs.of_message(1, SENDER, word(1))
     assert scenario.proofs.of_transaction(sent) is not None
 

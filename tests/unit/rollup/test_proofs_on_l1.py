@@ -36,8 +36,8 @@ class Settled:
     def __init__(self) -> None:
         self.layer_one = Embedded()
         self.chain = SettlingChain.begin()
-        self.batcher = Batcher(self.chain.ledger.store, SealingPolicy(max_age=1e9))
-        self.proofs = Proofs(self.chain.ledger.store)
+        self.batcher = Batcher(self.chain.blocks, self.chain.batches, SealingPolicy(max_age=1e9))
+        self.proofs = Proofs(self.chain.blocks, self.chain.batches)
         asyncio.run(self._settle())
 
     def ask(self, question: Question) -> bool:
@@ -57,7 +57,7 @@ class Settled:
     def leads_to_the_root(self, question: Question) -> bool:
         """Check a proof in Python."""
         number, index, words, proof = question
-        batch = self.chain.ledger.store.batches.get(number)
+        batch = self.chain.batches.get(number)
         _, is_service, tx_number, address, key, value = words
         log = L2ToL1Log(
             is_service=is_service,
@@ -77,7 +77,7 @@ class Settled:
                 left -= min(left, 450)
                 self.chain.seal()
             self.batcher.seal(0.0)
-        genesis = self.chain.ledger.store.batches.get(0)
+        genesis = self.chain.batches.get(0)
         assert genesis is not None
         begun, l1 = stored_of(genesis, CHAIN_ID).hash(), self.layer_one.l1
         contracts = await deploy(l1, CHAIN_ID, begun, ACCOUNTS[1].address)

@@ -133,13 +133,13 @@ def test_every_proof_that_is_served_is_accepted_by_the_contract(steered: Steered
         deposited = []
         await scenario.contracts.deposit(RECEIVER, 1)
         await scenario.watcher.step()
-        deposited.append(scenario.chain.ledger.record(1).transaction(0).hash)
+        deposited.append(scenario.chain.blocks.record(1).transaction(0).hash)
         scenario.chain.schedule.seal_on_request()
         sent = [scenario.chain.send_message(number, times=2) for number in range(3)]
         scenario.chain.seal()
         scenario.seal_batch(9)
         await scenario.settle()
-        proofs = Proofs(scenario.store)
+        proofs = Proofs(scenario.chain.blocks, scenario.chain.batches)
         asked = [(deposited[0], 0), *((it, index) for it in sent for index in (0, 1))]
         for transaction, index in asked:
             proven = proofs.of_transaction(transaction, index)

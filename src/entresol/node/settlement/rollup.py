@@ -42,7 +42,7 @@ class Rollup:
     def __init__(
         self, chain: Chain, settlement_layer: SettlementLayer, fees: FeeModel, config: NodeConfig
     ) -> None:
-        settings, store = config.settlement, chain.ledger.store
+        settings = config.settlement
         policy = SealingPolicy(
             max_age=settings.settle_interval,
             max_blocks=settings.batch_blocks,
@@ -50,8 +50,14 @@ class Rollup:
         )
         contract = ZkChain(settlement_layer.l1, settlement_layer.contracts.chain)
         self.settlement_layer = settlement_layer
-        self.proofs = Proofs(store)
-        self.batcher = Batcher(store, policy, on_sealed=self._sealed, is_held=self._is_settling)
+        self.proofs = Proofs(chain.blocks, chain.batches)
+        self.batcher = Batcher(
+            chain.blocks,
+            chain.batches,
+            policy,
+            on_sealed=self._sealed,
+            is_held=self._is_settling,
+        )
         self.watcher = DepositWatcher(
             chain, contract, DepositConfig(confirmations=config.l1.l1_confirmations)
         )

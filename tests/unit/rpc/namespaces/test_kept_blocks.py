@@ -46,7 +46,7 @@ def test_a_tag_means_another_block_after_the_next_one(client: Client, tag: str) 
 
 def test_a_block_and_its_receipts_tell_their_batch_once_it_is_sealed() -> None:
     chain = SettlingChain.begin()
-    batcher = Batcher(chain.ledger.store, SealingPolicy(max_age=10.0**9))
+    batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=10.0**9))
     api = Api(chain, lambda: None, layer_two=LayerTwo(FeeModel(), None))
     client = DispatcherClient(api.dispatcher)
     chain.seal_messages(1)

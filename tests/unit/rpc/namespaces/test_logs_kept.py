@@ -25,7 +25,8 @@ class Rollup(DispatcherClient):
         self.chain = EmittingChain.begin()
         self.api = Api(self.chain, lambda: None, layer_two=LayerTwo(FeeModel(), None))
         self.batcher = Batcher(
-            self.chain.ledger.store,
+            self.chain.blocks,
+            self.chain.batches,
             SealingPolicy(max_age=10.0**9),
             on_sealed=self.api.batch_sealed,
         )

@@ -35,12 +35,14 @@ class Rollup(NamespaceClient):
     def __init__(self) -> None:
         self.fees = FeeModel()
         self.chain = SettlingChain.begin(fees=L2BaseFee(self.fees))
-        self.batcher = Batcher(self.chain.ledger.store, SealingPolicy(max_age=10.0**9))
+        self.batcher = Batcher(
+            self.chain.blocks, self.chain.batches, SealingPolicy(max_age=10.0**9)
+        )
         settling, store = BatchStatus(self.chain, L1_CHAIN_ID), self.chain.ledger.store
         rendered = RenderedChain(CHAIN_ID, store, self.chain.pool, lambda: pytest.fail("not asked"))
         super().__init__(
             ZksBatches(self.chain, settling, self.fees, BatchCommitments(CHAIN_ID)),
-            ZksProofs(self.chain, settling, Proofs(store)),
+            ZksProofs(self.chain, settling, Proofs(store, store.batches)),
             ZksTransactions(self.chain, settling, self.chain.pool, rendered),
         )
 
