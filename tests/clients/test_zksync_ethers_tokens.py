@@ -25,7 +25,7 @@ from entresol.rpc.services.rendered_chain import RenderedChain
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.contracts.layer_two import LayerTwo
 from tests.support.http_server import running
-from tests.unit.rpc.namespaces.test_zks import ON_L1, ON_L2
+from tests.support.rollup.settlement_contracts import ON_L1, ON_L2
 
 pytestmark = pytest.mark.clients
 

@@ -12,9 +12,9 @@ from eth_account.messages import encode_defunct, encode_typed_data
 from web3 import Web3
 from web3.exceptions import Web3RPCError
 
-from tests.integration.test_node import ALICE, BOB, ETHER, entresol
-from tests.support.node_process import RunningNode, running_node
-from tests.unit.primitives.test_typed_data import MAIL
+from tests.support.clients.accounts import ALICE, BOB, ETHER
+from tests.support.node_process import RunningNode, run_entresol, running_node
+from tests.support.typed_data import MAIL
 
 STRANGER = Web3.to_checksum_address("0x" + "ab" * 20)
 EVERYWHERE = ("--host", "0.0.0.0")  # noqa: S104  # what is tested
@@ -44,13 +44,13 @@ def rpc(web3: Any, method: str, *params: Any) -> Any:
 def test_web3_sends_from_an_unlocked_account(web3: Any) -> None:
     assert web3.eth.accounts[0] == ALICE.address
     assert len(web3.eth.accounts) == 12
-    sent = web3.eth.send_transaction({"from": ALICE.address, "to": BOB, "value": ETHER})
+    sent = web3.eth.send_transaction({"from": ALICE.address, "to": BOB.address, "value": ETHER})
     receipt = web3.eth.wait_for_transaction_receipt(sent)
     assert (receipt["status"], receipt["from"]) == (1, ALICE.address)
 
 
 def test_web3_signs_with_an_unlocked_account(web3: Any) -> None:
-    signed = web3.eth.sign_transaction({"from": ALICE.address, "to": BOB, "value": 1})
+    signed = web3.eth.sign_transaction({"from": ALICE.address, "to": BOB.address, "value": 1})
     assert Account.recover_transaction(signed["raw"]) == ALICE.address
     assert web3.eth.send_raw_transaction(signed["raw"]) == signed["tx"]["hash"]
     signature = web3.eth.sign(ALICE.address, text="hello")
@@ -65,11 +65,13 @@ def test_web3_signs_with_an_unlocked_account(web3: Any) -> None:
 
 def test_an_unknown_account_is_rejected_by_name(web3: Any) -> None:
     with pytest.raises(Web3RPCError, match="unknown account: 0xabab"):
-        web3.eth.send_transaction({"from": STRANGER, "to": BOB, "value": 1, "gas": 21_000})
+        web3.eth.send_transaction({"from": STRANGER, "to": BOB.address, "value": 1, "gas": 21_000})
 
 
 def test_a_raw_transaction_is_sent_and_awaited(web3: Any) -> None:
-    signed = web3.eth.sign_transaction({"from": web3.eth.accounts[2], "to": BOB, "value": 1})
+    signed = web3.eth.sign_transaction(
+        {"from": web3.eth.accounts[2], "to": BOB.address, "value": 1}
+    )
     receipt = rpc(web3, "eth_sendRawTransactionSync", Web3.to_hex(signed["raw"]), "0x2710")
     assert receipt["transactionHash"] == Web3.to_hex(signed["tx"]["hash"])
 
@@ -78,7 +80,9 @@ def test_the_pool_is_shown_while_it_waits(web3: Any) -> None:
     rpc(web3, "evm_setAutomine", False)
     try:
         sender = web3.eth.accounts[3]
-        sent = web3.eth.send_transaction({"from": sender, "to": BOB, "value": 1, "gas": 21_000})
+        sent = web3.eth.send_transaction(
+            {"from": sender, "to": BOB.address, "value": 1, "gas": 21_000}
+        )
         assert web3.geth.txpool.status()["pending"] == "0x1"
         assert web3.geth.txpool.content()["pending"][sender]["0"]["hash"] == Web3.to_hex(sent)
         assert " wei + 21000 gas " in web3.geth.txpool.inspect()["pending"][sender]["0"]
@@ -91,7 +95,7 @@ def impersonate(web3: Any) -> Any:
     # A contract, which no key speaks for.
     rpc(web3, "anvil_setCode", STRANGER, "0x00")
     rpc(web3, "anvil_impersonateAccount", STRANGER)
-    sent = web3.eth.send_transaction({"from": STRANGER, "to": BOB, "value": 5})
+    sent = web3.eth.send_transaction({"from": STRANGER, "to": BOB.address, "value": 5})
     return web3.eth.wait_for_transaction_receipt(sent)
 
 
@@ -103,8 +107,8 @@ def test_what_an_impersonated_account_sent_survives_and_verifies(tmp_path: Path)
         receipt = impersonate(client_of(first))
         assert (receipt["status"], receipt["from"]) == (1, STRANGER)
         assert first.stop() == 0
-    assert entresol("verify", "--data-dir", directory).returncode == 0
-    assert entresol("rebuild", "--data-dir", directory).returncode == 0
+    assert run_entresol("verify", "--data-dir", directory).returncode == 0
+    assert run_entresol("rebuild", "--data-dir", directory).returncode == 0
     with running_node(*arguments) as second:
         again = client_of(second)
         assert again.eth.get_transaction_receipt(receipt["transactionHash"]) == receipt
@@ -112,7 +116,7 @@ def test_what_an_impersonated_account_sent_survives_and_verifies(tmp_path: Path)
         with pytest.raises(Web3RPCError, match="invalid signature"):
             again.eth.send_raw_transaction(raw)
         with pytest.raises(Web3RPCError, match="unknown account"):
-            again.eth.send_transaction({"from": STRANGER, "to": BOB, "gas": 21_000})
+            again.eth.send_transaction({"from": STRANGER, "to": BOB.address, "gas": 21_000})
 
 
 def test_a_node_that_others_can_reach_locks_its_accounts() -> None:
@@ -121,7 +125,7 @@ def test_a_node_that_others_can_reach_locks_its_accounts() -> None:
         web3 = client_of(node)
         assert web3.eth.accounts == []
         for method, parameter in [
-            ("eth_sendTransaction", {"from": ALICE.address, "to": BOB}),
+            ("eth_sendTransaction", {"from": ALICE.address, "to": BOB.address}),
             ("anvil_impersonateAccount", STRANGER),
         ]:
             error = rpc(web3, method, parameter)
@@ -134,5 +138,5 @@ def test_a_flag_exposes_the_accounts_and_another_leaves_out_methods() -> None:
         assert "Accounts     12 unlocked" in node.output
         assert "without evm_, anvil_ and hardhat_" in node.output
         web3 = client_of(node)
-        assert web3.eth.send_transaction({"from": ALICE.address, "to": BOB, "value": 1})
+        assert web3.eth.send_transaction({"from": ALICE.address, "to": BOB.address, "value": 1})
         assert rpc(web3, "evm_mine")["code"] == -32601

@@ -13,7 +13,7 @@ from websockets.frames import Opcode
 
 from entresol.node.config.schema import ApiConfig, LimitsConfig
 from entresol.server import ServerConfig
-from tests.integration.test_killed_node import transfer
+from tests.support.clients.accounts import signed_transfer
 from tests.support.http_server import Client, Response, answer_to, opening, post
 from tests.support.node_process import RunningNode, running_node
 
@@ -199,7 +199,7 @@ def test_a_silent_websocket_is_asked_and_closed(hurried: RunningNode) -> None:
 
 
 def test_a_receipt_is_awaited_so_long(hurried: RunningNode) -> None:
-    error = last_outcome(hurried, request("eth_sendRawTransactionSync", transfer(0)))
+    error = last_outcome(hurried, request("eth_sendRawTransactionSync", signed_transfer(0)))
     assert error["code"] == 4
     assert "no block included it in 0.1 s" in error["message"]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eth_account import Account
 
+from tests.support.clients.accounts import ALICE, signed_transfer
 from tests.support.node_process import ENTRESOL, RunningNode, running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
@@ -22,7 +22,6 @@ from tests.support.polling import PATIENCE_SECONDS, eventually
 KILLS = int(os.environ.get("ENTRESOL_NODE_KILLS", "20"))
 SIGNED_AHEAD = 150
 MOST_SENT = 40
-ALICE = Account.from_key("0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +53,7 @@ class Load:
         self.blocks: dict[str, str] = {}
         self._caller = Caller(node)
         nonce = int(self._caller.ask("eth_getTransactionCount", ALICE.address, "latest"), 16)
-        self._signed = [transfer(nonce + ahead) for ahead in range(SIGNED_AHEAD)]
+        self._signed = [signed_transfer(nonce + ahead) for ahead in range(SIGNED_AHEAD)]
         self._thread = threading.Thread(target=self._run, args=(randomness,))
         self._thread.start()
 
@@ -78,11 +77,6 @@ class Load:
             return
         finally:
             self._caller.close()
-
-
-def transfer(nonce: int) -> str:
-    fields = {"to": b"\xb0" * 20, "value": 1, "gas": 21_000, "gasPrice": 10**9, "chainId": 270}
-    return "0x" + bytes(ALICE.sign_transaction({**fields, "nonce": nonce}).raw_transaction).hex()
 
 
 def test_what_was_acknowledged_survives_a_node_that_is_killed(tmp_path: Path) -> None:

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from eth_account import Account
-from eth_account.signers.local import LocalAccount
 from web3 import Web3
 from websockets.sync.client import connect
 
-from tests.support.node_process import RunningNode, running_node
+from tests.support.clients.accounts import ALICE, BOB, ETHER
+from tests.support.node_process import RunningNode, run_entresol, running_node
 from tests.support.polling import PATIENCE_SECONDS
-
-ALICE: LocalAccount = Account.from_key(
-    "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
-)
-BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
-ETHER = 10**18
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +59,10 @@ def test_the_banner_tells_accounts_keys_and_where_to_connect(node: RunningNode) 
 
 
 def test_web3_sends_ether_and_sees_it_arrive(web3: Web3) -> None:
-    before = web3.eth.get_balance(Web3.to_checksum_address(BOB))
-    receipt = send(web3, to=BOB, value=ETHER)
+    before = web3.eth.get_balance(BOB.address)
+    receipt = send(web3, to=BOB.address, value=ETHER)
     assert (receipt.status, receipt.gasUsed) == (1, 21_000)
-    assert web3.eth.get_balance(Web3.to_checksum_address(BOB)) == before + ETHER
+    assert web3.eth.get_balance(BOB.address) == before + ETHER
     block: Any = web3.eth.get_block(receipt.blockNumber, True)
     assert block.transactions[0]["value"] == ETHER
 
@@ -87,7 +78,7 @@ def test_web3_deploys_a_contract_and_reads_its_logs(web3: Web3) -> None:
 
 def test_a_filter_tells_of_new_blocks(web3: Web3) -> None:
     blocks = web3.eth.filter("latest")
-    receipt = send(web3, to=BOB, value=1)
+    receipt = send(web3, to=BOB.address, value=1)
     assert blocks.get_new_entries() == [receipt.blockHash]
     assert blocks.get_new_entries() == []
     assert blocks.filter_id is not None
@@ -99,7 +90,7 @@ def test_a_websocket_is_told_of_new_heads(node: RunningNode, web3: Web3) -> None
         ask = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
         websocket.send(json.dumps(ask))
         subscription = json.loads(websocket.recv(PATIENCE_SECONDS))["result"]
-        receipt = send(web3, to=BOB, value=1)
+        receipt = send(web3, to=BOB.address, value=1)
         told = json.loads(websocket.recv(PATIENCE_SECONDS))["params"]
     assert told["subscription"] == subscription
     assert told["result"]["hash"] == Web3.to_hex(receipt.blockHash)
@@ -127,21 +118,21 @@ def test_snapshots_and_time_serve_test_suites(web3: Web3) -> None:
 
     snapshot = rpc("evm_snapshot")
     before = web3.eth.block_number
-    rpc("anvil_setBalance", BOB, "0x7")
-    assert web3.eth.get_balance(Web3.to_checksum_address(BOB)) == 7
+    rpc("anvil_setBalance", BOB.address, "0x7")
+    assert web3.eth.get_balance(BOB.address) == 7
     rpc("evm_increaseTime", 1_000)
     rpc("evm_mine")
     assert web3.eth.block_number == before + 1
     assert rpc("evm_revert", snapshot) is True
     assert web3.eth.block_number == before
-    assert web3.eth.get_balance(Web3.to_checksum_address(BOB)) != 7
+    assert web3.eth.get_balance(BOB.address) != 7
 
 
 def test_a_chain_with_a_directory_survives_a_restart(tmp_path: Path) -> None:
     # A receipt tells of its batch, once there is one.
     arguments = ("--data-dir", str(tmp_path / "chain"), "--no-settle")
     with running_node(*arguments) as first:
-        receipt = send(Web3(Web3.HTTPProvider(first.url)), to=BOB, value=5)
+        receipt = send(Web3(Web3.HTTPProvider(first.url)), to=BOB.address, value=5)
         assert first.stop() == 0
     with running_node(*arguments) as second:
         again = Web3(Web3.HTTPProvider(second.url))
@@ -151,7 +142,7 @@ def test_a_chain_with_a_directory_survives_a_restart(tmp_path: Path) -> None:
 def test_an_interval_seals_blocks_by_itself() -> None:
     with running_node("--block-time", "0.1") as node:
         web3 = Web3(Web3.HTTPProvider(node.url))
-        receipt = send(web3, to=BOB, value=1)
+        receipt = send(web3, to=BOB.address, value=1)
         assert receipt.status == 1
 
 
@@ -165,7 +156,7 @@ def test_an_interval_seals_blocks_by_itself() -> None:
     ],
 )
 def test_a_mistake_is_told_in_one_line(arguments: list[str], code: int, complaint: str) -> None:
-    ran = entresol(*arguments)
+    ran = run_entresol(*arguments)
     assert ran.returncode == code
     assert ran.stderr.startswith(complaint)
     assert ran.stderr.count("\n") == 1
@@ -173,7 +164,7 @@ def test_a_mistake_is_told_in_one_line(arguments: list[str], code: int, complain
 
 def test_a_busy_port_is_named_with_the_flag_that_helps() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        ran = entresol("--port", str(taken.getsockname()[1]))
+        ran = run_entresol("--port", str(taken.getsockname()[1]))
     assert ran.returncode == 1
     assert "--port" in ran.stderr
     assert "Traceback" not in ran.stderr
@@ -182,16 +173,9 @@ def test_a_busy_port_is_named_with_the_flag_that_helps() -> None:
 def test_a_directory_is_verified_and_rebuilt(tmp_path: Path) -> None:
     directory = str(tmp_path / "chain")
     with running_node("--data-dir", directory) as node:
-        send(Web3(Web3.HTTPProvider(node.url)), to=BOB, value=5)
-        assert entresol("verify", "--data-dir", directory).returncode == 1
+        send(Web3(Web3.HTTPProvider(node.url)), to=BOB.address, value=5)
+        assert run_entresol("verify", "--data-dir", directory).returncode == 1
         node.stop()
-    assert "block 1 " in entresol("verify", "--data-dir", directory).stdout
-    assert "rebuilt 2 of 2 blocks" in entresol("rebuild", "--data-dir", directory).stderr
-    assert entresol("verify", "--data-dir", directory).returncode == 0
-
-
-def entresol(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "entresol", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
-    )
+    assert "block 1 " in run_entresol("verify", "--data-dir", directory).stdout
+    assert "rebuilt 2 of 2 blocks" in run_entresol("rebuild", "--data-dir", directory).stderr
+    assert run_entresol("verify", "--data-dir", directory).returncode == 0

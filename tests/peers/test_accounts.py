@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.anvil import Anvil, RpcError, running_anvil
 from tests.support.node_process import running_node
-from tests.unit.primitives.test_typed_data import MAIL
+from tests.support.typed_data import MAIL
 
 pytestmark = pytest.mark.peer
 

@@ -74,6 +74,17 @@ def starting_node(*arguments: str, command: Sequence[str] = ENTRESOL) -> Iterato
             process.wait()
 
 
+def run_entresol(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the program until it ends by itself."""
+    return subprocess.run(
+        [*ENTRESOL, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+
+
 def _wait_for_url(process: subprocess.Popen[bytes], log: int, info: Path | None) -> str:
     def look() -> str | None:
         found = _LISTENING.search(_read(log))

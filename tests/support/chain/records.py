@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from entresol._native import keccak256
@@ -135,6 +135,14 @@ def random_chain(randomness: random.Random, blocks: int) -> list[BlockRecord]:
             )
         )
     return chain
+
+
+def incompressible_chain() -> Iterator[BlockRecord]:
+    """Yield blocks of 20 kB that cannot be compressed."""
+    randomness, parent = random.Random(1), None
+    while True:
+        parent = record_after(parent, codes=[randomness.randbytes(20_000)])
+        yield parent
 
 
 def nodes_of(record: BlockRecord) -> list[tuple[bytes, bytes]]:

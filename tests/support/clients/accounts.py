@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
@@ -20,3 +20,11 @@ NOBODY: Final[ChecksumAddress] = Web3.to_checksum_address(
 )
 CHAIN_ID: Final = 270
 GWEI: Final = 10**9
+ETHER: Final = 10**18
+
+
+def signed_transfer(nonce: int) -> str:
+    """Return the raw bytes of a transfer of Alice's, in hex."""
+    fields: dict[str, Any] = {"to": NOBODY, "value": 1, "gas": 21_000, "gasPrice": GWEI}
+    signed = ALICE.sign_transaction({**fields, "chainId": CHAIN_ID, "nonce": nonce})
+    return "0x" + bytes(signed.raw_transaction).hex()

@@ -9,16 +9,23 @@ import msgspec
 from entresol.chain.genesis.accounts import DevAccount
 from entresol.l1 import deployment
 from entresol.l1.contracts import ZkChain
-from entresol.l1.deployment import Deployment, SettlementContracts
+from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of
 from entresol.l1.layer_one import L1Receipt, LayerOne
 from entresol.l1.operator import Operator
 from entresol.primitives import abi
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
+from entresol.rpc.namespaces.zks.contracts import L2Contracts
 from tests.support.rollup.layer_ones import ACCOUNTS
 
 GAS_LIMIT = 1_000_000
 L2_GAS_PRICE = 10**12
+
+ON_L1 = addresses_of(ACCOUNTS[0].address)
+ON_L2 = L2Contracts(
+    asset_router=Address.parse("0x0000000000000000000000000000000000010003"),
+    multicall=Address.parse("0xcA11bde05977b3631167028862bE2a173976CA11"),
+)
 
 _REQUEST = "(uint256,uint256,address,uint256,bytes,uint256,uint256,bytes[],address)"
 _REQUEST_GAS = 1_000_000

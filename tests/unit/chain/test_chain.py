@@ -8,70 +8,27 @@ from pathlib import Path
 
 import pytest
 
-from entresol._native import address_of, keccak256, public_key
+from entresol._native import keccak256
 from entresol.chain.chain import MOST_CHECKPOINTS, Chain
-from entresol.chain.dev.clock import Clock
 from entresol.chain.events import BlockSealed, BlocksReverted, TransactionPending
 from entresol.chain.finality import BlockTag
-from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.logs import find_logs
-from entresol.chain.rules import ChainRules
 from entresol.errors import InsufficientFunds, NonceTooLow, UnknownBlock
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
-from entresol.primitives.transactions import (
-    FeeMarketTransaction,
-    PriorityTransaction,
-    Transaction,
-    sign,
-)
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Hash32
 from entresol.storage.log_index import LogQuery
-
-SECRETS = [bytes([number]) * 32 for number in (1, 2, 3)]
-ALICE, BOB, CAROL = (Address(address_of(public_key(secret))) for secret in SECRETS)
-NOBODY = Address(b"\xee" * 20)
-LOGGER = Address(b"\xaa" * 20)
-ETHER = 10**18
-FEE = 100_000_000
-# Logs the call data with the caller for topic.
-LOG_CODE = bytes.fromhex("365f5f37 33365fa1")
-GENESIS = Genesis.development(
-    270, [ALICE, BOB, CAROL], 100 * ETHER, {LOGGER: GenesisAccount(code=LOG_CODE, nonce=1)}
+from tests.support.chain.dev_chain import (
+    ALICE,
+    CAROL,
+    ETHER,
+    FEE,
+    LOGGER,
+    NOBODY,
+    balance,
+    deposit,
+    open_chain,
+    transaction,
 )
-
-
-def transaction(
-    nonce: int, *, by: int = 0, to: Address = NOBODY, wei: int = 1, data: bytes = b"", tip: int = 0
-) -> Transaction:
-    payload = FeeMarketTransaction(
-        chain_id=270,
-        nonce=nonce,
-        max_priority_fee_per_gas=tip,
-        max_fee_per_gas=FEE + tip,
-        gas_limit=100_000,
-        to=to,
-        value=wei,
-        data=data,
-    )
-    return sign(payload, SECRETS[by])
-
-
-def deposit(number: int, *, wei: int = ETHER, gas_limit: int = 100_000) -> PriorityTransaction:
-    return PriorityTransaction(
-        sender=CAROL,
-        to=NOBODY,
-        gas_limit=gas_limit,
-        gas_per_pubdata_limit=800,
-        max_fee_per_gas=FEE,
-        nonce=number,
-        value=wei,
-        to_mint=wei + gas_limit * FEE,
-        refund_recipient=CAROL,
-    )
-
-
-def open_chain(path: Path | None = None) -> Chain:
-    return Chain.open(path, ChainRules.layer_2(), GENESIS, clock=Clock(lambda: 1_000.0))
 
 
 @pytest.fixture
@@ -85,11 +42,6 @@ def chain() -> Iterator[Chain]:
 def manual(chain: Chain) -> Chain:
     chain.schedule.seal_on_request()
     return chain
-
-
-def balance(chain: Chain, address: Address, block: int | BlockTag = BlockTag.LATEST) -> int:
-    account = chain.state_after(block).account(address)
-    return 0 if account is None else account[1]
 
 
 def test_a_transaction_is_sealed_as_it_comes(chain: Chain) -> None:

@@ -16,7 +16,7 @@ from entresol.chain.rules import ChainRules
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
-from tests.unit.chain.test_chain import (
+from tests.support.chain.dev_chain import (
     ALICE,
     BOB,
     CAROL,

@@ -8,50 +8,22 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from entresol._native import address_of, public_key
 from entresol.chain.fees.l2_fees import FeeModel, L2BaseFee
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.ledger import Ledger
-from entresol.chain.rules import ChainRules
 from entresol.errors import GenesisDiffers, ReplayDiffers, UnknownBlock, WrongParent
-from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
-from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
-from entresol.primitives.values import Address
 from entresol.storage.store import Store
-
-SECRET = b"\x01" * 32
-ALICE = Address(address_of(public_key(SECRET)))
-BOB = Address(b"\xb0" * 20)
-ETHER = 10**18
-RULES = ChainRules.layer_2()
-GENESIS = Genesis.development(270, [ALICE], 100 * ETHER)
-
-
-def transfer(nonce: int, wei: int = 1) -> Transaction:
-    payload = FeeMarketTransaction(
-        chain_id=270,
-        nonce=nonce,
-        max_priority_fee_per_gas=0,
-        max_fee_per_gas=100_000_000,
-        gas_limit=21_000,
-        to=BOB,
-        value=wei,
-    )
-    return sign(payload, SECRET)
-
-
-def build(ledger: Ledger, *transactions: Transaction) -> ExecutedBlock:
-    env = ledger.next_block_env(timestamp=ledger.head.timestamp + 1)
-    transition = BlockExecutor(ledger.rules.engine(), ledger.latest, env, ledger.parent)
-    for transaction in transactions:
-        transition.run(transaction)
-    return transition.finish(ledger.trie)
-
-
-def seal(ledger: Ledger, *transactions: Transaction) -> ExecutedBlock:
-    executed = build(ledger, *transactions)
-    ledger.append(executed)
-    return executed
+from tests.support.chain.dev_chain import (
+    ALICE,
+    ETHER,
+    GENESIS,
+    NOBODY,
+    RULES,
+    balance,
+    execute_block,
+    seal_block,
+    transaction,
+)
 
 
 @pytest.fixture
@@ -66,11 +38,6 @@ def ledger(store: Store) -> Ledger:
     return Ledger(store, RULES, GENESIS)
 
 
-def balance(ledger: Ledger, address: Address, number: int) -> int:
-    account = ledger.state_after(number).account(address)
-    return 0 if account is None else account[1]
-
-
 def test_a_new_chain_begins_with_its_genesis(ledger: Ledger) -> None:
     assert ledger.number == 0
     assert balance(ledger, ALICE, 0) == 100 * ETHER
@@ -79,28 +46,28 @@ def test_a_new_chain_begins_with_its_genesis(ledger: Ledger) -> None:
 
 def test_every_state_stays_readable(ledger: Ledger) -> None:
     for nonce in range(5):
-        seal(ledger, transfer(nonce, wei=10))
-    assert [balance(ledger, BOB, number) for number in range(6)] == [0, 10, 20, 30, 40, 50]
+        seal_block(ledger, transaction(nonce, wei=10))
+    assert [balance(ledger, NOBODY, number) for number in range(6)] == [0, 10, 20, 30, 40, 50]
 
 
 def test_each_header_commits_to_its_parent_and_its_state(ledger: Ledger) -> None:
     before = ledger.head
-    executed = seal(ledger, transfer(0, wei=7))
+    executed = seal_block(ledger, transaction(0, wei=7))
     assert executed.header.parent_hash == before.hash()
-    assert ledger.trie.prove(executed.header.state_root, BOB).balance == 7
-    assert ledger.trie.prove(before.state_root, BOB).balance == 0
+    assert ledger.trie.prove(executed.header.state_root, NOBODY).balance == 7
+    assert ledger.trie.prove(before.state_root, NOBODY).balance == 0
 
 
 def test_a_reopened_chain_is_the_same(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "chain")
     ledger = Ledger(store, RULES, GENESIS)
-    sealed = seal(ledger, transfer(0), transfer(1))
+    sealed = seal_block(ledger, transaction(0), transaction(1))
     store.close()
     store = Store.open(tmp_path / "chain")
     again = Ledger(store, RULES, GENESIS)
     assert again.head == sealed.header
-    seal(again, transfer(2))
-    assert balance(again, BOB, 2) == 3
+    seal_block(again, transaction(2))
+    assert balance(again, NOBODY, 2) == 3
     store.close()
 
 
@@ -109,7 +76,7 @@ def test_a_reopened_chain_is_the_same(tmp_path: Path) -> None:
     [
         msgspec.structs.replace(GENESIS, chain_id=271),
         msgspec.structs.replace(GENESIS, timestamp=1),
-        Genesis.development(270, [ALICE, BOB], 100 * ETHER),
+        Genesis.development(270, [ALICE, NOBODY], 100 * ETHER),
     ],
 )
 def test_a_chain_with_another_genesis_is_rejected(store: Store, other: Genesis) -> None:
@@ -120,19 +87,19 @@ def test_a_chain_with_another_genesis_is_rejected(store: Store, other: Genesis) 
 
 def test_a_chain_goes_back_and_on_another_way(ledger: Ledger) -> None:
     for nonce in range(4):
-        seal(ledger, transfer(nonce, wei=10))
+        seal_block(ledger, transaction(nonce, wei=10))
     gone = ledger.truncate(2)
     assert [record.header().number for record in gone] == [4, 3]
-    assert balance(ledger, BOB, ledger.number) == 20
+    assert balance(ledger, NOBODY, ledger.number) == 20
     with pytest.raises(UnknownBlock):
         ledger.state_after(3)
-    seal(ledger, transfer(2, wei=5))
-    assert balance(ledger, BOB, 3) == 25
+    seal_block(ledger, transaction(2, wei=5))
+    assert balance(ledger, NOBODY, 3) == 25
 
 
 @pytest.mark.parametrize("execute", [False, True])
 def test_a_follower_comes_to_the_same_chain(ledger: Ledger, execute: bool) -> None:
-    records = [seal(ledger, transfer(nonce)).record for nonce in range(3)]
+    records = [seal_block(ledger, transaction(nonce)).record for nonce in range(3)]
     store = Store.temporary()
     follower = Ledger(store, RULES, GENESIS)
     for record in records:
@@ -143,13 +110,13 @@ def test_a_follower_comes_to_the_same_chain(ledger: Ledger, execute: bool) -> No
 
 
 def test_a_follower_rejects_a_block_out_of_turn(ledger: Ledger) -> None:
-    record = seal(ledger, transfer(0)).record
+    record = seal_block(ledger, transaction(0)).record
     with pytest.raises(WrongParent):
         ledger.follow(record)
 
 
 def test_a_follower_rejects_a_record_that_lies_about_the_state(ledger: Ledger) -> None:
-    record = build(ledger, transfer(0)).record
+    record = execute_block(ledger, transaction(0)).record
     lying = msgspec.structs.replace(record, changes=record.changes[1:])
     with pytest.raises(ReplayDiffers, match="block 1 does not come out as recorded: state root"):
         ledger.follow(lying)
@@ -157,7 +124,7 @@ def test_a_follower_rejects_a_record_that_lies_about_the_state(ledger: Ledger) -
 
 
 def test_a_follower_that_executes_finds_a_lie_in_an_outcome(ledger: Ledger) -> None:
-    record = build(ledger, transfer(0)).record
+    record = execute_block(ledger, transaction(0)).record
     outcome = msgspec.structs.replace(record.results[0], gas_used=20_999)
     lying = msgspec.structs.replace(record, results=(outcome,))
     with pytest.raises(ReplayDiffers, match="other outcomes"):
@@ -166,7 +133,7 @@ def test_a_follower_that_executes_finds_a_lie_in_an_outcome(ledger: Ledger) -> N
 
 def test_a_chain_verifies_itself_with_progress(ledger: Ledger) -> None:
     for nonce in range(3):
-        seal(ledger, transfer(nonce))
+        seal_block(ledger, transaction(nonce))
     seen: list[tuple[int, int]] = []
     ledger.verify(lambda done, total: seen.append((done, total)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
@@ -184,7 +151,7 @@ def test_prices_are_noted_by_who_sealed_a_block_and_not_by_who_follows(execute: 
     rules = msgspec.structs.replace(RULES, fees=L2BaseFee(model))
     ours, theirs = (Store.temporary() for _ in range(2))
     ledger, follower = Ledger(ours, rules, GENESIS), Ledger(theirs, rules, GENESIS)
-    executed = seal(ledger, transfer(0))
+    executed = seal_block(ledger, transaction(0))
     follower.follow(executed.record, execute=execute)
     noted = ours.prices.at(1)
     assert noted is not None

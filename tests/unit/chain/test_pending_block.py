@@ -13,7 +13,7 @@ from entresol.chain.fees.base_fee import Eip1559BaseFee
 from entresol.chain.rules import ChainRules
 from entresol.errors import AlreadyKnown
 from entresol.execution.block_executor import BlockExecutor
-from tests.unit.chain.test_chain import ALICE, GENESIS, NOBODY, balance, deposit, transaction
+from tests.support.chain.dev_chain import ALICE, GENESIS, NOBODY, balance, deposit, transaction
 
 
 class Counted:

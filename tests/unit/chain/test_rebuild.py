@@ -9,32 +9,40 @@ from entresol.chain.ledger import Ledger
 from entresol.chain.rebuild import rebuild
 from entresol.errors import ReplayDiffers
 from entresol.storage.store import Store
-from tests.unit.chain.test_ledger import BOB, GENESIS, RULES, balance, build, seal, transfer
+from tests.support.chain.dev_chain import (
+    GENESIS,
+    NOBODY,
+    RULES,
+    balance,
+    execute_block,
+    seal_block,
+    transaction,
+)
 
 
 def test_a_rebuilt_chain_answers_as_before_and_goes_on() -> None:
     store = Store.temporary()
     ledger = Ledger(store, RULES, GENESIS)
-    sent = [transfer(nonce, wei=10) for nonce in range(4)]
-    for transaction in sent:
-        seal(ledger, transaction)
+    sent = [transaction(nonce, wei=10) for nonce in range(4)]
+    for it in sent:
+        seal_block(ledger, it)
     seen: list[tuple[int, int]] = []
     rebuild(store, lambda done, total: seen.append((done, total)))
     assert seen == [(number, 5) for number in range(1, 6)]
     again = Ledger(store, RULES, GENESIS)
-    assert [balance(again, BOB, number) for number in range(5)] == [0, 10, 20, 30, 40]
+    assert [balance(again, NOBODY, number) for number in range(5)] == [0, 10, 20, 30, 40]
     assert store.locate_transaction(sent[2].hash) == (3, 0)
-    assert again.trie.prove(again.header(2).state_root, BOB).balance == 20
-    seal(again, transfer(4, wei=10))
-    assert balance(again, BOB, 5) == 50
+    assert again.trie.prove(again.header(2).state_root, NOBODY).balance == 20
+    seal_block(again, transaction(4, wei=10))
+    assert balance(again, NOBODY, 5) == 50
     store.close()
 
 
 def test_a_record_that_does_not_lead_to_its_root_stops_a_rebuild() -> None:
     store = Store.temporary()
     ledger = Ledger(store, RULES, GENESIS)
-    seal(ledger, transfer(0))
-    record = build(ledger, transfer(1)).record
+    seal_block(ledger, transaction(0))
+    record = execute_block(ledger, transaction(1)).record
     store.append(msgspec.structs.replace(record, changes=()), [])
     with pytest.raises(ReplayDiffers, match="block 2 does not come out as recorded"):
         rebuild(store)

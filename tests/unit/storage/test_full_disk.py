@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import subprocess
 import sys
@@ -14,17 +13,17 @@ import pytest
 from entresol.errors import StoreFailed, StoreFull
 from entresol.primitives.records import BlockRecord
 from entresol.storage.store import Store
-from tests.support.chain.records import files_of, record_after
+from tests.support.chain.records import files_of, incompressible_chain
 
 UNTIL_REJECTED = """
 import pathlib, resource, sys
 from entresol.errors import StoreFailed
 from entresol.storage.store import Store
-from tests.unit.storage.test_full_disk import endless_chain
+from tests.support.chain.records import incompressible_chain
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 store = Store.open(pathlib.Path(sys.argv[1]))
 try:
-    for record in endless_chain():
+    for record in incompressible_chain():
         store.append(record, [])
 except StoreFailed as error:
     print(store.head_number, error)
@@ -44,18 +43,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(tmp_path)], check=True)  # noqa: S607
 
 
-def endless_chain() -> Iterator[BlockRecord]:
-    """Yield blocks of 20 kB that cannot be compressed."""
-    randomness, parent = random.Random(1), None
-    while True:
-        parent = record_after(parent, codes=[randomness.randbytes(20_000)])
-        yield parent
-
-
 def fill_up(store: Store) -> tuple[list[BlockRecord], BlockRecord]:
     """Append until there is no space left; return what was taken, and what was not."""
     taken: list[BlockRecord] = []
-    for record in endless_chain():
+    for record in incompressible_chain():
         try:
             store.append(record, [])
         except StoreFull:
@@ -99,6 +90,7 @@ def test_a_limit_of_the_system_takes_nothing_back(tmp_path: Path) -> None:
     store = Store.open(tmp_path)
     assert store.head_number == int(head)
     assert all(
-        ours == theirs for ours, theirs in zip(store.records(), endless_chain(), strict=False)
+        ours == theirs
+        for ours, theirs in zip(store.records(), incompressible_chain(), strict=False)
     )
     store.close()

@@ -10,7 +10,7 @@ from entresol._native import keccak256
 from entresol.chain.chain import Chain
 from entresol.chain.finality import BlockTag
 from entresol.primitives.values import Address
-from tests.unit.chain.test_chain import (
+from tests.support.chain.dev_chain import (
     ALICE,
     ETHER,
     NOBODY,
@@ -36,7 +36,7 @@ def test_an_edit_shows_at_once_and_makes_no_block(chain: Chain) -> None:
     give(chain, NOBODY, 77)
     assert chain.number == 0
     assert balance(chain, NOBODY) == 77
-    assert balance(chain, NOBODY, BlockTag.LATEST) == 77
+    assert chain.state_after(BlockTag.LATEST).account(NOBODY) == chain.latest.account(NOBODY)
 
 
 def test_edits_add_up(chain: Chain) -> None:

@@ -16,8 +16,8 @@ from entresol.errors import AccountsLocked, InsufficientFunds, SenderNotEOA, Unk
 from entresol.primitives.transactions import FeeMarketTransaction, decode, impersonate
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.store import Store
-from tests.unit.chain.test_chain import ALICE, ETHER, FEE, LOGGER, NOBODY, balance, open_chain
-from tests.unit.chain.test_chain import transaction as signed
+from tests.support.chain.dev_chain import ALICE, ETHER, FEE, LOGGER, NOBODY, balance, open_chain
+from tests.support.chain.dev_chain import transaction as signed
 
 FIRST, SECOND = (account.address for account in ZK_STACK_ACCOUNTS)
 DIGEST = Hash32(b"\x12" * 32)

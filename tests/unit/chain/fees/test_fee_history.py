@@ -9,7 +9,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.fees.fee_history import FeeHistory, effective_tip, fee_history
 from entresol.errors import InvalidPercentiles
-from tests.unit.chain.test_chain import FEE, deposit, open_chain, transaction
+from tests.support.chain.dev_chain import FEE, deposit, open_chain, transaction
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entresol.chain.fees.l2_fees import MAX_GAS_PER_PUBDATA, FeeConstants, FeeModel, L2BaseFee
-from tests.unit.chain.test_chain import open_chain
+from tests.support.chain.dev_chain import open_chain
 
 GWEI = 10**9
 

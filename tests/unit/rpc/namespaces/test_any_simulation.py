@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.node.config.schema import LimitsConfig
+from tests.support.chain.api_client import Client
+from tests.support.chain.dev_chain import ALICE, BOB, LOGGER, open_chain
 from tests.support.rpc_client import RpcError
-from tests.unit.chain.test_chain import ALICE, BOB, LOGGER, open_chain
-from tests.unit.rpc.namespaces.conftest import Client
 
 INTERNAL = -32603
 

@@ -7,18 +7,9 @@ from typing import Any
 import pytest
 
 from entresol._native import keccak256, rlp_encode, verify_proof
+from tests.support.chain.api_client import Client, hexed, send
+from tests.support.chain.dev_chain import ALICE, ETHER, FEE, LOG_CODE, LOGGER, NOBODY, transaction
 from tests.support.rpc_client import RpcError
-from tests.unit.chain.test_chain import ALICE, ETHER, FEE, LOG_CODE, LOGGER, NOBODY, transaction
-from tests.unit.rpc.namespaces.conftest import Client
-
-
-def hexed(data: bytes) -> str:
-    return "0x" + data.hex()
-
-
-def send(client: Client, nonce: int = 0, **fields: Any) -> str:
-    sent: str = client("eth_sendRawTransaction", hexed(transaction(nonce, **fields).raw))
-    return sent
 
 
 def test_a_node_says_who_it_is(client: Client) -> None:

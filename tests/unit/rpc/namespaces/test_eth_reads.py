@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from entresol._native import EMPTY_ROOT, keccak256
+from tests.support.chain.api_client import Client, hexed, send
+from tests.support.chain.dev_chain import ALICE, ETHER, LOG_CODE, LOGGER, NOBODY, transaction
 from tests.support.rpc_client import RpcError
-from tests.unit.chain.test_chain import ALICE, ETHER, LOG_CODE, LOGGER, NOBODY, transaction
-from tests.unit.rpc.namespaces.conftest import Client
-from tests.unit.rpc.namespaces.test_eth import hexed, send
 
 SLOT = "0x" + "00" * 31 + "01"
 VALUE = "0x" + "22" * 32

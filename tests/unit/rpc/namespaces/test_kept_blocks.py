@@ -8,9 +8,9 @@ from entresol.chain.fees.l2_fees import FeeModel
 from entresol.node.api import Api, LayerTwo
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
+from tests.support.chain.api_client import ACCOUNTS, Client
 from tests.support.rollup.settling_chain import SettlingChain
 from tests.support.rpc_client import DispatcherClient
-from tests.unit.rpc.namespaces.conftest import ACCOUNTS, Client
 
 
 def test_a_block_that_was_replaced_is_not_given_again(client: Client) -> None:

@@ -13,9 +13,9 @@ import pytest
 from entresol.node.config.schema import SETTINGS, LimitsConfig
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.connection import LocalConnection
+from tests.support.chain.api_client import Client
+from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
 from tests.support.rpc_client import RpcError
-from tests.unit.chain.test_chain import ALICE, LOGGER, open_chain, transaction
-from tests.unit.rpc.namespaces.conftest import Client
 
 LOOP = {"to": str(ALICE)}
 LOOP_CODE = "0x5b5f56"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.rpc.namespaces.conftest import Client
+from tests.support.chain.api_client import Client
 
 
 def timestamps(client: Client, count: int) -> list[int]:

@@ -12,9 +12,9 @@ from entresol.execution.block_executor import BlockExecutor
 from entresol.node.config.schema import LimitsConfig
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.params import LARGE
+from tests.support.chain.api_client import Client
+from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
 from tests.support.rpc_client import RpcError
-from tests.unit.chain.test_chain import ALICE, LOGGER, open_chain, transaction
-from tests.unit.rpc.namespaces.conftest import Client
 
 WORD = "0x" + "11" * 32
 TARGET = "0x" + "c1" * 20

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.chain.test_chain import ALICE, BOB, FEE, NOBODY, deposit, transaction
-from tests.unit.rpc.namespaces.conftest import Client
-from tests.unit.rpc.namespaces.test_eth import send
+from tests.support.chain.api_client import Client, send
+from tests.support.chain.dev_chain import ALICE, BOB, FEE, NOBODY, deposit, transaction
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, sign
 from entresol.primitives.values import Address, Data
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
-from tests.support.rpc_client import NamespaceClient, RpcError
-from tests.unit.chain.test_chain import (
+from tests.support.chain.api_client import ACCOUNTS, Client
+from tests.support.chain.dev_chain import (
     ALICE,
     BOB,
     CAROL,
@@ -29,7 +29,7 @@ from tests.unit.chain.test_chain import (
     NOBODY,
     SECRETS,
 )
-from tests.unit.rpc.namespaces.conftest import ACCOUNTS, Client
+from tests.support.rpc_client import NamespaceClient, RpcError
 
 WORD = bytes(range(32))
 STRANGER = "0x" + "ab" * 20

@@ -10,23 +10,17 @@ import pytest
 from entresol._native import keccak256
 from entresol.chain.chain import Chain
 from entresol.chain.fees.l2_fees import FeeModel
-from entresol.l1.deployment import addresses_of
 from entresol.primitives.bytecode import evm_hash, pad_evm
-from entresol.primitives.values import Address
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
-from entresol.rpc.namespaces.zks.contracts import L2Contracts, ZksContracts
+from entresol.rpc.namespaces.zks.contracts import ZksContracts
 from entresol.rpc.namespaces.zks.fees import ZksFees
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
+from tests.support.chain.api_client import REVERT, TARGET, with_code
+from tests.support.chain.dev_chain import ALICE, LOG_CODE, NOBODY, open_chain
+from tests.support.rollup.settlement_contracts import ON_L1, ON_L2
 from tests.support.rpc_client import NamespaceClient, RpcError
-from tests.unit.chain.test_chain import ALICE, LOG_CODE, NOBODY, open_chain
-from tests.unit.rpc.namespaces.eth.test_calls import REVERT, TARGET, with_code
 
-ON_L1 = addresses_of(ALICE)
-ON_L2 = L2Contracts(
-    asset_router=Address.parse("0x0000000000000000000000000000000000010003"),
-    multicall=Address.parse("0xcA11bde05977b3631167028862bE2a173976CA11"),
-)
 WORD = bytes(range(32))
 
 

@@ -13,8 +13,8 @@ from entresol.rpc.pubsub import event_log as recent_events
 from entresol.rpc.pubsub.filters import Filters
 from entresol.rpc.types.log_filter import LogFilter, LogLimits, LogSearch
 from entresol.storage.log_index import LogQuery
+from tests.support.chain.dev_chain import deposit
 from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain, read, topic
-from tests.unit.chain.test_chain import deposit
 
 ANY = LogFilter()
 

@@ -15,8 +15,8 @@ from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.pubsub.subscriptions import Subscriptions
+from tests.support.chain.dev_chain import deposit
 from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain, topic
-from tests.unit.chain.test_chain import deposit
 
 
 class Client:

@@ -12,9 +12,9 @@ import pytest
 from entresol.chain.dev.keyring import Keyring
 from entresol.chain.mining import MiningMode
 from entresol.node.config.schema import ApiConfig
+from tests.support.chain.api_client import ACCOUNTS, Client
+from tests.support.chain.dev_chain import ALICE, NOBODY, open_chain, transaction
 from tests.support.rpc_client import RpcError
-from tests.unit.chain.test_chain import ALICE, NOBODY, open_chain, transaction
-from tests.unit.rpc.namespaces.conftest import ACCOUNTS, Client
 
 time_travellers = pytest.mark.parametrize("prefix", ["evm", "anvil"])
 editors = pytest.mark.parametrize("prefix", ["anvil", "hardhat"])

@@ -13,10 +13,10 @@ from eth_account.messages import encode_defunct, encode_typed_data
 from entresol._native import keccak256
 from entresol.primitives.transactions import Authorization, decode
 from entresol.primitives.values import Data
+from tests.support.chain.api_client import Client
+from tests.support.chain.dev_chain import ALICE, BOB, CAROL, ETHER, FEE, LOGGER, NOBODY, SECRETS
 from tests.support.rpc_client import RpcError
-from tests.unit.chain.test_chain import ALICE, BOB, CAROL, ETHER, FEE, LOGGER, NOBODY, SECRETS
-from tests.unit.primitives.test_typed_data import MAIL
-from tests.unit.rpc.namespaces.conftest import Client
+from tests.support.typed_data import MAIL
 
 STRANGER = "0x" + "ab" * 20
 # Reverts with no reason when it is called, and when it is made.

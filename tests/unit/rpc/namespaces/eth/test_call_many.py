@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.chain.api_client import Client
+from tests.support.chain.dev_chain import ALICE, NOBODY, transaction
 from tests.support.rpc_client import RpcError
-from tests.unit.chain.test_chain import ALICE, NOBODY, transaction
-from tests.unit.rpc.namespaces.conftest import Client
 
 COUNTER = "0xc100000000000000000000000000000000000000"
 COUNTING = {COUNTER: {"code": "0x5f54600101805f555f5260205ff3"}}

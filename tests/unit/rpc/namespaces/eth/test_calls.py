@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
+from tests.support.chain.api_client import REVERT, TARGET, Client, hexed, with_code
+from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY, transaction
 from tests.support.evm.in_memory_state import word
 from tests.support.rpc_client import RpcError
-from tests.unit.chain.test_chain import ALICE, ETHER, NOBODY, transaction
-from tests.unit.rpc.namespaces.conftest import Client
-from tests.unit.rpc.namespaces.test_eth import hexed
 
-TARGET = "0x" + "77" * 20
 RETURN_NUMBER = "0x43 5f 52 6020 5f f3".replace(" ", "")
 RETURN_SLOT_0 = "0x5f 54 5f 52 6020 5f f3".replace(" ", "")
 LOOP_10_000 = "0x612710 5b 6001 90 03 80 6003 57".replace(" ", "")
-# Reverts with Error("no").
-REVERT = (
-    "0x7f08c379a000000000000000000000000000000000000000000000000000000000 5f 52"
-    "6020 6004 52 6002 6024 52 7f6e6f000000000000000000000000000000000000000000000000000000000000"
-    " 6044 52 6064 5f fd"
-).replace(" ", "")
-
-
-def with_code(code: str, **more: Any) -> dict[str, Any]:
-    return {TARGET: {"code": code, **more}}
 
 
 def test_a_call_runs_on_the_block_it_names(client: Client) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from entresol.node.config.schema import ApiConfig
+from tests.support.chain.api_client import Client, hexed
+from tests.support.chain.dev_chain import open_chain, transaction
 from tests.support.rpc_client import RpcError
-from tests.unit.chain.test_chain import open_chain, transaction
-from tests.unit.rpc.namespaces.conftest import Client
-from tests.unit.rpc.namespaces.test_eth import hexed
 
 RAW = hexed(transaction(0).raw)
 HASH = str(transaction(0).hash)

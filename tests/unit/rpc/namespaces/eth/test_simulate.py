@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.chain.api_client import Client
+from tests.support.chain.dev_chain import ALICE, BOB, LOGGER, NOBODY
 from tests.support.rpc_client import RpcError
-from tests.unit.chain.test_chain import ALICE, BOB, LOGGER, NOBODY
-from tests.unit.rpc.namespaces.conftest import Client
 
 POOR = "0xc000000000000000000000000000000000000000"
 CONTRACT = "0xc100000000000000000000000000000000000000"

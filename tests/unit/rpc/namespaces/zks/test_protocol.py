@@ -13,8 +13,8 @@ from entresol.primitives.values import Address, Data, Hash32
 from entresol.rollup.system_contracts import CONTRACTS, NATIVE_TOKEN_VAULT, system_genesis
 from entresol.rpc.namespaces.net_web3 import EthBasics
 from entresol.rpc.namespaces.zks.protocol import ZksProtocol
+from tests.support.chain.dev_chain import ALICE, ETHER
 from tests.support.rpc_client import NamespaceClient
-from tests.unit.chain.test_chain import ALICE, ETHER
 
 GENESIS = Genesis.development(
     270, [ALICE], ETHER, system_genesis(l1_chain_id=9, l1_asset_router=Address(b"\x5b" * 20))

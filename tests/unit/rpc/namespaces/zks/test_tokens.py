@@ -9,6 +9,7 @@ import pytest
 from entresol.primitives.values import Address
 from entresol.rpc.namespaces.zks.tokens import ZksTokens
 from entresol.rpc.services.block_resolver import BlockResolver
+from tests.support.chain.dev_chain import open_chain
 from tests.support.contracts.layer_two import (
     ALICE,
     BOB,
@@ -19,7 +20,6 @@ from tests.support.contracts.layer_two import (
     metadata,
 )
 from tests.support.rpc_client import NamespaceClient, RpcError
-from tests.unit.chain.test_chain import open_chain
 
 NOBODY = Address(b"\xee" * 20)
 OTHER_TOKEN = Address(b"\x71" * 20)

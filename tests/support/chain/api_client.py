@@ -1,0 +1,55 @@
+"""Client of the whole API of one chain, without a server in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from entresol.chain.chain import Chain
+from entresol.chain.dev.keyring import Keyring
+from entresol.chain.genesis.accounts import DevAccount
+from entresol.node.api import Api
+from entresol.node.config.schema import ApiConfig, LimitsConfig
+from entresol.primitives.values import Hash32
+from tests.support.chain.dev_chain import SECRETS, transaction
+from tests.support.rpc_client import DispatcherClient
+
+ACCOUNTS = [DevAccount.from_secret(Hash32(secret)) for secret in SECRETS]
+TARGET = "0x" + "77" * 20
+# Reverts with Error("no").
+REVERT = (
+    "0x7f08c379a000000000000000000000000000000000000000000000000000000000 5f 52"
+    "6020 6004 52 6002 6024 52 7f6e6f000000000000000000000000000000000000000000000000000000000000"
+    " 6044 52 6064 5f fd"
+).replace(" ", "")
+
+
+class Client(DispatcherClient):
+    """Calls every method of a chain's API."""
+
+    def __init__(
+        self,
+        chain: Chain,
+        *,
+        limits: LimitsConfig | None = None,
+        keyring: Keyring | None = None,
+        config: ApiConfig | None = None,
+    ) -> None:
+        self.chain = chain
+        self.api = Api(chain, lambda: None, keyring=keyring, config=config, limits=limits)
+        super().__init__(self.api.dispatcher)
+
+
+def hexed(data: bytes) -> str:
+    """Return bytes as JSON-RPC writes them."""
+    return "0x" + data.hex()
+
+
+def send(client: Client, nonce: int = 0, **fields: Any) -> str:
+    """Send a transaction of the development chain, and return its hash."""
+    sent: str = client("eth_sendRawTransaction", hexed(transaction(nonce, **fields).raw))
+    return sent
+
+
+def with_code(code: str, **more: Any) -> dict[str, Any]:
+    """Return state overrides that put code at `TARGET`."""
+    return {TARGET: {"code": code, **more}}
