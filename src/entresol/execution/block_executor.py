@@ -18,9 +18,8 @@ from entresol.errors import (
     InvalidTransaction,
     TooManyMessages,
 )
-from entresol.execution.call.call import failure_of
-from entresol.execution.call.overrides import overlay_of
-from entresol.execution.evm_env import BlockEnv, State
+from entresol.execution.evm_env import BlockEnv, State, overlay_on
+from entresol.execution.reverts import failure_of
 from entresol.execution.state_edits import apply_changes
 from entresol.execution.tx_env import (
     IMPERSONATION_CHECKS,
@@ -79,7 +78,7 @@ class BlockExecutor:
     ) -> None:
         self.env = env
         self.gas_used = 0
-        self.overlay = overlay_of(state)
+        self.overlay = overlay_on(state)
         self._rules = rules
         self._parent = parent
         self._extra_data = extra_data

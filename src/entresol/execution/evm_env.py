@@ -16,6 +16,11 @@ from entresol.primitives.values import Address, Hash32
 State: TypeAlias = Snapshot | Overlay
 
 
+def overlay_on(state: State) -> Overlay:
+    """Return an overlay on `state`, whose changes leave `state` as it is."""
+    return state.fork() if isinstance(state, Overlay) else Overlay(state)
+
+
 class BlockEnv(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The block that an execution runs in.
 

@@ -50,7 +50,7 @@ def state_within(
     return transition.overlay
 
 
-def overlay_of(record: BlockRecord, snapshot: Snapshot) -> Overlay:
+def apply_record(record: BlockRecord, snapshot: Snapshot) -> Overlay:
     """Return the state after the block of `record`, without executing it."""
     overlay = Overlay(snapshot)
     apply_changes(overlay, record.changes, record.codes)
@@ -62,7 +62,7 @@ def new_nodes(
 ) -> tuple[Overlay, list[tuple[bytes, bytes]]]:
     """Return the state after the block of `record` and its new trie nodes; its root must be right."""
     header = record.header()
-    overlay = overlay_of(record, snapshot)
+    overlay = apply_record(record, snapshot)
     root, nodes = trie.update(parent_root, overlay.changes())
     if root != header.state_root:
         raise ReplayDiffers(header.number, f"state root {root}, not {header.state_root}")

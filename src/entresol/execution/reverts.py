@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from entresol.errors import ExecutionFailed, ExecutionHalted, ExecutionReverted
+
+if TYPE_CHECKING:
+    from entresol._native import ExecutionResult
 
 ERROR_SELECTOR: Final = bytes.fromhex("08c379a0")
 PANIC_SELECTOR: Final = bytes.fromhex("4e487b71")
@@ -39,6 +44,17 @@ def revert_reason(data: bytes) -> str | None:
     if selector == PANIC_SELECTOR:
         return _panic(arguments)
     return None
+
+
+def failure_of(outcome: ExecutionResult) -> ExecutionFailed | None:
+    """Return the error that stands for an outcome, or None for a success."""
+    status = outcome.status
+    if status == "success":
+        return None
+    if status == "revert":
+        data = outcome.output
+        return ExecutionReverted(data, revert_reason(data))
+    return ExecutionHalted(outcome.reason)
 
 
 def _panic(arguments: bytes) -> str | None:

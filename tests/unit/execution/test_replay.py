@@ -11,7 +11,7 @@ import pytest
 from entresol._native import Snapshot, keccak256
 from entresol.errors import ReplayDiffers
 from entresol.execution.block_executor import ExecutedBlock
-from entresol.execution.replay import execute_again, new_nodes, overlay_of
+from entresol.execution.replay import apply_record, execute_again, new_nodes
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord, StoredChange, stored_account
 from entresol.primitives.values import Address, Bloom, Hash32
@@ -81,7 +81,7 @@ def test_every_block_comes_out_the_same(producer: Producer) -> None:
 def test_applying_a_record_is_executing_it(producer: Producer) -> None:
     for number in range(1, 6):
         record = record_of(producer, number)
-        applied = overlay_of(record, Snapshot(StateAfter(producer.store, number - 1)))
+        applied = apply_record(record, Snapshot(StateAfter(producer.store, number - 1)))
         assert changes_of(applied) == changes_of(again(producer, record, number).overlay)
 
 

@@ -14,11 +14,11 @@ from entresol.execution.call.call import (
     CallRequest,
     Meter,
     call_tx_env,
-    failure_of,
     gas_for,
     run_tx_env,
 )
 from entresol.execution.evm_env import EvmEnv
+from entresol.execution.reverts import failure_of
 from entresol.primitives.transactions import Access
 from entresol.primitives.values import Address, Hash32
 

@@ -15,12 +15,12 @@ from entresol.execution.call.call import (
     CallRequest,
     Meter,
     call_tx_env,
-    failure_of,
     gas_for,
     run_tx_env,
 )
-from entresol.execution.call.overrides import BlockOverrides, overlay_of, override
-from entresol.execution.evm_env import EvmEnv
+from entresol.execution.call.overrides import BlockOverrides, override
+from entresol.execution.evm_env import EvmEnv, overlay_on
+from entresol.execution.reverts import failure_of
 
 Ending: TypeAlias = bytes | ExecutionFailed | InvalidTransaction
 """What a call gives back, or why it gives nothing back."""
@@ -42,7 +42,7 @@ def call_many(
     cannot begin leaves the state to the next one as it was.
     """
     meter = Meter(limits)
-    overlay = overlay_of(evm_env.state)
+    overlay = overlay_on(evm_env.state)
     endings = []
     for bundle in bundles:
         stage = override(EvmEnv(overlay, evm_env.rules, evm_env.block), block=bundle.block)

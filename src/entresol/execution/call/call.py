@@ -12,14 +12,11 @@ from entresol._native import CancelFlag, Checks, ExecutionResult, Limits, Tracer
 from entresol.errors import (
     CallGasSpent,
     DeadlinePassed,
-    ExecutionFailed,
-    ExecutionHalted,
-    ExecutionReverted,
     InsufficientFunds,
     MalformedValue,
 )
 from entresol.execution.evm_env import EvmEnv
-from entresol.execution.reverts import revert_reason
+from entresol.execution.reverts import failure_of
 from entresol.execution.tx_env import access_items, authorization_items
 from entresol.primitives.transactions import Access, Authorization
 from entresol.primitives.values import Address
@@ -116,17 +113,6 @@ def run(
     message = call_tx_env(request, gas_for(evm_env, request, limits.gas_cap))
     budget = Limits(gas=limits.gas_budget, seconds=limits.seconds, cancel=limits.cancel)
     return run_tx_env(evm_env, request, message, budget, tracer)
-
-
-def failure_of(outcome: ExecutionResult) -> ExecutionFailed | None:
-    """Return the error that stands for an outcome, or None for a success."""
-    status = outcome.status
-    if status == "success":
-        return None
-    if status == "revert":
-        data = outcome.output
-        return ExecutionReverted(data, revert_reason(data))
-    return ExecutionHalted(outcome.reason)
 
 
 def gas_for(evm_env: EvmEnv, request: CallRequest, cap: int) -> int:

@@ -18,10 +18,10 @@ from entresol.execution.call.call import (
     Meter,
     affordable_gas,
     call_tx_env,
-    failure_of,
     run_tx_env,
 )
 from entresol.execution.evm_env import EvmEnv
+from entresol.execution.reverts import failure_of
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 
 MAX_TRANSACTION_GAS: Final = 2**24

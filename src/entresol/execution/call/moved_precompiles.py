@@ -1,38 +1,35 @@
-"""Where precompiles are, if a question assumes them elsewhere."""
+"""Precompiles under state overrides: which of them moves, and which is replaced."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 from entresol._native import Rules
 from entresol.errors import InvalidOverride, MovedOntoItself, MovedTogether, NotAPrecompile
 from entresol.primitives.values import Address
 
-if TYPE_CHECKING:
-    from entresol.execution.call.overrides import StateOverride
-
 
 def moved_precompiles(
-    overrides: Mapping[Address, StateOverride], rules: Rules
+    overridden: Mapping[Address, Address | None], rules: Rules
 ) -> dict[bytes, bytes | None]:
-    """Return which precompile runs at an address, by the address it is from; None for none any more.
+    """Return by address which precompile runs there now, by its usual address; None for none.
 
-    As geth has it: an account that is overridden is no precompile, so that its code can be another. The
-    precompile runs where it is moved to, in place of what is there, or else nowhere.
+    `overridden` maps each overridden account to where its precompile moves, if anywhere. As in geth, an
+    overridden account is no longer a precompile, so that it can have other code. The precompile replaces
+    whatever is at its new address.
     """
     precompiles = _precompiles(rules.fork)
-    moves = {at: it.move_precompile_to for at, it in overrides.items() if it.move_precompile_to}
-    _check(moves, overrides, precompiles)
-    found: dict[bytes, bytes | None] = {at: None for at in overrides if at in precompiles}
-    return found | {to: at for at, to in moves.items()}
+    moves = {at: to for at, to in overridden.items() if to}
+    _check(moves, overridden, precompiles)
+    replaced: dict[bytes, bytes | None] = {at: None for at in overridden if at in precompiles}
+    return replaced | {to: at for at, to in moves.items()}
 
 
 def _check(
     moves: Mapping[Address, Address],
-    overrides: Mapping[Address, StateOverride],
+    overridden: Mapping[Address, object],
     precompiles: frozenset[bytes],
 ) -> None:
     for address, destination in moves.items():
@@ -43,7 +40,7 @@ def _check(
     for destination, count in Counter(moves.values()).items():
         if count > 1:
             raise MovedTogether(destination)
-        if destination in overrides:
+        if destination in overridden:
             raise InvalidOverride(f"account {destination} is already overridden")
 
 

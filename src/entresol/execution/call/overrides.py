@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from entresol._native import Overlay
+from entresol._native import Overlay, Rules
 from entresol.errors import InvalidOverride
 from entresol.execution.call.moved_precompiles import moved_precompiles
-from entresol.execution.evm_env import BlockEnv, EvmEnv, State
+from entresol.execution.evm_env import BlockEnv, EvmEnv, overlay_on
 from entresol.primitives.values import Address, Hash32
 
 
@@ -46,8 +46,8 @@ def override(
     """Return `scene` with these assumptions; `scene` and its state stay as they are."""
     state, env = evm_env.state, evm_env.block
     if accounts:
-        overlay = overlay_of(state)
-        moved = moved_precompiles(accounts, evm_env.rules)
+        overlay = overlay_on(state)
+        moved = precompiles_after(accounts, evm_env.rules)
         apply(overlay, accounts)
         state = overlay
         if moved:
@@ -62,15 +62,17 @@ def override(
     return EvmEnv(state, evm_env.rules, env)
 
 
-def overlay_of(state: State) -> Overlay:
-    """Return an overlay on `state` that can be changed without changing it."""
-    return state.fork() if isinstance(state, Overlay) else Overlay(state)
+def precompiles_after(
+    accounts: Mapping[Address, StateOverride], rules: Rules
+) -> dict[bytes, bytes | None]:
+    """Return which precompiles these overrides move or replace: see `moved_precompiles`."""
+    return moved_precompiles({at: it.move_precompile_to for at, it in accounts.items()}, rules)
 
 
 def apply(overlay: Overlay, overrides: Mapping[Address, StateOverride]) -> None:
     """Change the accounts in `overlay`; if one of them cannot be changed so, change none.
 
-    Where precompiles are moved to is no matter of the state: see `moved_precompiles`.
+    Moved precompiles are not part of the state: see `precompiles_after`.
     """
     for address, wanted in overrides.items():
         _check(address, wanted)

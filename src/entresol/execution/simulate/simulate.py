@@ -19,10 +19,10 @@ from entresol.errors import (
 )
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
 from entresol.execution.call import overrides
-from entresol.execution.call.call import DEFAULT_LIMITS, CallLimits, CallRequest, Meter, failure_of
+from entresol.execution.call.call import DEFAULT_LIMITS, CallLimits, CallRequest, Meter
 from entresol.execution.call.estimate_gas import MAX_TRANSACTION_GAS
-from entresol.execution.call.moved_precompiles import moved_precompiles
 from entresol.execution.evm_env import BlockEnv, State
+from entresol.execution.reverts import failure_of
 from entresol.execution.simulate.plan import BlockCalls, PlannedBlock, plan
 from entresol.execution.simulate.transfers import TRANSFER_TRACER, logs_with_transfers
 from entresol.execution.simulate.unsigned import unsigned
@@ -135,7 +135,7 @@ class _Simulation:
 
     def _env(self, planned: PlannedBlock) -> BlockEnv:
         """Return the block as calls see it; BLOCKHASH knows the simulated ones."""
-        moved = moved_precompiles(planned.wanted.accounts or {}, self._base.rules)
+        moved = overrides.precompiles_after(planned.wanted.accounts or {}, self._base.rules)
         validates = self._options.validation
         env = BlockEnv(
             number=planned.number,

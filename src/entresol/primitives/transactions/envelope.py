@@ -9,10 +9,9 @@ import msgspec
 
 from entresol import _native
 from entresol.errors import InvalidTransaction, UnsupportedType
-from entresol.primitives.transactions import zk
 from entresol.primitives.transactions.ethereum import EthereumTransaction, payload_of
 from entresol.primitives.transactions.priority import L1_TYPES, PriorityTransaction
-from entresol.primitives.transactions.zk import ZK_TYPE, ZkTransaction
+from entresol.primitives.transactions.zk import ZK_TYPE, ZkTransaction, transaction_hash, verify
 from entresol.primitives.values import Address, Hash32
 
 SignedPayload: TypeAlias = EthereumTransaction | ZkTransaction
@@ -125,13 +124,13 @@ def _reject_l1(raw: bytes) -> None:
 
 def _decode_zk(raw: bytes) -> Transaction:
     payload = ZkTransaction.decode(raw)
-    zk.verify(payload)
+    verify(payload)
     return _from_zk(payload, raw)
 
 
 def _from_zk(payload: ZkTransaction, raw: bytes) -> Transaction:
     return Transaction(
-        payload=payload, sender=payload.sender, hash=zk.transaction_hash(payload), raw=raw
+        payload=payload, sender=payload.sender, hash=transaction_hash(payload), raw=raw
     )
 
 

@@ -11,8 +11,12 @@ from entresol.errors import InvalidOverride, MovedOntoItself, MovedTogether, Not
 from entresol.execution.call.bundle import Bundle, call_many
 from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.estimate_gas import estimate_gas
-from entresol.execution.call.moved_precompiles import moved_precompiles
-from entresol.execution.call.overrides import BlockOverrides, StateOverride, override
+from entresol.execution.call.overrides import (
+    BlockOverrides,
+    StateOverride,
+    override,
+    precompiles_after,
+)
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
 from tests.support.evm.in_memory_state import CONTRACT, RULES, World, word
@@ -102,10 +106,10 @@ def test_only_a_precompile_of_the_fork_can_be_moved(
 ) -> None:
     wanted = {address: moving(THERE)}
     if known:
-        assert moved_precompiles(wanted, Rules(1, fork)) == {address: None, THERE: address}
+        assert precompiles_after(wanted, Rules(1, fork)) == {address: None, THERE: address}
     else:
         with pytest.raises(NotAPrecompile):
-            moved_precompiles(wanted, Rules(1, fork))
+            precompiles_after(wanted, Rules(1, fork))
 
 
 def test_the_block_and_the_precompiles_are_assumed_together() -> None:
