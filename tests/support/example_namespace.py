@@ -16,7 +16,8 @@ from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity
 from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel
 from entresol.rpc.jsonrpc.connection import Connection, LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, Limits
-from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, PENDING, BlockId, BlockNumber
 
 ALICE = "0x36615cf349d7f6344891b1e7ca7c72883f5dc049"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from entresol.chain.dev.checkpoints import Checkpoints
 from entresol.chain.dev.keyring import Keyring
@@ -16,6 +16,7 @@ from entresol.node.adapters import (
 )
 from entresol.node.config.schema import ApiConfig, LimitsConfig
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.namespaces.dev.control import Anvil, Evm, Hardhat
 from entresol.rpc.namespaces.dev.settlement import AnvilSettlement
 from entresol.rpc.namespaces.eth.accounts import EthAccounts, Personal
@@ -55,8 +56,6 @@ if TYPE_CHECKING:
     from entresol.primitives.batches import Batch
     from entresol.rpc.jsonrpc.method import Namespace
 
-WORKERS: Final = 4
-
 
 class LayerTwo(NamedTuple):
     """What a layer 2 has beyond a chain: prices, and an L1 unless it stands alone."""
@@ -83,7 +82,7 @@ class Api:
         self._config = config or ApiConfig()
         self._limits = limits or LimitsConfig()
         self._keyring = keyring or Keyring()
-        self._executor = ThreadPoolExecutor(WORKERS, thread_name_prefix="call")
+        self._executor = ThreadPoolExecutor(POLICY.workers, thread_name_prefix="call")
         self._waiting = PendingTransactions(chain)
         self._rendered = self._follow(
             RenderedChain(

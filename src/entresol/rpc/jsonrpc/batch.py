@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from itertools import islice
 from time import perf_counter
-from typing import Final, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
+
+from entresol.rpc.jsonrpc.offload import POLICY
 
 Answer = bytes | None | Awaitable[bytes | None]
 _T = TypeVar("_T")
-
-_SLICE_SECONDS: Final = 0.002
 
 
 class RequestBatch(Generic[_T]):
@@ -36,7 +36,7 @@ class RequestBatch(Generic[_T]):
 
     def advance(self) -> bool:
         """Answer calls for a slice of time; say whether there are answers to all of them."""
-        end = perf_counter() + _SLICE_SECONDS
+        end = perf_counter() + POLICY.batch_seconds
         for item in islice(self._items, len(self._answers), None):
             answer = self._answer(item)
             if type(answer) is bytes:

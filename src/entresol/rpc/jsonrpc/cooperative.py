@@ -1,34 +1,33 @@
-"""Letting others have the interpreter while a worker thread does long work in Python."""
+"""Yield the GIL periodically from worker threads."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Iterable, Iterator
-from typing import Final, TypeVar
+from typing import TypeVar
 
-TURN_SECONDS: Final = 0.0005
-PAUSE_SECONDS: Final = 0.00002
+from entresol.rpc.jsonrpc.offload import POLICY
 
 T = TypeVar("T")
 
 
 def cooperatively(items: Iterable[T]) -> Iterator[T]:
-    """Yield `items`, and pause after each turn if no event loop runs on this thread.
+    """Yield `items`, and sleep briefly after each turn if no event loop runs on this thread.
 
-    A thread that wants the interpreter waits a whole switch interval for it, and longer if several
-    want it: the loop would answer nobody meanwhile. A pause hands it over at once. It has to be a
-    real one: who only lets go takes it back before the other wakes up.
+    A thread that wants the GIL waits a whole switch interval for it, and longer if several want it: the event
+    loop would serve no request meanwhile. A sleep hands it over at once. It has to be a real one: a thread that
+    only releases the GIL takes it back before another wakes up.
     """
     if _is_on_loop():
         yield from items
         return
-    end = time.perf_counter() + TURN_SECONDS
+    end = time.perf_counter() + POLICY.turn_seconds
     for item in items:
         yield item
         if time.perf_counter() > end:
-            time.sleep(PAUSE_SECONDS)
-            end = time.perf_counter() + TURN_SECONDS
+            time.sleep(POLICY.pause_seconds)
+            end = time.perf_counter() + POLICY.turn_seconds
 
 
 def _is_on_loop() -> bool:

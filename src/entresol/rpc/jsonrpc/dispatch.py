@@ -40,8 +40,9 @@ from entresol.rpc.jsonrpc.errors import (
     ResponseSizeError,
     failure_of,
 )
-from entresol.rpc.jsonrpc.method import Method, Namespace, Offload, methods_of
+from entresol.rpc.jsonrpc.method import Method, Namespace, methods_of
 from entresol.rpc.jsonrpc.metrics import Metrics
+from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
 from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES, LongParams
 

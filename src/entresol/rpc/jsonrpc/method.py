@@ -15,7 +15,6 @@ from typing import (
     Annotated,
     Any,
     Final,
-    Generic,
     ParamSpec,
     Protocol,
     TypeVar,
@@ -32,11 +31,11 @@ from entresol.errors import EntresolError
 from entresol.rpc.jsonrpc.codec import camel
 from entresol.rpc.jsonrpc.connection import Connection
 from entresol.rpc.jsonrpc.metrics import MethodMetrics
+from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.jsonrpc.params import REQUIRED, Parameter, ParamsReader
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_T_co = TypeVar("_T_co", covariant=True)
 
 _MARK: Final = "__rpc_method__"
 _BYTES: Final = (
@@ -79,15 +78,6 @@ def method(
         return function
 
     return mark
-
-
-class Offload(Generic[_T_co]):
-    """What a method returns if it turns out to need a worker thread: the work that is left."""
-
-    __slots__ = ("work",)
-
-    def __init__(self, work: Callable[[], _T_co]) -> None:
-        self.work = work
 
 
 class Method:

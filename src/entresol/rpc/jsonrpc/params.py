@@ -15,6 +15,7 @@ from entresol.primitives.bounded_map import BoundedMap
 from entresol.rpc.jsonrpc.codec import camel, decode_hook, locate
 from entresol.rpc.jsonrpc.envelope import ABSENT, NULL
 from entresol.rpc.jsonrpc.errors import InvalidParamsError
+from entresol.rpc.jsonrpc.offload import POLICY
 
 REQUIRED: Final = object()
 """Stands for the default of a parameter that has none."""
@@ -23,9 +24,6 @@ MAX_CACHED_PARAMS: Final = 256
 """How many parameter lists a reader caches."""
 MAX_CACHED_PARAMS_BYTES: Final = 256
 """How long a parameter list may be to be cached."""
-
-LARGE: Final = 64 * 1024
-"""How many bytes of parameters an event loop may read by itself: a millisecond or two."""
 
 _NO_PARAMS: Final = Raw(b"[]")
 _INDEX: Final = re.compile(r"\[(\d+)\]")
@@ -92,7 +90,7 @@ class ParamsReader:
         return arguments
 
     def _read_long(self, params: Raw, size: int) -> tuple[Any, ...]:
-        if self._patient and size > LARGE:
+        if self._patient and size > POLICY.params_bytes:
             raise LongParams(partial(self._read, params))
         return self._read(params)
 

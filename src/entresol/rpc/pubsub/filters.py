@@ -11,9 +11,9 @@ from entresol.errors import FilterNotFound, TooManyResults, UnknownBlock
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.pubsub.event_log import PendingHashes, Reorg, ReorgLog
 from entresol.rpc.types.log_filter import (
-    QUICK_LOGS,
     Head,
     LogFilter,
     LogLimits,
@@ -90,7 +90,7 @@ class LogChanges:
 
     def at_once(self) -> list[bytes] | None:
         """Return the changes if they are few, so that an event loop may write them."""
-        if sum(map(len, self._gone)) > QUICK_LOGS:
+        if sum(map(len, self._gone)) > POLICY.logs:
             return None
         came = self._read(self._came.at_once)
         return None if came is None else [*self._matches_gone(), *came]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from entresol.errors import GasBudgetSpent
 from entresol.execution.call.call import CallLimits, within
 from entresol.execution.call.overrides import override
-from entresol.rpc.jsonrpc.method import Offload
+from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.types.call_request import OverrideLimits, state_overrides
 
 if TYPE_CHECKING:
@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from entresol.rpc.types.call_request import BlockOverride, StateOverrides
 
 T = TypeVar("T")
-
-QUICK_OVERRIDES: Final = 128
-"""How many assumed accounts and slots an event loop may lay out by itself."""
-
-LOOP_GAS: Final = 200_000
-"""What a question may use before it leaves the event loop: a fraction of a millisecond."""
 
 
 class CallRunner:
@@ -34,7 +28,7 @@ class CallRunner:
     ) -> None:
         self._limits = limits or CallLimits()
         self._overrides = overrides or OverrideLimits()
-        self._on_loop = msgspec.structs.replace(self._limits, gas_budget=LOOP_GAS)
+        self._on_loop = msgspec.structs.replace(self._limits, gas_budget=POLICY.call_gas)
 
     def run(self, question: Callable[[CallLimits], T]) -> T | Offload[T]:
         """Return the answer, or the work that is left."""
@@ -57,6 +51,6 @@ class CallRunner:
             assumed = None if block is None else block.override()
             return question(override(evm_env, state_overrides(accounts), assumed), limits)
 
-        if size <= QUICK_OVERRIDES:
+        if size <= POLICY.overrides:
             return self.run(assuming)
         return Offload(lambda: within(self._limits, assuming))

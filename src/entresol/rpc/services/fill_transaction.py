@@ -22,7 +22,7 @@ from entresol.primitives.transactions import (
     SetCodeTransaction,
     ZkTransaction,
 )
-from entresol.rpc.jsonrpc.method import Offload
+from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import PENDING
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.eip712_meta import Eip712Meta

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 
@@ -18,7 +18,7 @@ from entresol.primitives.values import Hash32
 from entresol.rpc.cache.blocks import Key, RenderedCache, ResponseKind
 from entresol.rpc.cache.logs import LogBlocks, LogCache
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import Offload
+from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.render.blocks import (
     block_text,
     full_transactions,
@@ -32,9 +32,6 @@ from entresol.rpc.render.logs import log_text
 from entresol.rpc.render.receipts import receipt_at, receipts_of
 from entresol.rpc.render.transactions import transaction_text
 from entresol.storage.readers import BlockReader
-
-QUICK_ITEMS: Final = 64
-"""How many transactions and logs an event loop may write by itself: a fraction of a millisecond."""
 
 Answer: TypeAlias = msgspec.Raw | Offload[msgspec.Raw] | None
 """An answer, the work to write a long one, or none."""
@@ -257,7 +254,8 @@ class RenderedChain:
 
 
 def _is_short(record: BlockRecord) -> bool:
-    return len(record.transactions) + sum(len(it.logs) for it in record.results) <= QUICK_ITEMS
+    items = len(record.transactions) + sum(len(it.logs) for it in record.results)
+    return items <= POLICY.rendered_items
 
 
 def _header(

@@ -21,6 +21,7 @@ from entresol.primitives.logs import MAX_TOPICS
 from entresol.primitives.values import Address, Hash32, Quantity64
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.storage.log_index import LogQuery
 
 BlockName: TypeAlias = int | BlockTag
@@ -30,12 +31,6 @@ ANY_LOG: Final = LogQuery()
 
 MOST_ALTERNATIVES: Final = 10_000
 """What a filter names in one place at most, whatever is allowed: more is not even read."""
-
-# What an event loop may look through by itself: a fraction of a millisecond. Logs that were written before
-# count for less.
-QUICK_BLOCKS: Final = 8
-QUICK_PREFIXES: Final = 16
-QUICK_LOGS: Final = 128
 
 
 class Head(Protocol):
@@ -170,15 +165,15 @@ class LogSearch(msgspec.Struct, frozen=True):
     def _near(self) -> list[BlockLogs] | None:
         """Return the blocks that may have logs, unless they are many or have many."""
         span = self.span
-        if span.last - span.first >= QUICK_BLOCKS:
+        if span.last - span.first >= POLICY.log_blocks:
             return None
         numbers: Iterable[int] = range(span.first, span.last + 1)
         if not all(map(self.source.knows, numbers)):
-            if sum(map(len, self.query.criteria())) > QUICK_PREFIXES:
+            if sum(map(len, self.query.criteria())) > POLICY.log_prefixes:
                 return None
             numbers = self.source.blocks_with_logs(self.query, span.first, span.last)
         found: list[BlockLogs] = []
-        left = QUICK_LOGS
+        left = POLICY.logs
         for logs in self._read(numbers):
             left -= logs.effort
             if left < 0:
@@ -205,7 +200,7 @@ class LogSearch(msgspec.Struct, frozen=True):
         found: list[bytes] = []
         for logs in blocks:
             texts = logs.matching(self.query)
-            found += texts if len(logs) <= QUICK_LOGS else cooperatively(texts)
+            found += texts if len(logs) <= POLICY.logs else cooperatively(texts)
             if len(found) > limit and first < self.span.last:
                 raise TooManyResults(limit, first, max(first, logs.number - 1))
         return found

@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from entresol.rpc.jsonrpc.cooperative import TURN_SECONDS, cooperatively
+from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.offload import POLICY
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Let every look at the clock take a quarter of a turn, and note the pauses."""
     made: list[float] = []
     ticks = iter(range(10_000))
-    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks) * TURN_SECONDS / 4)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks) * POLICY.turn_seconds / 4)
     monkeypatch.setattr(time, "sleep", made.append)
     return made
 

@@ -9,8 +9,8 @@ from msgspec import Raw
 
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.errors import InvalidParamsError
+from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.jsonrpc.params import (
-    LARGE,
     MAX_CACHED_PARAMS,
     MAX_CACHED_PARAMS_BYTES,
     LongParams,
@@ -137,22 +137,22 @@ def test_parameters_are_read_right_however_many_there_were() -> None:
     assert [reader.read(Raw(b"[%d]" % number)) for number in numbers] == [(n,) for n in numbers]
 
 
-LONG = Raw(b'["' + b"a" * LARGE + b'"]')
+LONG = Raw(b'["' + b"a" * POLICY.params_bytes + b'"]')
 
 
 def test_long_parameters_are_handed_back_to_be_read_elsewhere() -> None:
     reader = ParamsReader([Parameter("word", str)], patient=True)
     with pytest.raises(LongParams) as long:
         reader.read(LONG)
-    assert long.value.read() == ("a" * LARGE,)
+    assert long.value.read() == ("a" * POLICY.params_bytes,)
 
 
 def test_where_the_order_counts_long_parameters_are_read_at_once() -> None:
-    assert ParamsReader([Parameter("word", str)]).read(LONG) == ("a" * LARGE,)
+    assert ParamsReader([Parameter("word", str)]).read(LONG) == ("a" * POLICY.params_bytes,)
 
 
 def test_what_is_wrong_with_long_parameters_is_said_as_with_others() -> None:
-    sent = request("toy_maybeLater", "yes" * LARGE)
+    sent = request("toy_maybeLater", "yes" * POLICY.params_bytes)
     error = caller()(sent)["error"]
     assert (error["code"], error["message"]) == (
         -32602,

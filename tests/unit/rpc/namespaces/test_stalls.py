@@ -11,7 +11,7 @@ import pytest
 from entresol.execution.block_executor import BlockExecutor
 from entresol.node.config.schema import LimitsConfig
 from entresol.rpc.jsonrpc.connection import LocalConnection
-from entresol.rpc.jsonrpc.params import LARGE
+from entresol.rpc.jsonrpc.offload import POLICY
 from tests.support.chain.api_client import Client
 from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
 from tests.support.rpc_client import RpcError
@@ -135,7 +135,7 @@ def test_many_assumptions_leave_the_loop(client: Client, slots: int, quick: bool
 
 
 def test_long_parameters_are_read_beside_other_questions(client: Client) -> None:
-    data = "0x" + "00" * LARGE
+    data = "0x" + "00" * POLICY.params_bytes
     at_once, answer = ask(client, "eth_call", {"to": str(ALICE), "data": data})
     assert (at_once, answer) == (False, "0x")
 

@@ -8,7 +8,8 @@ from msgspec import Raw
 
 from entresol.chain.finality import BlockTag
 from entresol.primitives.values import Hash32, Quantity, Quantity64
-from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import BlockId, BlockNumber
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from entresol.execution.evm_env import EvmEnv
 from entresol.execution.replay import state_within
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import (
     BlockOverride,

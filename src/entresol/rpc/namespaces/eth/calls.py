@@ -13,7 +13,8 @@ from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.cache.calls import CallCache
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
-from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import BlockOverride, CallObject, StateOverrides
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from entresol.chain.fees.fee_history import fee_history
 from entresol.errors import InvalidPercentiles, UnknownBlock
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.types.block_id import BlockNumber
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.rpc.services.block_resolver import BlockResolver
-
-QUICK_BLOCKS: Final = 4
-"""How many blocks an event loop may look through by itself."""
 
 
 class FeeHistoryResponse(JsonModel, frozen=True, kw_only=True):
@@ -69,7 +67,7 @@ class EthFees:
     ) -> FeeHistoryResponse | Offload[FeeHistoryResponse]:
         """Return base fees, how full blocks were, and tips at percentiles of gas, for blocks in a row."""
         newest, percentiles = self._resolver.sealed(newest_block), reward_percentiles or []
-        if block_count <= QUICK_BLOCKS:
+        if block_count <= POLICY.fee_history_blocks:
             return self._history(block_count, newest, percentiles)
         return Offload(lambda: self._history(block_count, newest, percentiles))
 

@@ -14,7 +14,8 @@ from entresol.errors import (
 )
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.jsonrpc.connection import Connection
-from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.pubsub.filters import LogChanges
 from entresol.rpc.render.hex import raw_array
 from entresol.rpc.types.log_filter import LogFilter, LogLimits, LogSearch

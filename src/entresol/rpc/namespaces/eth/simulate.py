@@ -24,7 +24,8 @@ from entresol.execution.simulate.plan import BlockCalls
 from entresol.execution.simulate.simulate import SimulationBase, SimulationOptions, simulate
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.render.hex import array, raw
 from entresol.rpc.render.simulations import simulated_text
 from entresol.rpc.types.block_id import LATEST, BlockId

@@ -9,16 +9,14 @@ from entresol.errors import MalformedValue, UnknownBlock
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
 
 if TYPE_CHECKING:
     from entresol._native import Account
     from entresol.chain.chain import Chain
     from entresol.rpc.services.block_resolver import BlockResolver
-
-QUICK_SLOTS: Final = 8
-"""How many slots an event loop may prove by itself."""
 
 
 MAX_SLOTS: Final = 1_024
@@ -142,7 +140,7 @@ class EthState:
     ) -> AccountProofResponse | Offload[AccountProofResponse]:
         """Return an account and some of its slots with Merkle proofs against the block's state root."""
         root = self._chain.ledger.header(self._resolver.sealed(block)).state_root
-        if len(storage_keys) <= QUICK_SLOTS:
+        if len(storage_keys) <= POLICY.proof_slots:
             return self._proof(root, address, storage_keys)
         return Offload(lambda: self._proof(root, address, storage_keys))
 

@@ -18,7 +18,8 @@ from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
 from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Quantity
-from entresol.rpc.jsonrpc.method import Offload, method
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.call_request import CallObject, StateOverrides
 

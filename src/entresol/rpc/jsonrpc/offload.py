@@ -1,0 +1,63 @@
+"""Work that leaves the event loop: `Offload`, and the one policy of how much may stay on it.
+
+A hop to a worker thread and back takes about 0.1 ms, more than most calls. So a method works on the event loop what
+takes a fraction of a millisecond, and returns `Offload` with the rest. (The server decides by itself which responses
+it compresses on a worker, because it knows nothing of JSON-RPC.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+import msgspec
+
+_T_co = TypeVar("_T_co", covariant=True)
+
+
+class Offload(Generic[_T_co]):
+    """What a method returns if it turns out to need a worker thread: the work that is left."""
+
+    __slots__ = ("work",)
+
+    def __init__(self, work: Callable[[], _T_co]) -> None:
+        self.work = work
+
+
+class OffloadPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """How much work stays on the event loop, and how the rest shares the interpreter with it."""
+
+    params_bytes: int = 64 * 1024
+    """Parameters decoded on the loop, in bytes of JSON: one or two milliseconds."""
+
+    call_gas: int = 200_000
+    """Gas that a call or an estimate may use on the loop; it starts over on a worker once it needs more."""
+    overrides: int = 128
+    """Accounts and slots that state overrides may name to be laid out on the loop."""
+
+    rendered_items: int = 64
+    """Transactions and logs of a block that is rendered on the loop."""
+    log_blocks: int = 8
+    """Blocks of a log search on the loop."""
+    log_prefixes: int = 16
+    """Addresses and topics that a log search on the loop looks up in the index."""
+    logs: int = 128
+    """Logs that a log search renders on the loop; logs that are rendered already count for less."""
+
+    fee_history_blocks: int = 4
+    """Blocks of a fee history on the loop."""
+    proof_slots: int = 8
+    """Storage slots of an account proof on the loop."""
+
+    batch_seconds: float = 0.002
+    """How long the calls of a batch run before the loop serves others."""
+
+    workers: int = 4
+    """Worker threads of a chain. They mostly run native code, which releases the GIL."""
+    turn_seconds: float = 0.0005
+    """How long a worker runs Python code before it yields the GIL."""
+    pause_seconds: float = 0.00002
+    """How long it sleeps then: as short as wakes another thread."""
+
+
+POLICY: Final = OffloadPolicy()
