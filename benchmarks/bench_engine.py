@@ -10,6 +10,7 @@ from typing import Final
 
 from benchmarks.harness import Peer, Row, Target, best_seconds
 from entresol._native import (
+    Account,
     BlockEnv,
     Overlay,
     Rules,
@@ -38,7 +39,7 @@ THOUSAND_SLOTS: Final = "5f 6103e8 5b 80 54 90 91 01 90 6001 90 03 80 6004 57 50
 BURN: Final = "5f 5b 6003 02 6007 01 80 5f 52 6020 5f 20 50 6001 56"
 BURN_GAS: Final = 30_000_000
 TRANSFERS: Final = 2_000
-RICH: Final = (0, ETHER, EMPTY_CODE)
+RICH: Final = Account(0, ETHER, EMPTY_CODE)
 
 
 def rows() -> Iterable[Row]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.harness import Row, Target, best_seconds
-from entresol._native import address_of, keccak256, public_key
+from entresol._native import Account, address_of, keccak256, public_key
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.ledger import Ledger
 from entresol.chain.rules import ChainRules
@@ -136,7 +136,7 @@ def block_after(
         base_fee_per_gas=0,
     )
     who = [address(name) for name in randomness.sample(range(ACCOUNTS), 2)]
-    account = stored_account(number, 10**18 + number, NO_CODE)
+    account = stored_account(Account(number, 10**18 + number, NO_CODE))
     slot = (word(randomness.randrange(ACCOUNTS)), randomness.randbytes(8))
     changes = (
         *(StoredChange(it, account) for it in who),

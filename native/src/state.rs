@@ -10,7 +10,7 @@ use revm::database_interface::DBErrorMarker;
 use revm::state::AccountInfo;
 
 /// An account as the state keeps it; its code is found by hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Account {
     /// Number of transactions sent, or of contracts created.
     pub nonce: u64,

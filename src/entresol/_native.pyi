@@ -11,8 +11,19 @@ from entresol.errors import InvalidTransaction
 
 # --- State -------------------------------------------------------------------
 
-Account: TypeAlias = tuple[int, int, bytes]
-"""An account: nonce, balance, code hash."""
+@final
+class Account:
+    """An account; without arguments an empty one."""
+
+    def __new__(cls, nonce: int = 0, balance: int = ..., code_hash: bytes = ...) -> Account: ...
+    @property
+    def nonce(self) -> int: ...
+    @property
+    def balance(self) -> int: ...
+    @property
+    def code_hash(self) -> bytes: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
 Log: TypeAlias = tuple[bytes, tuple[bytes, ...], bytes]
 """A log: address, topics, data."""

@@ -50,12 +50,12 @@ class Follower:
     def __init__(self, source: Source, store: Store) -> None:
         alloc = {
             Address(address): GenesisAccount(
-                nonce=nonce,
-                balance=balance,
-                code=source.codes[code_hash],
+                nonce=account.nonce,
+                balance=account.balance,
+                code=source.codes[account.code_hash],
                 storage={Hash32(s): Hash32(v) for s, v in source.storage.get(address, {}).items()},
             )
-            for address, (nonce, balance, code_hash) in source.accounts.items()
+            for address, account in source.accounts.items()
         }
         self.ledger = Ledger(
             store, ChainRules.layer_1(CHAIN_ID), Genesis(chain_id=CHAIN_ID, alloc=alloc)
@@ -80,7 +80,7 @@ class Follower:
         account = self.ledger.latest.account(HISTORY)
         assert account is not None
         slot = ((number - 1) % HISTORY_SLOTS).to_bytes(32)
-        return StoredChange(HISTORY, stored_account(*account), slots=((slot, parent_hash),))
+        return StoredChange(HISTORY, stored_account(account), slots=((slot, parent_hash),))
 
 
 def _env(block: dict[str, Any]) -> BlockEnv:

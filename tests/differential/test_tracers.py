@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from entresol._native import Account
 from tests.support.differential.comparison import Peers, peers
 from tests.support.differential.generator import blocks
 from tests.support.differential.kinds.calls import every_failure
@@ -131,8 +132,8 @@ def with_vain_destruction(trace: Trace, each: Traced, options: Options) -> Trace
     if draft.to not in BOMBS or draft.data != bytes(12) + draft.to:
         return trace
     contract = "0x" + draft.to.hex()
-    _, balance, _ = each.state.account(draft.to) or (0, 0, b"")
-    value = hex(balance + draft.value)
+    account = each.state.account(draft.to) or Account()
+    value = hex(account.balance + draft.value)
     if options["tracer"] == "flatCallTracer":
         action = {"address": contract, "balance": value, "refundAddress": contract}
         return [trace[0], trace[1] | {"action": action}]

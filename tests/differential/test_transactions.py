@@ -6,14 +6,14 @@ from collections import Counter
 
 import pytest
 
-from entresol._native import BlockEnv, Overlay, execute
+from entresol._native import Account, BlockEnv, Overlay, execute
 from entresol.errors import InvalidTransaction
 from tests.support.differential.comparison import Peers, peers, rejects
 from tests.support.differential.generator import blocks, kinds_of
 from tests.support.differential.kinds.creations import word
 from tests.support.differential.kinds.delegations import new_account
 from tests.support.differential.kinds.rejections import rejections
-from tests.support.differential.replay import NO_CODE, Account, Replay, Source
+from tests.support.differential.replay import Replay, Source
 from tests.support.differential.transactions import Draft, Signed
 from tests.support.differential.world import ACTORS, RECURSE
 
@@ -90,7 +90,7 @@ class EagerSource(Source):
     """Answers for an absent account with an empty one."""
 
     def account(self, address: bytes, /) -> Account | None:
-        return super().account(address) or (0, 0, NO_CODE)
+        return super().account(address) or Account()
 
 
 def test_a_new_authority_is_cheaper_on_anvil_which_knows_no_absent_accounts() -> None:

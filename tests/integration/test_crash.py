@@ -110,8 +110,9 @@ def check_root(store: Store) -> None:
         for _, slot in (it for it in slots if it[0] == address):
             if value := store.slot(address, slot, store.head_number):
                 storage[keccak256(slot)] = rlp.encode(value)
-        nonce, balance, code_hash = account
-        state[keccak256(address)] = rlp.encode([nonce, balance, storage.root_hash, code_hash])
+        state[keccak256(address)] = rlp.encode(
+            [account.nonce, account.balance, storage.root_hash, account.code_hash]
+        )
     assert state.root_hash == record.header().state_root
 
 

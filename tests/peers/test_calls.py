@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from entresol._native import Rules, Snapshot
+from entresol._native import Account, Rules, Snapshot
 from entresol.errors import ExecutionHalted, ExecutionReverted
 from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.estimate_gas import estimate_gas
@@ -48,11 +48,11 @@ def peer(running: Anvil) -> Iterator[Anvil]:
 
 def deploy(peer: Anvil, codes: Sequence[str]) -> EvmEnv:
     """Put the same contracts into anvil and into a scene, each with some wei and used slots."""
-    world = World(accounts={SENDER: (0, BALANCE, EMPTY_CODE)})
+    world = World(accounts={SENDER: Account(0, BALANCE, EMPTY_CODE)})
     for number, code in enumerate(codes):
         address = contract(number)
         world.deploy(address, code)
-        world.accounts[address] = (1, 1_000, world.accounts[address][2])
+        world.accounts[address] = Account(1, 1_000, world.accounts[address].code_hash)
         peer.rpc("anvil_setCode", str(address), "0x" + bytes.fromhex(code).hex())
         peer.rpc("anvil_setBalance", str(address), hex(1_000))
         peer.rpc("anvil_setNonce", str(address), "0x1")

@@ -7,17 +7,18 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use revm_inspectors::tracing::TransactionContext;
 
+use super::account::Account;
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::errors::{UnknownTracer, failed, source_failed};
 use super::gil;
 use super::message::{BlockEnv, Checks, Limits, Rules, TxEnv};
-use super::outcome::{Changes, ExecutionResult, PyAccount, account_fields, word};
+use super::outcome::{Changes, ExecutionResult, word};
 use super::source::PySource;
 use crate::evm;
 use crate::job::{self, Job};
 use crate::overlay;
 use crate::snapshot;
-use crate::state::{Account, SourceError, State};
+use crate::state::{self, SourceError, State};
 use crate::tracer;
 
 /// The state after one block, read through a cache over a source.
@@ -33,9 +34,9 @@ impl Snapshot {
         Ok(Self(Arc::new(snapshot::Snapshot::new(source, cache_entries))))
     }
 
-    /// Return the account at `address` as (nonce, balance, code hash), or None.
-    fn account(&self, py: Python<'_>, address: PyAddress) -> PyResult<Option<PyAccount>> {
-        read(py, || self.0.account(address.0)).map(|account| account.map(account_fields))
+    /// Return the account at `address`, or None.
+    fn account(&self, py: Python<'_>, address: PyAddress) -> PyResult<Option<Account>> {
+        read(py, || self.0.account(address.0)).map(|account| account.map(Account))
     }
 
     /// Return the code whose Keccak-256 is `code_hash`.
@@ -74,9 +75,9 @@ impl Overlay {
         Self(Mutex::new(Arc::new(overlay::Overlay::new(Arc::clone(&snapshot.get().0)))))
     }
 
-    /// Return the account at `address` as (nonce, balance, code hash), or None.
-    fn account(&self, py: Python<'_>, address: PyAddress) -> PyResult<Option<PyAccount>> {
-        self.read(py, |state| state.account(address.0)).map(|account| account.map(account_fields))
+    /// Return the account at `address`, or None.
+    fn account(&self, py: Python<'_>, address: PyAddress) -> PyResult<Option<Account>> {
+        self.read(py, |state| state.account(address.0)).map(|account| account.map(Account))
     }
 
     /// Return the code whose Keccak-256 is `code_hash`.
@@ -105,13 +106,9 @@ impl Overlay {
         &self,
         py: Python<'_>,
         address: PyAddress,
-        account: Option<PyAccount>,
+        account: Option<&Bound<'_, Account>>,
     ) -> PyResult<()> {
-        let account = account.map(|(nonce, PyWord(balance), PyHash(code_hash))| Account {
-            nonce,
-            balance,
-            code_hash,
-        });
+        let account = account.map(|account| account.get().0);
         self.write(py, |state| state.set_account(address.0, account))
     }
 
@@ -199,7 +196,7 @@ impl Overlay {
         &self,
         py: Python<'_>,
         address: PyAddress,
-        edit: impl FnOnce(&mut Account) + Send,
+        edit: impl FnOnce(&mut state::Account) + Send,
     ) -> PyResult<()> {
         self.write(py, |state| {
             let mut account = state.account(address.0)?.unwrap_or_default();

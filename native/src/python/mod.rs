@@ -1,5 +1,6 @@
 //! The module `entresol._native`.
 
+mod account;
 mod convert;
 mod crypto;
 mod engine;
@@ -21,6 +22,8 @@ use pyo3::prelude::*;
 mod native {
     use super::*;
 
+    #[pymodule_export]
+    use super::account::Account;
     #[pymodule_export]
     use super::crypto::{address_of, keccak256, public_key, recover, sign};
     #[pymodule_export]

@@ -5,10 +5,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use revm::context_interface::result::{ExecutionResult as RevmResult, SuccessReason};
 
-use super::convert::{PyAddress, PyData, PyHash, PyWord};
+use super::account::Account;
+use super::convert::{PyAddress, PyData, PyHash};
 use crate::changes;
 use crate::evm;
-use crate::state::Account;
 
 /// How an execution ended, and what it did.
 #[pyclass(frozen, module = "entresol._native")]
@@ -135,13 +135,13 @@ impl AccountChange {
     }
 
     #[getter]
-    fn before(&self) -> Option<PyAccount> {
-        self.0.before.map(account_fields)
+    fn before(&self) -> Option<Account> {
+        self.0.before.map(Account)
     }
 
     #[getter]
-    fn after(&self) -> Option<PyAccount> {
-        self.0.after.map(account_fields)
+    fn after(&self) -> Option<Account> {
+        self.0.after.map(Account)
     }
 
     /// Whether all storage from before is gone, also the slots that `storage` does not name.
@@ -159,14 +159,6 @@ impl AccountChange {
         }
         Ok(storage)
     }
-}
-
-/// An account in Python: nonce, balance, code hash.
-pub type PyAccount = (u64, PyWord, PyHash);
-
-/// Return the tuple that stands for `account` in Python.
-pub fn account_fields(account: Account) -> PyAccount {
-    (account.nonce, PyWord(account.balance), PyHash(account.code_hash))
 }
 
 /// Return the 32 bytes that stand for a slot, or for its value, in Python.

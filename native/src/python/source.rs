@@ -7,7 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::convert::{PyAddress, PyData, PyHash, PyWord};
+use super::account;
+use super::convert::{PyAddress, PyData, PyHash};
 use super::gil;
 use crate::state::{Account, Source, SourceError};
 
@@ -38,12 +39,10 @@ impl Source for PySource {
     fn account(&self, address: Address) -> Result<Option<Account>, SourceError> {
         ask(|py| {
             let answer = self.account.bind(py).call1((PyAddress(address),))?;
-            let fields: Option<(u64, PyWord, PyHash)> = answer.extract()?;
-            Ok(fields.map(|(nonce, PyWord(balance), PyHash(code_hash))| Account {
-                nonce,
-                balance,
-                code_hash,
-            }))
+            if answer.is_none() {
+                return Ok(None);
+            }
+            Ok(Some(answer.cast::<account::Account>()?.get().0))
         })
     }
 

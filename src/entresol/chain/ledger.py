@@ -155,7 +155,7 @@ class Ledger:
         overlay = Overlay(Snapshot(StateAfter(self.store, 0)))
         state = genesis.state()
         for address, account in state.accounts.items():
-            code = state.codes.get(account[2])
+            code = state.codes.get(account.code_hash)
             if code is not None:
                 overlay.set_code(address, code)
             overlay.set_account(address, account)

@@ -217,7 +217,7 @@ class BlockExecutor:
     def _credit(self, address: Address, wei: int) -> None:
         if wei:
             account = self.overlay.account(address)
-            balance = wei + (0 if account is None else account[1])
+            balance = wei + (0 if account is None else account.balance)
             # What no balance can hold is lost: nothing that L1 has accepted may stop the chain.
             self.overlay.set_balance(address, min(balance, _MOST_WEI))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol._native import keccak256
+from entresol._native import Account, keccak256
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +27,6 @@ def apply_changes(
         if code_hash in code_of:
             overlay.set_code(change.address, code_of[code_hash])
         balance = int.from_bytes(change.account.balance)
-        overlay.set_account(change.address, (nonce, balance, code_hash))
+        overlay.set_account(change.address, Account(nonce, balance, code_hash))
         for slot, value in change.slots:
             overlay.set_slot(change.address, slot, value.rjust(32, b"\0"))

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Final
 
-from entresol._native import keccak256
+from entresol._native import Account, keccak256
 from entresol.chain.logs import find_logs
 from entresol.errors import AlreadyKnown, InvalidTransaction, LayerOneRejected, PoolRejection
 from entresol.execution.call.call import CallRequest, call
@@ -20,7 +20,6 @@ from entresol.storage.log_index import LogQuery
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from entresol._native import Account
     from entresol.chain.chain import Chain
     from entresol.chain.logs import PlacedLog
 
@@ -112,15 +111,15 @@ class EmbeddedLayerOne:
 
     async def nonce(self, address: Address) -> int:
         """Return how many transactions of an account are in blocks."""
-        return self._account(address)[0]
+        return self._account(address).nonce
 
     async def balance(self, address: Address) -> int:
         """Return what an account has."""
-        return self._account(address)[1]
+        return self._account(address).balance
 
     async def code(self, address: Address) -> bytes:
         """Return the code of an account."""
-        code_hash = self._account(address)[2]
+        code_hash = self._account(address).code_hash
         return b"" if code_hash == EMPTY_CODE_HASH else self._chain.latest.code(code_hash)
 
     async def fees(self) -> L1Fees:
@@ -143,8 +142,7 @@ class EmbeddedLayerOne:
         """Leave the chain to whoever opened it."""
 
     def _account(self, address: Address) -> Account:
-        account = self._chain.latest.account(address)
-        return (0, 0, bytes(EMPTY_CODE_HASH)) if account is None else account
+        return self._chain.latest.account(address) or Account()
 
     def _evm_env(self, block: int | None) -> EvmEnv:
         number = self._chain.number if block is None else block

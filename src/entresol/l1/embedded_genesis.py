@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol._native import BlockEnv, Checks, Overlay, Rules, Snapshot, TxEnv, execute
+from entresol._native import Account, BlockEnv, Checks, Overlay, Rules, Snapshot, TxEnv, execute
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
 from entresol.l1.deployment import addresses_of
 from entresol.primitives.assets import ETH_TOKEN, asset_id
-from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from entresol._native import Account, AccountChange
+    from entresol._native import AccountChange
     from entresol.l1.deployment import Deployment
 
 _GAS: Final = 100_000_000
@@ -79,10 +78,10 @@ def backed(
 
 
 def _account(change: AccountChange, codes: dict[bytes, bytes]) -> GenesisAccount:
-    nonce, balance, code_hash = change.after or (0, 0, bytes(EMPTY_CODE_HASH))
+    account = change.after or Account()
     return GenesisAccount(
-        nonce=nonce,
-        balance=balance,
-        code=codes.get(code_hash, b""),
+        nonce=account.nonce,
+        balance=account.balance,
+        code=codes.get(account.code_hash, b""),
         storage={Hash32(slot): Hash32(after) for slot, (_, after) in change.storage.items()},
     )

@@ -20,7 +20,7 @@ from entresol.primitives.values import Address, Hash32
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from entresol._native import Changes
+    from entresol._native import Account, Changes
 
 VERSION: Final = 1
 
@@ -172,7 +172,7 @@ def stored_changes(changes: Changes) -> tuple[StoredChange, ...]:
     return tuple(
         StoredChange(
             change.address,
-            None if (after := change.after) is None else stored_account(*after),
+            None if (after := change.after) is None else stored_account(after),
             change.destroyed,
             tuple(
                 (slot, value.lstrip(b"\0")) for slot, (_, value) in sorted(change.storage.items())
@@ -182,6 +182,8 @@ def stored_changes(changes: Changes) -> tuple[StoredChange, ...]:
     )
 
 
-def stored_account(nonce: int, balance: int, code_hash: bytes) -> StoredAccount:
+def stored_account(account: Account) -> StoredAccount:
     """Return an account in its stored form."""
-    return StoredAccount(nonce, balance.to_bytes(-(-balance.bit_length() // 8)), code_hash)
+    balance = account.balance
+    stored_balance = balance.to_bytes(-(-balance.bit_length() // 8))
+    return StoredAccount(account.nonce, stored_balance, account.code_hash)

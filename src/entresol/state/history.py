@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from entresol._native import Account
 from entresol.errors import StoreFailed
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.storage.readers import StateReader
@@ -14,8 +15,8 @@ class StateAfter:
         self._store = store
         self.number = number
 
-    def account(self, address: bytes) -> tuple[int, int, bytes] | None:
-        """Return nonce, balance and code hash of an account."""
+    def account(self, address: bytes) -> Account | None:
+        """Return an account, or None."""
         return self._store.account(address, self.number)
 
     def slot(self, address: bytes, slot: bytes) -> bytes:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from entresol._native import Account
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Hash32
@@ -73,8 +74,8 @@ class BlockReader(LogReader, Protocol):
 class StateReader(Protocol):
     """Accounts, slots and codes as of any block, and the nodes of their tries."""
 
-    def account(self, address: bytes, number: int) -> tuple[int, int, bytes] | None:
-        """Return nonce, balance and code hash of an account as it stood after block `number`."""
+    def account(self, address: bytes, number: int) -> Account | None:
+        """Return an account as it stood after block `number`."""
 
     def slot(self, address: bytes, slot: bytes, number: int) -> bytes:
         """Return a slot's value after block `number`, big-endian without leading zeros."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, Self
 
+from entresol._native import Account
 from entresol.errors import MalformedValue, StoreDamaged, StoreUnfinished, UnknownBlock, WrongParent
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord
@@ -154,8 +155,8 @@ class Store:
 
     # State
 
-    def account(self, address: bytes, number: int) -> tuple[int, int, bytes] | None:
-        """Return nonce, balance and code hash of an account as it stood after block `number`."""
+    def account(self, address: bytes, number: int) -> Account | None:
+        """Return an account as it stood after block `number`."""
         prefix = tables.ACCOUNT + address
         found = self._engine.last_at_most(prefix + tables.number(number), prefix)
         return None if found is None else tables.unpack_account(found[1])

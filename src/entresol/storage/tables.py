@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from entresol._native import Account
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.records import StoredAccount
 
@@ -128,11 +129,11 @@ def pack_account(account: StoredAccount | None) -> bytes:
     return bytes([has_code]) + account.nonce.to_bytes(8) + code_hash + account.balance
 
 
-def unpack_account(row: bytes) -> tuple[int, int, bytes] | None:
-    """Return nonce, balance and code hash from an account's row."""
+def unpack_account(row: bytes) -> Account | None:
+    """Return the account of an account's row."""
     if not row:
         return None
     nonce = int.from_bytes(row[1:9])
     if row[0]:
-        return nonce, int.from_bytes(row[41:]), row[9:41]
-    return nonce, int.from_bytes(row[9:]), EMPTY_CODE_HASH
+        return Account(nonce, int.from_bytes(row[41:]), row[9:41])
+    return Account(nonce, int.from_bytes(row[9:]))

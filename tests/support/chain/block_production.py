@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from entresol._native import Changes, Overlay, Rules, Snapshot, public_key
+from entresol._native import Account, Changes, Overlay, Rules, Snapshot, public_key
 from entresol._native import address_of as _address_of
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
 from entresol.execution.evm_env import BlockEnv
@@ -104,12 +104,12 @@ class Producer:
     def balance(self, address: bytes) -> int:
         """Return what an account has after the head."""
         account = self.snapshot.account(address)
-        return 0 if account is None else account[1]
+        return 0 if account is None else account.balance
 
     def nonce(self, address: bytes) -> int:
         """Return an account's next nonce after the head."""
         account = self.snapshot.account(address)
-        return 0 if account is None else account[0]
+        return 0 if account is None else account.nonce
 
     def _genesis(self, balances: Mapping[bytes, int], codes: Mapping[bytes, bytes]) -> None:
         env = BlockEnv(number=0, timestamp=1_000, gas_limit=self.gas_limit, base_fee=self.base_fee)
@@ -178,15 +178,15 @@ def priority(
 
 def set_balance(address: bytes, balance: int, *, nonce: int = 0, code_hash: bytes) -> StoredChange:
     """Return an edit of an account by hand."""
-    account = stored_account(nonce, balance, code_hash)
+    account = stored_account(Account(nonce, balance, code_hash))
     return StoredChange(address, account, destroyed=False, slots=())
 
 
 def sums(changes: Changes) -> int:
     """Return how much wei there is more than before."""
 
-    def wei(account: tuple[int, int, bytes] | None) -> int:
-        return 0 if account is None else account[1]
+    def wei(account: Account | None) -> int:
+        return 0 if account is None else account.balance
 
     return sum(wei(change.after) - wei(change.before) for change in changes.accounts)
 

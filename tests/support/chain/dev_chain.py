@@ -90,4 +90,4 @@ def balance(chain: Chain | Ledger, address: Address, block: int | None = None) -
     """Return what an account has after a block, or now."""
     state = chain.latest if block is None else chain.state_after(block)
     account = state.account(address)
-    return 0 if account is None else account[1]
+    return 0 if account is None else account.balance

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import count
 
-from entresol._native import keccak256
+from entresol._native import Account, keccak256
 from entresol.chain.mempool import ValidationRules
 from entresol.primitives.transactions import FeeMarketTransaction, Payload, Transaction
 from entresol.primitives.values import Address, Hash32
@@ -31,10 +31,12 @@ class Accounts:
     codes: dict[bytes, bytes] = field(default_factory=dict)
     reads: int = 0
 
-    def account(self, address: bytes) -> tuple[int, int, bytes]:
+    def account(self, address: bytes) -> Account:
         self.reads += 1
         code = self.codes.get(address, b"")
-        return self.nonces.get(address, 0), self.balances.get(address, ETHER), keccak256(code)
+        return Account(
+            self.nonces.get(address, 0), self.balances.get(address, ETHER), keccak256(code)
+        )
 
     def code(self, code_hash: bytes) -> bytes:
         assert code_hash != EMPTY_CODE

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from entresol._native import keccak256
+from entresol._native import Account, keccak256
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_account
 from entresol.primitives.transactions import (
@@ -78,7 +78,7 @@ def change(
     slots: Iterable[tuple[int, int]] = (),
 ) -> StoredChange:
     """Return what a block made of an account; without a balance the account is gone."""
-    account = None if balance is None else stored_account(nonce, balance, keccak256(code))
+    account = None if balance is None else stored_account(Account(nonce, balance, keccak256(code)))
     values = tuple((word(slot), word(value).lstrip(b"\0")) for slot, value in slots)
     return StoredChange(who, account, destroyed, values)
 

@@ -149,12 +149,12 @@ class Engine:
     def balance(self, address: Address) -> int:
         """Return what an account has."""
         account = self.overlay.account(address)
-        return 0 if account is None else account[1]
+        return 0 if account is None else account.balance
 
     def nonce(self, address: Address) -> int:
         """Return an account's next nonce."""
         account = self.overlay.account(address)
-        return 0 if account is None else account[0]
+        return 0 if account is None else account.nonce
 
     def _run(self, sender: Address, to: Address | None, data: bytes, value: int) -> Done:
         outcome = execute(

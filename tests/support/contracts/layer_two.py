@@ -147,7 +147,7 @@ class LayerTwo:
         account = self.chain.latest.account(sender)
         payload = FeeMarketTransaction(
             chain_id=CHAIN_ID,
-            nonce=0 if account is None else account[0],
+            nonce=0 if account is None else account.nonce,
             to=to,
             value=value,
             data=data,
@@ -213,11 +213,11 @@ class LayerTwo:
 
     def balance(self, address: Address) -> int:
         account = self.chain.latest.account(address)
-        return 0 if account is None else account[1]
+        return 0 if account is None else account.balance
 
     def code(self, address: Address) -> bytes:
         account = self.chain.latest.account(address)
-        return b"" if account is None else self.chain.latest.code(account[2])
+        return b"" if account is None else self.chain.latest.code(account.code_hash)
 
     def token_balance(self, token: Address, owner: Address) -> int:
         balance: int = self.ask(token, "balanceOf(address)(uint256)", owner)

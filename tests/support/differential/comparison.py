@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from entresol._native import ExecutionResult, Snapshot
+from entresol._native import Account, ExecutionResult, Snapshot
 from tests.support.anvil import Anvil, RpcError, running_anvil
 from tests.support.differential.replay import NO_CODE, ZERO, Ran, Replay, read_state, unhex
 from tests.support.differential.transactions import Signed
@@ -74,9 +74,8 @@ class Peers:
         theirs, ours = read_state(self.anvil), self.replay.source
         assert ours.accounts == theirs.accounts
         assert _without_empty(ours.storage) == theirs.storage
-        assert all(
-            ours.codes[hash_] == theirs.codes[hash_] for _, _, hash_ in ours.accounts.values()
-        )
+        code_hashes = {account.code_hash for account in ours.accounts.values()}
+        assert all(ours.codes[code_hash] == theirs.codes[code_hash] for code_hash in code_hashes)
 
     def compare_with_fresh_snapshot(self) -> None:
         """Check that the sealed snapshot says what its source says of all that was ever touched."""
@@ -84,13 +83,14 @@ class Peers:
         for address, slots in self.touched.items():
             account = snapshot.account(address)
             assert account == fresh.account(address)
-            assert account is None or snapshot.code(account[2]) == fresh.code(account[2])
+            code_hash = NO_CODE if account is None else account.code_hash
+            assert snapshot.code(code_hash) == fresh.code(code_hash)
             for slot in slots:
                 assert snapshot.slot(address, slot) == fresh.slot(address, slot)
 
     def _learn(self) -> None:
         accounts = self.replay.source.accounts
-        self.world.start_block({address: nonce for address, (nonce, _, _) in accounts.items()})
+        self.world.start_block({address: account.nonce for address, account in accounts.items()})
 
 
 @contextmanager
@@ -155,8 +155,9 @@ def _runner(address: bytes, slots: Sequence[bytes]) -> list[tuple[str, list[str]
 def _ours(
     state: Snapshot, address: bytes, slots: Sequence[bytes]
 ) -> tuple[int, int, bytes, list[bytes]]:
-    nonce, balance, code_hash = state.account(address) or (0, 0, NO_CODE)
-    return nonce, balance, state.code(code_hash), [state.slot(address, slot) for slot in slots]
+    account = state.account(address) or Account()
+    values = [state.slot(address, slot) for slot in slots]
+    return account.nonce, account.balance, state.code(account.code_hash), values
 
 
 def _without_empty(storage: dict[bytes, dict[bytes, bytes]]) -> dict[bytes, dict[bytes, bytes]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from entresol._native import (
+    Account,
     BlockEnv,
     Changes,
     ExecutionResult,
@@ -22,7 +23,6 @@ from entresol._native import (
 from tests.support.anvil import Anvil
 from tests.support.differential.transactions import CHAIN_ID
 
-Account = tuple[int, int, bytes]
 NO_CODE = keccak256(b"")
 ZERO = bytes(32)
 HISTORY = bytes.fromhex("0000f90827f1c53a10cb7a02335b175320002935")
@@ -39,7 +39,7 @@ class Source:
     hashes: dict[int, bytes] = field(default_factory=dict)
 
     def account(self, address: bytes, /) -> Account | None:
-        """Return nonce, balance and code hash."""
+        """Return an account, or None."""
         return self.accounts.get(address)
 
     def code(self, code_hash: bytes, /) -> bytes:
@@ -60,7 +60,7 @@ class Source:
         following = Source(dict(self.accounts), self.codes | changes.codes, storage, self.hashes)
         for change in changes.accounts:
             assert change.before == self.account(change.address)
-            assert change.after is None or change.after != (0, 0, NO_CODE)
+            assert change.after is None or change.after != Account()
             following._set_account(change.address, change.after)
             if change.destroyed:
                 following.storage.pop(change.address, None)
@@ -74,7 +74,7 @@ class Source:
             self.accounts.pop(address, None)
             return
         self.accounts[address] = account
-        assert account[2] in self.codes
+        assert account.code_hash in self.codes
 
     def _set_slot(self, address: bytes, slot: bytes, value: bytes) -> None:
         slots = self.storage.setdefault(address, {})
@@ -144,10 +144,10 @@ def read_state(anvil: Anvil) -> Source:
     source = Source()
     for address, account in dump["accounts"].items():
         code = unhex(account["code"])
-        fields = (account["nonce"], int(account["balance"], 16), keccak256(code))
-        source.codes[fields[2]] = code
-        if fields != (0, 0, NO_CODE):
-            source.accounts[unhex(address)] = fields
+        read = Account(account["nonce"], int(account["balance"], 16), keccak256(code))
+        source.codes[read.code_hash] = code
+        if read != Account():
+            source.accounts[unhex(address)] = read
         slots = {unhex(slot): unhex(value) for slot, value in account["storage"].items()}
         slots = {slot: value for slot, value in slots.items() if value != ZERO}
         if slots:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from entresol._native import (
+    Account,
     BlockEnv,
     Changes,
     ExecutionResult,
@@ -30,7 +31,7 @@ BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000)
 class World:
     """A state source that counts what it is asked and can be told to fail."""
 
-    accounts: dict[bytes, tuple[int, int, bytes]] = field(default_factory=dict)
+    accounts: dict[bytes, Account] = field(default_factory=dict)
     codes: dict[bytes, bytes] = field(default_factory=dict)
     slots: dict[tuple[bytes, bytes], bytes] = field(default_factory=dict)
     questions: int = 0
@@ -39,7 +40,7 @@ class World:
     @classmethod
     def with_contract(cls, code: str) -> World:
         """Alice is rich, and at `CONTRACT` there is this code."""
-        world = cls(accounts={ALICE: (0, ETHER, EMPTY_CODE)})
+        world = cls(accounts={ALICE: Account(0, ETHER, EMPTY_CODE)})
         world.deploy(CONTRACT, code)
         return world
 
@@ -47,7 +48,7 @@ class World:
         """Put a contract there, its code given in hex; blanks are for the reader."""
         compiled = bytes.fromhex(code)
         self.codes[keccak256(compiled)] = compiled
-        self.accounts[address] = (1, 0, keccak256(compiled))
+        self.accounts[address] = Account(1, 0, keccak256(compiled))
 
     def write(self, changes: Changes) -> None:
         """Store what a block changed."""
@@ -62,7 +63,7 @@ class World:
             for slot, (_, after) in change.storage.items():
                 self.slots[change.address, slot] = after
 
-    def account(self, address: bytes) -> tuple[int, int, bytes] | None:
+    def account(self, address: bytes) -> Account | None:
         self._asked()
         return self.accounts.get(address)
 

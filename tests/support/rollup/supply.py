@@ -187,7 +187,7 @@ class Bookkeeper:
 
     def _balance(self, address: Address, block: int) -> int:
         account = self._store.account(address, block)
-        return 0 if account is None else account[1]
+        return 0 if account is None else account.balance
 
 
 def _is_message(topics: tuple[bytes, ...]) -> bool:

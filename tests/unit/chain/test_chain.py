@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from entresol._native import keccak256
+from entresol._native import Account, keccak256
 from entresol.chain.chain import MOST_CHECKPOINTS, Chain
 from entresol.chain.events import BlockSealed, BlocksReverted, TransactionPending
 from entresol.chain.finality import BlockTag
@@ -127,7 +127,7 @@ def test_the_pending_block_is_what_would_be_sealed(manual: Chain) -> None:
     pending = manual.pending()
     assert pending.env.number == 1
     assert [it.hash for it in pending.transactions] == [transaction(0, wei=9).hash]
-    assert pending.overlay.account(NOBODY) == (0, 9, keccak256(b""))
+    assert pending.overlay.account(NOBODY) == Account(0, 9, keccak256(b""))
     assert balance(manual, NOBODY) == 0
 
 

@@ -131,7 +131,7 @@ class ChainMachine(RuleBasedStateMachine):
         for sender, nonce in nonces.items():
             account = self.chain.ledger.latest.account(sender)
             assert account is not None
-            assert account[0] == nonce
+            assert account.nonce == nonce
 
     @invariant()
     def every_deposit_is_included_or_waits(self) -> None:
@@ -152,7 +152,7 @@ class ChainMachine(RuleBasedStateMachine):
         held = 0
         for address in EVERYBODY:
             account = self.chain.ledger.latest.account(address)
-            held += 0 if account is None else account[1]
+            held += 0 if account is None else account.balance
         assert held == len(SENDERS) * FUNDS + minted - burned
 
     @invariant()

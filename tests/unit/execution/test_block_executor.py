@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
-from entresol._native import keccak256
+from entresol._native import Account, keccak256
 from entresol._native import sign as sign_digest
 from entresol.errors import (
     BlockFull,
@@ -179,7 +179,7 @@ def test_a_creation_says_where(producer: Producer) -> None:
     assert outcome.created == create_address(ALICE, 0)
     account = producer.store.account(create_address(ALICE, 0), 1)
     assert account is not None
-    assert producer.store.code(account[2]) == CODES[STORING]
+    assert producer.store.code(account.code_hash) == CODES[STORING]
 
 
 def test_a_call_creates_nothing(producer: Producer) -> None:
@@ -212,7 +212,7 @@ def test_a_delegation_is_set(producer: Producer) -> None:
     producer.seal(sign(payload, secret(1)))
     account = producer.store.account(BOB, 1)
     assert account is not None
-    assert producer.store.code(account[2]) == bytes.fromhex("ef0100") + STORING
+    assert producer.store.code(account.code_hash) == bytes.fromhex("ef0100") + STORING
     assert producer.store.slot(BOB, word(0), 1) == b"\x09"
 
 
@@ -466,7 +466,7 @@ def test_a_transaction_whose_messages_fit_into_no_batch_is_invalid(
 
 
 def test_an_edit_comes_before_the_transactions(producer: Producer) -> None:
-    rich = StoredChange(sender(7), stored_account(3, ETHER, EMPTY_CODE))
+    rich = StoredChange(sender(7), stored_account(Account(3, ETHER, EMPTY_CODE)))
     executed = producer.seal(call(7, 3, BOB, value=1), edits=[rich])
     assert executed.record.results[0].succeeded
     assert executed.record.edits == (rich,)
@@ -474,8 +474,8 @@ def test_an_edit_comes_before_the_transactions(producer: Producer) -> None:
 
 
 def test_edits_add_up(producer: Producer) -> None:
-    first = StoredChange(sender(7), stored_account(0, 1, EMPTY_CODE))
-    second = StoredChange(sender(8), stored_account(0, 2, EMPTY_CODE))
+    first = StoredChange(sender(7), stored_account(Account(0, 1, EMPTY_CODE)))
+    second = StoredChange(sender(8), stored_account(Account(0, 2, EMPTY_CODE)))
     transition = producer.begin()
     transition.edit([first], [])
     transition.edit([second], [])
@@ -488,7 +488,7 @@ def test_an_edit_may_set_code_and_slots(producer: Producer) -> None:
     target = sender(7)
     edit = StoredChange(
         target,
-        stored_account(1, 5, keccak256(code)),
+        stored_account(Account(1, 5, keccak256(code))),
         slots=((word(0), b"\x2a"), (word(3), b"\x01")),
     )
     producer.seal(call(1, 0, target), edits=[edit], codes=[code])

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from entresol._native import Snapshot, keccak256
+from entresol._native import Account, Snapshot, keccak256
 from entresol.errors import ReplayDiffers
 from entresol.execution.block_executor import ExecutedBlock
 from entresol.execution.replay import apply_record, execute_again, new_nodes
@@ -46,7 +46,7 @@ def producer(request: pytest.FixtureRequest) -> Iterator[Producer]:
     producer.seal(priority(TARGET, data=word(3)), call(1, 2, TARGET, data=word(4)))
     producer.seal(call(1, 3, None, data=initcode(STORING + b"\0")), call(1, 4, MORTAL))
     edit = StoredChange(
-        EDITED, stored_account(9, 5, keccak256(b"\x00")), slots=((word(1), b"\x02"),)
+        EDITED, stored_account(Account(9, 5, keccak256(b"\x00"))), slots=((word(1), b"\x02"),)
     )
     producer.seal(call(1, 5, EDITED), edits=[edit], codes=[b"\x00"])
     yield producer
@@ -125,7 +125,7 @@ def test_code_that_an_edit_sets_and_replaces_is_replayed(producer: Producer) -> 
     number = producer.head.number + 1
     transition = producer.begin()
     for code in (b"\x00", b"\x5b\x00", b"\x5b\x5b\x00"):
-        edit = StoredChange(b"\xee" * 20, stored_account(0, 0, keccak256(code)))
+        edit = StoredChange(b"\xee" * 20, stored_account(Account(0, 0, keccak256(code))))
         transition.edit([edit], [code])
     producer.finish(transition)
     again(producer, record_of(producer, number), number)
@@ -133,7 +133,7 @@ def test_code_that_an_edit_sets_and_replaces_is_replayed(producer: Producer) -> 
 
 def test_an_edit_may_use_code_that_is_there_already(producer: Producer) -> None:
     number = producer.head.number + 1
-    edit = StoredChange(b"\xee" * 20, stored_account(0, 0, keccak256(STORING)))
+    edit = StoredChange(b"\xee" * 20, stored_account(Account(0, 0, keccak256(STORING))))
     producer.seal(call(1, 6, b"\xee" * 20, data=word(8)), edits=[edit])
     assert producer.store.slot(b"\xee" * 20, word(0), number) == b"\x08"
     again(producer, record_of(producer, number), number)
@@ -143,7 +143,7 @@ def test_an_edit_may_destroy_and_make_again(producer: Producer) -> None:
     number = producer.head.number + 1
     edit = StoredChange(
         TARGET,
-        stored_account(1, 1, keccak256(STORING)),
+        stored_account(Account(1, 1, keccak256(STORING))),
         destroyed=True,
         slots=((word(9), b"\x09"),),
     )
@@ -210,7 +210,7 @@ def sent_by(stranger: bytes) -> Tamper:
         outcome_with(messages=()),
         change_with(address=b"\x01" * 20),
         change_with(account=None),
-        change_with(account=stored_account(0, 1, EMPTY_CODE)),
+        change_with(account=stored_account(Account(0, 1, EMPTY_CODE))),
         change_with(destroyed=True),
         change_with(slots=((word(1), b"\x01"),)),
         lambda record: replace(record, codes=(b"\x01",)),

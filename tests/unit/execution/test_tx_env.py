@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from entresol._native import (
+    Account,
     BlockEnv,
     Overlay,
     Rules,
@@ -85,7 +86,7 @@ KINDS = [
 
 def world() -> World:
     made = World.with_contract(MIRROR)
-    made.accounts[SENDER] = (0, ETHER, EMPTY_CODE)
+    made.accounts[SENDER] = Account(0, ETHER, EMPTY_CODE)
     return made
 
 
@@ -135,7 +136,7 @@ def test_an_authorization_delegates() -> None:
     overlay.apply(execute(overlay, RULES, BLOCK, tx_env_of(signed(SetCodeTransaction))))
     account = overlay.account(SENDER)
     assert account is not None
-    assert overlay.code(account[2]) == b"\xef\x01\x00" + CONTRACT
+    assert overlay.code(account.code_hash) == b"\xef\x01\x00" + CONTRACT
 
 
 @pytest.mark.parametrize("kind", [LegacyTransaction, AccessListTransaction, FeeMarketTransaction])
@@ -165,17 +166,17 @@ def test_a_priority_transaction_mints_its_value_and_pays_nothing_yet() -> None:
     assert outcome.output == bytes(12) + b"\x77" * 20 + word(500) + word(3) + word(77)
     overlay.apply(outcome)
     assert overlay.account(b"\x77" * 20) is None
-    assert overlay.account(CONTRACT) == (1, 500, keccak256(bytes.fromhex(MIRROR)))
+    assert overlay.account(CONTRACT) == Account(1, 500, keccak256(bytes.fromhex(MIRROR)))
 
 
 def test_a_priority_transaction_leaves_the_senders_nonce_alone() -> None:
     made = world()
-    made.accounts[b"\x77" * 20] = (7, 1, EMPTY_CODE)
+    made.accounts[b"\x77" * 20] = Account(7, 1, EMPTY_CODE)
     overlay = Overlay(Snapshot(made))
     overlay.apply(
         execute(overlay, RULES, BLOCK, priority_tx_env(priority()), checks=PRIORITY_CHECKS)
     )
-    assert overlay.account(b"\x77" * 20) == (7, 1, EMPTY_CODE)
+    assert overlay.account(b"\x77" * 20) == Account(7, 1, EMPTY_CODE)
 
 
 def test_a_failed_priority_transaction_keeps_the_mint() -> None:
@@ -185,7 +186,7 @@ def test_a_failed_priority_transaction_keeps_the_mint() -> None:
     overlay.apply(
         execute(overlay, RULES, BLOCK, priority_tx_env(priority()), checks=PRIORITY_CHECKS)
     )
-    assert overlay.account(b"\x77" * 20) == (0, 500, EMPTY_CODE)
+    assert overlay.account(b"\x77" * 20) == Account(0, 500, EMPTY_CODE)
 
 
 def test_a_contract_may_send_a_priority_transaction() -> None:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from entresol import errors
-from entresol._native import BlockEnv, Checks, Overlay, Rules, Snapshot, TxEnv, call, execute
+from entresol._native import (
+    Account,
+    BlockEnv,
+    Checks,
+    Overlay,
+    Rules,
+    Snapshot,
+    TxEnv,
+    call,
+    execute,
+)
 from tests.support.evm.in_memory_state import (
     ALICE,
     BLOCK,
@@ -69,8 +79,8 @@ def test_changes_hold_the_values_before_and_after() -> None:
     alice, contract = outcome.changes.accounts
     assert (alice.address, alice.before, alice.after) == (
         ALICE,
-        (0, ETHER, EMPTY_CODE),
-        (1, ETHER, EMPTY_CODE),
+        Account(0, ETHER, EMPTY_CODE),
+        Account(1, ETHER, EMPTY_CODE),
     )
     assert contract.address == CONTRACT
     assert contract.before == contract.after
@@ -97,7 +107,7 @@ def test_a_creation_tells_address_and_code() -> None:
     created = next(c for c in outcome.changes.accounts if c.address == outcome.created)
     assert created.before is None
     assert created.after is not None
-    assert outcome.changes.codes == {created.after[2]: bytes.fromhex("5f5f")}
+    assert outcome.changes.codes == {created.after.code_hash: bytes.fromhex("5f5f")}
 
 
 def test_a_refund_is_part_of_the_gas_reported() -> None:
@@ -113,8 +123,8 @@ def test_the_sender_pays_and_the_beneficiary_gets_the_tip() -> None:
     message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=21_000, gas_price=10, priority_fee=2)
     outcome = execute(Snapshot(World.with_contract("")), RULES, block, message)
     after = {change.address: change.after for change in outcome.changes.accounts}
-    assert after[ALICE] == (1, ETHER - 21_000 * 9, EMPTY_CODE)
-    assert after[BOB] == (0, 21_000 * 2, EMPTY_CODE)
+    assert after[ALICE] == Account(1, ETHER - 21_000 * 9, EMPTY_CODE)
+    assert after[BOB] == Account(0, 21_000 * 2, EMPTY_CODE)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +157,7 @@ def test_an_invalid_transaction_is_rejected_with_its_values(
 
 
 def test_a_used_nonce_is_rejected() -> None:
-    world = World(accounts={ALICE: (5, ETHER, EMPTY_CODE)})
+    world = World(accounts={ALICE: Account(5, ETHER, EMPTY_CODE)})
     with pytest.raises(errors.NonceTooLow, match="next nonce 5, tx nonce 0"):
         execute(Snapshot(world), RULES, BLOCK, to_contract())
 
@@ -177,7 +187,7 @@ def test_without_fees_nobody_pays() -> None:
     state = Snapshot(World.with_contract(""))
     outcome = execute(state, RULES, BLOCK, message, checks=Checks(fees=False))
     (alice,) = outcome.changes.accounts
-    assert alice.after == (1, ETHER, EMPTY_CODE)
+    assert alice.after == Account(1, ETHER, EMPTY_CODE)
 
 
 def test_a_call_needs_no_funds_no_nonce_and_no_sender() -> None:
@@ -246,8 +256,8 @@ def test_a_mint_pays_for_the_transaction_and_leaves_the_nonce_alone() -> None:
     checks = Checks(nonce=False, fees=False, gas_cap=False, base_fee=False)
     overlay = Overlay(Snapshot(World.with_contract("")))
     overlay.apply(execute(overlay, RULES, BLOCK, message, checks=checks))
-    assert overlay.account(BOB) == (0, 60, EMPTY_CODE)
-    assert overlay.account(ALICE) == (0, ETHER + 40, EMPTY_CODE)
+    assert overlay.account(BOB) == Account(0, 60, EMPTY_CODE)
+    assert overlay.account(ALICE) == Account(0, ETHER + 40, EMPTY_CODE)
 
 
 def test_another_gas_limit_makes_another_message() -> None:

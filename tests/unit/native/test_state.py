@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol import errors
-from entresol._native import Overlay, Snapshot, TxEnv, call, execute
+from entresol._native import Account, Overlay, Snapshot, TxEnv, call, execute, keccak256
 from tests.support.evm.in_memory_state import (
     ALICE,
     BLOCK,
@@ -28,11 +28,11 @@ def test_a_snapshot_reads_through_to_its_source() -> None:
     world = World.with_contract("5f")
     world.slots[CONTRACT, word(1)] = b"\x2a"
     snapshot = Snapshot(world)
-    assert snapshot.account(ALICE) == (0, ETHER, EMPTY_CODE)
+    assert snapshot.account(ALICE) == Account(0, ETHER, EMPTY_CODE)
     assert snapshot.account(BOB) is None
     assert snapshot.slot(CONTRACT, word(1)) == word(42)
     assert snapshot.slot(CONTRACT, word(2)) == word(0)
-    assert snapshot.code(world.accounts[CONTRACT][2]) == b"\x5f"
+    assert snapshot.code(world.accounts[CONTRACT].code_hash) == b"\x5f"
     assert snapshot.code(EMPTY_CODE) == b""
 
 
@@ -56,7 +56,7 @@ def test_a_block_is_built_on_an_overlay_and_becomes_the_next_snapshot() -> None:
     after = overlay.seal(world)
     asked = world.questions
     assert after.slot(CONTRACT, word(0)) == word(3)
-    assert after.account(ALICE) == (3, ETHER, EMPTY_CODE)
+    assert after.account(ALICE) == Account(3, ETHER, EMPTY_CODE)
     assert world.questions == asked
 
 
@@ -77,7 +77,10 @@ def test_changes_of_a_block_span_all_its_transactions() -> None:
         message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=100_000, nonce=nonce)
         overlay.apply(execute(overlay, RULES, BLOCK, message))
     alice, contract = overlay.changes().accounts
-    assert (alice.before, alice.after) == ((0, ETHER, EMPTY_CODE), (4, ETHER, EMPTY_CODE))
+    assert (alice.before, alice.after) == (
+        Account(0, ETHER, EMPTY_CODE),
+        Account(4, ETHER, EMPTY_CODE),
+    )
     assert contract.storage == {word(0): (word(5), word(9))}
 
 
@@ -86,8 +89,8 @@ def test_a_fork_of_an_overlay_goes_its_own_way() -> None:
     overlay.set_balance(BOB, 5)
     fork = overlay.fork()
     fork.set_balance(BOB, 6)
-    assert overlay.account(BOB) == (0, 5, EMPTY_CODE)
-    assert fork.account(BOB) == (0, 6, EMPTY_CODE)
+    assert overlay.account(BOB) == Account(0, 5, EMPTY_CODE)
+    assert fork.account(BOB) == Account(0, 6, EMPTY_CODE)
 
 
 def test_overrides_change_what_a_call_sees() -> None:
@@ -105,7 +108,7 @@ def test_balance_nonce_and_code_are_set_one_by_one() -> None:
     overlay.set_balance(BOB, 2**200)
     overlay.set_nonce(BOB, 2**63)
     code_hash = overlay.set_code(BOB, b"\x5f")
-    assert overlay.account(BOB) == (2**63, 2**200, code_hash)
+    assert overlay.account(BOB) == Account(2**63, 2**200, code_hash)
     assert overlay.code(code_hash) == b"\x5f"
 
 
@@ -143,10 +146,7 @@ def test_an_interrupt_in_the_source_is_not_disguised() -> None:
     ("method", "answer"),
     [
         ("account", "a string"),
-        ("account", (1, 2)),
-        ("account", (-1, 0, EMPTY_CODE)),
-        ("account", (0, 2**256, EMPTY_CODE)),
-        ("account", (0, 0, b"short")),
+        ("account", (0, 0, EMPTY_CODE)),
         ("slot", None),
         ("slot", bytes(33)),
         ("code", 7),
@@ -157,6 +157,31 @@ def test_a_source_that_answers_nonsense_is_unavailable(method: str, answer: obje
     setattr(world, method, lambda *_: answer)
     with pytest.raises(errors.StateUnavailable):
         execute(Snapshot(world), RULES, BLOCK, to_contract())
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        (-1, 0, EMPTY_CODE),
+        (2**64, 0, EMPTY_CODE),
+        (0, -1, EMPTY_CODE),
+        (0, 2**256, EMPTY_CODE),
+        (0, 0, b"short"),
+    ],
+)
+def test_an_account_rejects_values_out_of_range(fields: tuple[int, int, bytes]) -> None:
+    with pytest.raises((ValueError, OverflowError)):
+        Account(*fields)
+
+
+def test_an_account_is_a_value() -> None:
+    account = Account(2**64 - 1, 2**256 - 1, keccak256(b"\1"))
+    assert (account.nonce, account.balance) == (2**64 - 1, 2**256 - 1)
+    assert account.code_hash == keccak256(b"\1")
+    assert Account() == Account(nonce=0, balance=0, code_hash=EMPTY_CODE)
+    assert {account, Account(2**64 - 1, 2**256 - 1, keccak256(b"\1"))} == {account}
+    assert Account() != Account(balance=1)
+    assert repr(Account(1, 2)) == f"Account(nonce=1, balance=2, code_hash=0x{EMPTY_CODE.hex()})"
 
 
 def test_a_source_needs_its_four_methods() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from entresol import errors
-from entresol._native import Snapshot, Tracer, TxEnv, call, execute
+from entresol._native import Account, Snapshot, Tracer, TxEnv, call, execute
 from tests.support.evm.in_memory_state import (
     ALICE,
     BLOCK,
@@ -32,7 +32,7 @@ def trace(code: str, options: dict[str, Any], **position: Any) -> Any:
     """Trace a transaction to a contract with this code that calls another one."""
     world = World.with_contract(code)
     world.deploy(BOB, STORE + LOG)
-    world.accounts[CONTRACT] = (1, 100, world.accounts[CONTRACT][2])
+    world.accounts[CONTRACT] = Account(1, 100, world.accounts[CONTRACT].code_hash)
     tracer = Tracer(json.dumps(options).encode(), **position)
     outcome = execute(Snapshot(world), RULES, BLOCK, to_contract(), tracer=tracer)
     assert outcome.trace is not None

@@ -45,7 +45,7 @@ def test_the_bridge_has_what_the_accounts_of_the_genesis_have() -> None:
         layer_one.close()
     assert vault is not None
     # The three, and the two that clients of the ZK Stack know.
-    assert vault[1] == 5 * 7 * ETHER
+    assert vault.balance == 5 * 7 * ETHER
 
 
 def test_the_bridge_has_no_more_than_leaves_room_for_deposits(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_the_bridge_has_no_more_than_leaves_room_for_deposits(tmp_path: Path) ->
         vault = layer_one.ledger.store.account(embedded_contracts().native_token_vault, 0)
         layer_one.close()
     assert vault is not None
-    assert vault[1] == 2**128
+    assert vault.balance == 2**128
 
 
 def test_both_layers_cannot_have_one_chain_id() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entresol._native import keccak256
+from entresol._native import Account, keccak256
 from entresol.errors import MalformedValue
 from entresol.primitives.headers import Header
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
@@ -96,7 +96,7 @@ def frozen() -> BlockRecord:
             StoredChange(b"\xaa" * 20, None, destroyed=True, slots=()),
             StoredChange(
                 created,
-                stored_account(1, 2**80, keccak256(b"\x60\x00")),
+                stored_account(Account(1, 2**80, keccak256(b"\x60\x00"))),
                 destroyed=False,
                 slots=((word(1), b""), (word(2), b"\xff" * 32)),
             ),
@@ -104,7 +104,10 @@ def frozen() -> BlockRecord:
         (b"\x60\x00",),
         (
             StoredChange(
-                b"\xed" * 20, stored_account(0, 0, keccak256(b"")), destroyed=False, slots=()
+                b"\xed" * 20,
+                stored_account(Account(0, 0, keccak256(b""))),
+                destroyed=False,
+                slots=(),
             ),
         ),
     )
@@ -211,6 +214,6 @@ def test_kinds_of_bytes_are_written_as_bytes() -> None:
 
 @pytest.mark.parametrize("balance", [0, 1, 255, 256, 2**256 - 1])
 def test_a_balance_has_no_leading_zeros(balance: int) -> None:
-    stored = stored_account(0, balance, bytes(32)).balance
+    stored = stored_account(Account(0, balance, bytes(32))).balance
     assert int.from_bytes(stored) == balance
     assert stored[:1] != b"\0"

@@ -108,7 +108,7 @@ def test_deposits_arrive_in_their_order_and_once(steered: SteeredLayerOne) -> No
         assert scenario.executed() == DEPOSITS[:4]
         account = scenario.chain.latest.account(RECEIVER)
         assert account is not None
-        assert account[1] == 1 + 2 + 3 + 4
+        assert account.balance == 1 + 2 + 3 + 4
 
     run(steered, play)
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from entresol._native import Snapshot, keccak256
+from entresol._native import Account, Snapshot, keccak256
 from entresol.errors import StateUnavailable, StoreFailed
 from entresol.state.history import StateAfter
 from entresol.state.snapshots import Snapshots
@@ -35,14 +35,14 @@ def store() -> Iterator[Store]:
 @pytest.mark.parametrize("number", range(4))
 def test_a_state_is_that_after_its_block(store: Store, number: int) -> None:
     state = StateAfter(store, number)
-    assert state.account(ALICE) == (0, number, keccak256(b"\x01"))
+    assert state.account(ALICE) == Account(0, number, keccak256(b"\x01"))
     assert state.slot(ALICE, word(1)) == (bytes([number]) if number else b"")
     assert state.code(keccak256(b"\x01")) == b"\x01"
 
 
 def test_the_engine_reads_a_state(store: Store) -> None:
     snapshot = Snapshot(StateAfter(store, 2))
-    assert snapshot.account(ALICE) == (0, 2, keccak256(b"\x01"))
+    assert snapshot.account(ALICE) == Account(0, 2, keccak256(b"\x01"))
     assert snapshot.slot(ALICE, word(1)) == word(2)
 
 
@@ -72,7 +72,7 @@ def test_a_closed_store_is_told_by_the_engine(store: Store) -> None:
 def test_a_snapshot_is_kept(store: Store) -> None:
     snapshots = Snapshots(store)
     assert snapshots.after(2) is snapshots.after(2)
-    assert snapshots.after(2).account(ALICE) == (0, 2, keccak256(b"\x01"))
+    assert snapshots.after(2).account(ALICE) == Account(0, 2, keccak256(b"\x01"))
 
 
 def test_the_snapshot_used_longest_ago_goes_first(store: Store) -> None:
@@ -98,7 +98,7 @@ def test_snapshots_may_be_asked_for_from_any_thread(store: Store) -> None:
 
     def ask(turn: int) -> None:
         number = turn % 4
-        assert snapshots.after(number).account(ALICE) == (0, number, keccak256(b"\x01"))
+        assert snapshots.after(number).account(ALICE) == Account(0, number, keccak256(b"\x01"))
         snapshots.forget_above(turn % 3)
 
     with ThreadPoolExecutor(4) as pool:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
-from entresol._native import EMPTY_ROOT, Overlay, Snapshot, keccak256, verify_proof
+from entresol._native import EMPTY_ROOT, Account, Overlay, Snapshot, keccak256, verify_proof
 from entresol.errors import InvalidProof, MissingNode
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Hash32
@@ -16,7 +16,7 @@ from entresol.state.state_trie import AccountProof, StateTrie
 from tests.support.chain.records import address, word
 from tests.support.evm.in_memory_state import World
 
-Accounts = dict[bytes, tuple[int, int, bytes]]
+Accounts = dict[bytes, Account]
 Slots = dict[tuple[bytes, bytes], bytes]
 
 
@@ -53,12 +53,14 @@ class Chain:
 def reference_root(accounts: Accounts, slots: Slots) -> bytes:
     """Compute the state root from nothing with py-trie."""
     state = HexaryTrie({})
-    for who, (nonce, balance, code_hash) in accounts.items():
+    for who, account in accounts.items():
         storage = HexaryTrie({})
         for (owner, slot), value in slots.items():
             if owner == who and any(value):
                 storage[keccak256(slot)] = rlp.encode(value.lstrip(b"\0"))
-        state[keccak256(who)] = rlp.encode([nonce, balance, storage.root_hash, code_hash])
+        state[keccak256(who)] = rlp.encode(
+            [account.nonce, account.balance, storage.root_hash, account.code_hash]
+        )
     return bytes(state.root_hash)
 
 

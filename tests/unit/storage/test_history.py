@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from entresol._native import Account
 from entresol.errors import StoreFailed, StoreUnfinished
 from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
@@ -33,9 +34,9 @@ class Model:
     """The state after each block, as dictionaries."""
 
     def __init__(self, chain: list[BlockRecord]) -> None:
-        self.accounts: list[dict[bytes, tuple[int, int, bytes] | None]] = []
+        self.accounts: list[dict[bytes, Account | None]] = []
         self.slots: list[dict[tuple[bytes, bytes], bytes]] = []
-        accounts: dict[bytes, tuple[int, int, bytes] | None] = {}
+        accounts: dict[bytes, Account | None] = {}
         slots: dict[tuple[bytes, bytes], bytes] = {}
         for record in chain:
             for change in record.changes:
@@ -43,7 +44,7 @@ class Model:
                 accounts[who] = None
                 if stored is not None:
                     balance = int.from_bytes(stored.balance)
-                    accounts[who] = (stored.nonce, balance, stored.code_hash)
+                    accounts[who] = Account(stored.nonce, balance, stored.code_hash)
                 if change.destroyed:
                     slots = {key: value for key, value in slots.items() if key[0] != who}
                 slots |= {(who, slot): value for slot, value in change.slots}

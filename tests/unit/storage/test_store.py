@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol._native import keccak256
+from entresol._native import Account, keccak256
 from entresol.errors import InvalidTransaction, StoreFailed, WrongParent
 from entresol.primitives.records import BlockRecord
 from entresol.storage.store import RECORDS_KEPT, Store
@@ -109,10 +109,10 @@ def test_an_account_is_known_at_every_block(store: Store) -> None:
         ),
     )
     answers = [store.account(ALICE, number) for number in range(6)]
-    rich = (2**63, 2**255, keccak256(b"\1"))
-    assert answers == [None, (0, 5, EMPTY_CODE), (0, 5, EMPTY_CODE), rich, None, None]
+    rich = Account(2**63, 2**255, keccak256(b"\1"))
+    assert answers == [None, Account(0, 5, EMPTY_CODE), Account(0, 5, EMPTY_CODE), rich, None, None]
     assert store.account(BOB, 2) is None
-    assert store.account(BOB, 3) == (0, 0, EMPTY_CODE)
+    assert store.account(BOB, 3) == Account(0, 0, EMPTY_CODE)
 
 
 def test_a_slot_is_known_at_every_block(store: Store) -> None:
@@ -155,7 +155,7 @@ def test_an_account_may_be_destroyed_and_made_again_in_one_block(store: Store) -
             {"changes": [change(ALICE, 3, destroyed=True, slots=[(2, 4), (3, 5)])]},
         ),
     )
-    assert store.account(ALICE, 1) == (0, 3, EMPTY_CODE)
+    assert store.account(ALICE, 1) == Account(0, 3, EMPTY_CODE)
     slots = [word(1), word(2), word(3)]
     assert [store.slot(ALICE, slot, 1) for slot in slots] == [b"", b"\x04", b"\x05"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import msgspec
 
-from entresol._native import keccak256
+from entresol._native import Account, keccak256
 from entresol.chain.genesis import geth_json
 from entresol.chain.genesis.geth_json import (
     optional,
@@ -22,9 +22,6 @@ from entresol.chain.genesis.geth_json import (
 from entresol.errors import InvalidGenesis, MalformedValue
 from entresol.primitives.headers import Header
 from entresol.primitives.values import Address, Data, Hash32, Nonce8, Quantity, Quantity64
-
-if TYPE_CHECKING:
-    from entresol._native import Account
 
 DEFAULT_GAS_LIMIT: Final = 30_000_000
 DEFAULT_BASE_FEE: Final = 1_000_000_000
@@ -162,7 +159,10 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
         hashes = {address: keccak256(item.code) for address, item in self.alloc.items()}
         slots = {address: _nonzero(item.storage) for address, item in self.alloc.items()}
         return GenesisState(
-            accounts={a: (item.nonce, item.balance, hashes[a]) for a, item in self.alloc.items()},
+            accounts={
+                address: Account(item.nonce, item.balance, hashes[address])
+                for address, item in self.alloc.items()
+            },
             storage={address: storage for address, storage in slots.items() if storage},
             codes={hashes[a]: item.code for a, item in self.alloc.items() if item.code},
         )

@@ -99,9 +99,9 @@ def read_sender(accounts: AccountReader, sender: bytes) -> SenderAccount:
     account = accounts.account(sender)
     if account is None:
         return SenderAccount(0, 0, has_code=False)
-    nonce, balance, code_hash = account
+    code_hash = account.code_hash
     has_code = code_hash != EMPTY_CODE_HASH and not _is_delegation(accounts.code(code_hash))
-    return SenderAccount(nonce, balance, has_code)
+    return SenderAccount(account.nonce, account.balance, has_code)
 
 
 def check_sender(

@@ -76,7 +76,7 @@ class PoolView:
         if lane is not None:
             return lane.gap
         account = self._accounts.account(sender)
-        return 0 if account is None else account[0]
+        return 0 if account is None else account.nonce
 
     def pending(self, sender: Address | None = None) -> BySender:
         """Return what can be executed, by sender and nonce; of one sender if one is given."""

@@ -125,7 +125,7 @@ def gas_for(evm_env: EvmEnv, request: CallRequest, cap: int) -> int:
 def affordable_gas(evm_env: EvmEnv, request: CallRequest) -> int:
     """Return how much gas the sender can pay for at the price it offers, beside the value."""
     account = evm_env.state.account(request.sender)
-    balance = 0 if account is None else account[1]
+    balance = 0 if account is None else account.balance
     gas = (balance - request.value) // request.fee_cap
     if gas < TRANSFER_GAS:
         raise InsufficientFunds(balance, request.value + TRANSFER_GAS * request.fee_cap)

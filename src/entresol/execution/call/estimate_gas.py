@@ -184,4 +184,4 @@ def _is_transfer(evm_env: EvmEnv, request: CallRequest) -> bool:
     if request.data or request.to is None:
         return False
     account = evm_env.state.account(request.to)
-    return account is None or account[2] == EMPTY_CODE_HASH
+    return account is None or account.code_hash == EMPTY_CODE_HASH

@@ -154,7 +154,7 @@ class _Simulation:
     def _call(self, transition: BlockExecutor, request: CallRequest) -> CallResult:
         rules = self._base.rules
         account = transition.overlay.account(request.sender)
-        nonce = 0 if account is None else account[0]
+        nonce = 0 if account is None else account.nonce
         transaction = unsigned(request, rules, nonce=nonce, gas=self._gas(transition, request))
         outcome = execute(
             transition.overlay,

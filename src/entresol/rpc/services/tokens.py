@@ -67,7 +67,7 @@ class BridgedTokens:
         """Return how much of a token an account has."""
         if token.contract == L2_BASE_TOKEN:
             account = self._evm_env.state.account(owner)
-            return 0 if account is None else account[1]
+            return 0 if account is None else account.balance
         return self._ask(token.contract, "balanceOf(address)", "(uint256)", owner) or 0
 
     def _base(self, asset: bytes) -> Token:

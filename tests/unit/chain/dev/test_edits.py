@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol._native import keccak256
+from entresol._native import Account, keccak256
 from entresol.chain.chain import Chain
 from entresol.chain.finality import BlockTag
 from entresol.primitives.values import Address
@@ -42,7 +42,7 @@ def test_an_edit_shows_at_once_and_makes_no_block(chain: Chain) -> None:
 def test_edits_add_up(chain: Chain) -> None:
     give(chain, NOBODY, 77)
     chain.edit(NOBODY, lambda state: state.set_nonce(NOBODY, 5))
-    assert chain.latest.account(NOBODY) == (5, 77, keccak256(b""))
+    assert chain.latest.account(NOBODY) == Account(5, 77, keccak256(b""))
 
 
 def test_the_next_block_records_an_edit(chain: Chain) -> None:
@@ -98,4 +98,4 @@ def test_a_checkpoint_remembers_edits(chain: Chain) -> None:
 
 def test_the_pending_block_shows_edits(chain: Chain) -> None:
     give(chain, NOBODY, 77)
-    assert chain.pending().overlay.account(NOBODY) == (0, 77, keccak256(b""))
+    assert chain.pending().overlay.account(NOBODY) == Account(0, 77, keccak256(b""))

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
-from entresol._native import EMPTY_ROOT, Overlay, Snapshot, Trie, keccak256, rlp_encode
+from entresol._native import EMPTY_ROOT, Account, Overlay, Snapshot, Trie, keccak256, rlp_encode
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount, GenesisState
 from entresol.errors import InvalidGenesis
@@ -121,12 +121,17 @@ def test_the_state_has_the_root_that_py_trie_computes(genesis: Genesis) -> None:
 def state_root(state: GenesisState) -> Hash32:
     """Compute the root of `state` with the native trie."""
     changes: list[tuple[bytes, bytes | None]] = []
-    for address, (nonce, balance, code_hash) in state.accounts.items():
+    for address, account in state.accounts.items():
         slots = state.storage.get(address, {})
         storage_root = native_root(
             [(keccak256(slot), rlp_encode(value.lstrip(b"\0"))) for slot, value in slots.items()]
         )
-        fields = [encode_uint(nonce), encode_uint(balance), storage_root, code_hash]
+        fields = [
+            encode_uint(account.nonce),
+            encode_uint(account.balance),
+            storage_root,
+            account.code_hash,
+        ]
         changes.append((keccak256(address), rlp_encode(fields)))
     return native_root(changes)
 
@@ -165,9 +170,9 @@ def test_the_state_has_every_account_codes_by_hash_and_no_zero_slots() -> None:
     )
     state = genesis.state()
     assert state.accounts == {
-        Address.parse(ALICE): (1, 0, keccak256(code)),
-        Address.parse(BOB): (0, 7, keccak256(b"")),
-        Address.zero(): (0, 0, keccak256(b"")),
+        Address.parse(ALICE): Account(1, 0, keccak256(code)),
+        Address.parse(BOB): Account(0, 7, keccak256(b"")),
+        Address.zero(): Account(0, 0, keccak256(b"")),
     }
     slots = {Hash32(bytes(31) + b"\1"): Hash32(b"\2" * 32)}
     assert state.storage == {Address.parse(ALICE): slots}
@@ -180,7 +185,7 @@ def test_a_seeded_overlay_changes_exactly_what_the_state_says(genesis: Genesis) 
     state = genesis.state()
     overlay = Overlay(Snapshot(World()))
     for address, account in state.accounts.items():
-        if code := state.codes.get(account[2]):
+        if code := state.codes.get(account.code_hash):
             overlay.set_code(address, code)
         overlay.set_account(address, account)
         overlay.replace_storage(address, state.storage.get(address, {}))

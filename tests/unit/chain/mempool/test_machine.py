@@ -71,12 +71,12 @@ class Model:
         return sorted(mine, key=lambda transaction: transaction.payload.nonce)
 
     def pending(self, sender: Address) -> list[Transaction]:
-        start = self.accounts.account(sender)[0]
+        start = self.accounts.account(sender).nonce
         lane = enumerate(self.lane(sender), start)
         return [transaction for nonce, transaction in lane if transaction.payload.nonce == nonce]
 
     def next_nonce(self, sender: Address) -> int:
-        return self.accounts.account(sender)[0] + len(self.pending(sender))
+        return self.accounts.account(sender).nonce + len(self.pending(sender))
 
     def tip(self, transaction: Transaction) -> int:
         return min(transaction.payload.tip, transaction.payload.fee_cap - self.base_fee)
@@ -104,14 +104,14 @@ class Model:
 
     def rejection(self, new: Transaction) -> type[Exception] | None:
         """Say how the account and the transaction to be replaced reject `new`."""
-        nonce, balance, _ = self.accounts.account(new.sender)
+        account = self.accounts.account(new.sender)
         old = self.at(new)
         others = [other for other in self.lane(new.sender) if other is not old]
-        if new.payload.nonce < nonce:
+        if new.payload.nonce < account.nonce:
             return errors.NonceTooLow
         if new.payload.fee_cap < self.base_fee and not self.waits_for_base_fee:
             return errors.FeeCapTooLow
-        if sum(map(cost, [*others, new])) > balance:
+        if sum(map(cost, [*others, new])) > account.balance:
             return errors.InsufficientFunds
         if old is not None and not outbids(new, old):
             return errors.ReplacementUnderpriced
@@ -161,8 +161,9 @@ class Model:
         """Drop what the accounts as they are now do not allow."""
 
         def stays(transaction: Transaction) -> bool:
-            nonce, balance, _ = self.accounts.account(transaction.sender)
-            return transaction.payload.nonce >= nonce and cost(transaction) <= balance
+            account = self.accounts.account(transaction.sender)
+            payload = transaction.payload
+            return payload.nonce >= account.nonce and cost(transaction) <= account.balance
 
         self.pooled = list(filter(stays, self.pooled))
 
@@ -312,7 +313,7 @@ class PoolMachine(RuleBasedStateMachine):
     @rule(sender=senders, nonces=st.integers(0, 3), share=st.integers(0, 4), base_fee=base_fees)
     def change_account(self, sender: Address, nonces: int, share: int, base_fee: int) -> None:
         accounts = deepcopy(self.model.accounts)
-        accounts.nonces[sender] = accounts.account(sender)[0] + nonces
+        accounts.nonces[sender] = accounts.account(sender).nonce + nonces
         accounts.balances[sender] = BALANCE * share // 4
         self.follow([], accounts, base_fee, names_touched=False)
 
@@ -377,12 +378,13 @@ class PoolMachine(RuleBasedStateMachine):
 
 def execute(transaction: Transaction, accounts: Accounts) -> bool:
     """Pay for a transaction and use its nonce, unless it cannot be afforded."""
-    nonce, balance, _ = accounts.account(transaction.sender)
-    assert transaction.payload.nonce == nonce, "best() yields the nonces of a sender in order"
-    if cost(transaction) > balance:
+    account = accounts.account(transaction.sender)
+    nonce = transaction.payload.nonce
+    assert nonce == account.nonce, "best() yields the nonces of a sender in order"
+    if cost(transaction) > account.balance:
         return False
     accounts.nonces[transaction.sender] = nonce + 1
-    accounts.balances[transaction.sender] = balance - cost(transaction)
+    accounts.balances[transaction.sender] = account.balance - cost(transaction)
     return True
 
 

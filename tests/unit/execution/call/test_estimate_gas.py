@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol._native import CancelFlag, ExecutionResult, Rules, Snapshot, keccak256
+from entresol._native import Account, CancelFlag, ExecutionResult, Rules, Snapshot, keccak256
 from entresol.errors import (
     DeadlinePassed,
     ExecutionCancelled,
@@ -61,11 +61,11 @@ def contract(number: int) -> bytes:
 
 def world_of(*contracts: Sequence[Step]) -> World:
     """Deploy contracts at `contract(0)` and so on, each with some wei, its slots 1 to 9 in use."""
-    world = World(accounts={ALICE: (0, ETHER, EMPTY_CODE)})
+    world = World(accounts={ALICE: Account(0, ETHER, EMPTY_CODE)})
     for number, steps in enumerate(contracts):
         address = contract(number)
         world.deploy(address, program(steps))
-        world.accounts[address] = (1, 1_000, world.accounts[address][2])
+        world.accounts[address] = Account(1, 1_000, world.accounts[address].code_hash)
         world.slots |= {(address, word(slot)): b"\x01" for slot in range(1, 10)}
     return world
 
@@ -232,7 +232,7 @@ def test_code_of_a_delegate_runs() -> None:
     world = world_of([work(100)])
     delegation = b"\xef\x01\x00" + contract(0)
     world.codes[keccak256(delegation)] = delegation
-    world.accounts[BOB] = (1, 0, keccak256(delegation))
+    world.accounts[BOB] = Account(1, 0, keccak256(delegation))
     evm_env = EvmEnv(Snapshot(world), RULES, BLOCK)
     assert check(evm_env, request(to=POOR)).gas > 21_000
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from entresol._native import Overlay, Snapshot
+from entresol._native import Account, Overlay, Snapshot
 from entresol.errors import InvalidOverride
 from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.overrides import BlockOverrides, StateOverride, apply, override
@@ -64,7 +64,7 @@ def test_an_account_is_as_assumed(code: str, wanted: StateOverride, expected: by
 def test_a_nonce_is_as_assumed() -> None:
     overlay = Overlay(Snapshot(World.with_contract("")))
     apply(overlay, {Address(BOB): StateOverride(nonce=9)})
-    assert overlay.account(BOB) == (9, 0, EMPTY_CODE)
+    assert overlay.account(BOB) == Account(9, 0, EMPTY_CODE)
 
 
 def test_an_account_that_is_missing_can_be_assumed() -> None:
@@ -105,7 +105,7 @@ def test_an_impossible_assumption_is_rejected_and_changes_nothing(
     good = StateOverride(balance=1)
     with pytest.raises(InvalidOverride, match=f"account {TO}.*{complaint}"):
         apply(overlay, {Address(ALICE): good, TO: wanted})
-    assert overlay.account(ALICE) == (0, ETHER, EMPTY_CODE)
+    assert overlay.account(ALICE) == Account(0, ETHER, EMPTY_CODE)
 
 
 @pytest.mark.parametrize(

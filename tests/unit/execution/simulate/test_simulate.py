@@ -134,7 +134,7 @@ def test_validated_transfers_have_the_hashes_that_the_specification_expects(
     assert done.executed.header.receipts_root.hex().startswith("75308898d571eafb5cd8cde8")
     account = done.executed.overlay.account(C0)
     assert account is not None
-    assert account[:2] == (1, 10**12 - 10**10 - 21_000 * 15)
+    assert (account.nonce, account.balance) == (1, 10**12 - 10**10 - 21_000 * 15)
 
 
 def test_blocks_build_on_each_other_and_the_chain_stays_as_it_is(base: SimulationBase) -> None:
@@ -255,7 +255,7 @@ def test_without_validation_nonces_and_base_fees_do_not_matter(
     assert done.results[0].failure is None
     account = done.executed.overlay.account(C0)
     assert account is not None
-    assert account[0] == 6
+    assert account.nonce == 6
 
 
 def test_a_value_has_to_be_there_even_without_validation(base: SimulationBase) -> None:
@@ -321,7 +321,7 @@ def test_failures_are_results_and_undo_what_they_did(base: SimulationBase) -> No
     assert overlay.slot(C1, word(0)) == word(0)
     sender = overlay.account(C0)
     assert sender is not None
-    assert sender[:2] == (2, 2_000)
+    assert (sender.nonce, sender.balance) == (2, 2_000)
 
 
 def test_transfers_are_told_in_the_order_of_the_logs(base: SimulationBase) -> None:

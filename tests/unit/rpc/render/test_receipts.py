@@ -83,7 +83,7 @@ def test_what_the_sender_paid_is_what_the_receipt_says(world: World) -> None:
     paid = int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
     account = world.chain.ledger.latest.account(sender)
     assert account is not None
-    assert account[1] == 100 * 10**18 - paid
+    assert account.balance == 100 * 10**18 - paid
     assert receipt["effectiveGasPrice"] == hex(100_000_000 + TIP)
     assert world.receipt("deposit")["effectiveGasPrice"] == hex(FEE)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from entresol._native import Account
 from entresol.chain.finality import BlockTag
 from entresol.errors import MalformedValue, UnknownBlock
 from entresol.primitives.values import Address, Data, Hash32, Quantity
@@ -14,7 +15,6 @@ from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
 
 if TYPE_CHECKING:
-    from entresol._native import Account
     from entresol.chain.chain import Chain
     from entresol.rpc.services.block_resolver import BlockResolver
 
@@ -72,14 +72,14 @@ class EthState:
     def get_balance(self, address: Address, block: BlockId = LATEST) -> Quantity:
         """Return the balance of an account in wei."""
         account = self._account(address, block)
-        return Quantity(0 if account is None else account[1])
+        return Quantity(0 if account is None else account.balance)
 
     @method(UnknownBlock)
     def get_code(self, address: Address, block: BlockId = LATEST) -> Data:
         """Return the code of a contract."""
         state = self._resolver.state(block)
         account = state.account(address)
-        return Data(b"" if account is None else state.code(account[2]))
+        return Data(b"" if account is None else state.code(account.code_hash))
 
     @method(UnknownBlock)
     def get_storage_at(self, address: Address, slot: Quantity, block: BlockId = LATEST) -> Hash32:
@@ -92,15 +92,18 @@ class EthState:
         if block.tag is BlockTag.PENDING:
             return Quantity(self._chain.pool.next_nonce(address))
         account = self._account(address, block)
-        return Quantity(0 if account is None else account[0])
+        return Quantity(0 if account is None else account.nonce)
 
     @method(UnknownBlock)
     def get_account_info(self, address: Address, block: BlockId = LATEST) -> AccountInfo:
         """Return balance, nonce and code of an account together."""
         state = self._resolver.state(block)
-        nonce, balance, code_hash = state.account(address) or (0, 0, b"")
-        code = state.code(code_hash) if code_hash else b""
-        return AccountInfo(balance=Quantity(balance), nonce=Quantity(nonce), code=Data(code))
+        account = state.account(address) or Account()
+        return AccountInfo(
+            balance=Quantity(account.balance),
+            nonce=Quantity(account.nonce),
+            code=Data(state.code(account.code_hash)),
+        )
 
     @method(UnknownBlock)
     def get_account(self, address: Address, block: BlockId = LATEST) -> AccountState | None:
@@ -108,13 +111,12 @@ class EthState:
         account = self._account(address, block)
         if account is None:
             return None
-        nonce, balance, code_hash = account
         header = self._chain.ledger.header(self._resolver.sealed(block))
         proof = self._chain.ledger.trie.prove(header.state_root, address, [])
         return AccountState(
-            balance=Quantity(balance),
-            nonce=Quantity(nonce),
-            code_hash=Hash32(code_hash),
+            balance=Quantity(account.balance),
+            nonce=Quantity(account.nonce),
+            code_hash=Hash32(account.code_hash),
             storage_root=proof.storage_root,
         )
 
