@@ -22,9 +22,9 @@ from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
-from entresol.rollup.batches import SealingPolicy, stored_of
+from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.message_tree import CAPACITY, MessageTree
-from entresol.rollup.proofs import Proofs
+from entresol.rollup.proofs import LogProver
 from entresol.rollup.settler import Settler
 from entresol.rollup.system_contracts import MULTICALL
 from tests.support.anvil import Anvil, running_anvil
@@ -74,14 +74,14 @@ def tree_and_proofs() -> Iterator[Row]:
         unit="ms",
     )
     first = best_seconds(
-        lambda: Proofs(chain.blocks, chain.batches).of_transaction(sent[-1]), calls=3
+        lambda: LogProver(chain.blocks, chain.batches).prove_transaction_log(sent[-1]), calls=3
     )
     yield Row(what="first proof of an old full batch", value=first * 1e3, unit="ms")
-    proofs = Proofs(chain.blocks, chain.batches)
-    assert proofs.of_transaction(sent[-1]) is not None
+    prover = LogProver(chain.blocks, chain.batches)
+    assert prover.prove_transaction_log(sent[-1]) is not None
     yield Row(
         what="warm proof in a full batch",
-        value=best_seconds(lambda: proofs.of_transaction(sent[-1], 3)) * 1e3,
+        value=best_seconds(lambda: prover.prove_transaction_log(sent[-1], 3)) * 1e3,
         unit="ms",
         target=Target(1, "at most"),
     )
@@ -98,7 +98,7 @@ def settlement() -> Iterator[Row]:
 async def _settle() -> tuple[float, int]:
     layer_one, chain = Embedded(), SettlingChain.begin()
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=1e9))
-    genesis = stored_of(batcher.last, CHAIN_ID).hash()
+    genesis = stored_info_of(batcher.last, CHAIN_ID).hash()
     contracts = await deploy(layer_one.l1, CHAIN_ID, genesis, ACCOUNTS[1].address)
     operator = Operator(layer_one.l1, ACCOUNTS[1].secret)
     settler = Settler(chain, contracts.chain, operator, contracts.timelock)

@@ -41,7 +41,7 @@ class Deposit(msgspec.Struct, frozen=True):
         return self.payload.nonce
 
 
-class Totals(msgspec.Struct, frozen=True):
+class BatchTotals(msgspec.Struct, frozen=True):
     """How many batches L1 has, step by step."""
 
     committed: int
@@ -73,7 +73,9 @@ class Bridgehub:
         return await self._address("chainTypeManager(uint256)", chain_id)
 
     async def _address(self, signature: str, *arguments: object) -> Address:
-        return Address(await ask(self._l1, self.address, signature, "address", *arguments))
+        return Address(
+            await read_contract(self._l1, self.address, signature, "address", *arguments)
+        )
 
 
 class ZkChain:
@@ -83,9 +85,9 @@ class ZkChain:
         self.l1 = l1
         self.address = address
 
-    async def totals(self) -> Totals:
+    async def totals(self) -> BatchTotals:
         """Return how many batches are committed, verified and executed."""
-        return Totals(
+        return BatchTotals(
             await self._number("getTotalBatchesCommitted()"),
             await self._number("getTotalBatchesVerified()"),
             await self._number("getTotalBatchesExecuted()"),
@@ -101,24 +103,28 @@ class ZkChain:
 
     async def stored_batch_hash(self, number: int) -> Hash32:
         """Return what L1 remembers of a batch; zero if it is not committed."""
-        found = await ask(self.l1, self.address, "storedBatchHash(uint256)", "bytes32", number)
+        found = await read_contract(
+            self.l1, self.address, "storedBatchHash(uint256)", "bytes32", number
+        )
         return Hash32(found)
 
     async def message_root(self, number: int) -> Hash32:
         """Return the root against which L1 checks the messages of a batch; zero before its execution."""
-        found = await ask(self.l1, self.address, "l2LogsRootHash(uint256)", "bytes32", number)
+        found = await read_contract(
+            self.l1, self.address, "l2LogsRootHash(uint256)", "bytes32", number
+        )
         return Hash32(found)
 
     async def deposits(self, first: int, last: int) -> list[Deposit]:
         """Return the transactions that L1 sent in a range of its blocks, in order."""
         found = await self.l1.logs(self.address, [NEW_PRIORITY_REQUEST], first, last)
-        return [read_deposit(log) for log in found]
+        return [decode_deposit(log) for log in found]
 
     async def _number(self, signature: str) -> int:
-        return int(await ask(self.l1, self.address, signature, "uint256"))
+        return int(await read_contract(self.l1, self.address, signature, "uint256"))
 
 
-async def ask(
+async def read_contract(
     l1: LayerOne, contract: Address, signature: str, answer: str, *arguments: object
 ) -> Any:
     """Return what a contract answers to a call; raises `LayerOneDiffers` if it is another contract."""
@@ -130,7 +136,7 @@ async def ask(
         raise LayerOneDiffers(problem) from error
 
 
-def read_deposit(log: L1Log) -> Deposit:
+def decode_deposit(log: L1Log) -> Deposit:
     """Return the transaction that a `NewPriorityRequest` tells of, with the hash that L1 says."""
     try:
         number, said, _, words, codes = abi.decode(REQUEST_TYPES, log.data)

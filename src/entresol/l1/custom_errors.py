@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from entresol.errors import ExecutionFailed
 
 
-def explain(failure: ExecutionFailed) -> str:
+def failure_reason(failure: ExecutionFailed) -> str:
     """Return why a call failed: in words, by the error's name and values, or by its bytes."""
     if not isinstance(failure, ExecutionReverted):
         return str(failure)

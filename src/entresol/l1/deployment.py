@@ -8,7 +8,7 @@ import msgspec
 
 from entresol.contracts import artifact
 from entresol.errors import ExecutionFailed, LayerOneDiffers, LayerOneRejected
-from entresol.l1.custom_errors import explain
+from entresol.l1.custom_errors import failure_reason
 from entresol.primitives import abi
 from entresol.primitives.addresses import create_address
 from entresol.primitives.assets import ETH_TOKEN, asset_id
@@ -231,7 +231,7 @@ async def _send(l1: LayerOne, operator: Operator, step: DeploymentStep, nonce: i
     if not await l1.balance(operator.address):
         raise _no_funds(l1, operator)
     try:
-        outgoing = await operator.prepare(step.to, step.data)
+        outgoing = await operator.sign_call(step.to, step.data)
         if outgoing.nonce > nonce:
             # It was sent before, by somebody who was interrupted, and has arrived just now.
             return
@@ -241,10 +241,10 @@ async def _send(l1: LayerOne, operator: Operator, step: DeploymentStep, nonce: i
             raise _no_funds(l1, operator) from error
         raise
     except ExecutionFailed as error:
-        raise LayerOneDiffers(f"{step.what} fails on {l1.name}: {explain(error)}") from error
+        raise LayerOneDiffers(f"{step.what} fails on {l1.name}: {failure_reason(error)}") from error
     # If it was sent before, that transaction may be the one that is mined.
     while await l1.nonce(operator.address) <= nonce:
-        await l1.changed(_POLL_SECONDS)
+        await l1.wait_for_block(_POLL_SECONDS)
     receipt = await l1.receipt(outgoing.hash)
     if receipt is not None and not receipt.succeeded:
         raise LayerOneDiffers(f"{step.what} failed on {l1.name}: {outgoing.hash}")

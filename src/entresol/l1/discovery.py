@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.errors import ExecutionFailed, LayerOneDiffers
-from entresol.l1.contracts import Bridgehub, ask
-from entresol.l1.custom_errors import explain
+from entresol.l1.contracts import Bridgehub, read_contract
+from entresol.l1.custom_errors import failure_reason
 from entresol.l1.deployment import SettlementContracts
 from entresol.primitives.values import Address
 
@@ -22,14 +22,14 @@ async def find_contracts(l1: LayerOne, bridgehub: Address, chain_id: int) -> Set
         return await _ask_around(l1, Bridgehub(l1, bridgehub), chain_id)
     except ExecutionFailed as error:
         raise LayerOneDiffers(
-            f"the contract at {bridgehub.checksummed()} on {l1.name} is no bridgehub: {explain(error)}"
+            f"the contract at {bridgehub.checksummed()} on {l1.name} is no bridgehub: {failure_reason(error)}"
         ) from error
 
 
 async def check_operator(l1: LayerOne, contracts: SettlementContracts, operator: Address) -> None:
     """See that an account may settle the chain's batches, and can pay for it."""
     signature, asked = "validators(address,address)", (contracts.chain, operator)
-    if not await ask(l1, contracts.validator_timelock, signature, "bool", *asked):
+    if not await read_contract(l1, contracts.validator_timelock, signature, "bool", *asked):
         raise LayerOneDiffers(
             f"{operator.checksummed()} may not settle batches on {l1.name}: its timelock "
             f"{contracts.validator_timelock.checksummed()} does not know it; name an account that may "
@@ -60,4 +60,4 @@ async def _ask_around(l1: LayerOne, hub: Bridgehub, chain_id: int) -> Settlement
 
 
 async def _address(l1: LayerOne, contract: Address, signature: str) -> Address:
-    return Address(await ask(l1, contract, signature, "address"))
+    return Address(await read_contract(l1, contract, signature, "address"))

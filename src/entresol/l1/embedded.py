@@ -126,7 +126,7 @@ class EmbeddedLayerOne:
         """Return what gas costs."""
         return L1Fees(self._chain.next_base_fee(), self._chain.rules.suggested_tip)
 
-    async def changed(self, seconds: float) -> None:
+    async def wait_for_block(self, seconds: float) -> None:
         """Wait until there may be a new block, so many seconds at most."""
         happened = asyncio.Event()
         subscription = self._chain.events.subscribe(backlog=1, wake=happened.set)

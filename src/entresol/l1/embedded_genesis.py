@@ -40,7 +40,7 @@ class _Nothing:
         return bytes(32)
 
 
-def deployed(deployment: Deployment, fork: str) -> dict[Address, GenesisAccount]:
+def deployment_accounts(deployment: Deployment, fork: str) -> dict[Address, GenesisAccount]:
     """Return the accounts that a deployment leaves, the deployer with its nonce among them.
 
     The transactions run as they would on any L1, only before its first block; so whoever deploys to
@@ -60,7 +60,7 @@ def deployed(deployment: Deployment, fork: str) -> dict[Address, GenesisAccount]
     return {Address(change.address): _account(change, changes.codes) for change in changes.accounts}
 
 
-def backed(
+def fund_vault(
     accounts: dict[Address, GenesisAccount], deployment: Deployment, ether: int
 ) -> dict[Address, GenesisAccount]:
     """Return the accounts with `ether` in the vault, as if it had been deposited to the chain.

@@ -107,7 +107,7 @@ class LayerOne(Protocol):
     async def fees(self) -> L1Fees:
         """Return what gas costs."""
 
-    async def changed(self, seconds: float) -> None:
+    async def wait_for_block(self, seconds: float) -> None:
         """Wait until there may be a new block, so many seconds at most."""
 
     async def close(self) -> None:

@@ -10,8 +10,8 @@ from entresol.errors import LayerOneRejected
 
 log = logging.getLogger(__name__)
 
-WIDEST_RANGE: Final = 10_000
-ANSWERS_TO_GROW: Final = 8
+MAX_RANGE: Final = 10_000
+SUCCESSES_TO_GROW: Final = 8
 """So many answers in a row it takes until a wider range is tried again."""
 
 # A search is well-formed, so who calls its parameters wrong means that they ask for too much.
@@ -30,26 +30,26 @@ class LogRange:
     """
 
     def __init__(self) -> None:
-        self.blocks = WIDEST_RANGE
+        self.blocks = MAX_RANGE
         self._answered = 0
 
     def rejected(self, blocks: int, rejection: LayerOneRejected) -> None:
         """Halve a range that was rejected; if that cannot help, raise the rejection."""
         # A single block is within all limits.
-        if blocks == 1 or not is_too_wide(rejection.code, rejection.message):
+        if blocks == 1 or not exceeds_range_limit(rejection.code, rejection.message):
             raise rejection
         self.blocks, self._answered = blocks // 2, 0
         log.info("asking L1 for %d blocks at a time: %s", self.blocks, rejection)
 
     def answered(self, blocks: int) -> None:
         """Double the range, once one as wide was answered often enough."""
-        if blocks < self.blocks or self.blocks == WIDEST_RANGE:
+        if blocks < self.blocks or self.blocks == MAX_RANGE:
             return
         self._answered += 1
-        if self._answered == ANSWERS_TO_GROW:
-            self.blocks, self._answered = min(2 * self.blocks, WIDEST_RANGE), 0
+        if self._answered == SUCCESSES_TO_GROW:
+            self.blocks, self._answered = min(2 * self.blocks, MAX_RANGE), 0
 
 
-def is_too_wide(code: int, message: str) -> bool:
+def exceeds_range_limit(code: int, message: str) -> bool:
     """Say whether a search was rejected for asking too much; there are as many words for it as providers."""
     return code in _CODES or _WORDS.search(message.lower()) is not None

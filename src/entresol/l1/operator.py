@@ -42,7 +42,7 @@ class Operator:
         self._secret = secret
         self.address = Address(address_of(public_key(secret)))
 
-    async def prepare(self, to: Address | None, data: bytes) -> SignedTransaction:
+    async def sign_call(self, to: Address | None, data: bytes) -> SignedTransaction:
         """Sign a call, without sending it; raises what it would fail with."""
         gas = await self._l1.estimate_gas(self.address, to, data)
         fees = await self._l1.fees()
@@ -58,7 +58,7 @@ class Operator:
         )
         return self._sign(payload)
 
-    async def replace(self, stuck: SignedTransaction) -> SignedTransaction:
+    async def sign_replacement(self, stuck: SignedTransaction) -> SignedTransaction:
         """Sign the same transaction with a higher fee."""
         fees = await self._l1.fees()
         payload = decode(stuck.raw).payload

@@ -17,7 +17,7 @@ from entresol.errors import (
 )
 from entresol.execution.reverts import revert_reason
 from entresol.l1.layer_one import NOBODY, L1Block, L1Fees, L1Log, L1Receipt
-from entresol.l1.log_range import LogRange, is_too_wide
+from entresol.l1.log_range import LogRange, exceeds_range_limit
 from entresol.l1.urls import Endpoint
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 
@@ -54,7 +54,7 @@ class RemoteLayerOne:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._endpoint = Endpoint(url)
-        self.name = self._endpoint.shown
+        self.name = self._endpoint.redacted
         self._attempts = attempts
         self._timeout = timeout
         self._sleep = sleep
@@ -144,7 +144,7 @@ class RemoteLayerOne:
             tip = FALLBACK_TIP
         return L1Fees(0 if head is None else head.base_fee, tip)
 
-    async def changed(self, seconds: float) -> None:
+    async def wait_for_block(self, seconds: float) -> None:
         """Wait until there may be a new block, so many seconds at most."""
         await self._sleep(seconds)
 
@@ -185,7 +185,7 @@ class RemoteLayerOne:
             raise LayerOneRejected(method, _NOT_UNDERSTOOD, self._endpoint.redact(str(error)))
         code, message = error.get("code", 0), self._endpoint.redact(str(error.get("message", "")))
         # Some say the same of too many requests and of too many logs.
-        if code in _BUSY and not (method == "eth_getLogs" and is_too_wide(code, message)):
+        if code in _BUSY and not (method == "eth_getLogs" and exceeds_range_limit(code, message)):
             raise _NoAnswerError(message)
         if code == _REVERTED or "execution reverted" in message:
             data = _revert_data(error.get("data"))

@@ -26,7 +26,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     url: str
 
     @property
-    def shown(self) -> str:
+    def redacted(self) -> str:
         """The URL without the parts that may be secret."""
         parts = _PARTS.match(self.url)
         assert parts is not None
@@ -36,13 +36,13 @@ class Endpoint(msgspec.Struct, frozen=True):
         return f"{parts['scheme'] or ''}{user}{parts['host']}{after}"
 
     @property
-    def is_secret(self) -> bool:
+    def has_secret(self) -> bool:
         """Whether something of it is hidden."""
-        return self.shown != self.url
+        return self.redacted != self.url
 
     def redact(self, text: str) -> str:
         """Return a text by somebody else without the secrets of the URL, should it repeat them."""
-        text = text.replace(self.url, self.shown)
+        text = text.replace(self.url, self.redacted)
         for secret in self._secrets():
             text = text.replace(secret, HIDDEN)
         return text

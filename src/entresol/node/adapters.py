@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from entresol.rollup.batches import stored_of
+from entresol.rollup.batches import stored_info_of
 from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.namespaces.zks.contracts import L2Contracts
@@ -91,4 +91,4 @@ class BatchCommitments:
 
     def commitment_of(self, batch: Batch) -> Hash32:
         """Return the hash that binds a batch on L1."""
-        return stored_of(batch, self._chain_id).commitment
+        return stored_info_of(batch, self._chain_id).commitment

@@ -169,7 +169,7 @@ class Api:
         return [
             *namespaces,
             ZksBatches(chain, settling, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
-            ZksProofs(chain, settling, rollup.proofs),
+            ZksProofs(chain, settling, rollup.prover),
             ZksProtocol(chain, chain.genesis),
             ZksContracts(settlement_layer.l1_chain_id, settlement_layer.contracts, L2_CONTRACTS),
             ZksTokens(self._resolver),

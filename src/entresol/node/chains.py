@@ -20,10 +20,10 @@ from entresol.chain.rules import ChainRules
 from entresol.contracts import artifact
 from entresol.errors import InvalidConfig
 from entresol.l1.deployment import Deployment, SettlementContracts
-from entresol.l1.embedded_genesis import backed, deployed
+from entresol.l1.embedded_genesis import deployment_accounts, fund_vault
 from entresol.node.config.schema import DEFAULT_GAS_PRICE, ETHER
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.commitments import StoredBatch
+from entresol.rollup.commitments import StoredBatchInfo
 from entresol.rollup.deterministic_deployers import DEPLOYERS
 from entresol.rollup.system_contracts import CONTRACTS, MULTICALL, system_genesis
 from entresol.server.limits import is_loopback
@@ -98,7 +98,9 @@ def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
     deployment = development_deployment(config, layer_two)
     rules = ChainRules.layer_1(config.l1.l1_chain_id)
     given = sum(account.balance for account in _genesis(config.chain, {}).alloc.values())
-    predeploys = backed(deployed(deployment, rules.fork), deployment, min(given, _MOST_BACKED))
+    predeploys = fund_vault(
+        deployment_accounts(deployment, rules.fork), deployment, min(given, _MOST_BACKED)
+    )
     operator = msgspec.structs.replace(predeploys[OPERATOR.address], balance=_balance(config))
     codes = {MULTICALL: _system_code(MULTICALL), **DEPLOYERS}
     predeploys |= {
@@ -135,7 +137,7 @@ def chain_id_of(config: ChainConfig) -> int:
 
 def genesis_batch_hash(chain: Chain) -> Hash32:
     """Return what L1 has to know of a chain's beginning."""
-    return StoredBatch.genesis(chain.ledger.header(0).state_root).hash()
+    return StoredBatchInfo.genesis(chain.ledger.header(0).state_root).hash()
 
 
 def _genesis(config: ChainConfig, predeploys: Mapping[Address, GenesisAccount]) -> Genesis:

@@ -35,7 +35,7 @@ class Batcher:
     durable write; the open one is made again from the blocks after the last batch. Assumes: the
     thread that changes the chain. When the chain goes back, the store forgets every batch with a
     forgotten block, and this starts again after the last one that is left; whether L1 had one of
-    them already is looked at by the settlement. While `is_held` says so, a batch that is only old
+    them already is looked at by the settlement. While `is_deferred` says so, a batch that is only old
     waits and grows. Fails: with a `BatchOverflow` for a block that no
     batch can take, and with the store's errors; nothing is lost, and `run` tries again.
     """
@@ -47,13 +47,13 @@ class Batcher:
         policy: SealingPolicy | None = None,
         *,
         on_sealed: Callable[[Batch], None] = lambda _batch: None,
-        is_held: Callable[[], bool] = lambda: False,
+        is_deferred: Callable[[], bool] = lambda: False,
     ) -> None:
         self._blocks = blocks
         self._batches = batches
         self._policy = policy or SealingPolicy()
         self._on_sealed = on_sealed
-        self._is_held = is_held
+        self._is_held = is_deferred
         self._worker = Worker(
             self._poll,
             log,

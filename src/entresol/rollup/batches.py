@@ -10,13 +10,13 @@ from entresol.errors import BatchOverflow, StoreDamaged
 from entresol.primitives.batches import Batch
 from entresol.primitives.transactions.priority import MOST_REQUESTS, PRIORITY_TYPES
 from entresol.primitives.values import Hash32
-from entresol.rollup.commitments import BatchStatement, StoredBatch
+from entresol.rollup.commitments import CommitBatchInfo, StoredBatchInfo
 from entresol.rollup.message_tree import CAPACITY, MessageTree
 from entresol.rollup.priority_tree import EMPTY_LEAF, Frontier, rolling_hash
 
 if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
-    from entresol.rollup.priority_tree import PriorityOperations
+    from entresol.rollup.priority_tree import PriorityOpsBatchInfo
     from entresol.storage.readers import BlockReader
 
 MAX_TRANSACTIONS: Final = 65_535
@@ -171,9 +171,9 @@ def genesis_batch(record: BlockRecord) -> Batch:
     )
 
 
-def statement_of(batch: Batch, chain_id: int) -> BatchStatement:
+def commit_info_of(batch: Batch, chain_id: int) -> CommitBatchInfo:
     """Return what is committed of a batch."""
-    return BatchStatement(
+    return CommitBatchInfo(
         chain_id=chain_id,
         number=batch.number,
         first_block=batch.first_block,
@@ -187,11 +187,11 @@ def statement_of(batch: Batch, chain_id: int) -> BatchStatement:
     )
 
 
-def stored_of(batch: Batch, chain_id: int) -> StoredBatch:
+def stored_info_of(batch: Batch, chain_id: int) -> StoredBatchInfo:
     """Return a batch as L1 remembers it."""
     if batch.number == 0:
-        return StoredBatch.genesis(Hash32(batch.state_root))
-    return statement_of(batch, chain_id).stored()
+        return StoredBatchInfo.genesis(Hash32(batch.state_root))
+    return commit_info_of(batch, chain_id).stored()
 
 
 def priority_hashes(blocks: BlockReader, batch: Batch) -> list[Hash32]:
@@ -202,7 +202,7 @@ def priority_hashes(blocks: BlockReader, batch: Batch) -> list[Hash32]:
     ]
 
 
-def operations_of(blocks: BlockReader, batch: Batch) -> PriorityOperations:
+def priority_ops_of(blocks: BlockReader, batch: Batch) -> PriorityOpsBatchInfo:
     """Return the transactions from L1 of a batch, and their place in L1's tree."""
     return frontier_before(batch).prove(priority_hashes(blocks, batch))
 

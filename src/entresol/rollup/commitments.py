@@ -15,7 +15,7 @@ import msgspec
 from entresol._native import keccak256
 from entresol.primitives import abi
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.priority_tree import EMPTY_LEAF, PriorityOperations
+from entresol.rollup.priority_tree import EMPTY_LEAF, PriorityOpsBatchInfo
 
 # The first byte of what a call carries: the version of its encoding.
 COMMIT_VERSION: Final = 3
@@ -41,7 +41,7 @@ _INTEROP_ROOT: Final = "(uint256,uint256,bytes32[])"
 _Words: TypeAlias = tuple[object, ...]
 
 
-class StoredBatch(msgspec.Struct, frozen=True, kw_only=True):
+class StoredBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A batch as L1 remembers it: by the hash of this."""
 
     number: int
@@ -52,7 +52,7 @@ class StoredBatch(msgspec.Struct, frozen=True, kw_only=True):
     commitment: Hash32
 
     @classmethod
-    def genesis(cls, state_root: Hash32) -> StoredBatch:
+    def genesis(cls, state_root: Hash32) -> StoredBatchInfo:
         """Return batch 0, with which the chain is registered on L1."""
         return cls(number=0, state_root=state_root, commitment=Hash32((1).to_bytes(32)))
 
@@ -76,7 +76,7 @@ class StoredBatch(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class BatchStatement(msgspec.Struct, frozen=True, kw_only=True):
+class CommitBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is committed of a batch."""
 
     chain_id: int
@@ -108,9 +108,9 @@ class BatchStatement(msgspec.Struct, frozen=True, kw_only=True):
             )
         )
 
-    def stored(self) -> StoredBatch:
+    def stored(self) -> StoredBatchInfo:
         """Return the batch as L1 remembers it once it is committed."""
-        return StoredBatch(
+        return StoredBatchInfo(
             number=self.number,
             state_root=self.state_root,
             l1_transactions=self.l1_transactions,
@@ -139,20 +139,20 @@ class BatchStatement(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def commit_payload(previous: StoredBatch, batch: BatchStatement) -> bytes:
+def commit_data(previous: StoredBatchInfo, batch: CommitBatchInfo) -> bytes:
     """Return what commits one batch, which follows `previous`."""
     arguments = (previous.words(), [batch.words()])
     return bytes([COMMIT_VERSION]) + abi.encode(f"({_STORED},{_COMMIT}[])", arguments)
 
 
-def prove_payload(previous: StoredBatch, batches: Sequence[StoredBatch]) -> bytes:
+def proof_data(previous: StoredBatchInfo, batches: Sequence[StoredBatchInfo]) -> bytes:
     """Return what proves batches that follow `previous`, to a development verifier."""
     arguments = (previous.words(), _all_words(batches), fake_proof(previous, batches))
     return bytes([PROVE_VERSION]) + abi.encode(f"({_STORED},{_STORED}[],uint256[])", arguments)
 
 
-def execute_payload(
-    batches: Sequence[StoredBatch], operations: Sequence[PriorityOperations]
+def execute_data(
+    batches: Sequence[StoredBatchInfo], operations: Sequence[PriorityOpsBatchInfo]
 ) -> bytes:
     """Return what executes proven batches, with the L1 transactions of each."""
     proofs = [(it.left_path, it.right_path, it.hashes) for it in operations]
@@ -162,13 +162,13 @@ def execute_payload(
     return bytes([EXECUTE_VERSION]) + abi.encode(types, arguments)
 
 
-def public_input(previous: StoredBatch, batch: StoredBatch) -> int:
+def public_input(previous: StoredBatchInfo, batch: StoredBatchInfo) -> int:
     """Return what a validity proof of `batch` would be about."""
     statement = previous.state_root + batch.state_root + batch.commitment
     return int.from_bytes(keccak256(statement)) >> 32
 
 
-def fake_proof(previous: StoredBatch, batches: Sequence[StoredBatch]) -> list[int]:
+def fake_proof(previous: StoredBatchInfo, batches: Sequence[StoredBatchInfo]) -> list[int]:
     """Return a proof that proves nothing but which batches it is meant for."""
     folded: int | None = None
     for batch in batches:
@@ -184,7 +184,7 @@ def call_of(step: str, chain: Address, first: int, last: int, payload: bytes) ->
     return abi.encode_call(signature, chain, first, last, payload)
 
 
-def _all_words(batches: Sequence[StoredBatch]) -> list[_Words]:
+def _all_words(batches: Sequence[StoredBatchInfo]) -> list[_Words]:
     return [batch.words() for batch in batches]
 
 

@@ -59,7 +59,7 @@ class DepositWatcher:
             failing="cannot read deposits",
             recovered="reading deposits again",
             backoff=Backoff(2 * self._config.poll_seconds),
-            wait=self._l1.changed,
+            wait=self._l1.wait_for_block,
         )
 
     @property

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.errors import LayerOneDiffers, StoreDamaged
-from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, Totals
+from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, BatchTotals
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
-from entresol.rollup.batches import stored_of
+from entresol.rollup.batches import stored_info_of
 from entresol.rollup.pending_tx import PendingSettlement, named
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_NOTHING: Final = Totals(0, 0, 0)
+_NOTHING: Final = BatchTotals(0, 0, 0)
 # How many blocks an L1 may replace at once without any of the batches in them being overlooked.
 _DEEPEST: Final = 64
 
@@ -62,7 +62,7 @@ class L1Sync:
         """Say whether it is noted how a step of a batch was done; the first needs none."""
         return number == 0 or self._batches.settled(number, step) is not None
 
-    async def compare(self) -> Totals:
+    async def compare(self) -> BatchTotals:
         """Return how many batches L1 has, once they are known to be the chain's."""
         totals = self.totals = await self._contract.totals()
         if totals.committed > self.sealed:
@@ -93,10 +93,10 @@ class L1Sync:
             self._newest = block
         return SettlementTransaction(receipt.transaction_hash, block.number, block.timestamp)
 
-    async def _compare_last(self, totals: Totals) -> None:
+    async def _compare_last(self, totals: BatchTotals) -> None:
         """Compare the last batch that L1 has; each one leads to the one before."""
         batch = self.batch(totals.committed)
-        expected = stored_of(batch, self._chain.rules.chain_id).hash()
+        expected = stored_info_of(batch, self._chain.rules.chain_id).hash()
         if self._compared == (batch.number, expected):
             return
         if await self._contract.stored_batch_hash(batch.number) != expected:
@@ -175,7 +175,7 @@ class L1Sync:
             )
         return await self.placed(receipt)
 
-    def _confirm(self, totals: Totals, newest: int) -> None:
+    def _confirm(self, totals: BatchTotals, newest: int) -> None:
         """Tell the chain which of its blocks are safe, and which final."""
         safe = self._last_block(SettlementStep.COMMIT, totals.committed, newest)
         final = self._last_block(SettlementStep.EXECUTE, totals.executed, newest)

@@ -13,7 +13,7 @@ from entresol.primitives.records import Natural, NotEmpty, RecordPart
 from entresol.primitives.transactions import decode
 
 if TYPE_CHECKING:
-    from entresol.l1.contracts import Totals
+    from entresol.l1.contracts import BatchTotals
 
 
 class PendingSettlement(RecordPart, frozen=True):
@@ -57,7 +57,7 @@ class PendingSettlement(RecordPart, frozen=True):
             SignedTransaction(self.nonce, decode(raw).hash, raw) for raw in reversed(self.attempts)
         ]
 
-    def is_due(self, totals: Totals) -> bool:
+    def is_due(self, totals: BatchTotals) -> bool:
         """Say whether L1 has what the step builds on, and not the step itself."""
         if self.step is SettlementStep.PROVE and totals.committed < self.last:
             return False
@@ -69,7 +69,7 @@ class PendingSettlement(RecordPart, frozen=True):
         return named(self.step, self.first, self.last)
 
 
-def done(totals: Totals, step: SettlementStep) -> int:
+def done(totals: BatchTotals, step: SettlementStep) -> int:
     """Return the last batch that L1 has done a step of."""
     return (totals.committed, totals.verified, totals.executed)[step]
 

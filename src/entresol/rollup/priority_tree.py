@@ -28,7 +28,7 @@ _UNUSED: Final = Hash32.zero()
 _MAX_HEIGHT: Final = 256
 
 
-class PriorityOperations(msgspec.Struct, frozen=True):
+class PriorityOpsBatchInfo(msgspec.Struct, frozen=True):
     """The L1 transactions of a batch, and where they stand in the tree."""
 
     left_path: tuple[Hash32, ...] = ()
@@ -67,10 +67,10 @@ class Frontier(msgspec.Struct, frozen=True):
                 node = keccak256(node + _empty_root(height))
         return Hash32(node)
 
-    def prove(self, hashes: Sequence[bytes]) -> PriorityOperations:
+    def prove(self, hashes: Sequence[bytes]) -> PriorityOpsBatchInfo:
         """Return the proof that `hashes` are the next transactions."""
         if not hashes:
-            return PriorityOperations()
+            return PriorityOpsBatchInfo()
         height = height_of(self.count + len(hashes))
         left, first, last = [], self.count, self.count + len(hashes) - 1
         right = []
@@ -78,14 +78,14 @@ class Frontier(msgspec.Struct, frozen=True):
             left.append(self._node(level) if first & 1 else _UNUSED)
             right.append(_UNUSED if last & 1 else _empty_root(level))
             first, last = first >> 1, last >> 1
-        return PriorityOperations(tuple(left), tuple(right), tuple(map(Hash32, hashes)))
+        return PriorityOpsBatchInfo(tuple(left), tuple(right), tuple(map(Hash32, hashes)))
 
     def _node(self, height: int) -> Hash32:
         below = (self.count & ((1 << height) - 1)).bit_count()
         return Hash32(self.nodes[below])
 
 
-def root_of_range(start: int, proof: PriorityOperations) -> Hash32:
+def root_of_range(start: int, proof: PriorityOpsBatchInfo) -> Hash32:
     """Return the root that a proof leads to, as L1 computes it."""
     level, height = list(proof.hashes), len(proof.left_path)
     if height != len(proof.right_path) or height >= _MAX_HEIGHT:

@@ -32,7 +32,7 @@ class _Logs(NamedTuple):
     tree: MessageTree
 
 
-class Proofs:
+class LogProver:
     """Finds logs in batches that L1 has executed, and proves them.
 
     Remembers: the logs and trees asked for last, by batch and root, so that a batch that came after
@@ -44,7 +44,7 @@ class Proofs:
         self._batches = batches
         self._trees: dict[tuple[int, bytes], _Logs] = {}
 
-    def of_transaction(self, transaction_hash: Hash32, index: int = 0) -> ProvenLog | None:
+    def prove_transaction_log(self, transaction_hash: Hash32, index: int = 0) -> ProvenLog | None:
         """Prove the log at `index` among those of a transaction; None if L1 has no such log yet."""
         place = self._blocks.locate_transaction(transaction_hash)
         if place is None:
@@ -59,7 +59,7 @@ class Proofs:
         before = sum(len(outcome.messages) for outcome in record.results[:position])
         return self._prove(where.batch, where.logs_before + before + index)
 
-    def of_message(
+    def prove_message(
         self, block: int, sender: Address, message_hash: Hash32, log_index: int | None = None
     ) -> ProvenLog | None:
         """Prove a message of `sender` in the batch of `block`.

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions.priority import MOST_REQUESTS
-from entresol.rollup.batches import operations_of, statement_of, stored_of
-from entresol.rollup.commitments import call_of, commit_payload, execute_payload, prove_payload
+from entresol.rollup.batches import commit_info_of, priority_ops_of, stored_info_of
+from entresol.rollup.commitments import call_of, commit_data, execute_data, proof_data
 
 if TYPE_CHECKING:
-    from entresol.l1.contracts import Totals
+    from entresol.l1.contracts import BatchTotals
     from entresol.primitives.values import Address
     from entresol.rollup.l1_sync import L1Sync
     from entresol.storage.readers import BlockReader
@@ -28,15 +28,15 @@ class SettlementPlan:
         blocks: BlockReader,
         contract: Address,
         l1_sync: L1Sync,
-        most_batches: int,
+        max_batches: int,
     ) -> None:
         self._chain_id = chain_id
         self._blocks = blocks
         self._contract = contract
         self._l1_sync = l1_sync
-        self._most_batches = most_batches
+        self._most_batches = max_batches
 
-    def due(self, totals: Totals) -> tuple[SettlementStep, int, int] | None:
+    def due(self, totals: BatchTotals) -> tuple[SettlementStep, int, int] | None:
         """Return the next step, and the first and last batch it is for."""
         most, sealed = self._most_batches, self._l1_sync.sealed
         if totals.committed < min(sealed, totals.executed + most):
@@ -60,15 +60,15 @@ class SettlementPlan:
         """Return the call of the timelock that does a step of some batches."""
         chain_id = self._chain_id
         batches = [self._l1_sync.batch(number) for number in range(first, last + 1)]
-        stored = [stored_of(batch, chain_id) for batch in batches]
-        before = stored_of(self._l1_sync.batch(first - 1), chain_id)
+        stored = [stored_info_of(batch, chain_id) for batch in batches]
+        before = stored_info_of(self._l1_sync.batch(first - 1), chain_id)
         if step is SettlementStep.COMMIT:
-            payload = commit_payload(before, statement_of(batches[0], chain_id))
+            payload = commit_data(before, commit_info_of(batches[0], chain_id))
         elif step is SettlementStep.PROVE:
-            payload = prove_payload(before, stored)
+            payload = proof_data(before, stored)
         else:
-            operations = [operations_of(self._blocks, batch) for batch in batches]
-            payload = execute_payload(stored, operations)
+            operations = [priority_ops_of(self._blocks, batch) for batch in batches]
+            payload = execute_data(stored, operations)
         return call_of(step.name.lower(), self._contract, first, last, payload)
 
     def _executable(self, first: int, last: int) -> int:

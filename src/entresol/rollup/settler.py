@@ -14,7 +14,7 @@ from entresol.errors import (
     LayerOneDiffers,
     LayerOneRejected,
 )
-from entresol.l1.custom_errors import explain
+from entresol.l1.custom_errors import failure_reason
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.rollup.l1_sync import L1Sync
 from entresol.rollup.pending_tx import PendingSettlement, done, named
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.chain import Chain
-    from entresol.l1.contracts import Totals, ZkChain
+    from entresol.l1.contracts import BatchTotals, ZkChain
     from entresol.l1.layer_one import L1Receipt
     from entresol.l1.operator import Operator, SignedTransaction
     from entresol.primitives.values import Address
@@ -42,9 +42,9 @@ class SettlementConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     confirmations: int = 0
     """How many L1 blocks must stand on one before what it settled counts as safe or final."""
-    most_batches: int = 16
+    max_batches: int = 16
     """How many batches are proven or executed by one transaction."""
-    stuck_seconds: float = 30.0
+    replace_seconds: float = 30.0
     """How long a transaction may wait for a block before it is replaced by one that pays more."""
     resend_seconds: float = 1.0
     """How long until one is sent again as it is: a layer 1 that goes back forgets what waited."""
@@ -85,7 +85,7 @@ class Settler:
             chain.blocks,
             contract.address,
             self._l1_sync,
-            self._config.most_batches,
+            self._config.max_batches,
         )
         self._sent_at: float | None = None
         self._pushed_at = 0.0
@@ -108,7 +108,7 @@ class Settler:
         return self._worker.problem
 
     @property
-    def totals(self) -> Totals:
+    def totals(self) -> BatchTotals:
         """How many batches L1 had when it was asked last."""
         return self._l1_sync.totals
 
@@ -139,7 +139,7 @@ class Settler:
         await self._send(*due, now)
         return True
 
-    async def perform(
+    async def settle(
         self, step: SettlementStep, number: int, clock: Callable[[], float] = time.monotonic
     ) -> SettlementTransaction:
         """Do a step of one batch now, whatever else is due; raises why it cannot be done.
@@ -170,7 +170,7 @@ class Settler:
     async def _wait(self, seconds: float) -> None:
         if self.problem is None and self._batches.pending_settlement() is not None:
             # The next block may have it.
-            await self._l1.changed(seconds)
+            await self._l1.wait_for_block(seconds)
         else:
             await self._worker.sleep(seconds)
 
@@ -180,7 +180,7 @@ class Settler:
         try:
             outgoing = await self._prepared(step, self._plan.call(step, first, last))
         except ExecutionFailed as failure:
-            self._stop(step, first, last, explain(failure))
+            self._stop(step, first, last, failure_reason(failure))
             return
         self._batches.set_pending_settlement(
             PendingSettlement.open(step, first, last, outgoing).encode()
@@ -191,25 +191,25 @@ class Settler:
     async def _prepared(self, step: SettlementStep, call: bytes) -> SignedTransaction:
         """Sign the call of a step; raises what it fails with, if it does so twice."""
         try:
-            return await self._operator.prepare(self._timelock, call)
+            return await self._operator.sign_call(self._timelock, call)
         except ExecutionFailed as failure:
             await self._see_that_it_stands(step, failure)
         # The nodes behind one URL may be a block apart, and L1 may have gone back and come again.
         try:
-            return await self._operator.prepare(self._timelock, call)
+            return await self._operator.sign_call(self._timelock, call)
         except ExecutionFailed as failure:
             await self._see_that_it_stands(step, failure)
             raise
 
     async def _see_that_it_stands(self, step: SettlementStep, failure: ExecutionFailed) -> None:
         """Raise that a failure is none, if it is only for now or because L1 went back meanwhile."""
-        reason = explain(failure)
+        reason = failure_reason(failure)
         if reason.startswith(_PASSING):
             raise LayerOneRejected(step.name.lower(), _REVERTED, reason) from failure
         if await self._contract.totals() != self._l1_sync.totals:
             raise LayerOneDiffers(f"{self._l1.name} went back meanwhile: {reason}") from failure
 
-    async def _follow(self, journal: PendingSettlement, totals: Totals, now: float) -> bool:
+    async def _follow(self, journal: PendingSettlement, totals: BatchTotals, now: float) -> bool:
         # Asked first, so that a block that comes now cannot have the nonce without the receipt.
         nonce = await self._l1.nonce(self._operator.address)
         for outgoing in journal.outgoing():
@@ -234,8 +234,8 @@ class Settler:
         outgoing = journal.outgoing()[0]
         if self._sent_at is None:
             self._sent_at = now
-        elif now - self._sent_at >= self._config.stuck_seconds:
-            outgoing = await self._operator.replace(outgoing)
+        elif now - self._sent_at >= self._config.replace_seconds:
+            outgoing = await self._operator.sign_replacement(outgoing)
             log.warning("offering more for %s: no block takes it", journal)
             self._batches.set_pending_settlement(journal.with_attempt(outgoing).encode())
             self._sent_at = now
@@ -281,7 +281,7 @@ class Settler:
                 block=receipt.block_number - 1,
             )
         except ExecutionFailed as failure:
-            return explain(failure)
+            return failure_reason(failure)
         return f"transaction {receipt.transaction_hash} failed, and would not any more"
 
     # Trouble
@@ -306,6 +306,6 @@ class Settler:
         if self.stopped is not None:
             raise LayerOneDiffers(self.stopped)
         if not await self.step(now):
-            await self._l1.changed(self._config.poll_seconds)
+            await self._l1.wait_for_block(self._config.poll_seconds)
         if self.stopped is not None:
             raise LayerOneDiffers(self.stopped)

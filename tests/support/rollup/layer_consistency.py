@@ -7,7 +7,13 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, Totals, ZkChain
+from entresol.l1.contracts import (
+    BATCH_COMMITTED,
+    BATCH_EXECUTED,
+    BATCHES_VERIFIED,
+    BatchTotals,
+    ZkChain,
+)
 from entresol.l1.layer_one import L1Log
 from entresol.l1.operator import Operator
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
@@ -16,7 +22,7 @@ from entresol.node.settlement.rollup import Rollup
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
-from entresol.rollup.batches import stored_of
+from entresol.rollup.batches import stored_info_of
 from tests.support.rollup.supply import Bookkeeper
 
 
@@ -75,12 +81,12 @@ async def check_settlement(node: Node, rollup: Rollup, nonce: int) -> None:
     batches = node.chain.ledger.store.batches
     last = batches.last()
     assert last is not None
-    assert await contract.totals() == Totals(last.number, last.number, last.number)
+    assert await contract.totals() == BatchTotals(last.number, last.number, last.number)
     chain_id = node.chain.rules.chain_id
     for number in range(1, last.number + 1):
         batch = batches.get(number)
         assert batch is not None
-        assert await contract.stored_batch_hash(number) == stored_of(batch, chain_id).hash()
+        assert await contract.stored_batch_hash(number) == stored_info_of(batch, chain_id).hash()
         assert await contract.message_root(number) == batch.message_root
     head = await l1.block_number()
     committed, proven, executed = [

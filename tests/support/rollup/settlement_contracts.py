@@ -89,7 +89,7 @@ async def deploy(
 async def send(l1: LayerOne, account: DevAccount, to: Address, data: bytes) -> L1Receipt:
     """Send a transaction and wait for its receipt."""
     operator = Operator(l1, account.secret)
-    outgoing = await operator.prepare(to, data)
+    outgoing = await operator.sign_call(to, data)
     await operator.send(outgoing)
     return await _receipt(l1, outgoing.hash)
 

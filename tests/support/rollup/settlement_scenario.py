@@ -8,7 +8,7 @@ from pathlib import Path
 
 from entresol.l1.operator import Operator
 from entresol.rollup.batcher import Batcher
-from entresol.rollup.batches import SealingPolicy, stored_of
+from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.deposits import DepositWatcher
 from entresol.rollup.pending_tx import PendingSettlement
 from entresol.rollup.settler import SettlementConfig, Settler
@@ -44,7 +44,7 @@ class Scenario:
 
     async def deploy(self) -> None:
         """Put the contracts on L1."""
-        genesis = stored_of(self.batcher.last, CHAIN_ID).hash()
+        genesis = stored_info_of(self.batcher.last, CHAIN_ID).hash()
         self.contracts = await deploy(self.l1, CHAIN_ID, genesis, OPERATOR.address)
         self.settler = self.new_settler()
         self.watcher = DepositWatcher(self.chain, self.contracts.chain)

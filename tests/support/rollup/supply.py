@@ -9,7 +9,7 @@ from entresol.chain.chain import Chain
 from entresol.errors import LayerOneRejected, MalformedValue
 from entresol.execution.call.call import CallRequest, call
 from entresol.execution.evm_env import BlockEnv, EvmEnv
-from entresol.l1.contracts import Deposit, ZkChain, ask
+from entresol.l1.contracts import Deposit, ZkChain, read_contract
 from entresol.l1.deployment import SettlementContracts
 from entresol.l1.layer_one import LayerOne
 from entresol.primitives import abi
@@ -86,7 +86,7 @@ class Bookkeeper:
         """Count a token of L1."""
         asset = asset_id(await self._l1.chain_id(), token)
         vault = self._contracts.native_token_vault
-        held = await ask(self._l1, token, "balanceOf(address)", "uint256", vault)
+        held = await read_contract(self._l1, token, "balanceOf(address)", "uint256", vault)
         return Supply(
             held=held,
             owed=await self._owed(asset),
@@ -103,7 +103,7 @@ class Bookkeeper:
     async def _owed(self, asset: Hash32) -> int:
         vault = self._contracts.native_token_vault
         asked = ("chainBalance(uint256,bytes32)", "uint256", self._chain_id, asset)
-        return int(await ask(self._l1, vault, *asked))
+        return int(await read_contract(self._l1, vault, *asked))
 
     async def _unbacked(self, asset: Hash32) -> int:
         """Return what genesis gave to accounts of the L2 without anything behind it on L1."""
@@ -129,7 +129,9 @@ class Bookkeeper:
             return 0
         named = (self._chain_id, deposit.payload.hash())
         asked = ("depositHappened(uint256,bytes32)", "bytes32", *named)
-        return amount if any(await ask(self._l1, self._contracts.nullifier, *asked)) else 0
+        return (
+            amount if any(await read_contract(self._l1, self._contracts.nullifier, *asked)) else 0
+        )
 
     async def _leaving(self, asset: Hash32) -> int:
         left = 0
@@ -143,7 +145,9 @@ class Bookkeeper:
         if withdrawal.leaf is None:
             return False
         asked = ("isWithdrawalFinalized(uint256,uint256,uint256)", "bool", self._chain_id)
-        return bool(await ask(self._l1, self._contracts.nullifier, *asked, *withdrawal.leaf))
+        return bool(
+            await read_contract(self._l1, self._contracts.nullifier, *asked, *withdrawal.leaf)
+        )
 
     def _withdrawals(self, block: int, record: BlockRecord) -> Iterator[Withdrawal]:
         place = self._store.batches.position_of_block(block)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.errors import ExecutionFailed, ExecutionHalted, ExecutionReverted
-from entresol.l1.custom_errors import explain
+from entresol.l1.custom_errors import failure_reason
 from entresol.primitives import abi
 
 
@@ -28,9 +28,9 @@ from entresol.primitives import abi
     ],
 )
 def test_a_rejection_is_told_by_its_name_or_its_bytes(failure: ExecutionFailed, words: str) -> None:
-    assert explain(failure) == words
+    assert failure_reason(failure) == words
 
 
 def test_what_is_no_revert_is_told_as_it_is() -> None:
     halted = ExecutionHalted("out of gas")
-    assert explain(halted) == str(halted)
+    assert failure_reason(halted) == str(halted)

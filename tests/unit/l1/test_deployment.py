@@ -9,7 +9,7 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.errors import LayerOneDiffers
-from entresol.l1.contracts import ZkChain, ask
+from entresol.l1.contracts import ZkChain, read_contract
 from entresol.l1.deployment import Deployment, SettlementContracts, deploy
 from entresol.l1.discovery import check_operator, find_contracts
 from entresol.l1.layer_one import LayerOne
@@ -62,7 +62,7 @@ def test_the_contracts_are_deployed_and_found_again(tested: SteeredLayerOne) -> 
         assert await chain.stored_batch_hash(0) == GENESIS
         asked = (270, 10**9, 1_000_000, 800)
         signature = "l2TransactionBaseCost(uint256,uint256,uint256,uint256)"
-        assert await ask(l1, contracts.bridgehub, signature, "uint256", *asked) > 0
+        assert await read_contract(l1, contracts.bridgehub, signature, "uint256", *asked) > 0
         await check_operator(l1, contracts, VALIDATOR.address)
 
     run(tested, play)

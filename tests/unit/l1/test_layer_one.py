@@ -12,7 +12,7 @@ from entresol.l1.contracts import (
     NEW_PRIORITY_REQUEST,
     Bridgehub,
     ZkChain,
-    read_deposit,
+    decode_deposit,
 )
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator, SignedTransaction
@@ -50,7 +50,7 @@ def run(tested: SteeredLayerOne, scenario: Callable[[LayerOne], Awaitable[None]]
 async def post(l1: LayerOne, to: Address, data: bytes) -> SignedTransaction:
     """Send a transaction of the rich account."""
     operator = Operator(l1, RICH.secret)
-    outgoing = await operator.prepare(to, data)
+    outgoing = await operator.sign_call(to, data)
     await operator.send(outgoing)
     return outgoing
 
@@ -127,7 +127,7 @@ def test_what_it_rejects_it_says(tested: SteeredLayerOne) -> None:
         with pytest.raises(LayerOneRejected, match="eth_sendRawTransaction"):
             await l1.send(b"\x02\xc0")
         broke = Operator(l1, b"\x77" * 32)
-        outgoing = await broke.prepare(ECHO, b"")
+        outgoing = await broke.sign_call(ECHO, b"")
         with pytest.raises(LayerOneRejected, match=r"(?i)insufficient funds"):
             await broke.send(outgoing)
 
@@ -164,7 +164,7 @@ def test_logs_are_told_apart_by_contract_and_topic(tested: SteeredLayerOne) -> N
         assert await l1.logs(ECHO, [NEW_PRIORITY_REQUEST], 0, 1) == []
         assert len(await l1.logs(MAILBOX, [], 0, 1)) == 1
         with pytest.raises(LayerOneDiffers, match="of L1 block 1 is not readable"):
-            read_deposit(log)
+            decode_deposit(log)
 
     run(tested, scenario)
 
@@ -174,9 +174,9 @@ def test_a_stuck_transaction_is_replaced_by_one_that_pays_more(tested: SteeredLa
 
     async def scenario(l1: LayerOne) -> None:
         operator = Operator(l1, RICH.secret)
-        stuck = await operator.prepare(ECHO, b"\1")
+        stuck = await operator.sign_call(ECHO, b"\1")
         await operator.send(stuck)
-        better = await operator.replace(stuck)
+        better = await operator.sign_replacement(stuck)
         assert better.nonce == stuck.nonce
         assert _fees(better) > _fees(stuck)
         await operator.send(better)

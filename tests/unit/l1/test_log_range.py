@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.errors import LayerOneRejected
-from entresol.l1.log_range import ANSWERS_TO_GROW, WIDEST_RANGE, LogRange, is_too_wide
+from entresol.l1.log_range import MAX_RANGE, SUCCESSES_TO_GROW, LogRange, exceeds_range_limit
 
 TOO_WIDE = LayerOneRejected("eth_getLogs", -32602, "block range too large")
 
@@ -29,7 +29,7 @@ TOO_WIDE = LayerOneRejected("eth_getLogs", -32602, "block range too large")
     ],
 )  # fmt: skip
 def test_what_providers_say_of_a_range_is_understood(code: int, message: str) -> None:
-    assert is_too_wide(code, message)
+    assert exceeds_range_limit(code, message)
 
 
 @pytest.mark.parametrize(
@@ -45,25 +45,25 @@ def test_what_providers_say_of_a_range_is_understood(code: int, message: str) ->
     ],
 )
 def test_what_they_say_of_other_things_is_not_about_the_range(code: int, message: str) -> None:
-    assert not is_too_wide(code, message)
+    assert not exceeds_range_limit(code, message)
 
 
 def test_it_halves_what_was_rejected_and_doubles_it_after_some_answers() -> None:
     width = LogRange()
-    width.rejected(WIDEST_RANGE, TOO_WIDE)
-    width.rejected(WIDEST_RANGE // 2, TOO_WIDE)
-    assert width.blocks == WIDEST_RANGE // 4
-    for _ in range(ANSWERS_TO_GROW - 1):
+    width.rejected(MAX_RANGE, TOO_WIDE)
+    width.rejected(MAX_RANGE // 2, TOO_WIDE)
+    assert width.blocks == MAX_RANGE // 4
+    for _ in range(SUCCESSES_TO_GROW - 1):
         width.answered(width.blocks)
-    assert width.blocks == WIDEST_RANGE // 4
+    assert width.blocks == MAX_RANGE // 4
     width.answered(width.blocks)
-    assert width.blocks == WIDEST_RANGE // 2
+    assert width.blocks == MAX_RANGE // 2
 
 
 def test_narrower_answers_say_nothing_about_a_wider_range() -> None:
     width = LogRange()
     width.rejected(100, TOO_WIDE)
-    for _ in range(10 * ANSWERS_TO_GROW):
+    for _ in range(10 * SUCCESSES_TO_GROW):
         width.answered(49)
     assert width.blocks == 50
 
@@ -71,9 +71,9 @@ def test_narrower_answers_say_nothing_about_a_wider_range() -> None:
 def test_it_never_grows_beyond_the_widest() -> None:
     width = LogRange()
     width.rejected(2 * 6_000, TOO_WIDE)
-    for _ in range(3 * ANSWERS_TO_GROW):
+    for _ in range(3 * SUCCESSES_TO_GROW):
         width.answered(width.blocks)
-    assert width.blocks == WIDEST_RANGE
+    assert width.blocks == MAX_RANGE
 
 
 def test_what_cannot_be_halved_is_raised() -> None:

@@ -32,8 +32,8 @@ KEY = "Zx81-s3cr3t_k3y"
 )
 def test_only_scheme_host_and_port_are_shown(url: str, shown: str) -> None:
     endpoint = Endpoint(url)
-    assert endpoint.shown == shown
-    assert endpoint.is_secret == (url != shown)
+    assert endpoint.redacted == shown
+    assert endpoint.has_secret == (url != shown)
     assert endpoint.url == url
 
 

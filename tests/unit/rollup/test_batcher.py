@@ -18,7 +18,7 @@ from entresol.primitives.transactions.priority import MOST_REQUESTS
 from entresol.primitives.values import Hash32
 from entresol.rollup import batches
 from entresol.rollup.batcher import RETRY_SECONDS, Batcher
-from entresol.rollup.batches import SealingPolicy, operations_of, priority_hashes, stored_of
+from entresol.rollup.batches import SealingPolicy, priority_hashes, priority_ops_of, stored_info_of
 from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.priority_tree import Frontier, rolling_hash, root_of_range
 from entresol.storage.batch_table import BatchPosition
@@ -43,7 +43,7 @@ def test_the_genesis_block_is_batch_0(chain: SettlingChain) -> None:
     batcher = Batcher(chain.blocks, chain.batches)
     assert (batcher.last.number, batcher.last.first_block, batcher.last.last_block) == (0, 0, 0)
     assert chain.batches.position_of_block(0) == BatchPosition(0, 0, 0)
-    assert stored_of(batcher.last, CHAIN_ID).commitment == Hash32((1).to_bytes(32))
+    assert stored_info_of(batcher.last, CHAIN_ID).commitment == Hash32((1).to_bytes(32))
 
 
 def test_a_chain_where_nothing_happens_makes_no_batches(chain: SettlingChain) -> None:
@@ -72,7 +72,7 @@ def test_an_old_batch_grows_while_another_is_on_its_way_unless_it_is_full(
 ) -> None:
     held = True
     policy = SealingPolicy(max_age=2, max_blocks=3)
-    batcher = Batcher(chain.blocks, chain.batches, policy, is_held=lambda: held)
+    batcher = Batcher(chain.blocks, chain.batches, policy, is_deferred=lambda: held)
     chain.seal_messages(1)
     assert batcher.step(10.0) == []
     assert batcher.step(20.0) == []
@@ -207,7 +207,7 @@ def test_deposits_are_proven_in_their_order_from_batch_to_batch(chain: SettlingC
         )
         expected = expected.extend(hashes)
         if hashes:
-            proof = operations_of(chain.blocks, batch)
+            proof = priority_ops_of(chain.blocks, batch)
             assert root_of_range(batch.first_priority_id, proof) == expected.root()
 
 

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from entresol._native import keccak256
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import (
-    BatchStatement,
-    StoredBatch,
+    CommitBatchInfo,
+    StoredBatchInfo,
     call_of,
-    commit_payload,
-    execute_payload,
+    commit_data,
+    execute_data,
     fake_proof,
-    prove_payload,
+    proof_data,
     public_input,
 )
-from entresol.rollup.priority_tree import EMPTY_LEAF, PriorityOperations
+from entresol.rollup.priority_tree import EMPTY_LEAF, PriorityOpsBatchInfo
 
 STORED = "(uint64,bytes32,uint64,uint256,bytes32,bytes32,bytes32,uint256,bytes32)"
 COMMITTED = (
@@ -30,11 +30,11 @@ COMMITTED = (
     "uint64,uint64,uint64,uint64,uint256,bytes)"
 )
 ZERO = bytes(32)
-GENESIS = StoredBatch.genesis(Hash32(b"\x90" * 32))
+GENESIS = StoredBatchInfo.genesis(Hash32(b"\x90" * 32))
 
 
-def statement(number: int = 1, **changes: Any) -> BatchStatement:
-    plain = BatchStatement(
+def statement(number: int = 1, **changes: Any) -> CommitBatchInfo:
+    plain = CommitBatchInfo(
         chain_id=270,
         number=number,
         first_block=number * 10,
@@ -49,7 +49,7 @@ def statement(number: int = 1, **changes: Any) -> BatchStatement:
     return msgspec.structs.replace(plain, **changes)
 
 
-def stored_words(batch: StoredBatch) -> tuple[Any, ...]:
+def stored_words(batch: StoredBatchInfo) -> tuple[Any, ...]:
     return (
         batch.number,
         batch.state_root,
@@ -120,7 +120,7 @@ def test_l1_remembers_the_keccak_of_nine_words() -> None:
 
 
 def test_a_commit_carries_version_3_the_batch_before_and_one_batch() -> None:
-    payload = commit_payload(GENESIS, statement())
+    payload = commit_data(GENESIS, statement())
     assert payload[0] == 3
     previous, batches = decode([STORED, f"{COMMITTED}[]"], payload[1:])
     assert previous == stored_words(GENESIS)
@@ -146,7 +146,7 @@ def test_a_commit_carries_version_3_the_batch_before_and_one_batch() -> None:
 
 def test_a_proof_carries_version_1_the_batches_and_a_fake_for_their_public_input() -> None:
     batches = [statement(number).stored() for number in (1, 2)]
-    payload = prove_payload(GENESIS, batches)
+    payload = proof_data(GENESIS, batches)
     assert payload[0] == 1
     previous, proven, proof = decode([STORED, f"{STORED}[]", "uint256[]"], payload[1:])
     assert previous == stored_words(GENESIS)
@@ -170,14 +170,14 @@ def test_an_execution_carries_version_1_and_the_l1_transactions_of_each_batch(
 ) -> None:
     batches = [statement(number + 1).stored() for number in range(len(counts))]
     operations = [
-        PriorityOperations(
+        PriorityOpsBatchInfo(
             tuple(Hash32(bytes([1]) * 32) for _ in range(count)),
             tuple(Hash32(bytes([2]) * 32) for _ in range(count)),
             tuple(Hash32(bytes([3]) * 32) for _ in range(count)),
         )
         for count in counts
     ]
-    payload = execute_payload(batches, operations)
+    payload = execute_data(batches, operations)
     assert payload[0] == 1
     kinds = [f"{STORED}[]", "(bytes32[],bytes32[],bytes32[])[]", "(uint256,uint256,bytes32[])[][]"]
     executed, proofs, roots = decode(kinds, payload[1:])

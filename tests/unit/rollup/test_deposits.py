@@ -50,7 +50,7 @@ class Scenario:
         """Have L1 send transactions, one a block."""
         operator = Operator(self.l1, ACCOUNTS[0].secret)
         for payload in payloads:
-            outgoing = await operator.prepare(MAILBOX, request_data(payload))
+            outgoing = await operator.sign_call(MAILBOX, request_data(payload))
             await operator.send(outgoing)
             async with asyncio.timeout(PATIENCE_SECONDS):
                 while await self.l1.receipt(outgoing.hash) is None:
@@ -286,8 +286,8 @@ class Unreliable(EmbeddedLayerOne):
             raise LayerOneUnreachable(self.name, "gone fishing")
         return await super().block_number()
 
-    async def changed(self, seconds: float) -> None:
-        await super().changed(0.0 if self.missed else seconds)
+    async def wait_for_block(self, seconds: float) -> None:
+        await super().wait_for_block(0.0 if self.missed else seconds)
 
 
 def test_running_it_waits_out_an_l1_that_is_away(caplog: pytest.LogCaptureFixture) -> None:

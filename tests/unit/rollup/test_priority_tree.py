@@ -12,7 +12,7 @@ from entresol.primitives.values import Hash32
 from entresol.rollup.priority_tree import (
     EMPTY_LEAF,
     Frontier,
-    PriorityOperations,
+    PriorityOpsBatchInfo,
     height_of,
     rolling_hash,
     root_of_range,
@@ -84,7 +84,7 @@ def test_wrong_transactions_or_a_wrong_start_lead_to_no_such_root(
     place = data.draw(st.integers(0, count - 1))
     swapped = list(proof.hashes)
     swapped[place] = Hash32(keccak256(b"another"))
-    forged = PriorityOperations(proof.left_path, proof.right_path, tuple(swapped))
+    forged = PriorityOpsBatchInfo(proof.left_path, proof.right_path, tuple(swapped))
     assert root_of_range(start, forged) not in ROOTS
     assert root_of_range(start - 1, proof) not in ROOTS
 
@@ -100,23 +100,23 @@ def test_it_is_the_same_in_any_steps(sizes: list[int]) -> None:
 
 
 def test_a_batch_without_l1_transactions_passes_empty_lists() -> None:
-    assert Frontier().extend(HASHES[:5]).prove([]) == PriorityOperations((), (), ())
+    assert Frontier().extend(HASHES[:5]).prove([]) == PriorityOpsBatchInfo((), (), ())
 
 
 def test_a_single_transaction_in_a_new_tree_needs_no_path() -> None:
-    assert Frontier().prove(HASHES[:1]) == PriorityOperations((), (), (HASHES[0],))
+    assert Frontier().prove(HASHES[:1]) == PriorityOpsBatchInfo((), (), (HASHES[0],))
 
 
 @pytest.mark.parametrize(
     "proof",
     [
-        PriorityOperations((), (), ()),
-        PriorityOperations((HASHES[0],), (), (HASHES[0],)),
-        PriorityOperations((), (), tuple(HASHES[:2])),
-        PriorityOperations(tuple(HASHES[:256]), tuple(HASHES[:256]), (HASHES[0],)),
+        PriorityOpsBatchInfo((), (), ()),
+        PriorityOpsBatchInfo((HASHES[0],), (), (HASHES[0],)),
+        PriorityOpsBatchInfo((), (), tuple(HASHES[:2])),
+        PriorityOpsBatchInfo(tuple(HASHES[:256]), tuple(HASHES[:256]), (HASHES[0],)),
     ],
 )
-def test_what_l1_rejects_is_rejected(proof: PriorityOperations) -> None:
+def test_what_l1_rejects_is_rejected(proof: PriorityOpsBatchInfo) -> None:
     with pytest.raises(InvalidProof):
         root_of_range(0, proof)
 

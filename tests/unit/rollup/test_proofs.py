@@ -15,7 +15,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.message_tree import root_of_proof
-from entresol.rollup.proofs import Proofs
+from entresol.rollup.proofs import LogProver
 from tests.support.chain.block_production import sender
 from tests.support.rollup.settling_chain import USER, SettlingChain
 
@@ -33,7 +33,7 @@ class Scenario:
     def __init__(self, path: Path | None = None) -> None:
         self.chain = SettlingChain.begin(path)
         self.batcher = Batcher(self.chain.blocks, self.chain.batches, SealingPolicy(max_age=1e9))
-        self.proofs = Proofs(self.chain.blocks, self.chain.batches)
+        self.prover = LogProver(self.chain.blocks, self.chain.batches)
 
     def settle(self) -> int:
         """Seal a batch and say that L1 executed it."""
@@ -66,32 +66,34 @@ def test_each_log_of_a_transaction_is_proven_by_its_position(scenario: Scenario)
     scenario.chain.seal()
     batch = scenario.settle()
     for index, leaf in ((0, 1), (1, 2)):
-        proven = scenario.assert_valid(scenario.proofs.of_transaction(sent, index), batch)
+        proven = scenario.assert_valid(scenario.prover.prove_transaction_log(sent, index), batch)
         assert (proven.proof.id, proven.log.value) == (leaf, word(2))
-    assert scenario.proofs.of_transaction(sent, 2) is None
-    assert scenario.proofs.of_transaction(sent, -1) is None
-    assert scenario.proofs.of_transaction(Hash32.zero()) is None
+    assert scenario.prover.prove_transaction_log(sent, 2) is None
+    assert scenario.prover.prove_transaction_log(sent, -1) is None
+    assert scenario.prover.prove_transaction_log(Hash32.zero()) is None
 
 
 def test_the_status_of_a_deposit_is_proven_by_its_transaction(scenario: Scenario) -> None:
     deposited = scenario.chain.deposit()
     scenario.chain.seal()
     batch = scenario.settle()
-    proven = scenario.assert_valid(scenario.proofs.of_transaction(deposited), batch)
+    proven = scenario.assert_valid(scenario.prover.prove_transaction_log(deposited), batch)
     assert (proven.log.sender, proven.log.key, proven.log.value) == (BOOTLOADER, deposited, word(1))
 
 
 def test_there_is_no_proof_before_the_batch_is_sealed_and_executed(scenario: Scenario) -> None:
     sent = scenario.chain.send_message(1)
     scenario.chain.seal()
-    assert scenario.proofs.of_transaction(sent) is None
-    assert scenario.proofs.of_message(1, SENDER, word(1)) is None
+    assert scenario.prover.prove_transaction_log(sent) is None
+    assert scenario.prover.prove_message(1, SENDER, word(1)) is None
     assert scenario.batcher.seal(0.0) is not None
-    assert scenario.proofs.of_transaction(sent) is None
-    assert scenario.proofs.of_message(1, SENDER, word(1)) is None
+    assert scenario.prover.prove_transaction_log(sent) is None
+    assert scenario.prover.prove_message(1, SENDER, word(1)) is None
     scenario.chain.batches.settle([1], SettlementStep.EXECUTE, DONE)
-    assert scenario.proofs.of_transaction(sent) == scenario.proofs.of_message(1, SENDER, word(1))
-    assert scenario.proofs.of_transaction(sent) is not None
+    assert scenario.prover.prove_transaction_log(sent) == scenario.prover.prove_message(
+        1, SENDER, word(1)
+    )
+    assert scenario.prover.prove_transaction_log(sent) is not None
 
 
 def test_without_a_position_the_first_such_message_of_the_batch_is_proven(
@@ -101,7 +103,7 @@ def test_without_a_position_the_first_such_message_of_the_batch_is_proven(
     scenario.chain.seal_messages(5)
     batch = scenario.settle()
     for block in (1, 2):
-        proven = scenario.proofs.of_message(block, SENDER, word(5))
+        proven = scenario.prover.prove_message(block, SENDER, word(5))
         assert scenario.assert_valid(proven, batch).proof.id == 1
 
 
@@ -116,34 +118,34 @@ def test_the_position_tells_identical_messages_apart(scenario: Scenario) -> None
     batch = scenario.settle()
     # Leaf 1 is the status of the deposit, which has no event.
     for log_index, leaf in ((0, 2), (1, 3), (3, 5)):
-        proven = scenario.proofs.of_message(2, SENDER, word(5), log_index)
+        proven = scenario.prover.prove_message(2, SENDER, word(5), log_index)
         assert scenario.assert_valid(proven, batch).proof.id == leaf
-    assert scenario.proofs.of_message(2, SENDER, word(5), 2) is None
-    assert scenario.proofs.of_message(2, SENDER, word(5), 4) is None
-    assert scenario.proofs.of_message(1, SENDER, word(5), 1) is None
+    assert scenario.prover.prove_message(2, SENDER, word(5), 2) is None
+    assert scenario.prover.prove_message(2, SENDER, word(5), 4) is None
+    assert scenario.prover.prove_message(1, SENDER, word(5), 1) is None
 
 
 def test_nothing_is_proven_of_what_nobody_sent(scenario: Scenario) -> None:
     scenario.chain.seal_messages(5)
     scenario.settle()
-    assert scenario.proofs.of_message(1, SENDER, word(6)) is None
-    assert scenario.proofs.of_message(1, L1_MESSENGER, word(5)) is None
-    assert scenario.proofs.of_message(7, SENDER, word(5)) is None
-    assert scenario.proofs.of_message(0, SENDER, word(5)) is None
+    assert scenario.prover.prove_message(1, SENDER, word(6)) is None
+    assert scenario.prover.prove_message(1, L1_MESSENGER, word(5)) is None
+    assert scenario.prover.prove_message(7, SENDER, word(5)) is None
+    assert scenario.prover.prove_message(0, SENDER, word(5)) is None
 
 
 def test_bytes_in_the_midst_of_logs_are_no_message(scenario: Scenario) -> None:
     # The sender of the forged message would be what stands where keys and values meet.
     scenario.chain.seal_messages(int.from_bytes(L1_MESSENGER), 0)
     scenario.settle()
-    assert scenario.proofs.of_message(1, Address.zero(), Hash32.zero()) is None
+    assert scenario.prover.prove_message(1, Address.zero(), Hash32.zero()) is None
 
 
 def test_identical_messages_in_two_batches_have_proofs_of_their_own(scenario: Scenario) -> None:
     for block in (1, 2):
         scenario.chain.seal_messages(5)
         batch = scenario.settle()
-        scenario.assert_valid(scenario.proofs.of_message(block, SENDER, word(5)), batch)
+        scenario.assert_valid(scenario.prover.prove_message(block, SENDER, word(5)), batch)
 
 
 def test_proofs_are_the_same_after_a_restart(tmp_path: Path) -> None:
@@ -151,10 +153,10 @@ def test_proofs_are_the_same_after_a_restart(tmp_path: Path) -> None:
     sent = scenario.chain.send_message(3)
     scenario.chain.seal()
     scenario.settle()
-    before = scenario.proofs.of_transaction(sent)
+    before = scenario.prover.prove_transaction_log(sent)
     scenario.chain.close()
     again = Scenario(tmp_path / "chain")
-    assert again.proofs.of_transaction(sent) == before
+    assert again.prover.prove_transaction_log(sent) == before
     assert before is not None
     again.chain.close()
 
@@ -163,12 +165,12 @@ def test_a_batch_that_came_after_going_back_is_proven_by_its_own_tree(scenario: 
     checkpoint = scenario.chain.checkpoint()
     scenario.chain.seal_messages(1)
     scenario.settle()
-    old = scenario.assert_valid(scenario.proofs.of_message(1, SENDER, word(1)), 1)
+    old = scenario.assert_valid(scenario.prover.prove_message(1, SENDER, word(1)), 1)
     scenario.chain.restore(checkpoint)
-    assert scenario.proofs.of_message(1, SENDER, word(1)) is None
+    assert scenario.prover.prove_message(1, SENDER, word(1)) is None
     scenario.chain.seal_messages(2, 1)
     scenario.settle()
-    new = scenario.assert_valid(scenario.proofs.of_message(1, SENDER, word(1)), 1)
+    new = scenario.assert_valid(scenario.prover.prove_message(1, SENDER, word(1)), 1)
     assert new.proof.root != old.proof.root
 
 
@@ -186,7 +188,7 @@ def test_every_log_of_random_batches_is_proven(blocks: list[list[int]]) -> None:
             scenario.chain.seal()
         batch = scenario.settle()
         ids = {
-            scenario.assert_valid(scenario.proofs.of_transaction(it, index), batch).proof.id
+            scenario.assert_valid(scenario.prover.prove_transaction_log(it, index), batch).proof.id
             for it, index in sent
         }
         assert ids == set(range(len(sent)))

@@ -16,9 +16,9 @@ from entresol.primitives import abi
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log, ProvenLog
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
-from entresol.rollup.batches import SealingPolicy, stored_of
+from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.message_tree import root_of_proof
-from entresol.rollup.proofs import Proofs
+from entresol.rollup.proofs import LogProver
 from entresol.rollup.settler import Settler
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
 from tests.support.rollup.settlement_contracts import deploy
@@ -37,7 +37,7 @@ class Settled:
         self.layer_one = Embedded()
         self.chain = SettlingChain.begin()
         self.batcher = Batcher(self.chain.blocks, self.chain.batches, SealingPolicy(max_age=1e9))
-        self.proofs = Proofs(self.chain.blocks, self.chain.batches)
+        self.prover = LogProver(self.chain.blocks, self.chain.batches)
         asyncio.run(self._settle())
 
     def ask(self, question: Question) -> bool:
@@ -50,7 +50,7 @@ class Settled:
         return bool(abi.decode("(bool)", answer)[0])
 
     def proven(self, batch: int, leaf: int) -> ProvenLog:
-        found = self.proofs._prove(batch, leaf)
+        found = self.prover._prove(batch, leaf)
         assert found is not None
         return found
 
@@ -79,7 +79,7 @@ class Settled:
             self.batcher.seal(0.0)
         genesis = self.chain.batches.get(0)
         assert genesis is not None
-        begun, l1 = stored_of(genesis, CHAIN_ID).hash(), self.layer_one.l1
+        begun, l1 = stored_info_of(genesis, CHAIN_ID).hash(), self.layer_one.l1
         contracts = await deploy(l1, CHAIN_ID, begun, ACCOUNTS[1].address)
         operator = Operator(l1, ACCOUNTS[1].secret)
         settler = Settler(self.chain, contracts.chain, operator, contracts.timelock)

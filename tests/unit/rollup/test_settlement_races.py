@@ -375,7 +375,7 @@ def test_a_step_by_hand_is_sent_again_if_l1_forgot_it() -> None:
             return now
 
         async with asyncio.timeout(30):
-            done = await it.scenario.settler.perform(SettlementStep.COMMIT, 1, clock)
+            done = await it.scenario.settler.settle(SettlementStep.COMMIT, 1, clock)
         assert [decode(raw).hash for raw in it.l1.sent] == [done.transaction] * 2
 
     race(play, config=SettlementConfig(poll_seconds=0.0))

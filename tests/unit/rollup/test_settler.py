@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from entresol.errors import LayerOneDiffers, LayerOneRejected, LayerOneUnreachable
-from entresol.l1.contracts import Totals
+from entresol.l1.contracts import BatchTotals
 from entresol.l1.operator import Operator
 from entresol.primitives import abi
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import FeeMarketTransaction, decode
 from entresol.primitives.values import Hash32
-from entresol.rollup.batches import stored_of
+from entresol.rollup.batches import stored_info_of
 from entresol.rollup.pending_tx import PendingSettlement
-from entresol.rollup.proofs import Proofs
+from entresol.rollup.proofs import LogProver
 from entresol.rollup.settler import SettlementConfig
 from tests.support.chain.block_production import sender
 from tests.support.rollup.layer_ones import SteeredLayerOne
@@ -33,7 +33,7 @@ def test_a_batch_is_committed_proven_and_executed(steered: SteeredLayerOne) -> N
         batch = scenario.batcher.last
         chain = scenario.contracts.chain
         assert await chain.message_root(1) == batch.message_root
-        assert await chain.stored_batch_hash(1) == stored_of(batch, CHAIN_ID).hash()
+        assert await chain.stored_batch_hash(1) == stored_info_of(batch, CHAIN_ID).hash()
         done = [scenario.batches.settled(1, step) for step in SettlementStep]
         receipts = [await scenario.l1.receipt(it.transaction) for it in done if it is not None]
         assert [it.succeeded for it in receipts if it is not None] == [True] * 3
@@ -83,7 +83,7 @@ def test_many_batches_are_proven_and_executed_together(steered: SteeredLayerOne)
         # Three batches at a time: 3 commits, a proof, an execution, and the rest likewise.
         assert await scenario.l1.nonce(OPERATOR.address) - before == 5 + 2 + 2
 
-    run(steered, play, config=SettlementConfig(most_batches=3))
+    run(steered, play, config=SettlementConfig(max_batches=3))
 
 
 def test_one_transaction_executes_no_more_deposits_than_it_can_name(
@@ -139,10 +139,10 @@ def test_every_proof_that_is_served_is_accepted_by_the_contract(steered: Steered
         scenario.chain.seal()
         scenario.seal_batch(9)
         await scenario.settle()
-        proofs = Proofs(scenario.chain.blocks, scenario.chain.batches)
+        prover = LogProver(scenario.chain.blocks, scenario.chain.batches)
         asked = [(deposited[0], 0), *((it, index) for it in sent for index in (0, 1))]
         for transaction, index in asked:
-            proven = proofs.of_transaction(transaction, index)
+            proven = prover.prove_transaction_log(transaction, index)
             assert proven is not None
             log = proven.log
             words = (0, True, log.tx_number, log.sender, log.key, log.value)
@@ -152,8 +152,8 @@ def test_every_proof_that_is_served_is_accepted_by_the_contract(steered: Steered
                 call = abi.encode_call(signature, *moved)
                 answer = await scenario.l1.call(scenario.contracts.chain.address, call)
                 assert abi.decode("(bool)", answer) == (accepted,)
-        message = proofs.of_message(2, sender(USER), Hash32((2).to_bytes(32)))
-        assert message == proofs.of_transaction(sent[2])
+        message = prover.prove_message(2, sender(USER), Hash32((2).to_bytes(32)))
+        assert message == prover.prove_transaction_log(sent[2])
 
     run(steered, play)
 
@@ -315,8 +315,8 @@ def test_a_transaction_that_reverts_in_its_block_stops_settlement_with_its_reaso
         assert await scenario.settler.step(0.0)
         owner = Operator(scenario.l1, contracts.owner.secret)
         # Dearer, so that it comes first in the block.
-        outgoing = await owner.prepare(contracts.timelock, forbid)
-        await owner.send(await owner.replace(await owner.replace(outgoing)))
+        outgoing = await owner.sign_call(contracts.timelock, forbid)
+        await owner.send(await owner.sign_replacement(await owner.sign_replacement(outgoing)))
         scenario.layer_one.mine()
         assert await scenario.settler.step(1.0)
         assert scenario.settler.stopped is not None
@@ -393,11 +393,11 @@ def test_batches_that_vanish_take_their_transaction_with_them() -> None:
 def test_a_single_step_is_done_by_hand(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         scenario.seal_batch(1)
-        done = await scenario.settler.perform(SettlementStep.COMMIT, 1)
-        assert await scenario.contracts.chain.totals() == Totals(1, 0, 0)
-        assert await scenario.settler.perform(SettlementStep.COMMIT, 1) == done
+        done = await scenario.settler.settle(SettlementStep.COMMIT, 1)
+        assert await scenario.contracts.chain.totals() == BatchTotals(1, 0, 0)
+        assert await scenario.settler.settle(SettlementStep.COMMIT, 1) == done
         with pytest.raises(LayerOneDiffers, match="execute of batch 1 failed: CantExecuteUnproven"):
-            await scenario.settler.perform(SettlementStep.EXECUTE, 1)
+            await scenario.settler.settle(SettlementStep.EXECUTE, 1)
 
     run(steered, play)
 
@@ -409,7 +409,7 @@ def test_running_it_settles_and_waits_out_an_l1_that_is_away(
         away = 2
         real = scenario.contracts.chain.totals
 
-        async def totals() -> Totals:
+        async def totals() -> BatchTotals:
             nonlocal away
             if away:
                 away -= 1

@@ -14,7 +14,7 @@ from entresol.node.metrics import Sample
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
-from entresol.rollup.proofs import Proofs
+from entresol.rollup.proofs import LogProver
 from entresol.rollup.settler import SettlementConfig, Settler
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ class Rollup:
         )
         contract = ZkChain(settlement_layer.l1, settlement_layer.contracts.chain)
         self.settlement_layer = settlement_layer
-        self.proofs = Proofs(chain.blocks, chain.batches)
+        self.prover = LogProver(chain.blocks, chain.batches)
         self.batcher = Batcher(
             chain.blocks,
             chain.batches,
             policy,
             on_sealed=self._sealed,
-            is_held=self._is_settling,
+            is_deferred=self._is_settling,
         )
         self.watcher = DepositWatcher(
             chain, contract, DepositConfig(confirmations=config.l1.l1_confirmations)
@@ -96,7 +96,7 @@ class Rollup:
         if not 1 <= batch <= self.batcher.last.number:
             last = self.batcher.last.number
             raise LayerOneFailed(f"there is no batch {batch} to settle: the last one is {last}")
-        return (await self.settler.perform(step, batch)).transaction
+        return (await self.settler.settle(step, batch)).transaction
 
     def health(self) -> dict[str, Any]:
         """Return what keeps each part from working; null is fine."""
@@ -140,7 +140,7 @@ class Rollup:
                 self._fees.observe((await self.settlement_layer.l1.fees()).gas_price)
             except EntresolError as error:
                 logger.debug("the gas price of L1 is not known: %s", error)
-            await self.settlement_layer.l1.changed(PRICE_SECONDS)
+            await self.settlement_layer.l1.wait_for_block(PRICE_SECONDS)
 
     async def _guard(self, work: Coroutine[Any, Any, None]) -> None:
         try:

@@ -259,7 +259,7 @@ def _checked_url(config: NodeConfig) -> str:
     except ValueError:
         usable = False
     if not usable:
-        shown = Endpoint(url).shown
+        shown = Endpoint(url).redacted
         raise InvalidConfig("--l1-url", f"{shown!r} is no URL that begins with http:// or https://")
     return url
 

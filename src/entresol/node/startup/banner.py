@@ -65,6 +65,6 @@ def _layer_one(info: NodeInfo) -> Iterator[str]:
     yield ""
     yield f"Layer 1      {'for development, in this process' if l1.is_ours else 'at its own address'}"
     yield f"Chain id     {l1.chain_id}"
-    yield f"HTTP         {l1.endpoint.shown}"
+    yield f"HTTP         {l1.endpoint.redacted}"
     yield f"Bridgehub    {l1.contracts.bridgehub.checksummed()}"
     yield f"Chain        {l1.contracts.chain.checksummed()}"

@@ -132,7 +132,7 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
         Only its owner can read one with a URL that has a key in it.
         """
         unfinished = path.with_name(f"{path.name}.{os.getpid()}.new")
-        is_secret = self.l1 is not None and self.l1.endpoint.is_secret
+        is_secret = self.l1 is not None and self.l1.endpoint.has_secret
         try:
             unfinished.touch(0o600 if is_secret else 0o666)
             unfinished.write_text(json.dumps(self.to_json(), indent=2) + "\n", encoding="utf-8")

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 class Prover(Protocol):
     """Finds logs in batches that L1 has executed, and proves them."""
 
-    def of_transaction(self, transaction_hash: Hash32, index: int = 0) -> ProvenLog | None:
+    def prove_transaction_log(self, transaction_hash: Hash32, index: int = 0) -> ProvenLog | None:
         """Prove a log of a transaction."""
 
-    def of_message(
+    def prove_message(
         self, block: int, sender: Address, message_hash: Hash32, log_index: int | None = None
     ) -> ProvenLog | None:
         """Prove a message of `sender` in the batch of `block`."""
@@ -78,7 +78,7 @@ class ZksProofs:
         the position is the index in the block of the event `L1MessageSent`, and tells equal messages
         apart. The answer is null until L1 has executed the batch.
         """
-        return _answer(self._prover.of_message(block, sender, msg, l2_log_position))
+        return _answer(self._prover.prove_message(block, sender, msg, l2_log_position))
 
     @method(name="zks_getL2ToL1LogProof")
     def get_l2_to_l1_log_proof(
@@ -91,7 +91,7 @@ class ZksProofs:
 
         `index` counts the `l2ToL1Logs` of the receipt. The answer is null until L1 has executed the batch.
         """
-        return _answer(self._prover.of_transaction(tx_hash, index or 0))
+        return _answer(self._prover.prove_transaction_log(tx_hash, index or 0))
 
     @method()
     def get_proof(

@@ -13,9 +13,9 @@ from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
-from entresol.rollup.batches import SealingPolicy, stored_of
+from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.message_tree import root_of_proof
-from entresol.rollup.proofs import Proofs
+from entresol.rollup.proofs import LogProver
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.proofs import ZksProofs
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
@@ -42,7 +42,7 @@ class Rollup(NamespaceClient):
         rendered = RenderedChain(CHAIN_ID, store, self.chain.pool, lambda: pytest.fail("not asked"))
         super().__init__(
             ZksBatches(self.chain, settling, self.fees, BatchCommitments(CHAIN_ID)),
-            ZksProofs(self.chain, settling, Proofs(store, store.batches)),
+            ZksProofs(self.chain, settling, LogProver(store, store.batches)),
             ZksTransactions(self.chain, settling, self.chain.pool, rendered),
         )
 
@@ -120,7 +120,7 @@ def test_the_commitment_of_a_batch_is_told_once_l1_has_it(rollup: Rollup) -> Non
     batch = rollup.seal_batch()
     assert rollup("zks_getL1BatchDetails", batch)["commitment"] is None
     rollup.settle(batch, SettlementStep.COMMIT)
-    expected = stored_of(rollup.batcher.last, CHAIN_ID).commitment
+    expected = stored_info_of(rollup.batcher.last, CHAIN_ID).commitment
     assert rollup("zks_getL1BatchDetails", batch)["commitment"] == str(expected)
 
 
