@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from entresol.chain.chain import Chain
@@ -10,7 +12,7 @@ from entresol.chain.genesis.accounts import DevAccount
 from entresol.node.api import Api
 from entresol.node.config.schema import ApiConfig, LimitsConfig
 from entresol.primitives.values import Hash32
-from tests.support.chain.dev_chain import SECRETS, transaction
+from tests.support.chain.dev_chain import SECRETS, open_chain, transaction
 from tests.support.rpc_client import DispatcherClient
 
 ACCOUNTS = [DevAccount.from_secret(Hash32(secret)) for secret in SECRETS]
@@ -37,6 +39,18 @@ class Client(DispatcherClient):
         self.chain = chain
         self.api = Api(chain, lambda: None, keyring=keyring, config=config, limits=limits)
         super().__init__(self.api.dispatcher)
+
+
+@contextmanager
+def running_api() -> Iterator[Client]:
+    """Open the development chain, with its accounts unlocked, and close it at the end."""
+    chain = open_chain()
+    client = Client(chain, keyring=Keyring(ACCOUNTS))
+    try:
+        yield client
+    finally:
+        client.api.close()
+        chain.close()
 
 
 def hexed(data: bytes) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -179,6 +181,16 @@ class World:
         """Return a block object."""
         shown: dict[str, Any] = parsed(self.rendered.block(number, full=full))
         return shown
+
+
+@contextmanager
+def sample_world() -> Iterator[World]:
+    """Build the chain, and close it at the end."""
+    world = World()
+    try:
+        yield world
+    finally:
+        world.chain.close()
 
 
 def transfer(nonce: int, *, by: int = 0) -> Transaction:

@@ -1,4 +1,4 @@
-"""The chain that the shapes are looked at on."""
+"""Fixtures of the JSON-RPC tests: a chain with every type of transaction, and the whole API of another."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.chain.sample_chain import World
+from tests.support.chain.api_client import Client, running_api
+from tests.support.chain.sample_chain import World, sample_world
 
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    """Return a world to read from."""
-    world = World()
-    yield world
-    world.chain.close()
+    """Return a chain to read from."""
+    with sample_world() as world:
+        yield world
 
 
 @pytest.fixture
 def own_world() -> Iterator[World]:
-    """Return a world to change."""
-    world = World()
-    yield world
-    world.chain.close()
+    """Return a chain to change."""
+    with sample_world() as world:
+        yield world
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    """Return a client of the whole API of the development chain."""
+    with running_api() as client:
+        yield client

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from web3 import Web3
 from web3.providers.base import BaseProvider
 
 from entresol.rpc.render.hex import raw_array
-from tests.support.chain.sample_chain import LOGGER, SENDERS, World, parsed, payloads
+from tests.support.chain.sample_chain import LOGGER, SENDERS, World, parsed, payloads, sample_world
 
 NAMES = ["deposit", *payloads()]
 
@@ -45,6 +46,12 @@ class ViewsProvider(BaseProvider):
 
     def eth_getLogs(self, _query: object) -> Any:  # noqa: N802
         return raw_array(self._world.logs())
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with sample_world() as world:
+        yield world
 
 
 @pytest.fixture

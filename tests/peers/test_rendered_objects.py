@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.support.chain.sample_chain import (
     SENDERS,
     World,
     payloads,
+    sample_world,
 )
 
 # A header here has the 16 fields of London; later forks added these for blobs, for the beacon
@@ -33,6 +35,12 @@ NO_RECEIPT_KEYS = {
     "blockTimestamp",  # anvil's own, as a JSON number; it is in the block, the logs and transactions
 }
 NAMES = ["legacy", "access_list", "fee_market", "set_code"]
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with sample_world() as world:
+        yield world
 
 
 def prepared(anvil: Anvil) -> dict[str, str]:

@@ -17,7 +17,7 @@ from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, sign
 from entresol.primitives.values import Address, Data
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
-from tests.support.chain.api_client import ACCOUNTS, Client
+from tests.support.chain.api_client import ACCOUNTS, Client, running_api
 from tests.support.chain.dev_chain import (
     ALICE,
     BOB,
@@ -46,6 +46,12 @@ PLAIN = ZkTransaction(
 )
 
 replace = msgspec.structs.replace
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    with running_api() as client:
+        yield client
 
 
 def signed(payload: ZkTransaction = PLAIN, secret: bytes = SECRETS[0], **changes: Any) -> bytes:
