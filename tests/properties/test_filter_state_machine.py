@@ -155,8 +155,8 @@ class FilterMachine(RuleBasedStateMachine):
 
     def canonical(self, wanted: LogFilter) -> list[dict[str, Any]]:
         """Return the logs that a client should know, found without index, cursor or book."""
-        first = wanted.first if isinstance(wanted.first, int) else 0
-        last = wanted.last if isinstance(wanted.last, int) else self.chain.number
+        first = wanted.from_block if isinstance(wanted.from_block, int) else 0
+        last = wanted.to_block if isinstance(wanted.to_block, int) else self.chain.number
         return [
             json.loads(log_text(log, None))
             for log in self.chain.all_logs()

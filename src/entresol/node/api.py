@@ -100,7 +100,7 @@ class Api:
             chain.ledger.store,
             self._rendered.log_cache,
             chain.events,
-            capacity=self._limits.filter_limit,
+            max_filters=self._limits.filter_limit,
             limits=self._limits.logs(),
         )
         self.subscriptions = Subscriptions(

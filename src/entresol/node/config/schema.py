@@ -10,8 +10,9 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC
 from entresol.execution.call.call import CallLimits
 from entresol.node.config.loader import Settings
 from entresol.rpc.jsonrpc.dispatch import Limits as RequestLimits
+from entresol.rpc.services.log_search import LogLimits
 from entresol.rpc.types.call_request import OverrideLimits
-from entresol.rpc.types.log_filter import MOST_ALTERNATIVES, LogLimits
+from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
 from entresol.server.config import MIB, ServerConfig
 
 ETHER: Final = 10**18
@@ -181,7 +182,7 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
         int,
         Meta(
             ge=1,
-            le=MOST_ALTERNATIVES,
+            le=MAX_ALTERNATIVES,
             description="Addresses that a question for logs may name, and topics at one position.",
         ),
     ] = 1_000

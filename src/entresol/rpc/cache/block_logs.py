@@ -67,7 +67,7 @@ class BlockLogs:
         return self._place.hash
 
     @property
-    def effort(self) -> int:
+    def cost(self) -> int:
         """What going through them takes, counted in logs that are to be written."""
         return self._texts.count(None) + len(self._texts) // _WRITTEN_PER_UNWRITTEN
 

@@ -51,8 +51,8 @@ class LogCache:
         """Yield the blocks from `first` to `last` that may have a log of `query`."""
         return self._blocks.blocks_with_logs(query, first, last)
 
-    def knows(self, number: int) -> bool:
-        """Say whether the logs of a block are at hand."""
+    def is_cached(self, number: int) -> bool:
+        """Say whether the logs of a block are in memory."""
         return number in self._cache
 
     def logs_of(self, number: int) -> BlockLogs | None:

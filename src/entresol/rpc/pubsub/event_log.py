@@ -1,6 +1,7 @@
-"""What lately happened to a chain, kept once for all filters; each has a place in it.
+"""Recent events of a chain, stored once for all filters; each filter has a position in them.
 
-Positions count from the beginning and never come again, so a filter that fell behind what is kept can be told.
+Positions count from the start of the node and never repeat, so that a filter which fell behind the oldest
+stored event is recognised.
 """
 
 from __future__ import annotations
@@ -18,28 +19,28 @@ from entresol.rpc.cache.block_logs import BlockLogs
 if TYPE_CHECKING:
     from entresol.chain.events import BlocksReverted
 
-ARRIVALS_KEPT: Final = 65_536
-REMOVED_BYTES_KEPT: Final = 64 * 1024 * 1024
+MAX_PENDING_HASHES: Final = 65_536
+MAX_REMOVED_BYTES: Final = 64 * 1024 * 1024
 
-_BYTES_PER_RETREAT: Final = 256
+_BYTES_PER_REORG: Final = 256
 
 
 class PendingHashes:
-    """The hashes of the transactions that came last, in the order in which they came."""
+    """The hashes of the latest pending transactions, in the order of their arrival."""
 
-    def __init__(self, kept: int = ARRIVALS_KEPT) -> None:
-        self._hashes: deque[Hash32] = deque(maxlen=kept)
+    def __init__(self, max_hashes: int = MAX_PENDING_HASHES) -> None:
+        self._hashes: deque[Hash32] = deque(maxlen=max_hashes)
         self.end = 0
 
     def add(self, transaction_hash: Hash32) -> None:
-        """Note a transaction; the oldest gives way to it."""
+        """Append a transaction; the oldest is evicted."""
         self._hashes.append(transaction_hash)
         self.end += 1
 
     def since(self, position: int, limit: int) -> tuple[list[Hash32], int]:
         """Return at most `limit` hashes from `position` on, and the position after them.
 
-        What is no longer kept is left out.
+        Evicted ones are left out.
         """
         unread = min(self.end - position, len(self._hashes))
         newest = list(islice(reversed(self._hashes), unread))
@@ -49,55 +50,55 @@ class PendingHashes:
 
 
 class Reorg(msgspec.Struct, frozen=True):
-    """The chain went back to block `head`; of the blocks that are gone, the logs are kept."""
+    """A reorg to block `head`, with the logs that it removed."""
 
     head: int
     blocks: tuple[BlockLogs, ...]
-    """The gone blocks that had logs, the oldest first."""
+    """The reverted blocks that had logs, the oldest first."""
     weight: int
 
     @classmethod
     def of(cls, event: BlocksReverted) -> Reorg:
-        """Keep of an event what filters need."""
+        """Take from an event what filters need."""
         blocks = tuple(
             BlockLogs(record, None, removed=True)
             for record in reversed(event.records)
-            if any(outcome.logs for outcome in record.results)
+            if any(result.logs for result in record.results)
         )
-        return cls(event.head, blocks, _BYTES_PER_RETREAT + sum(it.weight for it in blocks))
+        return cls(event.head, blocks, _BYTES_PER_REORG + sum(it.weight for it in blocks))
 
     def between(self, first: int, last: int) -> Iterator[BlockLogs]:
-        """Yield those of the blocks from `first` to `last`."""
+        """Yield the removed logs of the blocks from `first` to `last`."""
         return (it for it in self.blocks if first <= it.number <= last)
 
 
 class ReorgLog:
-    """The last times the chain went back, as many as fit into a given amount of memory."""
+    """The latest reorgs, bounded in bytes."""
 
-    def __init__(self, bytes_kept: int = REMOVED_BYTES_KEPT) -> None:
-        self._retreats: deque[Reorg] = deque()
-        self._bytes_kept = bytes_kept
+    def __init__(self, max_bytes: int = MAX_REMOVED_BYTES) -> None:
+        self._reorgs: deque[Reorg] = deque()
+        self._max_bytes = max_bytes
         self._weight = 0
         self.end = 0
 
-    def add(self, retreat: Reorg) -> None:
-        """Note that the chain went back; what is oldest gives way to it."""
-        self._retreats.append(retreat)
-        self._weight += retreat.weight
+    def add(self, reorg: Reorg) -> None:
+        """Append a reorg; the oldest are evicted."""
+        self._reorgs.append(reorg)
+        self._weight += reorg.weight
         self.end += 1
-        while self._weight > self._bytes_kept:
-            self._weight -= self._retreats.popleft().weight
+        while self._weight > self._max_bytes:
+            self._weight -= self._reorgs.popleft().weight
 
     def since(self, position: int) -> list[Reorg] | None:
-        """Return what came from `position` on, or nothing if a part of it is no longer kept."""
+        """Return the reorgs from `position` on, or None if some of them are evicted."""
         unread = self.end - position
-        if unread > len(self._retreats):
+        if unread > len(self._reorgs):
             return None
-        newest = list(islice(reversed(self._retreats), unread))
+        newest = list(islice(reversed(self._reorgs), unread))
         newest.reverse()
         return newest
 
-    def forget(self) -> None:
-        """Let go of everything; positions go on."""
-        self._retreats.clear()
+    def clear(self) -> None:
+        """Drop all reorgs; positions go on."""
+        self._reorgs.clear()
         self._weight = 0

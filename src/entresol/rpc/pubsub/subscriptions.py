@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVa
 from entresol._native import keccak256
 from entresol.chain.events import BACKLOG, BlockSealed, BlocksReverted, TransactionPending
 from entresol.errors import MalformedValue, TooManySubscriptions, UnknownSubscription
-from entresol.rpc.types.log_filter import ANY_LOG, LogLimits, parse_query
+from entresol.rpc.services.log_search import LogLimits
+from entresol.rpc.types.log_filter import ANY_LOG, parse_query
 
 if TYPE_CHECKING:
     from entresol.chain.events import ChainEvents, Event

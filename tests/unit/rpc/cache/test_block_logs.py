@@ -43,25 +43,25 @@ def test_a_query_finds_what_a_plain_scan_finds(world: World, wanted: LogQuery) -
 
 def test_a_text_is_written_once_and_only_if_it_is_asked_for(world: World) -> None:
     logs = BlockLogs(world.record, None)
-    assert logs.effort == len(logs)
+    assert logs.cost == len(logs)
     (one,) = logs.matching(query(topics=({SENDER_TOPIC},)))
-    assert logs.effort == len(logs) - 1
+    assert logs.cost == len(logs) - 1
     everything = list(logs.matching(query()))
     assert any(it is one for it in everything)
     assert all(a is b for a, b in zip(everything, logs.matching(query()), strict=True))
-    assert logs.effort == 0
+    assert logs.cost == 0
 
 
 def test_a_block_that_is_known_still_takes_time_if_it_has_many_logs(world: World) -> None:
     logs = BlockLogs(with_logs(world.record, count=3_200, data=b""), None)
-    assert logs.effort == 3_400
+    assert logs.cost == 3_400
     assert len(list(logs.matching(query()))) == 3_200
-    assert logs.effort == 200
+    assert logs.cost == 200
 
 
 def test_a_block_without_logs_has_none(world: World) -> None:
     logs = BlockLogs(world.chain.ledger.record(1), None)
-    assert len(logs) == logs.effort == 0
+    assert len(logs) == logs.cost == 0
     assert list(logs.matching(query())) == []
 
 

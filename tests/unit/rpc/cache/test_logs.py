@@ -18,8 +18,9 @@ from entresol.primitives.values import Address
 from entresol.rpc.cache.logs import LogCache
 from entresol.rpc.render.inclusion import NoBatches
 from entresol.rpc.render.logs import log_text
+from entresol.rpc.services.log_search import LogLimits, LogSearch
 from entresol.rpc.services.rendered_chain import RenderedChain
-from entresol.rpc.types.log_filter import LogFilter, LogLimits, LogSearch
+from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read, topic
 
@@ -42,9 +43,9 @@ def batch(number: int, first: int, last: int) -> Batch:
 def test_what_was_asked_for_is_at_hand(chain: EmittingChain) -> None:
     chain.seal_emission()
     book = chain.log_cache()
-    assert not book.knows(1)
+    assert not book.is_cached(1)
     logs = book.logs_of(1)
-    assert book.knows(1)
+    assert book.is_cached(1)
     assert book.logs_of(1) is logs
     assert book.logs_of(2) is None
 
@@ -53,10 +54,10 @@ def test_a_search_through_many_blocks_keeps_only_as_many_as_fit(chain: EmittingC
     for _ in range(40):
         chain.seal_emission()
     book = chain.log_cache(max_bytes=SMALL)
-    found = LogSearch.of(book, chain, LogFilter(first=0)).run()
+    found = LogSearch.of(book, chain, LogFilter(from_block=0)).run()
     assert [it["blockNumber"] for it in read(found)] == [hex(number) for number in range(1, 41)]
     assert 0 < book.size <= SMALL
-    assert [book.knows(number) for number in (1, 40)] == [False, True]
+    assert [book.is_cached(number) for number in (1, 40)] == [False, True]
 
 
 def test_a_block_that_is_too_large_is_read_each_time(chain: EmittingChain) -> None:
@@ -66,7 +67,7 @@ def test_a_block_that_is_too_large_is_read_each_time(chain: EmittingChain) -> No
     assert first is not None
     assert second is not None
     assert list(first.matching(ANY)) == list(second.matching(ANY))
-    assert not book.knows(1)
+    assert not book.is_cached(1)
 
 
 def test_a_block_that_changed_while_it_was_read_is_not_kept(chain: EmittingChain) -> None:
@@ -84,7 +85,7 @@ def test_a_block_that_changed_while_it_was_read_is_not_kept(chain: EmittingChain
 
     book = LogCache(Slow(), NoBatches())
     assert book.logs_of(1) is not None
-    assert not book.knows(1)
+    assert not book.is_cached(1)
 
 
 def test_a_block_of_before_is_not_taken_for_the_one_with_its_number(chain: EmittingChain) -> None:
@@ -173,7 +174,7 @@ class BookMachine(RuleBasedStateMachine):
         on_loop: bool,
     ) -> None:
         query = LogQuery(addresses=frozenset[bytes](addresses), topics=tuple(topics))
-        wanted = LogFilter(query=query, first=first, last=first + length)
+        wanted = LogFilter(query=query, from_block=first, to_block=first + length)
         search = LogSearch.of(self.rendered.log_cache, self.chain, wanted, LogLimits())
         found = asyncio.run(at_once(search)) if on_loop else search.run()
         if found is not None:
@@ -181,13 +182,13 @@ class BookMachine(RuleBasedStateMachine):
 
     @rule()
     def ask_for_everything(self) -> None:
-        search = LogSearch.of(self.rendered.log_cache, self.chain, LogFilter(first=0))
+        search = LogSearch.of(self.rendered.log_cache, self.chain, LogFilter(from_block=0))
         assert search.run() == self.plain(ANY, 0, self.chain.number)
 
     @invariant()
     def what_it_knows_is_so(self) -> None:
         book = self.rendered.log_cache
-        for number in filter(book.knows, range(13)):
+        for number in filter(book.is_cached, range(13)):
             logs = book.logs_of(number)
             assert logs is not None
             assert list(logs.matching(ANY)) == self.plain(ANY, number, number)
@@ -208,7 +209,7 @@ class BookMachine(RuleBasedStateMachine):
 
 
 async def at_once(search: LogSearch) -> list[bytes] | None:
-    return search.at_once()
+    return search.run_if_quick()
 
 
 TestBookMachine = BookMachine.TestCase

@@ -9,9 +9,10 @@ import pytest
 from entresol.chain.finality import BlockTag
 from entresol.errors import FilterNotFound, TooManyResults, UnknownBlock
 from entresol.primitives.values import Hash32, Quantity
-from entresol.rpc.pubsub import event_log as recent_events
+from entresol.rpc.pubsub import event_log
 from entresol.rpc.pubsub.filters import Filters
-from entresol.rpc.types.log_filter import LogFilter, LogLimits, LogSearch
+from entresol.rpc.services.log_search import LogLimits, LogSearch
+from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.dev_chain import deposit
 from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain, read, topic
@@ -31,10 +32,12 @@ def filters(chain: EmittingChain) -> Filters:
     return filters_of(chain)
 
 
-def filters_of(chain: EmittingChain, *, capacity: int = 10_000, results: int = 10_000) -> Filters:
+def filters_of(
+    chain: EmittingChain, *, max_filters: int = 10_000, results: int = 10_000
+) -> Filters:
     limits = LogLimits(results=results)
     store, book = chain.ledger.store, chain.log_cache()
-    return Filters(chain, store, book, chain.events, capacity=capacity, limits=limits)
+    return Filters(chain, store, book, chain.events, max_filters=max_filters, limits=limits)
 
 
 def places(filters: Filters, filter_id: int) -> list[tuple[int, bool]]:
@@ -136,14 +139,14 @@ def test_61_changes_begin_with_the_next_block(
     chain: EmittingChain, filters: Filters, first: int | BlockTag | None
 ) -> None:
     chain.seal_emission()
-    filter_id = filters.new_log_filter(LogFilter(first=first))
+    filter_id = filters.new_log_filter(LogFilter(from_block=first))
     assert places(filters, filter_id) == []
     chain.seal_emission()
     assert places(filters, filter_id) == [(2, False)]
 
 
 def test_61_bounds_by_number_hold(chain: EmittingChain, filters: Filters) -> None:
-    filter_id = filters.new_log_filter(LogFilter(first=3, last=4))
+    filter_id = filters.new_log_filter(LogFilter(from_block=3, to_block=4))
     seen = []
     for _ in range(6):
         chain.seal_emission()
@@ -155,7 +158,7 @@ def test_61_bounds_by_number_hold(chain: EmittingChain, filters: Filters) -> Non
 def test_61_a_tag_as_upper_bound_is_looked_up_at_each_poll(
     chain: EmittingChain, filters: Filters
 ) -> None:
-    filter_id = filters.new_log_filter(LogFilter(last=BlockTag.SAFE))
+    filter_id = filters.new_log_filter(LogFilter(to_block=BlockTag.SAFE))
     for _ in range(3):
         chain.seal_emission()
     assert places(filters, filter_id) == []
@@ -166,7 +169,7 @@ def test_61_a_tag_as_upper_bound_is_looked_up_at_each_poll(
 
 
 def test_63_the_filter_used_longest_ago_gives_way(chain: EmittingChain) -> None:
-    filters = filters_of(chain, capacity=2)
+    filters = filters_of(chain, max_filters=2)
     first, second = filters.new_block_filter(), filters.new_log_filter(ANY)
     filters.changes(first)
     third = filters.new_pending_filter()
@@ -178,7 +181,7 @@ def test_63_the_filter_used_longest_ago_gives_way(chain: EmittingChain) -> None:
 
 
 def test_63_asking_for_logs_is_use(chain: EmittingChain) -> None:
-    filters = filters_of(chain, capacity=2)
+    filters = filters_of(chain, max_filters=2)
     first, second = filters.new_log_filter(ANY), filters.new_log_filter(ANY)
     filters.logs(first).run()
     filters.new_block_filter()
@@ -198,12 +201,12 @@ def test_logs_begin_with_the_filters_own_range_and_move_nothing(
     chain: EmittingChain, filters: Filters
 ) -> None:
     chain.seal_emission()
-    from_genesis = filters.new_log_filter(LogFilter(first=0))
+    from_genesis = filters.new_log_filter(LogFilter(from_block=0))
     from_latest = filters.new_log_filter(ANY)
     chain.seal_emission()
     assert blocks(filters.logs(from_genesis)) == [1, 2]
     assert blocks(filters.logs(from_latest)) == [2]
-    assert filters.log_filter(from_genesis) == LogFilter(first=0)
+    assert filters.log_filter(from_genesis) == LogFilter(from_block=0)
     assert places(filters, from_genesis) == places(filters, from_latest) == [(2, False)]
 
 
@@ -221,7 +224,7 @@ def test_hashes_that_do_not_fit_into_an_answer_come_with_the_next(chain: Emittin
 
 def test_a_log_filter_with_too_many_changes_is_removed(chain: EmittingChain) -> None:
     filters = filters_of(chain, results=2)
-    filter_id = filters.new_log_filter(LogFilter(first=0))
+    filter_id = filters.new_log_filter(LogFilter(from_block=0))
     for _ in range(3):
         chain.seal_emission()
     with pytest.raises(TooManyResults):
@@ -235,7 +238,7 @@ def test_of_too_many_transactions_the_oldest_are_dropped(
     chain: EmittingChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filters = filters_of(chain)
-    monkeypatch.setattr(filters, "_arrivals", recent_events.PendingHashes(kept=2))
+    monkeypatch.setattr(filters, "_pending", event_log.PendingHashes(max_hashes=2))
     filter_id = filters.new_pending_filter()
     sent = [chain.emit().hash for _ in range(3)]
     assert filters.changes(filter_id) == sent[1:]
@@ -246,7 +249,7 @@ def test_a_filter_that_fell_behind_what_is_kept_is_not_found(
     chain: EmittingChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filters = filters_of(chain)
-    monkeypatch.setattr(filters, "_retreats", recent_events.ReorgLog(bytes_kept=100))
+    monkeypatch.setattr(filters, "_reorgs", event_log.ReorgLog(max_bytes=100))
     filter_id = filters.new_log_filter(ANY)
     chain.seal_emission()
     chain.rewind(0)
@@ -260,11 +263,11 @@ def test_without_filters_nothing_is_kept(chain: EmittingChain, filters: Filters)
     filter_id = filters.new_log_filter(ANY)
     chain.seal_emission()
     chain.rewind(0)
-    assert len(filters._retreats._retreats) == 1
+    assert len(filters._reorgs._reorgs) == 1
     filters.uninstall(filter_id)
     chain.seal()
     chain.rewind(0)
-    assert not filters._retreats._retreats
+    assert not filters._reorgs._reorgs
     filters.close()
     assert chain.events._subscriptions == others
 
@@ -307,7 +310,7 @@ def test_logs_from_before_the_filter_are_told_when_they_go(
     for _ in range(3):
         chain.seal_emission()
     any_log = filters.new_log_filter(ANY)
-    bounded = filters.new_log_filter(LogFilter(first=2, last=2))
+    bounded = filters.new_log_filter(LogFilter(from_block=2, to_block=2))
     chain.rewind(0)
     chain.seal()
     chain.seal()

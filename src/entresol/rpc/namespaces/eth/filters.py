@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
@@ -16,31 +16,16 @@ from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.jsonrpc.connection import Connection
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
-from entresol.rpc.pubsub.filters import LogChanges
+from entresol.rpc.pubsub.log_cursor import LogChanges
 from entresol.rpc.render.hex import raw_array
-from entresol.rpc.types.log_filter import LogFilter, LogLimits, LogSearch
+from entresol.rpc.services.log_search import LogLimits, LogSearch
+from entresol.rpc.types.log_filter import FilterObject
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.rpc.cache.logs import LogCache
     from entresol.rpc.pubsub.filters import Filters
     from entresol.rpc.pubsub.subscriptions import Subscriptions
-
-
-class FilterObject:
-    """A filter for logs as clients write it; not a model, since its parts come in several forms."""
-
-    __slots__ = ("wanted",)
-
-    json_schema: ClassVar[dict[str, Any]] = {"type": "object"}
-
-    def __init__(self, wanted: LogFilter) -> None:
-        self.wanted = wanted
-
-    @classmethod
-    def parse(cls, value: object) -> FilterObject:
-        """Read the object."""
-        return cls(LogFilter.parse(value))
 
 
 class EthFilters:
@@ -85,7 +70,7 @@ class EthFilters:
     @method(FilterNotFound)
     def get_filter_changes(self, idx: Quantity) -> Raw | list[Hash32] | Offload[Raw]:
         """Return what happened since the filter was asked last."""
-        news = self._filters.look(idx)
+        news = self._filters.poll(idx)
         return _found(news) if isinstance(news, LogChanges) else news
 
     @method(FilterNotFound)
@@ -113,5 +98,5 @@ class EthFilters:
 
 def _found(search: LogSearch | LogChanges) -> Raw | Offload[Raw]:
     """Search at once if that takes no time, or else on a worker thread."""
-    found = search.at_once()
+    found = search.run_if_quick()
     return Offload(lambda: raw_array(search.run())) if found is None else raw_array(found)

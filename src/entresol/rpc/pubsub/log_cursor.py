@@ -1,0 +1,91 @@
+"""The position of a log filter, and its changes since the last poll."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from entresol.errors import FilterNotFound, TooManyResults, UnknownBlock
+from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.rpc.services.log_search import BlockRange, LogLimits, LogSearch, resolve_last
+
+if TYPE_CHECKING:
+    from entresol.rpc.cache.block_logs import BlockLogs
+    from entresol.rpc.pubsub.event_log import Reorg
+    from entresol.rpc.services.log_search import ChainHead, LogSource
+    from entresol.rpc.types.log_filter import LogFilter
+
+_Found = TypeVar("_Found", bound=list[bytes] | None)
+
+
+class LogCursor:
+    """A client has the logs of all blocks before `next`, as of the reorg at position `reorgs`."""
+
+    def __init__(self, wanted: LogFilter, blocks: BlockRange, after: int, reorgs: int) -> None:
+        self.wanted = wanted
+        self.next = after
+        self.reorgs = reorgs
+        self.has_overflowed = False
+        # A block or a range that was given by numbers bounds new logs, and removed ones too.
+        self._first, self._last = 0, wanted.to_block if isinstance(wanted.to_block, int) else None
+        if isinstance(wanted.from_block, int):
+            self._first = wanted.from_block
+        if wanted.block_hash is not None:
+            self._first, self._last = blocks.first, blocks.last
+
+    def rewind(self, reorgs: list[Reorg]) -> list[BlockLogs]:
+        """Move back behind reorgs, and return the logs that they removed from those the client has."""
+        removed: list[BlockLogs] = []
+        for reorg in reorgs:
+            last = self.next - 1 if self._last is None else min(self.next - 1, self._last)
+            blocks = reorg.between(self._first, last)
+            removed += [it for it in blocks if self.wanted.block_hash in {None, it.hash}]
+            self.next = min(self.next, reorg.head + 1)
+        self.reorgs += len(reorgs)
+        return removed
+
+    def advance(self, source: LogSource, head: ChainHead, results: int) -> LogSearch:
+        """Move to the head, and return the search for the logs up to there."""
+        last = (
+            resolve_last(self.wanted, head) if self._last is None else min(self._last, head.number)
+        )
+        blocks = BlockRange(max(self._first, self.next), last)
+        self.next = max(self.next, last + 1)
+        limits = LogLimits(results=results)
+        return LogSearch(source, self.wanted.query, blocks, limits, self.wanted.block_hash)
+
+
+class LogChanges:
+    """The changes of a log filter: removed logs are at hand, new ones are still to be searched."""
+
+    def __init__(self, cursor: LogCursor, removed: list[BlockLogs], new: LogSearch) -> None:
+        self._cursor = cursor
+        self._removed = removed
+        self._new = new
+
+    def run(self) -> list[bytes]:
+        """Return the changes as JSON; any thread may. If they are too many, the filter overflows."""
+        new = self._search(self._new.run)
+        return list(cooperatively(self._matching_removed())) + new
+
+    def run_if_quick(self) -> list[bytes] | None:
+        """Return the changes, or None if they are too many for the event loop."""
+        if sum(map(len, self._removed)) > POLICY.logs:
+            return None
+        new = self._search(self._new.run_if_quick)
+        return None if new is None else [*self._matching_removed(), *new]
+
+    def _matching_removed(self) -> Iterator[bytes]:
+        for logs in self._removed:
+            yield from logs.matching(self._cursor.wanted.query)
+
+    def _search(self, search: Callable[[], _Found]) -> _Found | list[bytes]:
+        try:
+            return search()
+        except UnknownBlock:
+            # The block that the filter names is reverted, and another has its number.
+            return []
+        except TooManyResults as error:
+            self._cursor.has_overflowed = True
+            raise FilterNotFound from error

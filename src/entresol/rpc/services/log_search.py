@@ -1,0 +1,166 @@
+"""Search for logs: resolve the blocks of a filter, and collect its logs within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol, Self
+
+import msgspec
+
+from entresol.chain.finality import BlockTag
+from entresol.errors import TooManyAlternatives, TooManyBlocks, TooManyResults, UnknownBlock
+from entresol.primitives.values import Hash32
+from entresol.rpc.cache.block_logs import BlockLogs
+from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.rpc.types.log_filter import LogFilter
+from entresol.storage.log_index import LogQuery
+
+
+class ChainHead(Protocol):
+    """The head of a chain, and the blocks that tags name."""
+
+    @property
+    def number(self) -> int:
+        """The number of the latest block."""
+
+    def resolve(self, block: int | BlockTag) -> int:
+        """Return the number of a block; that of the pending one follows the head's."""
+
+
+class BlockHashes(Protocol):
+    """Blocks by their hash."""
+
+    def block_number(self, block_hash: bytes) -> int | None:
+        """Return the number of the block with this hash."""
+
+
+class LogSource(BlockHashes, Protocol):
+    """The index of logs, and the logs of each block."""
+
+    def blocks_with_logs(self, query: LogQuery, first: int, last: int) -> Iterator[int]:
+        """Yield the blocks from `first` to `last` that may have a log of `query`."""
+
+    def is_cached(self, number: int) -> bool:
+        """Say whether the logs of a block are in memory."""
+
+    def logs_of(self, number: int) -> BlockLogs | None:
+        """Return the logs of a block."""
+
+
+class BlockRange(msgspec.Struct, frozen=True):
+    """The blocks from `first` to `last`; none at all if `first` is the greater one."""
+
+    first: int
+    last: int
+
+
+class LogLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much one request for logs may return and cover; a single block is never too much."""
+
+    results: int = 10_000
+    blocks: int | None = None
+    alternatives: int = 1_000
+
+    def check(self, query: LogQuery) -> None:
+        """Reject a filter with too many alternatives in one position."""
+        limit = self.alternatives
+        if len(query.addresses) > limit:
+            raise TooManyAlternatives("address", len(query.addresses), limit)
+        for index, topics in enumerate(query.topics):
+            if len(topics) > limit:
+                raise TooManyAlternatives(f"topics[{index}]", len(topics), limit)
+
+
+def resolve_range(wanted: LogFilter, head: ChainHead, blocks: BlockHashes) -> BlockRange:
+    """Return the blocks that a filter names now; a missing bound is the latest block."""
+    if wanted.block_hash is not None:
+        number = blocks.block_number(wanted.block_hash)
+        if number is None:
+            raise UnknownBlock(wanted.block_hash)
+        return BlockRange(number, number)
+    first = head.number if wanted.from_block is None else head.resolve(wanted.from_block)
+    return BlockRange(first, resolve_last(wanted, head))
+
+
+def resolve_last(wanted: LogFilter, head: ChainHead) -> int:
+    """Return the last block of a filter's range as it is now."""
+    if wanted.to_block is None:
+        return head.number
+    return min(head.resolve(wanted.to_block), head.number)
+
+
+class LogSearch(msgspec.Struct, frozen=True):
+    """A search for logs in a resolved range; what is left to do reads nothing but the source."""
+
+    source: LogSource
+    query: LogQuery
+    range: BlockRange
+    limits: LogLimits
+    block_hash: Hash32 | None = None
+
+    @classmethod
+    def of(
+        cls, source: LogSource, head: ChainHead, wanted: LogFilter, limits: LogLimits | None = None
+    ) -> Self:
+        """Return the search for a filter as the chain is now."""
+        limits = limits or LogLimits()
+        limits.check(wanted.query)
+        blocks = resolve_range(wanted, head, source)
+        return cls(source, wanted.query, blocks, limits, wanted.block_hash)
+
+    def run(self) -> list[bytes]:
+        """Return the logs in order, as JSON; any thread may. Never many more than the limit are held."""
+        self._check_range()
+        found = self.source.blocks_with_logs(self.query, self.range.first, self.range.last)
+        return self._collect(cooperatively(self._read(found)))
+
+    def run_if_quick(self) -> list[bytes] | None:
+        """Return the logs, or None if the search is too long for the event loop."""
+        self._check_range()
+        blocks = self._quick_blocks()
+        return None if blocks is None else self._collect(blocks)
+
+    def _quick_blocks(self) -> list[BlockLogs] | None:
+        """Return the blocks that may have logs, unless they are many or have many."""
+        first, last = self.range.first, self.range.last
+        if last - first >= POLICY.log_blocks:
+            return None
+        numbers: Iterable[int] = range(first, last + 1)
+        if not all(map(self.source.is_cached, numbers)):
+            if sum(map(len, self.query.criteria())) > POLICY.log_prefixes:
+                return None
+            numbers = self.source.blocks_with_logs(self.query, first, last)
+        found: list[BlockLogs] = []
+        left = POLICY.logs
+        for logs in self._read(numbers):
+            left -= logs.cost
+            if left < 0:
+                return None
+            found.append(logs)
+        return found
+
+    def _read(self, numbers: Iterable[int]) -> Iterator[BlockLogs]:
+        for logs in map(self.source.logs_of, numbers):
+            if logs is None:
+                # The block was reverted during the search.
+                return
+            if self.block_hash is not None and logs.hash != self.block_hash:
+                # It was replaced between looking up its hash and reading it.
+                raise UnknownBlock(self.block_hash)
+            yield logs
+
+    def _collect(self, blocks: Iterable[BlockLogs]) -> list[bytes]:
+        first, limit = self.range.first, self.limits.results
+        found: list[bytes] = []
+        for logs in blocks:
+            texts = logs.matching(self.query)
+            found += texts if len(logs) <= POLICY.logs else cooperatively(texts)
+            if len(found) > limit and first < self.range.last:
+                raise TooManyResults(limit, first, max(first, logs.number - 1))
+        return found
+
+    def _check_range(self) -> None:
+        first, last, limit = self.range.first, self.range.last, self.limits.blocks
+        if limit is not None and last > first and last - first >= limit:
+            raise TooManyBlocks(limit, first, first + max(limit, 1) - 1)

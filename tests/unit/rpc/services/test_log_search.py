@@ -1,0 +1,173 @@
+"""Log searches: which blocks they read, which logs they find, and how many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from entresol.errors import (
+    TooManyBlocks,
+    TooManyResults,
+    UnknownBlock,
+)
+from entresol.primitives.values import Hash32
+from entresol.rpc.cache.logs import LogCache
+from entresol.rpc.render.inclusion import NoBatches
+from entresol.rpc.services.log_search import BlockRange, LogLimits, LogSearch, resolve_range
+from entresol.rpc.types.log_filter import LogFilter
+from tests.support.chain.log_emitter import (
+    DOUBLE,
+    EMITTERS,
+    SILENT,
+    SINGLE,
+    EmittingChain,
+    read,
+    topic,
+)
+
+ONE, TWO = str(topic(1)), str(topic(2))
+
+
+@pytest.fixture(scope="module")
+def chain() -> Iterator[EmittingChain]:
+    """Return a chain with one, two and three logs in blocks 1, 2 and 3, and none in block 4."""
+    chain = EmittingChain.begin()
+    for count in (1, 2, 3):
+        for index in range(count):
+            chain.emit(EMITTERS[index], (index, count))
+        chain.seal()
+    chain.seal()
+    chain.confirm(safe=2, finalized=1)
+    yield chain
+    chain.close()
+
+
+def find(
+    chain: EmittingChain, wanted: LogFilter, limits: LogLimits | None = None
+) -> list[dict[str, Any]]:
+    search = LogSearch.of(chain.log_cache(), chain, wanted, limits)
+    found = search.run()
+    assert found == search.run_if_quick()
+    return read(found)
+
+
+def blocks_of(chain: EmittingChain, value: dict[str, object]) -> list[int]:
+    return [int(it["blockNumber"], 16) for it in find(chain, LogFilter.parse(value))]
+
+
+def block_range(chain: EmittingChain, value: dict[str, object]) -> BlockRange:
+    return resolve_range(LogFilter.parse(value), chain, chain.ledger.store)
+
+
+# Which blocks
+
+
+def test_what_is_not_said_is_the_latest_block(chain: EmittingChain) -> None:
+    assert block_range(chain, {}) == BlockRange(4, 4)
+    assert block_range(chain, {"fromBlock": "0x1"}) == BlockRange(1, 4)
+    assert block_range(chain, {"toBlock": "0x1"}) == BlockRange(4, 1)
+
+
+def test_numbers_above_the_head_are_capped(chain: EmittingChain) -> None:
+    assert block_range(chain, {"fromBlock": "0x2", "toBlock": "0xffffffffffffffff"}) == BlockRange(
+        2, 4
+    )
+    assert blocks_of(chain, {"fromBlock": "0xffffffffffffffff", "toBlock": "0x5"}) == []
+
+
+def test_a_range_that_ends_before_it_begins_is_empty(chain: EmittingChain) -> None:
+    assert blocks_of(chain, {"fromBlock": "0x3", "toBlock": "0x2"}) == []
+
+
+def test_65_logs_by_block_hash_equal_those_by_number(chain: EmittingChain) -> None:
+    block_hash = str(chain.ledger.header(3).hash())
+    by_hash = find(chain, LogFilter.parse({"blockHash": block_hash}))
+    numbers = {"fromBlock": "0x3", "toBlock": "0x3"}
+    assert by_hash == find(chain, LogFilter.parse(numbers))
+    assert len(by_hash) == 3
+
+
+def test_an_unknown_block_hash_is_an_error(chain: EmittingChain) -> None:
+    with pytest.raises(UnknownBlock):
+        blocks_of(chain, {"blockHash": ONE})
+
+
+def test_66_tags_and_numbers_without_prefix_are_accepted(chain: EmittingChain) -> None:
+    assert blocks_of(chain, {"fromBlock": "earliest", "toBlock": "1"}) == [1]
+    assert blocks_of(chain, {"fromBlock": "earliest", "toBlock": "finalized"}) == [1]
+    assert blocks_of(chain, {"fromBlock": "earliest", "toBlock": "safe"}) == [1, 2, 2]
+    everything = [1, 2, 2, 3, 3, 3]
+    for last in ("committed", "latest", "pending"):
+        assert blocks_of(chain, {"fromBlock": "earliest", "toBlock": last}) == everything
+
+
+# Which logs
+
+
+@pytest.mark.parametrize(
+    ("criteria", "places"),
+    [
+        ({"address": str(SILENT)}, [(1, 0), (2, 0), (3, 0)]),
+        ({"address": [str(DOUBLE), str(SINGLE)]}, [(2, 1), (3, 1), (3, 2)]),
+        ({"topics": [ONE]}, [(2, 1), (3, 1)]),
+        ({"topics": [[ONE, TWO]]}, [(2, 1), (3, 1), (3, 2)]),
+        ({"topics": [None, str(topic(3))]}, [(3, 2)]),
+        ({"topics": [None, None]}, [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]),
+        ({"address": str(SINGLE), "topics": [TWO]}, []),
+    ],
+)
+def test_logs_are_found_by_address_and_topics(
+    chain: EmittingChain, criteria: dict[str, object], places: list[tuple[int, int]]
+) -> None:
+    wanted = LogFilter.parse({"fromBlock": "0x0", **criteria})
+    found = find(chain, wanted)
+    assert [(int(it["blockNumber"], 16), int(it["logIndex"], 16)) for it in found] == places
+
+
+# How much
+
+
+@pytest.mark.parametrize(("limit", "last"), [(1, 1), (2, 1), (3, 2), (5, 2)])
+def test_too_many_logs_name_the_range_that_fits(
+    chain: EmittingChain, limit: int, last: int
+) -> None:
+    wanted = LogFilter(from_block=1, to_block=4)
+    with pytest.raises(TooManyResults) as caught:
+        find(chain, wanted, LogLimits(results=limit))
+    advice = f"Try with this block range [0x1, {last:#x}]."
+    assert str(caught.value) == f"Query returned more than {limit} results. {advice}"
+    fitting = LogFilter(from_block=caught.value.first, to_block=caught.value.last)
+    assert len(find(chain, fitting, LogLimits(results=limit))) <= limit
+
+
+def test_as_many_logs_as_the_limit_fit(chain: EmittingChain) -> None:
+    assert len(find(chain, LogFilter(from_block=0), LogLimits(results=6))) == 6
+
+
+def test_a_single_block_has_no_limit(chain: EmittingChain) -> None:
+    one_block = LogFilter(from_block=3, to_block=3)
+    limits = LogLimits(results=1, blocks=1)
+    assert len(find(chain, one_block, limits)) == 3
+
+
+def test_a_range_may_be_limited_too(chain: EmittingChain) -> None:
+    limits = LogLimits(blocks=2)
+    assert find(chain, LogFilter(from_block=0, to_block=1), limits)
+    with pytest.raises(TooManyBlocks) as caught:
+        find(chain, LogFilter(from_block=1), limits)
+    advice = "Try with this block range [0x1, 0x2]."
+    assert str(caught.value) == f"Query covers more than 2 blocks. {advice}"
+
+
+def test_a_block_that_was_replaced_while_it_was_read_is_unknown(chain: EmittingChain) -> None:
+    class Confused(LogCache):
+        def block_number(self, block_hash: bytes) -> int:  # noqa: ARG002 - the interface has it
+            return 3
+
+    wanted = LogFilter(block_hash=Hash32(topic(9)))
+    search = LogSearch.of(Confused(chain.ledger.store, NoBatches()), chain, wanted)
+    for look in (search.run, search.run_if_quick):
+        with pytest.raises(UnknownBlock):
+            look()
