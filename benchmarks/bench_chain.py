@@ -197,7 +197,7 @@ def checkpoints() -> Iterator[Row]:
 def warm_call() -> Row:
     """Measure a call on the latest state."""
     with open_chain(durable=False) as chain:
-        rules = chain.rules.engine()
+        rules = chain.rules.evm_rules()
         block = chain.ledger.next_block_env(chain.head.timestamp + 1).native
         data = BALANCE_OF + bytes(12) + ADDRESSES[0]
         message = TxEnv(sender=ADDRESSES[1], to=TOKEN_ADDRESS, data=data, gas_limit=10**6)

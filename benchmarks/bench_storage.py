@@ -178,7 +178,7 @@ def seal_transfers(store: Store) -> Iterator[tuple[int, float]]:
     ledger = Ledger(store, ChainRules.layer_2(), Genesis.development(270, senders, 10**20))
     for number in range(TRANSFER_BLOCKS):
         env = ledger.next_block_env(ledger.head.timestamp + 1)
-        transition = BlockExecutor(ledger.rules.engine(), ledger.latest, env, ledger.parent)
+        transition = BlockExecutor(ledger.rules.evm_rules(), ledger.latest, env, ledger.parent)
         first = number * TRANSFERS
         for index in range(first, first + TRANSFERS):
             to = senders[(index * 7) % SENDERS]

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
-from entresol.errors import EntresolError, InvalidConfig, ReplayDiffers
+from entresol.errors import EntresolError, InvalidConfig, ReplayMismatch
 from entresol.node.config.flags import HelpFormatter, Parser
 from entresol.node.config.schema import SETTINGS, NodeConfig
 
@@ -155,7 +155,7 @@ def _compare(layer: str, chain: Chain) -> int:
     """Execute every block of a layer again, and say what comes of it."""
     try:
         chain.ledger.verify(_progress(layer, "verified"))
-    except ReplayDiffers as error:
+    except ReplayMismatch as error:
         return _complain(error, FAILED, f"{layer}: ")
     head = f"block {chain.number} {chain.head.hash()}"
     print(f"{layer}: {head} is what its transactions lead to")

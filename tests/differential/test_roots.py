@@ -18,7 +18,7 @@ from entresol.primitives.records import StoredChange, stored_account
 from entresol.primitives.rlp import encode_uint
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Address, Hash32
-from entresol.state.history import StateAfter
+from entresol.state.history import HistoricalState
 from entresol.storage.store import Store
 from tests.support.anvil import Anvil
 from tests.support.differential.comparison import Mined, peers
@@ -33,7 +33,7 @@ ROUNDS = 32
 BLOCK_SIZE = 21
 
 
-class AnvilHashes(StateAfter):
+class AnvilHashes(HistoricalState):
     """The state after one of our blocks, with the hashes of anvil's blocks, whose headers say more."""
 
     def __init__(self, store: Store, number: int, hashes: dict[int, bytes]) -> None:
@@ -67,7 +67,7 @@ class Follower:
         number, parent_hash = int(block["number"], 16), unhex(block["parentHash"])
         self.hashes[number - 1] = parent_hash
         snapshot = Snapshot(AnvilHashes(ledger.store, ledger.number, self.hashes))
-        transition = BlockExecutor(ledger.rules.engine(), snapshot, _env(block), ledger.parent)
+        transition = BlockExecutor(ledger.rules.evm_rules(), snapshot, _env(block), ledger.parent)
         transition.edit([self._history(number, parent_hash)], [])
         for signed in mined.transactions:
             transition.run(decode(signed.raw))

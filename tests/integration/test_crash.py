@@ -15,8 +15,8 @@ import rlp
 from trie.hexary import HexaryTrie
 
 from entresol._native import Snapshot, keccak256
-from entresol.execution.replay import execute_again
-from entresol.state.history import StateAfter
+from entresol.execution.replay import re_execute
+from entresol.state.history import HistoricalState
 from entresol.storage import tables
 from entresol.storage.store import Store
 from tests.support.chain import block_writer as writer
@@ -124,10 +124,8 @@ def check_execution(store: Store, producer: Producer) -> None:
     record, parent = store.get_record(store.head_number), store.get_record(store.head_number - 1)
     assert record is not None
     assert parent is not None
-    snapshot = Snapshot(StateAfter(store, store.head_number - 1))
-    execute_again(
-        record, parent.header(), rules=producer.rules, snapshot=snapshot, trie=producer.trie
-    )
+    snapshot = Snapshot(HistoricalState(store, store.head_number - 1))
+    re_execute(record, parent.header(), rules=producer.rules, snapshot=snapshot, trie=producer.trie)
 
 
 @pytest.mark.parametrize("directory", range(DIRECTORIES))

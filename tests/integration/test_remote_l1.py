@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
-from entresol.errors import InvalidConfig, LayerOneDiffers
+from entresol.errors import InvalidConfig, LayerOneMismatch
 from entresol.l1.deployment import SettlementContracts
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig, SettlementSettings
 from entresol.node.node import Node
@@ -146,7 +146,7 @@ def test_an_interrupted_deployment_is_gone_on_with(
 
 def test_an_operator_without_funds_is_told_so(anvil: Anvil) -> None:
     anvil.rpc("anvil_setBalance", str(OPERATOR.address), "0x0")
-    with pytest.raises(LayerOneDiffers, match=r"operator 0xf39F\w+ has not enough funds on http"):
+    with pytest.raises(LayerOneMismatch, match=r"operator 0xf39F\w+ has not enough funds on http"):
         opened(configured(anvil, deploy_l1=True))
     assert nonce(anvil) == 0
 
@@ -154,7 +154,7 @@ def test_an_operator_without_funds_is_told_so(anvil: Anvil) -> None:
 def test_a_deployment_that_ran_out_of_funds_is_gone_on_with(anvil: Anvil, tmp_path: Path) -> None:
     anvil.rpc("anvil_setBalance", str(OPERATOR.address), hex(ETHER // 50))
     config = configured(anvil, str(tmp_path / "chain"), deploy_l1=True)
-    with pytest.raises(LayerOneDiffers, match="has not enough funds"):
+    with pytest.raises(LayerOneMismatch, match="has not enough funds"):
         opened(config)
     assert 0 < nonce(anvil) < STEPS
     anvil.rpc("anvil_setBalance", str(OPERATOR.address), hex(ETHER))
@@ -165,11 +165,11 @@ def test_a_deployment_that_ran_out_of_funds_is_gone_on_with(anvil: Anvil, tmp_pa
 def test_a_step_that_failed_while_nobody_looked_is_noticed(anvil: Anvil, tmp_path: Path) -> None:
     anvil.rpc("anvil_setBalance", str(OPERATOR.address), hex(ETHER // 50))
     config = configured(anvil, str(tmp_path / "chain"), deploy_l1=True)
-    with pytest.raises(LayerOneDiffers, match="has not enough funds"):
+    with pytest.raises(LayerOneMismatch, match="has not enough funds"):
         opened(config)
     anvil.rpc("anvil_setBalance", str(OPERATOR.address), hex(ETHER))
     anvil.rpc("anvil_setNonce", str(OPERATOR.address), hex(STEPS))
-    with pytest.raises(LayerOneDiffers, match=r"chain 270 is not registered at 0x\w+ on http"):
+    with pytest.raises(LayerOneMismatch, match=r"chain 270 is not registered at 0x\w+ on http"):
         opened(config)
 
 
@@ -180,10 +180,10 @@ def test_an_l1_that_went_back_to_before_the_deployment_is_rejected(tmp_path: Pat
         opened(configured(anvil, directory, deploy_l1=True))
     with running_anvil() as anvil:
         with pytest.raises(
-            LayerOneDiffers, match="had sent 5 transactions when it began, and now 0"
+            LayerOneMismatch, match="had sent 5 transactions when it began, and now 0"
         ):
             opened(configured(anvil, directory, deploy_l1=True))
-        with pytest.raises(LayerOneDiffers, match="there is no contract at 0x"):
+        with pytest.raises(LayerOneMismatch, match="there is no contract at 0x"):
             opened(configured(anvil, directory))
 
 
@@ -205,14 +205,14 @@ def test_a_bridgehub_must_be_one_and_know_the_chain(deployed: Deployed) -> None:
     ]
     for bridgehub, chain_id, problem in cases:
         config = configured(anvil, chain=ChainConfig(chain_id=chain_id), bridgehub=bridgehub)
-        with pytest.raises(LayerOneDiffers, match=problem):
+        with pytest.raises(LayerOneMismatch, match=problem):
             opened(config)
 
 
 def test_a_chain_that_began_otherwise_is_rejected(deployed: Deployed, tmp_path: Path) -> None:
     directory, bridgehub = str(tmp_path / "chain"), str(deployed.contracts.bridgehub)
     poorer = configured(deployed.anvil, directory, ChainConfig(balance=1), bridgehub=bridgehub)
-    with pytest.raises(LayerOneDiffers, match="chain 270 began otherwise than the one that is"):
+    with pytest.raises(LayerOneMismatch, match="chain 270 began otherwise than the one that is"):
         opened(poorer)
     assert not Path(directory, NOTE_FILE).exists()
 
@@ -223,7 +223,7 @@ def test_an_operator_that_may_not_settle_is_rejected_unless_nothing_is_settled(
     bridgehub, key = str(deployed.contracts.bridgehub), str(OTHER.secret)
     config = configured(deployed.anvil, bridgehub=bridgehub, operator_key=key)
     problem = rf"{OTHER.address.checksummed()} may not settle batches on http"
-    with pytest.raises(LayerOneDiffers, match=problem):
+    with pytest.raises(LayerOneMismatch, match=problem):
         opened(config)
     watching = msgspec.structs.replace(config, settlement=SettlementSettings(settle=False))
     assert opened(watching) == deployed.contracts

@@ -433,7 +433,7 @@ def forge_last_block(path: Path) -> None:
     assert record is not None
     outcome, *others = record.results
     outcome = msgspec.structs.replace(outcome, gas_used=outcome.gas_used + 1)
-    store.truncate(number - 1)
+    store.unwind(number - 1)
     store.append(msgspec.structs.replace(record, results=(outcome, *others)), [])
     store.close()
 

@@ -61,7 +61,7 @@ class Model:
     """Transactions in the order of arrival, and the accounts they depend on."""
 
     order: Order
-    waits_for_base_fee: bool
+    accepts_below_base_fee: bool
     base_fee: int = 100
     accounts: Accounts = field(default_factory=Accounts)
     pooled: list[Transaction] = field(default_factory=list)
@@ -109,7 +109,7 @@ class Model:
         others = [other for other in self.lane(new.sender) if other is not old]
         if new.payload.nonce < account.nonce:
             return errors.NonceTooLow
-        if new.payload.fee_cap < self.base_fee and not self.waits_for_base_fee:
+        if new.payload.fee_cap < self.base_fee and not self.accepts_below_base_fee:
             return errors.FeeCapTooLow
         if sum(map(cost, [*others, new])) > account.balance:
             return errors.InsufficientFunds
@@ -203,7 +203,7 @@ class PoolMachine(RuleBasedStateMachine):
         accounts = Accounts(balances=dict.fromkeys(SENDERS, BALANCE))
         self.model = Model(order, waits, accounts=accounts)
         self.pool = Mempool(
-            msgspec.structs.replace(RULES, waits_for_base_fee=waits),
+            msgspec.structs.replace(RULES, accepts_below_base_fee=waits),
             accounts,
             base_fee=self.model.base_fee,
             config=PoolConfig(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from entresol.errors import EntresolError, ExecutionReverted, LayerOneDiffers
+from entresol.errors import EntresolError, ExecutionReverted, LayerOneMismatch
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.rollup.settler import SettlementConfig, Settler
@@ -84,7 +84,7 @@ class Race:
                 more = await self.scenario.settler.step(self._now)
             except ProcessEnded:
                 self.scenario.restart()
-            except LayerOneDiffers:
+            except LayerOneMismatch:
                 # What `run` tells, and tries again.
                 idle = 0
             else:
@@ -128,7 +128,7 @@ def test_an_l1_that_goes_back_between_looking_and_sending_does_not_stop_settleme
     async def play(it: Race) -> None:
         settler = await it.commit_one()
         it.l1.before("estimate_gas", it.go_back)
-        with pytest.raises(LayerOneDiffers, match="the embedded L1 went back meanwhile"):
+        with pytest.raises(LayerOneMismatch, match="the embedded L1 went back meanwhile"):
             await settler.step(0.0)
         assert settler.stopped is None
         await it.settle()
@@ -142,7 +142,7 @@ def test_an_l1_that_is_elsewhere_for_a_moment_does_not_stop_settlement() -> None
         settler = await it.commit_one()
         # The estimate fails, the question for the totals is the one before they are back, and they are.
         it.l1.before("estimate_gas", it.vanish)
-        with contextlib.suppress(LayerOneDiffers):
+        with contextlib.suppress(LayerOneMismatch):
             await settler.step(0.0)
         assert settler.stopped is None
         await it.settle()

@@ -41,7 +41,7 @@ class BlockProducer:
     def __init__(self, ledger: Ledger, pool: Mempool) -> None:
         self._ledger = ledger
         self._pool = pool
-        self._rules = ledger.rules.engine()
+        self._rules = ledger.rules.evm_rules()
         self.priority = PriorityQueue()
 
     @property
@@ -85,13 +85,13 @@ class BlockProducer:
             self._take_best(transition, limit)
         return transition
 
-    def sealed(self, executed: ExecutedBlock) -> None:
+    def on_sealed(self, executed: ExecutedBlock) -> None:
         """Forget the priority transactions that are in a sealed block."""
         for transaction in executed.transactions:
             first = self.priority.first
             if first is None or transaction.hash != first.hash:
                 return
-            self.priority.remove_first()
+            self.priority.pop_first()
 
     def _take_priority(self, transition: BlockExecutor, limit: int | None) -> bool:
         """Run the priority transactions, and say whether there is room for others behind them."""

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
-    from entresol.storage.readers import BlockReader, CodeReader
+    from entresol.storage.readers import BlockReader, BytecodeReader
 
 
-MOST_CHECKPOINTS: Final = 10_000
+MAX_CHECKPOINTS: Final = 10_000
 """How many checkpoints are kept: those whom nobody goes back to would fill the memory."""
 
 
@@ -68,7 +68,7 @@ class Chain:
     ) -> None:
         self.ledger = Ledger(store, rules, genesis)
         self.blocks: BlockReader = store
-        self.bytecodes: CodeReader = store
+        self.bytecodes: BytecodeReader = store
         self.batches = store.batches
         self.prices = store.prices
         self.state_trie = self.ledger.trie
@@ -194,17 +194,17 @@ class Chain:
         """Seal the next block, be it empty."""
         executed = self.producer.build(self._next_timestamp(), *self._edits.stored(), limit=limit)
         self.ledger.append(executed)
-        self.producer.sealed(executed)
-        self.clock.sealed(executed.header.timestamp)
+        self.producer.on_sealed(executed)
+        self.clock.on_sealed(executed.header.timestamp)
         self._follow_head(executed.record, executed.transactions, executed.failures)
         return executed.header
 
-    def follow(self, record: BlockRecord, *, execute: bool = False) -> None:
+    def import_block(self, record: BlockRecord, *, execute: bool = False) -> None:
         """Take over a block that another node sealed."""
-        self.ledger.follow(record, execute=execute)
+        self.ledger.import_block(record, execute=execute)
         self._follow_head(record, _transactions(record))
 
-    def confirm(self, *, safe: int | None = None, finalized: int | None = None) -> None:
+    def set_finality(self, *, safe: int | None = None, finalized: int | None = None) -> None:
         """Note how far the other layer has confirmed the chain."""
         before = self.finality
         self.finality = Finality(
@@ -217,7 +217,7 @@ class Chain:
     def checkpoint(self) -> int:
         """Remember the chain as it is, and return a number to go back by; of too many, the oldest go."""
         self._last_checkpoint += 1
-        if len(self._checkpoints) >= MOST_CHECKPOINTS:
+        if len(self._checkpoints) >= MAX_CHECKPOINTS:
             del self._checkpoints[next(iter(self._checkpoints))]
         self._checkpoints[self._last_checkpoint] = Checkpoint(
             number=self.number,
@@ -235,7 +235,7 @@ class Chain:
         if was is None:
             return False
         self._checkpoints = {n: c for n, c in self._checkpoints.items() if n < checkpoint}
-        gone = self.ledger.truncate(was.number) if was.number < self.number else ()
+        gone = self.ledger.unwind(was.number) if was.number < self.number else ()
         self._edits.restore(was.edited)
         self.pool.restore(was.pool, self._edits.on(self.ledger.latest))
         self.producer.priority.replace(was.priority)
@@ -246,13 +246,13 @@ class Chain:
 
     def rewind(self, number: int) -> None:
         """Go back to block `number`; the transactions of the blocks that are gone wait again."""
-        gone = self.ledger.truncate(number)
+        gone = self.ledger.unwind(number)
         self._edits.restore(None)
         self._checkpoints = {n: c for n, c in self._checkpoints.items() if c.number <= number}
         self.finality = self.finality.at_most(number)
         undone = [it for record in reversed(gone) for it in _transactions(record)]
         from_l1 = [it for it in undone if isinstance(it.payload, PriorityTransaction)]
-        self.producer.priority.put_back(from_l1)
+        self.producer.priority.push_front(from_l1)
         others = [it for it in undone if not isinstance(it.payload, PriorityTransaction)]
         self.pool.reset(self.ledger.latest, self.next_base_fee(), undone=others)
         self._tell_removed(gone)
@@ -294,5 +294,5 @@ def _admission(rules: ChainRules) -> ValidationRules:
         gas_limit=rules.gas_limit,
         accepted_types=rules.accepted_types,
         schedule=SCHEDULES[rules.fork],
-        waits_for_base_fee=isinstance(rules.fees, Eip1559BaseFee),
+        accepts_below_base_fee=isinstance(rules.fees, Eip1559BaseFee),
     )

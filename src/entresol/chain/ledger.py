@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol._native import EMPTY_ROOT, Overlay, Snapshot, keccak256
-from entresol.errors import GenesisDiffers, StoreDamaged, UnknownBlock, WrongParent
+from entresol.errors import GenesisMismatch, StoreDamaged, UnknownBlock, WrongParent
 from entresol.execution.block_executor import ParentBlock
 from entresol.execution.evm_env import BlockEnv
-from entresol.execution.replay import execute_again, new_nodes
+from entresol.execution.replay import apply_and_verify, re_execute
 from entresol.primitives.records import BlockRecord, stored_changes
 from entresol.primitives.values import Hash32
-from entresol.state.history import StateAfter
+from entresol.state.history import HistoricalState
 from entresol.state.snapshots import Snapshots
 from entresol.state.state_trie import StateTrie
 
@@ -41,7 +41,7 @@ class Ledger:
         if store.head_number is None:
             self._begin(genesis)
         elif store.identity != _identity(genesis):
-            raise GenesisDiffers(store.path)
+            raise GenesisMismatch(store.path)
         self._set_head(self.header(self.number))
 
     @property
@@ -101,44 +101,44 @@ class Ledger:
         self.store.append(executed.record, executed.nodes, self.rules.fees.prices())
         self._advance(executed.header, executed.overlay)
 
-    def follow(self, record: BlockRecord, *, execute: bool = False) -> None:
+    def import_block(self, record: BlockRecord, *, execute: bool = False) -> None:
         """Make a block that somebody else sealed the head, by its record or by executing it again."""
         header = record.header()
         if header.number != self.number + 1 or header.parent_hash != self._head_hash:
             raise WrongParent(header.number, self.number)
         if execute:
-            executed = self._execute_again(record, self._head)
+            executed = self._re_execute(record, self._head)
             overlay, nodes = executed.overlay, executed.nodes
         else:
-            overlay, nodes = new_nodes(
+            overlay, nodes = apply_and_verify(
                 record, self._head.state_root, snapshot=self.latest, trie=self.trie
             )
         # The prices it was made with are known to whoever sealed it.
         self.store.append(record, nodes)
         self._advance(header, overlay)
 
-    def truncate(self, number: int) -> tuple[BlockRecord, ...]:
+    def unwind(self, number: int) -> tuple[BlockRecord, ...]:
         """Go back to block `number`, and return the records of the blocks that are gone, newest first."""
         gone = tuple(self.record(n) for n in range(self.number, number, -1))
-        self.store.truncate(number)
+        self.store.unwind(number)
         self._snapshots.forget_above(number)
         self._set_head(self.header(number))
         return gone
 
     def verify(self, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
-        """Execute every block again and compare; raises `ReplayDiffers` at the first that differs."""
+        """Execute every block again and compare; raises `ReplayMismatch` at the first that differs."""
         parent = self.header(0)
         for number in range(1, self.number + 1):
             record = self.record(number)
-            self._execute_again(record, parent)
+            self._re_execute(record, parent)
             parent = record.header()
             progress(number, self.number)
 
-    def _execute_again(self, record: BlockRecord, parent: Header) -> ExecutedBlock:
-        return execute_again(
+    def _re_execute(self, record: BlockRecord, parent: Header) -> ExecutedBlock:
+        return re_execute(
             record,
             parent,
-            rules=self.rules.engine(),
+            rules=self.rules.evm_rules(),
             snapshot=self._snapshots.after(parent.number),
             trie=self.trie,
         )
@@ -152,7 +152,7 @@ class Ledger:
         self._head_hash = header.hash()
 
     def _begin(self, genesis: Genesis) -> None:
-        overlay = Overlay(Snapshot(StateAfter(self.store, 0)))
+        overlay = Overlay(Snapshot(HistoricalState(self.store, 0)))
         state = genesis.state()
         for address, account in state.accounts.items():
             code = state.codes.get(account.code_hash)
@@ -166,7 +166,7 @@ class Ledger:
         codes = tuple(code for _, code in sorted(changes.codes.items()))
         header = genesis.header(root)
         record = BlockRecord(header.encode(), (), (), stored_changes(changes), codes)
-        self.store.begin(record, nodes, _identity(genesis))
+        self.store.init_genesis(record, nodes, _identity(genesis))
         self._snapshots.advance(0, overlay)
 
 

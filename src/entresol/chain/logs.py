@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from entresol.storage.readers import LogReader
 
 
-class PlacedLog(msgspec.Struct, frozen=True, kw_only=True):
+class LocatedLog(msgspec.Struct, frozen=True, kw_only=True):
     """A log with its place in the chain."""
 
     address: Address
@@ -35,7 +35,7 @@ class PlacedLog(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_logs(
     reader: LogReader, query: LogQuery, first: int, last: int, *, newest_first: bool = False
-) -> Iterator[PlacedLog]:
+) -> Iterator[LocatedLog]:
     """Yield the logs of `query` in the blocks from `first` to `last`, in order or the newest first."""
     for number in reader.blocks_with_logs(query, first, last, newest_first=newest_first):
         record = reader.get_record(number)
@@ -46,7 +46,7 @@ def find_logs(
         yield from reversed(list(found)) if newest_first else found
 
 
-def logs_of_block(record: BlockRecord, query: LogQuery) -> Iterator[PlacedLog]:
+def logs_of_block(record: BlockRecord, query: LogQuery) -> Iterator[LocatedLog]:
     """Yield the logs of `query` in one block."""
     header, block_hash = record.header(), Hash32(keccak256(record.header_rlp))
     index = 0
@@ -57,7 +57,7 @@ def logs_of_block(record: BlockRecord, query: LogQuery) -> Iterator[PlacedLog]:
         if accepted:
             transaction_hash = record.transaction_hash(position)
         for within, (address, topics, data) in accepted:
-            yield PlacedLog(
+            yield LocatedLog(
                 address=Address(address),
                 topics=tuple(map(Hash32, topics)),
                 data=data,

@@ -44,11 +44,11 @@ class PriorityQueue:
         """Add one behind all others."""
         self._waiting[transaction.hash] = transaction
 
-    def remove_first(self) -> None:
+    def pop_first(self) -> None:
         """Forget the one whose turn it was."""
         self._waiting.popitem(last=False)
 
-    def put_back(self, transactions: Sequence[Transaction]) -> None:
+    def push_front(self, transactions: Sequence[Transaction]) -> None:
         """Let some wait again, in their order, before all others."""
         for transaction in reversed(transactions):
             self._waiting[transaction.hash] = transaction

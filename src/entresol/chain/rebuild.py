@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol._native import EMPTY_ROOT, Snapshot
-from entresol.execution.replay import new_nodes
+from entresol.execution.replay import apply_and_verify
 from entresol.primitives.values import Hash32
-from entresol.state.history import StateAfter
+from entresol.state.history import HistoricalState
 from entresol.state.state_trie import StateTrie
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def rebuild(store: Store, progress: Callable[[int, int], None] = lambda _done, _
     def nodes_of(record: BlockRecord) -> list[tuple[bytes, bytes]]:
         nonlocal root
         header = record.header()
-        before = Snapshot(StateAfter(store, max(header.number - 1, 0)))
-        _, nodes = new_nodes(record, root, snapshot=before, trie=trie)
+        before = Snapshot(HistoricalState(store, max(header.number - 1, 0)))
+        _, nodes = apply_and_verify(record, root, snapshot=before, trie=trie)
         root = header.state_root
         return nodes
 

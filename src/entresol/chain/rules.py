@@ -40,6 +40,6 @@ class ChainRules(msgspec.Struct, frozen=True, kw_only=True):
             accepted_types=ETHEREUM_TYPES | {ZK_TYPE},
         )
 
-    def engine(self) -> _native.Rules:
+    def evm_rules(self) -> _native.Rules:
         """Return the part of the rules that executions follow."""
         return _native.Rules(self.chain_id, self.fork)

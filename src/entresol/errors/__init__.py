@@ -46,8 +46,8 @@
     ├── InvalidOverride            a what-if question that cannot be asked
     │   ├── TooManyOverrides       more accounts or slots than a question may assume
     │   ├── NotAPrecompile         what is to be moved is none
-    │   ├── MovedOntoItself        a precompile would stay where it is
-    │   └── MovedTogether          two precompiles would be at one address
+    │   ├── PrecompileMovedToSelf        a precompile would stay where it is
+    │   └── DuplicatePrecompileMove          two precompiles would be at one address
     ├── InvalidSimulation          blocks that cannot be simulated as they are described
     │   ├── EmptySimulation        there are none
     │   ├── SimulatedNumberTooLow  a number that is not above the last one
@@ -72,18 +72,18 @@
     ├── TooManyToSeal              more blocks to seal than one request may ask for
     ├── BlockFull                  a transaction that has no room in the block
     │   └── BlockFullOfMessages    its messages to L1 have none
-    ├── ReplayDiffers              a block that does not come out as its record says
+    ├── ReplayMismatch              a block that does not come out as its record says
     ├── UnknownTracer              no tracer has this name, or it rejects its options
     ├── InvalidFilter              a question for logs that cannot be answered as it stands
     │   ├── TooManyTopics          more topics than a log can have
     │   ├── TooManyAlternatives    more addresses, or topics at a position, than one filter may have
-    │   ├── HashAndRange           one block and a range of blocks at once
+    │   ├── BlockHashWithRange           one block and a range of blocks at once
     │   ├── TooManyResults         more logs than one answer has
     │   └── TooManyBlocks          a wider range than one question may have
     ├── FilterNotFound             no filter has this id, or not any more
     ├── SubscriptionRejected        nobody can listen to this
     │   ├── UnknownSubscription    there is nothing of this name to listen to
-    │   ├── NothingToPushOver      the connection has no way to tell the client anything
+    │   ├── NotificationsNotSupported      the connection has no way to tell the client anything
     │   └── TooManySubscriptions   the connection listens to enough already
     ├── TrieError
     │   ├── MissingNode            a trie node that the root refers to is not in the store
@@ -92,15 +92,15 @@
     ├── LayerOneFailed             L1 did not do what it was asked for
     │   ├── LayerOneUnreachable    nobody answers there, or not in time: waiting may help
     │   ├── LayerOneRejected        it answered with an error
-    │   └── LayerOneDiffers        it is not, or not any more, the L1 that this chain is tied to
+    │   └── LayerOneMismatch        it is not, or not any more, the L1 that this chain is tied to
     ├── StoreFailed                the directory of a chain cannot be used
     │   ├── StoreLocked            another process has it open
     │   ├── StoreForeign           something else is in it
     │   ├── StoreTooNew            a newer version wrote it
     │   ├── StoreDamaged           it cannot be read
     │   ├── StoreFull              there is no space left
-    │   ├── StoreUnfinished        its indexes are being made anew
-    │   ├── GenesisDiffers         the chain in it began otherwise
+    │   ├── RebuildInterrupted        its indexes are being made anew
+    │   ├── GenesisMismatch         the chain in it began otherwise
     │   └── WrongParent            a record that does not continue the chain
     └── ListenFailed               the server cannot listen where it should
         ├── AddressInUse           somebody else listens there
@@ -119,7 +119,7 @@ from entresol.errors.chain import (
     BlockFullOfMessages,
     InvalidInterval,
     InvalidPercentiles,
-    ReplayDiffers,
+    ReplayMismatch,
     TimestampTooHigh,
     TimestampTooLow,
     TooManyToSeal,
@@ -135,6 +135,7 @@ from entresol.errors.config import (
 from entresol.errors.execution import (
     CallGasSpent,
     DeadlinePassed,
+    DuplicatePrecompileMove,
     EmptySimulation,
     EngineError,
     EnginePanicked,
@@ -148,9 +149,8 @@ from entresol.errors.execution import (
     InvalidOverride,
     InvalidSimulation,
     MintOverflow,
-    MovedOntoItself,
-    MovedTogether,
     NotAPrecompile,
+    PrecompileMovedToSelf,
     SimulatedCallRejected,
     SimulatedNumberTooLow,
     SimulatedTimeTooLow,
@@ -163,17 +163,17 @@ from entresol.errors.execution import (
     UnserializableCall,
 )
 from entresol.errors.l1 import (
-    LayerOneDiffers,
     LayerOneFailed,
+    LayerOneMismatch,
     LayerOneRejected,
     LayerOneUnreachable,
 )
 from entresol.errors.rpc import (
     AccountsLocked,
+    BlockHashWithRange,
     FilterNotFound,
-    HashAndRange,
     InvalidFilter,
-    NothingToPushOver,
+    NotificationsNotSupported,
     NotSupported,
     ReceiptTimeout,
     SubscriptionRejected,
@@ -186,16 +186,16 @@ from entresol.errors.rpc import (
     UnknownSubscription,
 )
 from entresol.errors.storage import (
-    GenesisDiffers,
+    GenesisMismatch,
     InvalidProof,
     MissingNode,
+    RebuildInterrupted,
     StoreDamaged,
     StoreFailed,
     StoreForeign,
     StoreFull,
     StoreLocked,
     StoreTooNew,
-    StoreUnfinished,
     TrieError,
     WrongParent,
 )
@@ -244,8 +244,10 @@ __all__ = [
     "BatchOverflow",
     "BlockFull",
     "BlockFullOfMessages",
+    "BlockHashWithRange",
     "CallGasSpent",
     "DeadlinePassed",
+    "DuplicatePrecompileMove",
     "EmptyAuthorizations",
     "EmptySimulation",
     "EngineError",
@@ -261,8 +263,7 @@ __all__ = [
     "GasAllowanceExceeded",
     "GasBudgetSpent",
     "GasLimitExceeded",
-    "GenesisDiffers",
-    "HashAndRange",
+    "GenesisMismatch",
     "InitCodeTooLarge",
     "InsufficientFunds",
     "IntrinsicGasTooLow",
@@ -277,8 +278,8 @@ __all__ = [
     "InvalidSignature",
     "InvalidSimulation",
     "InvalidTransaction",
-    "LayerOneDiffers",
     "LayerOneFailed",
+    "LayerOneMismatch",
     "LayerOneRejected",
     "LayerOneUnreachable",
     "ListenFailed",
@@ -286,21 +287,21 @@ __all__ = [
     "MalformedValue",
     "MintOverflow",
     "MissingNode",
-    "MovedOntoItself",
-    "MovedTogether",
     "NoPubdataLimit",
     "NonceOverflow",
     "NonceTooHigh",
     "NonceTooLow",
     "NotAPrecompile",
     "NotSupported",
-    "NothingToPushOver",
+    "NotificationsNotSupported",
     "PaymasterNotSupported",
     "PoolFull",
     "PoolRejection",
+    "PrecompileMovedToSelf",
+    "RebuildInterrupted",
     "ReceiptTimeout",
     "ReplacementUnderpriced",
-    "ReplayDiffers",
+    "ReplayMismatch",
     "SenderLimitExceeded",
     "SenderNotEOA",
     "SimulatedCallRejected",
@@ -315,7 +316,6 @@ __all__ = [
     "StoreFull",
     "StoreLocked",
     "StoreTooNew",
-    "StoreUnfinished",
     "SubscriptionRejected",
     "TimestampTooHigh",
     "TimestampTooLow",

@@ -82,7 +82,7 @@ class BlockFullOfMessages(BlockFull):
         self.most = most
 
 
-class ReplayDiffers(EntresolError):
+class ReplayMismatch(EntresolError):
     """A block does not come out as its record says."""
 
     def __init__(self, number: int, difference: str) -> None:

@@ -79,14 +79,14 @@ class NotAPrecompile(InvalidOverride):
         super().__init__(f"account 0x{address.hex()} is not a precompile")
 
 
-class MovedOntoItself(InvalidOverride):
+class PrecompileMovedToSelf(InvalidOverride):
     """A question wants to move a precompile to where it is."""
 
     def __init__(self, address: bytes) -> None:
         super().__init__(f"account 0x{address.hex()} is moved to itself")
 
 
-class MovedTogether(InvalidOverride):
+class DuplicatePrecompileMove(InvalidOverride):
     """A question wants to move two precompiles to one address."""
 
     def __init__(self, address: bytes) -> None:

@@ -28,5 +28,5 @@ class LayerOneRejected(LayerOneFailed):
         self.message = message
 
 
-class LayerOneDiffers(LayerOneFailed):
+class LayerOneMismatch(LayerOneFailed):
     """L1 is not, or not any more, the one that this chain is tied to."""

@@ -63,7 +63,7 @@ class TooManyAlternatives(InvalidFilter):
         self.limit = limit
 
 
-class HashAndRange(InvalidFilter):
+class BlockHashWithRange(InvalidFilter):
     """The filter names one block by its hash, and a range of blocks as well."""
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class UnknownSubscription(SubscriptionRejected):
         super().__init__("Rejecting subscription - invalid parameters provided.")
 
 
-class NothingToPushOver(SubscriptionRejected):
+class NotificationsNotSupported(SubscriptionRejected):
     """The connection has no way to tell the client anything unasked."""
 
     def __init__(self) -> None:

@@ -79,7 +79,7 @@ class StoreFull(StoreFailed):
         self.path = path
 
 
-class StoreUnfinished(StoreFailed):
+class RebuildInterrupted(StoreFailed):
     """The indexes in the directory are being made anew, and that has not come to its end."""
 
     def __init__(self, path: Path) -> None:
@@ -87,7 +87,7 @@ class StoreUnfinished(StoreFailed):
         self.path = path
 
 
-class GenesisDiffers(StoreFailed):
+class GenesisMismatch(StoreFailed):
     """The chain in the directory began otherwise."""
 
     def __init__(self, path: Path) -> None:

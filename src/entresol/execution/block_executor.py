@@ -28,7 +28,12 @@ from entresol.execution.tx_env import (
     tx_env_of,
 )
 from entresol.primitives.headers import EMPTY_TRIE, Header
-from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER, MOST_LOGS, L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import (
+    L1_MESSAGE_SENT,
+    L1_MESSENGER,
+    MAX_LOGS_PER_BATCH,
+    L2ToL1Log,
+)
 from entresol.primitives.logs import union
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_changes
 from entresol.primitives.transactions import PriorityTransaction, Transaction
@@ -147,7 +152,7 @@ class BlockExecutor:
 
     def _append(self, transaction: Transaction, outcome: TransactionResult) -> None:
         self.gas_used += outcome.gas_used
-        self._sent += len(outcome.messages)
+        self._sent += len(outcome.l2_to_l1_logs)
         self._transactions.append(transaction)
         self._results.append(outcome)
 
@@ -157,17 +162,17 @@ class BlockExecutor:
 
     def _make_room(self, messages: int) -> None:
         """Reject messages that, with those of the block so far, would fit into no batch."""
-        if self._sent + messages > MOST_LOGS:
-            raise BlockFullOfMessages(self._sent + messages, MOST_LOGS)
+        if self._sent + messages > MAX_LOGS_PER_BATCH:
+            raise BlockFullOfMessages(self._sent + messages, MAX_LOGS_PER_BATCH)
 
     def _run(self, transaction: Transaction) -> TransactionResult:
         checks = IMPERSONATION_CHECKS if transaction.is_impersonated else None
         message = tx_env_of(transaction)
         ran = execute(self.overlay, self._rules, self._block, message, checks=checks)
         outcome = self._outcome_of(ran)
-        if len(outcome.messages) > MOST_LOGS:
-            raise TooManyMessages(len(outcome.messages), MOST_LOGS)
-        self._make_room(len(outcome.messages))
+        if len(outcome.l2_to_l1_logs) > MAX_LOGS_PER_BATCH:
+            raise TooManyMessages(len(outcome.l2_to_l1_logs), MAX_LOGS_PER_BATCH)
+        self._make_room(len(outcome.l2_to_l1_logs))
         self.overlay.apply(ran)
         return outcome
 
@@ -179,7 +184,9 @@ class BlockExecutor:
         self._settle(payload, outcome)
         index = len(self._transactions)
         status = L2ToL1Log.of_status(index, transaction.hash, succeeded=outcome.succeeded)
-        return msgspec.structs.replace(outcome, messages=(*outcome.messages, status.pack()))
+        return msgspec.structs.replace(
+            outcome, l2_to_l1_logs=(*outcome.l2_to_l1_logs, status.pack())
+        )
 
     def _attempt(self, payload: PriorityTransaction) -> TransactionResult:
         """Execute it and take what it did if it succeeded."""
@@ -194,13 +201,13 @@ class BlockExecutor:
             # The second for a price that L1 can write down and the engine cannot.
             return hopeless
         outcome = self._outcome_of(ran)
-        if len(outcome.messages) >= MOST_LOGS:
+        if len(outcome.l2_to_l1_logs) >= MAX_LOGS_PER_BATCH:
             # With its status they would fit into no batch, and nothing after it would ever settle.
             failure = ExecutionHalted("more messages to L1 than a batch can have")
             self._failures[len(self._transactions)] = failure
             return hopeless
         if outcome.succeeded:
-            self._make_room(len(outcome.messages) + 1)
+            self._make_room(len(outcome.l2_to_l1_logs) + 1)
             self.overlay.apply(ran)
         return outcome
 
@@ -231,7 +238,7 @@ class BlockExecutor:
             gas_used=ran.gas_used,
             created=ran.created,
             logs=logs,
-            messages=tuple(self._messages(logs)),
+            l2_to_l1_logs=tuple(self._messages(logs)),
         )
 
     def _messages(self, logs: Iterable[_native.Log]) -> Iterable[bytes]:

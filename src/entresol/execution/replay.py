@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol._native import Overlay
-from entresol.errors import BlockFull, InvalidTransaction, ReplayDiffers
+from entresol.errors import BlockFull, InvalidTransaction, ReplayMismatch
 from entresol.execution.block_executor import BlockExecutor, ParentBlock
 from entresol.execution.evm_env import BlockEnv
 from entresol.execution.state_edits import apply_changes
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from entresol.state.state_trie import StateTrie
 
 
-def execute_again(
+def re_execute(
     record: BlockRecord, parent: Header, *, rules: Rules, snapshot: Snapshot, trie: StateTrie
 ) -> ExecutedBlock:
     """Execute the block of `record` on the state after its parent; it must come out the same."""
     header = record.header()
     if (header.number, header.parent_hash) != (parent.number + 1, parent.hash()):
-        raise ReplayDiffers(header.number, f"block {parent.number} is not its parent")
+        raise ReplayMismatch(header.number, f"block {parent.number} is not its parent")
     try:
         transition = _begin(header, parent, rules, snapshot)
     except OverflowError as error:
-        raise ReplayDiffers(header.number, f"no block has such a header: {error}") from error
+        raise ReplayMismatch(header.number, f"no block has such a header: {error}") from error
     transition.edit(record.edits, record.codes)
     for index in range(len(record.transactions)):
         _run_again(transition, record, index)
     executed = transition.finish(trie)
     if executed.record != record:
-        raise ReplayDiffers(header.number, _first_difference(executed.record, record))
+        raise ReplayMismatch(header.number, _first_difference(executed.record, record))
     return executed
 
 
-def state_within(
+def state_at_transaction(
     record: BlockRecord, parent: Header, count: int, *, rules: Rules, snapshot: Snapshot
 ) -> Overlay:
     """Return the state within the block of `record`, behind its first `count` transactions."""
@@ -57,7 +57,7 @@ def apply_record(record: BlockRecord, snapshot: Snapshot) -> Overlay:
     return overlay
 
 
-def new_nodes(
+def apply_and_verify(
     record: BlockRecord, parent_root: Hash32, *, snapshot: Snapshot, trie: StateTrie
 ) -> tuple[Overlay, list[tuple[bytes, bytes]]]:
     """Return the state after the block of `record` and its new trie nodes; its root must be right."""
@@ -65,7 +65,7 @@ def new_nodes(
     overlay = apply_record(record, snapshot)
     root, nodes = trie.update(parent_root, overlay.changes())
     if root != header.state_root:
-        raise ReplayDiffers(header.number, f"state root {root}, not {header.state_root}")
+        raise ReplayMismatch(header.number, f"state root {root}, not {header.state_root}")
     return overlay, nodes
 
 
@@ -84,7 +84,7 @@ def _run_again(transition: BlockExecutor, record: BlockRecord, index: int) -> No
     try:
         transition.run(record.transaction(index))
     except (InvalidTransaction, BlockFull) as error:
-        raise ReplayDiffers(number, f"transaction {index} is rejected: {error}") from error
+        raise ReplayMismatch(number, f"transaction {index} is rejected: {error}") from error
 
 
 def _first_difference(ours: BlockRecord, theirs: BlockRecord) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol._native import keccak256
-from entresol.errors import LayerOneDiffers, MalformedValue
+from entresol.errors import LayerOneMismatch, MalformedValue
 from entresol.primitives import abi
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
@@ -127,13 +127,13 @@ class ZkChain:
 async def read_contract(
     l1: LayerOne, contract: Address, signature: str, answer: str, *arguments: object
 ) -> Any:
-    """Return what a contract answers to a call; raises `LayerOneDiffers` if it is another contract."""
+    """Return what a contract answers to a call; raises `LayerOneMismatch` if it is another contract."""
     output = await l1.call(contract, abi.encode_call(signature, *arguments))
     try:
         return abi.decode(f"({answer})", output)[0]
     except MalformedValue as error:
         problem = f"no contract on {l1.name} answers {signature} at {contract.checksummed()}"
-        raise LayerOneDiffers(problem) from error
+        raise LayerOneMismatch(problem) from error
 
 
 def decode_deposit(log: L1Log) -> Deposit:
@@ -142,9 +142,9 @@ def decode_deposit(log: L1Log) -> Deposit:
         number, said, _, words, codes = abi.decode(REQUEST_TYPES, log.data)
         payload = _payload(words, codes)
     except MalformedValue as error:
-        raise LayerOneDiffers(f"{_place(log)} is not readable: {error}") from error
+        raise LayerOneMismatch(f"{_place(log)} is not readable: {error}") from error
     if payload.hash() != said or payload.nonce != number:
-        raise LayerOneDiffers(f"{_place(log)} does not have the hash or the number it says")
+        raise LayerOneMismatch(f"{_place(log)} does not have the hash or the number it says")
     return Deposit(payload, log.block_number, log.block_hash, log.transaction_hash)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from entresol.contracts import artifact
-from entresol.errors import ExecutionFailed, LayerOneDiffers, LayerOneRejected
+from entresol.errors import ExecutionFailed, LayerOneMismatch, LayerOneRejected
 from entresol.l1.custom_errors import failure_reason
 from entresol.primitives import abi
 from entresol.primitives.addresses import create_address
@@ -215,7 +215,7 @@ async def deploy(
 ) -> SettlementContracts:
     """Send the transactions of a deployment, one after the other; `progress` is told of each.
 
-    The first `done` of them are on L1 already. Raises `LayerOneDiffers` if the operator cannot pay, or
+    The first `done` of them are on L1 already. Raises `LayerOneMismatch` if the operator cannot pay, or
     if one of them fails.
     """
     steps = deployment.steps()
@@ -241,17 +241,19 @@ async def _send(l1: LayerOne, operator: Operator, step: DeploymentStep, nonce: i
             raise _no_funds(l1, operator) from error
         raise
     except ExecutionFailed as error:
-        raise LayerOneDiffers(f"{step.what} fails on {l1.name}: {failure_reason(error)}") from error
+        raise LayerOneMismatch(
+            f"{step.what} fails on {l1.name}: {failure_reason(error)}"
+        ) from error
     # If it was sent before, that transaction may be the one that is mined.
     while await l1.nonce(operator.address) <= nonce:
         await l1.wait_for_block(_POLL_SECONDS)
     receipt = await l1.receipt(outgoing.hash)
     if receipt is not None and not receipt.succeeded:
-        raise LayerOneDiffers(f"{step.what} failed on {l1.name}: {outgoing.hash}")
+        raise LayerOneMismatch(f"{step.what} failed on {l1.name}: {outgoing.hash}")
 
 
-def _no_funds(l1: LayerOne, operator: Operator) -> LayerOneDiffers:
-    return LayerOneDiffers(
+def _no_funds(l1: LayerOne, operator: Operator) -> LayerOneMismatch:
+    return LayerOneMismatch(
         f"the operator {operator.address.checksummed()} has not enough funds on {l1.name}: send it "
         "some ether, or name another account by --operator-key"
     )

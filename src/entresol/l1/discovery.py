@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.errors import ExecutionFailed, LayerOneDiffers
+from entresol.errors import ExecutionFailed, LayerOneMismatch
 from entresol.l1.contracts import Bridgehub, read_contract
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.deployment import SettlementContracts
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 async def find_contracts(l1: LayerOne, bridgehub: Address, chain_id: int) -> SettlementContracts:
-    """Return where the contracts of a chain are; raises `LayerOneDiffers` if it is not registered."""
+    """Return where the contracts of a chain are; raises `LayerOneMismatch` if it is not registered."""
     if not await l1.code(bridgehub):
-        raise LayerOneDiffers(f"there is no contract at {bridgehub.checksummed()} on {l1.name}")
+        raise LayerOneMismatch(f"there is no contract at {bridgehub.checksummed()} on {l1.name}")
     try:
         return await _ask_around(l1, Bridgehub(l1, bridgehub), chain_id)
     except ExecutionFailed as error:
-        raise LayerOneDiffers(
+        raise LayerOneMismatch(
             f"the contract at {bridgehub.checksummed()} on {l1.name} is no bridgehub: {failure_reason(error)}"
         ) from error
 
@@ -30,19 +30,19 @@ async def check_operator(l1: LayerOne, contracts: SettlementContracts, operator:
     """See that an account may settle the chain's batches, and can pay for it."""
     signature, asked = "validators(address,address)", (contracts.chain, operator)
     if not await read_contract(l1, contracts.validator_timelock, signature, "bool", *asked):
-        raise LayerOneDiffers(
+        raise LayerOneMismatch(
             f"{operator.checksummed()} may not settle batches on {l1.name}: its timelock "
             f"{contracts.validator_timelock.checksummed()} does not know it; name an account that may "
             "by --operator-key, or leave it by --no-settle"
         )
     if not await l1.balance(operator):
-        raise LayerOneDiffers(f"{operator.checksummed()} has no ether on {l1.name} to settle with")
+        raise LayerOneMismatch(f"{operator.checksummed()} has no ether on {l1.name} to settle with")
 
 
 async def _ask_around(l1: LayerOne, hub: Bridgehub, chain_id: int) -> SettlementContracts:
     chain = await hub.zk_chain(chain_id)
     if chain == Address.zero():
-        raise LayerOneDiffers(
+        raise LayerOneMismatch(
             f"chain {chain_id} is not registered at {hub.address.checksummed()} on {l1.name}"
         )
     router, manager = await hub.asset_router(), await hub.chain_type_manager(chain_id)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from entresol.chain.chain import Chain
-    from entresol.chain.logs import PlacedLog
+    from entresol.chain.logs import LocatedLog
 
 _REJECTED: Final = -32000
 
@@ -36,7 +36,7 @@ class EmbeddedLayerOne:
     def __init__(self, chain: Chain, name: str = "the embedded L1") -> None:
         self.name = name
         self._chain = chain
-        self._rules = chain.rules.engine()
+        self._rules = chain.rules.evm_rules()
 
     async def chain_id(self) -> int:
         """Return the chain id."""
@@ -150,7 +150,7 @@ class EmbeddedLayerOne:
         return EvmEnv(self._chain.state_after(number), self._rules, BlockEnv.of(header))
 
 
-def _log(found: PlacedLog) -> L1Log:
+def _log(found: LocatedLog) -> L1Log:
     return L1Log(
         address=found.address,
         topics=found.topics,

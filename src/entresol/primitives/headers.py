@@ -96,7 +96,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         return Hash32(keccak256(self.encode()))
 
 
-def number_and_time(data: bytes) -> tuple[int, int]:
+def number_and_timestamp(data: bytes) -> tuple[int, int]:
     """Return number and timestamp of an encoded header, without reading the rest of it."""
     items = rlp.decode_fields(data, FIELD_COUNT, "a header")
     return rlp.read_uint(items[8], 64, "number"), rlp.read_uint(items[11], 64, "timestamp")

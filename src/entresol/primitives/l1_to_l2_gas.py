@@ -30,7 +30,7 @@ def overhead(encoded_bytes: int) -> int:
     return max(_SLOT_OVERHEAD, _OVERHEAD_PER_BYTE * encoded_bytes)
 
 
-def least_gas_limit(request: PriorityTransaction) -> int:
+def min_gas_limit(request: PriorityTransaction) -> int:
     """Return the lowest gas limit with which L1 takes `request`; its own limit does not count."""
     size, dependencies = len(request.to_abi()), len(request.factory_dep_hashes)
     computation = max(
@@ -41,7 +41,7 @@ def least_gas_limit(request: PriorityTransaction) -> int:
     return overhead(size) + computation + pubdata * request.gas_per_pubdata_limit
 
 
-def greatest_gas_limit(request: PriorityTransaction) -> int:
+def max_gas_limit(request: PriorityTransaction) -> int:
     """Return the highest gas limit with which L1 takes `request`; its own limit does not count."""
     body = MAX_BODY_GAS
     if request.gas_per_pubdata_limit:

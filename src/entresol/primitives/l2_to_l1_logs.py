@@ -12,7 +12,7 @@ from entresol.primitives.values import Address, Hash32
 
 PACKED_SIZE: Final = 88
 TREE_DEPTH: Final = 14
-MOST_LOGS: Final = 1 << TREE_DEPTH
+MAX_LOGS_PER_BATCH: Final = 1 << TREE_DEPTH
 """How many logs the message tree of a batch has places for, and so how many a block may have."""
 
 BOOTLOADER: Final = Address.parse("0x0000000000000000000000000000000000008001")

@@ -68,7 +68,7 @@ class TransactionResult(RecordPart, frozen=True):
     gas_used: Natural
     created: AddressBytes | None = None
     logs: tuple[tuple[AddressBytes, Topics, bytes], ...] = ()
-    messages: tuple[Packed, ...] = ()
+    l2_to_l1_logs: tuple[Packed, ...] = ()
     """Its L2-to-L1 logs, packed, with the transaction's place in the block for its number."""
 
 
@@ -121,7 +121,7 @@ class BlockRecord(RecordPart, frozen=True):
             return self.transaction(index).hash
         return Hash32(keccak256(raw))
 
-    def request_count(self) -> int:
+    def priority_count(self) -> int:
         """Return how many of the transactions users asked for on L1."""
         return sum(raw[0] in PRIORITY_TYPES for raw, _ in self.transactions)
 
@@ -164,7 +164,7 @@ def logs_of(outcome: TransactionResult) -> Iterator[Log]:
 
 def messages_of(outcome: TransactionResult) -> Iterator[L2ToL1Log]:
     """Yield the L2-to-L1 logs of a transaction."""
-    return map(L2ToL1Log.unpack, outcome.messages)
+    return map(L2ToL1Log.unpack, outcome.l2_to_l1_logs)
 
 
 def stored_changes(changes: Changes) -> tuple[StoredChange, ...]:

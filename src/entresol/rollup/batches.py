@@ -94,7 +94,7 @@ class OpenBatch:
             self.blocks < policy.max_blocks
             and self.transactions + transactions <= policy.max_transactions
             and len(self.logs) + logs <= policy.max_logs
-            and len(self.priority) + record.request_count() <= MOST_REQUESTS
+            and len(self.priority) + record.priority_count() <= MOST_REQUESTS
         )
 
     def add(self, record: BlockRecord, now: float) -> None:
@@ -106,7 +106,7 @@ class OpenBatch:
         self._state_root = header.state_root
         self._resolver.append((self.transactions, len(self.logs)))
         for index, (raw, _) in enumerate(record.transactions):
-            self._add_logs(record.results[index].messages)
+            self._add_logs(record.results[index].l2_to_l1_logs)
             if raw[0] in PRIORITY_TYPES:
                 self.priority.append(record.transaction(index).hash)
             self.transactions += 1
@@ -226,4 +226,4 @@ def _priority_hash(blocks: BlockReader, priority_id: int) -> Hash32:
 
 
 def _log_count(record: BlockRecord) -> int:
-    return sum(len(outcome.messages) for outcome in record.results)
+    return sum(len(outcome.l2_to_l1_logs) for outcome in record.results)

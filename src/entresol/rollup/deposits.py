@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.chain.mining import MiningMode
-from entresol.errors import LayerOneDiffers
+from entresol.errors import LayerOneMismatch
 from entresol.primitives.values import Hash32
 from entresol.rollup.worker import Backoff, Worker
 from entresol.storage.batch_table import DepositCursor
@@ -41,7 +41,7 @@ class DepositWatcher:
     nothing: which deposit comes next is known from the chain's own blocks, so that none is executed
     twice or left out, whenever the process ends and whichever layer goes back. Assumes: the thread
     that changes the chain. Fails: with `LayerOneUnreachable`, which waiting helps, or with
-    `LayerOneDiffers` if L1 tells of other deposits than the chain has executed; `run` says so and
+    `LayerOneMismatch` if L1 tells of other deposits than the chain has executed; `run` says so and
     looks again.
     """
 
@@ -83,7 +83,7 @@ class DepositWatcher:
         deposits = await self._contract.deposits(read.block + 1, last)
         block = await self._l1.block(last)
         if block is None:
-            raise LayerOneDiffers(f"block {last} of {self._l1.name} is gone again")
+            raise LayerOneMismatch(f"block {last} of {self._l1.name} is gone again")
         # From here on nothing waits, so the chain cannot go back in between.
         taken = self._hand_over(deposits)
         self._read = DepositCursor(last, block.hash, self.next_id)
@@ -107,7 +107,7 @@ class DepositWatcher:
             log.warning("a layer went back: reading the deposits on %s again", self._l1.name)
         sent = await self._contract.total_priority_transactions()
         if sent < self.next_id:
-            raise LayerOneDiffers(
+            raise LayerOneMismatch(
                 f"{self._l1.name} has sent {sent} transactions, but this chain has "
                 f"{self.next_id} of it: it is another L1, or it has forgotten some"
             )
@@ -125,7 +125,7 @@ class DepositWatcher:
                 self._compare(deposit)
                 continue
             if deposit.number != expected:
-                raise LayerOneDiffers(
+                raise LayerOneMismatch(
                     f"deposit {expected} is missing on {self._l1.name}: "
                     f"block {deposit.block} has deposit {deposit.number}"
                 )
@@ -143,7 +143,7 @@ class DepositWatcher:
         block = location.block_number
         executed = self._chain.blocks.record(block).transaction(location.transaction_index)
         if executed.hash != deposit.payload.hash():
-            raise LayerOneDiffers(
+            raise LayerOneMismatch(
                 f"deposit {deposit.number} on {self._l1.name} is not the one in block {block} "
                 "of this chain: L1 went back below the confirmed blocks, or is another one"
             )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.errors import LayerOneDiffers, StoreDamaged
+from entresol.errors import LayerOneMismatch, StoreDamaged
 from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, BatchTotals
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
@@ -31,7 +31,7 @@ class L1Sync:
 
     Remembers: the totals and the batches that were compared last, and the last L1 block with a step.
     Persists: by which transaction a step was done, where only L1 knew; that a step is undone if L1
-    went back, and where it is now if L1 has it in another block. Fails: with `LayerOneDiffers` if L1
+    went back, and where it is now if L1 has it in another block. Fails: with `LayerOneMismatch` if L1
     has batches that the chain does not have, or has others.
     """
 
@@ -66,7 +66,7 @@ class L1Sync:
         """Return how many batches L1 has, once they are known to be the chain's."""
         totals = self.totals = await self._contract.totals()
         if totals.committed > self.sealed:
-            raise LayerOneDiffers(
+            raise LayerOneMismatch(
                 f"{self._l1.name} has {totals.committed} batches, and this chain {self.sealed}: the "
                 "chain went back, or it is another one's L1"
             )
@@ -85,7 +85,7 @@ class L1Sync:
         """Return what a transaction did, once it is known in which block it is."""
         block = await self._l1.block(receipt.block_number)
         if block is None or block.hash != receipt.block_hash:
-            raise LayerOneDiffers(f"block {receipt.block_number} of {self._l1.name} is gone again")
+            raise LayerOneMismatch(f"block {receipt.block_number} of {self._l1.name} is gone again")
         # One that is gone stays, so that the next comparison misses it.
         if self._newest is None or (
             self._newest.number < block.number and await self._is_unchanged()
@@ -100,11 +100,11 @@ class L1Sync:
         if self._compared == (batch.number, expected):
             return
         if await self._contract.stored_batch_hash(batch.number) != expected:
-            raise LayerOneDiffers(f"batch {batch.number} on {self._l1.name} is not this chain's")
+            raise LayerOneMismatch(f"batch {batch.number} on {self._l1.name} is not this chain's")
         executed = self.batch(totals.executed)
         root = await self._contract.message_root(executed.number)
         if executed.number and root != executed.message_root:
-            raise LayerOneDiffers(
+            raise LayerOneMismatch(
                 f"the messages of batch {executed.number} on {self._l1.name} are not this chain's"
             )
         self._compared = (batch.number, expected)
@@ -170,7 +170,7 @@ class L1Sync:
         # The last one counts: batches may have been taken back and settled again.
         receipt = await self._l1.receipt(found[-1].transaction_hash) if found else None
         if receipt is None:
-            raise LayerOneDiffers(
+            raise LayerOneMismatch(
                 f"{self._l1.name} has batch {number}, but no {step.name.lower()} of it"
             )
         return await self.placed(receipt)
@@ -180,7 +180,7 @@ class L1Sync:
         safe = self._last_block(SettlementStep.COMMIT, totals.committed, newest)
         final = self._last_block(SettlementStep.EXECUTE, totals.executed, newest)
         if (safe, final) != (self._chain.finality.safe, self._chain.finality.finalized):
-            self._chain.confirm(safe=safe, finalized=final)
+            self._chain.set_finality(safe=safe, finalized=final)
 
     def _last_block(self, step: SettlementStep, number: int, newest: int) -> int:
         """Return the last block whose step is done in an L1 block up to `newest`."""

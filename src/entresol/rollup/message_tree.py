@@ -13,7 +13,7 @@ from entresol._native import keccak256
 from entresol.errors import BatchOverflow
 from entresol.primitives.l2_to_l1_logs import (
     DEFAULT_LEAF,
-    MOST_LOGS,
+    MAX_LOGS_PER_BATCH,
     PACKED_SIZE,
     TREE_DEPTH,
     LogProof,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 DEPTH: Final = TREE_DEPTH
-CAPACITY: Final = MOST_LOGS
+CAPACITY: Final = MAX_LOGS_PER_BATCH
 
 NO_AGGREGATED_ROOT: Final = Hash32.zero()
 

@@ -54,9 +54,9 @@ class LogProver:
         record = self._blocks.get_record(block)
         if where is None or record is None:
             return None
-        if not 0 <= index < len(record.results[position].messages):
+        if not 0 <= index < len(record.results[position].l2_to_l1_logs):
             return None
-        before = sum(len(outcome.messages) for outcome in record.results[:position])
+        before = sum(len(outcome.l2_to_l1_logs) for outcome in record.results[:position])
         return self._prove(where.batch, where.logs_before + before + index)
 
     def prove_message(
@@ -127,5 +127,5 @@ def _messages(record: BlockRecord) -> Iterator[tuple[int | None, bytes]]:
             if address == L1_MESSENGER and topics[:1] == (L1_MESSAGE_SENT,) and len(topics) == 3
         ]
         index += len(outcome.logs)
-        for number, packed in enumerate(outcome.messages):
+        for number, packed in enumerate(outcome.l2_to_l1_logs):
             yield events[number] if number < len(events) else None, packed

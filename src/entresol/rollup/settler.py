@@ -11,7 +11,7 @@ import msgspec
 
 from entresol.errors import (
     ExecutionFailed,
-    LayerOneDiffers,
+    LayerOneMismatch,
     LayerOneRejected,
 )
 from entresol.l1.custom_errors import failure_reason
@@ -207,7 +207,7 @@ class Settler:
         if reason.startswith(_PASSING):
             raise LayerOneRejected(step.name.lower(), _REVERTED, reason) from failure
         if await self._contract.totals() != self._l1_sync.totals:
-            raise LayerOneDiffers(f"{self._l1.name} went back meanwhile: {reason}") from failure
+            raise LayerOneMismatch(f"{self._l1.name} went back meanwhile: {reason}") from failure
 
     async def _follow(self, journal: PendingSettlement, totals: BatchTotals, now: float) -> bool:
         # Asked first, so that a block that comes now cannot have the nonce without the receipt.
@@ -304,8 +304,8 @@ class Settler:
 
     async def _wait_for_step(self, now: float) -> None:
         if self.stopped is not None:
-            raise LayerOneDiffers(self.stopped)
+            raise LayerOneMismatch(self.stopped)
         if not await self.step(now):
             await self._l1.wait_for_block(self._config.poll_seconds)
         if self.stopped is not None:
-            raise LayerOneDiffers(self.stopped)
+            raise LayerOneMismatch(self.stopped)

@@ -8,7 +8,7 @@ from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.storage.readers import StateReader
 
 
-class StateAfter:
+class HistoricalState:
     """The state after block `number`; the engine's source."""
 
     def __init__(self, store: StateReader, number: int) -> None:

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from entresol._native import Snapshot
-from entresol.state.history import StateAfter
+from entresol.state.history import HistoricalState
 
 if TYPE_CHECKING:
     from entresol._native import Overlay
@@ -34,13 +34,13 @@ class Snapshots:
         with self._lock:
             snapshot = self._snapshots.get(number)
             if snapshot is None:
-                return self._keep(number, Snapshot(StateAfter(self._store, number)))
+                return self._keep(number, Snapshot(HistoricalState(self._store, number)))
             self._snapshots.move_to_end(number)
             return snapshot
 
     def advance(self, number: int, overlay: Overlay) -> Snapshot:
         """Keep the state after block `number`, which `overlay` led to and the store knows now."""
-        snapshot = overlay.seal(StateAfter(self._store, number))
+        snapshot = overlay.seal(HistoricalState(self._store, number))
         with self._lock:
             return self._keep(number, snapshot)
 

@@ -90,8 +90,8 @@ class StateReader(Protocol):
         """Return the hash of a block."""
 
 
-class CodeReader(Protocol):
+class BytecodeReader(Protocol):
     """Published code by the hashes that clients use."""
 
-    def published(self, name: bytes) -> bytes | None:
+    def bytecode(self, name: bytes) -> bytes | None:
         """Return the code that a sealed block published under the hash `name`."""

@@ -9,18 +9,24 @@ from threading import Lock
 from typing import Final, Self
 
 from entresol._native import Account
-from entresol.errors import MalformedValue, StoreDamaged, StoreUnfinished, UnknownBlock, WrongParent
+from entresol.errors import (
+    MalformedValue,
+    RebuildInterrupted,
+    StoreDamaged,
+    UnknownBlock,
+    WrongParent,
+)
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Hash32
 from entresol.storage import recovery, tables
 from entresol.storage.batch_table import BatchTable
-from entresol.storage.derived_rows import keys_of, rows_of
+from entresol.storage.block_rows import keys_of, rows_of
 from entresol.storage.directory import Directory
 from entresol.storage.key_value import KeyValueStore
 from entresol.storage.log_index import LogQuery, candidates
 from entresol.storage.price_table import Prices, PriceTable
-from entresol.storage.published_code import as_published
+from entresol.storage.published_bytecodes import as_published
 from entresol.storage.readers import TransactionLocation
 
 RECORDS_KEPT: Final = 64
@@ -68,7 +74,7 @@ class Store:
             undo.callback(engine.close)
             directory.finish()
             if engine.get(tables.REBUILDING) is not None and not rebuilding:
-                raise StoreUnfinished(directory.path)
+                raise RebuildInterrupted(directory.path)
             store = cls(directory, engine)
             undo.pop_all()
         return store
@@ -171,7 +177,7 @@ class Store:
         """Return the code with this hash."""
         return self._engine.get(tables.CODE + code_hash)
 
-    def published(self, name: bytes) -> bytes | None:
+    def bytecode(self, name: bytes) -> bytes | None:
         """Return the code that a sealed block published under the hash `name`."""
         found = self._last(tables.PUBLISHED + name)
         code = None if found is None else self.code(found[1])
@@ -183,7 +189,7 @@ class Store:
 
     # Writing
 
-    def begin(
+    def init_genesis(
         self, record: BlockRecord, nodes: Iterable[tuple[bytes, bytes]], identity: bytes
     ) -> None:
         """Add the first block to an empty store, with the mark by which the chain is known."""
@@ -201,7 +207,7 @@ class Store:
         number = 0 if self._head is None else self._head + 1
         self._append(record, nodes, self.prices.rows_of(number, prices))
 
-    def truncate(self, number: int) -> None:
+    def unwind(self, number: int) -> None:
         """Forget every block above `number`, and the batches that have one, at once.
 
         Trie nodes and codes stay, by their hash.

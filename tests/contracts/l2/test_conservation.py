@@ -72,7 +72,7 @@ def _do(l2: LayerTwo, kind: str, l1_token: Address, who: int, amount: int) -> in
     before = l2.token_balance(token, owner) if l2.code(token) else 0
     outcome = l2.send(ASSET_ROUTER, call, by=who)
     assert outcome.succeeded == (0 < amount <= before)
-    assert len(outcome.messages) == outcome.succeeded
+    assert len(outcome.l2_to_l1_logs) == outcome.succeeded
     return -amount if outcome.succeeded else 0
 
 

@@ -7,7 +7,12 @@ import pytest
 from entresol._native import keccak256
 from entresol.contracts import artifact
 from entresol.errors import ExecutionReverted
-from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSAGE_SENT, L1_MESSENGER, MOST_LOGS
+from entresol.primitives.l2_to_l1_logs import (
+    BOOTLOADER,
+    L1_MESSAGE_SENT,
+    L1_MESSENGER,
+    MAX_LOGS_PER_BATCH,
+)
 from entresol.primitives.values import Address
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.system_contracts import BASE_TOKEN, MULTICALL
@@ -102,7 +107,7 @@ def test_borrowed_code_sends_nothing_in_the_name_of_its_lender(
     assert outcome.logs
     assert lender not in {log.key[12:] for log in messages_of(outcome)}
     if lender == L1_MESSENGER:
-        assert outcome.messages == ()
+        assert outcome.l2_to_l1_logs == ()
 
 
 # Sends an empty message as often as the input says.
@@ -116,7 +121,9 @@ FLOODING = assemble(
 )
 
 
-@pytest.mark.parametrize(("messages", "fit"), [(MOST_LOGS - 1, True), (MOST_LOGS, False)])
+@pytest.mark.parametrize(
+    ("messages", "fit"), [(MAX_LOGS_PER_BATCH - 1, True), (MAX_LOGS_PER_BATCH, False)]
+)
 def test_a_priority_transaction_fails_whose_messages_fit_into_no_batch(
     l2: LayerTwo, messages: int, fit: bool
 ) -> None:
@@ -125,7 +132,7 @@ def test_a_priority_transaction_fails_whose_messages_fit_into_no_batch(
     gas = 72_000_000
     outcome = l2.from_l1(messages.to_bytes(32), to=Address(created), gas=gas)
     assert outcome.succeeded is fit
-    assert len(outcome.messages) == (MOST_LOGS if fit else 1)
+    assert len(outcome.l2_to_l1_logs) == (MAX_LOGS_PER_BATCH if fit else 1)
     if not fit:
         assert (outcome.gas_used, outcome.logs) == (gas, ())
     batch = Batcher(l2.chain.blocks, l2.chain.batches).seal(0.0)
@@ -211,4 +218,4 @@ def test_an_imitated_event_is_no_message(l2: LayerTwo) -> None:
     assert l2.code(imitation) == artifact("L1Messenger").runtime
     outcome = l2.send(imitation, calldata("sendToL1(bytes)", b"hello"))
     assert logs_of(outcome, imitation, topic("L1MessageSent(address,bytes32,bytes)"))
-    assert outcome.messages == ()
+    assert outcome.l2_to_l1_logs == ()

@@ -17,7 +17,7 @@ from entresol.primitives.transactions import (
     sign,
 )
 from entresol.primitives.values import Address, Hash32
-from entresol.state.history import StateAfter
+from entresol.state.history import HistoricalState
 from entresol.state.state_trie import StateTrie
 from entresol.storage.store import Store
 
@@ -58,7 +58,7 @@ class Producer:
         if store.head_number is None:
             self._genesis(balances or {}, codes or {})
         assert store.head_number is not None
-        self.snapshot = Snapshot(StateAfter(store, store.head_number))
+        self.snapshot = Snapshot(HistoricalState(store, store.head_number))
 
     @property
     def head(self) -> Header:
@@ -85,7 +85,7 @@ class Producer:
         """Seal a block and store it."""
         executed = transition.finish(self.trie)
         self.store.append(executed.record, executed.nodes)
-        self.snapshot = executed.overlay.seal(StateAfter(self.store, executed.header.number))
+        self.snapshot = executed.overlay.seal(HistoricalState(self.store, executed.header.number))
         return executed
 
     def seal(
@@ -114,7 +114,9 @@ class Producer:
     def _genesis(self, balances: Mapping[bytes, int], codes: Mapping[bytes, bytes]) -> None:
         env = BlockEnv(number=0, timestamp=1_000, gas_limit=self.gas_limit, base_fee=self.base_fee)
         parent = ParentBlock(Hash32.zero(), EMPTY_TRIE)
-        transition = BlockExecutor(self.rules, Snapshot(StateAfter(self.store, 0)), env, parent)
+        transition = BlockExecutor(
+            self.rules, Snapshot(HistoricalState(self.store, 0)), env, parent
+        )
         for address, balance in balances.items():
             transition.overlay.set_balance(address, balance)
         for address, code in codes.items():

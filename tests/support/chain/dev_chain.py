@@ -73,7 +73,7 @@ def open_chain(path: Path | None = None) -> Chain:
 def execute_block(ledger: Ledger, *transactions: Transaction) -> ExecutedBlock:
     """Execute the next block of a ledger, without appending it."""
     env = ledger.next_block_env(timestamp=ledger.head.timestamp + 1)
-    executor = BlockExecutor(ledger.rules.engine(), ledger.latest, env, ledger.parent)
+    executor = BlockExecutor(ledger.rules.evm_rules(), ledger.latest, env, ledger.parent)
     for sent in transactions:
         executor.run(sent)
     return executor.finish(ledger.trie)

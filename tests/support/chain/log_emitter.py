@@ -12,7 +12,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.dev.clock import Clock
 from entresol.chain.events import BlocksReverted
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
-from entresol.chain.logs import PlacedLog, logs_of_block
+from entresol.chain.logs import LocatedLog, logs_of_block
 from entresol.chain.rules import ChainRules
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address, Hash32
@@ -95,7 +95,7 @@ class EmittingChain(Chain):
         self.seal()
         return sent
 
-    def all_logs(self) -> list[PlacedLog]:
+    def all_logs(self) -> list[LocatedLog]:
         """Return every log there is, found without any index."""
         return [
             log

@@ -131,7 +131,7 @@ class LayerTwo:
             gas_limit=self.chain.rules.gas_limit,
             base_fee=FEE,
         )
-        return EvmEnv(self.chain.latest, self.chain.rules.engine(), block)
+        return EvmEnv(self.chain.latest, self.chain.rules.evm_rules(), block)
 
     def ask(self, to: Address, signature: str, *values: object, sender: Address = ALICE) -> Any:
         """Call `name(types)(types of the answer)` and return the answer."""
@@ -248,4 +248,4 @@ def logs_of(outcome: TransactionResult, address: Address, first_topic: bytes) ->
 
 def messages_of(outcome: TransactionResult) -> list[L2ToL1Log]:
     """Return the L2-to-L1 logs of a transaction."""
-    return [L2ToL1Log.unpack(packed) for packed in outcome.messages]
+    return [L2ToL1Log.unpack(packed) for packed in outcome.l2_to_l1_logs]

@@ -158,7 +158,7 @@ class Bookkeeper:
                 where = None if place is None else (place.batch, leaf + number)
                 (message,) = abi.decode("(bytes)", data)
                 yield from self._read(Address(topics[1][12:]), message, where)
-            leaf += len(outcome.messages)
+            leaf += len(outcome.l2_to_l1_logs)
 
     def _read(
         self, sender: Address, message: bytes, leaf: tuple[int, int] | None
@@ -180,7 +180,7 @@ class Bookkeeper:
 
     def _ask(self, to: Address, signature: str, *arguments: object) -> bytes:
         evm_env = EvmEnv(
-            self._chain.latest, self._chain.rules.engine(), BlockEnv.of(self._chain.head)
+            self._chain.latest, self._chain.rules.evm_rules(), BlockEnv.of(self._chain.head)
         )
         return call(evm_env, CallRequest(to=to, data=abi.encode_call(signature, *arguments)))
 

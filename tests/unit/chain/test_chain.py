@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from entresol._native import Account, keccak256
-from entresol.chain.chain import MOST_CHECKPOINTS, Chain
+from entresol.chain.chain import MAX_CHECKPOINTS, Chain
 from entresol.chain.events import BlockSealed, BlocksReverted, TransactionPending
 from entresol.chain.finality import BlockTag
 from entresol.chain.logs import find_logs
@@ -109,7 +109,7 @@ def test_a_deposit_credits_its_target_and_refunds_the_rest(manual: Chain) -> Non
     manual.seal()
     assert balance(manual, NOBODY) == 3 * ETHER
     assert balance(manual, CAROL) == 100 * ETHER + (100_000 - 21_000) * FEE
-    (message,) = manual.ledger.record(1).results[0].messages
+    (message,) = manual.ledger.record(1).results[0].l2_to_l1_logs
     assert L2ToL1Log.unpack(message) == L2ToL1Log.of_status(0, sent, succeeded=True)
 
 
@@ -169,12 +169,12 @@ def test_events_tell_of_transactions_and_blocks(chain: Chain) -> None:
 
 def test_a_checkpoint_restores_state_pool_clock_and_confirmations(manual: Chain) -> None:
     manual.submit(transaction(0, wei=5).raw)
-    manual.confirm(safe=0)
+    manual.set_finality(safe=0)
     checkpoint = manual.checkpoint()
     manual.clock.increase(1_000)
     manual.seal()
     manual.submit(transaction(1).raw)
-    manual.confirm(safe=1, finalized=1)
+    manual.set_finality(safe=1, finalized=1)
     assert manual.restore(checkpoint)
     assert manual.number == 0
     assert balance(manual, NOBODY) == 0
@@ -193,7 +193,7 @@ def test_a_checkpoint_serves_once_and_takes_the_later_ones_along(chain: Chain) -
 
 
 def test_of_too_many_checkpoints_the_oldest_are_forgotten(chain: Chain) -> None:
-    first, second, *_ = [chain.checkpoint() for _ in range(MOST_CHECKPOINTS + 1)]
+    first, second, *_ = [chain.checkpoint() for _ in range(MAX_CHECKPOINTS + 1)]
     assert not chain.restore(first)
     assert chain.restore(second)
 
@@ -237,8 +237,8 @@ def test_safe_and_finalized_start_at_genesis_and_are_moved(chain: Chain) -> None
     for nonce in range(3):
         chain.submit(transaction(nonce).raw)
     assert (chain.resolve(BlockTag.SAFE), chain.resolve(BlockTag.FINALIZED)) == (0, 0)
-    chain.confirm(safe=2)
-    chain.confirm(finalized=1)
+    chain.set_finality(safe=2)
+    chain.set_finality(finalized=1)
     assert (chain.resolve(BlockTag.L1_COMMITTED), chain.resolve(BlockTag.FAST_FINALIZED)) == (2, 1)
 
 
@@ -267,7 +267,7 @@ def test_a_chain_follows_another_by_its_records(chain: Chain) -> None:
     follower.schedule.seal_on_request()
     follower.submit(transaction(0).raw)
     for record in list(chain.ledger.store.records())[1:]:
-        follower.follow(record)
+        follower.import_block(record)
     assert follower.head == chain.head
     assert follower.pool.get(transaction(0).hash) is None
     follower.close()

@@ -11,7 +11,7 @@ import pytest
 from entresol.chain.fees.l2_fees import FeeModel, L2BaseFee
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.ledger import Ledger
-from entresol.errors import GenesisDiffers, ReplayDiffers, UnknownBlock, WrongParent
+from entresol.errors import GenesisMismatch, ReplayMismatch, UnknownBlock, WrongParent
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import (
     ALICE,
@@ -81,14 +81,14 @@ def test_a_reopened_chain_is_the_same(tmp_path: Path) -> None:
 )
 def test_a_chain_with_another_genesis_is_rejected(store: Store, other: Genesis) -> None:
     Ledger(store, RULES, GENESIS)
-    with pytest.raises(GenesisDiffers, match="holds a chain with another genesis"):
+    with pytest.raises(GenesisMismatch, match="holds a chain with another genesis"):
         Ledger(store, RULES, other)
 
 
 def test_a_chain_goes_back_and_on_another_way(ledger: Ledger) -> None:
     for nonce in range(4):
         seal_block(ledger, transaction(nonce, wei=10))
-    gone = ledger.truncate(2)
+    gone = ledger.unwind(2)
     assert [record.header().number for record in gone] == [4, 3]
     assert balance(ledger, NOBODY, ledger.number) == 20
     with pytest.raises(UnknownBlock):
@@ -103,7 +103,7 @@ def test_a_follower_comes_to_the_same_chain(ledger: Ledger, execute: bool) -> No
     store = Store.temporary()
     follower = Ledger(store, RULES, GENESIS)
     for record in records:
-        follower.follow(record, execute=execute)
+        follower.import_block(record, execute=execute)
     assert follower.head == ledger.head
     assert list(follower.store.records()) == list(ledger.store.records())
     store.close()
@@ -112,14 +112,14 @@ def test_a_follower_comes_to_the_same_chain(ledger: Ledger, execute: bool) -> No
 def test_a_follower_rejects_a_block_out_of_turn(ledger: Ledger) -> None:
     record = seal_block(ledger, transaction(0)).record
     with pytest.raises(WrongParent):
-        ledger.follow(record)
+        ledger.import_block(record)
 
 
 def test_a_follower_rejects_a_record_that_lies_about_the_state(ledger: Ledger) -> None:
     record = execute_block(ledger, transaction(0)).record
     lying = msgspec.structs.replace(record, changes=record.changes[1:])
-    with pytest.raises(ReplayDiffers, match="block 1 does not come out as recorded: state root"):
-        ledger.follow(lying)
+    with pytest.raises(ReplayMismatch, match="block 1 does not come out as recorded: state root"):
+        ledger.import_block(lying)
     assert ledger.number == 0
 
 
@@ -127,8 +127,8 @@ def test_a_follower_that_executes_finds_a_lie_in_an_outcome(ledger: Ledger) -> N
     record = execute_block(ledger, transaction(0)).record
     outcome = msgspec.structs.replace(record.results[0], gas_used=20_999)
     lying = msgspec.structs.replace(record, results=(outcome,))
-    with pytest.raises(ReplayDiffers, match="other outcomes"):
-        ledger.follow(lying, execute=True)
+    with pytest.raises(ReplayMismatch, match="other outcomes"):
+        ledger.import_block(lying, execute=True)
 
 
 def test_a_chain_verifies_itself_with_progress(ledger: Ledger) -> None:
@@ -152,7 +152,7 @@ def test_prices_are_noted_by_who_sealed_a_block_and_not_by_who_follows(execute: 
     ours, theirs = (Store.temporary() for _ in range(2))
     ledger, follower = Ledger(ours, rules, GENESIS), Ledger(theirs, rules, GENESIS)
     executed = seal_block(ledger, transaction(0))
-    follower.follow(executed.record, execute=execute)
+    follower.import_block(executed.record, execute=execute)
     noted = ours.prices.at(1)
     assert noted is not None
     assert noted.l1_gas_price == 7

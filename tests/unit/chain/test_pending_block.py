@@ -62,7 +62,7 @@ def reject(counted: Counted) -> None:
         lambda it: it.chain.checkpoint(),
         lambda it: it.chain.pool.best(),
         lambda it: it.chain.pool.remove(bytes(32), "it is not there"),
-        lambda it: it.chain.confirm(safe=0),
+        lambda it: it.chain.set_finality(safe=0),
         lambda it: it.chain.clock.increase(0),
     ],
 )
@@ -92,7 +92,7 @@ def restore(counted: Counted) -> None:
         lambda it: it.chain.seal(),
         lambda it: it.chain.seal(limit=0),
         lambda it: it.chain.clock.increase(1),
-        lambda it: it.chain.clock.order(5_000, 1_000),
+        lambda it: it.chain.clock.set_next_timestamp(5_000, 1_000),
         Counted.pass_a_second,
         restore,
     ],

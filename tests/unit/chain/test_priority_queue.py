@@ -32,21 +32,21 @@ def test_one_is_found_by_its_hash_until_its_turn_is_over() -> None:
     queue = queue_of(*WAITING)
     assert queue.get(WAITING[0].hash) is WAITING[0]
     assert queue.get(bytes(WAITING[3].hash)) is WAITING[3]
-    queue.remove_first()
+    queue.pop_first()
     assert queue.get(WAITING[0].hash) is None
     assert queue.first is WAITING[1]
 
 
 def test_what_is_put_back_comes_before_all_others_in_its_own_order() -> None:
     queue = queue_of(*WAITING[2:])
-    queue.put_back(WAITING[:2])
+    queue.push_front(WAITING[:2])
     assert list(queue) == WAITING
     assert queue.last is WAITING[4]
 
 
 def test_what_waits_again_waits_once() -> None:
     queue = queue_of(*WAITING[:3])
-    queue.put_back(WAITING[:2])
+    queue.push_front(WAITING[:2])
     assert list(queue) == WAITING[:3]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from entresol.chain.ledger import Ledger
 from entresol.chain.rebuild import rebuild
-from entresol.errors import ReplayDiffers
+from entresol.errors import ReplayMismatch
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import (
     GENESIS,
@@ -44,6 +44,6 @@ def test_a_record_that_does_not_lead_to_its_root_stops_a_rebuild() -> None:
     seal_block(ledger, transaction(0))
     record = execute_block(ledger, transaction(1)).record
     store.append(msgspec.structs.replace(record, changes=()), [])
-    with pytest.raises(ReplayDiffers, match="block 2 does not come out as recorded"):
+    with pytest.raises(ReplayMismatch, match="block 2 does not come out as recorded"):
         rebuild(store)
     store.close()

@@ -340,7 +340,7 @@ def test_no_amount_that_l1_can_write_down_stops_the_chain(
     )
     (outcome,) = producer.seal(Transaction.from_l1(payload)).record.results
     assert outcome.succeeded is succeeds
-    assert len(outcome.messages) == 1
+    assert len(outcome.l2_to_l1_logs) == 1
     assert 100 * ETHER < producer.balance(ALICE) <= MOST_WEI
 
 
@@ -362,7 +362,7 @@ def test_a_priority_transaction_has_one_status(producer: Producer, to: bytes, va
     expected = L2ToL1Log.of_status(1, transaction.hash, succeeded=value == SUCCEEDED)
     assert status == expected
     assert (status.sender, status.tx_number, status.value) == (BOOTLOADER, 1, value)
-    assert executed.record.results[0].messages == ()
+    assert executed.record.results[0].l2_to_l1_logs == ()
 
 
 addresses = st.sampled_from([ALICE, BOB, BENEFICIARY, Address(REFUND), Address(SOURCE)])
@@ -427,7 +427,7 @@ def test_only_the_messenger_sends_messages(store: Store) -> None:
     producer = Producer(store, balances={ALICE: ETHER}, codes={imposter: CODES[L1_MESSENGER]})
     (outcome,) = producer.seal(call(1, 0, imposter, data=b"one")).record.results
     assert len(outcome.logs) == 1
-    assert outcome.messages == ()
+    assert outcome.l2_to_l1_logs == ()
 
 
 @pytest.mark.parametrize(
@@ -438,7 +438,7 @@ def test_only_the_messenger_sends_messages(store: Store) -> None:
 def test_a_block_has_no_more_messages_than_a_batch(
     producer: Producer, monkeypatch: pytest.MonkeyPatch, last: Transaction
 ) -> None:
-    monkeypatch.setattr("entresol.execution.block_executor.MOST_LOGS", 2)
+    monkeypatch.setattr("entresol.execution.block_executor.MAX_LOGS_PER_BATCH", 2)
     block = producer.begin()
     block.run(call(1, 0, L1_MESSENGER))
     block.run(call(1, 1, L1_MESSENGER))
@@ -448,13 +448,13 @@ def test_a_block_has_no_more_messages_than_a_batch(
     producer.finish(block)
     assert producer.nonce(BOB) == 0
     following = producer.seal(last).record.results
-    assert [len(outcome.messages) > 0 for outcome in following] == [True]
+    assert [len(outcome.l2_to_l1_logs) > 0 for outcome in following] == [True]
 
 
 def test_a_transaction_whose_messages_fit_into_no_batch_is_invalid(
     producer: Producer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("entresol.execution.block_executor.MOST_LOGS", 0)
+    monkeypatch.setattr("entresol.execution.block_executor.MAX_LOGS_PER_BATCH", 0)
     block = producer.begin()
     with pytest.raises(TooManyMessages, match="sends 1 messages to L1"):
         block.run(call(1, 0, L1_MESSENGER))

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from entresol._native import Account, Snapshot, keccak256
-from entresol.errors import ReplayDiffers
+from entresol.errors import ReplayMismatch
 from entresol.execution.block_executor import ExecutedBlock
-from entresol.execution.replay import apply_record, execute_again, new_nodes
+from entresol.execution.replay import apply_and_verify, apply_record, re_execute
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord, StoredChange, stored_account
 from entresol.primitives.values import Address, Bloom, Hash32
-from entresol.state.history import StateAfter
+from entresol.state.history import HistoricalState
 from entresol.storage.store import Store
 from tests.support.chain.block_production import ETHER, Producer, call, changes_of, priority, sender
 from tests.support.chain.records import EMPTY_CODE, dump, word
@@ -61,11 +61,11 @@ def record_of(producer: Producer, number: int) -> BlockRecord:
 
 def again(producer: Producer, record: BlockRecord, number: int) -> ExecutedBlock:
     """Execute a record on the state after the block before."""
-    return execute_again(
+    return re_execute(
         record,
         record_of(producer, number - 1).header(),
         rules=producer.rules,
-        snapshot=Snapshot(StateAfter(producer.store, number - 1)),
+        snapshot=Snapshot(HistoricalState(producer.store, number - 1)),
         trie=producer.trie,
     )
 
@@ -81,7 +81,7 @@ def test_every_block_comes_out_the_same(producer: Producer) -> None:
 def test_applying_a_record_is_executing_it(producer: Producer) -> None:
     for number in range(1, 6):
         record = record_of(producer, number)
-        applied = apply_record(record, Snapshot(StateAfter(producer.store, number - 1)))
+        applied = apply_record(record, Snapshot(HistoricalState(producer.store, number - 1)))
         assert changes_of(applied) == changes_of(again(producer, record, number).overlay)
 
 
@@ -93,11 +93,11 @@ def test_a_follower_that_applies_has_the_same_bytes(producer: Producer) -> None:
         codes={TARGET: STORING, MORTAL: DESTROYING},
     )
     for record in producer.store.records(1):
-        overlay, nodes = new_nodes(
+        overlay, nodes = apply_and_verify(
             record, follower.head.state_root, snapshot=follower.snapshot, trie=follower.trie
         )
         follower.store.append(record, nodes)
-        follower.snapshot = overlay.seal(StateAfter(follower.store, record.header().number))
+        follower.snapshot = overlay.seal(HistoricalState(follower.store, record.header().number))
     assert dump(follower.store) == dump(producer.store)
     follower.store.close()
 
@@ -107,7 +107,7 @@ def test_the_nodes_can_be_made_anew(producer: Producer) -> None:
 
     def nodes_of(record: BlockRecord) -> list[tuple[bytes, bytes]]:
         number = record.header().number
-        parent = Snapshot(StateAfter(producer.store, max(number - 1, 0)))
+        parent = Snapshot(HistoricalState(producer.store, max(number - 1, 0)))
         root = record_of(producer, number - 1).header().state_root if number else None
         if root is None:
             empty = Store.temporary()
@@ -115,7 +115,7 @@ def test_the_nodes_can_be_made_anew(producer: Producer) -> None:
             nodes = [(k[1:], v) for k, v in dump(fresh.store).items() if k.startswith(b"p")]
             empty.close()
             return nodes
-        return new_nodes(record, root, snapshot=parent, trie=producer.trie)[1]
+        return apply_and_verify(record, root, snapshot=parent, trie=producer.trie)[1]
 
     producer.store.rebuild(nodes_of)
     assert dump(producer.store) == before
@@ -207,7 +207,7 @@ def sent_by(stranger: bytes) -> Tamper:
         outcome_with(gas_used=1),
         outcome_with(created=b"\x01" * 20),
         outcome_with(logs=()),
-        outcome_with(messages=()),
+        outcome_with(l2_to_l1_logs=()),
         change_with(address=b"\x01" * 20),
         change_with(account=None),
         change_with(account=stored_account(Account(0, 1, EMPTY_CODE))),
@@ -230,7 +230,7 @@ def sent_by(stranger: bytes) -> Tamper:
 def test_a_tampered_record_is_rejected(producer: Producer, tamper: Tamper) -> None:
     record = tamper(record_of(producer, 3))
     assert record != record_of(producer, 3)
-    with pytest.raises(ReplayDiffers, match=r"block . does not come out as recorded: "):
+    with pytest.raises(ReplayMismatch, match=r"block . does not come out as recorded: "):
         again(producer, record, 3)
 
 
@@ -246,11 +246,11 @@ def test_a_tampered_record_is_rejected(producer: Producer, tamper: Tamper) -> No
 )
 def test_changes_that_do_not_give_the_root_are_rejected(producer: Producer, tamper: Tamper) -> None:
     parent: Header = record_of(producer, 2).header()
-    with pytest.raises(ReplayDiffers, match="state root 0x"):
-        new_nodes(
+    with pytest.raises(ReplayMismatch, match="state root 0x"):
+        apply_and_verify(
             tamper(record_of(producer, 3)),
             parent.state_root,
-            snapshot=Snapshot(StateAfter(producer.store, 2)),
+            snapshot=Snapshot(HistoricalState(producer.store, 2)),
             trie=producer.trie,
         )
 
@@ -267,5 +267,5 @@ def test_changes_that_do_not_give_the_root_are_rejected(producer: Producer, tamp
     ],
 )
 def test_the_difference_is_named(producer: Producer, tamper: Tamper, difference: str) -> None:
-    with pytest.raises(ReplayDiffers, match=difference):
+    with pytest.raises(ReplayMismatch, match=difference):
         again(producer, tamper(record_of(producer, 3)), 3)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from entresol._native import keccak256
-from entresol.errors import LayerOneDiffers
+from entresol.errors import LayerOneMismatch
 from entresol.l1.contracts import ZkChain, read_contract
 from entresol.l1.deployment import Deployment, SettlementContracts, deploy
 from entresol.l1.discovery import check_operator, find_contracts
@@ -72,14 +72,14 @@ def test_what_is_missing_is_named(tested: SteeredLayerOne) -> None:
     nowhere = Address(b"\x0f" * 20)
 
     async def play(l1: LayerOne) -> None:
-        with pytest.raises(LayerOneDiffers, match=r"there is no contract at 0x0f0f"):
+        with pytest.raises(LayerOneMismatch, match=r"there is no contract at 0x0f0f"):
             await find_contracts(l1, nowhere, 270)
-        with pytest.raises(LayerOneDiffers, match="is no bridgehub: execution reverted"):
+        with pytest.raises(LayerOneMismatch, match="is no bridgehub: execution reverted"):
             await find_contracts(l1, REVERTER, 270)
         contracts = await deployed(l1)
-        with pytest.raises(LayerOneDiffers, match="chain 271 is not registered"):
+        with pytest.raises(LayerOneMismatch, match="chain 271 is not registered"):
             await find_contracts(l1, contracts.bridgehub, 271)
-        with pytest.raises(LayerOneDiffers, match="may not settle batches"):
+        with pytest.raises(LayerOneMismatch, match="may not settle batches"):
             await check_operator(l1, contracts, nowhere)
 
     run(tested, play)
@@ -90,7 +90,7 @@ def test_an_operator_without_ether_is_told(tested: SteeredLayerOne) -> None:
 
     async def play(l1: LayerOne) -> None:
         contracts = await deployed(l1, operator=poor)
-        with pytest.raises(LayerOneDiffers, match="has no ether"):
+        with pytest.raises(LayerOneMismatch, match="has no ether"):
             await check_operator(l1, contracts, poor)
 
     run(tested, play)

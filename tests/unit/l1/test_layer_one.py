@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from entresol.errors import ExecutionReverted, LayerOneDiffers, LayerOneRejected
+from entresol.errors import ExecutionReverted, LayerOneMismatch, LayerOneRejected
 from entresol.l1.contracts import (
     NEW_PRIORITY_REQUEST,
     Bridgehub,
@@ -163,7 +163,7 @@ def test_logs_are_told_apart_by_contract_and_topic(tested: SteeredLayerOne) -> N
         assert await l1.logs(MAILBOX, [Hash32.zero()], 0, 1) == []
         assert await l1.logs(ECHO, [NEW_PRIORITY_REQUEST], 0, 1) == []
         assert len(await l1.logs(MAILBOX, [], 0, 1)) == 1
-        with pytest.raises(LayerOneDiffers, match="of L1 block 1 is not readable"):
+        with pytest.raises(LayerOneMismatch, match="of L1 block 1 is not readable"):
             decode_deposit(log)
 
     run(tested, scenario)
@@ -198,9 +198,9 @@ def _fees(outgoing: SignedTransaction) -> tuple[int, int]:
 
 def test_an_address_without_the_contract_is_named(tested: SteeredLayerOne) -> None:
     async def scenario(l1: LayerOne) -> None:
-        with pytest.raises(LayerOneDiffers, match=r"getTotalBatchesCommitted\(\) at 0x0f0f"):
+        with pytest.raises(LayerOneMismatch, match=r"getTotalBatchesCommitted\(\) at 0x0f0f"):
             await ZkChain(l1, POOR).totals()
-        with pytest.raises(LayerOneDiffers, match=r"getZKChain\(uint256\)"):
+        with pytest.raises(LayerOneMismatch, match=r"getZKChain\(uint256\)"):
             await Bridgehub(l1, POOR).zk_chain(270)
 
     run(tested, scenario)

@@ -30,7 +30,7 @@ def test_a_chain_tells_how_far_it_is_and_what_waits() -> None:
     chain.seal()
     chain.transfer()
     chain.deposit()
-    chain.confirm(safe=1)
+    chain.set_finality(safe=1)
     told = {it.name: it.value for it in of_chain(chain)}
     chain.close()
     assert (told["head_block"], told["safe_block"], told["finalized_block"]) == (1, 1, 0)

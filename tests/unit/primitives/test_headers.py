@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from entresol._native import rlp_encode
 from entresol.errors import MalformedValue
-from entresol.primitives.headers import EMPTY_OMMERS, EMPTY_TRIE, Header, number_and_time
+from entresol.primitives.headers import EMPTY_OMMERS, EMPTY_TRIE, Header, number_and_timestamp
 from entresol.primitives.values import Address, Bloom, Hash32, Nonce8
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def test_headers_survive_a_round_trip(header: Header) -> None:
 
 @given(headers)
 def test_number_and_time_are_those_of_the_header(header: Header) -> None:
-    assert number_and_time(header.encode()) == (header.number, header.timestamp)
+    assert number_and_timestamp(header.encode()) == (header.number, header.timestamp)
 
 
 @given(headers, st.data())
@@ -110,6 +110,6 @@ def test_a_malformed_header_is_rejected_by_field(index: int, item: RlpItem, prob
     ],
 )
 def test_other_bytes_are_no_header(encoded: bytes, problem: str) -> None:
-    for read in (Header.decode, number_and_time):
+    for read in (Header.decode, number_and_timestamp):
         with pytest.raises(MalformedValue, match=problem):
             read(encoded)

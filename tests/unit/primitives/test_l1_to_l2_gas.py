@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.primitives.l1_to_l2_gas import greatest_gas_limit, least_gas_limit, overhead
+from entresol.primitives.l1_to_l2_gas import max_gas_limit, min_gas_limit, overhead
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 
@@ -23,19 +23,19 @@ def request_with(data: bytes = b"", deps: int = 0, pubdata: int = 800) -> Priori
 
 
 def test_a_plain_deposit_needs_what_the_network_says() -> None:
-    assert least_gas_limit(request_with()) == 10_000 + 173_484 + 88 * 800
+    assert min_gas_limit(request_with()) == 10_000 + 173_484 + 88 * 800
 
 
 def test_data_beyond_a_size_makes_place_and_body_dearer() -> None:
     size = len(request_with(bytes(10_000)).to_abi())
     expected = 10 * size + 167_157 + -(-size * 1_656 // 544) + 88 * 800
-    assert least_gas_limit(request_with(bytes(10_000))) == expected
+    assert min_gas_limit(request_with(bytes(10_000))) == expected
 
 
 def test_each_dependency_costs_computation_and_published_bytes() -> None:
     size = len(request_with(deps=3).to_abi())
     body = max(167_157 + -(-size * 1_656 // 544) + 3 * 2_473, 173_484)
-    assert least_gas_limit(request_with(deps=3)) == 10_000 + body + (88 + 3 * 64) * 800
+    assert min_gas_limit(request_with(deps=3)) == 10_000 + body + (88 + 3 * 64) * 800
 
 
 @pytest.mark.parametrize(("size", "gas"), [(0, 10_000), (1_000, 10_000), (1_001, 10_010)])
@@ -47,6 +47,6 @@ def test_a_place_costs_at_least_a_slot(size: int, gas: int) -> None:
 def test_the_highest_limit_keeps_to_the_gas_and_the_data_of_a_request(
     pubdata: int, body: int
 ) -> None:
-    limit = greatest_gas_limit(request_with(pubdata=pubdata))
+    limit = max_gas_limit(request_with(pubdata=pubdata))
     assert limit - 10_000 == body
     assert body // pubdata <= 99_000

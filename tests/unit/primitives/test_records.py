@@ -84,7 +84,7 @@ def frozen() -> BlockRecord:
         header.encode(),
         ((priority.raw, bytes(priority.sender)), (signed.raw, bytes(signed.sender))),
         (
-            TransactionResult(succeeded=False, gas_used=100_000, messages=(status.pack(),)),
+            TransactionResult(succeeded=False, gas_used=100_000, l2_to_l1_logs=(status.pack(),)),
             TransactionResult(
                 succeeded=True,
                 gas_used=42_000,

@@ -309,7 +309,7 @@ def assert_seamless(chain: SettlingChain, batcher: Batcher) -> None:
         assert batch.priority_hash == rolling_hash(hashes)
         frontier = frontier.extend(hashes)
         counted = sum(
-            len(outcome.messages)
+            len(outcome.l2_to_l1_logs)
             for block in range(batch.first_block, batch.last_block + 1)
             for outcome in chain.blocks.record(block).results
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from entresol.errors import LayerOneDiffers, LayerOneUnreachable
+from entresol.errors import LayerOneMismatch, LayerOneUnreachable
 from entresol.l1.contracts import Deposit, ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import LayerOne
@@ -170,7 +170,7 @@ def test_another_deposit_in_the_place_of_an_executed_one_is_rejected(
         scenario.layer_one.restore(before)
         scenario.layer_one.mine()
         await scenario.post(OTHERS[0], DEPOSITS[1])
-        with pytest.raises(LayerOneDiffers, match=r"deposit 0 on .* is not the one in block 1"):
+        with pytest.raises(LayerOneMismatch, match=r"deposit 0 on .* is not the one in block 1"):
             await scenario.watcher.step()
         assert scenario.executed() == DEPOSITS[:1]
 
@@ -184,7 +184,7 @@ def test_an_l1_that_has_forgotten_deposits_is_rejected(steered: SteeredLayerOne)
         await scenario.watcher.step()
         scenario.layer_one.restore(before)
         scenario.layer_one.mine(3)
-        with pytest.raises(LayerOneDiffers, match="has sent 0 transactions, but this chain has 2"):
+        with pytest.raises(LayerOneMismatch, match="has sent 0 transactions, but this chain has 2"):
             await scenario.watcher.step()
 
     run(steered, play)
@@ -194,7 +194,7 @@ def test_a_missing_deposit_stops_those_behind_it(steered: SteeredLayerOne) -> No
     async def play(scenario: Scenario) -> None:
         await scenario.post(DEPOSITS[0], DEPOSITS[2])
         for _ in range(2):
-            with pytest.raises(LayerOneDiffers, match="deposit 1 is missing"):
+            with pytest.raises(LayerOneMismatch, match="deposit 1 is missing"):
                 await scenario.watcher.step()
         assert [it.payload for it in scenario.chain.producer.priority] == DEPOSITS[:1]
 

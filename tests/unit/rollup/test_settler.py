@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from entresol.errors import LayerOneDiffers, LayerOneRejected, LayerOneUnreachable
+from entresol.errors import LayerOneMismatch, LayerOneRejected, LayerOneUnreachable
 from entresol.l1.contracts import BatchTotals
 from entresol.l1.operator import Operator
 from entresol.primitives import abi
@@ -349,10 +349,12 @@ def test_a_chain_that_went_back_below_a_settled_batch_stops_and_says_so() -> Non
         scenario.seal_batch(1)
         await scenario.settle()
         scenario.chain.restore(before)
-        with pytest.raises(LayerOneDiffers, match="has 1 batches, and this chain 0"):
+        with pytest.raises(LayerOneMismatch, match="has 1 batches, and this chain 0"):
             await scenario.settler.step(0.0)
         scenario.seal_batch(2)
-        with pytest.raises(LayerOneDiffers, match="batch 1 on the embedded L1 is not this chain's"):
+        with pytest.raises(
+            LayerOneMismatch, match="batch 1 on the embedded L1 is not this chain's"
+        ):
             await scenario.settler.step(0.0)
         # If L1 goes back, too, everything goes on.
         scenario.layer_one.restore(below)
@@ -396,7 +398,9 @@ def test_a_single_step_is_done_by_hand(steered: SteeredLayerOne) -> None:
         done = await scenario.settler.settle(SettlementStep.COMMIT, 1)
         assert await scenario.contracts.chain.totals() == BatchTotals(1, 0, 0)
         assert await scenario.settler.settle(SettlementStep.COMMIT, 1) == done
-        with pytest.raises(LayerOneDiffers, match="execute of batch 1 failed: CantExecuteUnproven"):
+        with pytest.raises(
+            LayerOneMismatch, match="execute of batch 1 failed: CantExecuteUnproven"
+        ):
             await scenario.settler.settle(SettlementStep.EXECUTE, 1)
 
     run(steered, play)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from entresol.errors import LayerOneDiffers, LayerOneUnreachable
+from entresol.errors import LayerOneMismatch, LayerOneUnreachable
 from entresol.rollup.worker import Backoff, Worker
 
 log = logging.getLogger("entresol.test")
@@ -17,7 +17,7 @@ log = logging.getLogger("entresol.test")
 BACKOFF = Backoff(2.0)
 
 AWAY = LayerOneUnreachable("http://l1", "connection refused")
-OTHER = LayerOneDiffers("batch 1 is another one")
+OTHER = LayerOneMismatch("batch 1 is another one")
 
 
 class Component:

@@ -9,7 +9,7 @@ import pytest
 
 from entresol._native import Account, Snapshot, keccak256
 from entresol.errors import StateUnavailable, StoreFailed
-from entresol.state.history import StateAfter
+from entresol.state.history import HistoricalState
 from entresol.state.snapshots import Snapshots
 from entresol.storage.store import Store
 from tests.support.chain.records import EMPTY_CODE, address, change, fill, record_after, word
@@ -34,35 +34,35 @@ def store() -> Iterator[Store]:
 
 @pytest.mark.parametrize("number", range(4))
 def test_a_state_is_that_after_its_block(store: Store, number: int) -> None:
-    state = StateAfter(store, number)
+    state = HistoricalState(store, number)
     assert state.account(ALICE) == Account(0, number, keccak256(b"\x01"))
     assert state.slot(ALICE, word(1)) == (bytes([number]) if number else b"")
     assert state.code(keccak256(b"\x01")) == b"\x01"
 
 
 def test_the_engine_reads_a_state(store: Store) -> None:
-    snapshot = Snapshot(StateAfter(store, 2))
+    snapshot = Snapshot(HistoricalState(store, 2))
     assert snapshot.account(ALICE) == Account(0, 2, keccak256(b"\x01"))
     assert snapshot.slot(ALICE, word(1)) == word(2)
 
 
 def test_no_code_is_known_without_looking(store: Store) -> None:
-    assert StateAfter(store, 0).code(EMPTY_CODE) == b""
+    assert HistoricalState(store, 0).code(EMPTY_CODE) == b""
 
 
 def test_code_that_is_missing_is_a_failure(store: Store) -> None:
     with pytest.raises(StoreFailed, match=r"code 0x0000.* is missing"):
-        StateAfter(store, 0).code(bytes(32))
+        HistoricalState(store, 0).code(bytes(32))
 
 
 def test_block_hashes_are_those_of_the_store(store: Store) -> None:
-    state = StateAfter(store, 3)
+    state = HistoricalState(store, 3)
     assert state.block_hash(2) == store.block_hash(2)
     assert state.block_hash(9) == bytes(32)
 
 
 def test_a_closed_store_is_told_by_the_engine(store: Store) -> None:
-    snapshot = Snapshot(StateAfter(store, 3))
+    snapshot = Snapshot(HistoricalState(store, 3))
     store.close()
     with pytest.raises(StateUnavailable) as caught:
         snapshot.account(ALICE)
@@ -87,7 +87,7 @@ def test_the_snapshot_used_longest_ago_goes_first(store: Store) -> None:
 def test_snapshots_of_blocks_that_are_gone_go_too(store: Store) -> None:
     snapshots = Snapshots(store)
     kept, gone = snapshots.after(1), snapshots.after(2)
-    store.truncate(1)
+    store.unwind(1)
     snapshots.forget_above(1)
     assert snapshots.after(1) is kept
     assert snapshots.after(2) is not gone

@@ -139,7 +139,7 @@ def test_transactions_from_l1_are_found_by_their_number(store: Store) -> None:
         (3, 0),
         None,
     ]
-    store.truncate(2)
+    store.unwind(2)
     assert store.next_priority_id() == 2
     assert store.locate_priority(2) is None
 
@@ -165,6 +165,6 @@ def test_going_back_leaves_nothing_of_a_batch_that_had_a_forgotten_block(store: 
     store.batches.append(batch(2, 4, 4), b"", [(0, 0)])
     for step in SettlementStep:
         store.batches.settle([1, 2], step, SettlementTransaction(Hash32(b"\5" * 32), 7, 1))
-    store.truncate(2)
+    store.unwind(2)
     known = {key: value for key, value in dump(store).items() if not key.startswith(tables.NODE)}
     assert known == {k: v for k, v in before.items() if not k.startswith(tables.NODE)}

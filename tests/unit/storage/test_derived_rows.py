@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol._native import Account
-from entresol.errors import StoreFailed, StoreUnfinished
+from entresol.errors import RebuildInterrupted, StoreFailed
 from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
 from entresol.storage.store import Store
@@ -77,7 +77,7 @@ def test_going_back_leaves_what_was_there_before(
     before = dump(store)
     fill(store, chain[target + 1 :])
     everything = dump(store)
-    store.truncate(target)
+    store.unwind(target)
     assert store.head_number == target
     assert without_shared(dump(store)) == without_shared(before)
     assert dump(store).items() >= before.items()
@@ -122,12 +122,12 @@ def test_every_table_but_the_records_can_be_made_anew() -> None:
 
 
 def test_going_back_to_the_head_or_beyond_changes_nothing(store: Store) -> None:
-    store.truncate(5)
+    store.unwind(5)
     assert (store.head_number, dump(store)) == (None, {})
     fill(store, random_chain(random.Random(1), 3))
     before = dump(store)
     for number in (2, 3, 100):
-        store.truncate(number)
+        store.unwind(number)
         assert (store.head_number, dump(store)) == (2, before)
 
 
@@ -136,7 +136,7 @@ def test_what_was_read_before_going_back_is_forgotten(store: Store) -> None:
     ours, theirs = record_after(genesis, salt=b"1"), record_after(genesis, salt=b"2")
     fill(store, [genesis, ours])
     assert store.get_record(1) == ours
-    store.truncate(0)
+    store.unwind(0)
     assert store.get_record(1) is None
     fill(store, [theirs])
     assert store.get_record(1) == theirs
@@ -177,7 +177,7 @@ def test_an_interrupted_rebuild_can_only_be_done_again(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         store.rebuild(nodes_of, interrupt)
     store.close()
-    with pytest.raises(StoreUnfinished, match="rebuild it again"):
+    with pytest.raises(RebuildInterrupted, match="rebuild it again"):
         Store.open(tmp_path)
     store = Store.open(tmp_path, rebuilding=True)
     store.rebuild(nodes_of)
@@ -190,7 +190,7 @@ def test_a_head_without_its_block_is_not_gone_back_from(store: Store) -> None:
     fill(store, random_chain(random.Random(8), 3))
     store._engine.write([], [tables.record_key(1)])
     with pytest.raises(StoreFailed, match="block 1 is missing"):
-        store.truncate(0)
+        store.unwind(0)
     assert store.head_number == 2
 
 

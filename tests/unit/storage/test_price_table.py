@@ -46,7 +46,7 @@ def test_prices_that_stay_take_no_room(store: Store) -> None:
 
 def test_blocks_that_are_forgotten_take_their_prices_with_them(store: Store) -> None:
     fill(store, CHEAP, DEAR, CHEAP, DEAR)
-    store.truncate(1)
+    store.unwind(1)
     assert rows(store) == [0, 1]
     fill(store, DEAR, CHEAP)
     assert rows(store) == [0, 1, 3]

@@ -92,7 +92,7 @@ def test_a_transaction_that_came_twice_is_found_where_it_was_last(store: Store) 
     # Somebody set a nonce back by hand.
     fill(store, chain_of({}, {"transactions": [transfer(0)]}, {"transactions": [deposit(1), transfer(0)]}))  # fmt: skip
     assert store.locate_transaction(transfer(0).hash) == (2, 1)
-    store.truncate(1)
+    store.unwind(1)
     assert store.locate_transaction(transfer(0).hash) == (1, 0)
     assert store.hash_by_nonce(transfer(0).sender, 0) == transfer(0).hash
 
@@ -229,17 +229,17 @@ def test_a_closed_store_says_so() -> None:
 
 def test_a_chain_is_known_by_what_it_was_begun_with(store: Store) -> None:
     genesis, following = chain_of({}, {})
-    store.begin(genesis, nodes_of(genesis), word(5))
+    store.init_genesis(genesis, nodes_of(genesis), word(5))
     assert (store.head_number, store.identity) == (0, word(5))
     store.append(following, [])
-    store.truncate(0)
+    store.unwind(0)
     assert store.identity == word(5)
 
 
 def test_a_chain_begins_once(store: Store) -> None:
     genesis, following = chain_of({}, {})
-    store.begin(genesis, [], word(5))
+    store.init_genesis(genesis, [], word(5))
     for record in (genesis, following):
         with pytest.raises(WrongParent):
-            store.begin(record, [], word(6))
+            store.init_genesis(record, [], word(6))
     assert (store.head_number, store.identity) == (0, word(5))

@@ -58,7 +58,7 @@ def test_no_reader_brings_back_what_was_truncated(store: Store) -> None:
         for branch in branches:
             fill(store, [branch])
             assert store.get_record(1) == branch
-            store.truncate(0)
+            store.unwind(0)
             assert store.get_record(1) is None
 
     beside_readers(lambda: store.get_record(1), switch_branches)
@@ -85,7 +85,7 @@ def test_a_slow_read_is_not_kept_after_truncating(store: Store) -> None:
     def slow(number: int) -> BlockRecord | None:
         """Read, and come back only when everything has changed."""
         record = store._read_record(number)
-        store.truncate(0)
+        store.unwind(0)
         fill(store, [theirs])
         return record
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.chain.chain import MOST_CHECKPOINTS
+from entresol.chain.chain import MAX_CHECKPOINTS
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -25,7 +25,7 @@ class Checkpoints:
     def take(self) -> int:
         """Remember the chains as they are, and return a number to go back by."""
         self._last += 1
-        if len(self._taken) >= MOST_CHECKPOINTS:
+        if len(self._taken) >= MAX_CHECKPOINTS:
             del self._taken[next(iter(self._taken))]
         self._taken[self._last] = tuple(chain.checkpoint() for chain in self._chains)
         return self._last

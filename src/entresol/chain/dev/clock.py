@@ -42,7 +42,7 @@ class Clock:
         ordered = self.state.next_timestamp
         return max(self.now() if ordered is None else ordered, parent + 1)
 
-    def sealed(self, timestamp: int) -> None:
+    def on_sealed(self, timestamp: int) -> None:
         """Note that a block got this timestamp: an order is carried out, and time goes on from it."""
         if self.state.next_timestamp is not None:
             self.state = ClockState(offset=timestamp - int(self._now()))
@@ -59,7 +59,7 @@ class Clock:
         _check(timestamp)
         self.state = ClockState(offset=timestamp - int(self._now()))
 
-    def order(self, timestamp: int, parent: int) -> None:
+    def set_next_timestamp(self, timestamp: int, parent: int) -> None:
         """Let the block after one of time `parent` have this timestamp."""
         if timestamp <= parent:
             raise TimestampTooLow(timestamp, parent)

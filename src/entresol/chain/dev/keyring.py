@@ -89,7 +89,7 @@ class Keyring:
         """Ask for signatures of an account again."""
         self._impersonated.pop(address, None)
 
-    def impersonate_everybody(self, *, enabled: bool) -> None:
+    def impersonate_all(self, *, enabled: bool) -> None:
         """Let all transactions pass without a signature, or only those of accounts that were named."""
         if enabled and self._locked is not None:
             raise AccountsLocked(self._locked)

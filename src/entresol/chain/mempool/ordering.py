@@ -159,7 +159,9 @@ class EvictionQueue:
         _offer(self._heap, lane, 0, pricing)
         self._limit()
 
-    def make_way(self, newcomer: Newcomer, pricing: Pricing) -> list[PooledTransaction]:
+    def select_victims(
+        self, newcomer: IncomingTransaction, pricing: Pricing
+    ) -> list[PooledTransaction]:
         """Return who leaves for a newcomer, the worst first; reject one that is no better."""
         heap = self._built(pricing)
         excess, excess_bytes = newcomer.excess, newcomer.excess_bytes
@@ -212,7 +214,7 @@ class EvictionQueue:
             self._heap = None
 
 
-class Newcomer(msgspec.Struct, frozen=True, kw_only=True):
+class IncomingTransaction(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction that asks for room in a full pool.
 
     `leaving` is how many of its sender's last entries leave anyway; `excess` and `excess_bytes` are

@@ -13,7 +13,7 @@ from entresol.chain.mempool.ordering import (
     BestTransactions,
     EvictionQueue,
     HeadQueue,
-    Newcomer,
+    IncomingTransaction,
     Order,
     Pricing,
 )
@@ -24,8 +24,8 @@ from entresol.chain.mempool.validation import (
     check_replacement,
     check_sender,
     check_transaction,
+    drop_reason,
     read_sender,
-    reason_to_leave,
 )
 from entresol.chain.mempool.view import PoolCheckpoint, PoolView
 from entresol.errors import (
@@ -225,14 +225,14 @@ class Mempool(PoolView):
         excess_bytes = self._bytes + entry.size - freed - self._config.limit_bytes
         if excess <= 0 and excess_bytes <= 0:
             return own
-        newcomer = Newcomer(
+        newcomer = IncomingTransaction(
             entry=entry,
             is_pending=entry.nonce <= lane.gap,
             leaving=len(own),
             excess=excess,
             excess_bytes=excess_bytes,
         )
-        return own + self._tails.make_way(newcomer, self._pricing)
+        return own + self._tails.select_victims(newcomer, self._pricing)
 
     def _choose_own(
         self, lane: SenderTransactions, entry: PooledTransaction
@@ -303,7 +303,7 @@ class Mempool(PoolView):
                 self._forget(entry)
                 if entry.transaction.hash not in included:
                     dropped.append(
-                        TransactionDropped(entry.transaction.hash, reason_to_leave(entry, lane))
+                        TransactionDropped(entry.transaction.hash, drop_reason(entry, lane))
                     )
             promoted += risen
         for known in included & self._entries.keys():

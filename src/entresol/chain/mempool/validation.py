@@ -59,7 +59,7 @@ class AccountReader(Protocol):
 class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     """What a chain takes.
 
-    `gas_limit` is that of a block; `waits_for_base_fee` says whether a transaction that offers less
+    `gas_limit` is that of a block; `accepts_below_base_fee` says whether a transaction that offers less
     than the base fee may wait for it to fall. Factory dependencies have a size limit of their own, in
     which two of the largest fit: they are far larger than what they are sent with.
     """
@@ -72,9 +72,9 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     factory_deps_limit_bytes: int = 4 * 1024 * 1024
     init_code_limit_bytes: int | None = 48 * 1024
     schedule: GasSchedule = SCHEDULES["osaka"]
-    minimum_tip: int = 0
-    takes_unprotected: bool = True
-    waits_for_base_fee: bool = False
+    min_tip: int = 0
+    accepts_unprotected: bool = True
+    accepts_below_base_fee: bool = False
 
 
 def check_transaction(transaction: Transaction, rules: ValidationRules) -> None:
@@ -110,7 +110,7 @@ def check_sender(
     """Reject what its sender cannot send now, together with what the pool has from the sender."""
     if entry.nonce < lane.nonce:
         raise NonceTooLow(lane.nonce, entry.nonce)
-    if entry.fee_cap < base_fee and not rules.waits_for_base_fee:
+    if entry.fee_cap < base_fee and not rules.accepts_below_base_fee:
         raise FeeCapTooLow(entry.fee_cap, base_fee)
     replaced = lane.entries.get(entry.nonce)
     cost = lane.cost + entry.cost - (0 if replaced is None else replaced.cost)
@@ -128,7 +128,7 @@ def check_replacement(entry: PooledTransaction, replaced: PooledTransaction, per
         raise ReplacementUnderpriced(fee_cap, tip)
 
 
-def reason_to_leave(entry: PooledTransaction, lane: SenderTransactions) -> InvalidTransaction:
+def drop_reason(entry: PooledTransaction, lane: SenderTransactions) -> InvalidTransaction:
     """Say why a pooled entry cannot stay, now that its lane knows the account's new standing."""
     if entry.nonce < lane.nonce:
         return NonceTooLow(lane.nonce, entry.nonce)
@@ -173,7 +173,7 @@ def _check_init_code(size: int, limit: int | None) -> None:
 
 def _check_chain(chain_id: int | None, rules: ValidationRules) -> None:
     if chain_id is None:
-        if not rules.takes_unprotected:
+        if not rules.accepts_unprotected:
             raise UnprotectedTransaction
     elif chain_id != rules.chain_id:
         raise WrongChain(rules.chain_id, chain_id)
@@ -182,8 +182,8 @@ def _check_chain(chain_id: int | None, rules: ValidationRules) -> None:
 def _check_price(payload: Payload, rules: ValidationRules) -> None:
     if payload.tip > payload.fee_cap:
         raise TipAboveFeeCap(payload.tip, payload.fee_cap)
-    if payload.tip < rules.minimum_tip:
-        raise TipTooLow(payload.tip, rules.minimum_tip)
+    if payload.tip < rules.min_tip:
+        raise TipTooLow(payload.tip, rules.min_tip)
 
 
 def _check_gas(payload: Payload, rules: ValidationRules) -> None:

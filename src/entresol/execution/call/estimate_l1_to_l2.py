@@ -12,7 +12,7 @@ from entresol.execution.call.call import DEFAULT_LIMITS, CallLimits, Meter
 from entresol.execution.call.estimate_gas import smallest_gas
 from entresol.execution.evm_env import EvmEnv
 from entresol.execution.tx_env import PRIORITY_CHECKS, priority_tx_env
-from entresol.primitives.l1_to_l2_gas import greatest_gas_limit, least_gas_limit
+from entresol.primitives.l1_to_l2_gas import max_gas_limit, min_gas_limit
 from entresol.primitives.transactions import PriorityTransaction
 
 MARGIN_PERCENT: Final = 15
@@ -33,7 +33,7 @@ def estimate_l1_to_l2_gas(
 
     The sender needs nothing on L2, since L1 pays. Raises what the request ends in if no limit helps.
     """
-    cap = greatest_gas_limit(request)
+    cap = max_gas_limit(request)
     if request.value + cap * request.max_fee_per_gas > _MAX_MINT:
         raise MintOverflow
     meter = Meter(limits)
@@ -52,7 +52,7 @@ def estimate_l1_to_l2_gas(
         return outcome
 
     needed = smallest_gas(run, cap).gas * (100 + MARGIN_PERCENT) // 100
-    return min(max(needed, least_gas_limit(_as_l1_sends(request))), cap)
+    return min(max(needed, min_gas_limit(_as_l1_sends(request))), cap)
 
 
 def _as_l1_sends(request: PriorityTransaction) -> PriorityTransaction:

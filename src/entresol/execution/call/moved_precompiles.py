@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from functools import cache
 
 from entresol._native import Rules
-from entresol.errors import InvalidOverride, MovedOntoItself, MovedTogether, NotAPrecompile
+from entresol.errors import (
+    DuplicatePrecompileMove,
+    InvalidOverride,
+    NotAPrecompile,
+    PrecompileMovedToSelf,
+)
 from entresol.primitives.values import Address
 
 
@@ -36,10 +41,10 @@ def _check(
         if address not in precompiles:
             raise NotAPrecompile(address)
         if address == destination:
-            raise MovedOntoItself(address)
+            raise PrecompileMovedToSelf(address)
     for destination, count in Counter(moves.values()).items():
         if count > 1:
-            raise MovedTogether(destination)
+            raise DuplicatePrecompileMove(destination)
         if destination in overridden:
             raise InvalidOverride(f"account {destination} is already overridden")
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from entresol.errors import InvalidConfig, LayerOneDiffers, LayerOneUnreachable, MalformedValue
+from entresol.errors import InvalidConfig, LayerOneMismatch, LayerOneUnreachable, MalformedValue
 from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of, deploy
 from entresol.l1.discovery import check_operator, find_contracts
@@ -89,7 +89,7 @@ async def tie(config: NodeConfig, settlement_layer: SettlementLayer, chain: Chai
     contract = ZkChain(settlement_layer.l1, settlement_layer.contracts.chain)
     registered = await _when_reachable(settlement_layer.l1, lambda: contract.stored_batch_hash(0))
     if registered != genesis_batch_hash(chain):
-        raise LayerOneDiffers(
+        raise LayerOneMismatch(
             f"chain {chain.rules.chain_id} began otherwise than the one that is registered on "
             f"{settlement_layer.l1.name}: give it the same genesis, accounts and balances"
         )
@@ -173,7 +173,7 @@ class _Finder:
                 "leave --deploy-l1 out",
             )
         if nonce < first:
-            raise LayerOneDiffers(
+            raise LayerOneMismatch(
                 f"{self.l1.name} went back to before the deployment: the operator had sent {first} "
                 f"transactions when it began, and now {nonce}"
             )
@@ -187,7 +187,7 @@ class _Finder:
         await deploy(self.l1, self._operator, deployment, _tell, done=nonce - first)
         # Others may have used the account between the steps, and a step may have failed unseen.
         if await self._registered(contracts.bridgehub) != contracts:
-            raise LayerOneDiffers(
+            raise LayerOneMismatch(
                 f"the contracts on {self.l1.name} are not those of the deployment"
             )
         return contracts

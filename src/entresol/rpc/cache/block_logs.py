@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from entresol._native import keccak256
-from entresol.primitives.headers import number_and_time
+from entresol.primitives.headers import number_and_timestamp
 from entresol.primitives.records import BlockRecord
 from entresol.rpc.render.inclusion import BatchInfo, BlockInclusion
 from entresol.rpc.render.logs import event_text, log_context
@@ -42,7 +42,7 @@ class BlockLogs:
         self, record: BlockRecord, batch: BatchInfo | None, *, removed: bool = False
     ) -> None:
         """Take a block, in its batch if that is sealed; `removed` says that the chain went back behind it."""
-        number, timestamp = number_and_time(record.header_rlp)
+        number, timestamp = number_and_timestamp(record.header_rlp)
         self._place = BlockInclusion(number, keccak256(record.header_rlp), timestamp, 0, batch)
         self._record = msgspec.structs.replace(record, changes=(), codes=(), edits=())
         self._removed = removed

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from entresol.chain.logs import PlacedLog
+from entresol.chain.logs import LocatedLog
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.rpc.render.hex import array, quantity
 from entresol.rpc.render.inclusion import BatchInfo, BlockInclusion
 
 
-def log_text(log: PlacedLog, batch: BatchInfo | None) -> str:
+def log_text(log: LocatedLog, batch: BatchInfo | None) -> str:
     """Return a log by itself."""
     place = BlockInclusion(log.block_number, log.block_hash, log.block_timestamp, 0, batch)
     context = log_context(place, log.transaction_hash, log.transaction_index)

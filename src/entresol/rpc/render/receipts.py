@@ -45,7 +45,7 @@ class CumulativeTotals:
         """Go on behind a transaction."""
         self.gas_used += outcome.gas_used
         self.logs += len(outcome.logs)
-        self.messages += len(outcome.messages)
+        self.messages += len(outcome.l2_to_l1_logs)
 
 
 def receipt_at(record: BlockRecord, place: BlockInclusion, index: int) -> str:
@@ -120,6 +120,6 @@ def _logs(
 def _messages(
     outcome: TransactionResult, place: BlockInclusion, tx_hash: bytes, index: int, first: int
 ) -> str:
-    if not outcome.messages:
+    if not outcome.l2_to_l1_logs:
         return "[]"
     return message_texts(messages_of(outcome), place, (tx_hash, index), first)

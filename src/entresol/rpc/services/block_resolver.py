@@ -23,7 +23,7 @@ class BlockResolver:
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
-        self._rules = chain.rules.engine()
+        self._rules = chain.rules.evm_rules()
         self._latest: tuple[Header, EvmEnv] | None = None
 
     def number(self, block: BlockNumber) -> int | None:

@@ -9,7 +9,7 @@ import msgspec
 
 from entresol._native import keccak256
 from entresol.chain.events import BlocksReverted, Event, TransactionPending
-from entresol.chain.logs import PlacedLog
+from entresol.chain.logs import LocatedLog
 from entresol.execution.block_executor import ExecutedBlock
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord
@@ -146,7 +146,7 @@ class RenderedChain:
 
     # A log that has no block yet, and heads, which events tell of
 
-    def log(self, log: PlacedLog) -> msgspec.Raw:
+    def log(self, log: LocatedLog) -> msgspec.Raw:
         """Return one log."""
         return raw(log_text(log, self._batches.batch_of(log.block_number)))
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
 import msgspec
 
 from entresol.chain.finality import BlockTag
-from entresol.errors import HashAndRange, MalformedValue, TooManyAlternatives, TooManyTopics
+from entresol.errors import BlockHashWithRange, MalformedValue, TooManyAlternatives, TooManyTopics
 from entresol.primitives.logs import MAX_TOPICS
 from entresol.primitives.values import Address, Hash32, Quantity64
 from entresol.storage.log_index import LogQuery
@@ -33,7 +33,7 @@ class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Reject a block hash together with a range."""
         if self.block_hash is not None and not (self.from_block is None and self.to_block is None):
-            raise HashAndRange
+            raise BlockHashWithRange
 
     @classmethod
     def parse(cls, value: object) -> Self:

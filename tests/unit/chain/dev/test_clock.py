@@ -38,16 +38,16 @@ def test_moving_the_time_adds_up() -> None:
 def test_an_ordered_time_is_that_of_one_block_and_time_goes_on_from_it() -> None:
     wall = Wall(1_000)
     clock = Clock(wall)
-    clock.order(9_000, parent=500)
+    clock.set_next_timestamp(9_000, parent=500)
     assert clock.next_timestamp(parent=500) == 9_000
-    clock.sealed(9_000)
+    clock.on_sealed(9_000)
     wall.seconds += 5
     assert clock.next_timestamp(parent=9_000) == 9_005
 
 
 def test_a_time_that_is_not_later_cannot_be_ordered() -> None:
     with pytest.raises(TimestampTooLow, match="timestamp 500 is not after the last block's"):
-        Clock(Wall(0)).order(500, parent=500)
+        Clock(Wall(0)).set_next_timestamp(500, parent=500)
 
 
 def test_the_time_can_be_set() -> None:
@@ -71,8 +71,8 @@ def test_time_never_runs_out_for_the_blocks_that_follow() -> None:
     with pytest.raises(TimestampTooHigh):
         clock.set_time(LATEST + 1)
     with pytest.raises(TimestampTooHigh):
-        clock.order(LATEST + 1, parent=0)
+        clock.set_next_timestamp(LATEST + 1, parent=0)
     assert clock.now() == 1_000
-    clock.order(LATEST, parent=0)
-    clock.sealed(LATEST)
+    clock.set_next_timestamp(LATEST, parent=0)
+    clock.on_sealed(LATEST)
     assert clock.next_timestamp(parent=LATEST) == LATEST + 1

@@ -85,9 +85,9 @@ def test_an_impersonated_account_sends_but_cannot_sign(keyring: Keyring) -> None
 
 
 def test_everybody_may_be_impersonated(keyring: Keyring) -> None:
-    keyring.impersonate_everybody(enabled=True)
+    keyring.impersonate_all(enabled=True)
     assert keyring.transaction(payload(), keyring.sender(NOBODY)).is_impersonated
-    keyring.impersonate_everybody(enabled=False)
+    keyring.impersonate_all(enabled=False)
     with pytest.raises(UnknownAccount):
         keyring.sender(NOBODY)
 
@@ -99,7 +99,7 @@ def test_everybody_may_be_impersonated(keyring: Keyring) -> None:
         lambda keyring: keyring.sign_digest(FIRST, DIGEST),
         lambda keyring: keyring.sign(payload(), FIRST),
         lambda keyring: keyring.impersonate(FIRST),
-        lambda keyring: keyring.impersonate_everybody(enabled=True),
+        lambda keyring: keyring.impersonate_all(enabled=True),
     ],
 )
 def test_a_locked_one_does_nothing_and_says_why(act: Callable[[Keyring], object]) -> None:

@@ -113,7 +113,7 @@ def test_a_transaction_for_any_chain_is_taken_unless_the_rules_forbid_it() -> No
     anywhere = replace(LEGACY, chain_id=None)
     assert pool_of().add(wrap(anywhere)).is_pending
     expected = "only replay-protected (EIP-155) transactions allowed over RPC"
-    assert rejected(anywhere, replace(RULES, takes_unprotected=False)) == expected
+    assert rejected(anywhere, replace(RULES, accepts_unprotected=False)) == expected
 
 
 def test_a_transaction_has_at_most_128_kib() -> None:
@@ -165,7 +165,7 @@ def test_a_tip_stays_below_the_fee_cap() -> None:
 
 def test_a_pool_can_ask_for_a_tip() -> None:
     expected = "transaction underpriced: gas tip cap 1, minimum needed 2"
-    assert rejected(MARKET, replace(RULES, minimum_tip=2)) == expected
+    assert rejected(MARKET, replace(RULES, min_tip=2)) == expected
 
 
 @pytest.mark.parametrize(("block", "single", "cap"), [(2**25, 2**24, 2**24), (10**6, None, 10**6)])
@@ -231,7 +231,7 @@ def test_less_than_a_constant_base_fee_is_rejected() -> None:
 
 
 def test_less_than_a_changing_base_fee_may_wait() -> None:
-    pool = pool_of(replace(RULES, waits_for_base_fee=True))
+    pool = pool_of(replace(RULES, accepts_below_base_fee=True))
     pool.add(transfer(fee_cap=BASE_FEE - 1))
     assert list(pool.best()) == []
     pool.base_fee = BASE_FEE - 1

@@ -13,7 +13,7 @@ from entresol.execution.block_executor import BlockExecutor, ParentBlock
 from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives import abi
-from entresol.primitives.l1_to_l2_gas import least_gas_limit
+from entresol.primitives.l1_to_l2_gas import min_gas_limit
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
 from tests.support.evm.in_memory_state import CONTRACT, RULES, World
@@ -62,7 +62,7 @@ def succeeds(world: World, request: PriorityTransaction, gas_limit: int) -> bool
 
 def test_a_transfer_needs_what_l1_asks_for() -> None:
     request = request_to(NOBODY, value=10**18)
-    assert estimate(World(), request) == least_gas_limit(request)
+    assert estimate(World(), request) == min_gas_limit(request)
 
 
 def test_a_sender_without_funds_can_be_estimated() -> None:
@@ -86,7 +86,7 @@ def test_the_estimate_succeeds_and_is_at_most_a_third_above_the_least(
     world, request = world_with(*steps), request_to(data=bytes(size))
     gas = estimate(world, request)
     assert succeeds(world, request, gas)
-    floor = least_gas_limit(request)
+    floor = min_gas_limit(request)
     assert gas >= floor
     smaller = int(gas / 1.35)
     assert smaller < floor or not succeeds(world, request, smaller)
@@ -107,7 +107,7 @@ def test_a_deposit_estimated_by_the_old_call_is_taken_by_l1_with_the_new_one(nam
         *(9, bytes(32)),
         abi.encode("(address,address,address,uint256,bytes)", (*token, description)),
     )
-    needed = least_gas_limit(request_to(data=new))
+    needed = min_gas_limit(request_to(data=new))
     assert needed <= estimate(World(), request_to(data=old)) <= needed * 1.02
 
 

@@ -7,7 +7,12 @@ import hashlib
 import pytest
 
 from entresol._native import Rules, Snapshot
-from entresol.errors import InvalidOverride, MovedOntoItself, MovedTogether, NotAPrecompile
+from entresol.errors import (
+    DuplicatePrecompileMove,
+    InvalidOverride,
+    NotAPrecompile,
+    PrecompileMovedToSelf,
+)
 from entresol.execution.call.bundle import Bundle, call_many
 from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.estimate_gas import estimate_gas
@@ -66,10 +71,10 @@ def test_a_precompile_runs_where_it_is_assumed(
     ("wanted", "error", "text"),
     [
         ({HERE: moving(THERE)}, NotAPrecompile, f"account {HERE} is not a precompile"),
-        ({ONE: moving(ONE)}, MovedOntoItself, f"account {ONE} is moved to itself"),
+        ({ONE: moving(ONE)}, PrecompileMovedToSelf, f"account {ONE} is moved to itself"),
         (
             {ONE: moving(THERE), SHA256: moving(THERE)},
-            MovedTogether,
+            DuplicatePrecompileMove,
             f"two precompiles are moved to account {THERE}",
         ),
         (

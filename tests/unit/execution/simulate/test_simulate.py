@@ -15,6 +15,7 @@ from entresol._native import Rules
 from entresol.errors import (
     BlockFull,
     DeadlinePassed,
+    DuplicatePrecompileMove,
     EmptySimulation,
     ExecutionHalted,
     ExecutionReverted,
@@ -22,11 +23,10 @@ from entresol.errors import (
     InsufficientFunds,
     IntrinsicGasTooLow,
     InvalidOverride,
-    MovedOntoItself,
-    MovedTogether,
     NonceTooHigh,
     NonceTooLow,
     NotAPrecompile,
+    PrecompileMovedToSelf,
     SimulatedCallRejected,
     SimulatedNumberTooLow,
     SimulatedTimeTooLow,
@@ -383,8 +383,8 @@ ONE, TWO = (Address(number.to_bytes(20)) for number in (1, 2))
     [
         ({C1: C2}, NotAPrecompile, f"account {C1} is not a precompile"),
         ({C1: C1}, NotAPrecompile, f"account {C1} is not a precompile"),
-        ({ONE: ONE}, MovedOntoItself, f"account {ONE} is moved to itself"),
-        ({ONE: C2, TWO: C2}, MovedTogether, f"two precompiles are moved to account {C2}"),
+        ({ONE: ONE}, PrecompileMovedToSelf, f"account {ONE} is moved to itself"),
+        ({ONE: C2, TWO: C2}, DuplicatePrecompileMove, f"two precompiles are moved to account {C2}"),
         ({ONE: TWO, TWO: C2}, InvalidOverride, f"account {TWO} is already overridden"),
     ],
 )

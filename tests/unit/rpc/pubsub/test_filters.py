@@ -162,9 +162,9 @@ def test_61_a_tag_as_upper_bound_is_looked_up_at_each_poll(
     for _ in range(3):
         chain.seal_emission()
     assert places(filters, filter_id) == []
-    chain.confirm(safe=2)
+    chain.set_finality(safe=2)
     assert places(filters, filter_id) == [(1, False), (2, False)]
-    chain.confirm(safe=3)
+    chain.set_finality(safe=3)
     assert places(filters, filter_id) == [(3, False)]
 
 

@@ -39,7 +39,7 @@ def chain() -> Iterator[EmittingChain]:
             chain.emit(EMITTERS[index], (index, count))
         chain.seal()
     chain.seal()
-    chain.confirm(safe=2, finalized=1)
+    chain.set_finality(safe=2, finalized=1)
     yield chain
     chain.close()
 

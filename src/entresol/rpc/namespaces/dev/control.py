@@ -111,7 +111,7 @@ class TimeTravel:
     @method(TimestampTooLow, TimestampTooHigh)
     def set_next_block_timestamp(self, timestamp: Number) -> None:
         """Give the next block this timestamp."""
-        self._chain.clock.order(timestamp, self._chain.head.timestamp)
+        self._chain.clock.set_next_timestamp(timestamp, self._chain.head.timestamp)
 
     @method()
     def set_automine(self, enabled: bool) -> None:
@@ -142,7 +142,7 @@ class Evm(TimeTravel):
         wanted = MineOptions() if options is None else options.options
         count = count_of(wanted.blocks)
         if wanted.timestamp is not None:
-            self._chain.clock.order(wanted.timestamp, self._chain.head.timestamp)
+            self._chain.clock.set_next_timestamp(wanted.timestamp, self._chain.head.timestamp)
         async for _ in turns(count):
             self._chain.seal()
         return Quantity(0)
@@ -186,7 +186,7 @@ class Hardhat:
             # The first one comes at the time it is, which may have been moved.
             if interval and already:
                 parent = self._chain.head.timestamp
-                self._chain.clock.order(parent + interval, parent)
+                self._chain.clock.set_next_timestamp(parent + interval, parent)
             self._chain.seal()
 
     @method()
@@ -207,7 +207,7 @@ class Hardhat:
     @method(AccountsLocked)
     def auto_impersonate_account(self, enabled: bool) -> None:
         """Let `eth_sendTransaction` send from any account without its key, or no longer."""
-        self._keyring.impersonate_everybody(enabled=enabled)
+        self._keyring.impersonate_all(enabled=enabled)
 
 
 class Anvil(Hardhat, TimeTravel):

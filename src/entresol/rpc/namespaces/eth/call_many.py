@@ -13,7 +13,7 @@ from entresol.execution.call.bundle import Bundle, Ending, call_many
 from entresol.execution.call.call import CallLimits, within
 from entresol.execution.call.overrides import override
 from entresol.execution.evm_env import EvmEnv
-from entresol.execution.replay import state_within
+from entresol.execution.replay import state_at_transaction
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import method
@@ -139,7 +139,7 @@ class EthCallMany:
         rules, snapshot = evm_env.rules, ledger.state_after(number - 1)
 
         def execute() -> EvmEnv:
-            state = state_within(record, parent, count, rules=rules, snapshot=snapshot)
+            state = state_at_transaction(record, parent, count, rules=rules, snapshot=snapshot)
             return EvmEnv(state, rules, evm_env.block)
 
         return execute

@@ -9,7 +9,7 @@ from msgspec import Raw
 from entresol.errors import (
     FilterNotFound,
     InvalidFilter,
-    NothingToPushOver,
+    NotificationsNotSupported,
     SubscriptionRejected,
 )
 from entresol.primitives.values import Hash32, Quantity
@@ -87,7 +87,7 @@ class EthFilters:
     def subscribe(self, connection: Connection, kind: str, options: Any = None) -> str:
         """Tell a WebSocket client of `newHeads`, `logs`, `newPendingTransactions` or `syncing`."""
         if connection.transport == "http":
-            raise NothingToPushOver
+            raise NotificationsNotSupported
         return self._subscriptions.subscribe(connection, kind, options)
 
     @method()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from entresol.errors import (
+    DuplicatePrecompileMove,
     EmptySimulation,
     InvalidOverride,
-    MovedOntoItself,
-    MovedTogether,
+    PrecompileMovedToSelf,
     SimulatedCallRejected,
     SimulatedNumberTooLow,
     SimulatedTimeTooLow,
@@ -98,8 +98,8 @@ class EthSimulate:
         SimulatedCallRejected,
         SimulatedNumberTooLow,
         SimulatedTimeTooLow,
-        MovedOntoItself,
-        MovedTogether,
+        PrecompileMovedToSelf,
+        DuplicatePrecompileMove,
         SimulationTooLong,
         SimulationGasSpent,
     )
@@ -127,7 +127,7 @@ class EthSimulate:
         return SimulationBase(
             header=ledger.header(number),
             state=self._chain.state_after(number),
-            rules=rules.engine(),
+            rules=rules.evm_rules(),
             trie=ledger.trie,
             next_base_fee=rules.fees.next,
         )

@@ -154,7 +154,7 @@ class ZksBatches:
             return None
         header, prices = record.header(), self._prices_of(block)
         batch = self._settling.batch_of(block)
-        from_l1 = record.request_count()
+        from_l1 = record.priority_count()
         return BlockDetails(
             number=header.number,
             timestamp=header.timestamp,

@@ -12,7 +12,7 @@ from entresol.rpc.jsonrpc.codec import ByteArray
 from entresol.rpc.jsonrpc.method import method
 
 if TYPE_CHECKING:
-    from entresol.storage.readers import CodeReader
+    from entresol.storage.readers import BytecodeReader
 
 ANSWERS_KEPT: Final = 64
 LONGEST_KEPT: Final = 64 * 1024
@@ -27,7 +27,7 @@ class ZksBytecode:
 
     prefix = "zks"
 
-    def __init__(self, codes: CodeReader) -> None:
+    def __init__(self, codes: BytecodeReader) -> None:
         self._codes = codes
         self._answers: dict[Hash32, Raw] = {}
 
@@ -38,7 +38,7 @@ class ZksBytecode:
         `hash` is the keccak of a contract's code, its EVM versioned hash (0x02…), which gives the code
         padded as it was hashed, or the hash of a factory dependency (0x01…).
         """
-        code = self._codes.published(hash)
+        code = self._codes.bytecode(hash)
         return None if code is None else self._encoded(hash, code)
 
     def _encoded(self, name: Hash32, code: bytes) -> Raw:

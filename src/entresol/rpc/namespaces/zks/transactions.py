@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from entresol._native import execute
-from entresol.chain.logs import PlacedLog
+from entresol.chain.logs import LocatedLog
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.execution.tx_env import tx_env_of
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
@@ -106,7 +106,7 @@ class ZksTransactions:
         pending = self._chain.pending()
         ran = execute(
             pending.overlay,
-            self._chain.rules.engine(),
+            self._chain.rules.evm_rules(),
             pending.env.native,
             tx_env_of(transaction),
         )
@@ -129,7 +129,7 @@ class ZksTransactions:
         before = sum(len(outcome.logs) for outcome in pending.results)
         return [
             self._rendered.log(
-                PlacedLog(
+                LocatedLog(
                     address=Address(address),
                     topics=tuple(map(Hash32, topics)),
                     data=data,

@@ -110,7 +110,7 @@ def test_the_details_follow_the_settlement_step_by_step(rollup: Rollup) -> None:
     assert (details["proveTxHash"], details["status"]) == (None, "sealed")
     rollup.settle(batch, SettlementStep.PROVE, SettlementStep.EXECUTE)
     assert rollup("zks_getBlockDetails", 1)["status"] == "fastFinalized"
-    rollup.chain.confirm(safe=1, finalized=1)
+    rollup.chain.set_finality(safe=1, finalized=1)
     details = rollup("zks_getBlockDetails", 1)
     assert (details["status"], details["executeTxFinality"]) == ("verified", "finalized")
 
@@ -197,7 +197,7 @@ def test_a_transaction_goes_from_pending_to_verified(rollup: Rollup) -> None:
     batch = rollup.seal_batch()
     rollup.settle(batch, *SettlementStep)
     states.append(rollup("zks_getTransactionDetails", name)["status"])
-    rollup.chain.confirm(finalized=1)
+    rollup.chain.set_finality(finalized=1)
     details = rollup("zks_getTransactionDetails", name)
     assert [*states, details["status"]] == ["pending", "included", "fastFinalized", "verified"]
     assert details["ethExecuteTxHash"] == str(TRANSACTIONS[SettlementStep.EXECUTE])
@@ -302,7 +302,7 @@ def test_the_finality_of_a_block_a_transaction_and_a_batch_agree(rollup: Rollup)
     rollup.settle(batch, SettlementStep.COMMIT)
     assert rollup("zks_getTransactionFinality", name)["stage"] == "committed"
     rollup.settle(batch, SettlementStep.PROVE, SettlementStep.EXECUTE)
-    rollup.chain.confirm(safe=1)
+    rollup.chain.set_finality(safe=1)
     executed = {"stage": "executed", "blockNumber": 1, "batchNumber": batch}
     assert rollup("zks_getBatchFinality", batch) == executed
     assert rollup("zks_getFinalityStatus") == {

@@ -11,7 +11,7 @@ from entresol.primitives.transactions.priority import L1_TYPES, PRIORITY_TYPES
 from entresol.primitives.values import Address
 from entresol.storage import tables
 from entresol.storage.log_index import index_keys
-from entresol.storage.published_code import published_by
+from entresol.storage.published_bytecodes import published_by
 
 if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord, StoredChange

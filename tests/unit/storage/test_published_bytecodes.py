@@ -50,7 +50,7 @@ def test_deployed_code_is_found_by_its_keccak_and_by_its_versioned_hash(
     store: Store, name: bytes
 ) -> None:
     fill(store, [record_after(None, codes=[DEPLOYED])])
-    found = store.published(name)
+    found = store.bytecode(name)
     assert found is not None
     assert found.startswith(DEPLOYED)
 
@@ -59,8 +59,8 @@ def test_the_versioned_hash_of_evm_code_gives_the_padded_code_that_it_is_the_has
     store: Store,
 ) -> None:
     fill(store, [record_after(None, codes=[DEPLOYED])])
-    assert store.published(evm_hash(DEPLOYED)) == pad_evm(DEPLOYED)
-    assert store.published(keccak256(DEPLOYED)) == DEPLOYED
+    assert store.bytecode(evm_hash(DEPLOYED)) == pad_evm(DEPLOYED)
+    assert store.bytecode(keccak256(DEPLOYED)) == DEPLOYED
 
 
 @pytest.mark.parametrize("transaction", [deposit_with(DEPENDENCY), typed_data_with(DEPENDENCY)])
@@ -69,8 +69,8 @@ def test_a_factory_dependency_is_found_by_the_hash_it_was_published_under(
 ) -> None:
     genesis = record_after(None)
     fill(store, [genesis, record_after(genesis, transactions=[transaction])])
-    assert store.published(eravm_hash(DEPENDENCY)) == DEPENDENCY
-    assert store.published(keccak256(DEPENDENCY)) is None
+    assert store.bytecode(eravm_hash(DEPENDENCY)) == DEPENDENCY
+    assert store.bytecode(keccak256(DEPENDENCY)) is None
 
 
 def test_nothing_is_found_before_the_block_that_published_it_or_after_that_block_is_gone(
@@ -78,11 +78,11 @@ def test_nothing_is_found_before_the_block_that_published_it_or_after_that_block
 ) -> None:
     genesis = record_after(None)
     fill(store, [genesis])
-    assert store.published(evm_hash(DEPLOYED)) is None
+    assert store.bytecode(evm_hash(DEPLOYED)) is None
     fill(store, [record_after(genesis, codes=[DEPLOYED])])
-    store.truncate(0)
-    assert store.published(evm_hash(DEPLOYED)) is None
-    assert store.published(keccak256(DEPLOYED)) is None
+    store.unwind(0)
+    assert store.bytecode(evm_hash(DEPLOYED)) is None
+    assert store.bytecode(keccak256(DEPLOYED)) is None
 
 
 def test_what_is_published_is_made_again_from_the_records(store: Store) -> None:
@@ -91,10 +91,10 @@ def test_what_is_published_is_made_again_from_the_records(store: Store) -> None:
     before = dump(store)
     store.rebuild(nodes_of)
     assert dump(store) == before
-    assert store.published(eravm_hash(DEPENDENCY)) == DEPENDENCY
+    assert store.bytecode(eravm_hash(DEPENDENCY)) == DEPENDENCY
 
 
 def test_code_that_is_too_long_for_a_versioned_hash_is_found_by_its_keccak(store: Store) -> None:
     code = b"\x5b" * 70_000
     fill(store, [record_after(None, codes=[code])])
-    assert store.published(keccak256(code)) == code
+    assert store.bytecode(keccak256(code)) == code
