@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.errors import AddressInUse, AddressUnavailable
-from entresol.server import Connection, Server, ServerConfig, allow_open_files
+from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
+from entresol.server import ClientConnection, Server, ServerConfig, allow_open_files
 from tests.support.http_server import HELLO, Client, Running, answer_to, echo, post, running
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
@@ -54,7 +55,7 @@ async def later(body: bytes) -> bytes:
     return body
 
 
-def sometimes_later(body: bytes, connection: Connection) -> bytes | Awaitable[bytes]:
+def sometimes_later(body: bytes, connection: ClientConnection) -> bytes | Awaitable[bytes]:
     """Answer requests that say so after others would be."""
     return later(body) if b"later" in body else echo(body, connection)
 
@@ -66,7 +67,7 @@ class Gate:
         self.asked = 0
         self.event = asyncio.Event()
 
-    async def __call__(self, body: bytes, connection: Connection) -> bytes:
+    async def __call__(self, body: bytes, connection: ClientConnection) -> bytes:
         self.asked += 1
         await self.event.wait()
         return echo(body, connection)
@@ -101,7 +102,7 @@ def test_pipelined_requests_are_answered_in_order(serve: Serve) -> None:
         assert [client.response().body for _ in bodies] == bodies
 
 
-def of_any_kind(body: bytes, _connection: Connection) -> bytes | Awaitable[bytes] | None:
+def of_any_kind(body: bytes, _connection: ClientConnection) -> bytes | Awaitable[bytes] | None:
     """Answer as a request says: at once or later, short or long, with nothing, or by failing."""
     kind = json.loads(body)["kind"]
     if kind == "fail":
@@ -215,7 +216,7 @@ def test_http_1_0_may_ask_to_stay(client: Client) -> None:
 
 
 def test_the_handler_sees_path_and_host(serve: Serve) -> None:
-    def tell(_body: bytes, connection: Connection) -> bytes:
+    def tell(_body: bytes, connection: ClientConnection) -> bytes:
         return f"{connection.transport} {connection.path} {connection.host}".encode()
 
     with serve(tell) as server, server.client() as client:
@@ -387,7 +388,7 @@ def test_a_handler_that_raises_is_logged_and_answered_without_internals(
     async def fail_later() -> bytes:
         raise ValueError("secret")
 
-    def fail(body: bytes, _connection: Connection) -> Awaitable[bytes]:
+    def fail(body: bytes, _connection: ClientConnection) -> Awaitable[bytes]:
         if b"later" in body:
             return fail_later()
         raise ValueError("secret")
@@ -415,7 +416,7 @@ def test_one_connection_too_many_is_told_so(serve: Serve) -> None:
             with server.client() as third:
                 assert third.response().status == 503
                 assert third.rest() == b""
-            assert server.server.counters.connections_refused == 1
+            assert server.server.counters.connections_rejected == 1
         eventually(lambda: server.server.counters.connections_open == 1)
         with server.client() as fourth:
             assert fourth.ask().status == 200
@@ -572,7 +573,7 @@ def test_a_client_that_leaves_is_noticed_and_its_request_finishes(serve: Serve) 
     left = asyncio.Event()
     finished = []
 
-    async def notice(body: bytes, connection: Connection) -> bytes:
+    async def notice(body: bytes, connection: ClientConnection) -> bytes:
         connection.on_close(left.set)
         await left.wait()
         finished.append(connection.closed)
@@ -627,7 +628,7 @@ def test_stopping_ends_at_the_deadline(serve: Serve) -> None:
 
 def test_a_busy_port_is_named_with_the_flag_that_helps(serve: Serve) -> None:
     with serve(echo) as server:
-        again = Server(echo, ServerConfig(port=server.port))
+        again = Server(echo, JSON_RPC, ServerConfig(port=server.port))
         with pytest.raises(AddressInUse, match=rf"port {server.port} .* --port"):
             server.begin(again.start())()
 
@@ -635,7 +636,7 @@ def test_a_busy_port_is_named_with_the_flag_that_helps(serve: Serve) -> None:
 @pytest.mark.parametrize("host", ["203.0.113.7", "no-such-host.invalid"])
 def test_a_bad_host_is_named_with_the_flag_that_helps(serve: Serve, host: str) -> None:
     with serve(echo) as server:
-        astray = Server(echo, ServerConfig(host=host, port=0))
+        astray = Server(echo, JSON_RPC, ServerConfig(host=host, port=0))
         with pytest.raises(AddressUnavailable, match=rf"{host} .* --host"):
             server.begin(astray.start())()
 

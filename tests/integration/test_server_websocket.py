@@ -13,7 +13,7 @@ import pytest
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
-from entresol.server import Connection
+from entresol.server import ClientConnection
 from tests.support.http_server import HELLO, Running, echo, opening, post, running
 from tests.support.polling import eventually
 
@@ -30,10 +30,10 @@ class Subscriptions:
     """A handler that keeps the connection, to push to it."""
 
     def __init__(self) -> None:
-        self.connection: Connection | None = None
+        self.connection: ClientConnection | None = None
         self.ended = 0
 
-    def __call__(self, body: bytes, connection: Connection) -> bytes:
+    def __call__(self, body: bytes, connection: ClientConnection) -> bytes:
         self.connection = connection
         connection.on_close(self.end)
         return body
@@ -101,7 +101,7 @@ def test_requests_run_beside_each_other(serve: Serve) -> None:
         await gate.wait()
         return body
 
-    def handle(body: bytes, _connection: Connection) -> bytes | Awaitable[bytes]:
+    def handle(body: bytes, _connection: ClientConnection) -> bytes | Awaitable[bytes]:
         return wait(body) if b"slow" in body else body
 
     with serve(handle, websocket_concurrency=2) as server, server.client() as client:
@@ -237,7 +237,7 @@ def test_a_bad_handshake_is_rejected(serve: Serve) -> None:
 
 
 def test_a_websocket_cannot_begin_behind_unanswered_requests(serve: Serve) -> None:
-    async def later(body: bytes, _connection: Connection) -> bytes:
+    async def later(body: bytes, _connection: ClientConnection) -> bytes:
         return body
 
     with serve(later) as server, server.client() as client:
@@ -278,7 +278,7 @@ def test_requests_a_second_can_be_limited(serve: Serve) -> None:
 
 
 def test_a_handler_that_raises_is_answered(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
-    async def fail(_body: bytes, _connection: Connection) -> bytes:
+    async def fail(_body: bytes, _connection: ClientConnection) -> bytes:
         raise ValueError("secret")
 
     with serve(fail) as server, server.client() as client:
@@ -291,7 +291,7 @@ def test_a_handler_that_raises_is_answered(serve: Serve, caplog: pytest.LogCaptu
 def test_stopping_answers_what_is_under_way_and_says_going_away(serve: Serve) -> None:
     gate = asyncio.Event()
 
-    async def wait(body: bytes, _connection: Connection) -> bytes:
+    async def wait(body: bytes, _connection: ClientConnection) -> bytes:
         await gate.wait()
         return body
 

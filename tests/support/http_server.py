@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, Self, TypeVar
 import uvloop
 from websockets.frames import Frame, Opcode
 
-from entresol.server import Connection, Handler, OnRejection, Page, Server, ServerConfig
+from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
+from entresol.server import ClientConnection, Handler, OnRejection, Page, Server, ServerConfig
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
 T = TypeVar("T")
@@ -21,7 +22,7 @@ T = TypeVar("T")
 HELLO = b'{"hello":1}'
 
 
-def echo(body: bytes, connection: Connection) -> bytes:
+def echo(body: bytes, connection: ClientConnection) -> bytes:
     """Answer with what was asked."""
     assert connection.peer.startswith(("127.0.0.1:", "::1:"))
     return body
@@ -205,7 +206,7 @@ def running(
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
-        server = Server(handler, config, pages, on_rejection)
+        server = Server(handler, JSON_RPC, config, pages, on_rejection)
         asyncio.run_coroutine_threadsafe(server.start(), loop).result(PATIENCE_SECONDS)
         yield Running(loop, server)
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(PATIENCE_SECONDS)

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from entresol.node.metrics import of_chain, of_server, render
+from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 from entresol.server.server import Server
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from entresol.node.log.log import ChainLog
     from entresol.node.metrics import Sample
     from entresol.server.config import ServerConfig
-    from entresol.server.connection import Handler, Page
+    from entresol.server.handler import Handler, Page
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +59,7 @@ class ChainService:
             self.handler = log.around(self.handler)
             log.follow(chain)
         on_rejection = None if log is None else log.rejections()
-        self._server = Server(self.handler, config, self._pages(), on_rejection)
+        self._server = Server(self.handler, JSON_RPC, config, self._pages(), on_rejection)
         self._ticking: asyncio.Task[None] | None = None
 
     @property

@@ -26,7 +26,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatchInfo
 from entresol.rollup.deterministic_deployers import DEPLOYERS
 from entresol.rollup.system_contracts import CONTRACTS, MULTICALL, system_genesis
-from entresol.server.limits import is_loopback
+from entresol.server.access import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

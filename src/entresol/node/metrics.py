@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from entresol.chain.chain import Chain
-    from entresol.server.connection import Counters
+    from entresol.server.state import Counters
 
 
 class Sample(NamedTuple):
@@ -41,7 +41,7 @@ def of_server(counters: Counters) -> Iterator[Sample]:
     yield Sample("websockets_open", "WebSockets that are open.", it.websockets_open)
     for name, description, value in (
         ("connections_total", "Connections that were opened.", it.connections_total),
-        ("connections_refused_total", "Connections that were rejected.", it.connections_refused),
+        ("connections_refused_total", "Connections that were rejected.", it.connections_rejected),
         ("requests_total", "Requests that came in.", it.requests_total),
         ("received_bytes_total", "Bytes that came in.", it.bytes_received),
         ("sent_bytes_total", "Bytes that went out.", it.bytes_sent),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from entresol.chain.fees.l2_fees import FeeModel
     from entresol.node.config.schema import NodeConfig
     from entresol.node.log.log import NodeLog
-    from entresol.server.connection import Handler
+    from entresol.server.handler import Handler
 
 
 class Node:

@@ -1,4 +1,4 @@
-"""What can be set about the server: where it listens, what it allows, how long it waits."""
+"""Settings of the server: address, access, limits, timeouts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ MIB = 1 << 20
 
 
 class ServerConfig(Struct, frozen=True, kw_only=True):
-    """Where the server listens and where its limits are."""
+    """The address that the server listens on, and its limits."""
 
     host: Annotated[str, Meta(description="Address or name to listen on.")] = "127.0.0.1"
     port: Annotated[
-        int, Meta(ge=0, le=65_535, description="Port to listen on; 0 takes any free one.")
+        int, Meta(ge=0, le=65_535, description="Port to listen on; 0 picks a free one.")
     ] = 3050
     backlog: Annotated[
-        int, Meta(ge=1, description="Connections the system may hold until they are accepted.")
+        int, Meta(ge=1, description="Connections the system may queue until they are accepted.")
     ] = 2048
 
     allowed_hosts: Annotated[
@@ -56,20 +56,20 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
         float, Meta(gt=0, description="Time a connection may stay open without a request.")
     ] = 120.0
     write_seconds: Annotated[
-        float, Meta(gt=0, description="Time a client may leave a full pipe unread.")
+        float, Meta(gt=0, description="Time a client may leave a full write buffer unread.")
     ] = 30.0
     linger_seconds: Annotated[
-        float, Meta(gt=0, description="Time for a client to take its last answer and hang up.")
+        float, Meta(gt=0, description="Time for a client to read its last response and close.")
     ] = 2.0
     stop_seconds: Annotated[
-        float, Meta(ge=0, description="Time for answers under way when the server stops.")
+        float, Meta(ge=0, description="Time for responses in progress when the server stops.")
     ] = 0.8
 
     gzip_level: Annotated[
-        int, Meta(ge=0, le=9, description="Effort to compress answers; 0 never compresses.")
+        int, Meta(ge=0, le=9, description="Compression level of responses; 0 never compresses.")
     ] = 1
     gzip_above_bytes: Annotated[
-        int, Meta(ge=0, description="Only longer answers are compressed.")
+        int, Meta(ge=0, description="Only longer responses are compressed.")
     ] = 1024
     write_buffer_bytes: Annotated[
         int, Meta(ge=1, description="Unsent bytes at which reading from a connection pauses.")
@@ -80,7 +80,7 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
         Meta(ge=1, description="Unsent bytes at which a WebSocket that does not read is closed."),
     ] = 32 * MIB
     websocket_concurrency: Annotated[
-        int, Meta(ge=1, description="Requests of one WebSocket that may be under way at once.")
+        int, Meta(ge=1, description="Requests of one WebSocket that may run at once.")
     ] = 128
     websocket_ping_seconds: Annotated[
         float, Meta(gt=0, description="Silence after which a WebSocket is pinged; twice closes it.")

@@ -1,4 +1,4 @@
-"""Heads of requests that were understood before: the same client sends the same one again and again."""
+"""Cache of parsed request heads: a client sends the same head with every request."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from msgspec import Struct
 from entresol.server.request import HttpRequest
 from entresol.server.responses import JSON_OK
 
-REMEMBERED: Final = 512
-LONGEST: Final = 1024
+MAX_HEADS: Final = 512
+MAX_HEAD_BYTES: Final = 1024
 
 _END: Final = b"\r\n\r\n"
 _JSON: Final = b"{["
 
 
 class CachedHead(Struct, frozen=True):
-    """A head, and what it says: how long the request is, and how it is answered."""
+    """A request head and what parsing it gave: the request's length, and how the response is framed."""
 
     head: bytes
     size: int
     path: str
     host: str
-    extra: bytes
+    response_headers: bytes
     gzip: bool
     start: bytes
-    """The answer up to the length of its body."""
+    """The response up to the length of its body."""
 
     def body(self, data: bytes) -> bytes | None:
         """Return the body if `data` is a request with this head; None if it has to be parsed."""
@@ -35,50 +35,50 @@ class CachedHead(Struct, frozen=True):
         body = data[len(self.head) :]
         return body if body[0] in _JSON else None
 
-    def exchange(self, body: bytes) -> HttpRequest:
+    def request(self, body: bytes) -> HttpRequest:
         """Return the request with this head and `body`."""
-        return HttpRequest(self.path, self.host, body, self.extra, self.gzip)
+        return HttpRequest(self.path, self.host, body, self.response_headers, self.gzip)
 
 
-NOTHING: Final = CachedHead(b"", -1, "/", "", b"", gzip=False, start=b"")
-"""Stands for the head of no request."""
+NO_HEAD: Final = CachedHead(b"", -1, "/", "", b"", gzip=False, start=b"")
+"""Matches no request."""
 
 
 class HeadCache:
-    """Knows a request without parsing it, if its head is one that was parsed before.
+    """Recognises requests whose head was parsed before, so that they need no parsing.
 
-    Most of the time that a short request takes would go into its headers otherwise. A head leads to the same
-    answer byte for byte, so only whole requests are read like this, and only by the head's exact bytes.
+    Headers would take most of the time of a short request. A head determines the framing of the response byte for
+    byte, so only whole requests are matched, and only by the head's exact bytes.
 
-    Remembers: heads of plain requests, within bounds. Persists: nothing. Assumes: what is learnt was parsed from
-    the beginning of a request. Fails: never; it knows or does not.
+    Remembers: heads of plain requests, within bounds. Persists: nothing. Assumes: what is added was parsed from
+    the beginning of a request. Fails: never.
     """
 
     def __init__(self) -> None:
-        self._known: dict[bytes, CachedHead] = {}
+        self._heads: dict[bytes, CachedHead] = {}
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._heads)
 
     def find(self, data: bytes) -> CachedHead:
-        """Return what is known of the head that `data` begins with, which may be nothing."""
-        return self._known.get(data[: data.find(_END) + len(_END)], NOTHING)
+        """Return the cached head that `data` begins with, or `NO_HEAD`."""
+        return self._heads.get(data[: data.find(_END) + len(_END)], NO_HEAD)
 
-    def learn(self, data: bytes, exchange: HttpRequest) -> None:
-        """Remember the head of `data`, which was parsed and is nothing but `exchange`."""
+    def add(self, data: bytes, request: HttpRequest) -> None:
+        """Cache the head of `data`, which is exactly `request`."""
         end = data.find(_END) + len(_END)
-        # A body that was sent in chunks is shorter than what is on the wire.
-        if end > LONGEST or len(data) - end != len(exchange.body):
+        # A chunked body is shorter than its bytes on the wire.
+        if end > MAX_HEAD_BYTES or len(data) - end != len(request.body):
             return
-        if len(self._known) >= REMEMBERED:
-            self._known.clear()
+        if len(self._heads) >= MAX_HEADS:
+            self._heads.clear()
         head = data[:end]
-        self._known[head] = CachedHead(
+        self._heads[head] = CachedHead(
             head,
             len(data),
-            exchange.path,
-            exchange.host,
-            exchange.extra,
-            exchange.gzip,
-            b"%b%bcontent-length: " % (JSON_OK, exchange.extra),
+            request.path,
+            request.host,
+            request.response_headers,
+            request.gzip,
+            b"%b%bcontent-length: " % (JSON_OK, request.response_headers),
         )

@@ -1,68 +1,71 @@
-"""Reading HTTP requests: from bytes to what is to be answered, or the reason why it is rejected."""
+"""Parse HTTP requests from bytes, and reject those that are malformed, too large or not for this server."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import httptools
-from msgspec import Struct
 
-from entresol.server import responses
-from entresol.server.connection import Page
-from entresol.server.request import HttpRequest
-from entresol.server.responses import CONTENT_TYPES, HttpResponse
+from entresol.server.handler import Page
+from entresol.server.request import HttpRequest, WebSocketUpgrade, path_of
+from entresol.server.responses import (
+    BAD_REQUEST,
+    CONTINUE,
+    HEADERS_TOO_LARGE,
+    NO_HOST,
+    UNKNOWN_EXPECTATION,
+    WRONG_TYPE,
+    HttpResponse,
+    accepts_gzip,
+    preflight,
+    wrong_host,
+)
 from entresol.server.state import ServerState
 
 IDLE, HEADERS, BODY = range(3)
-REPEATED_HEADERS = 64
-# One byte in a chunk of its own takes six on the wire.
+MAX_REPEATED_HEADERS = 64
+# A byte in a chunk of its own takes six on the wire.
 FRAMING_FACTOR = 8
 
 
-class WebSocketUpgrade(Struct, frozen=True):
-    """A request to go on as a WebSocket."""
-
-    url: bytes
-    headers: dict[bytes, bytes]
-
-
 class RequestRejectedError(Exception):
-    """What follows on the connection cannot be understood or is unwanted; `reply` is the last word."""
+    """The connection cannot continue after `response`."""
 
-    def __init__(self, reply: HttpResponse) -> None:
-        super().__init__(reply.status)
-        self.reply = reply
+    def __init__(self, response: HttpResponse) -> None:
+        super().__init__(response.status)
+        self.response = response
 
 
 class HttpParser:
-    """Makes exchanges of bytes, however these are split.
+    """Turns bytes into requests, however the bytes are split.
 
-    The parser calls the `on_` methods. Every request passes them, so they do little in many words.
+    httptools calls the `on_` methods for every request, so they are written for speed.
     """
 
     def __init__(
         self,
-        service: ServerState,
-        deliver: Callable[[HttpRequest], None],
-        interim: Callable[[bytes], None],
+        state: ServerState,
+        on_request: Callable[[HttpRequest], None],
+        on_interim: Callable[[bytes], None],
     ) -> None:
-        self._service = service
-        self._deliver = deliver
-        self._interim = interim
-        self._heads = service.heads
-        self._hosts_seen = service.hosts.seen
-        self._body_limit = service.config.body_limit_bytes
-        self._header_limit = service.config.header_limit_bytes
+        self._state = state
+        self._on_request = on_request
+        self._on_interim = on_interim
+        self._heads = state.heads
+        self._allowed_hosts = state.hosts.allowed
+        self._content_types = state.content_types
+        self._body_limit = state.config.body_limit_bytes
+        self._header_limit = state.config.header_limit_bytes
         self._parser = httptools.HttpRequestParser(self)
         self.phase = IDLE
-        self.opening: WebSocketUpgrade | None = None
+        self.upgrade: WebSocketUpgrade | None = None
         self._done = False
-        self._plain: HttpRequest | None = None
+        self._cacheable: HttpRequest | None = None
         self._chunk_bytes = 0
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
-        self._url = b""
+    def _reset(self) -> None:
+        self._target = b""
         self._headers: dict[bytes, bytes] = {}
         self._body: bytes | bytearray = b""
         self._body_bytes = 0
@@ -71,26 +74,29 @@ class HttpParser:
         self._repeated = 0
         self._page: Page | None = None
         self._rejection: HttpResponse | None = None
-        self._declined = False
+        self._upgrade_declined = False
 
     @property
     def is_at_start(self) -> bool:
-        """Whether what comes next begins a request."""
+        """Whether the next byte begins a request."""
         return self.phase == IDLE and not self._done
 
     def feed(self, data: bytes) -> bytes | None:
-        """Read on; return what follows the request if that asks for a WebSocket. Raise Rejected."""
+        """Parse `data`; return what follows a WebSocket upgrade, if there is one.
+
+        Raises RequestRejectedError.
+        """
         if not self.is_at_start:
             return self._parse(data)
-        self._plain = None
+        self._cacheable = None
         rest = self._parse(data)
-        self._learn(data)
+        self._cache_head(data)
         return rest
 
-    def _learn(self, data: bytes) -> None:
-        """Know the next request with the same head, if `data` was one request and nothing else."""
-        if self._plain is not None and self.phase == IDLE:
-            self._heads.learn(data, self._plain)
+    def _cache_head(self, data: bytes) -> None:
+        """Cache the head of `data`, if that was one request and nothing else."""
+        if self._cacheable is not None and self.phase == IDLE:
+            self._heads.add(data, self._cacheable)
 
     def _parse(self, data: bytes) -> bytes | None:
         while not self._done:
@@ -100,202 +106,181 @@ class HttpParser:
                 self._parser.feed_data(data)
             except httptools.HttpParserUpgrade as upgrade:
                 data = data[upgrade.args[0] :]
-                if self.opening is not None:
+                if self.upgrade is not None:
                     return data
-                if self._declined:
-                    data = self._without_offer() + data
+                if self._upgrade_declined:
+                    data = self._head_without_upgrade() + data
                 continue
             except httptools.HttpParserError as error:
-                self._explain(error)
+                self._raise_parser_error(error)
             if self.phase != IDLE:
-                self._count_unfinished(before, len(data))
+                self._limit_incomplete(before, len(data))
             return None
         return None
 
-    def _explain(self, error: httptools.HttpParserError) -> None:
-        """Raise what stopped the parser, unless it only met data behind the last request."""
+    def _raise_parser_error(self, error: httptools.HttpParserError) -> None:
+        """Raise what stopped the parser, unless that was data behind the last request."""
         if isinstance(error, httptools.HttpParserCallbackError):
             raise (error.__context__ or error) from None
         if not self._done:
-            raise RequestRejectedError(responses.BAD_REQUEST) from None
+            raise RequestRejectedError(BAD_REQUEST) from None
 
-    def _count_unfinished(self, before: int, size: int) -> None:
+    def _limit_incomplete(self, before: int, size: int) -> None:
         if self.phase == HEADERS:
-            # Where in the first piece the request began is unknown, so that piece is free.
+            # Where in the first chunk the request began is unknown, so that chunk is not counted.
             self._header_bytes = 0 if self._header_bytes < 0 else self._header_bytes + size
             if self._header_bytes > self._header_limit:
-                raise RequestRejectedError(responses.HEADERS_TOO_LARGE)
+                raise RequestRejectedError(HEADERS_TOO_LARGE)
         elif before == BODY:
             self._raw_bytes += size
             if self._raw_bytes > self._body_limit * FRAMING_FACTOR + self._header_limit:
-                raise RequestRejectedError(responses.too_big(self._body_limit))
+                raise RequestRejectedError(self._state.rejections.too_large)
 
     def on_message_begin(self) -> None:
-        """Start a request."""
+        """Begin a request."""
         self.phase = HEADERS
-        self._begin()
+        self._reset()
 
     def on_url(self, url: bytes) -> None:
-        """Take a piece of the request's target."""
-        self._url += url
+        """Append to the request target."""
+        self._target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header, or ignore a trailer."""
+        """Store a header; ignore a trailer."""
         if self.phase != HEADERS:
             return
         name = name.lower()
         if name in self._headers:
             self._repeated += 1
-            if self._repeated > REPEATED_HEADERS:
-                raise RequestRejectedError(responses.HEADERS_TOO_LARGE)
+            if self._repeated > MAX_REPEATED_HEADERS:
+                raise RequestRejectedError(HEADERS_TOO_LARGE)
             value = self._headers[name] + b", " + value
         self._headers[name] = value
 
     def on_headers_complete(self) -> None:
-        """Decide what becomes of the request."""
+        """Check the headers, and decide what handles the request."""
         headers = self._headers
         if self._chunk_bytes > self._header_limit or self._header_bytes > 0:
-            self._check_header_size()
+            self._limit_headers()
         self.phase = BODY
-        if b"upgrade" in headers and self._declines_offer():
+        if b"upgrade" in headers and self._declines_upgrade():
             return
         if int(headers.get(b"content-length", b"0")) > self._body_limit:
-            raise RequestRejectedError(responses.too_big(self._body_limit))
+            raise RequestRejectedError(self._state.rejections.too_large)
         if (
-            headers.get(b"content-type") not in CONTENT_TYPES
-            or headers.get(b"host") not in self._hosts_seen
+            headers.get(b"content-type") not in self._content_types
+            or headers.get(b"host") not in self._allowed_hosts
             or self._parser.get_method() != b"POST"
         ):
-            self._rejection = self._consider()
+            self._rejection = self._check()
         if b"expect" in headers:
-            self._meet_expectation(headers[b"expect"])
+            self._check_expectation(headers[b"expect"])
 
-    def _declines_offer(self) -> bool:
-        """Tell whether a protocol is offered that we do not speak (HTTP/2, by some clients)."""
+    def _declines_upgrade(self) -> bool:
+        """Return whether the client offers a protocol that we do not speak (HTTP/2, by some clients)."""
         websocket = self._headers[b"upgrade"].lower() == b"websocket"
         wanted = websocket and self._parser.get_method() == b"GET"
-        self._declined = self._parser.should_upgrade() and not wanted
-        return self._declined
+        self._upgrade_declined = self._parser.should_upgrade() and not wanted
+        return self._upgrade_declined
 
-    def _without_offer(self) -> bytes:
-        """Return the head of the request as if nothing had been offered.
+    def _head_without_upgrade(self) -> bytes:
+        """Return the head of the request without the offer to upgrade.
 
-        A server may stay with the protocol it speaks, but this parser reads no body behind an offer.
+        A server may ignore the offer, but httptools parses no body behind one.
         """
-        head = b"%b %b HTTP/1.1\r\n" % (self._parser.get_method(), self._url)
+        head = b"%b %b HTTP/1.1\r\n" % (self._parser.get_method(), self._target)
         for name, value in self._headers.items():
             if name not in {b"connection", b"upgrade"}:
                 head += b"%b: %b\r\n" % (name, value)
         self._parser = httptools.HttpRequestParser(self)
         return head + b"\r\n"
 
-    def _check_header_size(self) -> None:
+    def _limit_headers(self) -> None:
         fields = sum(len(name) + len(value) + 4 for name, value in self._headers.items())
-        if fields + len(self._url) > self._header_limit:
-            raise RequestRejectedError(responses.HEADERS_TOO_LARGE)
+        if fields + len(self._target) > self._header_limit:
+            raise RequestRejectedError(HEADERS_TOO_LARGE)
 
-    def _consider(self) -> HttpResponse | None:
-        """Return why the request is rejected; None if it is not."""
+    def _check(self) -> HttpResponse | None:
+        """Return the rejection of the request; None if it is accepted."""
         host = self._headers.get(b"host")
         if host is None and self._parser.get_http_version() == "1.1":
-            raise RequestRejectedError(responses.NO_HOST)
-        if host is not None and not self._service.hosts.allows(host):
-            return responses.wrong_host(host)
+            raise RequestRejectedError(NO_HOST)
+        if host is not None and not self._state.hosts.allows(host):
+            return wrong_host(host)
         method = self._parser.get_method()
         if method == b"GET":
-            return self._consider_get()
+            return self._check_get()
         if method == b"OPTIONS" and b"access-control-request-method" in self._headers:
-            return self._preflight()
+            # The headers that allow the origin are part of every response.
+            return preflight(self._headers.get(b"access-control-request-headers", b""))
         if method != b"POST":
-            return responses.WRONG_VERB
-        if self._headers.get(b"content-type", b"").lower() not in CONTENT_TYPES:
-            return responses.WRONG_TYPE
+            return self._state.rejections.wrong_method
+        if self._headers.get(b"content-type", b"").lower() not in self._content_types:
+            return WRONG_TYPE
         return None
 
-    def _consider_get(self) -> HttpResponse | None:
+    def _check_get(self) -> HttpResponse | None:
         upgrade = self._headers.get(b"upgrade", b"")
         if upgrade.lower() == b"websocket" and self._parser.should_upgrade():
-            self.opening = WebSocketUpgrade(self._url, self._headers)
+            self.upgrade = WebSocketUpgrade(self._target, self._headers)
             return None
-        self._page = self._service.pages.get(path_of(self._url))
-        return None if self._page is not None else responses.WRONG_VERB
+        self._page = self._state.pages.get(path_of(self._target))
+        return None if self._page is not None else self._state.rejections.wrong_method
 
-    def _preflight(self) -> HttpResponse:
-        # The lines that allow the origin are part of every answer.
-        return responses.preflight(self._headers.get(b"access-control-request-headers", b""))
-
-    def _meet_expectation(self, expected: bytes) -> None:
+    def _check_expectation(self, expected: bytes) -> None:
         if expected.lower() != b"100-continue":
-            raise RequestRejectedError(responses.UNKNOWN_EXPECTATION)
+            raise RequestRejectedError(UNKNOWN_EXPECTATION)
         if self._rejection is not None:
             raise RequestRejectedError(self._rejection)
         if self._parser.get_http_version() != "1.0":
-            self._interim(responses.CONTINUE)
+            self._on_interim(CONTINUE)
 
     def on_body(self, data: bytes) -> None:
-        """Take a piece of the body."""
+        """Append to the body."""
         self._body_bytes += len(data)
         if self._body_bytes > self._body_limit:
-            raise RequestRejectedError(responses.too_big(self._body_limit))
+            raise RequestRejectedError(self._state.rejections.too_large)
         if not self._body:
             self._body = data
         elif self._rejection is None:
-            # Not a list: a body in pieces of one byte would take far more than its own size.
+            # Not a list: a body in chunks of one byte would take far more than its own size.
             if isinstance(self._body, bytes):
                 self._body = bytearray(self._body)
             self._body += data
 
     def on_message_complete(self) -> None:
-        """Deliver the request."""
+        """Pass the request on."""
         self.phase = IDLE
-        if self.opening is not None or self._declined:
+        if self.upgrade is not None or self._upgrade_declined:
             return
         body = self._body if type(self._body) is bytes else bytes(self._body)
         rejection = self._rejection
         if self._page is None and rejection is None and body[:1] != b"{" and not is_json(body):
-            rejection = responses.PARSE_REFUSAL
+            rejection = self._state.rejections.malformed
         headers = self._headers
-        extra = self._service.origins.headers(headers.get(b"origin"))
-        keep = self._parser.should_keep_alive()
-        if not keep:
+        response_headers = self._state.origins.headers(headers.get(b"origin"))
+        keep_alive = self._parser.should_keep_alive()
+        if not keep_alive:
             self._done = True
-            extra += b"connection: close\r\n"
+            response_headers += b"connection: close\r\n"
         elif b"connection" in headers:
-            extra += b"connection: keep-alive\r\n"
-        exchange = HttpRequest(
-            path_of(self._url),
+            response_headers += b"connection: keep-alive\r\n"
+        request = HttpRequest(
+            path_of(self._target),
             headers.get(b"host", b"").decode("latin-1"),
             body,
-            extra,
-            responses.accepts_gzip(headers.get(b"accept-encoding")),
-            not keep,
+            response_headers,
+            accepts_gzip(headers.get(b"accept-encoding")),
+            not keep_alive,
             self._page,
             rejection,
             rejection is not None and self._parser.get_method() == b"HEAD",
         )
-        if exchange.is_plain and b"expect" not in headers:
-            self._plain = exchange
-        self._deliver(exchange)
+        if request.is_plain and b"expect" not in headers:
+            self._cacheable = request
+        self._on_request(request)
 
 
 def is_json(body: bytes) -> bool:
-    """Tell whether the body can be an object or an array."""
+    """Return whether the body can be a JSON object or array."""
     return body.lstrip(b" \t\r\n")[:1] in {b"{", b"["}
-
-
-def path_of(url: bytes) -> str:
-    """Return the path in a request's target."""
-    if url == b"/":
-        return "/"
-    if not url.startswith(b"/"):
-        return absolute_path(url)
-    return url.partition(b"?")[0].decode("latin-1")
-
-
-def absolute_path(url: bytes) -> str:
-    """Return the path of a target with scheme and host, as sent to a proxy."""
-    try:
-        path: bytes | None = httptools.parse_url(url).path
-    except httptools.HttpParserInvalidURLError:
-        path = url
-    return (path or b"/").decode("latin-1")

@@ -1,92 +1,109 @@
-"""What every connection is, whatever it speaks: a client, a deadline, and reading only while answers flow."""
+"""Base of both connection types: handler calls, deadlines, flow control, lingering close."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import cast
 
-from entresol.server.connection import CloseCallbacks, Connection
+from entresol.server.handler import ClientConnection
 from entresol.server.responses import HttpResponse
-from entresol.server.state import ServerState, address_of
+from entresol.server.state import ServerState
+
+logger = logging.getLogger(__name__)
+
+HANDLER_FAILED = "the handler of a request failed"
 
 
 class ClientProtocol(asyncio.Protocol):
-    """One client's connection, as far as it does not matter which protocol it speaks.
+    """One client's connection, without what is particular to HTTP or WebSocket.
 
-    `_clogged` says that the client does not read, `_lingering` that all is said and the client is to close.
+    `_write_paused` means that the client does not read; `_lingering` that the last byte is sent and the client is to close.
     """
 
-    def __init__(self, service: ServerState) -> None:
-        self._service = service
-        self._config = service.config
-        self._counters = service.counters
-        self._handler = service.handler
-        self._loop = service.loop
-        self._rate = service.rate()
-        self._closing = CloseCallbacks()
+    def __init__(self, state: ServerState) -> None:
+        self._state = state
+        self._config = state.config
+        self._counters = state.counters
+        self._handler = state.handler
+        self._loop = state.loop
+        self._rate = state.new_rate()
+        self._close_callbacks = CloseCallbacks()
         self._transport: asyncio.Transport
         self._reading = True
-        self._clogged = False
+        self._write_paused = False
         self._lingering = False
         self.deadline = math.inf
 
     @property
     def peer(self) -> str:
         """Return the client's address."""
-        return address_of(self._transport)
+        return peer_address(self._transport)
 
     @property
     def closed(self) -> bool:
-        """Tell whether the client is gone."""
-        return self._closing.closed
+        """Return whether the connection has closed."""
+        return self._close_callbacks.closed
+
+    @property
+    def closing(self) -> bool:
+        """Return whether nothing more can be written."""
+        return self._transport.is_closing()
 
     def on_close(self, callback: Callable[[], object]) -> None:
-        """Call `callback` once when the client is gone."""
-        self._closing.add(callback)
+        """Call `callback` once when the connection has closed."""
+        self._close_callbacks.add(callback)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Start serving the client."""
         # uvloop's transports are no subclasses of asyncio's.
         self._transport = cast("asyncio.Transport", transport)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        """Forget the client."""
-        self._service.leave(self)
-        self._closing.run()
+        """Remove the connection from the server."""
+        self._state.remove(self)
+        self._close_callbacks.run()
 
     def pause_writing(self) -> None:
-        """Take no more requests, because the client does not read."""
-        self._clogged = True
+        """Stop reading requests, because the client does not read responses."""
+        self._write_paused = True
         self._pause_reading()
-        self._allow(self._config.write_seconds)
+        self._set_timeout(self._config.write_seconds)
 
     def expire(self) -> None:
-        """Do what is due when the client has taken too long."""
+        """Act on a deadline that has passed."""
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Close as soon as the answers under way are sent."""
+        """Close as soon as the responses in progress are sent."""
         raise NotImplementedError
 
     def abort(self) -> None:
-        """Close now, and cancel what is under way."""
+        """Close now, and cancel what is in progress."""
         raise NotImplementedError
 
-    def _allow(self, seconds: float) -> None:
-        """Give the client so much time from now on."""
-        self.deadline = self._loop.time() + seconds
-
-    def _write(self, data: bytes) -> None:
+    def write(self, data: bytes) -> None:
+        """Write `data`, and count it."""
         self._counters.bytes_sent += len(data)
         self._transport.write(data)
 
-    def _tell_rejection(self, reply: HttpResponse) -> None:
-        """Say that a request was rejected, to whoever wants to know."""
-        if self._service.on_rejection is not None:
-            # Only what is derived from this class says which transport it is.
-            self._service.on_rejection(reply, cast("Connection", self))
+    def _call_handler(self, body: bytes) -> bytes | Awaitable[bytes | None] | None:
+        try:
+            # Only the subclasses declare their transport.
+            return self._handler(body, cast("ClientConnection", self))
+        except Exception:
+            logger.exception(HANDLER_FAILED)
+            return self._state.internal_error
+
+    def _set_timeout(self, seconds: float) -> None:
+        """Move the deadline to `seconds` from now."""
+        self.deadline = self._loop.time() + seconds
+
+    def _report_rejection(self, response: HttpResponse) -> None:
+        if self._state.on_rejection is not None:
+            self._state.on_rejection(response, cast("ClientConnection", self))
 
     def _pause_reading(self) -> None:
         if self._reading and not self._transport.is_closing():
@@ -100,13 +117,43 @@ class ClientProtocol(asyncio.Protocol):
 
     def _linger(self) -> None:
         self._lingering = True
-        self._allow(self._config.linger_seconds)
+        self._set_timeout(self._config.linger_seconds)
 
     def _end_writing(self) -> None:
-        """Say that nothing follows, and let the client close.
+        """Close our half, and let the client close the other.
 
-        Closing with unread data would reset the connection, and what was said last might never be seen.
+        Closing with unread data would reset the connection, and the last response might be lost.
         """
         self._transport.write_eof()
         self._resume_reading()
         self._linger()
+
+
+class CloseCallbacks:
+    """Callbacks that run when one connection closes."""
+
+    __slots__ = ("_callbacks", "closed")
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._callbacks: list[Callable[[], object]] = []
+
+    def add(self, callback: Callable[[], object]) -> None:
+        """Call `callback` on close, or now if the connection has closed."""
+        if self.closed:
+            callback()
+        else:
+            self._callbacks.append(callback)
+
+    def run(self) -> None:
+        """Call all callbacks, once."""
+        self.closed = True
+        callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback()
+
+
+def peer_address(transport: asyncio.BaseTransport) -> str:
+    """Return the client's address and port."""
+    name = transport.get_extra_info("peername")
+    return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else ""

@@ -1,38 +1,41 @@
-"""A request that has arrived, and how its answer is to be framed."""
+"""Complete HTTP requests, with what decides how their responses are framed."""
 
 from __future__ import annotations
 
 import logging
 
+import httptools
 from msgspec import Struct
 
-from entresol.server import responses
-from entresol.server.connection import Page
-from entresol.server.responses import HttpResponse
+from entresol.server.handler import Page
+from entresol.server.responses import HttpResponse, text
 
 logger = logging.getLogger(__name__)
 
 
 class HttpRequest(Struct):
-    """A request that has arrived whole, and how its answer is to be framed."""
+    """A complete request, and how its response is framed."""
 
     path: str
     host: str
     body: bytes
-    extra: bytes = b""
+    response_headers: bytes = b""
     gzip: bool = False
-    last: bool = False
+    """Whether the response may be compressed."""
+    closes: bool = False
+    """Whether the connection closes after the response."""
     page: Page | None = None
     rejection: HttpResponse | None = None
     without_body: bool = False
+    """Whether the response has no body (`HEAD`)."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether the handler answers it and the connection goes on."""
-        return self.page is None and self.rejection is None and not self.last
+        """Whether the request goes to the handler, and the connection stays open."""
+        return self.page is None and self.rejection is None and not self.closes
 
-    def own_reply(self) -> HttpResponse:
-        """Return the answer that needs no handler: the rejection, or the page that is asked for."""
+    def direct_response(self) -> HttpResponse:
+        """Return the response that needs no handler: the rejection, or the requested page."""
         if self.rejection is not None:
             return self.rejection
         assert self.page is not None
@@ -40,5 +43,30 @@ class HttpRequest(Struct):
             status, content_type, body = self.page()
         except Exception:
             logger.exception("the page %s failed", self.path)
-            return responses.text(500, "this page failed; the log says why")
+            return text(500, "this page failed; the log says why")
         return HttpResponse(status, content_type.encode(), body)
+
+
+class WebSocketUpgrade(Struct, frozen=True):
+    """A request to continue as a WebSocket."""
+
+    target: bytes
+    headers: dict[bytes, bytes]
+
+
+def path_of(target: bytes) -> str:
+    """Return the path in a request target, without its query."""
+    if target == b"/":
+        return "/"
+    if not target.startswith(b"/"):
+        return path_of_url(target)
+    return target.partition(b"?")[0].decode("latin-1")
+
+
+def path_of_url(url: bytes) -> str:
+    """Return the path of a target in absolute form, as sent to a proxy."""
+    try:
+        path: bytes | None = httptools.parse_url(url).path
+    except httptools.HttpParserInvalidURLError:
+        path = url
+    return (path or b"/").decode("latin-1")

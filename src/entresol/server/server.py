@@ -1,4 +1,4 @@
-"""The server: listening, looking after what takes too long, and stopping."""
+"""The server: listen, expire connections, stop."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from collections.abc import Mapping
 
 from entresol.errors import AddressForbidden, AddressInUse, AddressUnavailable, ListenFailed
 from entresol.server.config import ServerConfig
-from entresol.server.connection import Counters, Handler, OnRejection, Page
+from entresol.server.documents import DocumentFormat
+from entresol.server.handler import Handler, OnRejection, Page
 from entresol.server.http import HttpConnection
-from entresol.server.state import ServerState
+from entresol.server.state import Counters, ServerState
 
-LONGEST_SWEEP_SECONDS = 1.0
+MAX_SWEEP_SECONDS = 1.0
 
 
 class Server:
-    """Serves a handler and some pages on one port.
+    """Serves a handler and pages on one port.
 
     Remembers: open connections. Persists: nothing.
     Assumes: one event loop, on which it was started. Fails: to start, with a ListenFailed.
@@ -27,48 +28,49 @@ class Server:
     def __init__(
         self,
         handler: Handler,
+        documents: DocumentFormat,
         config: ServerConfig | None = None,
         pages: Mapping[str, Page] | None = None,
         on_rejection: OnRejection | None = None,
     ) -> None:
         self.config = config or ServerConfig()
-        self._service = ServerState(handler, self.config, pages or {}, on_rejection)
+        self._state = ServerState(handler, documents, self.config, pages or {}, on_rejection)
         self._listeners: list[asyncio.Server] = []
         self._sweep: asyncio.TimerHandle | None = None
         self.port = self.config.port
 
     @property
     def counters(self) -> Counters:
-        """Return what has happened so far."""
-        return self._service.counters
+        """Return the totals so far."""
+        return self._state.counters
 
     async def start(self) -> None:
-        """Listen. With port 0, `port` is the one that was free."""
-        loop = self._service.loop = asyncio.get_running_loop()
+        """Listen. With port 0, `port` becomes the one that the system chose."""
+        loop = self._state.loop = asyncio.get_running_loop()
         sockets = await self._bind()
         self.port = sockets[0].getsockname()[1]
         for bound in sockets:
             listener = await loop.create_server(
-                lambda: HttpConnection(self._service), sock=bound, backlog=self.config.backlog
+                lambda: HttpConnection(self._state), sock=bound, backlog=self.config.backlog
             )
             self._listeners.append(listener)
-        self._look_after()
+        self._expire_connections()
 
     async def stop(self, seconds: float | None = None) -> None:
-        """Accept nothing more, let answers under way finish in time, and close everything."""
+        """Accept no more connections, let responses in progress finish in time, and close all connections."""
         for listener in self._listeners:
             listener.close()
-        self._service.stopping = True
-        for connection in tuple(self._service.open):
+        self._state.stopping = True
+        for connection in tuple(self._state.open):
             connection.stop()
         allowed = self.config.stop_seconds if seconds is None else seconds
         with contextlib.suppress(TimeoutError):
             # Not `wait_for`, which on Python 3.11 can lose a cancellation.
             async with asyncio.timeout(allowed):
-                await self._service.wait_empty()
-        for connection in tuple(self._service.open):
+                await self._state.wait_closed()
+        for connection in tuple(self._state.open):
             connection.abort()
-        await self._service.wait_empty()
+        await self._state.wait_closed()
         if self._sweep is not None:
             self._sweep.cancel()
 
@@ -77,41 +79,41 @@ class Server:
         sockets: list[socket.socket] = []
         try:
             for family, address in await addresses(host, port):
-                # A name can stand for two addresses; both get the port that was free for the first.
+                # A name can resolve to two addresses; both get the port that the system chose for the first.
                 port = sockets[0].getsockname()[1] if sockets else port
                 sockets.append(listen(family, (address, port)))
         except OSError as error:
             for bound in sockets:
                 bound.close()
-            raise explained(error, host, port) from error
+            raise listen_error(error, host, port) from error
         return sockets
 
-    def _look_after(self) -> None:
-        """Expire connections, all in one place, so that a request costs no timer."""
-        loop = self._service.loop
+    def _expire_connections(self) -> None:
+        """Expire connections past their deadline, all in one sweep, so that no request needs a timer."""
+        loop = self._state.loop
         now = loop.time()
-        for connection in tuple(self._service.open):
+        for connection in tuple(self._state.open):
             if connection.deadline <= now:
                 connection.expire()
-        self._sweep = loop.call_later(sweep_seconds(self.config), self._look_after)
+        self._sweep = loop.call_later(sweep_seconds(self.config), self._expire_connections)
 
 
 async def addresses(host: str, port: int) -> list[tuple[int, str]]:
-    """Return the address families and addresses that `host` stands for."""
+    """Return the address families and addresses that `host` resolves to."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    return list(dict.fromkeys((family, str(where[0])) for family, _, _, _, where in found))
+    return list(dict.fromkeys((family, str(address[0])) for family, _, _, _, address in found))
 
 
 def listen(family: int, address: tuple[str, int]) -> socket.socket:
-    """Return a socket bound to `address`."""
+    """Return a socket that listens on `address`."""
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         bound.bind(address)
-        # Bound twice with this option, a port only turns out to be taken when one listens.
+        # With this option a port can be bound twice: that it is in use only shows on listening.
         bound.listen()
     except OSError:
         bound.close()
@@ -119,8 +121,8 @@ def listen(family: int, address: tuple[str, int]) -> socket.socket:
     return bound
 
 
-def explained(error: OSError, host: str, port: int) -> ListenFailed:
-    """Return the error that says what to do about it."""
+def listen_error(error: OSError, host: str, port: int) -> ListenFailed:
+    """Return the error of ours for `error`, which says what to do about it."""
     if error.errno == errno.EADDRINUSE:
         return AddressInUse(host, port)
     if error.errno == errno.EACCES:
@@ -129,7 +131,7 @@ def explained(error: OSError, host: str, port: int) -> ListenFailed:
 
 
 def sweep_seconds(config: ServerConfig) -> float:
-    """Return how often to look, so that no time allowed is overrun by much."""
+    """Return the time between sweeps, short enough that no timeout is exceeded by much."""
     shortest = min(
         config.header_seconds,
         config.body_seconds,
@@ -138,4 +140,4 @@ def sweep_seconds(config: ServerConfig) -> float:
         config.linger_seconds,
         config.websocket_ping_seconds,
     )
-    return min(shortest / 4, LONGEST_SWEEP_SECONDS)
+    return min(shortest / 4, MAX_SWEEP_SECONDS)

@@ -1,4 +1,4 @@
-"""What all connections of one server share."""
+"""State that all connections of one server share: handler, settings, counters, open connections."""
 
 from __future__ import annotations
 
@@ -6,37 +6,65 @@ import asyncio
 from collections.abc import Mapping
 from typing import Protocol
 
+from entresol.server.access import HostCheck, OriginCheck
 from entresol.server.config import ServerConfig
-from entresol.server.connection import Counters, Handler, OnRejection, Page
+from entresol.server.documents import DocumentFormat, DocumentRejections
+from entresol.server.handler import Handler, OnRejection, Page
 from entresol.server.head_cache import HeadCache
-from entresol.server.limits import HostCheck, OriginCheck, RequestRate
+from entresol.server.limits import RequestRate
 
 
 class ServedConnection(Protocol):
-    """A connection, as the listener sees it."""
+    """A connection, as the server manages it."""
 
     deadline: float
     """When `expire` is due, in the event loop's time."""
 
     def expire(self) -> None:
-        """Do what is due when the client has taken too long."""
+        """Act on a deadline that has passed."""
         ...
 
     def stop(self) -> None:
-        """Close as soon as the answers under way are sent."""
+        """Close as soon as the responses in progress are sent."""
         ...
 
     def abort(self) -> None:
-        """Close now, and cancel what is under way."""
+        """Close now, and cancel what is in progress."""
         ...
 
 
+class Counters:
+    """Totals since the server was created, and current numbers of connections."""
+
+    __slots__ = (
+        "bytes_received",
+        "bytes_sent",
+        "connections_open",
+        "connections_rejected",
+        "connections_total",
+        "requests_total",
+        "websockets_open",
+        "websockets_total",
+    )
+
+    def __init__(self) -> None:
+        self.bytes_received = 0
+        self.bytes_sent = 0
+        self.connections_open = 0
+        self.connections_rejected = 0
+        self.connections_total = 0
+        self.requests_total = 0
+        self.websockets_open = 0
+        self.websockets_total = 0
+
+
 class ServerState:
-    """The handler, the limits, the counters and the open connections of one server."""
+    """The handler, the settings, the counters and the open connections of one server."""
 
     def __init__(
         self,
         handler: Handler,
+        documents: DocumentFormat,
         config: ServerConfig,
         pages: Mapping[str, Page],
         on_rejection: OnRejection | None = None,
@@ -45,46 +73,43 @@ class ServerState:
         self.config = config
         self.pages = pages
         self.on_rejection = on_rejection
+        self.content_types = documents.content_types
+        self.internal_error = documents.internal_error
+        self.rejections = DocumentRejections(documents, config.body_limit_bytes)
         self.counters = Counters()
         self.hosts = HostCheck(config)
         self.origins = OriginCheck(config)
         self.heads = HeadCache()
         self.open: set[ServedConnection] = set()
-        self._empty = asyncio.Event()
-        self._empty.set()
+        self._all_closed = asyncio.Event()
+        self._all_closed.set()
         self.stopping = False
         self.loop: asyncio.AbstractEventLoop
 
-    def enter(self, connection: ServedConnection) -> None:
+    def add(self, connection: ServedConnection) -> None:
         """Count a new connection."""
         self.open.add(connection)
-        self._empty.clear()
+        self._all_closed.clear()
         self.counters.connections_open += 1
         self.counters.connections_total += 1
 
     def replace(self, old: ServedConnection, new: ServedConnection) -> None:
-        """Let `new` stand for the same client from now on."""
+        """Replace the connection `old` by `new`, which serves the same client from now on."""
         self.open.discard(old)
         self.open.add(new)
 
-    def leave(self, connection: ServedConnection) -> None:
-        """Forget a connection that is gone."""
+    def remove(self, connection: ServedConnection) -> None:
+        """Remove a connection that has closed."""
         self.open.discard(connection)
         self.counters.connections_open -= 1
         if not self.open:
-            self._empty.set()
+            self._all_closed.set()
 
-    async def wait_empty(self) -> None:
+    async def wait_closed(self) -> None:
         """Wait until no connection is open."""
-        await self._empty.wait()
+        await self._all_closed.wait()
 
-    def rate(self) -> RequestRate | None:
-        """Return a new connection's share of requests, if that is limited."""
+    def new_rate(self) -> RequestRate | None:
+        """Return the rate limit of a new connection; None if there is no limit."""
         per_second = self.config.requests_per_second
         return RequestRate(per_second, self.loop.time()) if per_second else None
-
-
-def address_of(transport: asyncio.BaseTransport) -> str:
-    """Return the address at the other end."""
-    name = transport.get_extra_info("peername")
-    return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from entresol.node.metrics import Sample, of_chain, of_server, render
-from entresol.server.connection import Counters
+from entresol.server.state import Counters
 from tests.support.rollup.settling_chain import SettlingChain
 
 

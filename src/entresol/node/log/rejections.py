@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.node.log.entries import LogFormat
-    from entresol.server import Connection, HttpResponse
+    from entresol.server import ClientConnection, HttpResponse
 
 SPAN_SECONDS: Final = 1.0
 TOLD: Final = 20
@@ -36,7 +36,7 @@ class RejectionLog:
         self._heard = 0
         self._timer: asyncio.TimerHandle | None = None
 
-    def __call__(self, reply: HttpResponse, connection: Connection) -> None:
+    def __call__(self, response: HttpResponse, connection: ClientConnection) -> None:
         """Take note of a rejection."""
         now = monotonic()
         if now >= self._end:
@@ -44,7 +44,7 @@ class RejectionLog:
             self._end = now + SPAN_SECONDS
         self._heard += 1
         if self._heard <= TOLD:
-            entry = RequestRejected(reply.status, reply.reason, connection.peer, self._layer)
+            entry = RequestRejected(response.status, response.reason, connection.peer, self._layer)
             self._tell(self._lines.rejected(entry))
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._end - now, self.step)

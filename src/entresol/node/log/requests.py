@@ -16,7 +16,7 @@ from entresol.rpc.jsonrpc.errors import Failure
 
 if TYPE_CHECKING:
     from entresol.node.log.entries import LogFormat
-    from entresol.server import Connection, Handler
+    from entresol.server import ClientConnection, Handler
 
 UNREADABLE: Final = "(unreadable)"
 
@@ -55,7 +55,7 @@ class RequestLog:
         self._layer = layer
 
     def __call__(
-        self, body: bytes, connection: Connection
+        self, body: bytes, connection: ClientConnection
     ) -> bytes | Awaitable[bytes | None] | None:
         """Answer `body` as the handler does."""
         started = perf_counter()

@@ -18,7 +18,7 @@ from entresol.node.log.log import NodeLog
 from entresol.node.log.rejections import TOLD
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
-from entresol.server.responses import WRONG_VERB
+from entresol.server.responses import BAD_REQUEST
 from tests.support.example_namespace import Toy, request
 
 
@@ -76,7 +76,7 @@ def test_what_was_left_out_of_a_flood_is_told_when_the_node_stops(streams: Strea
 
     async def flood() -> None:
         for _ in range(TOLD + 5):
-            hear(WRONG_VERB, LocalConnection())  # type: ignore[arg-type]
+            hear(BAD_REQUEST, LocalConnection())  # type: ignore[arg-type]
         log.unfollow()
 
     asyncio.run(flood())

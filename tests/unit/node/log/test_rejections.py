@@ -11,7 +11,11 @@ from entresol.node.log import rejections
 from entresol.node.log.rejections import TOLD, RejectionLog
 from entresol.node.log.text import TextLines
 from entresol.rpc.jsonrpc.connection import LocalConnection
-from entresol.server.responses import PARSE_REFUSAL, RATE_REFUSAL, WRONG_VERB, HttpResponse, too_big
+from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
+from entresol.server.documents import DocumentRejections
+from entresol.server.responses import HttpResponse, wrong_host
+
+REJECTIONS = DocumentRejections(JSON_RPC, body_limit=1_000)
 
 
 class Heard:
@@ -28,9 +32,9 @@ class Heard:
         if line.endswith(" more"):
             self.summary.set()
 
-    def reject(self, times: int = 1, reply: HttpResponse = WRONG_VERB) -> None:
+    def reject(self, times: int = 1, response: HttpResponse = REJECTIONS.wrong_method) -> None:
         for _ in range(times):
-            self.log(reply, LocalConnection())  # type: ignore[arg-type]
+            self.log(response, LocalConnection())  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -48,18 +52,21 @@ def on_loop(work: Callable[[], None]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("response", "reason"),
     [
-        (WRONG_VERB, "405: use POST, with a JSON-RPC request as the body"),
-        (too_big(1_000), "413: Request is too big"),
-        (PARSE_REFUSAL, "400: Parse error"),
-        (RATE_REFUSAL, "429: Too many requests"),
+        (REJECTIONS.wrong_method, "405: use POST, with a JSON-RPC request as the body"),
+        (REJECTIONS.too_large, "413: Request is too big"),
+        (REJECTIONS.malformed, "400: Parse error"),
+        (REJECTIONS.rate_limited, "429: Too many requests"),
+        (wrong_host(b"evil"), "add it to its allowed hosts"),
     ],
 )
-def test_a_rejection_is_told_by_its_own_words(heard: Heard, reply: HttpResponse, told: str) -> None:
-    heard.reject(reply=reply)
+def test_a_rejection_is_logged_with_its_reason(
+    heard: Heard, response: HttpResponse, reason: str
+) -> None:
+    heard.reject(response=response)
     (line,) = heard.lines
-    assert line.endswith(told)
+    assert line.endswith(reason)
 
 
 def test_few_rejections_are_all_told_however_often_there_are_few(heard: Heard) -> None:

@@ -1,4 +1,4 @@
-"""What a server says of the requests that it rejects itself, heard over real sockets."""
+"""Rejections that the server reports to its callback, over real sockets."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 from websockets.frames import Opcode
 
-from entresol.server import Connection, HttpResponse
+from entresol.server import ClientConnection, HttpResponse
 from tests.support.http_server import HELLO, Client, echo, opening, post, running
 
 CHUNKED = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
 
 
-class Ear:
-    """Keeps what it is told: status and reason."""
+class Recorder:
+    """Records rejections: status and reason."""
 
     def __init__(self) -> None:
-        self.heard: list[tuple[int, str]] = []
+        self.rejections: list[tuple[int, str]] = []
 
-    def __call__(self, reply: HttpResponse, connection: Connection) -> None:
+    def __call__(self, response: HttpResponse, connection: ClientConnection) -> None:
         assert connection.peer.startswith("127.0.0.1:")
-        self.heard.append((reply.status, reply.reason))
+        self.rejections.append((response.status, response.reason))
 
 
 @pytest.mark.parametrize(
@@ -46,21 +46,21 @@ class Ear:
         (opening("Origin: https://evil.example"), 403, "Origin", {"cors_origins": ("https://a",)}),
     ],
 )
-def test_a_rejection_is_told_once_with_what_the_client_is_told(
+def test_a_rejection_is_reported_once_with_its_status_and_reason(
     sent: bytes, status: int, reason: str, settings: dict[str, Any]
 ) -> None:
-    ear = Ear()
-    with running(echo, on_rejection=ear, **settings) as server, server.client() as first:
-        # The only one for whom there is room, where that is the limit.
+    recorder = Recorder()
+    with running(echo, on_rejection=recorder, **settings) as server, server.client() as first:
+        # The only connection that is allowed, where that is the limit.
         assert first.open_websocket().status == 101
         with server.client() as client:
             client.send(sent)
-            answers = [client.response().status]
-            if answers == [200]:
-                answers.append(client.response().status)
-            assert answers[-1] == status
-    ((told, why),) = ear.heard
-    assert told == status
+            statuses = [client.response().status]
+            if statuses == [200]:
+                statuses.append(client.response().status)
+            assert statuses[-1] == status
+    ((reported, why),) = recorder.rejections
+    assert reported == status
     assert reason in why
 
 
@@ -73,31 +73,31 @@ def frames(client: Client, *messages: bytes) -> None:
 @pytest.mark.parametrize(
     ("message", "code", "reason"), [(b"\xff", 1007, "UTF-8"), (b"{" * 2_000, 1009, "2000")]
 )
-def test_a_websocket_that_is_ended_is_told_with_its_code(
+def test_a_websocket_that_the_server_closes_is_reported_with_its_code(
     message: bytes, code: int, reason: str
 ) -> None:
-    ear = Ear()
+    recorder = Recorder()
     with (
-        running(echo, on_rejection=ear, body_limit_bytes=1_000) as server,
+        running(echo, on_rejection=recorder, body_limit_bytes=1_000) as server,
         server.client() as client,
     ):
         frames(client, message)
         assert client.close_code() == code
-    ((told, why),) = ear.heard
-    assert told == code
+    ((reported, why),) = recorder.rejections
+    assert reported == code
     assert reason in why
 
 
-def test_a_message_too_many_a_second_is_told() -> None:
-    ear = Ear()
+def test_a_message_over_the_rate_is_reported() -> None:
+    recorder = Recorder()
     with (
-        running(echo, on_rejection=ear, requests_per_second=0.01) as server,
+        running(echo, on_rejection=recorder, requests_per_second=0.01) as server,
         server.client() as client,
     ):
         frames(client, HELLO, HELLO)
         assert client.frame()[1] == HELLO
         assert b"Too many requests" in client.frame()[1]
-    assert ear.heard == [(429, "Too many requests")]
+    assert recorder.rejections == [(429, "Too many requests")]
 
 
 def leave(client: Client) -> None:
@@ -107,22 +107,22 @@ def leave(client: Client) -> None:
     assert client.close_code() == 1000
 
 
-def ask_a_page(client: Client) -> None:
+def get_a_page(client: Client) -> None:
     client.send(b"GET /broken HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert client.response().status == 503
 
 
-def ask_before_asking(client: Client) -> None:
+def preflight(client: Client) -> None:
     client.send(
         b"OPTIONS / HTTP/1.1\r\nHost: localhost\r\nAccess-Control-Request-Method: POST\r\n\r\n"
     )
     assert client.response().status == 204
 
 
-@pytest.mark.parametrize("act", [Client.ask, leave, ask_a_page, ask_before_asking])
-def test_what_is_not_rejected_is_not_told(act: Callable[[Client], object]) -> None:
-    ear = Ear()
+@pytest.mark.parametrize("act", [Client.ask, leave, get_a_page, preflight])
+def test_what_is_not_rejected_is_not_reported(act: Callable[[Client], object]) -> None:
+    recorder = Recorder()
     pages = {"/broken": lambda: (503, "text/plain", b"not ready")}
-    with running(echo, on_rejection=ear, pages=pages) as server, server.client() as client:
+    with running(echo, on_rejection=recorder, pages=pages) as server, server.client() as client:
         act(client)
-    assert ear.heard == []
+    assert recorder.rejections == []

@@ -1,0 +1,79 @@
+"""Interface between the server and the application: handlers, pages, client connections."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Literal, Protocol, TypeAlias
+
+from entresol.server.responses import HttpResponse
+
+Page: TypeAlias = Callable[[], tuple[int, str, bytes]]
+"""Responds to a `GET` with status, content type and body."""
+
+
+class ClientConnection(Protocol):
+    """A client's connection, as a handler sees it.
+
+    `path` and `host` are those of the request being handled; on HTTP they do not change before its response is sent.
+    """
+
+    @property
+    def transport(self) -> Literal["http", "ws"]:
+        """Return how the client is connected."""
+        ...
+
+    @property
+    def peer(self) -> str:
+        """Return the client's address."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """Return the request's path, without its query."""
+        ...
+
+    @property
+    def host(self) -> str:
+        """Return the request's `Host` header; empty if there is none."""
+        ...
+
+    @property
+    def closed(self) -> bool:
+        """Return whether nothing can be sent any more."""
+        ...
+
+    def send(self, data: bytes) -> bool:
+        """Push a document to a WebSocket, and return whether it was accepted.
+
+        A client that does not read what it is sent is disconnected; later documents are not accepted.
+        """
+        ...
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Call `callback` once when the connection has closed; at once if it has."""
+        ...
+
+
+class Handler(Protocol):
+    """Handles one document and returns the response document; None if there is none.
+
+    Bytes are written before control returns to the event loop. An awaitable is awaited, and later
+    requests of the same HTTP connection stay pending until then, because responses are sent in order.
+    """
+
+    def __call__(
+        self, body: bytes, connection: ClientConnection
+    ) -> bytes | Awaitable[bytes | None] | None:
+        """Handle `body`."""
+        ...
+
+
+class OnRejection(Protocol):
+    """Is called for each request that was rejected before it reached a handler.
+
+    There is one call for each rejection, also in a flood of them: the callback limits its own work.
+    """
+
+    def __call__(self, response: HttpResponse, connection: ClientConnection) -> object:
+        """Record the `response` that `connection` was sent."""
+        ...
