@@ -19,7 +19,13 @@ ARTIFACTS := $(wildcard src/entresol/contracts/*.json tests/contracts/artifacts/
 
 PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 PYTHON_STAMP := $(VENV)/.python-$(PYTHON_VERSION)
+# What running needs, and what everything else needs beside it.
+RUN_STAMP := $(VENV)/.requirements-run
 REQUIREMENTS_STAMP := $(VENV)/.requirements
+
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# Install the pins of the file $(1); pip shows its progress on a terminal only.
+pip_install = $(PIP) $$(test -t 2 || echo --quiet) install --requirement $(1)
 
 ifeq ($(CI),true)
 LOCKED := --locked
@@ -53,16 +59,25 @@ $(PYTHON_STAMP):
 	@$(PYTHON) -c 'import ensurepip, venv' || { \
 	    echo "error: $(PYTHON) cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv" >&2; \
 	    exit 1; }
-	$(PYTHON) -m venv --clear $(VENV)
+	@echo "[1/3] Virtual environment: $(VENV), Python $(PYTHON_VERSION)"
+	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-$(REQUIREMENTS_STAMP): requirements-dev.txt $(PYTHON_STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+$(RUN_STAMP): requirements.txt $(PYTHON_STAMP)
+	@echo "[2/3] Python packages: requirements.txt"
+	@$(call pip_install,requirements.txt)
 	@touch $@
 
-# Through the build back end, not `maturin develop`, because only that fetches a missing toolchain. It
-# looks for maturin on the PATH.
-$(NATIVE): $(NATIVE_SOURCES) pyproject.toml $(REQUIREMENTS_STAMP)
+# It has everything of requirements.txt, too. Touching a stamp that is fresh would build the crate again.
+$(REQUIREMENTS_STAMP): requirements-dev.txt requirements.txt $(PYTHON_STAMP)
+	@echo "[2/3] Python packages: requirements-dev.txt"
+	@$(call pip_install,requirements-dev.txt)
+	@test $(RUN_STAMP) -nt requirements.txt || touch $(RUN_STAMP)
+	@touch $@
+
+# Calls the build back end as pip does, because pip would hide cargo's progress; not `maturin develop`,
+# because only the back end fetches a missing toolchain. It looks for maturin on the PATH.
+$(NATIVE): $(NATIVE_SOURCES) pyproject.toml $(RUN_STAMP)
 	@command -v cc >/dev/null || { \
 	    echo "error: no C compiler (cc) found. On Debian and Ubuntu: apt install gcc; on macOS: xcode-select --install" >&2; \
 	    exit 1; }
@@ -71,8 +86,11 @@ $(NATIVE): $(NATIVE_SOURCES) pyproject.toml $(REQUIREMENTS_STAMP)
 	    exit 1; }
 	@command -v cargo >/dev/null || \
 	    echo "note: cargo not found; maturin now fetches a Rust toolchain. To have your own: https://rustup.rs" >&2
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	    --no-build-isolation --no-deps --editable . || { \
+	@echo "[3/3] Native crate: $@"
+	@test -d native/target || echo "      Compiling the EVM takes some minutes; later builds compile only what changed."
+	@rm -f $(VENV)/entresol-*.whl
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -c 'import maturin; maturin.build_editable("$(VENV)")' >/dev/null && \
+	    $(PIP) --quiet install --no-deps --force-reinstall $(VENV)/entresol-*.whl || { \
 	    command -v cargo >/dev/null || echo "error: the build failed without a Rust toolchain of yours. To have one: https://rustup.rs" >&2; \
 	    exit 1; }
 	@touch $@
@@ -157,7 +175,7 @@ unit: $(REQUIREMENTS_STAMP) $(NATIVE) ## Run the fast tests: no peers, no client
 	$(BIN)/pytest tests/unit -m 'not slow and not peer and not clients' --quiet $(ARGS)
 
 .PHONY: run
-run: $(REQUIREMENTS_STAMP) $(NATIVE) ## Start a node; ARGS='--port 4000' passes flags, ARGS=--help lists them
+run: $(RUN_STAMP) $(NATIVE) ## Start a node; ARGS='--port 4000' passes flags, ARGS=--help lists them
 	@$(BIN)/python -m entresol $(ARGS)
 
 .PHONY: bench
@@ -176,12 +194,16 @@ fmt: $(REQUIREMENTS_STAMP) ## Format the sources and fix what can be fixed
 docs: $(REQUIREMENTS_STAMP) $(NATIVE) ## Rewrite the generated parts of the documentation
 	$(BIN)/python docs/tools/generate.py
 
-# The oldest supported Python needs the most packages, so its pins serve the newer ones too.
+# The oldest supported Python needs the most packages, so its pins serve the newer ones too. The second
+# file starts as a copy of the first, whose pins pip-compile then keeps.
+LOCK = $(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-options --annotation-style line pyproject.toml
+
 .PHONY: lock
-lock: $(REQUIREMENTS_STAMP) ## Pin the newest development dependencies that fit pyproject.toml
+lock: $(REQUIREMENTS_STAMP) ## Pin the newest dependencies that fit pyproject.toml
 	@test "$(PYTHON_VERSION)" = 3.11 || { echo "error: lock with the oldest Python: make lock PYTHON=python3.11" >&2; exit 1; }
-	$(BIN)/pip-compile --quiet --upgrade --extra dev --strip-extras --no-header --no-emit-options \
-	    --annotation-style line --output-file requirements-dev.txt pyproject.toml
+	$(LOCK) --upgrade --extra run --extra dev --output-file requirements-dev.txt
+	cp requirements-dev.txt requirements.txt
+	$(LOCK) --extra run --output-file requirements.txt
 
 .PHONY: clean
 clean: ## Remove everything that was built

@@ -106,6 +106,14 @@ def test_ci_runs_what_the_readme_says() -> None:
     assert re.fullmatch(r"exec make .* test", last)
 
 
+def test_what_running_installs_is_what_was_tested() -> None:
+    run, dev = (
+        {line.split()[0] for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if line}
+        for name in ("requirements.txt", "requirements-dev.txt")
+    )
+    assert run < dev
+
+
 def start_of(language: str) -> list[str]:
     """Return what a program of a language is an argument of."""
     return {
