@@ -47,10 +47,11 @@ impl<'py> FromPyObject<'_, 'py> for PyWord {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if let Ok(small) = object.extract::<u64>() {
+        let int = object.cast::<PyInt>().map_err(|_| PyTypeError::new_err("a word is an int"))?;
+        // An `int` of more than 64 bits is common, so it must not take the way over an exception.
+        if let Ok(small) = int.extract::<u128>() {
             return Ok(Self(U256::from(small)));
         }
-        let int = object.cast::<PyInt>().map_err(|_| PyTypeError::new_err("a word is an int"))?;
         let bytes = int
             .call_method1("to_bytes", (32, "big"))
             .map_err(|error| out_of_range(object.py(), error))?;
