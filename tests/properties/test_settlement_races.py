@@ -128,7 +128,7 @@ def test_an_l1_that_goes_back_between_looking_and_sending_does_not_stop_settleme
     async def play(it: Race) -> None:
         settler = await it.commit_one()
         it.l1.before("estimate_gas", it.go_back)
-        with pytest.raises(LayerOneMismatch, match="the embedded L1 went back meanwhile"):
+        with pytest.raises(LayerOneMismatch, match="reorg of the embedded L1"):
             await settler.step(0.0)
         assert settler.stopped is None
         await it.settle()
@@ -181,7 +181,7 @@ def test_a_batch_that_seemed_to_be_gone_for_a_moment_is_noted_again() -> None:
         await settler.step(0.0)
         await settler.step(0.0)
         await settler.step(0.0)
-        assert it.scenario.journal().first == 2
+        assert it.scenario.pending().first == 2
         # The first question of a step is how many batches are committed.
         it.l1.before("call", it.vanish)
         await it.settle()
@@ -199,7 +199,7 @@ def test_a_step_that_was_signed_while_l1_went_back_does_not_stop_settlement(
         it.l1.before("nonce", it.go_back)
         await settler.step(0.0)
         await settler.step(0.0)
-        assert "prove of batch 1 failed, because L1 went back meanwhile" in caplog.text
+        assert "prove of batch 1 failed because of a reorg of L1" in caplog.text
         await it.settle()
         await it.check(1)
 
@@ -211,7 +211,7 @@ def test_a_step_that_fails_in_other_blocks_than_were_looked_at_does_not_stop_set
         settler = await it.commit_one()
         it.embedded.mine_on_request()
         await settler.step(0.0)
-        (proof,) = it.scenario.journal().attempts
+        (proof,) = it.scenario.pending().attempts
 
         def replace_the_commit() -> None:
             it.go_back()
@@ -300,7 +300,7 @@ def test_whichever_of_two_attempts_l1_has_at_last_is_noted(tmp_path: Path, resta
         it.scenario.seal_batch(1)
         await settler.step(0.0)
         await settler.step(30.0)
-        cheap, dear = it.scenario.journal().attempts
+        cheap, dear = it.scenario.pending().attempts
         it.embedded.mine()
         await settler.step(31.0)
         assert _committed_by(it) == decode(dear).hash
@@ -332,8 +332,8 @@ def test_an_l1_that_goes_back_below_a_replaced_transaction_gets_everything_again
         it.embedded.mine_on_request()
         await settler.step(0.0)
         await settler.step(30.0)
-        assert it.scenario.journal().step is SettlementStep.PROVE
-        assert len(it.scenario.journal().attempts) == 2
+        assert it.scenario.pending().step is SettlementStep.PROVE
+        assert len(it.scenario.pending().attempts) == 2
         it.go_back()
         if restarts:
             it.scenario.restart()
@@ -353,7 +353,7 @@ def test_a_block_that_comes_while_it_is_asked_for_belongs_to_nobody_else(
         await it.scenario.settler.step(0.0)
         it.l1.before("nonce", it.embedded.mine)
         assert await it.scenario.settler.step(0.5)
-        assert "signing anew" not in caplog.text
+        assert "signing again" not in caplog.text
         assert "logs" not in it.l1.asked
 
     race(play)

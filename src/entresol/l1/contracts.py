@@ -14,6 +14,7 @@ from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
     from entresol.l1.layer_one import L1Log, LayerOne
+    from entresol.primitives.batches import SettlementStep
 
 _CANONICAL: Final = (
     "(uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256[4],"
@@ -42,11 +43,15 @@ class Deposit(msgspec.Struct, frozen=True):
 
 
 class BatchTotals(msgspec.Struct, frozen=True):
-    """How many batches L1 has, step by step."""
+    """How many batches L1 has committed, verified and executed."""
 
     committed: int
     verified: int
     executed: int
+
+    def last(self, step: SettlementStep) -> int:
+        """Return the last batch that has this step."""
+        return (self.committed, self.verified, self.executed)[step]
 
 
 class Bridgehub:

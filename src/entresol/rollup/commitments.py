@@ -178,10 +178,10 @@ def fake_proof(previous: StoredBatchInfo, batches: Sequence[StoredBatchInfo]) ->
     return [_FAKE_PROOF_TYPE, 0, _FAKE_PROOF_MAGIC, folded or 0]
 
 
-def call_of(step: str, chain: Address, first: int, last: int, payload: bytes) -> bytes:
+def encode_call(step: str, chain: Address, first: int, last: int, data: bytes) -> bytes:
     """Return the call of a step: `commit`, `prove` or `execute`, for batches `first` to `last`."""
     signature = f"{step}BatchesSharedBridge(address,uint256,uint256,bytes)"
-    return abi.encode_call(signature, chain, first, last, payload)
+    return abi.encode_call(signature, chain, first, last, data)
 
 
 def _all_words(batches: Sequence[StoredBatchInfo]) -> list[_Words]:

@@ -1,18 +1,16 @@
-"""How the batches of the chain and those on L1 stand to each other."""
+"""Track how far L1 has committed, proven and executed our batches."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from entresol.errors import LayerOneMismatch, StoreDamaged
 from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, BatchTotals
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_info_of
-from entresol.rollup.pending_tx import PendingSettlement, named
+from entresol.rollup.pending_tx import PendingSettlement, SettlementOperation
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -21,18 +19,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_NOTHING: Final = BatchTotals(0, 0, 0)
-# How many blocks an L1 may replace at once without any of the batches in them being overlooked.
-_DEEPEST: Final = 64
+_NO_BATCHES: Final = BatchTotals(0, 0, 0)
+# A reorg of at most so many blocks is noticed for every settlement transaction in them.
+_MAX_REORG_DEPTH: Final = 64
 
 
 class L1Sync:
-    """Compares the chain's batches with L1's, and tells the chain how far it is confirmed.
+    """Compares the chain's batches with L1's, and sets the chain's finality accordingly.
 
-    Remembers: the totals and the batches that were compared last, and the last L1 block with a step.
-    Persists: by which transaction a step was done, where only L1 knew; that a step is undone if L1
-    went back, and where it is now if L1 has it in another block. Fails: with `LayerOneMismatch` if L1
-    has batches that the chain does not have, or has others.
+    Remembers: L1's totals, the last batch that was compared, and the last L1 block with a settlement
+    transaction, by which a reorg shows. Persists: which transaction did each step, also if another
+    account sent it or a reorg moved or removed it. Fails: with `LayerOneMismatch` if L1 has batches
+    that the chain does not have, or different ones.
     """
 
     def __init__(self, chain: Chain, contract: ZkChain, confirmations: int) -> None:
@@ -42,59 +40,61 @@ class L1Sync:
         self._contract = contract
         self._confirmations = confirmations
         self._compared: tuple[int, Hash32] | None = None
-        self._newest: L1Block | None = None
-        self.totals = _NOTHING
+        self._last_block: L1Block | None = None
+        self.totals = _NO_BATCHES
 
     @property
     def sealed(self) -> int:
-        """The number of the batch that was sealed last."""
+        """The number of the last sealed batch."""
         last = self._batches.last()
         return 0 if last is None else last.number
 
     def batch(self, number: int) -> Batch:
-        """Return a batch that must be there."""
+        """Return a batch; raises `StoreDamaged` if it is missing."""
         found = self._batches.get(number)
         if found is None:
             raise StoreDamaged(self._chain.blocks.path, f"batch {number} is missing")
         return found
 
-    def has_noted(self, step: SettlementStep, number: int) -> bool:
-        """Say whether it is noted how a step of a batch was done; the first needs none."""
+    def is_recorded(self, step: SettlementStep, number: int) -> bool:
+        """Say whether the transaction of a step is recorded; batch 0 needs none."""
         return number == 0 or self._batches.settled(number, step) is not None
 
-    async def compare(self) -> BatchTotals:
-        """Return how many batches L1 has, once they are known to be the chain's."""
+    async def refresh(self) -> BatchTotals:
+        """Read L1's totals, check that they count this chain's batches, and record what is new."""
         totals = self.totals = await self._contract.totals()
         if totals.committed > self.sealed:
             raise LayerOneMismatch(
                 f"{self._l1.name} has {totals.committed} batches, and this chain {self.sealed}: the "
-                "chain went back, or it is another one's L1"
+                "chain was reverted, or it is another chain's L1"
             )
         await self._compare_last(totals)
-        for step, done in zip(SettlementStep, msgspec.structs.astuple(totals), strict=True):
-            await self._note(step, done)
+        for step in SettlementStep:
+            await self._record(step, totals.last(step))
         head = await self._l1.block_number()
-        if not await self._is_unchanged():
-            self._newest = None
-            for step, done in zip(SettlementStep, msgspec.structs.astuple(totals), strict=True):
-                await self._look_again(step, done, head - _DEEPEST)
-        self._confirm(totals, head - self._confirmations)
+        if await self._may_have_reorged():
+            self._last_block = None
+            for step in SettlementStep:
+                await self._recheck(step, totals.last(step), head - _MAX_REORG_DEPTH)
+        self._update_finality(totals, head - self._confirmations)
         return totals
 
-    async def placed(self, receipt: L1Receipt) -> SettlementTransaction:
-        """Return what a transaction did, once it is known in which block it is."""
+    async def settlement_of(self, receipt: L1Receipt) -> SettlementTransaction:
+        """Return the transaction of a receipt with its block; raises if a reorg removed the block."""
         block = await self._l1.block(receipt.block_number)
         if block is None or block.hash != receipt.block_hash:
-            raise LayerOneMismatch(f"block {receipt.block_number} of {self._l1.name} is gone again")
-        # One that is gone stays, so that the next comparison misses it.
-        if self._newest is None or (
-            self._newest.number < block.number and await self._is_unchanged()
+            raise LayerOneMismatch(
+                f"a reorg removed block {receipt.block_number} of {self._l1.name}"
+            )
+        # A block that a reorg removed stays, so that the next refresh notices.
+        if self._last_block is None or (
+            self._last_block.number < block.number and not await self._may_have_reorged()
         ):
-            self._newest = block
+            self._last_block = block
         return SettlementTransaction(receipt.transaction_hash, block.number, block.timestamp)
 
     async def _compare_last(self, totals: BatchTotals) -> None:
-        """Compare the last batch that L1 has; each one leads to the one before."""
+        """Compare the last batch that L1 has; its hash covers those before it."""
         batch = self.batch(totals.committed)
         expected = stored_info_of(batch, self._chain.rules.chain_id).hash()
         if self._compared == (batch.number, expected):
@@ -109,56 +109,58 @@ class L1Sync:
             )
         self._compared = (batch.number, expected)
 
-    async def _note(self, step: SettlementStep, done: int) -> None:
-        """Make what is stored of a step what L1 says."""
-        above = done
+    async def _record(self, step: SettlementStep, last: int) -> None:
+        """Record a step for the batches up to `last`, and for none above."""
+        above = last
         while self._batches.settled(above + 1, step) is not None:
             above += 1
-        if above > done:
-            log.warning("%s went back: batches above %d are not settled", self._l1.name, done)
-            self._batches.revert_settlement(range(done + 1, above + 1), step)
-        last = noted = min(done, self._last_without_journal(step))
-        while not self.has_noted(step, noted):
-            noted -= 1
-        for number in range(noted + 1, last + 1):
-            self._batches.update_settlement(number, step, await self._found(step, number))
+        if above > last:
+            undone = SettlementOperation(step, last + 1, above)
+            log.warning("a reorg of %s reverted the %s", self._l1.name, undone)
+            self._batches.revert_settlement(range(last + 1, above + 1), step)
+        last = recorded = min(last, self._last_not_pending(step))
+        while not self.is_recorded(step, recorded):
+            recorded -= 1
+        for number in range(recorded + 1, last + 1):
+            found = await self._find_by_event(step, number)
+            self._batches.update_settlement(number, step, found)
 
-    def _last_without_journal(self, step: SettlementStep) -> int:
-        """Return the last batch of whose step no transaction under way will tell."""
-        outstanding = self._batches.pending_settlement()
-        journal = None if outstanding is None else PendingSettlement.decode(outstanding)
-        return self.sealed if journal is None or journal.step is not step else journal.first - 1
+    def _last_not_pending(self, step: SettlementStep) -> int:
+        """Return the last batch whose step the pending transaction does not do."""
+        stored = self._batches.pending_settlement()
+        pending = None if stored is None else PendingSettlement.decode(stored)
+        return self.sealed if pending is None or pending.step is not step else pending.first - 1
 
-    async def _is_unchanged(self) -> bool:
-        """Say whether every step is still in the block that is noted; after a start nobody knows."""
-        newest = self._newest
-        return newest is not None and await self._l1.block(newest.number) == newest
+    async def _may_have_reorged(self) -> bool:
+        """Say whether a settlement transaction may be in another block than recorded, as after a start."""
+        last = self._last_block
+        return last is None or await self._l1.block(last.number) != last
 
-    async def _look_again(self, step: SettlementStep, last: int, oldest: int) -> None:
-        """Make what is noted of a step what L1 says now: the same total may come from other blocks."""
+    async def _recheck(self, step: SettlementStep, last: int, oldest: int) -> None:
+        """Update the transactions of a step since L1 block `oldest`: a reorg may have moved them."""
         for number in range(last, 0, -1):
-            noted = self._batches.settled(number, step)
-            if noted is None:
-                # The transaction under way will tell.
+            recorded = self._batches.settled(number, step)
+            if recorded is None:
+                # The pending transaction does it, and is recorded with its receipt.
                 continue
-            if noted.block < oldest:
+            if recorded.block < oldest:
                 return
-            now = await self._now(step, number, noted)
-            if now != noted:
-                what = named(step, number, number)
-                log.warning("%s has the %s in another place now", self._l1.name, what)
-                self._batches.update_settlement(number, step, now)
+            found = await self._find(step, number, recorded)
+            if found != recorded:
+                moved = SettlementOperation(step, number, number)
+                log.warning("a reorg of %s moved the %s", self._l1.name, moved)
+                self._batches.update_settlement(number, step, found)
 
-    async def _now(
-        self, step: SettlementStep, number: int, noted: SettlementTransaction
+    async def _find(
+        self, step: SettlementStep, number: int, recorded: SettlementTransaction
     ) -> SettlementTransaction:
-        receipt = await self._l1.receipt(noted.transaction)
+        receipt = await self._l1.receipt(recorded.transaction)
         if receipt is not None and receipt.succeeded:
-            return await self.placed(receipt)
-        return await self._found(step, number)
+            return await self.settlement_of(receipt)
+        return await self._find_by_event(step, number)
 
-    async def _found(self, step: SettlementStep, number: int) -> SettlementTransaction:
-        """Return the transaction by which somebody did a step, from the event it left."""
+    async def _find_by_event(self, step: SettlementStep, number: int) -> SettlementTransaction:
+        """Return the transaction that did a step, by the event it emitted."""
         last = await self._l1.block_number()
         word = Hash32(number.to_bytes(32))
         if step is SettlementStep.PROVE:
@@ -167,26 +169,26 @@ class L1Sync:
         else:
             topic = BATCH_COMMITTED if step is SettlementStep.COMMIT else BATCH_EXECUTED
             found = await self._l1.logs(self._contract.address, [topic, word], 0, last)
-        # The last one counts: batches may have been taken back and settled again.
+        # The last one counts: batches may have been reverted and settled again.
         receipt = await self._l1.receipt(found[-1].transaction_hash) if found else None
         if receipt is None:
             raise LayerOneMismatch(
                 f"{self._l1.name} has batch {number}, but no {step.name.lower()} of it"
             )
-        return await self.placed(receipt)
+        return await self.settlement_of(receipt)
 
-    def _confirm(self, totals: BatchTotals, newest: int) -> None:
-        """Tell the chain which of its blocks are safe, and which final."""
-        safe = self._last_block(SettlementStep.COMMIT, totals.committed, newest)
-        final = self._last_block(SettlementStep.EXECUTE, totals.executed, newest)
+    def _update_finality(self, totals: BatchTotals, confirmed: int) -> None:
+        """Set the chain's `safe` and `finalized` blocks, as of the L1 block `confirmed`."""
+        safe = self._last_settled_block(SettlementStep.COMMIT, totals.committed, confirmed)
+        final = self._last_settled_block(SettlementStep.EXECUTE, totals.executed, confirmed)
         if (safe, final) != (self._chain.finality.safe, self._chain.finality.finalized):
             self._chain.set_finality(safe=safe, finalized=final)
 
-    def _last_block(self, step: SettlementStep, number: int, newest: int) -> int:
-        """Return the last block whose step is done in an L1 block up to `newest`."""
+    def _last_settled_block(self, step: SettlementStep, number: int, confirmed: int) -> int:
+        """Return the last block of the last batch whose step is in an L1 block up to `confirmed`."""
         while number:
-            done = self._batches.settled(number, step)
-            if done is not None and done.block <= newest:
+            transaction = self._batches.settled(number, step)
+            if transaction is not None and transaction.block <= confirmed:
                 break
             number -= 1
         return self.batch(number).last_block

@@ -1,4 +1,4 @@
-"""What is to be settled next, and the call that does it."""
+"""The next settlement operation, and the call data of each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions.priority import MOST_REQUESTS
 from entresol.rollup.batches import commit_info_of, priority_ops_of, stored_info_of
-from entresol.rollup.commitments import call_of, commit_data, execute_data, proof_data
+from entresol.rollup.commitments import commit_data, encode_call, execute_data, proof_data
+from entresol.rollup.pending_tx import SettlementOperation
 
 if TYPE_CHECKING:
     from entresol.l1.contracts import BatchTotals
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class SettlementPlan:
-    """Says which step comes next, for which batches, and writes its call.
+    """Decides which operation comes next, and encodes its call.
 
-    Remembers and persists: nothing; it follows from the stored batches and from what L1 has of them.
+    Remembers and persists: nothing; both follow from the stored batches and from L1's totals.
     """
 
     def __init__(
@@ -34,45 +35,40 @@ class SettlementPlan:
         self._blocks = blocks
         self._contract = contract
         self._l1_sync = l1_sync
-        self._most_batches = max_batches
+        self._max_batches = max_batches
 
-    def due(self, totals: BatchTotals) -> tuple[SettlementStep, int, int] | None:
-        """Return the next step, and the first and last batch it is for."""
-        most, sealed = self._most_batches, self._l1_sync.sealed
-        if totals.committed < min(sealed, totals.executed + most):
-            return SettlementStep.COMMIT, totals.committed + 1, totals.committed + 1
-        if totals.verified < totals.committed:
-            return (
-                SettlementStep.PROVE,
-                totals.verified + 1,
-                min(totals.committed, totals.verified + most),
-            )
-        if totals.executed < totals.verified:
-            last = min(totals.verified, totals.executed + most)
-            return (
-                SettlementStep.EXECUTE,
-                totals.executed + 1,
-                self._executable(totals.executed + 1, last),
-            )
+    def next_operation(self, totals: BatchTotals) -> SettlementOperation | None:
+        """Return the next operation; None if L1 has executed every sealed batch."""
+        committed, verified, executed = totals.committed, totals.verified, totals.executed
+        if committed < min(self._l1_sync.sealed, executed + self._max_batches):
+            return SettlementOperation(SettlementStep.COMMIT, committed + 1, committed + 1)
+        if verified < committed:
+            last = min(committed, verified + self._max_batches)
+            return SettlementOperation(SettlementStep.PROVE, verified + 1, last)
+        if executed < verified:
+            last = min(verified, executed + self._max_batches)
+            last = self._last_executable(executed + 1, last)
+            return SettlementOperation(SettlementStep.EXECUTE, executed + 1, last)
         return None
 
-    def call(self, step: SettlementStep, first: int, last: int) -> bytes:
-        """Return the call of the timelock that does a step of some batches."""
+    def call(self, operation: SettlementOperation) -> bytes:
+        """Return the call of the timelock that does an operation."""
+        step, first, last = operation
         chain_id = self._chain_id
         batches = [self._l1_sync.batch(number) for number in range(first, last + 1)]
         stored = [stored_info_of(batch, chain_id) for batch in batches]
-        before = stored_info_of(self._l1_sync.batch(first - 1), chain_id)
+        previous = stored_info_of(self._l1_sync.batch(first - 1), chain_id)
         if step is SettlementStep.COMMIT:
-            payload = commit_data(before, commit_info_of(batches[0], chain_id))
+            data = commit_data(previous, commit_info_of(batches[0], chain_id))
         elif step is SettlementStep.PROVE:
-            payload = proof_data(before, stored)
+            data = proof_data(previous, stored)
         else:
             operations = [priority_ops_of(self._blocks, batch) for batch in batches]
-            payload = execute_data(stored, operations)
-        return call_of(step.name.lower(), self._contract, first, last, payload)
+            data = execute_data(stored, operations)
+        return encode_call(step.name.lower(), self._contract, first, last, data)
 
-    def _executable(self, first: int, last: int) -> int:
-        """Return the last batch up to which one transaction can name all requests."""
+    def _last_executable(self, first: int, last: int) -> int:
+        """Return the last batch up to which one transaction can list all priority requests."""
         requests = self._l1_sync.batch(first).l1_transactions
         for number in range(first + 1, last + 1):
             requests += self._l1_sync.batch(number).l1_transactions

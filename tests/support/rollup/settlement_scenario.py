@@ -79,11 +79,11 @@ class Scenario:
             while await self.settler.step(0.0) or self.batches.pending_settlement() is not None:
                 pass
 
-    def journal(self) -> PendingSettlement:
-        """Return the transaction under way."""
-        journal = self.batches.pending_settlement()
-        assert journal is not None
-        return PendingSettlement.decode(journal)
+    def pending(self) -> PendingSettlement:
+        """Return the pending transaction."""
+        stored = self.batches.pending_settlement()
+        assert stored is not None
+        return PendingSettlement.decode(stored)
 
     async def totals(self) -> tuple[int, int, int]:
         """Return how many batches L1 has, step by step."""

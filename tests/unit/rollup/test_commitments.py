@@ -15,8 +15,8 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import (
     CommitBatchInfo,
     StoredBatchInfo,
-    call_of,
     commit_data,
+    encode_call,
     execute_data,
     fake_proof,
     proof_data,
@@ -191,7 +191,7 @@ def test_an_execution_carries_version_1_and_the_l1_transactions_of_each_batch(
     [("commit", "0db9eb87"), ("prove", "9271e450"), ("execute", "a085344d")],
 )
 def test_each_step_calls_the_function_of_the_network(step: str, selector: str) -> None:
-    call = call_of(step, Address(b"\x11" * 20), 3, 5, b"payload")
+    call = encode_call(step, Address(b"\x11" * 20), 3, 5, b"payload")
     assert call[:4].hex() == selector
     arguments = decode(["address", "uint256", "uint256", "bytes"], call[4:])
     assert arguments == ("0x" + "11" * 20, 3, 5, b"payload")

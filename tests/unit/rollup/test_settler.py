@@ -15,7 +15,6 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import FeeMarketTransaction, decode
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_info_of
-from entresol.rollup.pending_tx import PendingSettlement
 from entresol.rollup.proofs import LogProver
 from entresol.rollup.settler import SettlementConfig
 from tests.support.chain.block_production import sender
@@ -185,7 +184,7 @@ def test_a_crash_around_sending_sends_the_same_transaction_again(
 ) -> None:
     async def play(scenario: Scenario) -> None:
         scenario.seal_batch(1)
-        operator = scenario.settler._operator
+        operator = scenario.settler._transactions._operator
         real = operator.send
 
         async def crash(outgoing: object) -> None:
@@ -196,9 +195,7 @@ def test_a_crash_around_sending_sends_the_same_transaction_again(
         monkeypatch.setattr(operator, "send", crash)
         with pytest.raises(CrashError):
             await scenario.settler.step(0.0)
-        journal = scenario.batches.pending_settlement()
-        assert journal is not None
-        planned = PendingSettlement.decode(journal).outgoing()[0]
+        planned = scenario.pending().transactions()[0]
         scenario.restart()
         await scenario.settle()
         assert await scenario.totals() == (1, 1, 1)
@@ -233,10 +230,10 @@ def test_a_stuck_transaction_is_replaced_by_a_dearer_one(steered: SteeredLayerOn
         scenario.layer_one.mine_on_request()
         assert await scenario.settler.step(0.0)
         assert not await scenario.settler.step(29.0)
-        assert len(scenario.journal().attempts) == 1
+        assert len(scenario.pending().attempts) == 1
         assert not await scenario.settler.step(30.0)
         assert not await scenario.settler.step(31.0)
-        first, second = scenario.journal().attempts
+        first, second = scenario.pending().attempts
         assert _fee(second) > _fee(first)
         scenario.layer_one.mine()
         assert await scenario.settler.step(32.0)
@@ -252,7 +249,7 @@ def test_a_transaction_that_l1_forgot_is_sent_again_as_it_is(steered: SteeredLay
         before = scenario.layer_one.checkpoint()
         scenario.seal_batch(1)
         assert await scenario.settler.step(0.0)
-        sent = scenario.journal().attempts
+        sent = scenario.pending().attempts
         scenario.layer_one.restore(before)
         assert not await scenario.settler.step(0.5)
         assert not await scenario.settler.step(1.0)
@@ -297,7 +294,7 @@ def test_a_step_that_would_revert_stops_settlement_with_its_reason(
         assert await scenario.totals() == (2, 2, 2)
 
     run(steered, play)
-    assert [it.levelname for it in caplog.records if "settlement stops" in it.getMessage()] == [
+    assert [it.levelname for it in caplog.records if "settlement stopped" in it.getMessage()] == [
         "ERROR"
     ]
 
