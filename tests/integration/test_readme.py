@@ -48,7 +48,7 @@ def blocks() -> Iterator[Block]:
 
 
 def is_session(block: Block) -> bool:
-    """Tell Python that is no program: tests/unit/test_readme.py replays it."""
+    """Tell Python that is no program: tests/unit/test_docs.py replays it."""
     return ">>>" in block.text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import doctest
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -140,3 +141,9 @@ def exchanges_in(page: str) -> Iterator[tuple[str, list[Any]]]:
         request, end = decoder.raw_decode(text)
         answer, _ = decoder.raw_decode(text[end:].lstrip())
         yield name, [request, answer]
+
+
+def test_the_examples_of_the_readme_give_what_they_show() -> None:
+    failed, attempted = doctest.testfile(str(DOCS.parent / "README.md"), module_relative=False)
+    assert attempted > 0
+    assert failed == 0

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from entresol.errors import StoreFailed, StoreFull
+from entresol.primitives.records import BlockRecord
 from entresol.storage.key_value import BLOCK_CACHE_BYTES, SCAN_STEP, KeyValueStore
+from entresol.storage.store import Store
+from tests.support.chain.records import files_of, incompressible_chain
 
 
 @pytest.fixture
@@ -53,3 +61,86 @@ def test_what_is_deleted_and_put_in_one_write_is_there(engine: KeyValueStore) ->
     engine.write([(b"a", b"1"), (b"b", b"1")])
     engine.write([(b"a", b"2")], [b"a", b"b"])
     assert list(engine.scan(b"")) == [(b"a", b"2")]
+
+
+# A disk without space: a typed error, and no acknowledged block lost.
+
+UNTIL_REJECTED = """
+import pathlib, resource, sys
+from entresol.errors import StoreFailed
+from entresol.storage.store import Store
+from tests.support.chain.records import incompressible_chain
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+store = Store.open(pathlib.Path(sys.argv[1]))
+try:
+    for record in incompressible_chain():
+        store.append(record, [])
+except StoreFailed as error:
+    print(store.head_number, error)
+"""
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Return a directory on a file system of its own, of 4 MB."""
+    mount = shutil.which("mount")
+    if mount is None or not sys.platform.startswith("linux"):
+        pytest.skip("no way to mount a file system here")
+    command = [mount, "-t", "tmpfs", "-o", "size=4m", "entresol-test", str(tmp_path)]
+    if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        pytest.skip("mounting a file system is not permitted here")
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)  # noqa: S607
+
+
+def fill_up(store: Store) -> tuple[list[BlockRecord], BlockRecord]:
+    """Append until there is no space left; return what was taken, and what was not."""
+    taken: list[BlockRecord] = []
+    for record in incompressible_chain():
+        try:
+            store.append(record, [])
+        except StoreFull:
+            return taken, record
+        taken.append(record)
+    raise AssertionError
+
+
+def test_a_full_disk_takes_nothing_back(small_disk: Path) -> None:
+    store = Store.open(small_disk / "chain")
+    acknowledged, rejected = fill_up(store)
+    assert list(store.records()) == acknowledged
+    with pytest.raises(StoreFull, match="make room, then start again"):
+        store.append(rejected, [])
+    with pytest.raises(StoreFailed):
+        store.close()
+    before = files_of(small_disk / "chain")
+    with pytest.raises(StoreFull):
+        Store.open(small_disk / "chain")
+    assert files_of(small_disk / "chain") == before
+    remount = ["mount", "-o", "remount,size=32m", str(small_disk)]
+    subprocess.run(remount, check=True)
+    store = Store.open(small_disk / "chain")
+    assert list(store.records()) == acknowledged
+    store.append(rejected, [])
+    store.close()
+
+
+def test_a_full_disk_cannot_take_a_new_chain(small_disk: Path) -> None:
+    (small_disk / "ballast").write_bytes(bytes(3_500_000))
+    with pytest.raises(StoreFull):
+        Store.open(small_disk / "chain")
+    assert [entry.name for entry in small_disk.iterdir()] == ["ballast"]
+
+
+def test_a_limit_of_the_system_takes_nothing_back(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", UNTIL_REJECTED, str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    head, _, error = ran.stdout.partition(" ")
+    assert "File too large" in error
+    store = Store.open(tmp_path)
+    assert store.head_number == int(head)
+    assert all(
+        ours == theirs
+        for ours, theirs in zip(store.records(), incompressible_chain(), strict=False)
+    )
+    store.close()

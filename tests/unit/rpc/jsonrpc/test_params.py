@@ -17,7 +17,9 @@ from entresol.rpc.jsonrpc.params import (
     Parameter,
     ParamsReader,
 )
+from tests.support.chain.api_client import Client
 from tests.support.example_namespace import ALICE, caller, request
+from tests.support.rpc_client import RpcError
 
 HASH = "0x" + "ab" * 32
 
@@ -158,3 +160,22 @@ def test_what_is_wrong_with_long_parameters_is_said_as_with_others() -> None:
         -32602,
         "params[0]: expected `bool | null`, got `str`",
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "place"),
+    [
+        ("eth_getBalance", ["0x12"], "params[0]: an address is 20 bytes, got 1"),
+        ("eth_getBalance", [ALICE, "newest"], "params[1]: not a block number or tag"),
+        ("eth_getBlockByNumber", [1, False], "params[0]"),
+        ("eth_getBlockByNumber", ["0x1"], "params[1]"),
+        ("eth_sendRawTransaction", ["0xzz"], "params[0]: data is written in hex digits"),
+    ],
+)
+def test_a_wrong_parameter_is_named_by_its_place(
+    client: Client, method: str, params: list[object], place: str
+) -> None:
+    with pytest.raises(RpcError) as caught:
+        client(method, *params)
+    assert caught.value.code == -32602
+    assert place in caught.value.message

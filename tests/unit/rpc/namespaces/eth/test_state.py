@@ -1,13 +1,56 @@
-"""The methods of `eth` that read accounts, slots and raw transactions, and those that reject."""
+"""Balances, nonces, code, storage and proofs over JSON-RPC."""
 
 from __future__ import annotations
 
 import pytest
 
-from entresol._native import EMPTY_ROOT, keccak256
+from entresol._native import EMPTY_ROOT, keccak256, rlp_encode, verify_proof
 from tests.support.chain.api_client import Client, hexed, send
-from tests.support.chain.dev_chain import ALICE, ETHER, LOG_CODE, LOGGER, NOBODY, transaction
+from tests.support.chain.dev_chain import ALICE, ETHER, LOG_CODE, LOGGER, NOBODY
 from tests.support.rpc_client import RpcError
+
+
+def test_state_is_read_at_any_block(client: Client) -> None:
+    for nonce in range(3):
+        send(client, nonce, wei=10)
+    balances = [client("eth_getBalance", hexed(NOBODY), hex(number)) for number in range(4)]
+    assert balances == ["0x0", "0xa", "0x14", "0x1e"]
+    block = client("eth_getBlockByNumber", "0x2", False)["hash"]
+    assert client("eth_getBalance", hexed(NOBODY), {"blockHash": block}) == "0x14"
+    assert client("eth_getTransactionCount", hexed(ALICE), {"blockNumber": "0x1"}) == "0x1"
+
+
+def test_the_pending_nonce_counts_what_waits(client: Client) -> None:
+    client.chain.schedule.seal_on_request()
+    send(client, 0)
+    send(client, 1)
+    send(client, 3)
+    assert client("eth_getTransactionCount", hexed(ALICE), "pending") == "0x2"
+    assert client("eth_getTransactionCount", hexed(ALICE), "latest") == "0x0"
+
+
+def test_code_and_storage_are_read(client: Client) -> None:
+    assert client("eth_getCode", hexed(LOGGER)) == hexed(LOG_CODE)
+    assert client("eth_getCode", hexed(NOBODY)) == "0x"
+    assert client("eth_getStorageAt", hexed(LOGGER), "0x0") == hexed(bytes(32))
+    assert client("eth_getAccountInfo", hexed(LOGGER))["code"] == hexed(LOG_CODE)
+
+
+def test_a_proof_leads_from_the_state_root_to_the_account(client: Client) -> None:
+    send(client)
+    root = client("eth_getBlockByNumber", "0x1", False)["stateRoot"]
+    proof = client("eth_getProof", hexed(NOBODY), ["0x0"], "0x1")
+    account = rlp_encode([b"", b"\x01", bytes.fromhex(proof["storageHash"][2:]), keccak256(b"")])
+    nodes = [bytes.fromhex(node[2:]) for node in proof["accountProof"]]
+    verify_proof(bytes.fromhex(root[2:]), keccak256(NOBODY), account, nodes)
+    assert proof["storageProof"] == [{"key": hexed(bytes(32)), "value": "0x0", "proof": []}]
+
+
+def test_a_state_to_come_is_an_error(client: Client) -> None:
+    with pytest.raises(RpcError) as caught:
+        client("eth_getBalance", hexed(ALICE), "0x64")
+    assert caught.value.code == -32602
+
 
 SLOT = "0x" + "00" * 31 + "01"
 VALUE = "0x" + "22" * 32
@@ -74,44 +117,3 @@ def test_a_request_for_slots_has_some_and_not_too_many(
         client("eth_getStorageValues", asked)
     assert rejection.value.code == -32602
     assert rejection.value.message.startswith(message)
-
-
-def test_the_bytes_of_a_transaction_are_found_by_its_place(client: Client) -> None:
-    send(client)
-    block = client("eth_getBlockByNumber", "0x1", False)["hash"]
-    raw = hexed(transaction(0).raw)
-    assert client("eth_getRawTransactionByBlockNumberAndIndex", "0x1", "0x0") == raw
-    assert client("eth_getRawTransactionByBlockHashAndIndex", block, "0x0") == raw
-    assert client("eth_getRawTransactionByBlockNumberAndIndex", "0x1", "0x1") is None
-    assert client("eth_getRawTransactionByBlockNumberAndIndex", "0x9", "0x0") is None
-    assert client("eth_getRawTransactionByBlockHashAndIndex", EMPTY, "0x0") is None
-
-
-def test_no_block_has_uncles(client: Client) -> None:
-    genesis = client("eth_getBlockByNumber", "0x0", False)["hash"]
-    assert client("eth_getUncleCountByBlockNumber", "0x0") == "0x0"
-    assert client("eth_getUncleCountByBlockHash", genesis) == "0x0"
-    assert client("eth_getUncleByBlockNumberAndIndex", "0x0", "0x0") is None
-    assert client("eth_getUncleByBlockHashAndIndex", genesis, "0x0") is None
-
-
-@pytest.mark.parametrize(
-    ("method", "params"),
-    [
-        ("eth_getWork", []),
-        ("eth_submitWork", ["0x0000000000000001", EMPTY, EMPTY]),
-        ("eth_submitHashrate", ["0x1", EMPTY]),
-    ],
-)
-def test_nobody_mines(client: Client, method: str, params: list[object]) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client(method, *params)
-    assert rejection.value.code == -32603
-    assert rejection.value.message == "Not implemented: blocks are sealed, not mined"
-    assert (client("eth_mining"), client("eth_hashrate")) == (False, "0x0")
-
-
-def test_the_namespaces_are_told(client: Client) -> None:
-    assert client("rpc_modules") == dict.fromkeys(
-        ["anvil", "eth", "evm", "hardhat", "net", "personal", "rpc", "txpool", "web3"], "1.0"
-    )

@@ -1,0 +1,44 @@
+"""Methods of `net`, `web3` and `rpc`, and those of `eth` that describe the node."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol._native import keccak256
+from tests.support.chain.api_client import Client, hexed
+from tests.support.rpc_client import RpcError
+
+
+def test_a_node_says_who_it_is(client: Client) -> None:
+    assert client("eth_chainId") == "0x10e"
+    assert client("net_version") == "270"
+    assert client("net_listening") is False
+    assert client("net_peerCount") == "0x0"
+    assert client("web3_clientVersion").startswith("entresol/v")
+    assert client("web3_sha3", "0x") == hexed(keccak256(b""))
+    assert client("eth_syncing") is False
+
+
+EMPTY = "0x" + "00" * 32
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("eth_getWork", []),
+        ("eth_submitWork", ["0x0000000000000001", EMPTY, EMPTY]),
+        ("eth_submitHashrate", ["0x1", EMPTY]),
+    ],
+)
+def test_nobody_mines(client: Client, method: str, params: list[object]) -> None:
+    with pytest.raises(RpcError) as rejection:
+        client(method, *params)
+    assert rejection.value.code == -32603
+    assert rejection.value.message == "Not implemented: blocks are sealed, not mined"
+    assert (client("eth_mining"), client("eth_hashrate")) == (False, "0x0")
+
+
+def test_the_namespaces_are_told(client: Client) -> None:
+    assert client("rpc_modules") == dict.fromkeys(
+        ["anvil", "eth", "evm", "hardhat", "net", "personal", "rpc", "txpool", "web3"], "1.0"
+    )
