@@ -11,6 +11,7 @@ from entresol.chain.fees.l2_fees import FeeModel
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.namespaces.eth.blocks import EthBlocks
 from entresol.rpc.namespaces.eth.calls import EthCalls
+from entresol.rpc.namespaces.eth.client import EthClient
 from entresol.rpc.namespaces.eth.fees import EthFees
 from entresol.rpc.namespaces.eth.state import EthState
 from entresol.rpc.namespaces.eth.transactions import EthTransactions
@@ -43,6 +44,7 @@ def dispatcher_of(l2: LayerTwo, executor: ThreadPoolExecutor) -> Dispatcher:
     )
     return Dispatcher(
         [
+            EthClient(chain),
             EthBlocks(chain, resolver, rendered),
             EthCalls(resolver, runner),
             EthFees(chain, resolver),

@@ -29,7 +29,7 @@ _queries = st.builds(
     topics=st.lists(_topics, max_size=2).map(tuple),
 )
 _bounds = st.none() | st.integers(0, 8)
-_filters = st.builds(LogFilter, query=_queries, first=_bounds, last=_bounds)
+_filters = st.builds(LogFilter, query=_queries, from_block=_bounds, to_block=_bounds)
 
 
 class FilterMachine(RuleBasedStateMachine):

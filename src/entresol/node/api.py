@@ -17,19 +17,22 @@ from entresol.node.adapters import (
 from entresol.node.config.schema import ApiConfig, LimitsConfig
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.offload import POLICY
-from entresol.rpc.namespaces.dev.control import Anvil, Evm, Hardhat
+from entresol.rpc.namespaces.dev.anvil import Anvil
+from entresol.rpc.namespaces.dev.evm import Evm
+from entresol.rpc.namespaces.dev.hardhat import Hardhat
 from entresol.rpc.namespaces.dev.settlement import AnvilSettlement
 from entresol.rpc.namespaces.eth.accounts import EthAccounts, Personal
 from entresol.rpc.namespaces.eth.blocks import EthBlocks
 from entresol.rpc.namespaces.eth.call_many import EthCallMany
 from entresol.rpc.namespaces.eth.calls import EthCalls
+from entresol.rpc.namespaces.eth.client import EthClient
 from entresol.rpc.namespaces.eth.fees import EthFees
 from entresol.rpc.namespaces.eth.filters import EthFilters
 from entresol.rpc.namespaces.eth.send_sync import EthSendSync
 from entresol.rpc.namespaces.eth.simulate import EthSimulate
 from entresol.rpc.namespaces.eth.state import EthState
 from entresol.rpc.namespaces.eth.transactions import EthTransactions
-from entresol.rpc.namespaces.net_web3 import EthBasics, Net, RpcModules, Web3
+from entresol.rpc.namespaces.net_web3 import Net, RpcModules, Web3
 from entresol.rpc.namespaces.txpool import TxPool
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
@@ -140,7 +143,7 @@ class Api:
         filler = TransactionFiller(chain, resolver, self._runner, self._executor)
         return [
             EthAccounts(chain, keyring, filler, rendered),
-            EthBasics(chain),
+            EthClient(chain),
             EthBlocks(chain, resolver, rendered),
             EthCalls(resolver, self._runner),
             EthCallMany(chain, resolver, limits.calls(), limits.overrides()),
@@ -150,7 +153,7 @@ class Api:
             EthState(chain, resolver),
             EthTransactions(chain, resolver, rendered),
             EthSendSync(chain, rendered, self._config.receipt_seconds),
-            Net(chain),
+            Net(chain.rules.chain_id),
             Personal(keyring),
             TxPool(chain.pool, rendered),
             Web3(),

@@ -11,8 +11,8 @@ from entresol.execution.call.call import CallLimits
 from entresol.node.config.loader import Settings
 from entresol.rpc.jsonrpc.dispatch import Limits as RequestLimits
 from entresol.rpc.services.log_search import LogLimits
-from entresol.rpc.types.call_request import OverrideLimits
 from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
+from entresol.rpc.types.overrides import OverrideLimits
 from entresol.server.config import MIB, ServerConfig
 
 ETHER: Final = 10**18

@@ -15,13 +15,11 @@ from entresol.rpc.jsonrpc.codec import ByteArray, encode
 from entresol.rpc.jsonrpc.errors import TEXTS, code_of
 from entresol.rpc.jsonrpc.method import Method, method
 from entresol.rpc.jsonrpc.params import Parameter
-from entresol.rpc.types.block_id import BlockId, BlockNumber
 
 Json: TypeAlias = dict[str, Any]
 
 _VERSION: Final = "1.3.2"
 _REF: Final = "#/components/schemas/{name}"
-_NUMBER_OR_TAG: Final = "^((0x)?[0-9a-fA-F]{1,16}|[a-z][a-z0-9_]*)$"
 
 
 class Discovery:
@@ -77,26 +75,7 @@ def schema_of(kind: type) -> Json:
     elif issubclass(kind, ByteArray):
         item = {"type": "integer", "minimum": 0, "maximum": 255}
         schema = {"type": "array", "items": item}
-    elif issubclass(kind, BlockNumber):
-        schema = _block_schema(kind)
     return {"title": kind.__name__, **schema}
-
-
-def _block_schema(kind: type[BlockNumber]) -> Json:
-    number = {"type": "string", "pattern": _NUMBER_OR_TAG}
-    if not issubclass(kind, BlockId):
-        return number
-    block_hash = {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{64}$"}
-    by_number = {"blockNumber": number}
-    by_hash = {"blockHash": block_hash, "requireCanonical": {"type": "boolean"}}
-    return {
-        "anyOf": [
-            number,
-            block_hash,
-            {"type": "object", "properties": by_number, "required": ["blockNumber"]},
-            {"type": "object", "properties": by_hash, "required": ["blockHash"]},
-        ]
-    }
 
 
 def _hints(served: Method) -> list[Any]:

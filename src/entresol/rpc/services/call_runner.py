@@ -11,11 +11,11 @@ from entresol.errors import GasBudgetSpent
 from entresol.execution.call.call import CallLimits, within
 from entresol.execution.call.overrides import override
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
-from entresol.rpc.types.call_request import OverrideLimits, state_overrides
+from entresol.rpc.types.overrides import OverrideLimits, state_overrides
 
 if TYPE_CHECKING:
     from entresol.execution.evm_env import EvmEnv
-    from entresol.rpc.types.call_request import BlockOverride, StateOverrides
+    from entresol.rpc.types.overrides import BlockOverride, StateOverrides
 
 T = TypeVar("T")
 

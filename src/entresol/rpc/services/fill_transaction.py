@@ -24,9 +24,7 @@ from entresol.primitives.transactions import (
 )
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import PENDING
-from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.eip712_meta import Eip712Meta
-from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -36,13 +34,7 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Address
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
-
-
-class TransactionObject(CallObject, frozen=True, kw_only=True):
-    """A transaction that the node shall send or sign; what is left out it fills in."""
-
-    # web3.py hands back the number that it read.
-    type: Number | None = None
+    from entresol.rpc.types.call_request import TransactionObject
 
 
 class TransactionFiller:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
@@ -10,11 +10,19 @@ from entresol.chain.finality import BlockTag
 from entresol.errors import MalformedValue
 from entresol.primitives.values import Hash32, Quantity64
 
+_NUMBER_SCHEMA: Final = {
+    "type": "string",
+    "pattern": "^((0x)?[0-9a-fA-F]{1,16}|[a-z][a-z0-9_]*)$",
+}
+_HASH_SCHEMA: Final = {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{64}$"}
+
 
 class BlockNumber:
     """A block by number or by tag; just one of the two is set."""
 
     __slots__ = ("block_hash", "number", "require_canonical", "tag")
+
+    json_schema: ClassVar[dict[str, Any]] = _NUMBER_SCHEMA
 
     # Tags are asked for so often that there is one object for each.
     _by_tag: ClassVar[dict[str, Self]] = {}
@@ -72,6 +80,26 @@ class BlockId(BlockNumber):
     """A block by number, tag or hash, or by an object that says which of them it is."""
 
     __slots__ = ()
+
+    json_schema: ClassVar[dict[str, Any]] = {
+        "anyOf": [
+            _NUMBER_SCHEMA,
+            _HASH_SCHEMA,
+            {
+                "type": "object",
+                "properties": {"blockNumber": _NUMBER_SCHEMA},
+                "required": ["blockNumber"],
+            },
+            {
+                "type": "object",
+                "properties": {
+                    "blockHash": _HASH_SCHEMA,
+                    "requireCanonical": {"type": "boolean"},
+                },
+                "required": ["blockHash"],
+            },
+        ]
+    }
 
     @classmethod
     def parse(cls, value: object) -> Self:

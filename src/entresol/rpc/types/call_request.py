@@ -1,29 +1,20 @@
-"""The objects by which clients describe a call and what to assume for it."""
+"""Call and transaction objects: `eth_call`, `eth_estimateGas`, `eth_sendTransaction`."""
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final, TypeVar
-
 import msgspec
 
-from entresol.errors import MalformedValue, TooManyOverrides, UnserializableCall
+from entresol.errors import MalformedValue, UnserializableCall
 from entresol.execution.call.call import CallRequest
-from entresol.execution.call.overrides import BlockOverrides, StateOverride
 from entresol.primitives.transactions import Access, Authorization
 from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.types.eip712_meta import Eip712Meta
+from entresol.rpc.types.number import Number
 
-T = TypeVar("T")
-
-_DECIMAL: Final = re.compile("[0-9]{1,20}").fullmatch
-
-
-# Without gc where one request may have very many: what they hold cannot refer to them, and looking after
-# them all would be felt by everybody.
+# Without gc, because one request may have very many: they cannot be part of a cycle, and tracking them all would
+# slow down every request.
 
 
 class AccessItem(JsonModel, frozen=True, kw_only=True, gc=False):
@@ -110,116 +101,8 @@ class CallObject(JsonModel, frozen=True, kw_only=True):
         return self.input or self.data or Data(b"")
 
 
-class AccountOverride(JsonModel, frozen=True, kw_only=True, gc=False):
-    """What to assume of an account: `state` is its whole storage, `stateDiff` some slots."""
+class TransactionObject(CallObject, frozen=True, kw_only=True):
+    """A transaction that the node is to sign or send; it fills in what is left out."""
 
-    balance: Quantity | None = None
-    nonce: Quantity64 | None = None
-    code: Data | None = None
-    state: dict[str, Hash32] | None = None
-    state_diff: dict[str, Hash32] | None = None
-    move_precompile_to_address: Address | None = None
-
-    def override(self) -> StateOverride:
-        """Return the domain value."""
-        return StateOverride(
-            balance=self.balance,
-            nonce=self.nonce,
-            code=None if self.code is None else bytes(self.code),
-            state=_slots(self.state),
-            state_diff=_slots(self.state_diff),
-            move_precompile_to=self.move_precompile_to_address,
-        )
-
-
-class BlockOverride(JsonModel, frozen=True, kw_only=True):
-    """What to assume of the block; the names that Erigon and older clients use are known as well."""
-
-    number: Quantity64 | None = None
-    time: Quantity64 | None = None
-    gas_limit: Quantity64 | None = None
-    fee_recipient: Address | None = None
-    prev_randao: Hash32 | None = None
-    base_fee_per_gas: Quantity64 | None = None
-    blob_base_fee: Quantity64 | None = None
-    difficulty: Quantity | None = None
-    block_number: Quantity64 | None = None
-    timestamp: Quantity64 | None = None
-    coinbase: Address | None = None
-    random: Hash32 | None = None
-    base_fee: Quantity64 | None = None
-    block_hash: dict[str, Hash32] | None = None
-
-    def override(self) -> BlockOverrides:
-        """Return the domain value."""
-        return BlockOverrides(
-            number=_either(self.number, self.block_number),
-            time=_either(self.time, self.timestamp),
-            gas_limit=self.gas_limit,
-            fee_recipient=_either(self.fee_recipient, self.coinbase),
-            prev_randao=_either(self.prev_randao, self.random),
-            base_fee_per_gas=_either(self.base_fee_per_gas, self.base_fee),
-            blob_base_fee=self.blob_base_fee,
-            block_hash=_hashes(self.block_hash),
-            difficulty=self.difficulty,
-        )
-
-
-StateOverrides = dict[str, AccountOverride]
-
-
-class OverrideLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of the state one question may assume, in all its blocks together."""
-
-    accounts: int = 1_000
-    slots: int = 20_000
-
-    def check(self, *given: StateOverrides | None) -> int:
-        """Reject too many assumptions; return how many accounts and slots there are."""
-        accounts = slots = 0
-        for overrides in given:
-            accounts += len(overrides or ())
-            for address, item in (overrides or {}).items():
-                slots += len(item.state or ()) + len(item.state_diff or ())
-                if slots > self.slots:
-                    raise TooManyOverrides(f"account {address[:70]}", "slots", slots, self.slots)
-        if accounts > self.accounts:
-            raise TooManyOverrides("state overrides", "accounts", accounts, self.accounts)
-        return accounts + slots
-
-
-def state_overrides(accounts: StateOverrides | None) -> dict[Address, StateOverride] | None:
-    """Return the domain values of overrides by address."""
-    if not accounts:
-        return None
-    return {_parsed(Address, key): item.override() for key, item in accounts.items()}
-
-
-def _either(value: T | None, other: T | None) -> T | None:
-    return other if value is None else value
-
-
-def _hashes(hashes: dict[str, Hash32] | None) -> dict[int, Hash32] | None:
-    if hashes is None:
-        return None
-    # Numbers are decimal as Erigon writes them, and hex as everybody else does.
-    return {
-        int(_parsed(Quantity64, hex(int(key)) if _DECIMAL(key) else key)): value
-        for key, value in hashes.items()
-    }
-
-
-def _slots(slots: dict[str, Hash32] | None) -> dict[Hash32, Hash32] | None:
-    if slots is None:
-        return None
-    return {
-        Hash32(_parsed(Quantity, slot).to_bytes(32)): value
-        for slot, value in cooperatively(slots.items())
-    }
-
-
-def _parsed(kind: type[Any], key: str) -> Any:
-    try:
-        return kind.parse(key)
-    except MalformedValue as error:
-        raise MalformedValue(error.problem, field=key[:70]) from None
+    # web3.py hands back the number that it read.
+    type: Number | None = None

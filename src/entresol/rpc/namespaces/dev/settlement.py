@@ -1,4 +1,4 @@
-"""Settling by hand, step by step."""
+"""The `anvil_zks_` methods: settle batches on request, step by step."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class SettlementControl(Protocol):
-    """Brings batches to L1."""
+    """Settles batches on L1."""
 
     def settle(self, step: SettlementStep, batch: int) -> Awaitable[Hash32]:
-        """Do a step of a batch, and return the L1 transaction that did it."""
+        """Take a settlement step of a batch, and return the hash of its L1 transaction."""
 
 
 class AnvilSettlement:
-    """The steps of a batch, when somebody asks for them."""
+    """The settlement steps of a batch, on request."""
 
     prefix = "anvil"
 
@@ -31,15 +31,15 @@ class AnvilSettlement:
 
     @method(LayerOneFailed, name="anvil_zks_commitBatch")
     async def commit_batch(self, batch_number: Number) -> Hash32:
-        """Commit a batch on L1, sealing it first if it is the next one; return L1's transaction."""
+        """Commit a batch on L1, sealing it first if it is the next one; return the L1 transaction's hash."""
         return await self._rollup.settle(SettlementStep.COMMIT, int(batch_number))
 
     @method(LayerOneFailed, name="anvil_zks_proveBatch")
     async def prove_batch(self, batch_number: Number) -> Hash32:
-        """Prove a committed batch on L1; return L1's transaction."""
+        """Prove a committed batch on L1; return the L1 transaction's hash."""
         return await self._rollup.settle(SettlementStep.PROVE, int(batch_number))
 
     @method(LayerOneFailed, name="anvil_zks_executeBatch")
     async def execute_batch(self, batch_number: Number) -> Hash32:
-        """Execute a proven batch on L1; return L1's transaction."""
+        """Execute a proven batch on L1; return the L1 transaction's hash."""
         return await self._rollup.settle(SettlementStep.EXECUTE, int(batch_number))

@@ -2,51 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import Raw
 
 from entresol.errors import (
     AccountsLocked,
     ExecutionFailed,
     InvalidTransaction,
-    MalformedValue,
     PoolRejection,
     UnknownAccount,
 )
-from entresol.primitives.typed_data import TypedData, personal_hash
+from entresol.primitives.typed_data import personal_hash
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.method import method
-from entresol.rpc.services.fill_transaction import TransactionObject
+from entresol.rpc.types.call_request import TransactionObject
+from entresol.rpc.types.typed_data import TypedDataObject
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.dev.keyring import Keyring
     from entresol.rpc.services.fill_transaction import TransactionFiller
     from entresol.rpc.services.rendered_chain import RenderedChain
-
-
-class TypedDataObject:
-    """A typed document as clients send it: the object, or its JSON as a text."""
-
-    __slots__ = ("signing_hash",)
-
-    json_schema: ClassVar[dict[str, Any]] = {"type": ["object", "string"]}
-
-    def __init__(self, document: TypedData) -> None:
-        # Hashed here, so that whatever is wrong with it is named as a place in the parameters.
-        self.signing_hash = document.signing_hash()
-
-    @classmethod
-    def parse(cls, value: object) -> TypedDataObject:
-        """Read either form."""
-        if isinstance(value, str):
-            try:
-                value = msgspec.json.decode(value)
-            except (msgspec.DecodeError, RecursionError) as error:
-                raise MalformedValue(f"the text is no JSON: {error}") from None
-        return cls(TypedData.parse(value))
 
 
 class EthAccounts:

@@ -29,16 +29,6 @@ class EthBlocks:
         self._rendered = rendered
 
     @method(cached=True)
-    def chain_id(self) -> Quantity:
-        """Return the chain id."""
-        return Quantity(self._chain.rules.chain_id)
-
-    @method()
-    def block_number(self) -> Quantity:
-        """Return the number of the latest block."""
-        return Quantity(self._chain.number)
-
-    @method(cached=True)
     def get_block_by_number(
         self, block_number: BlockNumber, full_transactions: bool
     ) -> Raw | Offload[Raw] | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from entresol.chain.finality import BlockTag
 from entresol.errors import InvalidOverride, UnknownBlock
-from entresol.execution.call.bundle import Bundle, Ending, call_many
+from entresol.execution.call.bundle import Ending, call_many
 from entresol.execution.call.call import CallLimits, within
 from entresol.execution.call.overrides import override
 from entresol.execution.evm_env import EvmEnv
@@ -19,58 +19,15 @@ from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
-from entresol.rpc.types.call_request import (
-    BlockOverride,
-    CallObject,
-    OverrideLimits,
-    StateOverrides,
-    state_overrides,
-)
+from entresol.rpc.types.call_bundle import CallBundle, StateContext
 from entresol.rpc.types.number import Number
+from entresol.rpc.types.overrides import OverrideLimits, StateOverrides, state_overrides
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.rpc.services.block_resolver import BlockResolver
 
 MILLISECONDS = 1_000
-
-
-class TransactionIndex:
-    """How many transactions of a block came before: a number, or all of them (`all` or -1)."""
-
-    __slots__ = ("count",)
-
-    json_schema: ClassVar[dict[str, Any]] = {"type": ["integer", "string"]}
-
-    def __init__(self, count: int | None) -> None:
-        self.count = count
-
-    @classmethod
-    def parse(cls, value: object) -> TransactionIndex:
-        """Read a number, hex digits, or what stands for all."""
-        return cls(None if value in ("all", -1) else int(Number.parse(value)))
-
-
-class StateContext(JsonModel, frozen=True, kw_only=True):
-    """Where the calls run: in which block, and behind how many of its transactions."""
-
-    block_number: BlockId | None = None
-    transaction_index: TransactionIndex | None = None
-
-
-class CallBundle(JsonModel, frozen=True, kw_only=True):
-    """Calls, and what to assume of their block."""
-
-    transactions: list[CallObject]
-    block_override: BlockOverride | None = None
-
-    def bundle(self) -> Bundle:
-        """Return the domain value."""
-        block = self.block_override
-        return Bundle(
-            calls=tuple(it.request() for it in self.transactions),
-            block=None if block is None else block.override(),
-        )
 
 
 class CallManyResult(JsonModel, frozen=True, kw_only=True, omit_defaults=True):

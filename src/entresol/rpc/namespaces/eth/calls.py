@@ -16,7 +16,8 @@ from entresol.rpc.jsonrpc.codec import JsonModel, encode
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
-from entresol.rpc.types.call_request import BlockOverride, CallObject, StateOverrides
+from entresol.rpc.types.call_request import CallObject
+from entresol.rpc.types.overrides import BlockOverride, StateOverrides
 
 if TYPE_CHECKING:
     from entresol.rpc.services.block_resolver import BlockResolver

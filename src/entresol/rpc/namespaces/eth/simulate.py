@@ -19,59 +19,19 @@ from entresol.errors import (
     UnknownBlock,
 )
 from entresol.execution.call.call import CallLimits, within
-from entresol.execution.call.overrides import BlockOverrides
-from entresol.execution.simulate.plan import BlockCalls
-from entresol.execution.simulate.simulate import SimulationBase, SimulationOptions, simulate
-from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.execution.simulate.simulate import SimulationBase, simulate
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.render.hex import array, raw
 from entresol.rpc.render.simulations import simulated_text
 from entresol.rpc.types.block_id import LATEST, BlockId
-from entresol.rpc.types.call_request import (
-    BlockOverride,
-    CallObject,
-    OverrideLimits,
-    StateOverrides,
-    state_overrides,
-)
+from entresol.rpc.types.overrides import OverrideLimits
+from entresol.rpc.types.simulation import SimulationPayload
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.rpc.services.block_resolver import BlockResolver
-
-
-class BlockStateCalls(JsonModel, frozen=True, kw_only=True):
-    """A block to simulate."""
-
-    block_overrides: BlockOverride | None = None
-    state_overrides: StateOverrides | None = None
-    calls: list[CallObject] | None = None
-
-    def described(self) -> BlockCalls:
-        """Return the domain value."""
-        block = self.block_overrides
-        return BlockCalls(
-            calls=tuple(it.request() for it in self.calls or ()),
-            accounts=state_overrides(self.state_overrides),
-            block=BlockOverrides() if block is None else block.override(),
-        )
-
-
-class SimulationPayload(JsonModel, frozen=True, kw_only=True):
-    """What to simulate, and how."""
-
-    block_state_calls: list[BlockStateCalls] | None = None
-    trace_transfers: bool | None = None
-    validation: bool | None = None
-    return_full_transactions: bool | None = None
-
-    def options(self) -> SimulationOptions:
-        """Return the domain value."""
-        return SimulationOptions(
-            validation=bool(self.validation), trace_transfers=bool(self.trace_transfers)
-        )
 
 
 class EthSimulate:

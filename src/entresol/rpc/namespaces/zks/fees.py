@@ -21,7 +21,8 @@ from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import BlockId
-from entresol.rpc.types.call_request import CallObject, StateOverrides
+from entresol.rpc.types.call_request import CallObject
+from entresol.rpc.types.overrides import StateOverrides
 
 if TYPE_CHECKING:
     from entresol.rpc.services.block_resolver import BlockResolver

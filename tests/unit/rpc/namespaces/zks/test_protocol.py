@@ -11,7 +11,7 @@ from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rollup.system_contracts import CONTRACTS, NATIVE_TOKEN_VAULT, system_genesis
-from entresol.rpc.namespaces.net_web3 import EthBasics
+from entresol.rpc.namespaces.eth.client import EthClient
 from entresol.rpc.namespaces.zks.protocol import ZksProtocol
 from tests.support.chain.dev_chain import ALICE, ETHER
 from tests.support.rpc_client import NamespaceClient
@@ -35,7 +35,7 @@ def chain() -> Iterator[Chain]:
 
 @pytest.fixture
 def client(chain: Chain) -> Iterator[NamespaceClient]:
-    client = NamespaceClient(ZksProtocol(chain, GENESIS), EthBasics(chain))
+    client = NamespaceClient(ZksProtocol(chain, GENESIS), EthClient(chain))
     yield client
     client.close()
 

@@ -1,0 +1,33 @@
+"""Sealing many blocks on request, in slices that let the event loop serve others."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from entresol.errors import TooManyToSeal
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+SLICE_BLOCKS: Final = 8
+"""How many blocks are sealed before the event loop serves other requests."""
+
+MAX_BLOCKS: Final = 100_000
+"""How many blocks one request may seal: half a minute's work, which cannot be cancelled."""
+
+
+def block_count(blocks: int | None) -> int:
+    """Return how many blocks to seal: one, unless another number is given."""
+    count = 1 if blocks is None else blocks
+    if count > MAX_BLOCKS:
+        raise TooManyToSeal(count, MAX_BLOCKS)
+    return count
+
+
+async def sliced(count: int) -> AsyncIterator[int]:
+    """Count to `count`, and yield to the event loop after each slice."""
+    for number in range(count):
+        if number and number % SLICE_BLOCKS == 0:
+            await asyncio.sleep(0)
+        yield number

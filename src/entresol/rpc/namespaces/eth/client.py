@@ -1,0 +1,75 @@
+"""`eth_` methods about the node itself: chain id, head, syncing, and mining, which there is none of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from entresol.errors import NotSupported
+from entresol.l1.deployment import PROTOCOL_VERSION
+from entresol.primitives.values import Address, Hash32, Quantity
+from entresol.rpc.jsonrpc.method import method
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+
+_NOT_MINED = "blocks are sealed, not mined"
+
+
+class EthClient:
+    """The node as a client of its network."""
+
+    prefix = "eth"
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+
+    @method(cached=True)
+    def chain_id(self) -> Quantity:
+        """Return the chain id."""
+        return Quantity(self._chain.rules.chain_id)
+
+    @method()
+    def block_number(self) -> Quantity:
+        """Return the number of the latest block."""
+        return Quantity(self._chain.number)
+
+    @method()
+    def syncing(self) -> Literal[False]:
+        """Return the sync status: false, because the node has every block."""
+        return False
+
+    @method()
+    def coinbase(self) -> Address:
+        """Return the coinbase address, which receives the priority fees."""
+        return self._chain.rules.beneficiary
+
+    @method()
+    def mining(self) -> bool:
+        """Return whether the node mines: false, because blocks are sealed."""
+        return False
+
+    @method()
+    def hashrate(self) -> Quantity:
+        """Return the hash rate: zero, because blocks are sealed, not mined."""
+        return Quantity(0)
+
+    @method()
+    def protocol_version(self) -> str:
+        """Return the protocol version, as a ZK Stack node names it."""
+        major, minor, patch = PROTOCOL_VERSION
+        return f"zks/{major}.{minor}.{patch}"
+
+    @method(NotSupported)
+    def get_work(self) -> list[Hash32]:
+        """Reject: blocks are sealed, not mined."""
+        raise NotSupported(_NOT_MINED)
+
+    @method(NotSupported)
+    def submit_work(self) -> bool:
+        """Reject: blocks are sealed, not mined."""
+        raise NotSupported(_NOT_MINED)
+
+    @method(NotSupported)
+    def submit_hashrate(self) -> bool:
+        """Reject: blocks are sealed, not mined."""
+        raise NotSupported(_NOT_MINED)

@@ -1,0 +1,50 @@
+"""Bundles of calls, and the state they start from: the parameters of `eth_callMany`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from entresol.execution.call.bundle import Bundle
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.types.block_id import BlockId
+from entresol.rpc.types.call_request import CallObject
+from entresol.rpc.types.number import Number
+from entresol.rpc.types.overrides import BlockOverride
+
+
+class TransactionIndex:
+    """How many transactions of a block came before: a number, or all of them (`all` or -1)."""
+
+    __slots__ = ("count",)
+
+    json_schema: ClassVar[dict[str, Any]] = {"type": ["integer", "string"]}
+
+    def __init__(self, count: int | None) -> None:
+        self.count = count
+
+    @classmethod
+    def parse(cls, value: object) -> TransactionIndex:
+        """Read a number, hex digits, or what stands for all."""
+        return cls(None if value in ("all", -1) else int(Number.parse(value)))
+
+
+class StateContext(JsonModel, frozen=True, kw_only=True):
+    """Where the calls run: in which block, and behind how many of its transactions."""
+
+    block_number: BlockId | None = None
+    transaction_index: TransactionIndex | None = None
+
+
+class CallBundle(JsonModel, frozen=True, kw_only=True):
+    """Calls, and what to assume of their block."""
+
+    transactions: list[CallObject]
+    block_override: BlockOverride | None = None
+
+    def bundle(self) -> Bundle:
+        """Return the domain value."""
+        block = self.block_override
+        return Bundle(
+            calls=tuple(it.request() for it in self.transactions),
+            block=None if block is None else block.override(),
+        )

@@ -1,0 +1,86 @@
+"""State edits, and a node without them or with locked accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from entresol.chain.dev.keyring import Keyring
+from entresol.node.config.schema import ApiConfig
+from tests.support.chain.api_client import ACCOUNTS, Client
+from tests.support.chain.dev_chain import ALICE, NOBODY, open_chain
+from tests.support.rpc_client import RpcError
+
+editors = pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
+
+
+@editors
+def test_accounts_are_edited(client: Client, prefix: str) -> None:
+    address = str(NOBODY)
+    assert client(f"{prefix}_setBalance", address, "0x7") is None
+    assert client(f"{prefix}_setNonce", address, "0x5") is None
+    assert client(f"{prefix}_setCode", address, "0x6001") is None
+    assert client(f"{prefix}_setStorageAt", address, "0x1", "0x" + "22" * 32) is True
+    assert client("eth_getAccountInfo", address) == {
+        "balance": "0x7",
+        "nonce": "0x5",
+        "code": "0x6001",
+    }
+    assert client("eth_getStorageAt", address, "0x1") == "0x" + "22" * 32
+
+
+@pytest.fixture
+def without() -> Iterator[Client]:
+    chain = open_chain()
+    client = Client(chain, keyring=Keyring(ACCOUNTS), config=ApiConfig(dev_methods=False))
+    yield client
+    client.api.close()
+    chain.close()
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["evm_mine", "evm_snapshot", "anvil_setBalance", "anvil_impersonateAccount", "hardhat_mine"],
+)
+def test_all_of_it_can_be_turned_off(without: Client, method: str) -> None:
+    with pytest.raises(RpcError) as rejection:
+        without(method)
+    assert rejection.value.code == -32601
+    assert rejection.value.message == f"the method {method} does not exist/is not available"
+    assert not {"evm", "anvil", "hardhat"} & without("rpc_modules").keys()
+
+
+def test_accounts_stay_when_it_is_turned_off(without: Client) -> None:
+    assert without("eth_sendTransaction", {"from": str(ALICE), "to": str(NOBODY)})
+
+
+@pytest.fixture
+def locked() -> Iterator[Client]:
+    chain = open_chain()
+    client = Client(chain, keyring=Keyring(ACCOUNTS, locked="strangers listen"))
+    yield client
+    client.api.close()
+    chain.close()
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("eth_sendTransaction", [{"from": str(ALICE), "to": str(NOBODY)}]),
+        ("eth_signTransaction", [{"from": str(ALICE), "to": str(NOBODY)}]),
+        ("eth_sign", [str(ALICE), "0x"]),
+        ("personal_sign", ["0x", str(ALICE)]),
+        ("anvil_impersonateAccount", [str(NOBODY)]),
+        ("hardhat_impersonateAccount", [str(NOBODY)]),
+        ("anvil_autoImpersonateAccount", [True]),
+    ],
+)
+def test_locked_accounts_do_nothing_and_say_why(
+    locked: Client, method: str, params: list[object]
+) -> None:
+    assert locked("eth_accounts") == []
+    with pytest.raises(RpcError) as rejection:
+        locked(method, *params)
+    assert rejection.value.code == -32000
+    assert rejection.value.message == "the accounts of this node are locked: strangers listen"

@@ -1,0 +1,105 @@
+"""Sealing blocks on request."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from itertools import pairwise
+
+import pytest
+
+from tests.support.chain.api_client import Client
+from tests.support.rpc_client import RpcError
+
+editors = pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
+
+
+@pytest.mark.parametrize(
+    ("params", "blocks", "timestamp"),
+    [
+        ([], 1, None),
+        ([None], 1, None),
+        ([5_000], 1, 5_000),
+        (["0x1388"], 1, 5_000),
+        ([{}], 1, None),
+        ([{"blocks": 3}], 3, None),
+        ([{"timestamp": 5_000}], 1, 5_000),
+        ([{"timestamp": "0x1388", "blocks": "0x2"}], 2, 5_000),
+        ([{"timestamp": None, "blocks": None}], 1, None),
+    ],
+)
+def test_mining_takes_a_time_and_a_number_of_blocks(
+    client: Client, params: list[object], blocks: int, timestamp: int | None
+) -> None:
+    assert client("evm_mine", *params) == "0x0"
+    assert client.chain.number == blocks
+    if timestamp is not None:
+        assert client("eth_getBlockByNumber", "0x1", False)["timestamp"] == hex(timestamp)
+
+
+@pytest.mark.parametrize("params", [["soon"], [{"blocks": "many"}], [[]], [True]])
+def test_mining_rejects_what_is_no_time(client: Client, params: list[object]) -> None:
+    with pytest.raises(RpcError) as rejection:
+        client("evm_mine", *params)
+    assert rejection.value.code == -32602
+    assert client.chain.number == 0
+
+
+@editors
+def test_blocks_are_sealed_some_seconds_apart(client: Client, prefix: str) -> None:
+    client(f"{prefix}_mine", "0x3", 60)
+    times = [client.chain.ledger.header(number).timestamp for number in range(1, 4)]
+    assert [later - sooner for sooner, later in pairwise(times)] == [60, 60]
+
+
+@pytest.mark.parametrize("method", ["evm_mine", "anvil_mine"])
+def test_others_are_answered_while_many_blocks_are_sealed(client: Client, method: str) -> None:
+    async def race() -> int:
+        params = [{"blocks": 100}] if method == "evm_mine" else [100]
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        mining = asyncio.ensure_future(client.ask(json.dumps(body).encode()))
+        await asyncio.sleep(0)
+        reached = client.chain.number
+        await mining
+        return reached
+
+    assert 0 < asyncio.run(race()) < 100
+    assert client.chain.number == 100
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("evm_mine", [{"blocks": 100_001, "timestamp": 5_000}]),
+        ("anvil_mine", [2**64 - 1]),
+        ("hardhat_mine", ["0xffffffffffffffff", 1]),
+    ],
+)
+def test_nobody_seals_for_ever(client: Client, method: str, params: list[object]) -> None:
+    with pytest.raises(RpcError, match="one request seals at most 100000 blocks") as rejection:
+        client(method, *params)
+    assert rejection.value.code == -32602
+    client("evm_mine")
+    assert client.chain.number == 1
+    assert client.chain.head.timestamp != 5_000
+
+
+def timestamps(client: Client, count: int) -> list[int]:
+    head = client.chain.head.number
+    numbers = range(head - count + 1, head + 1)
+    return [int(client("eth_getBlockByNumber", hex(n), False)["timestamp"], 16) for n in numbers]
+
+
+@pytest.mark.parametrize("name", ["anvil_mine", "hardhat_mine"])
+def test_an_interval_lies_between_the_blocks(client: Client, name: str) -> None:
+    client(name, "0x3", "0x3c")
+    first, second, third = timestamps(client, 3)
+    assert (second - first, third - second) == (60, 60)
+
+
+def test_without_an_interval_moved_time_counts(client: Client) -> None:
+    client("evm_mine")
+    client("evm_increaseTime", 3_600)
+    client("anvil_mine", "0x2", "0x0")
+    before, first, _ = timestamps(client, 3)
+    assert first - before >= 3_600
