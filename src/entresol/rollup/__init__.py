@@ -1,1 +1,1 @@
-"""What ties L2 to L1: deposits, batches, the message tree and its proofs, settlement."""
+"""The rollup: deposits from L1, batches, message proofs, settlement on L1."""

@@ -1,4 +1,4 @@
-"""Sealing batches: following the chain's blocks, and closing a batch when it is full or due."""
+"""Seal batches: add the chain's blocks to the open batch, and seal it when it is full or due."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-BLOCKS_A_STEP: Final = 256
+BLOCKS_PER_STEP: Final = 256
 RETRY_SECONDS: Final = 1.0
-HELD_SECONDS: Final = 0.05
+DEFERRED_SECONDS: Final = 0.05
 
 
 class Batcher:
-    """Makes batches out of sealed blocks.
+    """Groups sealed blocks into batches.
 
-    Remembers: the open batch, and the last block it took. Persists: sealed batches, each in one
-    durable write; the open one is made again from the blocks after the last batch. Assumes: the
-    thread that changes the chain. When the chain goes back, the store forgets every batch with a
-    forgotten block, and this starts again after the last one that is left; whether L1 had one of
-    them already is looked at by the settlement. While `is_deferred` says so, a batch that is only old
-    waits and grows. Fails: with a `BatchOverflow` for a block that no
-    batch can take, and with the store's errors; nothing is lost, and `run` tries again.
+    Remembers: the open batch, and the hash of its last block. Persists: sealed batches, each in one
+    durable write; the open one is rebuilt from the blocks after the last batch. Assumes: the thread
+    that changes the chain. When the chain is reverted, the store removes every batch with a reverted
+    block, and the open batch starts after the last one that is left; the settler checks whether L1
+    has one of those removed. While `is_deferred` is true, a batch that is due only by its age grows.
+    Fails: with `BatchOverflow` for a block that fits into no batch, and with the store's errors;
+    nothing is lost, and `run` retries.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Batcher:
         )
         if batches.last() is None:
             batches.append(genesis_batch(self._record(0)), b"", [(0, 0)])
-        self._open, self._last_hash = self._begin()
+        self._open, self._last_hash = self._reopen()
 
     @property
     def problem(self) -> str | None:
@@ -71,7 +71,7 @@ class Batcher:
 
     @property
     def last(self) -> Batch:
-        """The batch that was sealed last."""
+        """The last sealed batch."""
         last = self._batches.last()
         if last is None:
             raise StoreDamaged(self._blocks.path, "batch 0 is missing")
@@ -79,27 +79,27 @@ class Batcher:
 
     @property
     def is_behind(self) -> bool:
-        """Whether there are blocks it has not taken yet."""
+        """Whether there are blocks that are in no batch yet, not even in the open one."""
         return self._open.next_block <= (self._blocks.head_number or 0)
 
     def step(self, now: float) -> list[Batch]:
-        """Take some blocks, and return the batches that were sealed on the way."""
-        if self._went_back():
-            self._open, self._last_hash = self._begin()
+        """Add some blocks to the open batch, and return the batches that this sealed."""
+        if self._was_reverted():
+            self._open, self._last_hash = self._reopen()
         sealed = []
-        for _ in range(BLOCKS_A_STEP):
+        for _ in range(BLOCKS_PER_STEP):
             if not self.is_behind:
                 break
             record = self._record(self._open.next_block)
             if not self._open.has_room_for(record, self._policy):
                 sealed.append(self._seal())
-            self._take(record, now)
+            self._add(record, now)
         if self._is_due(now):
             sealed.append(self._seal())
         return sealed
 
     def seal(self, now: float) -> Batch | None:
-        """Seal a batch of all blocks that are in none, or return None if there are none."""
+        """Seal all blocks that are in no batch, and return the last batch; None if there are none."""
         sealed = self.step(now)
         while self.is_behind:
             sealed += self.step(now)
@@ -114,8 +114,8 @@ class Batcher:
         since = self._open.active_since
         if since is None:
             return math.inf
-        soonest = HELD_SECONDS if self._is_held() else 0.0
-        return max(soonest, since + self._policy.max_age - now)
+        earliest = DEFERRED_SECONDS if self._is_held() else 0.0
+        return max(earliest, since + self._policy.max_age - now)
 
     async def run(self, chain_events: ChainEvents) -> None:
         """Seal batches for ever."""
@@ -135,7 +135,7 @@ class Batcher:
             return True
         return self._open.is_old(self._policy, now) and not self._is_held()
 
-    def _take(self, record: BlockRecord, now: float) -> None:
+    def _add(self, record: BlockRecord, now: float) -> None:
         self._open.add(record, now)
         self._last_hash = self._blocks.block_hash(self._open.next_block - 1)
 
@@ -152,15 +152,15 @@ class Batcher:
         self._on_sealed(batch)
         return batch
 
-    def _begin(self) -> tuple[OpenBatch, Hash32 | None]:
-        """Return the batch after the last one that is stored, and the hash of the block before it."""
+    def _reopen(self) -> tuple[OpenBatch, Hash32 | None]:
+        """Return the open batch after the last sealed one, and the hash of the block before it."""
         last = self.last
         frontier = frontier_after(self._blocks, last)
         opened = OpenBatch(last.number + 1, last.last_block + 1, frontier)
         return opened, self._blocks.block_hash(last.last_block)
 
-    def _went_back(self) -> bool:
-        # A chain may go back and make the very same blocks again, but their batch is gone.
+    def _was_reverted(self) -> bool:
+        # A chain may be reverted and seal identical blocks again, but their batch was removed.
         same_batch = self.last.number + 1 == self._open.number
         return not same_batch or self._last_hash != self._blocks.block_hash(
             self._open.next_block - 1

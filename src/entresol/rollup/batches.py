@@ -1,4 +1,4 @@
-"""What a batch is: when it is full or due, how it comes out of blocks, and what it says to L1."""
+"""The open batch: limits, contents, and what is committed to L1."""
 
 from __future__ import annotations
 
@@ -20,25 +20,24 @@ if TYPE_CHECKING:
     from entresol.storage.readers import BlockReader
 
 MAX_TRANSACTIONS: Final = 65_535
-"""A log names its transaction by two bytes."""
+"""A log has two bytes for the index of its transaction."""
 
 
 class SealingPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """When a batch is sealed: whatever comes first.
+    """Limits at which a batch is sealed, whichever it reaches first.
 
-    A block is never divided: one that has more than a batch should have gets a batch of its own.
-    A batch without transactions is never due by its age, so that a chain where nothing happens has
-    nothing to settle.
+    A block is never divided: one that exceeds a limit gets a batch of its own. A batch without
+    transactions is never due by its age, so that an idle chain has nothing to settle.
     """
 
     max_age: float = 0.25
-    """Seconds since its first transaction was seen."""
+    """Seconds since its first transaction was added."""
     max_blocks: int = 1_024
     max_logs: int = CAPACITY
     max_transactions: int = MAX_TRANSACTIONS
 
     def __post_init__(self) -> None:
-        """Reject what no batch can have."""
+        """Reject limits above those of the protocol."""
         if not 1 <= self.max_logs <= CAPACITY:
             raise BatchOverflow(f"a batch has 1 to {CAPACITY} logs, not {self.max_logs}")
         if not 1 <= self.max_transactions <= MAX_TRANSACTIONS:
@@ -48,15 +47,15 @@ class SealingPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SealedBatch(NamedTuple):
-    """A sealed batch and what is stored beside it."""
+    """A sealed batch, its packed logs, and the transactions and logs before each of its blocks."""
 
     batch: Batch
     logs: bytes
-    places: list[tuple[int, int]]
+    positions: list[tuple[int, int]]
 
 
 class OpenBatch:
-    """The batch that blocks are still added to."""
+    """The batch that blocks are added to."""
 
     def __init__(self, number: int, first_block: int, frontier: Frontier) -> None:
         self.number = number
@@ -66,8 +65,8 @@ class OpenBatch:
         self.logs: list[bytes] = []
         self.priority: list[Hash32] = []
         self.active_since: float | None = None
-        """When its first transaction was seen."""
-        self._resolver: list[tuple[int, int]] = []
+        """When its first transaction was added."""
+        self._positions: list[tuple[int, int]] = []
         self._first_timestamp = 0
         self._last_timestamp = 0
         self._state_root = Hash32.zero()
@@ -75,15 +74,15 @@ class OpenBatch:
     @property
     def blocks(self) -> int:
         """How many blocks it has."""
-        return len(self._resolver)
+        return len(self._positions)
 
     @property
     def next_block(self) -> int:
-        """The block that would be added next."""
+        """The number of the next block to add."""
         return self.first_block + self.blocks
 
     def has_room_for(self, record: BlockRecord, policy: SealingPolicy) -> bool:
-        """Say whether a block fits; one that fits into no batch at all is rejected."""
+        """Say whether a block fits; raises `BatchOverflow` if it fits into no batch at all."""
         transactions, logs = len(record.transactions), _log_count(record)
         if transactions > MAX_TRANSACTIONS or logs > CAPACITY:
             raise BatchOverflow(
@@ -104,7 +103,7 @@ class OpenBatch:
             self._first_timestamp = header.timestamp
         self._last_timestamp = header.timestamp
         self._state_root = header.state_root
-        self._resolver.append((self.transactions, len(self.logs)))
+        self._positions.append((self.transactions, len(self.logs)))
         for index, (raw, _) in enumerate(record.transactions):
             self._add_logs(record.results[index].l2_to_l1_logs)
             if raw[0] in PRIORITY_TYPES:
@@ -114,7 +113,7 @@ class OpenBatch:
             self.active_since = now
 
     def is_full(self, policy: SealingPolicy) -> bool:
-        """Say whether it has all that a batch may have of something."""
+        """Say whether it has reached a limit."""
         return (
             self.blocks >= policy.max_blocks
             or self.transactions >= policy.max_transactions
@@ -122,11 +121,11 @@ class OpenBatch:
         )
 
     def is_old(self, policy: SealingPolicy, now: float) -> bool:
-        """Say whether its first transaction has waited long enough."""
+        """Say whether its first transaction is older than the maximum age."""
         return self.active_since is not None and now - self.active_since >= policy.max_age
 
     def seal(self) -> SealedBatch:
-        """Return the batch as it is to be stored."""
+        """Return the batch as it is stored."""
         logs = b"".join(self.logs)
         batch = Batch(
             self.number,
@@ -143,16 +142,16 @@ class OpenBatch:
             bytes(MessageTree.of_logs(logs).root),
             bytes(self._state_root),
         )
-        return SealedBatch(batch, logs, self._resolver)
+        return SealedBatch(batch, logs, self._positions)
 
     def _add_logs(self, messages: tuple[bytes, ...]) -> None:
-        # In the record they have the transaction's place in its block.
+        # In the block's record they have the transaction's index in the block.
         number = self.transactions.to_bytes(2)
         self.logs.extend(packed[:2] + number + packed[4:] for packed in messages)
 
 
 def genesis_batch(record: BlockRecord) -> Batch:
-    """Return batch 0, which is the genesis block and which L1 knows from the start."""
+    """Return batch 0: the genesis block, with which the chain is registered on L1."""
     header = record.header()
     return Batch(
         number=0,
@@ -172,7 +171,7 @@ def genesis_batch(record: BlockRecord) -> Batch:
 
 
 def commit_info_of(batch: Batch, chain_id: int) -> CommitBatchInfo:
-    """Return what is committed of a batch."""
+    """Return what is committed to L1 for a batch."""
     return CommitBatchInfo(
         chain_id=chain_id,
         number=batch.number,
@@ -188,14 +187,14 @@ def commit_info_of(batch: Batch, chain_id: int) -> CommitBatchInfo:
 
 
 def stored_info_of(batch: Batch, chain_id: int) -> StoredBatchInfo:
-    """Return a batch as L1 remembers it."""
+    """Return what L1 stores the hash of for a batch."""
     if batch.number == 0:
         return StoredBatchInfo.genesis(Hash32(batch.state_root))
     return commit_info_of(batch, chain_id).stored()
 
 
 def priority_hashes(blocks: BlockReader, batch: Batch) -> list[Hash32]:
-    """Return the hashes of the transactions from L1 that a batch has."""
+    """Return the hashes of the priority transactions of a batch."""
     first = batch.first_priority_id
     return [
         _priority_hash(blocks, number) for number in range(first, first + batch.l1_transactions)
@@ -203,7 +202,7 @@ def priority_hashes(blocks: BlockReader, batch: Batch) -> list[Hash32]:
 
 
 def priority_ops_of(blocks: BlockReader, batch: Batch) -> PriorityOpsBatchInfo:
-    """Return the transactions from L1 of a batch, and their place in L1's tree."""
+    """Return the priority transactions of a batch, with their proof in L1's priority tree."""
     return frontier_before(batch).prove(priority_hashes(blocks, batch))
 
 
@@ -221,9 +220,9 @@ def _priority_hash(blocks: BlockReader, priority_id: int) -> Hash32:
     location = blocks.locate_priority(priority_id)
     record = None if location is None else blocks.get_record(location.block_number)
     if location is None or record is None:
-        raise StoreDamaged(blocks.path, f"L1 transaction {priority_id} of a batch is missing")
+        raise StoreDamaged(blocks.path, f"priority transaction {priority_id} of a batch is missing")
     return record.transaction(location.transaction_index).hash
 
 
 def _log_count(record: BlockRecord) -> int:
-    return sum(len(outcome.l2_to_l1_logs) for outcome in record.results)
+    return sum(len(result.l2_to_l1_logs) for result in record.results)

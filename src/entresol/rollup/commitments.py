@@ -1,8 +1,8 @@
-"""What is said of a batch on L1: its commitment, and the calls that commit, prove and execute it.
+"""Batch commitments, and the call data that commits, proves and executes batches on L1.
 
-The encodings are those of protocol version 30. Two things are not there, and nobody should think they were: no
-data of the batch is published (the scheme says so), and the proof is a fake that only a development verifier
-accepts. All the rest is what it says, and L1 checks it.
+The encodings are those of protocol version 30. Two parts are placeholders: no data of the batch is published
+(the scheme says so), and the proof is a fake that only a development verifier accepts. L1 checks everything
+else.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from entresol.primitives import abi
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.priority_tree import EMPTY_LEAF, PriorityOpsBatchInfo
 
-# The first byte of what a call carries: the version of its encoding.
+# The first byte of the call data: the version of its encoding.
 COMMIT_VERSION: Final = 3
 PROVE_VERSION: Final = 1
 EXECUTE_VERSION: Final = 1
 
-# Data availability: none. The operator keeps the data, and L1 asks for none of it.
+# Data availability: none. Only the operator has the data, and L1 requires none of it.
 NO_DATA_SCHEME: Final = 1
 NO_DATA_COMMITMENT: Final = Hash32.zero()
 NO_DATA_INPUT: Final = bytes(32)
@@ -42,7 +42,7 @@ _Words: TypeAlias = tuple[object, ...]
 
 
 class StoredBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A batch as L1 remembers it: by the hash of this."""
+    """A batch as L1 stores it: by the hash of this."""
 
     number: int
     state_root: Hash32
@@ -57,7 +57,7 @@ class StoredBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
         return cls(number=0, state_root=state_root, commitment=Hash32((1).to_bytes(32)))
 
     def hash(self) -> Hash32:
-        """Return what L1 keeps as `storedBatchHash`."""
+        """Return what L1 stores as `storedBatchHash`."""
         return Hash32(keccak256(abi.encode(f"({_STORED})", (self.words(),))))
 
     def words(self) -> _Words:
@@ -77,7 +77,7 @@ class StoredBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommitBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is committed of a batch."""
+    """Everything that is committed to L1 for a batch."""
 
     chain_id: int
     number: int
@@ -91,7 +91,7 @@ class CommitBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
     priority_hash: Hash32
 
     def commitment(self) -> Hash32:
-        """Return the hash that binds the batch, as L1 computes it from what it is told."""
+        """Return the commitment, as L1 computes it from the call data."""
         no_upgrade = no_dependencies = Hash32.zero()
         return Hash32(
             keccak256(
@@ -109,7 +109,7 @@ class CommitBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def stored(self) -> StoredBatchInfo:
-        """Return the batch as L1 remembers it once it is committed."""
+        """Return the batch as L1 stores it once it is committed."""
         return StoredBatchInfo(
             number=self.number,
             state_root=self.state_root,
@@ -140,13 +140,13 @@ class CommitBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def commit_data(previous: StoredBatchInfo, batch: CommitBatchInfo) -> bytes:
-    """Return what commits one batch, which follows `previous`."""
+    """Return the `batchData` that commits one batch, which follows `previous`."""
     arguments = (previous.words(), [batch.words()])
     return bytes([COMMIT_VERSION]) + abi.encode(f"({_STORED},{_COMMIT}[])", arguments)
 
 
 def proof_data(previous: StoredBatchInfo, batches: Sequence[StoredBatchInfo]) -> bytes:
-    """Return what proves batches that follow `previous`, to a development verifier."""
+    """Return the `proofData` of batches that follow `previous`, for a development verifier."""
     arguments = (previous.words(), _all_words(batches), fake_proof(previous, batches))
     return bytes([PROVE_VERSION]) + abi.encode(f"({_STORED},{_STORED}[],uint256[])", arguments)
 
@@ -154,7 +154,7 @@ def proof_data(previous: StoredBatchInfo, batches: Sequence[StoredBatchInfo]) ->
 def execute_data(
     batches: Sequence[StoredBatchInfo], operations: Sequence[PriorityOpsBatchInfo]
 ) -> bytes:
-    """Return what executes proven batches, with the L1 transactions of each."""
+    """Return the `executeData` of proven batches, with the priority transactions of each."""
     proofs = [(it.left_path, it.right_path, it.hashes) for it in operations]
     no_roots: list[list[object]] = [[] for _ in batches]
     types = f"({_STORED}[],{_PRIORITY}[],{_INTEROP_ROOT}[][])"
@@ -163,13 +163,13 @@ def execute_data(
 
 
 def public_input(previous: StoredBatchInfo, batch: StoredBatchInfo) -> int:
-    """Return what a validity proof of `batch` would be about."""
-    statement = previous.state_root + batch.state_root + batch.commitment
-    return int.from_bytes(keccak256(statement)) >> 32
+    """Return the public input of a validity proof of `batch`."""
+    words = previous.state_root + batch.state_root + batch.commitment
+    return int.from_bytes(keccak256(words)) >> 32
 
 
 def fake_proof(previous: StoredBatchInfo, batches: Sequence[StoredBatchInfo]) -> list[int]:
-    """Return a proof that proves nothing but which batches it is meant for."""
+    """Return a fake proof; it contains the public inputs of its batches, and proves nothing."""
     folded: int | None = None
     for batch in batches:
         number = public_input(previous, batch)
@@ -179,7 +179,7 @@ def fake_proof(previous: StoredBatchInfo, batches: Sequence[StoredBatchInfo]) ->
 
 
 def encode_call(step: str, chain: Address, first: int, last: int, data: bytes) -> bytes:
-    """Return the call of a step: `commit`, `prove` or `execute`, for batches `first` to `last`."""
+    """Return the call that does a step (`commit`, `prove` or `execute`) of batches `first` to `last`."""
     signature = f"{step}BatchesSharedBridge(address,uint256,uint256,bytes)"
     return abi.encode_call(signature, chain, first, last, data)
 

@@ -1,4 +1,4 @@
-"""Following L1 for the transactions it sends: each is handed to the chain once, and in order."""
+"""Read priority transactions from L1, and enqueue each on the chain once, in order."""
 
 from __future__ import annotations
 
@@ -21,28 +21,27 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-BLOCKS_A_STEP: Final = 5_000
+BLOCKS_PER_STEP: Final = 5_000
 
 
 class DepositConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """How deposits are looked for."""
+    """Where and how often deposits are read."""
 
     confirmations: int = 0
-    """How many L1 blocks must stand on the one that has a deposit."""
+    """How many L1 blocks must follow the block of a deposit."""
     first_block: int = 0
-    """Where on L1 the contract began."""
+    """The first L1 block that may have a deposit."""
     poll_seconds: float = 1.0
 
 
 class DepositWatcher:
-    """Hands the transactions that L1 sends to the chain.
+    """Enqueues the priority transactions of L1 on the chain.
 
-    Remembers: how far it has read L1. Persists: the same, now and then, which saves reading but decides
-    nothing: which deposit comes next is known from the chain's own blocks, so that none is executed
-    twice or left out, whenever the process ends and whichever layer goes back. Assumes: the thread
-    that changes the chain. Fails: with `LayerOneUnreachable`, which waiting helps, or with
-    `LayerOneMismatch` if L1 tells of other deposits than the chain has executed; `run` says so and
-    looks again.
+    Remembers: the cursor, up to which L1 is read. Persists: the cursor, now and then, only to save
+    reading: the id of the next deposit follows from the chain's own blocks, so that a crash, a reorg
+    of L1 or a revert of the chain neither repeats nor skips one. Assumes: the thread that changes the
+    chain. Fails: with `LayerOneUnreachable`, or with `LayerOneMismatch` if L1 has other deposits than
+    the chain has executed; `run` logs and retries.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class DepositWatcher:
         self._l1 = contract.l1
         self._contract = contract
         self._config = config or DepositConfig()
-        self._read: DepositCursor | None = None
+        self._cursor: DepositCursor | None = None
         self._worker = Worker(
             self._poll,
             log,
@@ -69,27 +68,27 @@ class DepositWatcher:
 
     @property
     def next_id(self) -> int:
-        """The number of the next deposit, behind those that wait for a block."""
+        """The id of the next deposit, after those that are pending."""
         last = self._chain.producer.priority.last
         return self._chain.blocks.next_priority_id() if last is None else last.payload.nonce + 1
 
     async def step(self) -> int:
-        """Read some blocks of L1, and return how many deposits they had for the chain."""
-        read = await self._position()
+        """Read some blocks of L1, and return how many new deposits they have."""
+        cursor = await self._valid_cursor()
         last = await self._l1.block_number() - self._config.confirmations
-        last = min(last, read.block + BLOCKS_A_STEP)
-        if last <= read.block:
+        last = min(last, cursor.block + BLOCKS_PER_STEP)
+        if last <= cursor.block:
             return 0
-        deposits = await self._contract.deposits(read.block + 1, last)
+        deposits = await self._contract.deposits(cursor.block + 1, last)
         block = await self._l1.block(last)
         if block is None:
-            raise LayerOneMismatch(f"block {last} of {self._l1.name} is gone again")
-        # From here on nothing waits, so the chain cannot go back in between.
-        taken = self._hand_over(deposits)
-        self._read = DepositCursor(last, block.hash, self.next_id)
+            raise LayerOneMismatch(f"a reorg removed block {last} of {self._l1.name}")
+        # No await from here on, so that the chain cannot be reverted in between.
+        enqueued = self._enqueue(deposits)
+        self._cursor = DepositCursor(last, block.hash, self.next_id)
         if not self._chain.producer.priority:
-            self._chain.batches.set_deposit_cursor(self._read)
-        return taken
+            self._chain.batches.set_deposit_cursor(self._cursor)
+        return enqueued
 
     async def run(self) -> None:
         """Follow L1 for ever."""
@@ -98,31 +97,35 @@ class DepositWatcher:
     async def _poll(self) -> float:
         return 0.0 if await self.step() else self._config.poll_seconds
 
-    async def _position(self) -> DepositCursor:
-        """Return how far L1 is read, going back if either layer went back since."""
-        read = self._read or self._chain.batches.deposit_cursor()
-        if read is not None and read.next_id <= self.next_id and await self._still_there(read):
-            return read
-        if self._read is not None:
-            log.warning("a layer went back: reading the deposits on %s again", self._l1.name)
+    async def _valid_cursor(self) -> DepositCursor:
+        """Return the cursor; the first block again after a reorg of L1 or a revert of the chain."""
+        cursor = self._cursor or self._chain.batches.deposit_cursor()
+        if (
+            cursor is not None
+            and cursor.next_id <= self.next_id
+            and await self._is_canonical(cursor)
+        ):
+            return cursor
+        if self._cursor is not None:
+            log.warning("reorg or revert: reading all deposits on %s again", self._l1.name)
         sent = await self._contract.total_priority_transactions()
         if sent < self.next_id:
             raise LayerOneMismatch(
                 f"{self._l1.name} has sent {sent} transactions, but this chain has "
-                f"{self.next_id} of it: it is another L1, or it has forgotten some"
+                f"{self.next_id} of it: it is another L1, or a reorg removed some"
             )
-        self._read = None
+        self._cursor = None
         return DepositCursor(self._config.first_block - 1, Hash32.zero(), self.next_id)
 
-    async def _still_there(self, read: DepositCursor) -> bool:
-        block = await self._l1.block(read.block)
-        return block is not None and block.hash == read.block_hash
+    async def _is_canonical(self, cursor: DepositCursor) -> bool:
+        block = await self._l1.block(cursor.block)
+        return block is not None and block.hash == cursor.block_hash
 
-    def _hand_over(self, deposits: Sequence[Deposit]) -> int:
+    def _enqueue(self, deposits: Sequence[Deposit]) -> int:
         expected = first = self.next_id
         for deposit in deposits:
             if deposit.number < first:
-                self._compare(deposit)
+                self._check_executed(deposit)
                 continue
             if deposit.number != expected:
                 raise LayerOneMismatch(
@@ -135,8 +138,8 @@ class DepositWatcher:
             self._chain.seal_pending()
         return expected - first
 
-    def _compare(self, deposit: Deposit) -> None:
-        """See that a deposit the chain has already is the one that L1 has now."""
+    def _check_executed(self, deposit: Deposit) -> None:
+        """Raise `LayerOneMismatch` if the chain executed another deposit with this id."""
         location = self._chain.blocks.locate_priority(deposit.number)
         if location is None:
             return
@@ -145,5 +148,5 @@ class DepositWatcher:
         if executed.hash != deposit.payload.hash():
             raise LayerOneMismatch(
                 f"deposit {deposit.number} on {self._l1.name} is not the one in block {block} "
-                "of this chain: L1 went back below the confirmed blocks, or is another one"
+                "of this chain: a reorg replaced confirmed blocks, or it is another L1"
             )

@@ -1,7 +1,7 @@
-"""The deployers that many chains have at the same addresses, so that contracts get the same ones everywhere.
+"""Deterministic deployment proxies, predeployed at the addresses they have on other chains.
 
-Each came to its address by a transaction that nobody has the key for: its signature was chosen, and its sender follows
-from it. Whoever changes a byte of the code below moves the address, which is how the tests know that it is the code.
+Each was deployed by a keyless transaction: its signature was chosen, and its sender recovered from that. The
+address depends on every byte of the code below, by which the tests check it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 from entresol.primitives.values import Address
 
 DETERMINISTIC_PROXY: Final = Address.parse("0x4e59b44847b379578588920ca78fbf26c0b4956c")
-"""Takes a salt and init code as they are, and answers with the address."""
+"""Takes a salt followed by init code, and returns the address."""
 
 SAFE_FACTORY: Final = Address.parse("0x914d7fec6aac8cd542e72bca78b30650d45643d7")
 """The same, deployed by a key of its makers."""

@@ -1,8 +1,8 @@
-"""The message tree: what a batch tells L1, as one root and a proof for each log.
+"""The Merkle tree over the L2-to-L1 logs of a batch.
 
-A batch's L2-to-L1 logs are the leaves of a tree of 2^14 places; those that no log takes are all the same, so
-whole empty subtrees are known beforehand and the cost follows the number of logs. L1 keeps the root of the
-batch: the keccak of the tree's root and of an aggregated root, which is zero for a chain nobody settles on.
+The tree has 2^14 leaves; those without a log have the default value, so the roots of empty subtrees are
+constants, and the cost grows with the number of logs. L1 stores the root of the batch: the keccak of the
+tree's root and of an aggregated root, which is zero because no chain settles on this one.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ EMPTY_ROOTS: Final = _empty_roots()
 
 
 class MessageTree:
-    """The tree over the logs of one batch."""
+    """The Merkle tree over the logs of one batch."""
 
     def __init__(
         self, leaves: Iterable[bytes], aggregated_root: Hash32 = NO_AGGREGATED_ROOT
     ) -> None:
-        # A level is one string of hashes: slices of it are hashed as they are.
+        # A level is one string of hashes, so that pairs are hashed without a copy of each.
         self._levels = [b"".join(leaves)]
         self.size = len(self._levels[0]) // _HASH
         if self.size > CAPACITY:
@@ -65,7 +65,7 @@ class MessageTree:
 
     @classmethod
     def of_logs(cls, packed: bytes) -> Self:
-        """Return the tree over packed logs that follow one another."""
+        """Return the tree over concatenated packed logs."""
         view = range(0, len(packed), PACKED_SIZE)
         return cls(keccak256(packed[at : at + PACKED_SIZE]) for at in view)
 
@@ -80,18 +80,18 @@ class MessageTree:
         words = (_METADATA, *self.path(index), self._aggregated_root)
         return LogProof(id=index, root=self.root, words=words)
 
-    def _node(self, height: int, place: int) -> Hash32:
-        node = self._levels[height][place * _HASH : (place + 1) * _HASH]
+    def _node(self, height: int, index: int) -> Hash32:
+        node = self._levels[height][index * _HASH : (index + 1) * _HASH]
         return Hash32(node) if node else EMPTY_ROOTS[height]
 
 
 def batch_root(local_root: bytes, aggregated_root: bytes = NO_AGGREGATED_ROOT) -> Hash32:
-    """Return the root that L1 keeps of a batch."""
+    """Return the root that L1 stores for a batch."""
     return Hash32(keccak256(local_root + aggregated_root))
 
 
 def root_of_proof(leaf: bytes, index: int, words: Sequence[bytes]) -> Hash32 | None:
-    """Return the root that a proof leads to, as L1 computes it, or None for what L1 rejects."""
+    """Return the root of a proof, as L1 computes it; None if L1 rejects the proof."""
     if leaf == DEFAULT_LEAF or not words or words[0] != _METADATA:
         return None
     path = words[1:]

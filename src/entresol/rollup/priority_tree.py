@@ -1,9 +1,8 @@
-"""The tree that L1 keeps of the transactions it sent, and the proof that a batch has the next ones.
+"""L1's Merkle tree of priority transactions, and the proof that a batch has the next ones.
 
-The tree grows by a level whenever it is full, and L1 remembers the root after each transaction. A batch is held
-against the root after its own last transaction, so that everything right of them is empty, and what is left
-of them is known from a handful of nodes: the *frontier*, the roots of the full subtrees that the earlier
-transactions make up.
+The tree grows by a level whenever it is full, and L1 stores the root after each transaction. A batch is checked
+against the root after its own last transaction, so that everything to the right is empty. Everything to the left
+is a handful of nodes, the *frontier*: the roots of the full subtrees over the earlier transactions.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 EMPTY_LEAF: Final = Hash32(EMPTY_CODE_HASH)
-"""The keccak of nothing: an empty leaf, and where rolling hashes start."""
+"""The keccak of the empty string: an empty leaf, and the start of rolling hashes."""
 
 _UNUSED: Final = Hash32.zero()
 _MAX_HEIGHT: Final = 256
 
 
 class PriorityOpsBatchInfo(msgspec.Struct, frozen=True):
-    """The L1 transactions of a batch, and where they stand in the tree."""
+    """The priority transactions of a batch, and their range proof; the contract's struct of this name."""
 
     left_path: tuple[Hash32, ...] = ()
     right_path: tuple[Hash32, ...] = ()
@@ -43,11 +42,11 @@ class Frontier(msgspec.Struct, frozen=True):
     nodes: tuple[bytes, ...] = ()
 
     def extend(self, hashes: Iterable[bytes]) -> Frontier:
-        """Return the tree after these transactions, too."""
+        """Return the frontier after these transactions."""
         count, nodes = self.count, list(self.nodes)
         for item in hashes:
             nodes.insert(0, bytes(item))
-            # Like adding one to a number: each carry joins two subtrees of one height.
+            # As in a binary increment, each carry joins two subtrees of the same height.
             for _ in range(_trailing_ones(count)):
                 nodes[:2] = [keccak256(nodes[1] + nodes[0])]
             count += 1
@@ -86,12 +85,12 @@ class Frontier(msgspec.Struct, frozen=True):
 
 
 def root_of_range(start: int, proof: PriorityOpsBatchInfo) -> Hash32:
-    """Return the root that a proof leads to, as L1 computes it."""
+    """Return the root of a range proof, as L1 computes it."""
     level, height = list(proof.hashes), len(proof.left_path)
     if height != len(proof.right_path) or height >= _MAX_HEIGHT:
         raise InvalidProof("the two paths differ in length, or are too long")
     if not level or start + len(level) > 1 << height:
-        raise InvalidProof("the transactions have no place in a tree of that height")
+        raise InvalidProof("the transactions do not fit into a tree of that height")
     for left, right in zip(proof.left_path, proof.right_path, strict=True):
         if start & 1:
             level.insert(0, left)
@@ -104,7 +103,7 @@ def root_of_range(start: int, proof: PriorityOpsBatchInfo) -> Hash32:
 
 
 def rolling_hash(hashes: Iterable[bytes]) -> Hash32:
-    """Return the hash by which a batch names its L1 transactions and their order."""
+    """Return the hash that commits a batch to its priority transactions and their order."""
     rolling = bytes(EMPTY_LEAF)
     for item in hashes:
         rolling = keccak256(rolling + item)

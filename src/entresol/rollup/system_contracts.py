@@ -1,4 +1,4 @@
-"""The contracts that an L2 starts with: which code lies at which address, with which storage."""
+"""The system contracts in an L2's genesis: addresses, code and storage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ASSET_ROUTER: Final = _at(0x10003)
 NATIVE_TOKEN_VAULT: Final = L2_NATIVE_TOKEN_VAULT
 MESSAGE_ROOT: Final = _at(0x10005)
 BRIDGED_TOKEN_CODE: Final = _at(0x10104)
-"""What the bridged tokens delegate to; the address is this project's own choice."""
+"""The implementation that bridged tokens delegate to; the address is this project's own choice."""
 MULTICALL: Final = Address.parse("0xca11bde05977b3631167028862be2a173976ca11")
 
 CONTRACTS: Final = {
@@ -47,7 +47,7 @@ CONTRACTS: Final = {
 }
 """The name of the contract at each address."""
 
-# What a contract has from its creation on.
+# The nonce of a contract after its creation.
 _FIRST_NONCE: Final = 1
 
 
@@ -60,8 +60,8 @@ def system_genesis(
 ) -> dict[Address, GenesisAccount]:
     """Return the contracts of an L2 that settles on `l1_chain_id`, for its genesis.
 
-    Deposits come from the asset router of L1. `base_token` is what gas is paid in, by its address on L1. Tokens of the L2
-    may leave it only where the vault of L1 can stand for them.
+    Deposits come from the asset router of L1. `base_token` is the L1 address of the token that pays for gas.
+    `l1_takes_l2_tokens` allows withdrawals of L2 tokens, which the vault of L1 must be able to represent.
     """
     storage = {
         ASSET_ROUTER: storage_of(
@@ -82,7 +82,7 @@ def system_genesis(
 def _vault_storage(
     l1_chain_id: int, base_token: Address, *, l1_takes_l2_tokens: bool
 ) -> dict[Hash32, Hash32]:
-    """Return what the vault knows from the start: where it settles, and the base token."""
+    """Return the vault's storage at genesis: the L1 it settles on, and the base token."""
     base = asset_id(l1_chain_id, base_token)
     return storage_of(
         artifact(CONTRACTS[NATIVE_TOKEN_VAULT]),
