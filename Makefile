@@ -130,6 +130,7 @@ python-check: $(REQUIREMENTS_STAMP) $(NATIVE)
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/pytest tests/unit/test_layout.py --quiet
 	$(BIN)/python docs/tools/generate.py --check
 
 .PHONY: contracts-check
@@ -172,7 +173,7 @@ python-test: install
 
 .PHONY: unit
 unit: $(REQUIREMENTS_STAMP) $(NATIVE) ## Run the fast tests: no peers, no clients, nothing slow
-	$(BIN)/pytest tests/unit -m 'not slow and not peer and not clients' --quiet $(ARGS)
+	$(BIN)/pytest tests/unit tests/properties -m 'not slow and not peer and not clients' --quiet $(ARGS)
 
 .PHONY: run
 run: $(RUN_STAMP) $(NATIVE) ## Start a node; ARGS='--port 4000' passes flags, ARGS=--help lists them

@@ -1,0 +1,185 @@
+"""The rules of the layout that a program can check: mirror, helpers, names, folders, imports, lines of the docs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+SOURCES: Final = ROOT / "src"
+PACKAGE: Final = SOURCES / "entresol"
+CRATE: Final = ROOT / "native" / "src"
+TESTS: Final = ROOT / "tests"
+UNIT: Final = TESTS / "unit"
+NATIVE: Final = UNIT / "native"
+
+MAX_MODULES: Final = 16
+MAX_LINE: Final = 120
+
+NO_MIRROR: Final = {
+    "test_benchmarks.py": "tests benchmarks/harness.py, which is not part of the package",
+    "test_docs.py": "tests the pages that docs/tools writes, and the examples of the README",
+    "test_layout.py": "tests the tree itself",
+    "test_native_stub.py": "compares _native.pyi with the built module",
+}
+"""Unit tests of something else than a module of the package."""
+
+PROTOCOLS: Final[dict[str, str]] = {}
+"""Class names that a protocol shares with the class that implements it, with the reason."""
+
+KNOWN_CIRCLES: Final[set[frozenset[str]]] = {
+    frozenset({"entresol.node.config.flags", "entresol.node.config.loader"}),
+    frozenset({"entresol.node.log.log", "entresol.node.node", "entresol.node.startup.info"}),
+}
+"""Import circles that are still to be broken."""
+
+KNOWN_LONG: Final = {
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "docs/architecture.md",
+    "docs/contracts.md",
+    "docs/performance.md",
+    "docs/robustness.md",
+    "docs/settlement.md",
+    "docs/storage.md",
+    "docs/system-contracts.md",
+}
+"""Pages that are still to be wrapped."""
+
+GENERATED: Final = {"docs/config.md", "docs/errors.md", "docs/rpc.md"}
+"""Pages that docs/tools writes whole."""
+
+
+def test_each_unit_test_mirrors_a_module() -> None:
+    unmatched = {
+        str(path.relative_to(UNIT)) for path in UNIT.rglob("test_*.py") if not mirrors(path)
+    }
+    assert unmatched == set(NO_MIRROR)
+
+
+def test_nothing_is_imported_from_a_test_or_a_conftest() -> None:
+    forbidden = re.compile(r"^\s*(?:from|import) tests\b.*\b(?:test_\w+|conftest)\b", re.MULTILINE)
+    importing = [
+        f"{path.relative_to(ROOT)}: {found[0].strip()}"
+        for folder in (TESTS, ROOT / "benchmarks", ROOT / "docs")
+        for path in modules_under(folder)
+        for found in forbidden.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert importing == []
+
+
+def test_no_two_classes_have_one_name() -> None:
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for module, tree in package_trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(module)
+    assert {name: found for name, found in places.items() if len(found) > 1}.keys() == (
+        PROTOCOLS.keys()
+    )
+
+
+@pytest.mark.parametrize("folder", [PACKAGE, TESTS / "support"], ids=["package", "support"])
+def test_a_folder_has_few_modules(folder: Path) -> None:
+    counts = Counter(path.parent for path in modules_under(folder) if path.stem != "__init__")
+    crowded = {str(it.relative_to(ROOT)): n for it, n in counts.items() if n > MAX_MODULES}
+    assert crowded == {}
+
+
+def test_imports_have_no_circles_not_even_for_types() -> None:
+    graph = {module: set(imports_of(tree)) for module, tree in package_trees().items()}
+    assert set(circles(graph)) == KNOWN_CIRCLES
+
+
+def test_lines_of_the_docs_fit_a_screen() -> None:
+    long = [
+        f"{page}:{number}"
+        for page in pages()
+        if page not in KNOWN_LONG
+        for number, line in prose_of((ROOT / page).read_text(encoding="utf-8"))
+        if len(line) > MAX_LINE
+    ]
+    assert long == []
+
+
+def mirrors(test: Path) -> bool:
+    """Say whether a unit test has the place and the name of a module, a package or a part of the crate."""
+    name = test.stem.removeprefix("test_")
+    if test.parent == NATIVE:
+        return any(CRATE.rglob(f"{name}.rs")) or any(CRATE.rglob(f"{name}/mod.rs"))
+    module = PACKAGE / test.parent.relative_to(UNIT) / name
+    return module.with_suffix(".py").exists() or (module / "__init__.py").exists()
+
+
+def modules_under(folder: Path) -> Iterator[Path]:
+    """Yield the Python files of a folder, without those of npm."""
+    return (path for path in folder.rglob("*.py") if "node_modules" not in path.parts)
+
+
+@cache
+def package_trees() -> Mapping[str, ast.Module]:
+    """Return the syntax tree of each module of the package."""
+    return {
+        module_name(path): ast.parse(path.read_text(encoding="utf-8"))
+        for path in modules_under(PACKAGE)
+    }
+
+
+def module_name(path: Path) -> str:
+    """Return the dotted name of a module of the package."""
+    return ".".join(path.relative_to(SOURCES).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports_of(tree: ast.Module) -> Iterator[str]:
+    """Yield the modules of the package that a module imports, also within functions and for types."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("entresol"):
+            whole = [f"{node.module}.{alias.name}" for alias in node.names]
+            named = [name for name in whole if name in package_trees()]
+            yield from named
+            # Importing submodules from a package does not need what the package itself defines.
+            if len(named) < len(whole):
+                yield str(node.module)
+
+
+def circles(graph: dict[str, set[str]]) -> Iterator[frozenset[str]]:
+    """Yield one circle after the other, without the imports of those before."""
+    while True:
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            circle: list[str] = error.args[1]
+            yield frozenset(circle)
+            # The sorter lists a circle in the order of the edges, from imported to importing module.
+            for imported, importing in pairwise(circle):
+                graph[importing].discard(imported)
+        else:
+            return
+
+
+def pages() -> Iterator[str]:
+    """Yield the pages that people write."""
+    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
+        page = str(path.relative_to(ROOT))
+        if page not in GENERATED:
+            yield page
+
+
+def prose_of(page: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a page with their numbers, without code, tables, markup and the targets of links."""
+    in_code = False
+    for number, line in enumerate(page.splitlines(), start=1):
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        elif not in_code and not line.lstrip().startswith(("|", "<")):
+            yield number, re.sub(r"\]\([^)]*\)", "]", line)
