@@ -178,12 +178,12 @@ def seal_transfers(store: Store) -> Iterator[tuple[int, float]]:
     ledger = Ledger(store, ChainRules.layer_2(), Genesis.development(270, senders, 10**20))
     for number in range(TRANSFER_BLOCKS):
         env = ledger.next_block_env(ledger.head.timestamp + 1)
-        transition = BlockExecutor(ledger.rules.evm_rules(), ledger.latest, env, ledger.parent)
+        executor = BlockExecutor(ledger.rules.evm_rules(), ledger.latest, env, ledger.parent)
         first = number * TRANSFERS
         for index in range(first, first + TRANSFERS):
             to = senders[(index * 7) % SENDERS]
-            transition.run(sign(transfer(index // SENDERS, to), secrets[index % SENDERS]))
-        executed = transition.finish(ledger.trie)
+            executor.run(sign(transfer(index // SENDERS, to), secrets[index % SENDERS]))
+        executed = executor.finish(ledger.trie)
         start = time.perf_counter()
         ledger.append(executed)
         yield len(executed.record.encode()), time.perf_counter() - start

@@ -67,11 +67,11 @@ class Follower:
         number, parent_hash = int(block["number"], 16), unhex(block["parentHash"])
         self.hashes[number - 1] = parent_hash
         snapshot = Snapshot(AnvilHashes(ledger.store, ledger.number, self.hashes))
-        transition = BlockExecutor(ledger.rules.evm_rules(), snapshot, _env(block), ledger.parent)
-        transition.edit([self._history(number, parent_hash)], [])
+        executor = BlockExecutor(ledger.rules.evm_rules(), snapshot, _env(block), ledger.parent)
+        executor.edit([self._history(number, parent_hash)], [])
         for signed in mined.transactions:
-            transition.run(decode(signed.raw))
-        executed = transition.finish(ledger.trie)
+            executor.run(decode(signed.raw))
+        executed = executor.finish(ledger.trie)
         ledger.append(executed)
         return executed
 

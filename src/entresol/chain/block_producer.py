@@ -64,8 +64,8 @@ class BlockProducer:
         limit: int | None = None,
     ) -> ExecutedBlock:
         """Execute the next block, with `limit` transactions at most, without sealing it."""
-        transition = self.fill(timestamp, edits, codes, limit=limit)
-        return transition.finish(self._ledger.trie)
+        executor = self.fill(timestamp, edits, codes, limit=limit)
+        return executor.finish(self._ledger.trie)
 
     def fill(
         self,
@@ -77,13 +77,13 @@ class BlockProducer:
     ) -> BlockExecutor:
         """Return the next block with its transactions run, but no roots yet."""
         ledger = self._ledger
-        transition = BlockExecutor(
+        executor = BlockExecutor(
             self._rules, ledger.latest, ledger.next_block_env(timestamp), ledger.parent
         )
-        transition.edit(edits, codes)
-        if self._take_priority(transition, limit):
-            self._take_best(transition, limit)
-        return transition
+        executor.edit(edits, codes)
+        if self._take_priority(executor, limit):
+            self._take_best(executor, limit)
+        return executor
 
     def on_sealed(self, executed: ExecutedBlock) -> None:
         """Forget the priority transactions that are in a sealed block."""
@@ -93,30 +93,30 @@ class BlockProducer:
                 return
             self.priority.pop_first()
 
-    def _take_priority(self, transition: BlockExecutor, limit: int | None) -> bool:
+    def _take_priority(self, executor: BlockExecutor, limit: int | None) -> bool:
         """Run the priority transactions, and say whether there is room for others behind them."""
         for transaction in self.priority:
-            if len(transition.transactions) >= MOST_REQUESTS:
+            if len(executor.transactions) >= MOST_REQUESTS:
                 return False
-            if limit is not None and len(transition.transactions) >= limit:
+            if limit is not None and len(executor.transactions) >= limit:
                 return False
             try:
-                transition.run(transaction)
+                executor.run(transaction)
             except BlockFull:
                 return False
         return True
 
-    def _take_best(self, transition: BlockExecutor, limit: int | None) -> None:
+    def _take_best(self, executor: BlockExecutor, limit: int | None) -> None:
         best = self._pool.best()
-        size = sum(len(it.raw) for it in transition.transactions)
+        size = sum(len(it.raw) for it in executor.transactions)
         for transaction in best:
-            if limit is not None and len(transition.transactions) >= limit:
+            if limit is not None and len(executor.transactions) >= limit:
                 return
             if size and size + len(transaction.raw) > SIZE_LIMIT_BYTES:
                 best.skip_sender(transaction.sender)
                 continue
             try:
-                transition.run(transaction)
+                executor.run(transaction)
                 size += len(transaction.raw)
             except BlockFull:
                 # A smaller one of somebody else's may still fit.

@@ -54,7 +54,7 @@ class PendingBlock:
         self._pool = pool
         self._producer = producer
         self._origin: _Origin | None = None
-        self._transition: BlockExecutor
+        self._executor: BlockExecutor
         self._executed: ExecutedBlock | None = None
 
     def filled(
@@ -67,16 +67,16 @@ class PendingBlock:
         origin = self._current(timestamp, state)
         if self._origin is None or not self._origin.is_still(origin):
             self._origin, self._executed = None, None
-            self._transition = self._producer.fill(timestamp, *edits())
+            self._executor = self._producer.fill(timestamp, *edits())
             # What cannot be executed leaves the pool on the way; then the next one builds it without.
             self._origin = origin if self._pool.version == origin.pool else None
-        return self._transition
+        return self._executor
 
-    def finished(self, transition: BlockExecutor) -> ExecutedBlock:
+    def finished(self, executor: BlockExecutor) -> ExecutedBlock:
         """Return what `filled` has just returned, with its roots."""
-        assert transition is self._transition
+        assert executor is self._executor
         if self._executed is None:
-            self._executed = transition.finish(self._ledger.trie)
+            self._executed = executor.finish(self._ledger.trie)
         return self._executed
 
     def _current(self, timestamp: int, state: Snapshot | Overlay) -> _Origin:

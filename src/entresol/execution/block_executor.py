@@ -1,6 +1,6 @@
-"""The block transition: from a state, a block's context and transactions to the block and its changes.
+"""Execute a block: from a state, a block environment and transactions to the block and its changes.
 
-Whoever produces a block, replays one or follows another node runs the same code.
+Producing a block, importing one and re-executing one all use this executor.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from entresol.state.state_trie import StateTrie
 
 
-_MOST_WEI: Final = (1 << 256) - 1
+_MAX_WEI: Final = (1 << 256) - 1
 
 
 class ParentBlock(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class ParentBlock(msgspec.Struct, frozen=True):
 
 
 class ExecutedBlock(msgspec.Struct, frozen=True):
-    """A finished block: with its record, the trie nodes that are new, and the state after it."""
+    """A finished block with its record, its new trie nodes and the state after it."""
 
     header: Header
     transactions: tuple[Transaction, ...]
@@ -66,11 +66,11 @@ class ExecutedBlock(msgspec.Struct, frozen=True):
     nodes: list[tuple[bytes, bytes]]
     overlay: Overlay
     failures: dict[int, ExecutionFailed]
-    """Why transactions failed, by index; a record does not keep it."""
+    """Why transactions failed, by index; the record does not contain it."""
 
 
 class BlockExecutor:
-    """A block while its transactions run, one after the other."""
+    """Builds one block, transaction by transaction."""
 
     def __init__(
         self,
@@ -91,27 +91,27 @@ class BlockExecutor:
         self._transactions: list[Transaction] = []
         self._results: list[TransactionResult] = []
         self._failures: dict[int, ExecutionFailed] = {}
-        self._sent = 0
+        self._message_count = 0
         self._edits: tuple[StoredChange, ...] = ()
         self._edited_codes: dict[bytes, bytes] = {}
 
     @property
     def transactions(self) -> Sequence[Transaction]:
-        """The transactions that are in the block so far."""
+        """The transactions of the block so far."""
         return self._transactions
 
     @property
     def results(self) -> Sequence[TransactionResult]:
-        """How they ended."""
+        """The results of `transactions`."""
         return self._results
 
     @property
     def gas_left(self) -> int:
-        """The gas that the block still has room for."""
+        """The gas that is left under the block's gas limit."""
         return self.env.gas_limit - self.gas_used
 
     def edit(self, changes: Iterable[StoredChange], codes: Iterable[bytes]) -> None:
-        """Change the state by hand, before the first transaction."""
+        """Apply a developer's state edits, before the first transaction."""
         assert not self._transactions
         edits, code_of = tuple(changes), {keccak256(code): code for code in codes}
         apply_changes(self.overlay, edits, code_of.values())
@@ -120,28 +120,28 @@ class BlockExecutor:
         self._edited_codes |= {key: code for key, code in code_of.items() if key in used}
 
     def run(self, transaction: Transaction) -> TransactionResult:
-        """Add `transaction` to the block.
+        """Execute `transaction` and add it to the block.
 
-        Raises `InvalidTransaction` if it is not valid here and `BlockFull` if it does not fit; the
-        block is then as it was before.
+        Raises `InvalidTransaction` if it is not valid here and `BlockFull` if it does not fit; both
+        leave the block unchanged.
         """
         payload = transaction.payload
         if payload.gas_limit > self.gas_left and not self._must_fit(transaction):
             raise BlockFull(payload.gas_limit, self.gas_left)
         if isinstance(payload, PriorityTransaction):
-            outcome = self._run_priority(transaction, payload)
+            result = self._run_priority(transaction, payload)
         else:
-            outcome = self._run(transaction)
-        self._append(transaction, outcome)
-        return outcome
+            result = self._run(transaction)
+        self._append(transaction, result)
+        return result
 
     def include(self, transaction: Transaction, ran: _native.ExecutionResult) -> None:
-        """Add a transaction that somebody has run on the overlay, under checks of their own."""
+        """Add a transaction that the caller has executed on the overlay, under its own checks."""
         self.overlay.apply(ran)
-        self._append(transaction, self._outcome_of(ran))
+        self._append(transaction, self._result_of(ran))
 
     def finish(self, trie: StateTrie) -> ExecutedBlock:
-        """Compute the roots and return the block."""
+        """Compute the roots and return the finished block."""
         changes = self.overlay.changes()
         state_root, nodes = trie.update(self._parent.state_root, changes)
         header = self._header(state_root)
@@ -150,74 +150,72 @@ class BlockExecutor:
             header, tuple(self._transactions), record, nodes, self.overlay, self._failures
         )
 
-    def _append(self, transaction: Transaction, outcome: TransactionResult) -> None:
-        self.gas_used += outcome.gas_used
-        self._sent += len(outcome.l2_to_l1_logs)
+    def _append(self, transaction: Transaction, result: TransactionResult) -> None:
+        self.gas_used += result.gas_used
+        self._message_count += len(result.l2_to_l1_logs)
         self._transactions.append(transaction)
-        self._results.append(outcome)
+        self._results.append(result)
 
     def _must_fit(self, transaction: Transaction) -> bool:
-        """Say whether the block exists for this transaction alone, which nothing may keep out."""
+        """Return whether this is the first priority transaction, which is included whatever its gas limit."""
         return isinstance(transaction.payload, PriorityTransaction) and not self._transactions
 
-    def _make_room(self, messages: int) -> None:
-        """Reject messages that, with those of the block so far, would fit into no batch."""
-        if self._sent + messages > MAX_LOGS_PER_BATCH:
-            raise BlockFullOfMessages(self._sent + messages, MAX_LOGS_PER_BATCH)
+    def _check_message_room(self, messages: int) -> None:
+        """Reject messages that would exceed, with those of the block so far, what a batch can hold."""
+        if self._message_count + messages > MAX_LOGS_PER_BATCH:
+            raise BlockFullOfMessages(self._message_count + messages, MAX_LOGS_PER_BATCH)
 
     def _run(self, transaction: Transaction) -> TransactionResult:
         checks = IMPERSONATION_CHECKS if transaction.is_impersonated else None
-        message = tx_env_of(transaction)
-        ran = execute(self.overlay, self._rules, self._block, message, checks=checks)
-        outcome = self._outcome_of(ran)
-        if len(outcome.l2_to_l1_logs) > MAX_LOGS_PER_BATCH:
-            raise TooManyMessages(len(outcome.l2_to_l1_logs), MAX_LOGS_PER_BATCH)
-        self._make_room(len(outcome.l2_to_l1_logs))
+        tx_env = tx_env_of(transaction)
+        ran = execute(self.overlay, self._rules, self._block, tx_env, checks=checks)
+        result = self._result_of(ran)
+        if len(result.l2_to_l1_logs) > MAX_LOGS_PER_BATCH:
+            raise TooManyMessages(len(result.l2_to_l1_logs), MAX_LOGS_PER_BATCH)
+        self._check_message_room(len(result.l2_to_l1_logs))
         self.overlay.apply(ran)
-        return outcome
+        return result
 
     def _run_priority(
         self, transaction: Transaction, payload: PriorityTransaction
     ) -> TransactionResult:
-        self._make_room(1)
-        outcome = self._attempt(payload)
-        self._settle(payload, outcome)
+        self._check_message_room(1)
+        result = self._try_execute(payload)
+        self._settle_fees(payload, result)
         index = len(self._transactions)
-        status = L2ToL1Log.of_status(index, transaction.hash, succeeded=outcome.succeeded)
-        return msgspec.structs.replace(
-            outcome, l2_to_l1_logs=(*outcome.l2_to_l1_logs, status.pack())
-        )
+        status = L2ToL1Log.of_status(index, transaction.hash, succeeded=result.succeeded)
+        return msgspec.structs.replace(result, l2_to_l1_logs=(*result.l2_to_l1_logs, status.pack()))
 
-    def _attempt(self, payload: PriorityTransaction) -> TransactionResult:
-        """Execute it and take what it did if it succeeded."""
-        # What cannot even begin is in all the same, and all its gas is gone.
-        hopeless = TransactionResult(succeeded=False, gas_used=payload.gas_limit)
+    def _try_execute(self, payload: PriorityTransaction) -> TransactionResult:
+        """Execute a priority transaction, and apply its changes if it succeeds."""
+        # L1 has accepted it, so one that cannot start is included as failed and uses all its gas.
+        failed = TransactionResult(succeeded=False, gas_used=payload.gas_limit)
         if payload.to_mint < payload.value + payload.gas_limit * payload.max_fee_per_gas:
-            return hopeless
+            return failed
         try:
-            message = priority_tx_env(payload)
-            ran = execute(self.overlay, self._rules, self._block, message, checks=PRIORITY_CHECKS)
+            tx_env = priority_tx_env(payload)
+            ran = execute(self.overlay, self._rules, self._block, tx_env, checks=PRIORITY_CHECKS)
         except (InvalidTransaction, OverflowError):
-            # The second for a price that L1 can write down and the engine cannot.
-            return hopeless
-        outcome = self._outcome_of(ran)
-        if len(outcome.l2_to_l1_logs) >= MAX_LOGS_PER_BATCH:
-            # With its status they would fit into no batch, and nothing after it would ever settle.
+            # `OverflowError`: a gas price that fits a word of L1 but not the engine's type.
+            return failed
+        result = self._result_of(ran)
+        if len(result.l2_to_l1_logs) >= MAX_LOGS_PER_BATCH:
+            # With its status log they would exceed a batch, and no later block could settle.
             failure = ExecutionHalted("more messages to L1 than a batch can have")
             self._failures[len(self._transactions)] = failure
-            return hopeless
-        if outcome.succeeded:
-            self._make_room(len(outcome.l2_to_l1_logs) + 1)
+            return failed
+        if result.succeeded:
+            self._check_message_room(len(result.l2_to_l1_logs) + 1)
             self.overlay.apply(ran)
-        return outcome
+        return result
 
-    def _settle(self, payload: PriorityTransaction, outcome: TransactionResult) -> None:
-        """Pay the fee out of what L1 minted, and give back what is left of it.
+    def _settle_fees(self, payload: PriorityTransaction, result: TransactionResult) -> None:
+        """Pay the fee out of what L1 minted, and refund the rest.
 
-        The value went with the execution if it succeeded, and is part of the rest if it did not.
+        The value is transferred if the execution succeeded, and refunded if not.
         """
-        fee = min(outcome.gas_used * payload.max_fee_per_gas, payload.to_mint)
-        sent = payload.value if outcome.succeeded else 0
+        fee = min(result.gas_used * payload.max_fee_per_gas, payload.to_mint)
+        sent = payload.value if result.succeeded else 0
         self._credit(self.env.beneficiary, fee)
         self._credit(payload.refund_recipient, max(payload.to_mint - sent - fee, 0))
 
@@ -225,10 +223,10 @@ class BlockExecutor:
         if wei:
             account = self.overlay.account(address)
             balance = wei + (0 if account is None else account.balance)
-            # What no balance can hold is lost: nothing that L1 has accepted may stop the chain.
-            self.overlay.set_balance(address, min(balance, _MOST_WEI))
+            # A balance that would overflow is capped: nothing that L1 has accepted may halt the chain.
+            self.overlay.set_balance(address, min(balance, _MAX_WEI))
 
-    def _outcome_of(self, ran: _native.ExecutionResult) -> TransactionResult:
+    def _result_of(self, ran: _native.ExecutionResult) -> TransactionResult:
         logs = tuple(ran.logs)
         failure = failure_of(ran)
         if failure is not None:
@@ -238,11 +236,11 @@ class BlockExecutor:
             gas_used=ran.gas_used,
             created=ran.created,
             logs=logs,
-            l2_to_l1_logs=tuple(self._messages(logs)),
+            l2_to_l1_logs=tuple(self._message_logs(logs)),
         )
 
-    def _messages(self, logs: Iterable[_native.Log]) -> Iterable[bytes]:
-        """Yield the L2-to-L1 log of each message that the messenger took, in order."""
+    def _message_logs(self, logs: Iterable[_native.Log]) -> Iterable[bytes]:
+        """Yield the L2-to-L1 log of each tx_env that was sent through the L1 messenger."""
         for address, topics, _ in logs:
             if address == L1_MESSENGER and topics[:1] == (L1_MESSAGE_SENT,) and len(topics) == 3:
                 yield L2ToL1Log(
@@ -272,7 +270,7 @@ class BlockExecutor:
         )
 
     def _record(self, header: Header, changes: Changes) -> BlockRecord:
-        # An edit's code may be gone again by the end of the block, but not from the edit.
+        # The block may delete an edit's code again, but the record still needs it for the edit.
         codes = self._edited_codes | changes.codes
         return BlockRecord(
             header.encode(),

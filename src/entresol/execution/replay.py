@@ -1,4 +1,4 @@
-"""Blocks that others made: applied from their record, or executed again and compared."""
+"""Import a block from its record: apply its changes, or re-execute it and compare."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 def re_execute(
     record: BlockRecord, parent: Header, *, rules: Rules, snapshot: Snapshot, trie: StateTrie
 ) -> ExecutedBlock:
-    """Execute the block of `record` on the state after its parent; it must come out the same."""
+    """Execute the block of `record` on its parent's state; raise `ReplayMismatch` if it differs."""
     header = record.header()
     if (header.number, header.parent_hash) != (parent.number + 1, parent.hash()):
         raise ReplayMismatch(header.number, f"block {parent.number} is not its parent")
     try:
-        transition = _begin(header, parent, rules, snapshot)
+        executor = _begin(header, parent, rules, snapshot)
     except OverflowError as error:
         raise ReplayMismatch(header.number, f"no block has such a header: {error}") from error
-    transition.edit(record.edits, record.codes)
+    executor.edit(record.edits, record.codes)
     for index in range(len(record.transactions)):
-        _run_again(transition, record, index)
-    executed = transition.finish(trie)
+        _run(executor, record, index)
+    executed = executor.finish(trie)
     if executed.record != record:
         raise ReplayMismatch(header.number, _first_difference(executed.record, record))
     return executed
@@ -42,16 +42,16 @@ def re_execute(
 def state_at_transaction(
     record: BlockRecord, parent: Header, count: int, *, rules: Rules, snapshot: Snapshot
 ) -> Overlay:
-    """Return the state within the block of `record`, behind its first `count` transactions."""
-    transition = _begin(record.header(), parent, rules, snapshot)
-    transition.edit(record.edits, record.codes)
+    """Return the state after the first `count` transactions of the block of `record`."""
+    executor = _begin(record.header(), parent, rules, snapshot)
+    executor.edit(record.edits, record.codes)
     for index in range(count):
-        _run_again(transition, record, index)
-    return transition.overlay
+        _run(executor, record, index)
+    return executor.overlay
 
 
 def apply_record(record: BlockRecord, snapshot: Snapshot) -> Overlay:
-    """Return the state after the block of `record`, without executing it."""
+    """Return the state after the block of `record`, from its changes and without executing it."""
     overlay = Overlay(snapshot)
     apply_changes(overlay, record.changes, record.codes)
     return overlay
@@ -60,7 +60,10 @@ def apply_record(record: BlockRecord, snapshot: Snapshot) -> Overlay:
 def apply_and_verify(
     record: BlockRecord, parent_root: Hash32, *, snapshot: Snapshot, trie: StateTrie
 ) -> tuple[Overlay, list[tuple[bytes, bytes]]]:
-    """Return the state after the block of `record` and its new trie nodes; its root must be right."""
+    """Apply `record` without executing it; return the state and its new trie nodes.
+
+    Raises `ReplayMismatch` if the state root is not the header's.
+    """
     header = record.header()
     overlay = apply_record(record, snapshot)
     root, nodes = trie.update(parent_root, overlay.changes())
@@ -79,17 +82,17 @@ def _begin(header: Header, parent: Header, rules: Rules, snapshot: Snapshot) -> 
     )
 
 
-def _run_again(transition: BlockExecutor, record: BlockRecord, index: int) -> None:
-    number = transition.env.number
+def _run(executor: BlockExecutor, record: BlockRecord, index: int) -> None:
+    number = executor.env.number
     try:
-        transition.run(record.transaction(index))
+        executor.run(record.transaction(index))
     except (InvalidTransaction, BlockFull) as error:
         raise ReplayMismatch(number, f"transaction {index} is rejected: {error}") from error
 
 
 def _first_difference(ours: BlockRecord, theirs: BlockRecord) -> str:
     parts = (
-        ("outcomes", ours.results == theirs.results),
+        ("results", ours.results == theirs.results),
         ("changes", ours.changes == theirs.changes),
         ("codes", ours.codes == theirs.codes),
         ("header", ours.header_rlp == theirs.header_rlp),

@@ -1,4 +1,4 @@
-"""What a contract said when it reverted."""
+"""Decode why an execution failed: revert reasons, panics and halts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ERROR_SELECTOR: Final = bytes.fromhex("08c379a0")
 PANIC_SELECTOR: Final = bytes.fromhex("4e487b71")
 
 MAX_REASON_BYTES: Final = 4_096
-"""How much of a reason is told; the data is always kept whole."""
+"""A longer reason is cut in error messages; the error's data is always complete."""
 
 PANICS: Final = {
     0x00: "generic/unspecified error",
@@ -27,17 +27,14 @@ PANICS: Final = {
     0x41: "memory allocation error",
     0x51: "called an invalid internal function",
 }
-"""The panics of the Solidity compiler, worded as anvil words them."""
+"""The panic codes of Solidity, in anvil's wording."""
 
 _SELECTOR_SIZE: Final = 4
 _WORD: Final = 32
 
 
 def revert_reason(data: bytes) -> str | None:
-    """Return what `Error(string)` or `Panic(uint256)` says, or None for anything else.
-
-    A custom error has no reason, since only its author can name it; neither has a malformed one.
-    """
+    """Decode `Error(string)` or `Panic(uint256)`; return None for a custom error or malformed data."""
     selector, arguments = data[:_SELECTOR_SIZE], data[_SELECTOR_SIZE:]
     if selector == ERROR_SELECTOR:
         return _string(arguments)
@@ -46,15 +43,15 @@ def revert_reason(data: bytes) -> str | None:
     return None
 
 
-def failure_of(outcome: ExecutionResult) -> ExecutionFailed | None:
-    """Return the error that stands for an outcome, or None for a success."""
-    status = outcome.status
+def failure_of(result: ExecutionResult) -> ExecutionFailed | None:
+    """Return the error that an execution ended in, or None if it succeeded."""
+    status = result.status
     if status == "success":
         return None
     if status == "revert":
-        data = outcome.output
+        data = result.output
         return ExecutionReverted(data, revert_reason(data))
-    return ExecutionHalted(outcome.reason)
+    return ExecutionHalted(result.reason)
 
 
 def _panic(arguments: bytes) -> str | None:
@@ -77,6 +74,6 @@ def _string(arguments: bytes) -> str | None:
 
 
 def _number(arguments: bytes, start: int) -> int | None:
-    """Return the word at `start`, or None if it is not all there."""
+    """Return the word at `start`, or None if the data ends before it does."""
     word = arguments[start : start + _WORD]
     return int.from_bytes(word) if len(word) == _WORD else None

@@ -1,4 +1,4 @@
-"""Changes of the state that come from a record or from a developer, not from an execution."""
+"""Apply stored changes to a state: those of a block record or of a developer's edit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def apply_changes(
     overlay: Overlay, changes: Iterable[StoredChange], codes: Iterable[bytes]
 ) -> None:
-    """Lay stored changes on `overlay`; `codes` are those that may be new to it."""
+    """Apply `changes` to `overlay`; `codes` contains the codes that may be new to it."""
     code_of = {keccak256(code): code for code in codes}
     for change in changes:
         if change.destroyed or change.account is None:

@@ -1,4 +1,4 @@
-"""What the engine is asked to run for a transaction of any type."""
+"""Build the engine's `TxEnv` for a transaction of any type."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ AuthorizationItem: TypeAlias = tuple[int, bytes, int, int, int, int]
 PRIORITY_CHECKS: Final = Checks(
     base_fee=False, fees=False, balance=False, nonce=False, sender_code=False, gas_cap=False
 )
-"""The checks of a priority transaction: none, since L1 has accepted it."""
+"""No check applies to a priority transaction, since L1 has accepted it."""
 
 IMPERSONATION_CHECKS: Final = Checks(sender_code=False)
-"""The checks of a transaction that nobody signed: all, but its sender may be a contract."""
+"""The checks of an unsigned transaction: all, except that its sender may be a contract."""
 
 
 def tx_env_of(transaction: Transaction) -> TxEnv:
-    """Return what the engine runs for `transaction`; type 0x71 runs like type 2."""
-    # The fields are named for each kind, not collected first: see bench_calls.
+    """Return the `TxEnv` of `transaction`; type 0x71 executes like type 2."""
+    # Keywords for each type are faster than a collected dictionary: see bench_calls.
     payload = transaction.payload
     if isinstance(payload, LegacyTransaction):
         return TxEnv(
@@ -63,10 +63,10 @@ def tx_env_of(transaction: Transaction) -> TxEnv:
 
 
 def priority_tx_env(payload: PriorityTransaction) -> TxEnv:
-    """Return what the engine runs for a transaction that came from L1, under `PRIORITY_CHECKS`.
+    """Return the `TxEnv` of a priority transaction, to be executed under `PRIORITY_CHECKS`.
 
-    Only the value is minted here: whoever builds the block pays the fee and the refund out of
-    what remains of `to_mint`. The nonce counts requests on L1 and is not the sender's.
+    Only the value is minted here: the block executor pays fee and refund out of the rest of
+    `to_mint`. The nonce counts requests on L1 and is not the sender's.
     """
     return TxEnv(
         sender=payload.sender,

@@ -1,4 +1,4 @@
-"""A chain that is produced block by block on a store, by the real transition."""
+"""A chain that is produced block by block on a store, by the real executor."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ class Producer:
         on = ParentBlock(parent.hash(), parent.state_root)
         return BlockExecutor(self.rules, self.snapshot, env, on)
 
-    def finish(self, transition: BlockExecutor) -> ExecutedBlock:
+    def finish(self, executor: BlockExecutor) -> ExecutedBlock:
         """Seal a block and store it."""
-        executed = transition.finish(self.trie)
+        executed = executor.finish(self.trie)
         self.store.append(executed.record, executed.nodes)
         self.snapshot = executed.overlay.seal(HistoricalState(self.store, executed.header.number))
         return executed
@@ -95,11 +95,11 @@ class Producer:
         codes: Iterable[bytes] = (),
     ) -> ExecutedBlock:
         """Seal a block with these transactions."""
-        transition = self.begin()
-        transition.edit(edits, codes)
+        executor = self.begin()
+        executor.edit(edits, codes)
         for transaction in transactions:
-            transition.run(transaction)
-        return self.finish(transition)
+            executor.run(transaction)
+        return self.finish(executor)
 
     def balance(self, address: bytes) -> int:
         """Return what an account has after the head."""
@@ -114,14 +114,12 @@ class Producer:
     def _genesis(self, balances: Mapping[bytes, int], codes: Mapping[bytes, bytes]) -> None:
         env = BlockEnv(number=0, timestamp=1_000, gas_limit=self.gas_limit, base_fee=self.base_fee)
         parent = ParentBlock(Hash32.zero(), EMPTY_TRIE)
-        transition = BlockExecutor(
-            self.rules, Snapshot(HistoricalState(self.store, 0)), env, parent
-        )
+        executor = BlockExecutor(self.rules, Snapshot(HistoricalState(self.store, 0)), env, parent)
         for address, balance in balances.items():
-            transition.overlay.set_balance(address, balance)
+            executor.overlay.set_balance(address, balance)
         for address, code in codes.items():
-            transition.overlay.set_code(address, code)
-        executed = transition.finish(self.trie)
+            executor.overlay.set_code(address, code)
+        executed = executor.finish(self.trie)
         self.store.append(executed.record, executed.nodes)
 
 

@@ -127,7 +127,7 @@ def test_a_follower_that_executes_finds_a_lie_in_an_outcome(ledger: Ledger) -> N
     record = execute_block(ledger, transaction(0)).record
     outcome = msgspec.structs.replace(record.results[0], gas_used=20_999)
     lying = msgspec.structs.replace(record, results=(outcome,))
-    with pytest.raises(ReplayMismatch, match="other outcomes"):
+    with pytest.raises(ReplayMismatch, match="other results"):
         ledger.import_block(lying, execute=True)
 
 

@@ -150,9 +150,9 @@ def test_an_empty_block_has_empty_roots_and_the_same_state(producer: Producer) -
 
 
 def test_the_environment_comes_back_from_the_header(producer: Producer) -> None:
-    transition = producer.begin()
-    header = producer.finish(transition).header
-    assert BlockEnv.of(header) == transition.env
+    executor = producer.begin()
+    header = producer.finish(executor).header
+    assert BlockEnv.of(header) == executor.env
 
 
 # Ordinary transactions
@@ -228,28 +228,28 @@ def test_a_delegation_is_set(producer: Producer) -> None:
 def test_an_invalid_transaction_leaves_the_block_as_it_was(
     producer: Producer, transaction: Transaction
 ) -> None:
-    transition = producer.begin()
-    transition.run(call(1, 0, BOB, value=1))
-    before = (transition.gas_used, tuple(transition.results), changes_of(transition.overlay))
+    executor = producer.begin()
+    executor.run(call(1, 0, BOB, value=1))
+    before = (executor.gas_used, tuple(executor.results), changes_of(executor.overlay))
     with pytest.raises(InvalidTransaction):
-        transition.run(transaction)
-    after = (transition.gas_used, tuple(transition.results), changes_of(transition.overlay))
+        executor.run(transaction)
+    after = (executor.gas_used, tuple(executor.results), changes_of(executor.overlay))
     assert after == before
-    assert len(transition.transactions) == 1
-    transition.run(call(1, 1, BOB, value=1))
-    assert len(producer.finish(transition).record.transactions) == 2
+    assert len(executor.transactions) == 1
+    executor.run(call(1, 1, BOB, value=1))
+    assert len(producer.finish(executor).record.transactions) == 2
 
 
 def test_a_transaction_that_does_not_fit_leaves_the_block_as_it_was(store: Store) -> None:
     producer = Producer(store, balances={ALICE: ETHER}, gas_limit=50_000)
-    transition = producer.begin()
-    transition.run(call(1, 0, BOB, gas_limit=21_000))
-    assert transition.gas_left == 29_000
-    before = changes_of(transition.overlay)
+    executor = producer.begin()
+    executor.run(call(1, 0, BOB, gas_limit=21_000))
+    assert executor.gas_left == 29_000
+    before = changes_of(executor.overlay)
     with pytest.raises(BlockFull, match="has 29000 gas left, the transaction asks for 30000"):
-        transition.run(call(1, 1, BOB, gas_limit=30_000))
-    assert (transition.gas_left, changes_of(transition.overlay)) == (29_000, before)
-    transition.run(call(1, 1, BOB, gas_limit=29_000))
+        executor.run(call(1, 1, BOB, gas_limit=30_000))
+    assert (executor.gas_left, changes_of(executor.overlay)) == (29_000, before)
+    executor.run(call(1, 1, BOB, gas_limit=29_000))
 
 
 def test_transactions_see_what_came_before_them(producer: Producer) -> None:
@@ -347,11 +347,11 @@ def test_no_amount_that_l1_can_write_down_stops_the_chain(
 def test_a_priority_transaction_larger_than_a_block_has_one_of_its_own(store: Store) -> None:
     producer = Producer(store, gas_limit=100_000)
     large = priority(BOB, gas_limit=200_000)
-    transition = producer.begin()
-    transition.run(large)
+    executor = producer.begin()
+    executor.run(large)
     with pytest.raises(BlockFull):
-        transition.run(priority(BOB, gas_limit=200_000, nonce=1))
-    assert producer.finish(transition).record.results[0].succeeded
+        executor.run(priority(BOB, gas_limit=200_000, nonce=1))
+    assert producer.finish(executor).record.results[0].succeeded
 
 
 @pytest.mark.parametrize(("to", "value"), [(BOB, SUCCEEDED), (REVERTING, FAILED)])
@@ -476,10 +476,10 @@ def test_an_edit_comes_before_the_transactions(producer: Producer) -> None:
 def test_edits_add_up(producer: Producer) -> None:
     first = StoredChange(sender(7), stored_account(Account(0, 1, EMPTY_CODE)))
     second = StoredChange(sender(8), stored_account(Account(0, 2, EMPTY_CODE)))
-    transition = producer.begin()
-    transition.edit([first], [])
-    transition.edit([second], [])
-    assert producer.finish(transition).record.edits == (first, second)
+    executor = producer.begin()
+    executor.edit([first], [])
+    executor.edit([second], [])
+    assert producer.finish(executor).record.edits == (first, second)
     assert (producer.balance(sender(7)), producer.balance(sender(8))) == (1, 2)
 
 

@@ -123,11 +123,11 @@ def test_the_nodes_can_be_made_anew(producer: Producer) -> None:
 
 def test_code_that_an_edit_sets_and_replaces_is_replayed(producer: Producer) -> None:
     number = producer.head.number + 1
-    transition = producer.begin()
+    executor = producer.begin()
     for code in (b"\x00", b"\x5b\x00", b"\x5b\x5b\x00"):
         edit = StoredChange(b"\xee" * 20, stored_account(Account(0, 0, keccak256(code))))
-        transition.edit([edit], [code])
-    producer.finish(transition)
+        executor.edit([edit], [code])
+    producer.finish(executor)
     again(producer, record_of(producer, number), number)
 
 
@@ -258,7 +258,7 @@ def test_changes_that_do_not_give_the_root_are_rejected(producer: Producer, tamp
 @pytest.mark.parametrize(
     ("tamper", "difference"),
     [
-        (outcome_with(gas_used=1), "other outcomes"),
+        (outcome_with(gas_used=1), "other results"),
         (change_with(account=None), "other changes"),
         (header_with(gas_used=1), "other header"),
         (lambda record: replace(record, codes=(b"\x01",)), "other codes"),

@@ -1,4 +1,4 @@
-"""Which accounts and slots a transaction will touch."""
+"""`eth_createAccessList`: the accounts and slots that a transaction touches."""
 
 from __future__ import annotations
 
@@ -8,15 +8,8 @@ from typing import Final, TypeAlias
 import msgspec
 
 from entresol._native import ExecutionResult, Tracer
-from entresol.execution.call.call import (
-    DEFAULT_LIMITS,
-    CallLimits,
-    CallRequest,
-    Meter,
-    call_tx_env,
-    gas_for,
-    run_tx_env,
-)
+from entresol.execution.call.call import CallRequest, call_tx_env, gas_for, run_tx_env
+from entresol.execution.call.limits import DEFAULT_LIMITS, CallBudget, CallLimits
 from entresol.execution.evm_env import EvmEnv
 from entresol.execution.reverts import failure_of
 from entresol.primitives.transactions import Access
@@ -28,7 +21,7 @@ Touched: TypeAlias = dict[Address, set[Hash32]]
 
 
 class AccessListResult(msgspec.Struct, frozen=True):
-    """An access list, the gas the transaction uses with it, and how it fails if it does."""
+    """An access list, the gas that the transaction uses with it, and its error if it fails."""
 
     access_list: tuple[Access, ...]
     gas_used: int
@@ -48,21 +41,21 @@ def create_access_list(
 ) -> AccessListResult:
     """Return what `request` touches beside sender, target and precompiles.
 
-    What it declares already stays in the list. A list makes gas cheaper, and so a contract can
-    touch more than it did without; the runs go on until one touches nothing new.
+    Entries that it already declares stay in the list. An access list changes gas costs, and with
+    them what a contract touches, so the call is repeated until a run touches nothing new.
     """
-    meter = Meter(limits)
+    budget = CallBudget(limits)
     gas = gas_for(evm_env, request, limits.gas_cap)
     touched = _declared(request.access_list or ())
     while True:
         access_list = _sorted(touched)
         listed = msgspec.structs.replace(request, access_list=access_list)
-        outcome = run_tx_env(evm_env, listed, call_tx_env(listed, gas), meter.left(), _TRACER)
-        meter.count(outcome)
-        if not _extend(touched, outcome):
-            failure = failure_of(outcome)
+        result = run_tx_env(evm_env, listed, call_tx_env(listed, gas), budget.left(), _TRACER)
+        budget.spend(result)
+        if not _extend(touched, result):
+            failure = failure_of(result)
             error = None if failure is None else str(failure)
-            return AccessListResult(access_list, outcome.gas_used, error)
+            return AccessListResult(access_list, result.gas_used, error)
 
 
 def _declared(access_list: Iterable[Access]) -> Touched:
@@ -72,10 +65,10 @@ def _declared(access_list: Iterable[Access]) -> Touched:
     return touched
 
 
-def _extend(touched: Touched, outcome: ExecutionResult) -> bool:
-    """Add what a run touched, and tell whether there was anything new."""
+def _extend(touched: Touched, result: ExecutionResult) -> bool:
+    """Add what a run touched; return whether any of it was new."""
     before = sum(1 + len(slots) for slots in touched.values())
-    for access in _DECODER.decode(outcome.trace or b"[]"):
+    for access in _DECODER.decode(result.trace or b"[]"):
         slots = touched.setdefault(Address.parse(access.address), set())
         slots.update(map(Hash32.parse, access.storage_keys))
     return sum(1 + len(slots) for slots in touched.values()) > before

@@ -1,4 +1,4 @@
-"""Calls one after another in a block, each on what the ones before it left."""
+"""`eth_callMany`: bundles of calls in a block, each on the state that the previous one left."""
 
 from __future__ import annotations
 
@@ -9,25 +9,18 @@ import msgspec
 
 from entresol._native import Overlay
 from entresol.errors import ExecutionFailed, InvalidTransaction
-from entresol.execution.call.call import (
-    DEFAULT_LIMITS,
-    CallLimits,
-    CallRequest,
-    Meter,
-    call_tx_env,
-    gas_for,
-    run_tx_env,
-)
+from entresol.execution.call.call import CallRequest, call_tx_env, gas_for, run_tx_env
+from entresol.execution.call.limits import DEFAULT_LIMITS, CallBudget, CallLimits
 from entresol.execution.call.overrides import BlockOverrides, override
 from entresol.execution.evm_env import EvmEnv, overlay_on
 from entresol.execution.reverts import failure_of
 
-Ending: TypeAlias = bytes | ExecutionFailed | InvalidTransaction
-"""What a call gives back, or why it gives nothing back."""
+BundledResult: TypeAlias = bytes | ExecutionFailed | InvalidTransaction
+"""The output of a call, or why it failed or could not start."""
 
 
 class Bundle(msgspec.Struct, frozen=True, kw_only=True):
-    """Calls that run in the same block, and what to assume of it."""
+    """Calls that run in the same block, and the overrides of that block."""
 
     calls: tuple[CallRequest, ...] = ()
     block: BlockOverrides | None = None
@@ -35,28 +28,32 @@ class Bundle(msgspec.Struct, frozen=True, kw_only=True):
 
 def call_many(
     evm_env: EvmEnv, bundles: Iterable[Bundle], limits: CallLimits = DEFAULT_LIMITS
-) -> list[list[Ending]]:
-    """Return how the calls of each bundle end; `scene` stays as it is.
+) -> list[list[BundledResult]]:
+    """Return the results of the calls of each bundle; the state of `evm_env` is not changed.
 
-    The gas cap of `limits` is for each call, the rest for all of them together. A call that fails or
-    cannot begin leaves the state to the next one as it was.
+    The gas cap of `limits` applies to each call, the other limits to all of them together. A call that
+    fails or cannot start does not change the state for the next one.
     """
-    meter = Meter(limits)
+    budget = CallBudget(limits)
     overlay = overlay_on(evm_env.state)
-    endings = []
+    results = []
     for bundle in bundles:
-        stage = override(EvmEnv(overlay, evm_env.rules, evm_env.block), block=bundle.block)
-        endings.append([_run(stage, overlay, it, limits.gas_cap, meter) for it in bundle.calls])
-    return endings
+        bundle_env = override(EvmEnv(overlay, evm_env.rules, evm_env.block), block=bundle.block)
+        results.append(
+            [_run(bundle_env, overlay, it, limits.gas_cap, budget) for it in bundle.calls]
+        )
+    return results
 
 
-def _run(evm_env: EvmEnv, overlay: Overlay, request: CallRequest, cap: int, meter: Meter) -> Ending:
+def _run(
+    evm_env: EvmEnv, overlay: Overlay, request: CallRequest, cap: int, budget: CallBudget
+) -> BundledResult:
     try:
-        message = call_tx_env(request, gas_for(evm_env, request, cap))
-        outcome = run_tx_env(evm_env, request, message, meter.left())
+        tx_env = call_tx_env(request, gas_for(evm_env, request, cap))
+        result = run_tx_env(evm_env, request, tx_env, budget.left())
     except InvalidTransaction as error:
         return error
-    meter.count(outcome)
-    overlay.apply(outcome)
-    failure = failure_of(outcome)
-    return outcome.output if failure is None else failure
+    budget.spend(result)
+    overlay.apply(result)
+    failure = failure_of(result)
+    return result.output if failure is None else failure

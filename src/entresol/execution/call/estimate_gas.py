@@ -1,4 +1,4 @@
-"""The smallest gas limit with which a transaction does its work."""
+"""`eth_estimateGas`: search the smallest gas limit with which a transaction succeeds."""
 
 from __future__ import annotations
 
@@ -11,32 +11,30 @@ import msgspec
 from entresol._native import ExecutionResult
 from entresol.errors import GasAllowanceExceeded, IntrinsicGasTooLow
 from entresol.execution.call.call import (
-    DEFAULT_LIMITS,
     TRANSFER_GAS,
-    CallLimits,
     CallRequest,
-    Meter,
     affordable_gas,
     call_tx_env,
     run_tx_env,
 )
+from entresol.execution.call.limits import DEFAULT_LIMITS, CallBudget, CallLimits
 from entresol.execution.evm_env import EvmEnv
 from entresol.execution.reverts import failure_of
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 
 MAX_TRANSACTION_GAS: Final = 2**24
-"""The most gas that a transaction may ask for from the fork Osaka on."""
+"""The maximum gas limit of a transaction from Osaka on (EIP-7825)."""
 
 _CAPPED_FORKS: Final = frozenset({"osaka"})
 
-# Between two limits that far apart, as logarithms, one is good enough: it is 1.5 % from the other.
+# The search stops when two limits are this close, as logarithms: 1.5 % apart.
 _STEP: Final = -math.log(0.985)
 
 Runner: TypeAlias = Callable[[int], ExecutionResult]
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """A gas limit that suffices, and how many runs it took to find it."""
+    """A sufficient gas limit, and how many runs it took to find it."""
 
     gas: int
     runs: int
@@ -47,11 +45,11 @@ def estimate_gas(
 ) -> Estimate:
     """Return the gas limit that `request` needs as a transaction.
 
-    See `smallest_gas` for what that is. Without a price the sender pays nothing and the contracts
-    see the base fee as GASPRICE, because no transaction offers less; with one the estimate keeps
-    to what the sender can afford.
+    `smallest_gas` defines it. Without a price the sender pays nothing and contracts see the base
+    fee as GASPRICE, because no transaction can offer less; with one the estimate is bounded by what the
+    sender can afford.
     """
-    cap = _highest(evm_env, request, limits)
+    cap = _max_gas(evm_env, request, limits)
     runner = _runner(evm_env, request, limits)
     if cap < TRANSFER_GAS or not _is_transfer(evm_env, request):
         return smallest_gas(runner, cap)
@@ -64,15 +62,15 @@ def estimate_gas(
 def smallest_gas(runner: Runner, cap: int) -> Estimate:
     """Return the smallest gas limit up to `cap`, and up to 1.5 %, with which `runner` succeeds.
 
-    A run that succeeds for less than it spends at `cap` does not count, since it did something
-    else: a contract that goes on when a call of its own runs out of gas would otherwise get too
-    little for that call. Only if nothing short of `cap` counts is the contract one that spends
-    whatever it gets, and then every success counts.
+    A run that succeeds but spends less than the run at `cap` is not accepted, since it did something
+    else: a contract that continues when an inner call runs out of gas would otherwise get too little
+    for that call. If only `cap` itself is accepted, the contract spends whatever it gets, and then
+    every success is accepted.
 
-    Raises what the run at `cap` ended in if it fails, `GasAllowanceExceeded` if it lacks gas.
+    Raises the failure of the run at `cap`; `GasAllowanceExceeded` if that runs out of gas.
     """
     probe = _Probe(runner)
-    need = probe.at_the_top(cap)
+    need = probe.at_cap(cap)
     gas = _search(lambda limit: probe.spends(limit, need), need - 1, cap)
     if gas == cap and probe.lowest_success < cap:
         gas = _search(probe.succeeds, _intrinsic_gas(runner) - 1, probe.lowest_success)
@@ -82,13 +80,13 @@ def smallest_gas(runner: Runner, cap: int) -> Estimate:
 def _search(works: Callable[[int], bool], low: int, high: int) -> int:
     """Return a limit that works and is at most 1.5 % above one that does not.
 
-    `low` does not work, the next one is the likeliest to, and `high` does work.
+    `low` is known to fail and `high` to work; `low + 1` is the likeliest answer.
     """
     if low + 1 < high:
         if works(low + 1):
             return low + 1
         low += 1
-    # Little more than the likeliest limit mostly does: one step for a contract that calls another.
+    # A little more than the likeliest limit usually suffices: one step for a contract that calls another.
     stride = 1
     while high - low > 1 + high * 15 // 1000:
         steps_between = math.ceil(math.log(high / low) / _STEP)
@@ -102,52 +100,52 @@ def _search(works: Callable[[int], bool], low: int, high: int) -> int:
 
 
 class _Probe:
-    """Tries gas limits, and remembers the lowest with which a run succeeded."""
+    """Runs with given gas limits, and records the lowest that succeeded."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self.runs = 0
         self.lowest_success = 0
 
-    def at_the_top(self, cap: int) -> int:
-        """Return what a run spends that lacks nothing."""
+    def at_cap(self, cap: int) -> int:
+        """Return what a run at the highest limit spends."""
         self.lowest_success = cap
-        outcome = self._try(cap)
-        if outcome is None or outcome.reason.startswith("out of gas"):
+        result = self._try(cap)
+        if result is None or result.reason.startswith("out of gas"):
             raise GasAllowanceExceeded(cap)
-        failure = failure_of(outcome)
+        failure = failure_of(result)
         if failure is not None:
             raise failure
-        return _spent(outcome)
+        return _spent(result)
 
     def spends(self, limit: int, need: int) -> bool:
-        """Tell whether a run succeeds and spends at least `need`."""
-        outcome = self._try(limit)
-        return outcome is not None and outcome.status == "success" and _spent(outcome) >= need
+        """Return whether a run succeeds and spends at least `need`."""
+        result = self._try(limit)
+        return result is not None and result.status == "success" and _spent(result) >= need
 
     def succeeds(self, limit: int) -> bool:
-        """Tell whether a run succeeds."""
+        """Return whether a run succeeds."""
         return self.spends(limit, 0)
 
     def _try(self, limit: int) -> ExecutionResult | None:
         self.runs += 1
-        outcome = _attempt(self._runner, limit)
-        if outcome is not None and outcome.status == "success":
+        result = _attempt(self._runner, limit)
+        if result is not None and result.status == "success":
             self.lowest_success = min(self.lowest_success, limit)
-        return outcome
+        return result
 
 
 def _attempt(runner: Runner, limit: int) -> ExecutionResult | None:
-    """Return the outcome, or None if the limit does not even pay for being included."""
+    """Return the result, or None if the limit is below the intrinsic gas."""
     try:
         return runner(limit)
     except IntrinsicGasTooLow:
         return None
 
 
-def _spent(outcome: ExecutionResult) -> int:
-    """Return the gas that had to be there: before the refund, and at least what data costs."""
-    return max(outcome.gas_spent, outcome.gas_used)
+def _spent(result: ExecutionResult) -> int:
+    """Return the gas that a run needed: before refunds, and at least the calldata floor."""
+    return max(result.gas_spent, result.gas_used)
 
 
 def _intrinsic_gas(runner: Runner) -> int:
@@ -159,19 +157,19 @@ def _intrinsic_gas(runner: Runner) -> int:
 
 
 def _runner(evm_env: EvmEnv, request: CallRequest, limits: CallLimits) -> Runner:
-    meter = Meter(limits)
-    message = call_tx_env(request, 0, free_price=evm_env.block.base_fee)
+    budget = CallBudget(limits)
+    tx_env = call_tx_env(request, 0, free_price=evm_env.block.base_fee)
 
     def run(limit: int) -> ExecutionResult:
-        outcome = run_tx_env(evm_env, request, message.with_gas_limit(limit), meter.left())
-        meter.count(outcome)
-        return outcome
+        result = run_tx_env(evm_env, request, tx_env.with_gas_limit(limit), budget.left())
+        budget.spend(result)
+        return result
 
     return run
 
 
-def _highest(evm_env: EvmEnv, request: CallRequest, limits: CallLimits) -> int:
-    """Return the highest gas limit that the block, the fork, the caller and the sender allow."""
+def _max_gas(evm_env: EvmEnv, request: CallRequest, limits: CallLimits) -> int:
+    """Return the highest gas limit that block, fork, caller and sender allow."""
     cap = min(evm_env.block.gas_limit, limits.gas_cap)
     if request.gas is not None and request.gas >= TRANSFER_GAS:
         cap = min(cap, request.gas)

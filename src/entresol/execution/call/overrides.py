@@ -1,4 +1,4 @@
-"""What a question assumes to be different: accounts, and the block it runs in."""
+"""State and block overrides of a call, as geth defines them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from entresol.primitives.values import Address, Hash32
 
 
 class StateOverride(msgspec.Struct, frozen=True, kw_only=True):
-    """What to assume of one account: `state` is its whole storage, `state_diff` some slots."""
+    """Overrides of one account: `state` replaces its whole storage, `state_diff` some slots."""
 
     balance: int | None = None
     nonce: int | None = None
@@ -25,7 +25,7 @@ class StateOverride(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BlockOverrides(msgspec.Struct, frozen=True, kw_only=True):
-    """What to assume of the block; the names are those that clients use."""
+    """Overrides of the block environment; the names are those that clients use."""
 
     number: int | None = None
     time: int | None = None
@@ -43,7 +43,7 @@ def override(
     accounts: Mapping[Address, StateOverride] | None = None,
     block: BlockOverrides | None = None,
 ) -> EvmEnv:
-    """Return `scene` with these assumptions; `scene` and its state stay as they are."""
+    """Return `evm_env` with these overrides; `evm_env` and its state are not changed."""
     state, env = evm_env.state, evm_env.block
     if accounts:
         overlay = overlay_on(state)
@@ -70,7 +70,7 @@ def precompiles_after(
 
 
 def apply(overlay: Overlay, overrides: Mapping[Address, StateOverride]) -> None:
-    """Change the accounts in `overlay`; if one of them cannot be changed so, change none.
+    """Apply account overrides to `overlay`; if one is invalid, apply none.
 
     Moved precompiles are not part of the state: see `precompiles_after`.
     """
@@ -81,7 +81,7 @@ def apply(overlay: Overlay, overrides: Mapping[Address, StateOverride]) -> None:
 
 
 def override_block(block: BlockEnv, overrides: BlockOverrides) -> BlockEnv:
-    """Return `block` with what `overrides` names replaced; block hashes are added."""
+    """Return `block` with these overrides; block hashes are added to those it has."""
     hashes = {**(block.block_hashes or {}), **(overrides.block_hash or {})}
     wanted = {
         "number": overrides.number,

@@ -1,4 +1,4 @@
-"""Which blocks a simulation has: those that were described, and those between them."""
+"""Plan a simulation: number and time of each requested block, and empty blocks in the gaps."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from entresol.primitives.headers import Header
 from entresol.primitives.values import Address
 
 MAX_BLOCKS: Final = 256
-"""How many blocks a simulation may have, with those that fill gaps."""
+"""How many blocks a simulation may have, including those that fill gaps."""
 
 MAX_TIMESTAMP: Final = 2**64 - 1
 
 
 class BlockCalls(msgspec.Struct, frozen=True, kw_only=True):
-    """A block as its author describes it: what to assume, and the calls in it."""
+    """A requested block: its overrides and its calls."""
 
     calls: tuple[CallRequest, ...] = ()
     accounts: Mapping[Address, StateOverride] | None = None
@@ -34,7 +34,7 @@ class BlockCalls(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlannedBlock(msgspec.Struct, frozen=True):
-    """A block whose place and time are settled; `index` is its number among those described."""
+    """A block with its number and time; `index` is its position in the request, None if it fills a gap."""
 
     number: int
     timestamp: int
@@ -42,13 +42,13 @@ class PlannedBlock(msgspec.Struct, frozen=True):
     index: int | None = None
 
 
-_NOTHING: Final = BlockCalls()
+_NO_CALLS: Final = BlockCalls()
 
 
 def plan(
     parent: Header, blocks: Sequence[BlockCalls], *, interval: int, limit: int = MAX_BLOCKS
 ) -> list[PlannedBlock]:
-    """Return the blocks that follow `parent`, one for each number; numbers and times increase."""
+    """Return the blocks after `parent`, without gaps; numbers and times increase."""
     if not blocks:
         raise EmptySimulation
     if len(blocks) > limit:
@@ -75,7 +75,7 @@ def plan(
 
 
 def _between(number: int, last: int, timestamp: int, interval: int) -> Iterator[PlannedBlock]:
-    """Yield the empty blocks after block `number` and before block `last`."""
+    """Yield the empty blocks between block `number` and block `last`."""
     for missing in range(number + 1, last):
         timestamp += interval
-        yield PlannedBlock(missing, timestamp, _NOTHING)
+        yield PlannedBlock(missing, timestamp, _NO_CALLS)

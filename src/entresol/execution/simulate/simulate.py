@@ -1,4 +1,4 @@
-"""Running calls in blocks that follow a block of the chain, and never become part of it."""
+"""`eth_simulateV1`: execute calls in simulated blocks on top of a block of the chain."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from entresol.errors import (
 )
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
 from entresol.execution.call import overrides
-from entresol.execution.call.call import DEFAULT_LIMITS, CallLimits, CallRequest, Meter
+from entresol.execution.call.call import CallRequest
 from entresol.execution.call.estimate_gas import MAX_TRANSACTION_GAS
+from entresol.execution.call.limits import DEFAULT_LIMITS, CallBudget, CallLimits
 from entresol.execution.evm_env import BlockEnv, State
 from entresol.execution.reverts import failure_of
 from entresol.execution.simulate.plan import BlockCalls, PlannedBlock, plan
@@ -35,13 +36,13 @@ from entresol.state.state_trie import StateTrie
 if TYPE_CHECKING:
     from entresol._native import Log
 
-# A contract may send, for nobody signs anything; what else there is to check, validation decides.
+# The sender may be a contract, since nothing is signed; `validation` decides about the other checks.
 _VALIDATING: Final = Checks(sender_code=False)
 _LENIENT: Final = Checks(base_fee=False, nonce=False, sender_code=False, gas_cap=False)
 
 
 class SimulationBase(msgspec.Struct, frozen=True, kw_only=True):
-    """The block that a simulation starts from, and the rules of its chain."""
+    """The block that a simulation builds on, and the rules of its chain."""
 
     header: Header
     state: State
@@ -49,18 +50,18 @@ class SimulationBase(msgspec.Struct, frozen=True, kw_only=True):
     trie: StateTrie
     next_base_fee: Callable[[Header], int]
     interval: int = 1
-    """The seconds from one block to the next, if nothing else is said."""
+    """The seconds between blocks, unless a block overrides its time."""
 
 
 class SimulationOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How to simulate: like a chain that validates, and with transfers of ether among the logs."""
+    """Whether transactions are validated, and whether ETH transfers appear among the logs."""
 
     validation: bool = False
     trace_transfers: bool = False
 
 
 class CallResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a call ended; its logs have the transfers in them, if they were asked for."""
+    """The result of a call; its logs contain ETH transfers if they were requested."""
 
     output: bytes
     gas_used: int
@@ -70,7 +71,7 @@ class CallResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SimulatedBlock(msgspec.Struct, frozen=True):
-    """A block that might have been."""
+    """A simulated block and the results of its calls."""
 
     executed: ExecutedBlock
     results: tuple[CallResult, ...]
@@ -82,24 +83,24 @@ def simulate(
     options: SimulationOptions = SimulationOptions(),  # noqa: B008  # frozen
     limits: CallLimits = DEFAULT_LIMITS,
 ) -> list[SimulatedBlock]:
-    """Run the calls of `blocks` one after another, each on what the ones before it left.
+    """Execute the calls of `blocks` in order, each on the state that the previous one left.
 
-    The gas cap of `limits` is for all calls together. A call that fails is a result like another; one
-    that no block could include ends the simulation with `SimulatedCallRejected`.
+    The gas cap of `limits` applies to all calls together. A failed call is a result; a call that no block
+    could include ends the simulation with `SimulatedCallRejected`.
     """
     run = _Simulation(base, options, limits)
     return [run.block(it) for it in plan(base.header, blocks, interval=base.interval)]
 
 
 class _Simulation:
-    """A simulation under way: where it stands, and what is left of its limits."""
+    """A running simulation: its current state, and what is left of its limits."""
 
     def __init__(
         self, base: SimulationBase, options: SimulationOptions, limits: CallLimits
     ) -> None:
         self._base = base
         self._options = options
-        self._meter = Meter(limits)
+        self._budget = CallBudget(limits)
         self._gas_cap = limits.gas_cap
         self._gas_left = limits.gas_cap
         self._parent = base.header
@@ -107,26 +108,26 @@ class _Simulation:
         self._hashes: dict[int, Hash32] = {}
 
     def block(self, planned: PlannedBlock) -> SimulatedBlock:
-        """Run one block, and stand behind it."""
-        transition = self._begin(planned)
+        """Simulate one block on top of the previous one."""
+        executor = self._begin(planned)
         if planned.wanted.accounts:
-            overrides.apply(transition.overlay, planned.wanted.accounts)
+            overrides.apply(executor.overlay, planned.wanted.accounts)
         results = []
         for number, request in enumerate(planned.wanted.calls):
             try:
-                results.append(self._call(transition, request))
+                results.append(self._call(executor, request))
             except (InvalidTransaction, BlockFull) as error:
-                place = f"blockStateCalls[{planned.index}].calls[{number}]"
-                raise SimulatedCallRejected(place, error) from error
-        self._meter.left()
-        executed = transition.finish(self._base.trie)
+                position = f"blockStateCalls[{planned.index}].calls[{number}]"
+                raise SimulatedCallRejected(position, error) from error
+        self._budget.left()
+        executed = executor.finish(self._base.trie)
         self._parent, self._state = executed.header, executed.overlay
         self._hashes[executed.header.number] = executed.header.hash()
         return SimulatedBlock(executed, tuple(results))
 
     def _begin(self, planned: PlannedBlock) -> BlockExecutor:
-        """Return a block without calls."""
-        # The overlay keeps the changes since the base, so the root follows from the base's.
+        """Return an executor for the block."""
+        # The overlay holds all changes since the base block, so its root is updated from the base's.
         parent = ParentBlock(self._parent.hash(), self._base.header.state_root)
         try:
             return BlockExecutor(self._base.rules, self._state, self._env(planned), parent)
@@ -134,7 +135,7 @@ class _Simulation:
             raise InvalidOverride(f"no block {planned.number} is like that: {error}") from error
 
     def _env(self, planned: PlannedBlock) -> BlockEnv:
-        """Return the block as calls see it; BLOCKHASH knows the simulated ones."""
+        """Return the block environment; BLOCKHASH returns simulated blocks too."""
         moved = overrides.precompiles_after(planned.wanted.accounts or {}, self._base.rules)
         validates = self._options.validation
         env = BlockEnv(
@@ -145,36 +146,36 @@ class _Simulation:
             block_hashes=dict(self._hashes),
             precompiles=moved or None,
         )
-        # `plan` has settled number and time; a simulation has no block hashes or difficulty of choice.
+        # `plan` has applied number and time; a simulation ignores overrides of block hashes and difficulty.
         wanted = msgspec.structs.replace(
             planned.wanted.block, number=None, time=None, block_hash=None, difficulty=None
         )
         return overrides.override_block(env, wanted)
 
-    def _call(self, transition: BlockExecutor, request: CallRequest) -> CallResult:
+    def _call(self, executor: BlockExecutor, request: CallRequest) -> CallResult:
         rules = self._base.rules
-        account = transition.overlay.account(request.sender)
+        account = executor.overlay.account(request.sender)
         nonce = 0 if account is None else account.nonce
-        transaction = unsigned(request, rules, nonce=nonce, gas=self._gas(transition, request))
-        outcome = execute(
-            transition.overlay,
+        transaction = unsigned(request, rules, nonce=nonce, gas=self._gas(executor, request))
+        result = execute(
+            executor.overlay,
             rules,
-            transition.env.native,
-            _message_of(transaction),
+            executor.env.native,
+            _tx_env_of(transaction),
             checks=_VALIDATING if self._options.validation else _LENIENT,
-            limits=self._meter.left(),
+            limits=self._budget.left(),
             tracer=TRANSFER_TRACER if self._options.trace_transfers else None,
         )
-        self._meter.count(outcome)
-        self._gas_left = max(0, self._gas_left - outcome.gas_used)
-        transition.include(transaction, outcome)
-        return self._result(outcome)
+        self._budget.spend(result)
+        self._gas_left = max(0, self._gas_left - result.gas_used)
+        executor.include(transaction, result)
+        return self._result(result)
 
-    def _gas(self, transition: BlockExecutor, request: CallRequest) -> int:
-        """Return the gas limit of a call: what it names, or what the block and the cap have left."""
+    def _gas(self, executor: BlockExecutor, request: CallRequest) -> int:
+        """Return the gas limit of a call: the one it names, or what block and cap have left."""
         if self._gas_left == 0:
             raise SimulationGasSpent(self._gas_cap)
-        left = transition.gas_left
+        left = executor.gas_left
         if request.gas is not None:
             if request.gas > left:
                 raise BlockFull(request.gas, left)
@@ -183,23 +184,23 @@ class _Simulation:
             left = min(left, MAX_TRANSACTION_GAS)
         return min(left, self._gas_left)
 
-    def _result(self, outcome: ExecutionResult) -> CallResult:
-        failure = failure_of(outcome)
-        logs = tuple(outcome.logs)
-        if outcome.trace is not None:
-            logs = logs_with_transfers(outcome.trace)
+    def _result(self, result: ExecutionResult) -> CallResult:
+        failure = failure_of(result)
+        logs = tuple(result.logs)
+        if result.trace is not None:
+            logs = logs_with_transfers(result.trace)
         return CallResult(
-            # What a revert says is told with its error.
-            output=outcome.output if failure is None else b"",
-            gas_used=outcome.gas_used,
-            gas_spent=max(outcome.gas_spent, outcome.gas_used),
+            # The data of a revert is part of its error.
+            output=result.output if failure is None else b"",
+            gas_used=result.gas_used,
+            gas_spent=max(result.gas_spent, result.gas_used),
             logs=logs if failure is None else (),
             failure=failure,
         )
 
 
-def _message_of(transaction: Transaction) -> TxEnv:
-    """Return what the engine runs; numbers that a transaction encodes may still be too large for it."""
+def _tx_env_of(transaction: Transaction) -> TxEnv:
+    """Return the `TxEnv`; a number that a transaction can encode may still be too large for the engine."""
     try:
         return tx_env_of(transaction)
     except (OverflowError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Transfers of ether told as logs, in their order among the logs that contracts emit."""
+"""ETH transfers as synthetic `Transfer` logs among the logs of an execution (`traceTransfers`)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol._native import Tracer
-from entresol.execution.trace.nested_json import read_deep
+from entresol.execution.trace.nested_json import decode_nested
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 
 if TYPE_CHECKING:
     from entresol._native import Log
 
 TRANSFER_TRACER: Final = Tracer(b'{"tracer": "callTracer", "tracerConfig": {"withLog": true}}')
-"""The tracer whose trace `logs_with_transfers` reads."""
+"""The tracer whose output `logs_with_transfers` decodes."""
 
 ETHER: Final = bytes([0xEE]) * 20
-"""The address that seems to emit the logs of transfers."""
+"""The address that the synthetic logs name as their emitter."""
 
 TRANSFER: Final = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
 """The first topic of `Transfer(address,address,uint256)`."""
 
-# The other kinds of frame show a value that does not change hands.
+# Frames of the other types carry a value that is not transferred.
 _MOVING: Final = frozenset({"CALL", "CREATE", "CREATE2", "SELFDESTRUCT"})
 
 
@@ -48,27 +48,24 @@ _DECODER: Final = msgspec.json.Decoder(_Frame)
 
 
 def logs_with_transfers(trace: bytes) -> tuple[Log, ...]:
-    """Return the logs of an execution and its transfers of ether, as they happened.
-
-    What a frame did that failed in the end, it did not do.
-    """
+    """Return the logs of an execution and its ETH transfers, in order; failed frames have none."""
     try:
         frame = _DECODER.decode(trace)
     except RecursionError:
-        # Calls may be nested a thousand deep, and each of them is two levels of JSON.
-        frame = read_deep(trace, _frame_or_log)
-    return tuple(_told(frame))
+        # Calls may be nested a thousand deep, at two levels of JSON each.
+        frame = decode_nested(trace, _frame_or_log)
+    return tuple(_flatten(frame))
 
 
-def _told(frame: _Frame) -> Iterator[Log]:
-    """Yield what `frame` and the calls in it did; as deep as they are, this never calls itself."""
-    under_way = [_parts(frame)]
-    while under_way:
-        part = next(under_way[-1], None)
+def _flatten(frame: _Frame) -> Iterator[Log]:
+    """Yield the logs of `frame` and its inner calls; iterative, since they may be nested deeply."""
+    stack = [_parts(frame)]
+    while stack:
+        part = next(stack[-1], None)
         if part is None:
-            under_way.pop()
+            stack.pop()
         elif isinstance(part, _Frame):
-            under_way.append(_parts(part))
+            stack.append(_parts(part))
         else:
             yield part
 
@@ -77,17 +74,17 @@ def _parts(frame: _Frame) -> Iterator[Log | _Frame]:
     if frame.error is not None:
         return
     yield from _transfer(frame)
-    # A log's position is the number of calls that the frame had made before it.
-    waiting = iter(frame.logs)
-    log = next(waiting, None)
+    # A log's position is the number of inner calls that precede it.
+    logs = iter(frame.logs)
+    log = next(logs, None)
     for number, inner in enumerate(frame.calls):
         while log is not None and int(log.position, 16) <= number:
             yield _log(log)
-            log = next(waiting, None)
+            log = next(logs, None)
         yield inner
     while log is not None:
         yield _log(log)
-        log = next(waiting, None)
+        log = next(logs, None)
 
 
 def _frame_or_log(members: dict[str, Any]) -> _Frame | _TracedLog:

@@ -1,4 +1,4 @@
-"""The transaction that a call would be, if somebody signed it."""
+"""Build the unsigned transaction of a simulated call."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _BEFORE_FEE_CAPS: Final = frozenset({"byzantium", "petersburg", "istanbul", "ber
 
 
 def unsigned(request: CallRequest, rules: Rules, *, nonce: int, gas: int) -> Transaction:
-    """Return `request` as a transaction without a signature; `nonce` is for one that names none.
+    """Return `request` as an unsigned transaction; `nonce` applies if it names none.
 
-    It is of type 2 unless it says otherwise, by a gas price or by authorizations.
+    Its type is 2 unless a gas price or authorizations imply another.
     """
     fields: dict[str, Any] = {
         "nonce": nonce if request.nonce is None else request.nonce,

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC
-from entresol.execution.call.call import CallLimits
+from entresol.execution.call.limits import CallLimits
 from entresol.node.config.loader import Settings
 from entresol.rpc.jsonrpc.dispatch import Limits as RequestLimits
 from entresol.rpc.services.log_search import LogLimits

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from entresol.errors import GasBudgetSpent
-from entresol.execution.call.call import CallLimits, within
+from entresol.execution.call.limits import CallLimits, run_limited
 from entresol.execution.call.overrides import override
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.types.overrides import OverrideLimits, state_overrides
@@ -33,9 +33,9 @@ class CallRunner:
     def run(self, question: Callable[[CallLimits], T]) -> T | Offload[T]:
         """Return the answer, or the work that is left."""
         try:
-            return within(self._on_loop, question)
+            return run_limited(self._on_loop, question)
         except GasBudgetSpent:
-            return Offload(lambda: within(self._limits, question))
+            return Offload(lambda: run_limited(self._limits, question))
 
     def run_with_overrides(
         self,
@@ -53,4 +53,4 @@ class CallRunner:
 
         if size <= POLICY.overrides:
             return self.run(assuming)
-        return Offload(lambda: within(self._limits, assuming))
+        return Offload(lambda: run_limited(self._limits, assuming))

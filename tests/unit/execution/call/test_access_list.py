@@ -9,7 +9,8 @@ import pytest
 from entresol._native import Snapshot
 from entresol.errors import DeadlinePassed, GasBudgetSpent, InsufficientFunds
 from entresol.execution.call.access_list import AccessListResult, create_access_list
-from entresol.execution.call.call import CallLimits, CallRequest, run
+from entresol.execution.call.call import CallRequest, run
+from entresol.execution.call.limits import CallLimits
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.transactions import Access
 from entresol.primitives.values import Address, Hash32

@@ -7,7 +7,8 @@ import pytest
 from entresol._native import Rules, Snapshot
 from entresol.errors import DeadlinePassed, ExecutionReverted, GasBudgetSpent, InsufficientFunds
 from entresol.execution.call.bundle import Bundle, call_many
-from entresol.execution.call.call import CallLimits, CallRequest
+from entresol.execution.call.call import CallRequest
+from entresol.execution.call.limits import CallLimits
 from entresol.execution.call.overrides import BlockOverrides
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address

@@ -22,7 +22,8 @@ from entresol.errors import (
     TipAboveFeeCap,
     WrongChain,
 )
-from entresol.execution.call.call import CallLimits, CallRequest, call, run
+from entresol.execution.call.call import CallRequest, call, run
+from entresol.execution.call.limits import CallLimits
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.transactions import Access
 from entresol.primitives.values import Address, Hash32

@@ -20,8 +20,9 @@ from entresol.errors import (
     InsufficientFunds,
     IntrinsicGasTooLow,
 )
-from entresol.execution.call.call import CallLimits, CallRequest, run
+from entresol.execution.call.call import CallRequest, run
 from entresol.execution.call.estimate_gas import Estimate, estimate_gas, smallest_gas
+from entresol.execution.call.limits import CallLimits
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.transactions import Access, Authorization
 from entresol.primitives.values import Address, Hash32

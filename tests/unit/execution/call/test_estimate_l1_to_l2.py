@@ -56,8 +56,8 @@ def succeeds(world: World, request: PriorityTransaction, gas_limit: int) -> bool
         gas_limit=gas_limit,
         to_mint=request.value + gas_limit * request.max_fee_per_gas,
     )
-    transition = BlockExecutor(RULES, Snapshot(world), BLOCK, parent)
-    return transition.run(Transaction.from_l1(paid)).succeeded
+    executor = BlockExecutor(RULES, Snapshot(world), BLOCK, parent)
+    return executor.run(Transaction.from_l1(paid)).succeeded
 
 
 def test_a_transfer_needs_what_l1_asks_for() -> None:

@@ -33,7 +33,8 @@ from entresol.errors import (
     SimulationGasSpent,
     SimulationTooLong,
 )
-from entresol.execution.call.call import CallLimits, CallRequest
+from entresol.execution.call.call import CallRequest
+from entresol.execution.call.limits import CallLimits
 from entresol.execution.call.overrides import BlockOverrides, StateOverride
 from entresol.execution.simulate.plan import BlockCalls
 from entresol.execution.simulate.simulate import (

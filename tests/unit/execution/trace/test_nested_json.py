@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entresol.execution.trace.nested_json import read_deep
+from entresol.execution.trace.nested_json import decode_nested
 
 scalars = st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.text()
 values = st.recursive(
@@ -27,16 +27,16 @@ def test_it_reads_what_other_readers_read(value: object, indent: int | None, asc
         encoded = text.encode()
     except UnicodeEncodeError:
         encoded = json.dumps(value).encode()
-    assert read_deep(encoded, same) == json.loads(encoded)
+    assert decode_nested(encoded, same) == json.loads(encoded)
 
 
 def test_it_reads_what_is_nested_deeper_than_calls_can_be() -> None:
     depth = 50_000
-    value = read_deep(b'{"a":[' * depth + b"]}" * depth, same)
+    value = decode_nested(b'{"a":[' * depth + b"]}" * depth, same)
     for _ in range(depth - 1):
         (value,) = value["a"]
     assert value == {"a": []}
 
 
 def test_objects_become_what_they_are_made_into() -> None:
-    assert read_deep(b'{"b":{"a":1},"c":[{}]}', len) == 2
+    assert decode_nested(b'{"b":{"a":1},"c":[{}]}', len) == 2

@@ -9,8 +9,8 @@ import msgspec
 
 from entresol.chain.finality import BlockTag
 from entresol.errors import InvalidOverride, UnknownBlock
-from entresol.execution.call.bundle import Ending, call_many
-from entresol.execution.call.call import CallLimits, within
+from entresol.execution.call.bundle import BundledResult, call_many
+from entresol.execution.call.limits import CallLimits, run_limited
 from entresol.execution.call.overrides import override
 from entresol.execution.evm_env import EvmEnv
 from entresol.execution.replay import state_at_transaction
@@ -37,7 +37,7 @@ class CallManyResult(JsonModel, frozen=True, kw_only=True, omit_defaults=True):
     error: str | None = None
 
     @classmethod
-    def of(cls, ending: Ending) -> CallManyResult:
+    def of(cls, ending: BundledResult) -> CallManyResult:
         """Return the result that says how a call ended."""
         if isinstance(ending, bytes):
             return cls(value=Data(ending))
@@ -82,7 +82,7 @@ class EthCallMany:
             return [[CallManyResult.of(it) for it in bundle] for bundle in endings]
 
         limits = self._limits_for(timeout)
-        return Offload(lambda: within(limits, answer))
+        return Offload(lambda: run_limited(limits, answer))
 
     def _stage(self, block: BlockId, count: int | None) -> Callable[[], EvmEnv]:
         """Return what makes the scene behind the first `count` transactions of a block."""

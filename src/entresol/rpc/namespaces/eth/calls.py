@@ -8,8 +8,9 @@ from msgspec import Raw
 
 from entresol.errors import ExecutionFailed, InvalidTransaction, UnknownBlock
 from entresol.execution.call.access_list import create_access_list
-from entresol.execution.call.call import CallLimits, call
+from entresol.execution.call.call import call
 from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.call.limits import CallLimits
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.cache.calls import CallCache
 from entresol.rpc.jsonrpc.codec import JsonModel, encode

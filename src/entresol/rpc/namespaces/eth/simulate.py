@@ -18,7 +18,7 @@ from entresol.errors import (
     SimulationTooLong,
     UnknownBlock,
 )
-from entresol.execution.call.call import CallLimits, within
+from entresol.execution.call.limits import CallLimits, run_limited
 from entresol.execution.simulate.simulate import SimulationBase, simulate
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import method
@@ -79,7 +79,7 @@ class EthSimulate:
             texts = (simulated_text(it, chain_id, full=full) for it in cooperatively(simulated))
             return raw(array(texts))
 
-        return Offload(lambda: within(self._limits, answer))
+        return Offload(lambda: run_limited(self._limits, answer))
 
     def _base(self, block: BlockId) -> SimulationBase:
         ledger, rules = self._chain.ledger, self._chain.rules
