@@ -38,21 +38,21 @@ def dispatcher_of(l2: LayerTwo, executor: ThreadPoolExecutor) -> Dispatcher:
     chain, resolver, runner = l2.chain, BlockResolver(l2.chain), CallRunner()
     rendered = RenderedChain(
         chain.rules.chain_id,
-        chain.ledger.store,
+        chain.blocks,
         chain.pool,
         chain.pending_block,
     )
     return Dispatcher(
         [
             EthClient(chain),
-            EthBlocks(chain, resolver, rendered),
+            EthBlocks(chain.blocks, resolver, rendered),
             EthCalls(resolver, runner),
             EthFees(chain, resolver),
-            EthState(chain, resolver),
+            EthState(resolver, chain.blocks, chain.state_trie, chain.pool),
             EthTransactions(chain, resolver, rendered),
             ZksFees(resolver, runner, FeeModel()),
-            ZksProtocol(chain, l2.genesis),
-            ZksBytecode(chain.ledger.store),
+            ZksProtocol(chain.blocks, l2.genesis),
+            ZksBytecode(chain.bytecodes),
             ZksContracts(31337, ON_L1, ON_L2),
             ZksTokens(resolver),
         ],

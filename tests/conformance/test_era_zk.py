@@ -74,7 +74,7 @@ def zks() -> Iterator[NamespaceClient]:
     client = NamespaceClient(
         EthCalls(resolver, runner),
         ZksFees(resolver, runner, FeeModel()),
-        ZksProtocol(l2.chain, l2.genesis),
+        ZksProtocol(l2.chain.blocks, l2.genesis),
     )
     yield client
     client.close()

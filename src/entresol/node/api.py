@@ -90,17 +90,17 @@ class Api:
         self._rendered = self._follow(
             RenderedChain(
                 chain.rules.chain_id,
-                chain.ledger.store,
+                chain.blocks,
                 self._waiting,
                 chain.pending_block,
-                batches=None if layer_two is None else BatchInclusion(chain.ledger.store.batches),
+                batches=None if layer_two is None else BatchInclusion(chain.batches),
             )
         )
         self._resolver = BlockResolver(chain)
         self._runner = CallRunner(self._limits.calls(), self._limits.overrides())
         self._filters = Filters(
             chain,
-            chain.ledger.store,
+            chain.blocks,
             self._rendered.log_cache,
             chain.events,
             max_filters=self._limits.filter_limit,
@@ -108,7 +108,7 @@ class Api:
         )
         self.subscriptions = Subscriptions(
             chain.events,
-            chain.ledger.store,
+            chain.blocks,
             NotificationRenderer(self._rendered),
             wake=wake,
             per_connection=self._limits.subscription_limit,
@@ -144,13 +144,13 @@ class Api:
         return [
             EthAccounts(chain, keyring, filler, rendered),
             EthClient(chain),
-            EthBlocks(chain, resolver, rendered),
+            EthBlocks(chain.blocks, resolver, rendered),
             EthCalls(resolver, self._runner),
             EthCallMany(chain, resolver, limits.calls(), limits.overrides()),
             EthFees(chain, resolver),
             EthFilters(chain, rendered.log_cache, self._filters, self.subscriptions, limits.logs()),
             EthSimulate(chain, resolver, limits.calls(), limits.overrides()),
-            EthState(chain, resolver),
+            EthState(resolver, chain.blocks, chain.state_trie, chain.pool),
             EthTransactions(chain, resolver, rendered),
             EthSendSync(chain, rendered, self._config.receipt_seconds),
             Net(chain.rules.chain_id),
@@ -162,7 +162,7 @@ class Api:
     def _zk_stack(self, layer_two: LayerTwo) -> list[Namespace]:
         chain, rollup = self._chain, layer_two.rollup
         namespaces: list[Namespace] = [
-            ZksBytecode(chain.ledger.store),
+            ZksBytecode(chain.bytecodes),
             ZksFees(self._resolver, self._runner, layer_two.fees),
         ]
         if rollup is None:
@@ -172,8 +172,8 @@ class Api:
         return [
             *namespaces,
             ZksBatches(chain, settling, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
-            ZksProofs(chain, settling, rollup.prover),
-            ZksProtocol(chain, chain.genesis),
+            ZksProofs(chain.blocks, chain.batches, chain.state_trie, rollup.prover),
+            ZksProtocol(chain.blocks, chain.genesis),
             ZksContracts(settlement_layer.l1_chain_id, settlement_layer.contracts, L2_CONTRACTS),
             ZksTokens(self._resolver),
             ZksTransactions(chain, settling, self._waiting, self._rendered),

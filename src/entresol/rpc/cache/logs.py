@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Protocol
+from typing import Final
 
 from entresol._native import keccak256
 from entresol.primitives.records import BlockRecord
@@ -16,13 +16,6 @@ from entresol.storage.readers import LogReader
 DEFAULT_BYTES: Final = 32 * 1024 * 1024
 
 
-class LogBlocks(LogReader, Protocol):
-    """Where logs are, and blocks by their hash."""
-
-    def block_number(self, block_hash: bytes) -> int | None:
-        """Return the number of the block with this hash."""
-
-
 class LogCache:
     """Where the logs of each block are, and those of the blocks asked for last.
 
@@ -31,7 +24,7 @@ class LogCache:
     """
 
     def __init__(
-        self, blocks: LogBlocks, batches: BatchReader, max_bytes: int = DEFAULT_BYTES
+        self, blocks: LogReader, batches: BatchReader, max_bytes: int = DEFAULT_BYTES
     ) -> None:
         self._blocks = blocks
         self._batches = batches

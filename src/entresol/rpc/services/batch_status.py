@@ -63,7 +63,7 @@ class BatchStatus:
     @property
     def batches(self) -> BatchTable:
         """The sealed batches."""
-        return self._chain.ledger.store.batches
+        return self._chain.batches
 
     @property
     def last_batch(self) -> int:

@@ -31,7 +31,7 @@ class BlockResolver:
         if block.tag is not None:
             return self._chain.resolve(block.tag)
         if block.block_hash is not None:
-            return self._chain.ledger.store.block_number(block.block_hash)
+            return self._chain.blocks.block_number(block.block_hash)
         return block.number
 
     def sealed(self, block: BlockNumber) -> int:
@@ -59,7 +59,7 @@ class BlockResolver:
         number = self.sealed(block)
         if number == self._chain.number:
             return self._latest_env()
-        header = self._chain.ledger.header(number)
+        header = self._chain.blocks.header(number)
         return EvmEnv(self._chain.state_after(number), self._rules, BlockEnv.of(header))
 
     def _latest_env(self) -> EvmEnv:

@@ -16,7 +16,7 @@ from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Hash32
 from entresol.rpc.cache.blocks import Key, RenderedCache, ResponseKind
-from entresol.rpc.cache.logs import LogBlocks, LogCache
+from entresol.rpc.cache.logs import LogCache
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.render.blocks import (
@@ -44,10 +44,6 @@ class PendingReader(Protocol):
         """Return the transaction with this hash."""
 
 
-class RenderedBlocks(BlockReader, LogBlocks, Protocol):
-    """Sealed blocks, and where their logs are."""
-
-
 class RenderedChain:
     """Blocks, transactions, receipts and logs of one chain, as clients see them.
 
@@ -59,7 +55,7 @@ class RenderedChain:
     def __init__(
         self,
         chain_id: int,
-        blocks: RenderedBlocks,
+        blocks: BlockReader,
         waiting: PendingReader,
         pending: Callable[[], ExecutedBlock],
         *,
@@ -170,6 +166,10 @@ class RenderedChain:
     def pending_header(self) -> msgspec.Raw:
         """Return the header of the block that would be sealed now."""
         return raw(header_text(self._pending().header, None))
+
+    def pending_transaction_count(self) -> int:
+        """Return how many transactions the pending block has."""
+        return len(self._pending().transactions)
 
     def _write_pending(self, executed: ExecutedBlock, *, full: bool) -> msgspec.Raw:
         record = executed.record

@@ -13,9 +13,9 @@ from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import BlockId, BlockNumber
 
 if TYPE_CHECKING:
-    from entresol.chain.chain import Chain
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.rendered_chain import RenderedChain
+    from entresol.storage.readers import BlockReader
 
 
 class EthBlocks:
@@ -23,8 +23,10 @@ class EthBlocks:
 
     prefix = "eth"
 
-    def __init__(self, chain: Chain, resolver: BlockResolver, rendered: RenderedChain) -> None:
-        self._chain = chain
+    def __init__(
+        self, blocks: BlockReader, resolver: BlockResolver, rendered: RenderedChain
+    ) -> None:
+        self._blocks = blocks
         self._resolver = resolver
         self._rendered = rendered
 
@@ -41,7 +43,7 @@ class EthBlocks:
     @method(cached=True)
     def get_block_by_hash(self, hash: Hash32, full_transactions: bool) -> Raw | Offload[Raw] | None:
         """Return a block by hash, with whole transactions or their hashes."""
-        number = self._chain.ledger.store.block_number(hash)
+        number = self._blocks.block_number(hash)
         return None if number is None else self._rendered.block(number, full=full_transactions)
 
     @method(cached=True)
@@ -55,20 +57,20 @@ class EthBlocks:
     @method(cached=True)
     def get_header_by_hash(self, hash: Hash32) -> Raw | Offload[Raw] | None:
         """Return the header of a block by hash."""
-        number = self._chain.ledger.store.block_number(hash)
+        number = self._blocks.block_number(hash)
         return None if number is None else self._rendered.header(number)
 
     @method()
     def get_block_transaction_count_by_number(self, block_number: BlockNumber) -> Quantity | None:
         """Return how many transactions a block has, by number or tag."""
         if block_number.tag is BlockTag.PENDING:
-            return Quantity(len(self._chain.pending().transactions))
+            return Quantity(self._rendered.pending_transaction_count())
         return self._count(self._resolver.number(block_number))
 
     @method()
     def get_block_transaction_count_by_hash(self, hash: Hash32) -> Quantity | None:
         """Return how many transactions a block has, by hash."""
-        return self._count(self._chain.ledger.store.block_number(hash))
+        return self._count(self._blocks.block_number(hash))
 
     @method(cached=True)
     def get_block_receipts(self, block: BlockId) -> Raw | Offload[Raw] | None:
@@ -85,7 +87,7 @@ class EthBlocks:
     @method()
     def get_uncle_count_by_block_hash(self, hash: Hash32) -> Quantity | None:
         """Return how many uncles a block has: none."""
-        return None if self._chain.ledger.store.block_number(hash) is None else Quantity(0)
+        return None if self._blocks.block_number(hash) is None else Quantity(0)
 
     @method()
     def get_uncle_by_block_number_and_index(

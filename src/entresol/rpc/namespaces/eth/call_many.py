@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from entresol._native import Snapshot
 from entresol.chain.finality import BlockTag
 from entresol.errors import InvalidOverride, UnknownBlock
 from entresol.execution.call.bundle import BundledResult, call_many
@@ -86,14 +87,16 @@ class EthCallMany:
 
     def _stage(self, block: BlockId, count: int | None) -> Callable[[], EvmEnv]:
         """Return what makes the scene behind the first `count` transactions of a block."""
-        evm_env, ledger = self._resolver.evm_env(block), self._chain.ledger
+        evm_env, blocks = self._resolver.evm_env(block), self._chain.blocks
         number = evm_env.block.number
         if count is None or number == 0 or block.tag is BlockTag.PENDING:
             return lambda: evm_env
-        record, parent = ledger.record(number), ledger.header(number - 1)
+        record, parent = blocks.record(number), blocks.header(number - 1)
         if count >= len(record.transactions):
             return lambda: evm_env
-        rules, snapshot = evm_env.rules, ledger.state_after(number - 1)
+        rules, snapshot = evm_env.rules, self._chain.state_after(number - 1)
+        # Edits are on top of the head alone, which is nobody's parent.
+        assert isinstance(snapshot, Snapshot)
 
         def execute() -> EvmEnv:
             state = state_at_transaction(record, parent, count, rules=rules, snapshot=snapshot)

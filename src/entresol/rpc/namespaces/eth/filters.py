@@ -22,10 +22,9 @@ from entresol.rpc.services.log_search import LogLimits, LogSearch
 from entresol.rpc.types.log_filter import FilterObject
 
 if TYPE_CHECKING:
-    from entresol.chain.chain import Chain
-    from entresol.rpc.cache.logs import LogCache
     from entresol.rpc.pubsub.filters import Filters
     from entresol.rpc.pubsub.subscriptions import Subscriptions
+    from entresol.rpc.services.log_search import ChainHead, LogSource
 
 
 class EthFilters:
@@ -35,14 +34,14 @@ class EthFilters:
 
     def __init__(
         self,
-        chain: Chain,
-        book: LogCache,
+        head: ChainHead,
+        logs: LogSource,
         filters: Filters,
         subscriptions: Subscriptions,
         limits: LogLimits | None = None,
     ) -> None:
-        self._chain = chain
-        self._book = book
+        self._head = head
+        self._logs = logs
         self._filters = filters
         self._subscriptions = subscriptions
         self._limits = limits
@@ -50,7 +49,7 @@ class EthFilters:
     @method(InvalidFilter)
     def get_logs(self, filter: FilterObject) -> Raw | Offload[Raw]:
         """Return the logs that a filter asks for, in order."""
-        return _found(LogSearch.of(self._book, self._chain, filter.wanted, self._limits))
+        return _found(LogSearch.of(self._logs, self._head, filter.wanted, self._limits))
 
     @method(InvalidFilter)
     def new_filter(self, filter: FilterObject) -> Quantity:

@@ -82,12 +82,12 @@ class EthSimulate:
         return Offload(lambda: run_limited(self._limits, answer))
 
     def _base(self, block: BlockId) -> SimulationBase:
-        ledger, rules = self._chain.ledger, self._chain.rules
+        rules = self._chain.rules
         number = self._resolver.sealed(block)
         return SimulationBase(
-            header=ledger.header(number),
+            header=self._chain.blocks.header(number),
             state=self._chain.state_after(number),
             rules=rules.evm_rules(),
-            trie=ledger.trie,
+            trie=self._chain.state_trie,
             next_base_fee=rules.fees.next,
         )

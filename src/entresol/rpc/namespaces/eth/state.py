@@ -15,8 +15,10 @@ from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
 
 if TYPE_CHECKING:
-    from entresol.chain.chain import Chain
+    from entresol.chain.mempool import Mempool
     from entresol.rpc.services.block_resolver import BlockResolver
+    from entresol.state.state_trie import StateTrie
+    from entresol.storage.readers import BlockReader
 
 
 MAX_SLOTS: Final = 1_024
@@ -64,9 +66,13 @@ class EthState:
 
     prefix = "eth"
 
-    def __init__(self, chain: Chain, resolver: BlockResolver) -> None:
-        self._chain = chain
+    def __init__(
+        self, resolver: BlockResolver, blocks: BlockReader, trie: StateTrie, pool: Mempool
+    ) -> None:
         self._resolver = resolver
+        self._blocks = blocks
+        self._trie = trie
+        self._pool = pool
 
     @method(UnknownBlock)
     def get_balance(self, address: Address, block: BlockId = LATEST) -> Quantity:
@@ -90,7 +96,7 @@ class EthState:
     def get_transaction_count(self, address: Address, block: BlockId = LATEST) -> Quantity:
         """Return how many transactions an account has sent; `pending` counts those that wait."""
         if block.tag is BlockTag.PENDING:
-            return Quantity(self._chain.pool.next_nonce(address))
+            return Quantity(self._pool.next_nonce(address))
         account = self._account(address, block)
         return Quantity(0 if account is None else account.nonce)
 
@@ -111,8 +117,8 @@ class EthState:
         account = self._account(address, block)
         if account is None:
             return None
-        header = self._chain.ledger.header(self._resolver.sealed(block))
-        proof = self._chain.ledger.trie.prove(header.state_root, address, [])
+        header = self._blocks.header(self._resolver.sealed(block))
+        proof = self._trie.prove(header.state_root, address, [])
         return AccountState(
             balance=Quantity(account.balance),
             nonce=Quantity(account.nonce),
@@ -141,14 +147,14 @@ class EthState:
         self, address: Address, storage_keys: list[Quantity], block: BlockId = LATEST
     ) -> AccountProofResponse | Offload[AccountProofResponse]:
         """Return an account and some of its slots with Merkle proofs against the block's state root."""
-        root = self._chain.ledger.header(self._resolver.sealed(block)).state_root
+        root = self._blocks.header(self._resolver.sealed(block)).state_root
         if len(storage_keys) <= POLICY.proof_slots:
             return self._proof(root, address, storage_keys)
         return Offload(lambda: self._proof(root, address, storage_keys))
 
     def _proof(self, root: Hash32, address: Address, keys: list[Quantity]) -> AccountProofResponse:
         slots = [Hash32(key.to_bytes(32)) for key in cooperatively(keys)]
-        proof = self._chain.ledger.trie.prove(root, address, slots)
+        proof = self._trie.prove(root, address, slots)
         return AccountProofResponse(
             address=address,
             account_proof=[Data(node) for node in proof.proof],

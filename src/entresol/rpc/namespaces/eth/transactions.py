@@ -50,7 +50,7 @@ class EthTransactions:
         self, block_hash: Hash32, index: Quantity64
     ) -> Raw | None:
         """Return a transaction by its place."""
-        number = self._chain.ledger.store.block_number(block_hash)
+        number = self._chain.blocks.block_number(block_hash)
         return None if number is None else self._rendered.transaction_at(number, index)
 
     @method(cached=True)
@@ -76,13 +76,13 @@ class EthTransactions:
         self, block_hash: Hash32, index: Quantity64
     ) -> Raw | None:
         """Return the bytes of a transaction by its place."""
-        number = self._chain.ledger.store.block_number(block_hash)
+        number = self._chain.blocks.block_number(block_hash)
         return None if number is None else self._rendered.raw_transaction_at(number, index)
 
     @method()
     def get_transaction_by_sender_and_nonce(self, sender: Address, nonce: Quantity64) -> Raw | None:
         """Return the transaction by which an account used a nonce, or will."""
-        sent = self._chain.ledger.store.hash_by_nonce(sender, nonce)
+        sent = self._chain.blocks.hash_by_nonce(sender, nonce)
         if sent is not None:
             return self._rendered.transaction(sent)
         waiting = self._chain.pool.find(sender, nonce)

@@ -131,7 +131,7 @@ class ZksBatches:
         if found is None:
             return None
         prices = self._prices_of(found.last_block)
-        last = self._chain.ledger.header(found.last_block)
+        last = self._chain.blocks.header(found.last_block)
         return L1BatchDetails(
             number=found.number,
             timestamp=found.first_timestamp,
@@ -193,7 +193,7 @@ class ZksBatches:
     @method()
     def get_transaction_finality(self, hash: Hash32) -> BlockFinality | None:
         """Return how far L1 has the block of a transaction."""
-        place = self._chain.ledger.store.locate_transaction(hash)
+        place = self._chain.blocks.locate_transaction(hash)
         return (
             None if place is None else self._finality(place[0], self._settling.batch_of(place[0]))
         )
@@ -235,7 +235,7 @@ class ZksBatches:
 
     def _prices_of(self, block: int) -> Prices:
         """Return what a block was made with; if nobody wrote it down, what the next one would be."""
-        return self._chain.ledger.store.prices.at(block) or self._fees.prices()
+        return self._chain.prices.at(block) or self._fees.prices()
 
     def _commitment_of(self, batch: Batch) -> Hash32 | None:
         """Return the commitment of a batch that L1 has; it has the first one since the chain is registered."""
@@ -248,6 +248,6 @@ class ZksBatches:
 
     def _record(self, block: int) -> BlockRecord | None:
         try:
-            return self._chain.ledger.record(block) if block <= self._chain.number else None
+            return self._chain.blocks.record(block) if block <= self._chain.number else None
         except UnknownBlock:
             return None

@@ -10,9 +10,10 @@ from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
-    from entresol.chain.chain import Chain
     from entresol.primitives.l2_to_l1_logs import ProvenLog
-    from entresol.rpc.services.batch_status import BatchStatus
+    from entresol.state.state_trie import AccountProof, StateTrie
+    from entresol.storage.batch_table import BatchTable
+    from entresol.storage.readers import BlockReader
 
 
 class Prover(Protocol):
@@ -63,9 +64,12 @@ class ZksProofs:
 
     prefix = "zks"
 
-    def __init__(self, chain: Chain, settling: BatchStatus, prover: Prover) -> None:
-        self._chain = chain
-        self._settling = settling
+    def __init__(
+        self, blocks: BlockReader, batches: BatchTable, trie: StateTrie, prover: Prover
+    ) -> None:
+        self._blocks = blocks
+        self._batches = batches
+        self._trie = trie
         self._prover = prover
 
     @method(name="zks_getL2ToL1MsgProof")
@@ -102,10 +106,11 @@ class ZksProofs:
         The tree is the Ethereum state trie whose root is the `stateRoot` of the batch's last block, so
         the proofs are lists of RLP nodes and not the hashes of a binary tree.
         """
-        batch = self._settling.batches.get(l1_batch_number)
+        batch = self._batches.get(l1_batch_number)
         if batch is None:
             return None
-        return _account_proof(self._chain, address, keys, batch.last_block)
+        root = self._blocks.header(batch.last_block).state_root
+        return _account_proof(self._trie.prove(root, address, keys), address, root)
 
 
 def _answer(proven: ProvenLog | None) -> L2ToL1Proof | None:
@@ -117,11 +122,7 @@ def _answer(proven: ProvenLog | None) -> L2ToL1Proof | None:
     )
 
 
-def _account_proof(
-    chain: Chain, address: Address, keys: list[Hash32], block: int
-) -> BatchAccountProof:
-    root = chain.ledger.header(block).state_root
-    proof = chain.ledger.trie.prove(root, address, keys)
+def _account_proof(proof: AccountProof, address: Address, root: Hash32) -> BatchAccountProof:
     return BatchAccountProof(
         address=address,
         state_root=root,

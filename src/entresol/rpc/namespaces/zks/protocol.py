@@ -13,8 +13,8 @@ from entresol.rpc.namespaces.zks.batches import NO_SYSTEM_CODE, SystemContracts
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
-    from entresol.chain.chain import Chain
     from entresol.chain.genesis.genesis import Genesis
+    from entresol.storage.readers import BlockReader
 
 _NONE = Hash32.zero()
 EXECUTION_VERSION = 1
@@ -70,8 +70,8 @@ class ZksProtocol:
 
     prefix = "zks"
 
-    def __init__(self, chain: Chain, genesis: Genesis) -> None:
-        self._chain = chain
+    def __init__(self, blocks: BlockReader, genesis: Genesis) -> None:
+        self._blocks = blocks
         self._genesis = genesis
 
     @method()
@@ -109,5 +109,5 @@ class ZksProtocol:
                 )
                 for address, account in alloc.items()
             },
-            genesis_root=self._chain.ledger.header(0).state_root,
+            genesis_root=self._blocks.header(0).state_root,
         )

@@ -79,7 +79,7 @@ class ZksTransactions:
     @method()
     def get_transaction_details(self, hash: Hash32) -> TransactionDetails | None:
         """Return the state of a transaction, what it cost, and how far L1 has it."""
-        place = self._chain.ledger.store.locate_transaction(hash)
+        place = self._chain.blocks.locate_transaction(hash)
         if place is not None:
             return self._included(*place)
         waiting = self._waiting.get(hash)
@@ -92,7 +92,7 @@ class ZksTransactions:
         """Return the transactions of a block with every field; none for a block that is not there."""
         if block > self._chain.number:
             return []
-        record = self._chain.ledger.record(block)
+        record = self._chain.blocks.record(block)
         received = record.header().timestamp
         return [
             raw_transaction(record.transaction(index), received)
@@ -146,7 +146,7 @@ class ZksTransactions:
         ]
 
     def _included(self, block: int, index: int) -> TransactionDetails:
-        record = self._chain.ledger.record(block)
+        record = self._chain.blocks.record(block)
         header, outcome = record.header(), record.results[index]
         transaction = record.transaction(index)
         batch = self._settling.batch_of(block)

@@ -38,11 +38,18 @@ class Rollup(NamespaceClient):
         self.batcher = Batcher(
             self.chain.blocks, self.chain.batches, SealingPolicy(max_age=10.0**9)
         )
-        settling, store = BatchStatus(self.chain, L1_CHAIN_ID), self.chain.ledger.store
-        rendered = RenderedChain(CHAIN_ID, store, self.chain.pool, lambda: pytest.fail("not asked"))
+        settling, blocks = BatchStatus(self.chain, L1_CHAIN_ID), self.chain.blocks
+        rendered = RenderedChain(
+            CHAIN_ID, blocks, self.chain.pool, lambda: pytest.fail("not asked")
+        )
         super().__init__(
             ZksBatches(self.chain, settling, self.fees, BatchCommitments(CHAIN_ID)),
-            ZksProofs(self.chain, settling, LogProver(store, store.batches)),
+            ZksProofs(
+                blocks,
+                self.chain.batches,
+                self.chain.state_trie,
+                LogProver(blocks, self.chain.batches),
+            ),
             ZksTransactions(self.chain, settling, self.chain.pool, rendered),
         )
 

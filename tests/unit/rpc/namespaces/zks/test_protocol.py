@@ -35,7 +35,7 @@ def chain() -> Iterator[Chain]:
 
 @pytest.fixture
 def client(chain: Chain) -> Iterator[NamespaceClient]:
-    client = NamespaceClient(ZksProtocol(chain, GENESIS), EthClient(chain))
+    client = NamespaceClient(ZksProtocol(chain.blocks, GENESIS), EthClient(chain))
     yield client
     client.close()
 
