@@ -48,7 +48,7 @@ def test_the_page_lists_what_a_deployment_creates_in_its_order() -> None:
     deployment = Deployment(
         l1_chain_id=1, chain_id=2, deployer=zero, operator=zero, genesis_batch_hash=Hash32.zero()
     )
-    steps = [step.what for step in deployment.steps()]
+    steps = [step.description for step in deployment.steps()]
     listed = re.findall(r"^\| \*n\*[ +\d]* \| `([\w.]+)` \|", PAGE, re.MULTILINE)
     assert len(listed) == len(steps)
     created = [name for name in listed if "." not in name]

@@ -1,1 +1,1 @@
-"""Talking to a layer 1: its interface, a client, the embedded one, and the contracts on it."""
+"""Layer 1: its interface, the remote and the embedded one, and the settlement contracts on it."""

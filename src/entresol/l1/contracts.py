@@ -1,4 +1,4 @@
-"""The settlement contracts on L1: what they are asked, and the deposits they tell of."""
+"""Bindings of the settlement contracts on L1: view calls and the deposits in their events."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BATCH_EXECUTED: Final = Hash32(keccak256(b"BlockExecution(uint256,bytes32,bytes3
 
 
 class Deposit(msgspec.Struct, frozen=True):
-    """A transaction that L1 sends, and the L1 block and transaction that made it."""
+    """A priority transaction, and the L1 block and transaction that requested it."""
 
     payload: PriorityTransaction
     block: int
@@ -37,8 +37,8 @@ class Deposit(msgspec.Struct, frozen=True):
     transaction: Hash32
 
     @property
-    def number(self) -> int:
-        """The number that L1 gave it."""
+    def priority_id(self) -> int:
+        """The id that L1 gave it."""
         return self.payload.nonce
 
 
@@ -55,7 +55,7 @@ class BatchTotals(msgspec.Struct, frozen=True):
 
 
 class Bridgehub:
-    """The contract that knows every other one."""
+    """The bridgehub: the registry of chains and of their contracts."""
 
     def __init__(self, l1: LayerOne, address: Address) -> None:
         self._l1 = l1
@@ -70,11 +70,11 @@ class Bridgehub:
         return await self._address("baseToken(uint256)", chain_id)
 
     async def asset_router(self) -> Address:
-        """Return the bridge of all assets."""
+        """Return the address of the asset router."""
         return await self._address("assetRouter()")
 
     async def chain_type_manager(self, chain_id: int) -> Address:
-        """Return the contract that a chain was registered by."""
+        """Return the address of a chain's chain type manager."""
         return await self._address("chainTypeManager(uint256)", chain_id)
 
     async def _address(self, signature: str, *arguments: object) -> Address:
@@ -103,25 +103,25 @@ class ZkChain:
         return await self._number("getChainId()")
 
     async def total_priority_transactions(self) -> int:
-        """Return how many transactions L1 has sent."""
+        """Return how many priority transactions were requested."""
         return await self._number("getTotalPriorityTxs()")
 
     async def stored_batch_hash(self, number: int) -> Hash32:
-        """Return what L1 remembers of a batch; zero if it is not committed."""
+        """Return the hash of a batch's `StoredBatchInfo`; zero if it is not committed."""
         found = await read_contract(
             self.l1, self.address, "storedBatchHash(uint256)", "bytes32", number
         )
         return Hash32(found)
 
     async def message_root(self, number: int) -> Hash32:
-        """Return the root against which L1 checks the messages of a batch; zero before its execution."""
+        """Return the root of a batch's message tree; zero before its execution."""
         found = await read_contract(
             self.l1, self.address, "l2LogsRootHash(uint256)", "bytes32", number
         )
         return Hash32(found)
 
     async def deposits(self, first: int, last: int) -> list[Deposit]:
-        """Return the transactions that L1 sent in a range of its blocks, in order."""
+        """Return the priority transactions that were requested in a range of L1 blocks, in order."""
         found = await self.l1.logs(self.address, [NEW_PRIORITY_REQUEST], first, last)
         return [decode_deposit(log) for log in found]
 
@@ -130,26 +130,26 @@ class ZkChain:
 
 
 async def read_contract(
-    l1: LayerOne, contract: Address, signature: str, answer: str, *arguments: object
+    l1: LayerOne, contract: Address, signature: str, returns: str, *arguments: object
 ) -> Any:
-    """Return what a contract answers to a call; raises `LayerOneMismatch` if it is another contract."""
+    """Return the result of a view function; raises `LayerOneMismatch` if the contract has no such one."""
     output = await l1.call(contract, abi.encode_call(signature, *arguments))
     try:
-        return abi.decode(f"({answer})", output)[0]
+        return abi.decode(f"({returns})", output)[0]
     except MalformedValue as error:
-        problem = f"no contract on {l1.name} answers {signature} at {contract.checksummed()}"
+        problem = f"no contract with {signature} at {contract.checksummed()} on {l1.name}"
         raise LayerOneMismatch(problem) from error
 
 
 def decode_deposit(log: L1Log) -> Deposit:
-    """Return the transaction that a `NewPriorityRequest` tells of, with the hash that L1 says."""
+    """Decode a `NewPriorityRequest` event; raises `LayerOneMismatch` if its hash does not match."""
     try:
-        number, said, _, words, codes = abi.decode(REQUEST_TYPES, log.data)
+        priority_id, claimed_hash, _, words, codes = abi.decode(REQUEST_TYPES, log.data)
         payload = _payload(words, codes)
     except MalformedValue as error:
-        raise LayerOneMismatch(f"{_place(log)} is not readable: {error}") from error
-    if payload.hash() != said or payload.nonce != number:
-        raise LayerOneMismatch(f"{_place(log)} does not have the hash or the number it says")
+        raise LayerOneMismatch(f"{_location(log)} is not readable: {error}") from error
+    if payload.hash() != claimed_hash or payload.nonce != priority_id:
+        raise LayerOneMismatch(f"{_location(log)} does not match its own hash or id")
     return Deposit(payload, log.block_number, log.block_hash, log.transaction_hash)
 
 
@@ -176,5 +176,5 @@ def _address(word: int) -> Address:
     return Address(word.to_bytes(32)[12:])
 
 
-def _place(log: L1Log) -> str:
+def _location(log: L1Log) -> str:
     return f"the deposit in transaction {log.transaction_hash} of L1 block {log.block_number}"

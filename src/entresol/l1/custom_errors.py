@@ -1,4 +1,4 @@
-"""What a contract's own errors mean, by the names they have in its source."""
+"""Decode the custom errors of the settlement contracts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def failure_reason(failure: ExecutionFailed) -> str:
-    """Return why a call failed: in words, by the error's name and values, or by its bytes."""
+    """Return why a call failed: its message, its custom error with arguments, or its revert data."""
     if not isinstance(failure, ExecutionReverted):
         return str(failure)
     signature = _signatures().get(failure.data[:4])
@@ -26,7 +26,7 @@ def failure_reason(failure: ExecutionFailed) -> str:
         values = abi.decode(f"({types}", failure.data[4:])
     except MalformedValue:
         return name
-    return f"{name}({', '.join(map(_shown, values))})"
+    return f"{name}({', '.join(map(_formatted, values))})"
 
 
 @cache
@@ -42,5 +42,5 @@ def _signatures() -> dict[bytes, str]:
     return found
 
 
-def _shown(value: Any) -> str:
+def _formatted(value: Any) -> str:
     return "0x" + value.hex() if isinstance(value, bytes) else str(value)

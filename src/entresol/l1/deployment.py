@@ -1,4 +1,4 @@
-"""Putting the settlement contracts on an L1: which transactions, and which addresses follow from them."""
+"""Deployment of the settlement contracts: its transactions, and the addresses that result."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NO_FUNDS: Final = "insufficient funds"
 
 
 class L1FeeParams(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request to L2 costs on L1; the names are the contract's."""
+    """Fee parameters of priority requests; the names are the contract's."""
 
     batch_overhead_l1_gas: int = 1_000_000
     max_pubdata_per_batch: int = 120_000
@@ -45,7 +45,7 @@ class L1FeeParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SettlementContracts(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the contracts are on L1."""
+    """Addresses of the settlement contracts."""
 
     bridgehub: Address
     chain: Address
@@ -61,7 +61,7 @@ class SettlementContracts(msgspec.Struct, frozen=True, kw_only=True):
 class DeploymentStep(NamedTuple):
     """A transaction of the deployment; without a target it creates a contract."""
 
-    what: str
+    description: str
     to: Address | None
     data: bytes
 
@@ -77,11 +77,11 @@ _CREATED: Final = (
     "verifier",
     "chain",
 )
-"""The order in which they are created, which decides their addresses."""
+"""The order of creation, which determines the addresses."""
 
 
 def addresses_of(deployer: Address, first_nonce: int = 0) -> SettlementContracts:
-    """Return where the contracts will be if `deployer` begins with a nonce."""
+    """Return the addresses of the contracts if `deployer` starts at `first_nonce`."""
     created = {
         name: create_address(deployer, first_nonce + number) for number, name in enumerate(_CREATED)
     }
@@ -89,7 +89,7 @@ def addresses_of(deployer: Address, first_nonce: int = 0) -> SettlementContracts
 
 
 class Deployment(msgspec.Struct, frozen=True, kw_only=True):
-    """One chain on one L1: who owns and settles it, and what it starts from.
+    """Parameters of the deployment of one chain on one L1.
 
     The deployer owns the contracts and administers the chain; `operator` may settle its batches.
     """
@@ -104,7 +104,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def contracts(self) -> SettlementContracts:
-        """Where the contracts will be."""
+        """The addresses of the contracts."""
         return addresses_of(self.deployer, self.first_nonce)
 
     def steps(self) -> list[DeploymentStep]:
@@ -168,7 +168,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
     def _chain_settings(self) -> tuple[object, ...]:
         it, fees = self.contracts, self.fees
-        # No data is published on L1, so nobody pays for it.
+        # No data is published on L1, so there is no fee for it.
         validium_pricing = 1
         return (
             self.chain_id,
@@ -195,7 +195,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def packed_version() -> int:
-    """Return the protocol's version as the contracts keep it."""
+    """Return the protocol version as the contracts encode it."""
     major, minor, patch = PROTOCOL_VERSION
     return major << 64 | minor << 32 | patch
 
@@ -213,47 +213,47 @@ async def deploy(
     *,
     done: int = 0,
 ) -> SettlementContracts:
-    """Send the transactions of a deployment, one after the other; `progress` is told of each.
+    """Send the transactions of a deployment, one after the other, reporting each to `progress`.
 
     The first `done` of them are on L1 already. Raises `LayerOneMismatch` if the operator cannot pay, or
     if one of them fails.
     """
     steps = deployment.steps()
     for number, step in enumerate(steps[done:], start=done):
-        progress(number, len(steps), step.what)
+        progress(number, len(steps), step.description)
         await _send(l1, operator, step, deployment.first_nonce + number)
     progress(len(steps), len(steps), "done")
     return deployment.contracts
 
 
 async def _send(l1: LayerOne, operator: Operator, step: DeploymentStep, nonce: int) -> None:
-    """Have a step done by the transaction with its nonce, which decides the addresses."""
+    """Send a step with its own nonce, on which the addresses depend, and wait for its inclusion."""
     if not await l1.balance(operator.address):
         raise _no_funds(l1, operator)
     try:
-        outgoing = await operator.sign_call(step.to, step.data)
-        if outgoing.nonce > nonce:
-            # It was sent before, by somebody who was interrupted, and has arrived just now.
+        signed = await operator.sign_call(step.to, step.data)
+        if signed.nonce > nonce:
+            # An earlier run that was interrupted had sent it, and L1 has included it meanwhile.
             return
-        await operator.send(outgoing)
+        await operator.send(signed)
     except LayerOneRejected as error:
         if _NO_FUNDS in error.message.lower():
             raise _no_funds(l1, operator) from error
         raise
     except ExecutionFailed as error:
         raise LayerOneMismatch(
-            f"{step.what} fails on {l1.name}: {failure_reason(error)}"
+            f"{step.description} fails on {l1.name}: {failure_reason(error)}"
         ) from error
-    # If it was sent before, that transaction may be the one that is mined.
+    # An earlier run may have sent it too, and L1 may include that transaction instead.
     while await l1.nonce(operator.address) <= nonce:
         await l1.wait_for_block(_POLL_SECONDS)
-    receipt = await l1.receipt(outgoing.hash)
+    receipt = await l1.receipt(signed.hash)
     if receipt is not None and not receipt.succeeded:
-        raise LayerOneMismatch(f"{step.what} failed on {l1.name}: {outgoing.hash}")
+        raise LayerOneMismatch(f"{step.description} failed on {l1.name}: {signed.hash}")
 
 
 def _no_funds(l1: LayerOne, operator: Operator) -> LayerOneMismatch:
     return LayerOneMismatch(
         f"the operator {operator.address.checksummed()} has not enough funds on {l1.name}: send it "
-        "some ether, or name another account by --operator-key"
+        "some ether, or set --operator-key to the key of another account"
     )

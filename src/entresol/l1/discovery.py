@@ -1,4 +1,4 @@
-"""Finding the settlement contracts on an L1, from the one address that knows the others."""
+"""Find the settlement contracts of a chain on L1, from the bridgehub's address."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 async def find_contracts(l1: LayerOne, bridgehub: Address, chain_id: int) -> SettlementContracts:
-    """Return where the contracts of a chain are; raises `LayerOneMismatch` if it is not registered."""
+    """Return the contracts of a chain; raises `LayerOneMismatch` if it is not registered."""
     if not await l1.code(bridgehub):
         raise LayerOneMismatch(f"there is no contract at {bridgehub.checksummed()} on {l1.name}")
     try:
-        return await _ask_around(l1, Bridgehub(l1, bridgehub), chain_id)
+        return await _read_addresses(l1, Bridgehub(l1, bridgehub), chain_id)
     except ExecutionFailed as error:
         raise LayerOneMismatch(
             f"the contract at {bridgehub.checksummed()} on {l1.name} is no bridgehub: {failure_reason(error)}"
@@ -27,19 +27,19 @@ async def find_contracts(l1: LayerOne, bridgehub: Address, chain_id: int) -> Set
 
 
 async def check_operator(l1: LayerOne, contracts: SettlementContracts, operator: Address) -> None:
-    """See that an account may settle the chain's batches, and can pay for it."""
-    signature, asked = "validators(address,address)", (contracts.chain, operator)
-    if not await read_contract(l1, contracts.validator_timelock, signature, "bool", *asked):
+    """Raise `LayerOneMismatch` if an account may not settle batches, or has no funds."""
+    signature, arguments = "validators(address,address)", (contracts.chain, operator)
+    if not await read_contract(l1, contracts.validator_timelock, signature, "bool", *arguments):
         raise LayerOneMismatch(
-            f"{operator.checksummed()} may not settle batches on {l1.name}: its timelock "
-            f"{contracts.validator_timelock.checksummed()} does not know it; name an account that may "
-            "by --operator-key, or leave it by --no-settle"
+            f"{operator.checksummed()} may not settle batches on {l1.name}: it is no validator of the "
+            f"timelock {contracts.validator_timelock.checksummed()}; set --operator-key to the key of "
+            "one, or use --no-settle"
         )
     if not await l1.balance(operator):
         raise LayerOneMismatch(f"{operator.checksummed()} has no ether on {l1.name} to settle with")
 
 
-async def _ask_around(l1: LayerOne, hub: Bridgehub, chain_id: int) -> SettlementContracts:
+async def _read_addresses(l1: LayerOne, hub: Bridgehub, chain_id: int) -> SettlementContracts:
     chain = await hub.zk_chain(chain_id)
     if chain == Address.zero():
         raise LayerOneMismatch(

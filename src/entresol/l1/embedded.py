@@ -1,4 +1,4 @@
-"""The development L1: a chain in this process, asked like any other L1."""
+"""`LayerOne` over the development L1, a chain in this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from entresol.errors import AlreadyKnown, InvalidTransaction, LayerOneRejected, 
 from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
-from entresol.l1.layer_one import NOBODY, L1Block, L1Fees, L1Log, L1Receipt
+from entresol.l1.layer_one import DEFAULT_SENDER, L1Block, L1Fees, L1Log, L1Receipt
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.log_index import LogQuery
@@ -27,10 +27,10 @@ _REJECTED: Final = -32000
 
 
 class EmbeddedLayerOne:
-    """A `LayerOne` over a chain of this process.
+    """A `LayerOne` over a chain in this process.
 
     Remembers and persists: nothing; the chain does. Assumes: the thread that changes the chain. Fails:
-    as a remote one, but it can always be reached.
+    as `RemoteLayerOne`, but it is always reachable.
     """
 
     def __init__(self, chain: Chain, name: str = "the embedded L1") -> None:
@@ -43,7 +43,7 @@ class EmbeddedLayerOne:
         return self._chain.rules.chain_id
 
     async def block_number(self) -> int:
-        """Return the number of the last block."""
+        """Return the number of the latest block."""
         return self._chain.number
 
     async def block(self, number: int) -> L1Block | None:
@@ -72,9 +72,14 @@ class EmbeddedLayerOne:
         return [_log(found) for found in find_logs(self._chain.blocks, query, first, last)]
 
     async def call(
-        self, to: Address, data: bytes, *, sender: Address = NOBODY, block: int | None = None
+        self,
+        to: Address,
+        data: bytes,
+        *,
+        sender: Address = DEFAULT_SENDER,
+        block: int | None = None,
     ) -> bytes:
-        """Return the output of a call on the last block, or on an older one."""
+        """Return the output of a call on the latest block, or on an older one."""
         return call(self._evm_env(block), CallRequest(sender=sender, to=to, data=data))
 
     async def estimate_gas(self, sender: Address, to: Address | None, data: bytes) -> int:
@@ -82,7 +87,7 @@ class EmbeddedLayerOne:
         return estimate_gas(self._evm_env(None), CallRequest(sender=sender, to=to, data=data)).gas
 
     async def send(self, raw: bytes) -> Hash32:
-        """Send a signed transaction; one that is known already is fine."""
+        """Send a signed transaction; succeeds if L1 has it already."""
         transaction_hash = Hash32(keccak256(raw))
         if self._chain.blocks.locate_transaction(transaction_hash) is not None:
             return transaction_hash
@@ -94,7 +99,7 @@ class EmbeddedLayerOne:
             raise LayerOneRejected("eth_sendRawTransaction", _REJECTED, str(error)) from error
 
     async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
-        """Return how a transaction ended, or None if it is in no block."""
+        """Return the receipt of a transaction, or None if it is in no block."""
         blocks = self._chain.blocks
         location = blocks.locate_transaction(transaction_hash)
         block_hash = None if location is None else blocks.block_hash(location.block_number)
@@ -110,11 +115,11 @@ class EmbeddedLayerOne:
         )
 
     async def nonce(self, address: Address) -> int:
-        """Return how many transactions of an account are in blocks."""
+        """Return the nonce of an account, without pending transactions."""
         return self._account(address).nonce
 
     async def balance(self, address: Address) -> int:
-        """Return what an account has."""
+        """Return the balance of an account in wei."""
         return self._account(address).balance
 
     async def code(self, address: Address) -> bytes:
@@ -123,23 +128,23 @@ class EmbeddedLayerOne:
         return b"" if code_hash == EMPTY_CODE_HASH else self._chain.latest.code(code_hash)
 
     async def fees(self) -> L1Fees:
-        """Return what gas costs."""
+        """Return the current gas prices."""
         return L1Fees(self._chain.next_base_fee(), self._chain.rules.suggested_tip)
 
     async def wait_for_block(self, seconds: float) -> None:
-        """Wait until there may be a new block, so many seconds at most."""
-        happened = asyncio.Event()
-        subscription = self._chain.events.subscribe(backlog=1, wake=happened.set)
+        """Wait for the next block, up to so many seconds."""
+        woken = asyncio.Event()
+        subscription = self._chain.events.subscribe(backlog=1, wake=woken.set)
         try:
             with contextlib.suppress(TimeoutError):
                 # Not `wait_for`, which on Python 3.11 can lose a cancellation.
                 async with asyncio.timeout(seconds):
-                    await happened.wait()
+                    await woken.wait()
         finally:
             self._chain.events.unsubscribe(subscription)
 
     async def close(self) -> None:
-        """Leave the chain to whoever opened it."""
+        """Do nothing: the node closes the chain."""
 
     def _account(self, address: Address) -> Account:
         return self._chain.latest.account(address) or Account()

@@ -1,4 +1,4 @@
-"""The genesis of a development L1: the settlement contracts are there from the first block on."""
+"""Genesis accounts of the development L1: the deployed settlement contracts."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _UNCHECKED: Final = Checks(
 )
 
 
-class _Nothing:
-    """A state in which there is nothing yet."""
+class _EmptyState:
+    """A state without accounts."""
 
-    def account(self, address: bytes) -> Account | None:  # noqa: ARG002 - asked by the engine
+    def account(self, address: bytes) -> Account | None:  # noqa: ARG002 - the engine's interface
         return None
 
     def code(self, code_hash: bytes) -> bytes:  # noqa: ARG002
@@ -41,21 +41,22 @@ class _Nothing:
 
 
 def deployment_accounts(deployment: Deployment, fork: str) -> dict[Address, GenesisAccount]:
-    """Return the accounts that a deployment leaves, the deployer with its nonce among them.
+    """Execute a deployment on an empty state, and return the resulting accounts.
 
-    The transactions run as they would on any L1, only before its first block; so whoever deploys to
-    another L1 gets the same contracts in the same state.
+    The transactions are those for any other L1, so that the contracts are in the same state there.
     """
-    overlay = Overlay(Snapshot(_Nothing()))
+    overlay = Overlay(Snapshot(_EmptyState()))
     rules = Rules(deployment.l1_chain_id, fork)
     block = BlockEnv(number=0, timestamp=0, gas_limit=_GAS)
     for step in deployment.steps():
         message = TxEnv(
             sender=deployment.deployer, gas_limit=_GAS, to=step.to, data=step.data, gas_price=0
         )
-        outcome = execute(overlay, rules, block, message, checks=_UNCHECKED)
-        assert outcome.status == "success", f"{step.what}: {outcome.reason} {outcome.output.hex()}"
-        overlay.apply(outcome)
+        result = execute(overlay, rules, block, message, checks=_UNCHECKED)
+        assert result.status == "success", (
+            f"{step.description}: {result.reason} {result.output.hex()}"
+        )
+        overlay.apply(result)
     changes = overlay.changes()
     return {Address(change.address): _account(change, changes.codes) for change in changes.accounts}
 
@@ -65,16 +66,16 @@ def fund_vault(
 ) -> dict[Address, GenesisAccount]:
     """Return the accounts with `ether` in the vault, as if it had been deposited to the chain.
 
-    What an L2 has in its genesis was deposited by nobody. With this it can be withdrawn all the same.
+    It backs the balances in the L2's genesis, so that they can be withdrawn.
     """
     vault = addresses_of(deployment.deployer, deployment.first_nonce).native_token_vault
-    owed: dict[Word, Value] = {asset_id(deployment.l1_chain_id, ETH_TOKEN): ether}
-    noted = storage_of(
-        artifact("L1NativeTokenVault"), {"chainBalance": {deployment.chain_id: owed}}
+    balances: dict[Word, Value] = {asset_id(deployment.l1_chain_id, ETH_TOKEN): ether}
+    storage = storage_of(
+        artifact("L1NativeTokenVault"), {"chainBalance": {deployment.chain_id: balances}}
     )
-    empty = accounts[vault]
-    full = msgspec.structs.replace(empty, balance=ether, storage={**empty.storage, **noted})
-    return {**accounts, vault: full}
+    account = accounts[vault]
+    funded = msgspec.structs.replace(account, balance=ether, storage={**account.storage, **storage})
+    return {**accounts, vault: funded}
 
 
 def _account(change: AccountChange, codes: dict[bytes, bytes]) -> GenesisAccount:

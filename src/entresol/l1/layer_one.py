@@ -1,4 +1,4 @@
-"""What the rollup asks of a layer 1, whichever it is."""
+"""`LayerOne`, the interface of a layer 1 that the rollup settles on."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import msgspec
 
 from entresol.primitives.values import Address, Hash32
 
-NOBODY: Final = Address.zero()
+DEFAULT_SENDER: Final = Address.zero()
 
 
 class L1Block(msgspec.Struct, frozen=True, kw_only=True):
-    """What is looked at of a block."""
+    """A block of L1."""
 
     number: int
     hash: Hash32
@@ -23,7 +23,7 @@ class L1Block(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class L1Log(msgspec.Struct, frozen=True, kw_only=True):
-    """An event, and where it stands."""
+    """A log of L1, with its block, transaction and index."""
 
     address: Address
     topics: tuple[Hash32, ...]
@@ -35,7 +35,7 @@ class L1Log(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class L1Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """How a transaction ended."""
+    """A receipt of L1."""
 
     transaction_hash: Hash32
     block_number: int
@@ -45,33 +45,33 @@ class L1Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class L1Fees(msgspec.Struct, frozen=True):
-    """What gas costs in the next block: the base fee, and the tip that is usual."""
+    """Gas prices for the next block: its base fee, and the suggested tip."""
 
     base_fee: int
     tip: int
 
     @property
     def gas_price(self) -> int:
-        """The price of a unit of gas."""
+        """The gas price of a legacy transaction."""
         return self.base_fee + self.tip
 
 
 class LayerOne(Protocol):
     """A layer 1.
 
-    Every call may raise `LayerOneUnreachable`, which waiting may help, or `LayerOneRejected`. A call or an estimate
-    that fails raises the `ExecutionFailed` that says why.
+    Every method may raise `LayerOneUnreachable`, which is temporary, or `LayerOneRejected`. A call or an estimate
+    that reverts raises `ExecutionFailed` with the reason.
     """
 
     @property
     def name(self) -> str:
-        """How people know it: what may be shown of its URL."""
+        """Its name in messages: its URL without secrets."""
 
     async def chain_id(self) -> int:
         """Return the chain id."""
 
     async def block_number(self) -> int:
-        """Return the number of the last block."""
+        """Return the number of the latest block."""
 
     async def block(self, number: int) -> L1Block | None:
         """Return a block by its number."""
@@ -82,33 +82,38 @@ class LayerOne(Protocol):
         """Return the logs of a contract in a range of blocks, in order, by their first topics."""
 
     async def call(
-        self, to: Address, data: bytes, *, sender: Address = NOBODY, block: int | None = None
+        self,
+        to: Address,
+        data: bytes,
+        *,
+        sender: Address = DEFAULT_SENDER,
+        block: int | None = None,
     ) -> bytes:
-        """Return the output of a call on the last block, or on an older one."""
+        """Return the output of a call on the latest block, or on an older one."""
 
     async def estimate_gas(self, sender: Address, to: Address | None, data: bytes) -> int:
         """Return the gas that a transaction needs."""
 
     async def send(self, raw: bytes) -> Hash32:
-        """Send a signed transaction; one that is known already is fine."""
+        """Send a signed transaction; succeeds if L1 has it already."""
 
     async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
-        """Return how a transaction ended, or None if it is in no block."""
+        """Return the receipt of a transaction, or None if it is in no block."""
 
     async def nonce(self, address: Address) -> int:
-        """Return how many transactions of an account are in blocks."""
+        """Return the nonce of an account, without pending transactions."""
 
     async def balance(self, address: Address) -> int:
-        """Return what an account has."""
+        """Return the balance of an account in wei."""
 
     async def code(self, address: Address) -> bytes:
         """Return the code of an account."""
 
     async def fees(self) -> L1Fees:
-        """Return what gas costs."""
+        """Return the current gas prices."""
 
     async def wait_for_block(self, seconds: float) -> None:
-        """Wait until there may be a new block, so many seconds at most."""
+        """Wait for the next block, up to so many seconds."""
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""

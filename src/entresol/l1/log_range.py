@@ -1,4 +1,4 @@
-"""How many blocks an L1 is asked for at a time when logs are searched: fewer if it rejects, then more again."""
+"""Block range of `eth_getLogs` requests, adapted to the limits of the provider."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ log = logging.getLogger(__name__)
 
 MAX_RANGE: Final = 10_000
 SUCCESSES_TO_GROW: Final = 8
-"""So many answers in a row it takes until a wider range is tried again."""
+"""How many requests must succeed in a row before a wider range is tried."""
 
-# A search is well-formed, so who calls its parameters wrong means that they ask for too much.
-_CODES: Final = frozenset({-32602, -32614, -32047})
-_WORDS: Final = re.compile(
+# The request is well-formed, so invalid parameters mean that the range is too wide.
+_LIMIT_CODES: Final = frozenset({-32602, -32614, -32047})
+_LIMIT_WORDS: Final = re.compile(
     r"(?<!invalid block )\brange|\bblocks\b|\bresults?\b|\bsize\b|\btoo (large|big|wide|long)\b"
     r"|\b(query|request|execution) time(d )?-?out"
 )
 
 
 class LogRange:
-    """The width of a search that is likely to be answered.
+    """The number of blocks that the provider is likely to accept in one request.
 
-    Remembers: the width, and how often it was answered. Limits may be of blocks or of results, so that what is
-    too much in one place of a chain is little in another.
+    Remembers: that number, and how many requests in a row succeeded with it. Limits may be of blocks or of results,
+    so the number that is accepted differs along the chain.
     """
 
     def __init__(self) -> None:
         self.blocks = MAX_RANGE
-        self._answered = 0
+        self._successes = 0
 
-    def rejected(self, blocks: int, rejection: LayerOneRejected) -> None:
-        """Halve a range that was rejected; if that cannot help, raise the rejection."""
-        # A single block is within all limits.
+    def on_rejection(self, blocks: int, rejection: LayerOneRejected) -> None:
+        """Halve a range that was too wide; raise any other rejection."""
+        # A single block is within every limit.
         if blocks == 1 or not exceeds_range_limit(rejection.code, rejection.message):
             raise rejection
-        self.blocks, self._answered = blocks // 2, 0
-        log.info("asking L1 for %d blocks at a time: %s", self.blocks, rejection)
+        self.blocks, self._successes = blocks // 2, 0
+        log.info("requesting logs of %d blocks at a time: %s", self.blocks, rejection)
 
-    def answered(self, blocks: int) -> None:
-        """Double the range, once one as wide was answered often enough."""
+    def on_success(self, blocks: int) -> None:
+        """Double the range after enough successes with the full one."""
         if blocks < self.blocks or self.blocks == MAX_RANGE:
             return
-        self._answered += 1
-        if self._answered == SUCCESSES_TO_GROW:
-            self.blocks, self._answered = min(2 * self.blocks, MAX_RANGE), 0
+        self._successes += 1
+        if self._successes == SUCCESSES_TO_GROW:
+            self.blocks, self._successes = min(2 * self.blocks, MAX_RANGE), 0
 
 
 def exceeds_range_limit(code: int, message: str) -> bool:
-    """Say whether a search was rejected for asking too much; there are as many words for it as providers."""
-    return code in _CODES or _WORDS.search(message.lower()) is not None
+    """Say whether an error means that the range is too wide; every provider words it differently."""
+    return code in _LIMIT_CODES or _LIMIT_WORDS.search(message.lower()) is not None

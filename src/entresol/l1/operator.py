@@ -1,4 +1,4 @@
-"""An account on L1 that sends transactions of the node's own."""
+"""The operator: the L1 account that signs the node's own transactions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from entresol.primitives.values import Address, Hash32
 if TYPE_CHECKING:
     from entresol.l1.layer_one import L1Fees, LayerOne
 
-# Room for what changes between the estimate and the block, in percent.
-GAS_MARGIN: Final = 130
-# How much more a replacement offers, in percent; nodes ask for at least 110.
-BUMP: Final = 125
+# The gas limit relative to the estimate: the state may change until the transaction is included.
+GAS_LIMIT_PERCENT: Final = 130
+# The fees of a replacement relative to those it replaces; nodes require at least 110.
+FEE_BUMP_PERCENT: Final = 125
 
-_REPLACED: Final = ("underpriced", "nonce too low", "already known", "already imported")
+_ALREADY_SENT: Final = ("underpriced", "nonce too low", "already known", "already imported")
 
 
 class SignedTransaction(msgspec.Struct, frozen=True):
-    """A transaction that was signed, by its raw bytes, and the hash that L1 knows it by."""
+    """A signed transaction: its nonce, hash and raw bytes."""
 
     nonce: int
     hash: Hash32
@@ -31,10 +31,10 @@ class SignedTransaction(msgspec.Struct, frozen=True):
 
 
 class Operator:
-    """Signs and sends transactions of one account, one after the other.
+    """Signs and sends transactions of one account, one at a time.
 
-    Remembers: nothing; the next nonce is what L1 has counted, since nothing else is under way. Who
-    needs to know after a crash what was sent writes down an `SignedTransaction` before it is sent.
+    Remembers: nothing; the nonce is the account's on L1, since it has no pending transaction. A caller
+    that must know after a crash what was sent persists the `SignedTransaction` before sending it.
     """
 
     def __init__(self, l1: LayerOne, secret: bytes) -> None:
@@ -43,15 +43,15 @@ class Operator:
         self.address = Address(address_of(public_key(secret)))
 
     async def sign_call(self, to: Address | None, data: bytes) -> SignedTransaction:
-        """Sign a call, without sending it; raises what it would fail with."""
+        """Sign a call, or a creation if `to` is None; raises `ExecutionFailed` if it would revert."""
         gas = await self._l1.estimate_gas(self.address, to, data)
         fees = await self._l1.fees()
         payload = FeeMarketTransaction(
             chain_id=await self._l1.chain_id(),
             nonce=await self._l1.nonce(self.address),
             max_priority_fee_per_gas=fees.tip,
-            max_fee_per_gas=_cap(fees),
-            gas_limit=gas * GAS_MARGIN // 100,
+            max_fee_per_gas=_max_fee(fees),
+            gas_limit=gas * GAS_LIMIT_PERCENT // 100,
             to=to,
             value=0,
             data=data,
@@ -66,17 +66,17 @@ class Operator:
         return self._sign(
             msgspec.structs.replace(
                 payload,
-                max_fee_per_gas=max(_bumped(payload.max_fee_per_gas), _cap(fees)),
+                max_fee_per_gas=max(_bumped(payload.max_fee_per_gas), _max_fee(fees)),
                 max_priority_fee_per_gas=max(_bumped(payload.max_priority_fee_per_gas), fees.tip),
             )
         )
 
-    async def send(self, outgoing: SignedTransaction) -> None:
-        """Send it; that it, or another with its nonce, is there already is fine."""
+    async def send(self, signed: SignedTransaction) -> None:
+        """Send a transaction; succeeds if L1 has it, or another one with its nonce."""
         try:
-            await self._l1.send(outgoing.raw)
+            await self._l1.send(signed.raw)
         except LayerOneRejected as error:
-            if not any(text in error.message.lower() for text in _REPLACED):
+            if not any(text in error.message.lower() for text in _ALREADY_SENT):
                 raise
 
     def _sign(self, payload: FeeMarketTransaction) -> SignedTransaction:
@@ -84,10 +84,10 @@ class Operator:
         return SignedTransaction(payload.nonce, transaction.hash, transaction.raw)
 
 
-def _cap(fees: L1Fees) -> int:
-    """Return a fee cap that the base fee does not outgrow soon."""
+def _max_fee(fees: L1Fees) -> int:
+    """Return a fee cap with room for a base fee that doubles."""
     return 2 * fees.base_fee + fees.tip
 
 
 def _bumped(fee: int) -> int:
-    return fee * BUMP // 100 + 1
+    return fee * FEE_BUMP_PERCENT // 100 + 1

@@ -1,4 +1,4 @@
-"""An L1 behind a URL, asked by JSON-RPC over HTTP."""
+"""`LayerOne` over JSON-RPC and HTTP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from entresol.errors import (
     MalformedValue,
 )
 from entresol.execution.reverts import revert_reason
-from entresol.l1.layer_one import NOBODY, L1Block, L1Fees, L1Log, L1Receipt
+from entresol.l1.layer_one import DEFAULT_SENDER, L1Block, L1Fees, L1Log, L1Receipt
 from entresol.l1.log_range import LogRange, exceeds_range_limit
 from entresol.l1.urls import Endpoint
 from entresol.primitives.values import Address, Data, Hash32, Quantity
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ATTEMPTS: Final = 5
-FIRST_PAUSE: Final = 0.1
+MAX_ATTEMPTS: Final = 5
+FIRST_RETRY_SECONDS: Final = 0.1
 TIMEOUT_SECONDS: Final = 20.0
 FALLBACK_TIP: Final = 10**9
 
 _REVERTED: Final = 3
 _HASHES_ONLY: Final = False
-_NOT_UNDERSTOOD: Final = 0
-_BUSY: Final = frozenset({-32005, -32016, 429})
+_UNEXPECTED_RESPONSE: Final = 0
+_OVERLOADED: Final = frozenset({-32005, -32016, 429})
 _KNOWN: Final = ("already known", "known transaction", "already imported")
 
 
 class RemoteLayerOne:
-    """A `LayerOne` over HTTP.
+    """A `LayerOne` behind a URL.
 
-    Remembers: a connection, and how wide a range of blocks was last answered. Persists: nothing. Fails:
-    with `LayerOneUnreachable` once it has tried several times, ever more patiently.
+    Remembers: a connection, and the block range that `eth_getLogs` accepts. Persists: nothing. Fails:
+    with `LayerOneUnreachable` after several attempts with increasing delays.
     """
 
     def __init__(
         self,
         url: str,
         *,
-        attempts: int = ATTEMPTS,
+        attempts: int = MAX_ATTEMPTS,
         timeout: float = TIMEOUT_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -63,56 +63,61 @@ class RemoteLayerOne:
 
     async def chain_id(self) -> int:
         """Return the chain id."""
-        return await self._get(_number, "eth_chainId")
+        return await self._fetch(_number, "eth_chainId")
 
     async def block_number(self) -> int:
-        """Return the number of the last block."""
-        return await self._get(_number, "eth_blockNumber")
+        """Return the number of the latest block."""
+        return await self._fetch(_number, "eth_blockNumber")
 
     async def block(self, number: int) -> L1Block | None:
         """Return a block by its number."""
-        return await self._get(_block, "eth_getBlockByNumber", hex(number), _HASHES_ONLY)
+        return await self._fetch(_block, "eth_getBlockByNumber", hex(number), _HASHES_ONLY)
 
     async def logs(
         self, address: Address, topics: Sequence[Hash32], first: int, last: int
     ) -> list[L1Log]:
         """Return the logs of a contract in a range of blocks, in order, by their first topics."""
-        asked = {"address": str(address), "topics": [str(topic) for topic in topics]}
+        criteria = {"address": str(address), "topics": [str(topic) for topic in topics]}
         found: list[L1Log] = []
         while first <= last:
             until = min(last, first + self._range.blocks - 1)
-            query = asked | {"fromBlock": hex(first), "toBlock": hex(until)}
+            query = criteria | {"fromBlock": hex(first), "toBlock": hex(until)}
             try:
-                found += await self._get(_logs, "eth_getLogs", query)
+                found += await self._fetch(_logs, "eth_getLogs", query)
             except LayerOneRejected as rejection:
-                self._range.rejected(until - first + 1, rejection)
+                self._range.on_rejection(until - first + 1, rejection)
                 continue
-            self._range.answered(until - first + 1)
+            self._range.on_success(until - first + 1)
             first = until + 1
         return found
 
     async def call(
-        self, to: Address, data: bytes, *, sender: Address = NOBODY, block: int | None = None
+        self,
+        to: Address,
+        data: bytes,
+        *,
+        sender: Address = DEFAULT_SENDER,
+        block: int | None = None,
     ) -> bytes:
-        """Return the output of a call on the last block, or on an older one."""
+        """Return the output of a call on the latest block, or on an older one."""
         request = {"from": str(sender), "to": str(to), "data": str(Data(data))}
         where = "latest" if block is None else hex(block)
-        return await self._get(Data.parse, "eth_call", request, where)
+        return await self._fetch(Data.parse, "eth_call", request, where)
 
     async def estimate_gas(self, sender: Address, to: Address | None, data: bytes) -> int:
         """Return the gas that a transaction needs."""
         request = {"from": str(sender), "data": str(Data(data))}
         if to is not None:
             request["to"] = str(to)
-        return await self._get(_number, "eth_estimateGas", request)
+        return await self._fetch(_number, "eth_estimateGas", request)
 
     async def send(self, raw: bytes) -> Hash32:
-        """Send a signed transaction; one that is known already is fine."""
+        """Send a signed transaction; succeeds if L1 has it already."""
         transaction_hash = Hash32(keccak256(raw))
         try:
-            await self._ask("eth_sendRawTransaction", str(Data(raw)))
+            await self._request("eth_sendRawTransaction", str(Data(raw)))
         except LayerOneRejected as error:
-            # An attempt that timed out may have arrived all the same, and even be in a block.
+            # L1 may have received, and even included, an attempt that timed out.
             if any(text in error.message.lower() for text in _KNOWN):
                 return transaction_hash
             if await self.receipt(transaction_hash) is None:
@@ -120,107 +125,109 @@ class RemoteLayerOne:
         return transaction_hash
 
     async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
-        """Return how a transaction ended, or None if it is in no block."""
-        return await self._get(_receipt, "eth_getTransactionReceipt", str(transaction_hash))
+        """Return the receipt of a transaction, or None if it is in no block."""
+        return await self._fetch(_receipt, "eth_getTransactionReceipt", str(transaction_hash))
 
     async def nonce(self, address: Address) -> int:
-        """Return how many transactions of an account are in blocks."""
-        return await self._get(_number, "eth_getTransactionCount", str(address), "latest")
+        """Return the nonce of an account, without pending transactions."""
+        return await self._fetch(_number, "eth_getTransactionCount", str(address), "latest")
 
     async def balance(self, address: Address) -> int:
-        """Return what an account has."""
-        return await self._get(_number, "eth_getBalance", str(address), "latest")
+        """Return the balance of an account in wei."""
+        return await self._fetch(_number, "eth_getBalance", str(address), "latest")
 
     async def code(self, address: Address) -> bytes:
         """Return the code of an account."""
-        return await self._get(Data.parse, "eth_getCode", str(address), "latest")
+        return await self._fetch(Data.parse, "eth_getCode", str(address), "latest")
 
     async def fees(self) -> L1Fees:
-        """Return what gas costs."""
-        head = await self._get(_block, "eth_getBlockByNumber", "latest", _HASHES_ONLY)
+        """Return the current gas prices."""
+        head = await self._fetch(_block, "eth_getBlockByNumber", "latest", _HASHES_ONLY)
         try:
-            tip = await self._get(_number, "eth_maxPriorityFeePerGas")
+            tip = await self._fetch(_number, "eth_maxPriorityFeePerGas")
         except LayerOneRejected:
             tip = FALLBACK_TIP
         return L1Fees(0 if head is None else head.base_fee, tip)
 
     async def wait_for_block(self, seconds: float) -> None:
-        """Wait until there may be a new block, so many seconds at most."""
+        """Wait for the next block, up to so many seconds."""
         await self._sleep(seconds)
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
 
-    async def _get(self, read: Callable[[Any], T], method: str, *params: object) -> T:
-        """Return the result of a method, as `read` understands it."""
-        answer = await self._ask(method, *params)
+    async def _fetch(self, read: Callable[[Any], T], method: str, *params: object) -> T:
+        """Return the result of a method, parsed by `read`."""
+        result = await self._request(method, *params)
         try:
-            return read(answer)
+            return read(result)
         except (MalformedValue, KeyError, TypeError, AttributeError) as error:
-            problem = f"its answer is not understood: {error!r}"
-            raise LayerOneRejected(method, _NOT_UNDERSTOOD, problem) from error
+            problem = f"unexpected response: {error!r}"
+            raise LayerOneRejected(method, _UNEXPECTED_RESPONSE, problem) from error
 
-    async def _ask(self, method: str, *params: object) -> Any:
-        """Return the result of a method; try again while L1 is away or overloaded."""
-        pause, problem = FIRST_PAUSE, ""
+    async def _request(self, method: str, *params: object) -> Any:
+        """Return the result of a method; retry while L1 is unreachable or overloaded."""
+        delay, problem = FIRST_RETRY_SECONDS, ""
         for attempt in range(self._attempts):
             if attempt:
-                await self._sleep(pause)
-                pause *= 2
+                await self._sleep(delay)
+                delay *= 2
             try:
                 return self._result(method, await self._post(method, params))
-            except _NoAnswerError as error:
+            except _NoResponseError as error:
                 problem = self._endpoint.redact(str(error))
         raise LayerOneUnreachable(self.name, problem)
 
-    def _result(self, method: str, answer: dict[str, Any]) -> Any:
-        error = answer.get("error")
+    def _result(self, method: str, response: dict[str, Any]) -> Any:
+        error = response.get("error")
         if error is None:
-            return answer.get("result")
+            return response.get("result")
         if not isinstance(error, dict) or not isinstance(error.get("code", 0), int):
-            # What stands in front of a node, such as a guard that wants a key, knows no JSON-RPC.
-            raise LayerOneRejected(method, _NOT_UNDERSTOOD, self._endpoint.redact(str(error)))
+            # A gateway in front of the node, for instance one that checks keys, may not speak JSON-RPC.
+            raise LayerOneRejected(method, _UNEXPECTED_RESPONSE, self._endpoint.redact(str(error)))
         code, message = error.get("code", 0), self._endpoint.redact(str(error.get("message", "")))
-        # Some say the same of too many requests and of too many logs.
-        if code in _BUSY and not (method == "eth_getLogs" and exceeds_range_limit(code, message)):
-            raise _NoAnswerError(message)
+        # Some providers use the same code for too many requests and for too many logs.
+        if code in _OVERLOADED and not (
+            method == "eth_getLogs" and exceeds_range_limit(code, message)
+        ):
+            raise _NoResponseError(message)
         if code == _REVERTED or "execution reverted" in message:
             data = _revert_data(error.get("data"))
             raise ExecutionReverted(data, revert_reason(data) or _after_colon(message))
         raise LayerOneRejected(method, code, message)
 
     async def _post(self, method: str, params: Sequence[object]) -> dict[str, Any]:
-        # Only who has a remote L1 pays for loading it.
+        # Imported here, since a node with the embedded L1 does not need it.
         import aiohttp  # noqa: PLC0415
 
         if self._session is None:
             timeout = aiohttp.ClientTimeout(total=self._timeout)
             self._session = aiohttp.ClientSession(timeout=timeout)
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         headers = {"Content-Type": "application/json"}
         try:
             async with self._session.post(
-                self._endpoint.url, data=msgspec.json.encode(body), headers=headers
+                self._endpoint.url, data=msgspec.json.encode(request), headers=headers
             ) as response:
                 if response.status == 429 or response.status >= 500:
-                    raise _NoAnswerError(f"HTTP status {response.status}")
-                answer = msgspec.json.decode(await response.read())
+                    raise _NoResponseError(f"HTTP status {response.status}")
+                body = msgspec.json.decode(await response.read())
         except TimeoutError as error:
-            raise _NoAnswerError(f"no answer in {self._timeout:g} seconds") from error
+            raise _NoResponseError(f"no response in {self._timeout:g} seconds") from error
         except (aiohttp.ClientError, OSError) as error:
-            raise _NoAnswerError(str(error) or type(error).__name__) from error
+            raise _NoResponseError(str(error) or type(error).__name__) from error
         except msgspec.DecodeError as error:
-            raise _NoAnswerError(f"HTTP status {response.status}, and no JSON") from error
-        if not isinstance(answer, dict):
-            raise _NoAnswerError("the answer is no JSON-RPC")
-        return answer
+            raise _NoResponseError(f"HTTP status {response.status} without JSON") from error
+        if not isinstance(body, dict):
+            raise _NoResponseError("the response is not JSON-RPC")
+        return body
 
 
-class _NoAnswerError(Exception):
-    """L1 did not answer, but might the next time."""
+class _NoResponseError(Exception):
+    """L1 did not respond; a retry may succeed."""
 
 
 def _revert_data(data: object) -> bytes:

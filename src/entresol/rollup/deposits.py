@@ -124,13 +124,13 @@ class DepositWatcher:
     def _enqueue(self, deposits: Sequence[Deposit]) -> int:
         expected = first = self.next_id
         for deposit in deposits:
-            if deposit.number < first:
+            if deposit.priority_id < first:
                 self._check_executed(deposit)
                 continue
-            if deposit.number != expected:
+            if deposit.priority_id != expected:
                 raise LayerOneMismatch(
                     f"deposit {expected} is missing on {self._l1.name}: "
-                    f"block {deposit.block} has deposit {deposit.number}"
+                    f"block {deposit.block} has deposit {deposit.priority_id}"
                 )
             self._chain.enqueue(deposit.payload)
             expected += 1
@@ -140,13 +140,13 @@ class DepositWatcher:
 
     def _check_executed(self, deposit: Deposit) -> None:
         """Raise `LayerOneMismatch` if the chain executed another deposit with this id."""
-        location = self._chain.blocks.locate_priority(deposit.number)
+        location = self._chain.blocks.locate_priority(deposit.priority_id)
         if location is None:
             return
         block = location.block_number
         executed = self._chain.blocks.record(block).transaction(location.transaction_index)
         if executed.hash != deposit.payload.hash():
             raise LayerOneMismatch(
-                f"deposit {deposit.number} on {self._l1.name} is not the one in block {block} "
+                f"deposit {deposit.priority_id} on {self._l1.name} is not the one in block {block} "
                 "of this chain: a reorg replaced confirmed blocks, or it is another L1"
             )

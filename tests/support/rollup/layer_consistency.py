@@ -62,7 +62,7 @@ async def check_deposits(node: Node, rollup: Rollup) -> None:
     l1 = rollup.settlement_layer.l1
     contract = ZkChain(l1, rollup.settlement_layer.contracts.chain)
     sent = await contract.deposits(0, await l1.block_number())
-    assert [it.number for it in sent] == list(range(len(sent)))
+    assert [it.priority_id for it in sent] == list(range(len(sent)))
     executed = [
         record.transaction(index)
         for record in node.chain.ledger.store.records()

@@ -72,7 +72,7 @@ class Bookkeeper:
         """Count ether."""
         asset = asset_id(await self._l1.chain_id(), ETH_TOKEN)
         withdrawn = self._balance(BASE_TOKEN, self._chain.number)
-        waiting = [it for it in await self._deposits() if it.number >= self._executed]
+        waiting = [it for it in await self._deposits() if it.priority_id >= self._executed]
         return Supply(
             held=await self._l1.balance(self._contracts.native_token_vault),
             owed=await self._owed(asset),
@@ -122,7 +122,7 @@ class Bookkeeper:
     async def _arriving(self, deposit: Deposit, asset: Hash32) -> int:
         """Return what a deposit has of a token, unless it has arrived or was claimed back."""
         amount = _deposited(deposit, asset)
-        place = self._store.locate_priority(deposit.number)
+        place = self._store.locate_priority(deposit.priority_id)
         if not amount or place is None:
             return amount
         if self._chain.ledger.record(place[0]).results[place[1]].succeeded:

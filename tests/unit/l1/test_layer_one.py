@@ -145,7 +145,7 @@ def test_deposits_are_found_in_the_blocks_that_have_them(tested: SteeredLayerOne
         deposits = await chain.deposits(0, 2)
         assert [it.payload for it in deposits] == [first, second]
         assert [it.block for it in deposits] == [1, 2]
-        assert [it.number for it in await chain.deposits(2, 2)] == [1]
+        assert [it.priority_id for it in await chain.deposits(2, 2)] == [1]
         assert await chain.deposits(0, 0) == []
         block = await l1.block(1)
         assert block is not None

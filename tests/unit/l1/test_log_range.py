@@ -50,32 +50,32 @@ def test_what_they_say_of_other_things_is_not_about_the_range(code: int, message
 
 def test_it_halves_what_was_rejected_and_doubles_it_after_some_answers() -> None:
     width = LogRange()
-    width.rejected(MAX_RANGE, TOO_WIDE)
-    width.rejected(MAX_RANGE // 2, TOO_WIDE)
+    width.on_rejection(MAX_RANGE, TOO_WIDE)
+    width.on_rejection(MAX_RANGE // 2, TOO_WIDE)
     assert width.blocks == MAX_RANGE // 4
     for _ in range(SUCCESSES_TO_GROW - 1):
-        width.answered(width.blocks)
+        width.on_success(width.blocks)
     assert width.blocks == MAX_RANGE // 4
-    width.answered(width.blocks)
+    width.on_success(width.blocks)
     assert width.blocks == MAX_RANGE // 2
 
 
 def test_narrower_answers_say_nothing_about_a_wider_range() -> None:
     width = LogRange()
-    width.rejected(100, TOO_WIDE)
+    width.on_rejection(100, TOO_WIDE)
     for _ in range(10 * SUCCESSES_TO_GROW):
-        width.answered(49)
+        width.on_success(49)
     assert width.blocks == 50
 
 
 def test_it_never_grows_beyond_the_widest() -> None:
     width = LogRange()
-    width.rejected(2 * 6_000, TOO_WIDE)
+    width.on_rejection(2 * 6_000, TOO_WIDE)
     for _ in range(3 * SUCCESSES_TO_GROW):
-        width.answered(width.blocks)
+        width.on_success(width.blocks)
     assert width.blocks == MAX_RANGE
 
 
 def test_what_cannot_be_halved_is_raised() -> None:
     with pytest.raises(LayerOneRejected, match="too large"):
-        LogRange().rejected(1, TOO_WIDE)
+        LogRange().on_rejection(1, TOO_WIDE)

@@ -111,7 +111,7 @@ def test_an_answer_that_takes_too_long_is_none() -> None:
                 return await super().handle(request)
 
         async with Hanging().serve(attempts=2, timeout=0.02) as l1:
-            with pytest.raises(LayerOneUnreachable, match=r"no answer in 0\.02 seconds"):
+            with pytest.raises(LayerOneUnreachable, match=r"no response in 0\.02 seconds"):
                 await l1.block_number()
             never.set()
 
@@ -136,7 +136,7 @@ def test_where_nobody_listens_it_is_unreachable() -> None:
     [
         (web.Response(status=503), "HTTP status 503"),
         (web.Response(status=307, headers={"Location": "ftp://l1.example/v2/sesame"}), "ftp://"),
-        (web.Response(text="no JSON for /v2/sesame"), "no JSON"),
+        (web.Response(text="no JSON for /v2/sesame"), "without JSON"),
         (error(-32005, "key open of /v2/sesame is used too often"), "used too often"),
         (error(-32600, "project sesame is unknown"), "project … is unknown"),
         ({"error": "no project sesame"}, "no project …"),
@@ -305,7 +305,7 @@ ASK: dict[str, Callable[[RemoteLayerOne], Awaitable[Any]]] = {
 def test_an_answer_of_another_kind_is_rejected_by_name(question: str, answer: object) -> None:
     provider = Provider()
     provider.respond = lambda _method, _params: answer
-    with pytest.raises(LayerOneRejected, match="its answer is not understood"):
+    with pytest.raises(LayerOneRejected, match="unexpected response"):
         run(provider, ASK[question])
 
 
