@@ -156,7 +156,7 @@ class Recorder:
     async def _ask(self, made: Call) -> dict[str, Any]:
         node = await self._fresh()
         body = json.dumps(_request(made.method, made.params)).encode()
-        answer = node.handler(body, LocalConnection())  # type: ignore[arg-type]  # has no socket
+        answer = node.handler(body, LocalConnection())
         if answer is not None and not isinstance(answer, bytes):
             answer = await answer
         assert answer is not None

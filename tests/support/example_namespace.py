@@ -14,11 +14,12 @@ from msgspec import Raw
 from entresol.errors import ExecutionReverted, NonceTooLow, StoreFailed, UnknownBlock
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel
-from entresol.rpc.jsonrpc.connection import Connection, LocalConnection
+from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, Limits
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, PENDING, BlockId, BlockNumber
+from entresol.server import ClientConnection
 
 ALICE = "0x36615cf349d7f6344891b1e7ca7c72883f5dc049"
 
@@ -140,7 +141,7 @@ class Toy:
         return Offload(self._on_main) if heavy else self._on_main()
 
     @method()
-    def who(self, word: str, connection: Connection, more: str = "") -> str:
+    def who(self, word: str, connection: ClientConnection, more: str = "") -> str:
         """Return something about the caller."""
         return word + connection.transport + more
 
@@ -167,7 +168,7 @@ def request(name: str, *params: object, **more: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": name, "params": params} | more).encode()
 
 
-def dispatch(dispatcher: Dispatcher, body: bytes, connection: Connection | None = None) -> bytes | None:  # fmt: skip
+def dispatch(dispatcher: Dispatcher, body: bytes, connection: ClientConnection | None = None) -> bytes | None:  # fmt: skip
     """Return the answer to `body`, however long that takes."""
 
     async def answer() -> bytes | None:

@@ -18,8 +18,8 @@ class ClientConnection(Protocol):
     """
 
     @property
-    def transport(self) -> Literal["http", "ws"]:
-        """Return how the client is connected."""
+    def transport(self) -> Literal["http", "ws", "local"]:
+        """Return how the client is connected; `local` is a caller in this process."""
         ...
 
     @property

@@ -16,7 +16,6 @@ from msgspec import Raw
 from entresol._native import ResponseCache
 from entresol.rpc.jsonrpc.batch import Answer, RequestBatch
 from entresol.rpc.jsonrpc.codec import encode
-from entresol.rpc.jsonrpc.connection import Connection
 from entresol.rpc.jsonrpc.envelope import (
     NOT_AN_ID,
     NULL,
@@ -45,6 +44,7 @@ from entresol.rpc.jsonrpc.metrics import Metrics
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
 from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES, LongParams
+from entresol.server import ClientConnection
 
 REJECTED: Final = "(refused)"
 """The metric label of requests that reach no method; dashboards select on it, so it stays as it is."""
@@ -108,7 +108,7 @@ class Dispatcher:
             self.metrics.tally(name).given_again = count
         return self.metrics.render()
 
-    def handle(self, body: bytes, connection: Connection) -> Answer:
+    def handle(self, body: bytes, connection: ClientConnection) -> Answer:
         """Answer a request or a batch: at once if that is possible, else through an awaitable.
 
         None is the answer to notifications, which are carried out like other calls.
@@ -126,7 +126,7 @@ class Dispatcher:
             return self._handle_odd(body, connection)
         return self._call(connection, request)
 
-    def _handle_odd(self, body: bytes, connection: Connection) -> Answer:
+    def _handle_odd(self, body: bytes, connection: ClientConnection) -> Answer:
         """Answer what is no single request: a batch behind spaces, or a mistake."""
         stripped = body.lstrip(b" \t\r\n")
         if stripped[:1] == b"[":
@@ -139,7 +139,7 @@ class Dispatcher:
             return self._reject(ParseError("a request is an object with jsonrpc, method and id"))
         return self._reject(_not_a_request(stripped), identity)
 
-    def _handle_batch(self, body: bytes, connection: Connection) -> Answer:
+    def _handle_batch(self, body: bytes, connection: ClientConnection) -> Answer:
         try:
             items = self._batches.read(body)
         except ParseError as error:
@@ -162,7 +162,7 @@ class Dispatcher:
             return self._reject(BatchResponseSizeError(self._limits.answer_bytes))
         return batch.joined()
 
-    def _answer_item(self, connection: Connection, item: Request | Raw) -> Answer:
+    def _answer_item(self, connection: ClientConnection, item: Request | Raw) -> Answer:
         if isinstance(item, Request):
             return self._call(connection, item)
         try:
@@ -171,7 +171,7 @@ class Dispatcher:
             return self._reject(error)
         return self._reject(_not_a_request(item), identity or NULL)
 
-    def _call(self, connection: Connection, request: Request) -> Answer:
+    def _call(self, connection: ClientConnection, request: Request) -> Answer:
         identity = bytes(request.id)
         method = self._methods.get(request.method)
         if method is None or connection.path != "/" or identity[:1] in NOT_AN_ID:
@@ -200,7 +200,7 @@ class Dispatcher:
         return answer if identity else None
 
     async def _read_aside(
-        self, method: Method, params: LongParams, connection: Connection
+        self, method: Method, params: LongParams, connection: ClientConnection
     ) -> object:
         """Read long parameters on a worker thread, and go on as with others."""
         loop = asyncio.get_running_loop()

@@ -29,10 +29,10 @@ from msgspec import Raw
 
 from entresol.errors import EntresolError
 from entresol.rpc.jsonrpc.codec import camel
-from entresol.rpc.jsonrpc.connection import Connection
 from entresol.rpc.jsonrpc.metrics import MethodMetrics
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.jsonrpc.params import REQUIRED, Parameter, ParamsReader
+from entresol.server import ClientConnection
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -94,7 +94,7 @@ class Method:
         self.result = _result_hint(hints["return"])
         signature = list(inspect.signature(function).parameters.values())
         self.parameters = [
-            _parameter(p, hints) for p in signature if hints[p.name] is not Connection
+            _parameter(p, hints) for p in signature if hints[p.name] is not ClientConnection
         ]
         self._connection_at = _position(signature, hints)
         # Who may be answered later is not promised an order, so that reading may take its time as well.
@@ -116,11 +116,11 @@ class Method:
         """Say whether a kept method called like this means the same thing the next time."""
         return all(getattr(argument, "is_fixed", True) for argument in arguments)
 
-    def arguments(self, params: Raw, connection: Connection) -> tuple[Any, ...]:
+    def arguments(self, params: Raw, connection: ClientConnection) -> tuple[Any, ...]:
         """Read what the function is called with; raise InvalidParamsError if that cannot be."""
         return self.placed(self._reader.read(params), connection)
 
-    def placed(self, values: tuple[Any, ...], connection: Connection) -> tuple[Any, ...]:
+    def placed(self, values: tuple[Any, ...], connection: ClientConnection) -> tuple[Any, ...]:
         """Return what the function is called with, if its parameters have these values."""
         index = self._connection_at
         if index is None:
@@ -179,7 +179,7 @@ def _not_cached(_params: bytes) -> None:
 def _position(signature: Sequence[inspect.Parameter], hints: dict[str, Any]) -> int | None:
     """Return which argument is the connection, if one is."""
     kinds = [hints[parameter.name] for parameter in signature]
-    return kinds.index(Connection) if Connection in kinds else None
+    return kinds.index(ClientConnection) if ClientConnection in kinds else None
 
 
 def _may_be_later(hint: Any) -> bool:

@@ -46,7 +46,7 @@ def streams(tmp_path: Path) -> Iterator[Streams]:
 
 
 def ask(log: NodeLog, body: bytes) -> None:
-    log.around(Dispatcher([Toy()]).handle)(body, LocalConnection())  # type: ignore[arg-type]
+    log.around(Dispatcher([Toy()]).handle)(body, LocalConnection())
 
 
 @pytest.mark.parametrize("settings", [{"silent": True}, {"log_level": "warning"}])
@@ -76,7 +76,7 @@ def test_what_was_left_out_of_a_flood_is_told_when_the_node_stops(streams: Strea
 
     async def flood() -> None:
         for _ in range(TOLD + 5):
-            hear(BAD_REQUEST, LocalConnection())  # type: ignore[arg-type]
+            hear(BAD_REQUEST, LocalConnection())
         log.unfollow()
 
     asyncio.run(flood())

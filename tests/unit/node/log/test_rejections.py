@@ -34,7 +34,7 @@ class Heard:
 
     def reject(self, times: int = 1, response: HttpResponse = REJECTIONS.wrong_method) -> None:
         for _ in range(times):
-            self.log(response, LocalConnection())  # type: ignore[arg-type]
+            self.log(response, LocalConnection())
 
 
 @pytest.fixture

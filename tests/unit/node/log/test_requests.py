@@ -50,7 +50,7 @@ def told(body: bytes) -> Any:
     async def ask() -> tuple[bytes | None, bytes | None]:
         answers = []
         for handler in (log, dispatcher.handle):
-            answer = handler(body, LocalConnection())  # type: ignore[arg-type]
+            answer = handler(body, LocalConnection())
             answers.append(answer if answer is None or isinstance(answer, bytes) else await answer)
         return answers[0], answers[1]
 

@@ -13,13 +13,13 @@ from entresol.errors import (
     SubscriptionRejected,
 )
 from entresol.primitives.values import Hash32, Quantity
-from entresol.rpc.jsonrpc.connection import Connection
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.pubsub.log_cursor import LogChanges
 from entresol.rpc.render.hex import raw_array
 from entresol.rpc.services.log_search import LogLimits, LogSearch
 from entresol.rpc.types.log_filter import FilterObject
+from entresol.server import ClientConnection
 
 if TYPE_CHECKING:
     from entresol.rpc.pubsub.filters import Filters
@@ -83,14 +83,14 @@ class EthFilters:
         return self._filters.uninstall(idx)
 
     @method(SubscriptionRejected)
-    def subscribe(self, connection: Connection, kind: str, options: Any = None) -> str:
+    def subscribe(self, connection: ClientConnection, kind: str, options: Any = None) -> str:
         """Tell a WebSocket client of `newHeads`, `logs`, `newPendingTransactions` or `syncing`."""
         if connection.transport == "http":
             raise NotificationsNotSupported
         return self._subscriptions.subscribe(connection, kind, options)
 
     @method()
-    def unsubscribe(self, connection: Connection, id: str) -> bool:
+    def unsubscribe(self, connection: ClientConnection, id: str) -> bool:
         """Stop telling, and return whether there was such a subscription."""
         return self._subscriptions.unsubscribe(connection, id)
 
