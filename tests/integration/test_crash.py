@@ -30,7 +30,7 @@ DIRECTORIES = 5
 BY_NUMBER = (
     tables.RECORD,
     tables.HASH_OF_NUMBER,
-    tables.PLACE_OF_TRANSACTION,
+    tables.TRANSACTION_LOCATION,
     tables.HASH_OF_NONCE,
     tables.ACCOUNT,
     tables.SLOT,

@@ -121,7 +121,7 @@ class Ledger:
         """Go back to block `number`, and return the records of the blocks that are gone, newest first."""
         gone = tuple(self.record(n) for n in range(self.number, number, -1))
         self.store.unwind(number)
-        self._snapshots.forget_above(number)
+        self._snapshots.evict_above(number)
         self._set_head(self.header(number))
         return gone
 

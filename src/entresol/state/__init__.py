@@ -1,1 +1,1 @@
-"""Accounts, code and slots as they stood after any block; roots and proofs."""
+"""Accounts, codes and slots as of any block; state roots and proofs."""

@@ -1,4 +1,4 @@
-"""The state after a given block, read from the store."""
+"""The state after any block, read from the store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from entresol.storage.readers import StateReader
 
 
 class HistoricalState:
-    """The state after block `number`; the engine's source."""
+    """The state after block `number`, as the source of an engine snapshot."""
 
     def __init__(self, store: StateReader, number: int) -> None:
         self._store = store
@@ -31,6 +31,6 @@ class HistoricalState:
         return code
 
     def block_hash(self, number: int) -> bytes:
-        """Return the hash of an earlier block; that of a block that is not there is zero."""
+        """Return the hash of an earlier block; zero if there is no such block."""
         found = self._store.block_hash(number)
         return bytes(32) if found is None else found

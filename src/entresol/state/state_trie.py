@@ -1,4 +1,4 @@
-"""Roots of the state, computed from what changed, and proofs against them."""
+"""The state trie: roots updated from changes, and Merkle proofs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class SlotProof(msgspec.Struct, frozen=True):
-    """A slot's value, and the nodes that prove it."""
+    """A slot's value with its Merkle proof."""
 
     slot: Hash32
     value: int
@@ -28,7 +28,7 @@ class SlotProof(msgspec.Struct, frozen=True):
 
 
 class AccountProof(msgspec.Struct, frozen=True, kw_only=True):
-    """An account, the nodes that prove it, and some of its slots with theirs."""
+    """An account with its Merkle proof, and proofs of some of its slots."""
 
     address: Address
     nonce: int
@@ -40,21 +40,21 @@ class AccountProof(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StateTrie:
-    """The Merkle tries of every state a store has seen.
+    """The Merkle Patricia tries of all states in a store.
 
-    Remembers: nodes, up to a limit. Persists: nothing; whoever updates stores the new nodes.
+    Remembers: a bounded cache of nodes. Persists: nothing; the caller of `update` stores the new nodes.
     """
 
     def __init__(self, store: StateReader) -> None:
         self._trie = Trie(store.node)
 
     def update(self, root: Hash32, changes: Changes) -> tuple[Hash32, list[tuple[bytes, bytes]]]:
-        """Return the root after `changes`, and the nodes that are new."""
+        """Return the root after `changes`, and the new nodes."""
         after, nodes = self._trie.update_state(root, changes)
         return Hash32(after), nodes
 
     def prove(self, root: Hash32, address: Address, slots: Iterable[Hash32] = ()) -> AccountProof:
-        """Return an account and some of its slots under `root`, or that there are none."""
+        """Return proofs, of inclusion or exclusion, for an account and some of its slots."""
         key = keccak256(address)
         nonce, balance, storage_root, code_hash = self._account(root, key)
         return AccountProof(

@@ -1,1 +1,1 @@
-"""Where a chain is kept: the log of canonical records, and the indexes over it."""
+"""Persistence of a chain: block records, and the tables derived from them."""

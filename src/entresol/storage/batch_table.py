@@ -1,4 +1,4 @@
-"""Batches on disk: which blocks settle together, what they tell L1, and how far L1 has them."""
+"""Stored batches: their blocks, their L2-to-L1 logs and their settlement on L1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class BatchPosition(NamedTuple):
-    """Where a block stands in its batch."""
+    """A block's batch, and how many transactions and logs of the batch precede the block."""
 
     batch: int
     transactions_before: int
@@ -23,7 +23,7 @@ class BatchPosition(NamedTuple):
 
 
 class DepositCursor(NamedTuple):
-    """The L1 block up to which all deposits are in sealed blocks, and the number of the next one."""
+    """The L1 block up to which all deposits are in sealed blocks, and the id of the next deposit."""
 
     block: int
     block_hash: Hash32
@@ -31,53 +31,53 @@ class DepositCursor(NamedTuple):
 
 
 class BatchTable:
-    """The batches of a chain, beside its blocks.
+    """The batches of a chain.
 
-    Persists: what it is given, each call in one durable write. Batches whose blocks are forgotten are
-    forgotten with them, by the store.
+    Persists: each call in one durable write. The store deletes batches together with their blocks.
     """
 
-    def __init__(self, engine: KeyValueStore) -> None:
-        self._engine = engine
+    def __init__(self, db: KeyValueStore) -> None:
+        self._db = db
 
     # Batches
 
     def last(self) -> Batch | None:
-        """Return the batch that was sealed last."""
-        found = self._engine.last_at_most(tables.BATCH + tables.LAST_NUMBER, tables.BATCH)
+        """Return the last sealed batch."""
+        found = self._db.last_at_most(tables.BATCH + tables.LAST_NUMBER, tables.BATCH)
         return None if found is None else Batch.decode(found[1])
 
     def get(self, number: int) -> Batch | None:
         """Return a batch."""
-        row = self._engine.get(tables.BATCH + tables.number(number))
+        row = self._db.get(tables.BATCH + tables.number(number))
         return None if row is None else Batch.decode(row)
 
     def logs(self, number: int) -> bytes:
-        """Return the packed L2-to-L1 logs of a batch, one after the other."""
-        return self._engine.get(tables.BATCH_LOGS + tables.number(number)) or b""
+        """Return the packed L2-to-L1 logs of a batch, concatenated."""
+        return self._db.get(tables.BATCH_LOGS + tables.number(number)) or b""
 
     def position_of_block(self, block: int) -> BatchPosition | None:
-        """Return where a block stands, or None if its batch is not sealed."""
-        row = self._engine.get(tables.PLACE_OF_BLOCK + tables.number(block))
+        """Return the position of a block in its batch, or None if the batch is not sealed."""
+        row = self._db.get(tables.BATCH_POSITION + tables.number(block))
         if row is None:
             return None
         return BatchPosition(*(int.from_bytes(part) for part in (row[:8], row[8:12], row[12:])))
 
-    def append(self, batch: Batch, logs: bytes, places: Iterable[tuple[int, int]]) -> None:
-        """Add a sealed batch; `places` are the transactions and logs before each of its blocks."""
+    def append(self, batch: Batch, logs: bytes, positions: Iterable[tuple[int, int]]) -> None:
+        """Add a sealed batch; `positions` are the transactions and logs before each of its blocks."""
         key = tables.number(batch.number)
         rows = [(tables.BATCH + key, batch.encode())]
         if logs:
             rows.append((tables.BATCH_LOGS + key, logs))
-        for block, (transactions, before) in enumerate(places, start=batch.first_block):
-            place = key + tables.pack_index(transactions) + tables.pack_index(before)
-            rows.append((tables.PLACE_OF_BLOCK + tables.number(block), place))
-        self._engine.write(rows)
+        for block, (transactions, before) in enumerate(positions, start=batch.first_block):
+            position = key + tables.pack_index(transactions) + tables.pack_index(before)
+            rows.append((tables.BATCH_POSITION + tables.number(block), position))
+        self._db.write(rows)
 
     def keys_above(self, block: int) -> Iterator[bytes]:
         """Yield every key of the batches that have a block above this one.
 
-        What was under way may have been for one of them, and must not be sent again.
+        The pending settlement transaction is among them: it may be for such a batch, and must not be sent
+        again.
         """
         batch = self.last()
         if batch is not None and batch.last_block > block:
@@ -86,8 +86,8 @@ class BatchTable:
             key = tables.number(batch.number)
             yield tables.BATCH + key
             yield tables.BATCH_LOGS + key
-            for place in range(batch.first_block, batch.last_block + 1):
-                yield tables.PLACE_OF_BLOCK + tables.number(place)
+            for number in range(batch.first_block, batch.last_block + 1):
+                yield tables.BATCH_POSITION + tables.number(number)
             for step in SettlementStep:
                 yield _settled_key(batch.number, step)
             batch = self.get(batch.number - 1) if batch.number else None
@@ -95,17 +95,17 @@ class BatchTable:
     # Settlement
 
     def settled(self, number: int, step: SettlementStep) -> SettlementTransaction | None:
-        """Return how a step of a batch was done on L1, if it was."""
-        row = self._engine.get(_settled_key(number, step))
+        """Return the L1 transaction that did a step of a batch, or None."""
+        row = self._db.get(_settled_key(number, step))
         if row is None:
             return None
         numbers = (int.from_bytes(part) for part in (row[32:40], row[40:]))
         return SettlementTransaction(Hash32(row[:32]), *numbers)
 
     def last_settled(self, step: SettlementStep) -> int:
-        """Return the last batch that has a step done; 0 if none has.
+        """Return the last batch for which a step is done; 0 if there is none.
 
-        Steps are done in the order of batches, so a few rows tell, however many batches wait.
+        Steps are done in the order of batches, so a binary search finds it.
         """
         last = self.last()
         numbers = range(1, 1 + (0 if last is None else last.number))
@@ -115,43 +115,43 @@ class BatchTable:
         self, numbers: Iterable[int], step: SettlementStep, by: SettlementTransaction
     ) -> None:
         """Record the L1 transaction of a step of some batches, and clear the pending one."""
-        self._engine.write(_settled_rows(numbers, step, by), [tables.PENDING_SETTLEMENT])
+        self._db.write(_settled_rows(numbers, step, by), [tables.PENDING_SETTLEMENT])
 
     def update_settlement(
         self, number: int, step: SettlementStep, by: SettlementTransaction
     ) -> None:
         """Record another L1 transaction for a step of a batch; the pending one stays."""
-        self._engine.write(_settled_rows([number], step, by))
+        self._db.write(_settled_rows([number], step, by))
 
     def revert_settlement(self, numbers: Iterable[int], step: SettlementStep) -> None:
         """Remove the record of a step of some batches, after a reorg of L1."""
-        self._engine.write([], [_settled_key(number, step) for number in numbers])
+        self._db.write([], [_settled_key(number, step) for number in numbers])
 
     def pending_settlement(self) -> bytes | None:
         """Return the encoded settlement transaction that is pending, if there is one."""
-        return self._engine.get(tables.PENDING_SETTLEMENT)
+        return self._db.get(tables.PENDING_SETTLEMENT)
 
     def set_pending_settlement(self, transaction: bytes | None) -> None:
         """Persist the settlement transaction that is pending, or clear it."""
         if transaction is None:
-            self._engine.write([], [tables.PENDING_SETTLEMENT])
+            self._db.write([], [tables.PENDING_SETTLEMENT])
         else:
-            self._engine.write([(tables.PENDING_SETTLEMENT, transaction)])
+            self._db.write([(tables.PENDING_SETTLEMENT, transaction)])
 
     # Deposits
 
     def deposit_cursor(self) -> DepositCursor | None:
         """Return the L1 block up to which all deposits are in sealed blocks."""
-        row = self._engine.get(tables.DEPOSITS)
+        row = self._db.get(tables.DEPOSITS)
         if row is None:
             return None
         return DepositCursor(int.from_bytes(row[:8]), Hash32(row[8:40]), int.from_bytes(row[40:]))
 
-    def set_deposit_cursor(self, read: DepositCursor) -> None:
+    def set_deposit_cursor(self, cursor: DepositCursor) -> None:
         """Persist the L1 block up to which all deposits are in sealed blocks."""
-        row = tables.number(read.block) + read.block_hash + tables.number(read.next_id)
-        # Who loses it reads the same deposits again, so nobody waits for the disk.
-        self._engine.write([(tables.DEPOSITS, row)], wait=False)
+        row = tables.number(cursor.block) + cursor.block_hash + tables.number(cursor.next_id)
+        # Losing it costs reading the same deposits again, so it is not synced.
+        self._db.write([(tables.DEPOSITS, row)], sync=False)
 
 
 def _settled_rows(

@@ -1,4 +1,4 @@
-"""The rows that follow from a record: the indexes, the state, the codes and the trie nodes."""
+"""The derived rows of a block: indexes, state history, codes and trie nodes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _NATIVE_TYPES = frozenset({1, 2, 4})
 
 
 def rows_of(
-    engine: KeyValueStore, record: BlockRecord, number: int, nodes: Iterable[tuple[bytes, bytes]]
+    db: KeyValueStore, record: BlockRecord, number: int, nodes: Iterable[tuple[bytes, bytes]]
 ) -> Iterator[Row]:
-    """Yield everything that is derived from the record of block `number`."""
-    # Once, because it reads the transactions that may have dependencies.
+    """Yield every row that is derived from the record of block `number`."""
+    # Computed once, because it decodes the transactions that may have factory dependencies.
     published = [(name, code, keccak256(code)) for name, code in published_by(record)]
-    yield from _keyed_by_number(engine, record, number)
+    yield from _keyed_by_number(db, record, number)
     for name, _, code_hash in published:
         yield tables.published_key(name, number), code_hash
     for code_hash, code in {it[2]: it[1] for it in published}.items():
@@ -37,59 +37,59 @@ def rows_of(
         yield tables.NODE + node_hash, node
 
 
-def keys_of(engine: KeyValueStore, record: BlockRecord, number: int) -> Iterator[bytes]:
-    """Yield the keys that block `number` has for itself; codes and nodes may be others' too."""
+def keys_of(db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[bytes]:
+    """Yield the keys that belong to block `number` alone; blocks may share codes and nodes."""
     yield tables.record_key(number)
-    for key, _ in _keyed_by_number(engine, record, number):
+    for key, _ in _keyed_by_number(db, record, number):
         yield key
     for name, _ in published_by(record):
         yield tables.published_key(name, number)
 
 
-def _keyed_by_number(engine: KeyValueStore, record: BlockRecord, number: int) -> Iterator[Row]:
+def _keyed_by_number(db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[Row]:
     block_hash = keccak256(record.header_rlp)
     yield tables.HASH_OF_NUMBER + tables.number(number), block_hash
     yield tables.NUMBER_OF_HASH + block_hash, tables.number(number)
     for index, (raw, sender) in enumerate(record.transactions):
         yield from _transaction_rows(raw, sender, number, index)
     for change in record.changes:
-        yield from _state_rows(engine, change, number)
+        yield from _state_rows(db, change, number)
     for key in index_keys(record, number):
         yield key, b""
 
 
 def _transaction_rows(raw: bytes, sender: bytes, number: int, index: int) -> Iterator[Row]:
-    place = tables.pack_index(index)
+    location = tables.pack_index(index)
     if raw[0] in _NATIVE_TYPES or 0xC0 <= raw[0] < 0xFE:
-        # A quarter of what it costs to read the whole transaction.
+        # Costs a quarter of decoding the whole transaction.
         decoded = decode_transaction(raw, sender=sender)
         transaction_hash, nonce = decoded.hash, decoded.nonce
     else:
         transaction = load(raw, Address(sender))
         transaction_hash, nonce = transaction.hash, transaction.payload.nonce
-    yield tables.place_key(transaction_hash, number), place
+    yield tables.location_key(transaction_hash, number), location
     if raw[0] in PRIORITY_TYPES:
-        # Its nonce is L1's, which counts the transactions it sent.
-        yield tables.priority_key(nonce, number), place
+        # The nonce of a priority transaction is its id on L1.
+        yield tables.priority_key(nonce, number), location
     elif raw[0] not in L1_TYPES:
         yield tables.nonce_key(sender, nonce, number), transaction_hash
 
 
-def _state_rows(engine: KeyValueStore, change: StoredChange, number: int) -> Iterator[Row]:
+def _state_rows(db: KeyValueStore, change: StoredChange, number: int) -> Iterator[Row]:
     key = tables.account_key(change.address, number)
     yield key, tables.pack_account(change.account)
     if change.destroyed:
-        for slot in _live_slots(engine, change.address, number):
+        for slot in _live_slots(db, change.address, number):
             yield tables.slot_key(change.address, slot, number), b""
     for slot, value in change.slots:
         yield tables.slot_key(change.address, slot, number), value
 
 
-def _live_slots(engine: KeyValueStore, address: bytes, number: int) -> Iterator[bytes]:
-    """Yield the slots of `address` that were not zero before block `number`."""
+def _live_slots(db: KeyValueStore, address: bytes, number: int) -> Iterator[bytes]:
+    """Yield the slots of `address` that were nonzero before block `number`."""
     prefix = tables.SLOT + address
     live: dict[bytes, bool] = {}
-    for key, value in engine.scan(prefix):
+    for key, value in db.scan(prefix):
         if tables.block_of(key) < number:
             live[key[len(prefix) : -tables.NUMBER_SIZE]] = bool(value)
     return (slot for slot, is_live in live.items() if is_live)

@@ -1,4 +1,4 @@
-"""The directory of a chain: who may use it, and what format it has."""
+"""The data directory of a chain: its lock and its format version."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ FORMAT_FILE: Final = "FORMAT"
 LOCK_FILE: Final = "LOCK"
 DATABASE: Final = "database"
 
-_WORDS: Final = "entresol chain, format "
+_FORMAT_PREFIX: Final = "entresol chain, format "
 _UNFINISHED: Final = FORMAT_FILE + ".new"
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
-# Opening alone writes some files; with less than this it would fail halfway.
-ROOM_BYTES: Final = 1 << 20
+# Opening writes some files; with less free space it would fail halfway.
+MIN_FREE_BYTES: Final = 1 << 20
 
 
 class Directory:
-    """A directory that holds one chain, locked as long as it is open.
+    """A directory that contains one chain, locked while it is open.
 
-    Nothing in it is changed before it is known to be ours and free. The lock is the file system's,
-    so it goes when the process does. The format is written last of all: without it the directory was
-    never finished, and making it may begin again.
+    Nothing in it changes before it is known to be a chain's, and unlocked. The lock is the file
+    system's, so it ends with the process. The format file is written last: without it, creating the
+    directory was interrupted and may start over.
     """
 
     def __init__(self, path: Path, lock: int, *, is_new: bool, is_temporary: bool) -> None:
         self.path = path
         self.is_new = is_new
         self.is_temporary = is_temporary
-        # Also at the end of a program that never closed it.
+        # Also when the program ends without closing it.
         self._release = weakref.finalize(
             self, _release, path if is_temporary else None, lock, os.getpid()
         )
@@ -58,7 +58,7 @@ class Directory:
             is_new = _is_unfinished(path)
             if not is_new:
                 _check_format(path)
-            _check_room(path)
+            _check_free_space(path)
             path.mkdir(parents=True, exist_ok=True)
             return cls(path, _lock(path), is_new=is_new, is_temporary=False)
         except OSError as error:
@@ -66,7 +66,7 @@ class Directory:
 
     @classmethod
     def temporary(cls) -> Self:
-        """Create a directory that is gone after `close`, or else when the process ends."""
+        """Create a directory that `close`, or the end of the process, removes."""
         path = Path(tempfile.gettempdir())
         try:
             path = Path(tempfile.mkdtemp(prefix="entresol-"))
@@ -76,15 +76,15 @@ class Directory:
 
     @property
     def database(self) -> Path:
-        """Where the engine keeps its files."""
+        """The directory of the key-value store."""
         return self.path / DATABASE
 
     def finish(self) -> None:
-        """Say that the directory is whole; nothing is to be said twice."""
+        """Write the format file, which marks the directory as complete."""
         if not self.is_new or self.is_temporary:
             return
         try:
-            write_durably(self.path / FORMAT_FILE, f"{_WORDS}{FORMAT}\n".encode("ascii"))
+            write_durably(self.path / FORMAT_FILE, f"{_FORMAT_PREFIX}{FORMAT}\n".encode("ascii"))
         except OSError as error:
             raise _failure(self.path, error) from error
 
@@ -94,7 +94,7 @@ class Directory:
 
 
 def _is_unfinished(path: Path) -> bool:
-    """Say whether there is nothing yet, or only what was left when the making was interrupted."""
+    """Return whether the directory is missing, empty, or left by an interrupted creation."""
     if not path.exists():
         return True
     if not path.is_dir():
@@ -102,7 +102,7 @@ def _is_unfinished(path: Path) -> bool:
     names = {entry.name for entry in path.iterdir()}
     if FORMAT_FILE in names:
         return False
-    # A database gets its first table long after its format was written.
+    # A database writes its first table long after the format file.
     if not names <= {LOCK_FILE, _UNFINISHED, DATABASE} or any((path / DATABASE).glob("*.sst")):
         raise StoreForeign(path)
     return True
@@ -110,18 +110,18 @@ def _is_unfinished(path: Path) -> bool:
 
 def _check_format(path: Path) -> None:
     text = (path / FORMAT_FILE).read_text(encoding="ascii", errors="replace")
-    if not text.startswith(_WORDS):
+    if not text.startswith(_FORMAT_PREFIX):
         raise StoreForeign(path)
-    found = re.fullmatch(r"([1-9][0-9]{0,8})\n", text.removeprefix(_WORDS), re.ASCII)
+    found = re.fullmatch(r"([1-9][0-9]{0,8})\n", text.removeprefix(_FORMAT_PREFIX), re.ASCII)
     if found is None:
         raise StoreDamaged(path, f"{FORMAT_FILE} reads {text[:80]!r}")
     if int(found[1]) > FORMAT:
         raise StoreTooNew(path, int(found[1]), FORMAT)
 
 
-def _check_room(path: Path) -> None:
+def _check_free_space(path: Path) -> None:
     existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
-    if shutil.disk_usage(existing).free < ROOM_BYTES:
+    if shutil.disk_usage(existing).free < MIN_FREE_BYTES:
         raise StoreFull(path)
 
 
@@ -138,15 +138,15 @@ def _lock(path: Path) -> int:
     return handle
 
 
-def _release(doomed: Path | None, lock: int, owner: int) -> None:
-    """Undo `open` or `temporary`; a forked process leaves its parent's directory alone."""
-    if doomed is not None and os.getpid() == owner:
-        shutil.rmtree(doomed, ignore_errors=True)
+def _release(temporary: Path | None, lock: int, owner: int) -> None:
+    """Unlock, and remove a temporary directory unless this is a forked process."""
+    if temporary is not None and os.getpid() == owner:
+        shutil.rmtree(temporary, ignore_errors=True)
     os.close(lock)
 
 
 def write_durably(file: Path, content: bytes) -> None:
-    """Write a file so that after a power cut it is there whole or not at all."""
+    """Write a file atomically and durably."""
     unfinished = file.with_name(file.name + ".new")
     with unfinished.open("wb") as stream:
         stream.write(content)

@@ -1,4 +1,4 @@
-"""Ordered keys and values on disk, by RocksDB; nothing of it shows outside this module."""
+"""Ordered key-value store on RocksDB, which no other module sees."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from entresol.errors import EntresolError, StoreDamaged, StoreFailed, StoreFull,
 if TYPE_CHECKING:
     from rocksdict import RdictIter
 
-# A process has two chains, and a laptop other things to do.
+# Small, because a process runs two chains and shares a laptop.
 BLOCK_CACHE_BYTES: Final = 64 << 20
 WRITE_BUFFER_BYTES: Final = 32 << 20
 OPEN_FILES: Final = 256
 BLOOM_BITS: Final = 10
 
-SCAN_STEP: Final = 512
+SCAN_CHUNK: Final = 512
 
-# What to do at a part of the write-ahead log that cannot be read: stop there, as a torn last write
-# demands; reject; or go on behind it.
+# How to treat an unreadable part of the write-ahead log: stop there, as a torn last write requires;
+# reject the database; or skip the part.
 Recovery = Literal["stop", "reject", "skip"]
 _RECOVERY: Final = {
     "stop": DBRecoveryMode.point_in_time,
@@ -47,11 +47,11 @@ _RECOVERY: Final = {
 
 
 class KeyValueStore:
-    """Keys and values in one directory, in the order of keys.
+    """Keys and values in one directory, sorted by key.
 
-    Remembers: recently read blocks of its files. Persists: what `write` was given, all or nothing,
-    and with `durable` so that a power cut does not undo it. Assumes: it is the only process in the
-    directory. Fails: with a `StoreFailed` that says what to do.
+    Remembers: a cache of file blocks. Persists: each `write`, atomically, and with `durable` also
+    across a power cut. Assumes: no other process uses the directory. Fails: with a `StoreFailed` that
+    says what to do.
     """
 
     def __init__(
@@ -67,17 +67,17 @@ class KeyValueStore:
         access = AccessType.read_only(False) if read_only else AccessType.read_write()  # noqa: FBT003
         options = _options(create=create)
         options.set_wal_recovery_mode(_RECOVERY[recovery]())
-        # Named for the one column family, too: otherwise the binding takes the options of a database that
-        # exists from its files, and a cache of 8 MiB with them.
+        # Also given for the only column family: otherwise the binding loads the options of an existing
+        # database from its files, with a cache of 8 MiB.
         families = {"default": options}
         try:
             self._db = Rdict(str(path), options, families, access)
         except Exception as error:
             raise self._failure(error) from error
-        # A program that ends without closing would wait for the engine's own threads.
-        self._forgotten = weakref.finalize(self, _close_quietly, self._db)
-        self._waiting = _write_options(sync=durable, log=durable)
-        self._hasty = _write_options(sync=False, log=durable)
+        # Without this, a program that ends without closing would wait for RocksDB's threads.
+        self._finalizer = weakref.finalize(self, _close_quietly, self._db)
+        self._synced = _write_options(sync=durable, log=durable)
+        self._unsynced = _write_options(sync=False, log=durable)
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of `key`."""
@@ -88,43 +88,43 @@ class KeyValueStore:
         return value
 
     def last_at_most(self, key: bytes, prefix: bytes) -> tuple[bytes, bytes] | None:
-        """Return the last key that is not above `key` and has `prefix`, with its value."""
+        """Return the last entry whose key is at most `key` and starts with `prefix`."""
         try:
             cursor = self._db.iter()
             cursor.seek_for_prev(key)
-            return _here(cursor, prefix)
+            return _entry_at(cursor, prefix)
         except Exception as error:
             raise self._failure(error) from error
 
     def first_at_least(self, key: bytes, prefix: bytes) -> tuple[bytes, bytes] | None:
-        """Return the first key that is not below `key` and has `prefix`, with its value."""
+        """Return the first entry whose key is at least `key` and starts with `prefix`."""
         try:
             cursor = self._db.iter()
             cursor.seek(key)
-            return _here(cursor, prefix)
+            return _entry_at(cursor, prefix)
         except Exception as error:
             raise self._failure(error) from error
 
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the keys that have `prefix`, with their values.
+        """Yield the entries whose keys start with `prefix`.
 
-        An abandoned walk must not keep the directory, so it holds no cursor between two steps.
+        No cursor is held between chunks, so that an abandoned scan does not keep the directory open.
         """
         start = prefix
-        while step := self._step(prefix, start):
-            yield from step
-            start = step[-1][0] + b"\0"
+        while chunk := self._read_chunk(prefix, start):
+            yield from chunk
+            start = chunk[-1][0] + b"\0"
 
     def write(
         self,
         puts: Iterable[tuple[bytes, bytes]],
         deletes: Iterable[bytes] = (),
         *,
-        wait: bool = True,
+        sync: bool = True,
     ) -> None:
-        """Delete and put, all or nothing.
+        """Delete and put in one atomic write.
 
-        Without `wait` a power cut may undo it, until the next write that does wait.
+        Without `sync` a power cut may undo it, until the next write that syncs.
         """
         batch = WriteBatch(raw_mode=True)
         for key in deletes:
@@ -132,35 +132,35 @@ class KeyValueStore:
         for key, value in puts:
             batch.put(key, value)
         try:
-            self._db.write(batch, self._waiting if wait else self._hasty)
+            self._db.write(batch, self._synced if sync else self._unsynced)
         except Exception as error:
             raise self._failure(error) from error
 
     def drop(self, prefix: bytes) -> None:
-        """Delete every key that has this one-byte prefix."""
+        """Delete every key with this one-byte prefix."""
         try:
-            self._db.delete_range(prefix, bytes([prefix[0] + 1]), self._hasty)
+            self._db.delete_range(prefix, bytes([prefix[0] + 1]), self._unsynced)
         except Exception as error:
             raise self._failure(error) from error
 
     def close(self) -> None:
-        """Write down what is still in memory only, and let go of the directory."""
-        if self._forgotten.detach() is None:
+        """Flush what is only in memory, and release the directory."""
+        if self._finalizer.detach() is None:
             return
         try:
             self._db.close()
         except Exception as error:
             raise self._failure(error) from error
 
-    def _step(self, prefix: bytes, start: bytes) -> list[tuple[bytes, bytes]]:
+    def _read_chunk(self, prefix: bytes, start: bytes) -> list[tuple[bytes, bytes]]:
         options = ReadOptions()
-        # A long walk must not push out what is read again and again. (The stub forgets the argument.)
+        # A long scan must not evict hot blocks. (The stub lacks the argument.)
         options.fill_cache(False)  # type: ignore[call-arg]  # noqa: FBT003
         found: list[tuple[bytes, bytes]] = []
         try:
             cursor = self._db.iter(options)
             cursor.seek(start)
-            while len(found) < SCAN_STEP and (row := _here(cursor, prefix)) is not None:
+            while len(found) < SCAN_CHUNK and (row := _entry_at(cursor, prefix)) is not None:
                 found.append(row)
                 cursor.next()
         except Exception as error:
@@ -170,7 +170,7 @@ class KeyValueStore:
     def _failure(self, error: Exception) -> Exception:
         if isinstance(error, DbClosedError):
             return StoreFailed(f"the store in {self._path} is closed")
-        # The binding raises bare exceptions, so their text is all there is to go by.
+        # The binding raises bare exceptions, so only their text tells them apart.
         return _failure(self._path, str(error)) if type(error) is Exception else error
 
 
@@ -179,10 +179,10 @@ def _close_quietly(db: Rdict) -> None:
         db.close()
 
 
-def _here(cursor: RdictIter, prefix: bytes) -> tuple[bytes, bytes] | None:
-    """Return key and value under `cursor` if the key has `prefix`."""
+def _entry_at(cursor: RdictIter, prefix: bytes) -> tuple[bytes, bytes] | None:
+    """Return the entry at `cursor` if its key starts with `prefix`."""
     if not cursor.valid():
-        # At the end, or before something unreadable: only the status tells them apart.
+        # Either the end or unreadable data: `status` raises for the latter.
         cursor.status()
         return None
     key: bytes = cursor.key()
@@ -206,7 +206,7 @@ def _failure(path: Path, text: str) -> EntresolError:
 def _write_options(*, sync: bool, log: bool) -> WriteOptions:
     options = WriteOptions()
     options.sync = sync
-    # A property at run time, whatever the binding's stub says.
+    # A property at run time, although the binding's stub declares a method.
     options.disable_wal = not log  # type: ignore[method-assign,assignment]
     return options
 

@@ -1,4 +1,4 @@
-"""Which blocks may have a log that a filter asks for, found without looking at the others."""
+"""Log index: find the blocks that may contain logs of a filter without reading the others."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Search: TypeAlias = Callable[[bytes, int], int | None]
 
 
 class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What a log must have: one of the addresses, and at each position one of the topics.
+    """A log filter: one of the addresses, and at each position one of the topics.
 
-    An empty collection accepts anything.
+    An empty set matches anything.
     """
 
     addresses: frozenset[bytes] = frozenset()
     topics: tuple[frozenset[bytes], ...] = ()
 
     def accepts(self, address: bytes, topics: Sequence[bytes]) -> bool:
-        """Say whether a log is one that is asked for."""
+        """Return whether a log matches."""
         if self.addresses and address not in self.addresses:
             return False
         if not self.topics:
@@ -41,20 +41,20 @@ class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def criteria(self) -> list[list[bytes]]:
-        """Return the index prefixes to look under: of each inner list one must have the block."""
+        """Return lists of index prefixes; a block must be under one prefix of every list."""
         found = [[ADDRESS_OF_LOG + address for address in sorted(self.addresses)]]
         for position, wanted in enumerate(self.topics):
             found.append([topic_of_log(position) + topic for topic in sorted(wanted)])
-        asked = [prefixes for prefixes in found if prefixes]
-        return asked or [[ANY_LOG]]
+        constraints = [prefixes for prefixes in found if prefixes]
+        return constraints or [[ANY_LOG]]
 
 
 def index_keys(record: BlockRecord, block: int) -> Iterator[bytes]:
     """Yield the index keys of a block's logs, each once."""
     values = {
         value
-        for outcome in record.results
-        for address, topics, _ in outcome.logs
+        for result in record.results
+        for address, topics, _ in result.logs
         for value in (
             ANY_LOG,
             ADDRESS_OF_LOG + address,
@@ -67,19 +67,19 @@ def index_keys(record: BlockRecord, block: int) -> Iterator[bytes]:
 
 
 def candidates(
-    engine: KeyValueStore, query: LogQuery, first: int, last: int, *, newest_first: bool = False
+    db: KeyValueStore, query: LogQuery, first: int, last: int, *, newest_first: bool = False
 ) -> Iterator[int]:
     """Yield the blocks from `first` to `last` whose index entries satisfy every criterion.
 
-    Each criterion offers its next block and the others skip to the furthest of them, so the work
-    follows the rarest; nothing but one number an address or topic is held in memory.
+    Every criterion skips to the furthest block that any of them has next, so the work depends on the
+    rarest. Memory holds one number for each address and topic.
     """
     if len(query.topics) > MAX_TOPICS:
         return
-    # Seen from the far end the search is the same, with the order of the blocks turned round.
+    # A backward search is the same with the order of blocks inverted.
     sign = -1 if newest_first else 1
     start, end = (last, first) if newest_first else (first, last)
-    search = _backwards(engine) if newest_first else _forwards(engine)
+    search = _backwards(db) if newest_first else _forwards(db)
     criteria = [_Criterion(search, prefixes, start, sign) for prefixes in query.criteria()]
     block: int | None = start
     while block is not None and block * sign <= end * sign:
@@ -92,48 +92,50 @@ def candidates(
 
 
 class _Criterion:
-    """The next block under any of several prefixes; each is searched only when it is passed."""
+    """The next block under any of several prefixes, each of which is searched on demand."""
 
     def __init__(self, search: Search, prefixes: list[bytes], start: int, sign: int) -> None:
         self._search = search
         self._sign = sign
-        offers = ((search(prefix, start), prefix) for prefix in prefixes)
-        self._offers = [(offer * sign, prefix) for offer, prefix in offers if offer is not None]
-        heapq.heapify(self._offers)
+        found = ((search(prefix, start), prefix) for prefix in prefixes)
+        self._heap = [
+            (next_block * sign, prefix) for next_block, prefix in found if next_block is not None
+        ]
+        heapq.heapify(self._heap)
 
     def from_block(self, block: int) -> int | None:
-        """Return the nearest block, `block` itself or behind it."""
-        while self._offers and self._offers[0][0] < block * self._sign:
-            prefix = self._offers[0][1]
-            offer = self._search(prefix, block)
-            if offer is None:
-                heapq.heappop(self._offers)
+        """Return the nearest block at or after `block`, in search order."""
+        while self._heap and self._heap[0][0] < block * self._sign:
+            prefix = self._heap[0][1]
+            next_block = self._search(prefix, block)
+            if next_block is None:
+                heapq.heappop(self._heap)
             else:
-                heapq.heapreplace(self._offers, (offer * self._sign, prefix))
-        return self._offers[0][0] * self._sign if self._offers else None
+                heapq.heapreplace(self._heap, (next_block * self._sign, prefix))
+        return self._heap[0][0] * self._sign if self._heap else None
 
 
 def _furthest(criteria: list[_Criterion], block: int, sign: int) -> int | None:
-    """Return the first block that may satisfy all criteria, or none if one has no more."""
+    """Return the first block that may satisfy all criteria, or None if one is exhausted."""
     for criterion in criteria:
-        offer = criterion.from_block(block)
-        if offer is None:
+        next_block = criterion.from_block(block)
+        if next_block is None:
             return None
-        block = max(block * sign, offer * sign) * sign
+        block = max(block * sign, next_block * sign) * sign
     return block
 
 
-def _forwards(engine: KeyValueStore) -> Search:
+def _forwards(db: KeyValueStore) -> Search:
     def search(prefix: bytes, block: int) -> int | None:
-        found = engine.first_at_least(LOGS + prefix + number(block), LOGS + prefix)
+        found = db.first_at_least(LOGS + prefix + number(block), LOGS + prefix)
         return None if found is None else block_of(found[0])
 
     return search
 
 
-def _backwards(engine: KeyValueStore) -> Search:
+def _backwards(db: KeyValueStore) -> Search:
     def search(prefix: bytes, block: int) -> int | None:
-        found = engine.last_at_most(LOGS + prefix + number(block), LOGS + prefix)
+        found = db.last_at_most(LOGS + prefix + number(block), LOGS + prefix)
         return None if found is None else block_of(found[0])
 
     return search

@@ -1,4 +1,4 @@
-"""The prices that blocks were made with, as far as a header does not have them."""
+"""Stored prices of blocks that their headers do not contain: L1 gas and pubdata."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ _HIGHEST: Final = 2 ** (8 * _SIZE) - 1
 
 
 class Prices(NamedTuple):
-    """What L1 asked for gas, and L2 for a published byte, in wei."""
+    """The price of gas on L1 and of a pubdata byte on L2, in wei."""
 
     l1_gas_price: int
     fair_pubdata_price: int
 
 
 class PriceTable:
-    """The prices of a chain's blocks, beside its blocks.
+    """The prices of a chain's blocks.
 
-    Persists: a row for each block that was made with others than the one before, in the write that
-    appends the block. What was seen of another layer does not follow from the records.
+    Persists: a row for each block whose prices differ from the previous block's, in the write that
+    appends the block. They were observed on L1, so they cannot be rebuilt from the records.
     """
 
-    def __init__(self, engine: KeyValueStore) -> None:
-        self._engine = engine
+    def __init__(self, db: KeyValueStore) -> None:
+        self._db = db
 
     def at(self, block: int) -> Prices | None:
-        """Return the prices that a block was made with, or None if nobody wrote them down."""
-        found = self._engine.last_at_most(tables.PRICES + tables.number(block), tables.PRICES)
+        """Return the prices of a block, or None if none were recorded."""
+        found = self._db.last_at_most(tables.PRICES + tables.number(block), tables.PRICES)
         if found is None:
             return None
         row = found[1]
         return Prices(int.from_bytes(row[:_SIZE]), int.from_bytes(row[_SIZE:]))
 
     def rows_of(self, block: int, prices: Prices | None) -> list[tuple[bytes, bytes]]:
-        """Return the rows that tell of the prices of a new block: none if they are those of the last one."""
+        """Return the rows for the prices of a new block; none if they equal the last block's."""
         if prices is None:
             return []
         known = Prices(*(min(price, _HIGHEST) for price in prices))
@@ -50,9 +50,9 @@ class PriceTable:
         return [(tables.PRICES + tables.number(block), row)]
 
     def keys_above(self, block: int) -> Iterator[bytes]:
-        """Yield every key of a block above this one."""
+        """Yield the keys of all blocks above this one."""
         key = tables.PRICES + tables.LAST_NUMBER
-        while (found := self._engine.last_at_most(key, tables.PRICES)) is not None:
+        while (found := self._db.last_at_most(key, tables.PRICES)) is not None:
             number = tables.block_of(found[0])
             if number <= block:
                 return

@@ -1,4 +1,4 @@
-"""Which code a block publishes, and the hashes by which people ask for it."""
+"""Bytecodes that a block publishes, under every hash that clients look them up by."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _EVM_PREFIX: Final = bytes([EVM_VERSION, 0])
 
 
 def published_by(record: BlockRecord) -> Iterator[tuple[bytes, bytes]]:
-    """Yield each hash by which a code of the block can be asked for from then on, with the code.
+    """Yield the hash and the code of every bytecode that the block publishes.
 
-    Deployed code has its keccak and its EVM versioned hash, a factory dependency the hash it was
-    published under.
+    Deployed code has two hashes, its keccak and its versioned EVM hash; a factory dependency has the
+    hash that it was published under.
     """
     for code in record.codes:
         yield keccak256(code), code
@@ -34,18 +34,18 @@ def published_by(record: BlockRecord) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _factory_deps_of(record: BlockRecord) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the factory dependencies of a block's transactions, by their hashes."""
+    """Yield the factory dependencies of the block's transactions with their hashes."""
     for raw, sender in record.transactions:
         if raw[0] not in _WITH_DEPENDENCIES:
             continue
         payload = load(raw, Address(sender)).payload
         if isinstance(payload, PriorityTransaction):
-            # L1 has matched the two, and what is sealed cannot be rejected any more.
+            # L1 has checked that they match, and a sealed block cannot be rejected.
             yield from zip(payload.factory_dep_hashes, payload.factory_deps, strict=False)
         elif isinstance(payload, ZkTransaction):
             yield from zip(payload.factory_dep_hashes(), payload.factory_deps, strict=True)
 
 
 def as_published(name: bytes, code: bytes) -> bytes:
-    """Return the bytes that `name` is the hash of: EVM code is padded where its versioned hash is."""
+    """Return the preimage of `name`: a versioned EVM hash is that of padded code."""
     return pad_evm(code) if name.startswith(_EVM_PREFIX) and evm_hash(code) == name else code

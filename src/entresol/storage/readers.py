@@ -72,13 +72,13 @@ class BlockReader(LogReader, Protocol):
 
 
 class StateReader(Protocol):
-    """Accounts, slots and codes as of any block, and the nodes of their tries."""
+    """Accounts, slots and codes as of any block, and trie nodes."""
 
     def account(self, address: bytes, number: int) -> Account | None:
-        """Return an account as it stood after block `number`."""
+        """Return an account as of block `number`."""
 
     def slot(self, address: bytes, slot: bytes, number: int) -> bytes:
-        """Return a slot's value after block `number`, big-endian without leading zeros."""
+        """Return a slot's value as of block `number`, big-endian without leading zeros."""
 
     def code(self, code_hash: bytes) -> bytes | None:
         """Return the code with this hash."""
@@ -91,7 +91,7 @@ class StateReader(Protocol):
 
 
 class BytecodeReader(Protocol):
-    """Published code by the hashes that clients use."""
+    """Published bytecodes by the hashes that clients use."""
 
     def bytecode(self, name: bytes) -> bytes | None:
-        """Return the code that a sealed block published under the hash `name`."""
+        """Return the bytecode that a sealed block published under the hash `name`."""

@@ -1,7 +1,7 @@
-"""Whether a database can be opened with all that was acknowledged, asked without touching it.
+"""Check before opening that a database still has every acknowledged block.
 
-Opening for writing recovers, and what recovery drops is gone. So a look comes first, at links to the
-files, because even a reading engine leaves traces in the directory it is given.
+Opening for writing recovers the write-ahead log, and what recovery drops is lost. So the check comes
+first. It reads through links to the files, because even a read-only database writes to its directory.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from entresol.storage.key_value import KeyValueStore
 if TYPE_CHECKING:
     from entresol.storage.key_value import Recovery
 
-# Enough to meet the gap that a lost table file leaves, and few enough to be read at every start.
+# Enough to hit the gap that a lost table file leaves, and few enough to read at every start.
 SAMPLES: Final = 32
 
-_TRACES: Final = frozenset({"LOCK", "LOG", "rocksdict-config.json"})
+_IGNORED: Final = frozenset({"LOCK", "LOG", "rocksdict-config.json"})
 
 
 def check(database: Path) -> None:
@@ -31,8 +31,8 @@ def check(database: Path) -> None:
         try:
             _check_samples(links, "reject")
         except StoreDamaged as error:
-            # The last write before a crash may be torn: it was never acknowledged. But if there are
-            # blocks behind the damage, it is no torn last write.
+            # A crash may tear the last write, which was never acknowledged. Blocks behind the damage
+            # show that it is not a torn last write.
             kept, found = _head(links, "stop"), _head(links, "skip")
             if found > kept:
                 lost = f"blocks {kept + 1} to {found} would be lost: {error.detail}"
@@ -42,13 +42,13 @@ def check(database: Path) -> None:
 
 @contextlib.contextmanager
 def _links_to(database: Path) -> Iterator[Path]:
-    """Make a directory that looks like `database`, for as long as it is used."""
+    """Create a temporary directory with links to the files of `database`."""
     if not (database / "CURRENT").exists():
         raise StoreDamaged(database, "CURRENT is missing")
     with tempfile.TemporaryDirectory(prefix="entresol-check-") as name:
         links = Path(name)
         for file in database.resolve().iterdir():
-            if file.name not in _TRACES:
+            if file.name not in _IGNORED:
                 (links / file.name).symlink_to(file)
         try:
             yield links
@@ -57,26 +57,26 @@ def _links_to(database: Path) -> Iterator[Path]:
 
 
 def _head(links: Path, recovery: Recovery) -> int:
-    engine = KeyValueStore(links, read_only=True, recovery=recovery)
+    db = KeyValueStore(links, read_only=True, recovery=recovery)
     try:
-        return _number(engine)
+        return _head_number(db)
     finally:
-        engine.close()
+        db.close()
 
 
 def _check_samples(links: Path, recovery: Recovery) -> None:
-    """Look for what is read at every start, and for some of the records, first and last among them."""
-    engine = KeyValueStore(links, read_only=True, recovery=recovery)
+    """Read what every start reads, and a sample of the records with the first and the last."""
+    db = KeyValueStore(links, read_only=True, recovery=recovery)
     try:
-        head = _number(engine)
-        engine.get(tables.REBUILDING)
+        head = _head_number(db)
+        db.get(tables.REBUILDING)
         for block in sorted({head * part // SAMPLES for part in range(SAMPLES + 1)}):
-            if head >= 0 and engine.get(tables.record_key(block)) is None:
+            if head >= 0 and db.get(tables.record_key(block)) is None:
                 raise StoreDamaged(links, f"block {block} of {head} is missing")
     finally:
-        engine.close()
+        db.close()
 
 
-def _number(engine: KeyValueStore) -> int:
-    row = engine.get(tables.HEAD)
+def _head_number(db: KeyValueStore) -> int:
+    row = db.get(tables.HEAD)
     return -1 if row is None else int.from_bytes(row)

@@ -1,12 +1,11 @@
-"""One chain on disk: records appended one by one, and read back by number, hash, place or time."""
+"""The store of one chain: block records, and the tables derived from them."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from threading import Lock
-from typing import Final, Self
+from typing import Self
 
 from entresol._native import Account
 from entresol.errors import (
@@ -28,40 +27,38 @@ from entresol.storage.log_index import LogQuery, candidates
 from entresol.storage.price_table import Prices, PriceTable
 from entresol.storage.published_bytecodes import as_published
 from entresol.storage.readers import TransactionLocation
-
-RECORDS_KEPT: Final = 64
+from entresol.storage.record_cache import RecordCache
 
 
 class Store:
-    """A chain's records and the indexes over them.
+    """A chain's block records and the tables derived from them.
 
-    Remembers: number and hash of the last block, and the records read last. Persists: each appended
-    record with all that is derived from it, in one write that is there whole or not at all. Assumes:
-    one writer at a time, who appends blocks in order, be it a producer or a log that is followed;
-    readers may be on any thread. Fails: with a `StoreFailed`; what was acknowledged stays.
+    Remembers: the number of the last block, and recently read records. Persists: each appended record
+    with its derived rows, in one atomic write. Assumes: one writer, which appends blocks in order;
+    readers on any thread. Fails: with a `StoreFailed`; acknowledged blocks stay.
     """
 
-    def __init__(self, directory: Directory, engine: KeyValueStore) -> None:
-        self._engine = engine
+    def __init__(self, directory: Directory, db: KeyValueStore) -> None:
+        self._db = db
         self._directory = directory
-        self._records = _RecordCache()
-        self.batches = BatchTable(engine)
-        self.prices = PriceTable(engine)
-        head = engine.get(tables.HEAD)
+        self._records = RecordCache()
+        self.batches = BatchTable(db)
+        self.prices = PriceTable(db)
+        head = db.get(tables.HEAD)
         self._head = None if head is None else int.from_bytes(head)
 
     @classmethod
     def open(cls, path: Path, *, durable: bool = True, rebuilding: bool = False) -> Self:
         """Open the chain in the directory `path`, which is created if it is missing.
 
-        With `rebuilding`, also one whose indexes are not whole, and of which only the records can be
-        read before `rebuild` has come to its end.
+        With `rebuilding`, also a chain whose last rebuild was interrupted; only its records can be read
+        before `rebuild` completes.
         """
         return cls._in(Directory.open(path), durable=durable, rebuilding=rebuilding)
 
     @classmethod
     def temporary(cls) -> Self:
-        """Make an empty chain that is gone when it is closed."""
+        """Create an empty chain that is deleted when it is closed."""
         return cls._in(Directory.temporary(), durable=False, rebuilding=False)
 
     @classmethod
@@ -70,34 +67,34 @@ class Store:
             undo.callback(directory.close)
             if not directory.is_new:
                 recovery.check(directory.database)
-            engine = KeyValueStore(directory.database, durable=durable, create=directory.is_new)
-            undo.callback(engine.close)
+            db = KeyValueStore(directory.database, durable=durable, create=directory.is_new)
+            undo.callback(db.close)
             directory.finish()
-            if engine.get(tables.REBUILDING) is not None and not rebuilding:
+            if db.get(tables.REBUILDING) is not None and not rebuilding:
                 raise RebuildInterrupted(directory.path)
-            store = cls(directory, engine)
+            store = cls(directory, db)
             undo.pop_all()
         return store
 
     @property
     def path(self) -> Path:
-        """The directory."""
+        """The data directory of the chain."""
         return self._directory.path
 
     @property
     def head_number(self) -> int | None:
-        """The number of the last block, if there is one."""
+        """The number of the last block, or None before genesis."""
         return self._head
 
     @property
     def identity(self) -> bytes | None:
-        """What the chain was begun with, so that it is not taken for another one."""
-        return self._engine.get(tables.IDENTITY)
+        """The hash that identifies the chain's genesis."""
+        return self._db.get(tables.IDENTITY)
 
     def close(self) -> None:
-        """Let go of the directory."""
+        """Close the database and release the directory."""
         try:
-            self._engine.close()
+            self._db.close()
         finally:
             self._directory.close()
 
@@ -127,17 +124,17 @@ class Store:
 
     def block_number(self, block_hash: bytes) -> int | None:
         """Return the number of the block with this hash."""
-        row = self._engine.get(tables.NUMBER_OF_HASH + block_hash)
+        row = self._db.get(tables.NUMBER_OF_HASH + block_hash)
         return None if row is None else int.from_bytes(row)
 
     def block_hash(self, number: int) -> Hash32 | None:
         """Return the hash of a block."""
-        row = self._engine.get(tables.HASH_OF_NUMBER + tables.number(number))
+        row = self._db.get(tables.HASH_OF_NUMBER + tables.number(number))
         return None if row is None else Hash32(row)
 
     def locate_transaction(self, transaction_hash: bytes) -> TransactionLocation | None:
         """Return the newest location of the transaction with this hash."""
-        return self._location(tables.PLACE_OF_TRANSACTION + transaction_hash)
+        return self._location(tables.TRANSACTION_LOCATION + transaction_hash)
 
     def hash_by_nonce(self, sender: bytes, nonce: int) -> Hash32 | None:
         """Return the hash of the last transaction by which `sender` used `nonce`."""
@@ -146,7 +143,7 @@ class Store:
 
     def next_priority_id(self) -> int:
         """Return the id that follows the last priority transaction's."""
-        found = self._engine.last_at_most(tables.PRIORITY + tables.LAST_NUMBER * 2, tables.PRIORITY)
+        found = self._db.last_at_most(tables.PRIORITY + tables.LAST_NUMBER * 2, tables.PRIORITY)
         return 0 if found is None else int.from_bytes(found[0][1 : 1 + tables.NUMBER_SIZE]) + 1
 
     def locate_priority(self, priority_id: int) -> TransactionLocation | None:
@@ -157,42 +154,42 @@ class Store:
         self, query: LogQuery, first: int, last: int, *, newest_first: bool = False
     ) -> Iterator[int]:
         """Yield the blocks from `first` to `last` that may have a log of `query`."""
-        return candidates(self._engine, query, first, last, newest_first=newest_first)
+        return candidates(self._db, query, first, last, newest_first=newest_first)
 
     # State
 
     def account(self, address: bytes, number: int) -> Account | None:
-        """Return an account as it stood after block `number`."""
+        """Return an account as of block `number`."""
         prefix = tables.ACCOUNT + address
-        found = self._engine.last_at_most(prefix + tables.number(number), prefix)
+        found = self._db.last_at_most(prefix + tables.number(number), prefix)
         return None if found is None else tables.unpack_account(found[1])
 
     def slot(self, address: bytes, slot: bytes, number: int) -> bytes:
-        """Return a slot's value after block `number`, big-endian without leading zeros."""
+        """Return a slot's value as of block `number`, big-endian without leading zeros."""
         prefix = tables.SLOT + address + slot
-        found = self._engine.last_at_most(prefix + tables.number(number), prefix)
+        found = self._db.last_at_most(prefix + tables.number(number), prefix)
         return b"" if found is None else found[1]
 
     def code(self, code_hash: bytes) -> bytes | None:
         """Return the code with this hash."""
-        return self._engine.get(tables.CODE + code_hash)
+        return self._db.get(tables.CODE + code_hash)
 
     def bytecode(self, name: bytes) -> bytes | None:
-        """Return the code that a sealed block published under the hash `name`."""
+        """Return the bytecode that a sealed block published under the hash `name`."""
         found = self._last(tables.PUBLISHED + name)
         code = None if found is None else self.code(found[1])
         return None if code is None else as_published(name, code)
 
     def node(self, node_hash: bytes) -> bytes | None:
         """Return the trie node with this hash."""
-        return self._engine.get(tables.NODE + node_hash)
+        return self._db.get(tables.NODE + node_hash)
 
     # Writing
 
     def init_genesis(
         self, record: BlockRecord, nodes: Iterable[tuple[bytes, bytes]], identity: bytes
     ) -> None:
-        """Add the first block to an empty store, with the mark by which the chain is known."""
+        """Add block 0 to an empty store, with the hash that identifies the genesis."""
         if self._head is not None:
             raise WrongParent(record.header().number, self._head)
         self._append(record, nodes, [(tables.IDENTITY, identity)])
@@ -203,25 +200,25 @@ class Store:
         nodes: Iterable[tuple[bytes, bytes]],
         prices: Prices | None = None,
     ) -> None:
-        """Add the next block, with its new trie nodes and its prices if there are any, durably and at once."""
+        """Add the next block with its new trie nodes and its prices, in one durable write."""
         number = 0 if self._head is None else self._head + 1
         self._append(record, nodes, self.prices.rows_of(number, prices))
 
     def unwind(self, number: int) -> None:
-        """Forget every block above `number`, and the batches that have one, at once.
+        """Delete every block above `number`, and the batches that contain one, in one write.
 
-        Trie nodes and codes stay, by their hash.
+        Trie nodes and codes stay, since other blocks may share them.
         """
         head = self._head
         if head is None or number >= head:
             return
-        doomed = [key for block in range(number + 1, head + 1) for key in self._keys_of(block)]
-        doomed += self.batches.keys_above(number)
-        doomed += self.prices.keys_above(number)
-        # First the head, so that no reader sees one without its block.
+        deleted = [key for block in range(number + 1, head + 1) for key in self._keys_of(block)]
+        deleted += self.batches.keys_above(number)
+        deleted += self.prices.keys_above(number)
+        # The head first, so that no reader sees a head without its block.
         self._head = number
         try:
-            self._engine.write([(tables.HEAD, tables.number(number))], doomed)
+            self._db.write([(tables.HEAD, tables.number(number))], deleted)
         except BaseException:
             self._head = head
             raise
@@ -232,19 +229,19 @@ class Store:
         nodes_of: Callable[[BlockRecord], Iterable[tuple[bytes, bytes]]],
         progress: Callable[[int, int], None] = lambda _done, _all: None,
     ) -> None:
-        """Make everything anew that is derived from the records; nobody may read meanwhile.
+        """Rebuild the derived tables from the records; there must be no readers meanwhile.
 
-        If it is interrupted, the store can only be opened to do it again.
+        After an interruption the store can only be opened to rebuild it again.
         """
-        self._engine.write([(tables.REBUILDING, b"")])
+        self._db.write([(tables.REBUILDING, b"")])
         for table in tables.DERIVED:
-            self._engine.drop(table)
+            self._db.drop(table)
         total = 0 if self._head is None else self._head + 1
         for number, record in enumerate(self.records()):
-            rows = rows_of(self._engine, record, number, nodes_of(record))
-            self._engine.write(rows, wait=False)
+            rows = rows_of(self._db, record, number, nodes_of(record))
+            self._db.write(rows, sync=False)
             progress(number + 1, total)
-        self._engine.write([], [tables.REBUILDING])
+        self._db.write([], [tables.REBUILDING])
 
     def _append(
         self,
@@ -259,9 +256,9 @@ class Store:
             *marks,
             (tables.record_key(header.number), record.encode()),
             (tables.HEAD, tables.number(header.number)),
-            *rows_of(self._engine, record, header.number, nodes),
+            *rows_of(self._db, record, header.number, nodes),
         ]
-        self._engine.write(rows)
+        self._db.write(rows)
         self._head = header.number
 
     def _continues(self, number: int, parent_hash: bytes) -> bool:
@@ -270,7 +267,7 @@ class Store:
         return number == self._head + 1 and self.block_hash(self._head) == parent_hash
 
     def _last(self, prefix: bytes) -> tuple[bytes, bytes] | None:
-        return self._engine.last_at_most(prefix + tables.LAST_NUMBER, prefix)
+        return self._db.last_at_most(prefix + tables.LAST_NUMBER, prefix)
 
     def _location(self, prefix: bytes) -> TransactionLocation | None:
         if (found := self._last(prefix)) is None:
@@ -281,44 +278,11 @@ class Store:
         record = self.get_record(number)
         if record is None:
             raise StoreDamaged(self.path, f"block {number} is missing")
-        return keys_of(self._engine, record, number)
+        return keys_of(self._db, record, number)
 
     def _read_record(self, number: int) -> BlockRecord | None:
-        data = self._engine.get(tables.record_key(number))
+        data = self._db.get(tables.record_key(number))
         try:
             return None if data is None else BlockRecord.decode(data)
         except MalformedValue as error:
             raise StoreDamaged(self.path, f"block {number}: {error}") from error
-
-
-class _RecordCache:
-    """The records read last, for readers on any thread beside one writer."""
-
-    def __init__(self) -> None:
-        self._kept: dict[int, BlockRecord] = {}
-        self._lock = Lock()
-        self._times_cleared = 0
-
-    def get(self, number: int, read: Callable[[int], BlockRecord | None]) -> BlockRecord | None:
-        with self._lock:
-            before = self._times_cleared
-            if (record := self._kept.pop(number, None)) is not None:
-                self._kept[number] = record
-                return record
-        record = read(number)
-        if record is not None:
-            self._keep(number, record, before)
-        return record
-
-    def clear(self) -> None:
-        with self._lock:
-            self._kept.clear()
-            self._times_cleared += 1
-
-    def _keep(self, number: int, record: BlockRecord, before: int) -> None:
-        with self._lock:
-            # What was read before the cache was cleared may be gone since.
-            if before == self._times_cleared:
-                self._kept[number] = record
-                if len(self._kept) > RECORDS_KEPT:
-                    del self._kept[next(iter(self._kept))]

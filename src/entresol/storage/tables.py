@@ -1,6 +1,6 @@
-"""The layout of the store: every key, and the small values. `docs/storage.md` explains it.
+"""Key layout of the database; `docs/storage.md` describes every table.
 
-Numbers in keys are big-endian, so that the order of keys is the order of numbers.
+Numbers in keys are big-endian, so that keys sort by number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FORMAT: Final = 1
 RECORD: Final = b"r"
 HASH_OF_NUMBER: Final = b"b"
 NUMBER_OF_HASH: Final = b"h"
-PLACE_OF_TRANSACTION: Final = b"t"
+TRANSACTION_LOCATION: Final = b"t"
 HASH_OF_NONCE: Final = b"n"
 ACCOUNT: Final = b"a"
 SLOT: Final = b"s"
@@ -27,7 +27,7 @@ LOGS: Final = b"l"
 PRIORITY: Final = b"q"
 BATCH: Final = b"g"
 BATCH_LOGS: Final = b"w"
-PLACE_OF_BLOCK: Final = b"k"
+BATCH_POSITION: Final = b"k"
 SETTLED: Final = b"e"
 PRICES: Final = b"f"
 META: Final = b"m"
@@ -38,11 +38,11 @@ REBUILDING: Final = META + b"rebuilding"
 PENDING_SETTLEMENT: Final = META + b"outstanding"
 DEPOSITS: Final = META + b"deposits"
 
-# Everything that can be made again from the records.
+# The tables that can be rebuilt from the records.
 DERIVED: Final = (
     HASH_OF_NUMBER,
     NUMBER_OF_HASH,
-    PLACE_OF_TRANSACTION,
+    TRANSACTION_LOCATION,
     HASH_OF_NONCE,
     ACCOUNT,
     SLOT,
@@ -57,7 +57,7 @@ NUMBER_SIZE: Final = 8
 INDEX_SIZE: Final = 4
 LAST_NUMBER: Final = b"\xff" * NUMBER_SIZE
 
-# What a key of the log index names: the emitting address, a topic by its position, or any log at all.
+# Kinds of keys in the log index: an emitting address, a topic at a position, or any log.
 ANY_LOG: Final = b"\xff"
 ADDRESS_OF_LOG: Final = b"\x00"
 
@@ -73,18 +73,18 @@ def record_key(block: int) -> bytes:
 
 
 def account_key(address: bytes, block: int) -> bytes:
-    """Return the key of an account as it stood after `block`."""
+    """Return the key of an account as of `block`."""
     return ACCOUNT + address + number(block)
 
 
 def slot_key(address: bytes, slot: bytes, block: int) -> bytes:
-    """Return the key of a slot as it stood after `block`."""
+    """Return the key of a slot as of `block`."""
     return SLOT + address + slot + number(block)
 
 
-def place_key(transaction_hash: bytes, block: int) -> bytes:
-    """Return the key of a transaction's place in `block`."""
-    return PLACE_OF_TRANSACTION + transaction_hash + number(block)
+def location_key(transaction_hash: bytes, block: int) -> bytes:
+    """Return the key of a transaction's location in `block`."""
+    return TRANSACTION_LOCATION + transaction_hash + number(block)
 
 
 def nonce_key(sender: bytes, nonce: int, block: int) -> bytes:
@@ -93,27 +93,27 @@ def nonce_key(sender: bytes, nonce: int, block: int) -> bytes:
 
 
 def published_key(name: bytes, block: int) -> bytes:
-    """Return the key of the code that was known by the hash `name` from `block` on."""
+    """Return the key of the bytecode that `block` published under the hash `name`."""
     return PUBLISHED + name + number(block)
 
 
 def priority_key(priority_id: int, block: int) -> bytes:
-    """Return the key of the place that a transaction from L1 has in `block`."""
+    """Return the key of a priority transaction's location in `block`."""
     return PRIORITY + number(priority_id) + number(block)
 
 
 def topic_of_log(position: int) -> bytes:
-    """Return what precedes a topic in the log index."""
+    """Return the log index prefix of topics at `position`."""
     return bytes([1 + position])
 
 
 def block_of(key: bytes) -> int:
-    """Return the block number at the end of a key."""
+    """Return the block number that a key ends with."""
     return int.from_bytes(key[-NUMBER_SIZE:])
 
 
 def pack_index(index: int) -> bytes:
-    """Return a transaction's place in its block."""
+    """Return the row of a transaction's index in its block."""
     return index.to_bytes(INDEX_SIZE)
 
 

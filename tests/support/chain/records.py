@@ -159,7 +159,7 @@ def fill(store: Store, chain: Iterable[BlockRecord]) -> None:
 
 def dump(store: Store) -> dict[bytes, bytes]:
     """Return every key and value of a store."""
-    return dict(store._engine.scan(b""))
+    return dict(store._db.scan(b""))
 
 
 def without_shared(rows: dict[bytes, bytes]) -> dict[bytes, bytes]:

@@ -76,7 +76,7 @@ def test_a_snapshot_is_kept(store: Store) -> None:
 
 
 def test_the_snapshot_used_longest_ago_goes_first(store: Store) -> None:
-    snapshots = Snapshots(store, kept=2)
+    snapshots = Snapshots(store, max_snapshots=2)
     first, second = snapshots.after(0), snapshots.after(1)
     assert snapshots.after(0) is first
     snapshots.after(2)
@@ -88,18 +88,18 @@ def test_snapshots_of_blocks_that_are_gone_go_too(store: Store) -> None:
     snapshots = Snapshots(store)
     kept, gone = snapshots.after(1), snapshots.after(2)
     store.unwind(1)
-    snapshots.forget_above(1)
+    snapshots.evict_above(1)
     assert snapshots.after(1) is kept
     assert snapshots.after(2) is not gone
 
 
 def test_snapshots_may_be_asked_for_from_any_thread(store: Store) -> None:
-    snapshots = Snapshots(store, kept=2)
+    snapshots = Snapshots(store, max_snapshots=2)
 
     def ask(turn: int) -> None:
         number = turn % 4
         assert snapshots.after(number).account(ALICE) == Account(0, number, keccak256(b"\x01"))
-        snapshots.forget_above(turn % 3)
+        snapshots.evict_above(turn % 3)
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(ask, range(400)))

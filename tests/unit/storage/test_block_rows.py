@@ -115,7 +115,7 @@ def test_every_table_but_the_records_can_be_made_anew() -> None:
     kept = (tables.RECORD, tables.META)
     before = dump(store)
     assert {key[:1] for key in before} == {*kept, *tables.DERIVED}
-    store._engine.write([], [key for key in before if not key.startswith(kept)])
+    store._db.write([], [key for key in before if not key.startswith(kept)])
     store.rebuild(nodes_of)
     assert dump(store) == before
     store.close()
@@ -188,7 +188,7 @@ def test_an_interrupted_rebuild_can_only_be_done_again(tmp_path: Path) -> None:
 
 def test_a_head_without_its_block_is_not_gone_back_from(store: Store) -> None:
     fill(store, random_chain(random.Random(8), 3))
-    store._engine.write([], [tables.record_key(1)])
+    store._db.write([], [tables.record_key(1)])
     with pytest.raises(StoreFailed, match="block 1 is missing"):
         store.unwind(0)
     assert store.head_number == 2

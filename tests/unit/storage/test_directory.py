@@ -170,7 +170,7 @@ def test_this_process_cannot_open_a_directory_twice(chain: Path) -> None:
 
 def test_an_abandoned_walk_does_not_keep_the_directory(chain: Path) -> None:
     store = Store.open(chain)
-    records, rows = store.records(), store._engine.scan(b"")
+    records, rows = store.records(), store._db.scan(b"")
     next(records)
     next(rows)
     store.close()

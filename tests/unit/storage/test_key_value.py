@@ -12,7 +12,7 @@ import pytest
 
 from entresol.errors import StoreFailed, StoreFull
 from entresol.primitives.records import BlockRecord
-from entresol.storage.key_value import BLOCK_CACHE_BYTES, SCAN_STEP, KeyValueStore
+from entresol.storage.key_value import BLOCK_CACHE_BYTES, SCAN_CHUNK, KeyValueStore
 from entresol.storage.store import Store
 from tests.support.chain.records import files_of, incompressible_chain
 
@@ -42,7 +42,9 @@ def test_neighbours_are_found_within_a_prefix(engine: KeyValueStore) -> None:
     assert engine.last_at_most(b"a1", b"a") is None
 
 
-@pytest.mark.parametrize("count", [0, 1, SCAN_STEP - 1, SCAN_STEP, SCAN_STEP + 1, 3 * SCAN_STEP])
+@pytest.mark.parametrize(
+    "count", [0, 1, SCAN_CHUNK - 1, SCAN_CHUNK, SCAN_CHUNK + 1, 3 * SCAN_CHUNK]
+)
 def test_a_walk_meets_every_key_of_its_prefix_once(engine: KeyValueStore, count: int) -> None:
     rows = [(b"b" + number.to_bytes(4), b"x") for number in range(count)]
     engine.write([(b"a", b""), *rows, (b"c", b"")])

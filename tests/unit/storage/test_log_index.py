@@ -130,7 +130,7 @@ MATCHES = [7, 30_000, 30_001, 99_998]
 def long_index() -> Iterator[CountingEngine]:
     """Return the index of a long chain, without the chain."""
     store = Store.temporary()
-    store._engine.close()
+    store._db.close()
     engine = CountingEngine(store._directory.database, durable=False)
     usual = chain_with([[(BUSY, (COMMON,), b"")]])[0]
     special = chain_with([[(BUSY, (COMMON, RARE), b""), (QUIET, (RARE,), b"")]])[0]

@@ -27,7 +27,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("store")
     store = Store.open(path / "running")
     fill(store, CHAIN[: BLOCKS // 2])
-    store._engine._db.flush()
+    store._db._db.flush()
     fill(store, CHAIN[BLOCKS // 2 :])
     shutil.copytree(path / "running", path / "killed")
     store.close()
@@ -195,7 +195,7 @@ def test_random_damage_never_gives_a_wrong_answer(copy: Path, seed: int) -> None
 
 def test_a_record_of_a_kind_that_nobody_writes_is_damage(store: Store) -> None:
     fill(store, CHAIN[:2])
-    store._engine.write([(tables.record_key(1), b"\x02")])
+    store._db.write([(tables.record_key(1), b"\x02")])
     with pytest.raises(StoreDamaged, match="block 1: a record of version 1 is expected, got 02"):
         store.get_record(1)
 

@@ -13,7 +13,7 @@ from entresol._native import Account, keccak256
 from entresol.errors import InvalidTransaction, StoreFailed, WrongParent
 from entresol.primitives.records import BlockRecord
 from entresol.storage.log_index import LogQuery
-from entresol.storage.store import RECORDS_KEPT, Store
+from entresol.storage.store import Store
 from tests.support.chain.records import (
     EMPTY_CODE,
     address,
@@ -71,13 +71,6 @@ def test_a_block_that_was_asked_for_too_early_is_found_later(store: Store) -> No
     assert store.get_record(0) is None
     fill(store, chain := chain_of({}))
     assert store.get_record(0) == chain[0]
-
-
-def test_no_more_records_are_kept_than_allowed(store: Store) -> None:
-    chain = chain_of(*({} for _ in range(RECORDS_KEPT + 5)))
-    fill(store, chain)
-    assert [store.get_record(number) for number in range(len(chain))] == chain
-    assert len(store._records._kept) == RECORDS_KEPT
 
 
 def test_a_transaction_is_found_by_hash_and_by_nonce(store: Store) -> None:
@@ -220,7 +213,7 @@ def test_a_record_that_cannot_be_indexed_leaves_nothing(store: Store) -> None:
 def test_a_closed_store_says_so() -> None:
     store = Store.temporary()
     fill(store, chain_of({"changes": [change(ALICE)]}))
-    walk = store._engine.scan(b"")
+    walk = store._db.scan(b"")
     store.close()
     store.close()
     for question in (

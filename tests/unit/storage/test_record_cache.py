@@ -1,0 +1,49 @@
+"""The cache of block records."""
+
+from __future__ import annotations
+
+from entresol.primitives.records import BlockRecord
+from entresol.storage.record_cache import RecordCache
+
+
+class Records:
+    """Records by number, and how often each was read."""
+
+    def __init__(self) -> None:
+        self.reads: list[int] = []
+
+    def read(self, number: int) -> BlockRecord | None:
+        self.reads.append(number)
+        return BlockRecord(bytes([number]), (), (), (), ())
+
+
+def test_a_record_is_read_once() -> None:
+    cache, records = RecordCache(), Records()
+    first = cache.get(1, records.read)
+    assert cache.get(1, records.read) is first
+    assert records.reads == [1]
+
+
+def test_a_missing_record_is_read_again() -> None:
+    cache, records = RecordCache(), Records()
+    assert cache.get(1, lambda _: None) is None
+    assert cache.get(1, records.read) is not None
+
+
+def test_the_least_recently_used_record_is_evicted() -> None:
+    cache, records = RecordCache(max_records=2), Records()
+    for number in (1, 2, 1, 3, 1, 2):
+        cache.get(number, records.read)
+    assert records.reads == [1, 2, 3, 2]
+
+
+def test_a_record_that_was_read_before_a_clear_is_not_cached() -> None:
+    cache, records = RecordCache(), Records()
+
+    def read_while_cleared(number: int) -> BlockRecord | None:
+        cache.clear()
+        return records.read(number)
+
+    cache.get(1, read_while_cleared)
+    cache.get(1, records.read)
+    assert records.reads == [1, 1]
