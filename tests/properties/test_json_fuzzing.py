@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.rpc.jsonrpc.dispatch import Dispatcher, Limits
+from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from tests.support.example_namespace import ALICE, Toy, dispatch
 
-DISPATCHER = Dispatcher([Toy()], limits=Limits(batch=5, answer_bytes=50_000))
+DISPATCHER = Dispatcher([Toy()], limits=RequestLimits(batch=5, response_bytes=50_000))
 NAMES = sorted(DISPATCHER.methods)
 
 scalars = st.one_of(

@@ -15,7 +15,7 @@ from entresol.errors import ExecutionReverted, NonceTooLow, StoreFailed, Unknown
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel
 from entresol.rpc.jsonrpc.connection import LocalConnection
-from entresol.rpc.jsonrpc.dispatch import Dispatcher, Limits
+from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, PENDING, BlockId, BlockNumber
@@ -178,9 +178,9 @@ def dispatch(dispatcher: Dispatcher, body: bytes, connection: ClientConnection |
     return asyncio.run(answer())
 
 
-def caller(*, limits: Limits | None = None) -> Callable[..., Any]:
+def caller(*, limits: RequestLimits | None = None) -> Callable[..., Any]:
     """Return a function that sends bytes to a fresh dispatcher, and decodes what comes back."""
-    dispatcher = Dispatcher([Toy()], limits=limits or Limits())
+    dispatcher = Dispatcher([Toy()], limits=limits or RequestLimits())
 
     def send(body: bytes, path: str = "/") -> Any:
         answer = dispatch(dispatcher, body, LocalConnection(path))

@@ -44,7 +44,7 @@ class NotificationRenderer:
 
     def transaction(self, transaction: Transaction) -> bytes:
         """Return a transaction that waits."""
-        return bytes(self._rendered.waiting(transaction))
+        return bytes(self._rendered.pending_transaction(transaction))
 
 
 class PendingTransactions:

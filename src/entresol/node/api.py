@@ -124,7 +124,7 @@ class Api:
         self.dispatcher = Dispatcher(
             namespaces, executor=self._executor, limits=self._limits.requests()
         )
-        self._rendered.on_invalidate(self.dispatcher.forget)
+        self._rendered.on_invalidate(self.dispatcher.invalidate_cache)
 
     def close(self) -> None:
         """Stop listening to the chain and end the workers."""
@@ -194,7 +194,7 @@ class Api:
         def take() -> None:
             events, _ = self._events.take()
             for event in events:
-                rendered.follow(event)
+                rendered.on_event(event)
 
         self._events = self._chain.events.subscribe(wake=take)
         return rendered

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from entresol.rpc.jsonrpc.dispatch import LONGEST_RESULT, Dispatcher, Limits
+from entresol.rpc.jsonrpc.dispatch import LONGEST_RESULT, Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES
 from entresol.rpc.types.block_id import BlockId
@@ -57,7 +57,7 @@ def library() -> Library:
 
 @pytest.fixture
 def dispatcher(library: Library) -> Dispatcher:
-    return Dispatcher([library], limits=Limits(batch=3, answer_bytes=1 << 20))
+    return Dispatcher([library], limits=RequestLimits(batch=3, response_bytes=1 << 20))
 
 
 def test_a_kept_result_is_given_again_with_the_new_id(
@@ -102,13 +102,13 @@ def test_what_may_change_or_is_too_long_is_asked_anew(
 
 def test_after_a_change_everything_is_asked_anew(dispatcher: Dispatcher, library: Library) -> None:
     dispatch(dispatcher, request("library_shelf"))
-    dispatcher.forget()
+    dispatcher.invalidate_cache()
     dispatch(dispatcher, request("library_shelf"))
     assert library.calls == 2
 
 
 def test_kept_answers_of_a_batch_stay_within_the_limit_of_an_answer() -> None:
-    dispatcher = Dispatcher([Library()], limits=Limits(batch=3, answer_bytes=1_000))
+    dispatcher = Dispatcher([Library()], limits=RequestLimits(batch=3, response_bytes=1_000))
     one = request("library_text", 500)
     assert b"result" in (dispatch(dispatcher, one) or b"")
     answer = dispatch(dispatcher, b"[%b,%b]" % (one, one))
@@ -162,8 +162,8 @@ bodies = st.one_of(
 
 @given(bodies)
 def test_an_answer_is_the_same_whether_it_was_kept_or_not(text: str) -> None:
-    fresh = Dispatcher([Library()], limits=Limits(batch=3))
-    keeping = Dispatcher([Library()], limits=Limits(batch=3))
+    fresh = Dispatcher([Library()], limits=RequestLimits(batch=3))
+    keeping = Dispatcher([Library()], limits=RequestLimits(batch=3))
     for params in ("[]", '["0x5"]', '[ "0x5" ]', '["]"]', '["0x5",1]'):
         for name in ("library_shelf", "library_page"):
             dispatch(keeping, request_with(name, params))

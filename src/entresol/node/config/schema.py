@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC
 from entresol.execution.call.limits import CallLimits
 from entresol.node.config.loader import Settings
-from entresol.rpc.jsonrpc.dispatch import Limits as RequestLimits
+from entresol.rpc.jsonrpc.dispatch import RequestLimits
 from entresol.rpc.services.log_search import LogLimits
 from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
 from entresol.rpc.types.overrides import OverrideLimits
@@ -217,7 +217,7 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
 
     def requests(self) -> RequestLimits:
         """Return the limits of any request."""
-        return RequestLimits(batch=self.batch_limit, answer_bytes=self.answer_limit_bytes)
+        return RequestLimits(batch=self.batch_limit, response_bytes=self.answer_limit_bytes)
 
 
 class LogConfig(Struct, frozen=True, kw_only=True):

@@ -54,11 +54,11 @@ LONGEST_RESULT: Final = 64 << 10
 """How much is kept of results that do not change, and how long one may be."""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class RequestLimits(msgspec.Struct, frozen=True):
     """How much one request may ask for."""
 
     batch: int = 500
-    answer_bytes: int = 24 << 20
+    response_bytes: int = 24 << 20
 
 
 class Dispatcher:
@@ -75,7 +75,7 @@ class Dispatcher:
         namespaces: Iterable[Namespace],
         *,
         executor: Executor | None = None,
-        limits: Limits = Limits(),  # noqa: B008  # frozen
+        limits: RequestLimits = RequestLimits(),  # noqa: B008  # frozen
         metrics: Metrics | None = None,
     ) -> None:
         self._discovery = Discovery()
@@ -98,7 +98,7 @@ class Dispatcher:
         """Return the document that describes all methods."""
         return self._discovery.document
 
-    def forget(self) -> None:
+    def invalidate_cache(self) -> None:
         """Answer everything anew, because something else is true now."""
         self._kept.forget()
 
@@ -114,7 +114,7 @@ class Dispatcher:
         None is the answer to notifications, which are carried out like other calls.
         """
         kept = self._kept.answer(body) if connection.path == "/" else None
-        if kept is not None and len(kept) <= self._limits.answer_bytes:
+        if kept is not None and len(kept) <= self._limits.response_bytes:
             return kept
         if not body.isascii() and not is_utf8(body):
             return self._reject(ParseError("not UTF-8"))
@@ -149,7 +149,7 @@ class Dispatcher:
         if not items:
             return self._reject(InvalidRequestError("a batch has at least one call"))
         batch = RequestBatch(
-            items, partial(self._answer_item, connection), self._limits.answer_bytes
+            items, partial(self._answer_item, connection), self._limits.response_bytes
         )
         return self._joined(batch) if batch.advance() else self._finish(batch)
 
@@ -159,7 +159,7 @@ class Dispatcher:
 
     def _joined(self, batch: RequestBatch[Request | Raw]) -> bytes | None:
         if batch.too_large:
-            return self._reject(BatchResponseSizeError(self._limits.answer_bytes))
+            return self._reject(BatchResponseSizeError(self._limits.response_bytes))
         return batch.joined()
 
     def _answer_item(self, connection: ClientConnection, item: Request | Raw) -> Answer:
@@ -237,8 +237,8 @@ class Dispatcher:
 
     def _answer(self, identity: bytes, result: object) -> bytes:
         answer = join(identity, RESULT, result if type(result) is Raw else encode(result))
-        if len(answer) > self._limits.answer_bytes:
-            raise ResponseSizeError(self._limits.answer_bytes)
+        if len(answer) > self._limits.response_bytes:
+            raise ResponseSizeError(self._limits.response_bytes)
         return answer
 
     def _checked(self, request: Request, identity: bytes, path: str) -> Method:

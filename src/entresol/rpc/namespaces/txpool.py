@@ -69,7 +69,7 @@ class TxPool:
     @method()
     def content(self) -> PoolContent:
         """Return all transactions that wait."""
-        show = self._rendered.waiting
+        show = self._rendered.pending_transaction
         return PoolContent(
             pending=_shown(self._pool.pending(), show), queued=_shown(self._pool.queued(), show)
         )
@@ -77,7 +77,7 @@ class TxPool:
     @method()
     def content_from(self, address: Address) -> SenderContent:
         """Return the transactions of one sender that wait."""
-        name, show = address.checksummed(), self._rendered.waiting
+        name, show = address.checksummed(), self._rendered.pending_transaction
         return SenderContent(
             pending=_shown(self._pool.pending(address), show).get(name, {}),
             queued=_shown(self._pool.queued(address), show).get(name, {}),

@@ -107,7 +107,7 @@ class RenderedChain:
             return known
         # The pool first: what leaves it is in the store by then, so nothing is missed in between.
         if (waiting := self._waiting.get(transaction_hash)) is not None:
-            return self.waiting(waiting)
+            return self.pending_transaction(waiting)
         return self._of_transaction(key, transaction_hash, self._transaction)
 
     def transaction_at(self, number: int, index: int) -> msgspec.Raw | None:
@@ -117,7 +117,7 @@ class RenderedChain:
             return None
         return raw(self._transaction(record, self._place(record)[1], index))
 
-    def waiting(self, transaction: Transaction) -> msgspec.Raw:
+    def pending_transaction(self, transaction: Transaction) -> msgspec.Raw:
         """Return a transaction that has no place yet."""
         return raw(transaction_text(transaction, self._chain_id))
 
@@ -180,7 +180,7 @@ class RenderedChain:
 
     # What changes answers
 
-    def follow(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Take note of what happened on the chain."""
         if isinstance(event, BlocksReverted):
             # A batch that lost a block is gone, and those of its blocks that stay are in none.

@@ -125,7 +125,7 @@ def test_views_follow_a_chain_that_goes_back(own_world: World) -> None:
     assert parsed(world.rendered.receipt(one))["blockNumber"] == "0x3"
     world.chain.rewind(2)
     for event in events.take()[0]:
-        world.rendered.follow(event)
+        world.rendered.on_event(event)
     assert world.rendered.block(3, full=False) is None
     assert world.rendered.receipt(one) is None
     assert parsed(world.rendered.transaction(one))["blockNumber"] is None
@@ -138,7 +138,7 @@ def test_views_follow_a_chain_that_goes_back(own_world: World) -> None:
 def test_views_keep_what_was_below(own_world: World) -> None:
     kept = own_world.rendered.block(1, full=False)
     own_world.rendered.block(2, full=False)
-    own_world.rendered.follow(BlocksReverted((), 1))
+    own_world.rendered.on_event(BlocksReverted((), 1))
     assert own_world.rendered.block(1, full=False) is kept
     assert own_world.cache.get((ResponseKind.BLOCK, 2)) is None
 
@@ -147,7 +147,7 @@ def test_a_transaction_that_waits_again_is_not_remembered(own_world: World) -> N
     sent = own_world.sent["legacy"]
     own_world.transaction("legacy")
     own_world.receipt("legacy")
-    own_world.rendered.follow(TransactionPending(sent))
+    own_world.rendered.on_event(TransactionPending(sent))
     assert own_world.cache.get((ResponseKind.TRANSACTION, sent.hash)) is None
     assert own_world.cache.get((ResponseKind.RECEIPT, sent.hash)) is None
 

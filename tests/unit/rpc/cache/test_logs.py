@@ -126,7 +126,7 @@ class BookMachine(RuleBasedStateMachine):
 
     def follow(self) -> None:
         for event in self.events.take()[0]:
-            self.rendered.follow(event)
+            self.rendered.on_event(event)
 
     def teardown(self) -> None:
         self.chain.close()

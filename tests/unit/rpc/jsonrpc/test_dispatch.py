@@ -10,7 +10,7 @@ from threading import Barrier, get_ident
 import pytest
 
 from entresol.rpc.jsonrpc.connection import LocalConnection
-from entresol.rpc.jsonrpc.dispatch import Dispatcher, Limits
+from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.method import method
 from tests.support.example_namespace import Toy, caller, dispatch, request
 from tests.support.polling import PATIENCE_SECONDS
@@ -153,7 +153,7 @@ def test_a_missing_block_is_told_as_the_network_does() -> None:
 
 
 def test_a_long_answer_is_rejected() -> None:
-    send = caller(limits=Limits(answer_bytes=100))
+    send = caller(limits=RequestLimits(response_bytes=100))
     fits = 100 - len(b'{"jsonrpc":"2.0","id":1,"result":""}')
     assert len(send(request("toy_long", fits))["result"]) == fits
     error = send(request("toy_long", fits + 1))["error"]
@@ -166,7 +166,7 @@ def test_a_long_answer_is_rejected() -> None:
 
 @pytest.mark.parametrize("name", ["toy_long", "toy_thread"])
 def test_the_results_of_a_batch_have_a_limit_together(name: str) -> None:
-    send = caller(limits=Limits(answer_bytes=1000))
+    send = caller(limits=RequestLimits(response_bytes=1000))
     params = [200] if name == "toy_long" else ["x" * 200]
     item = request(name, *params)
     assert len(send(b"[" + b",".join([item] * 3) + b"]")) == 3

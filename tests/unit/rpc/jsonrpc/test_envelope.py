@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from entresol.rpc.jsonrpc.dispatch import Dispatcher, Limits
+from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from tests.support.example_namespace import Toy, caller, dispatch, request
 
 CHAIN_ID = request("toy_chainId")
@@ -151,7 +151,7 @@ def test_a_batch_is_answered_in_order_item_by_item() -> None:
 
 @pytest.mark.parametrize("item", [CHAIN_ID, b"1"])
 def test_a_batch_has_a_limit(item: bytes) -> None:
-    send = caller(limits=Limits(batch=3))
+    send = caller(limits=RequestLimits(batch=3))
     assert len(send(b"[" + b",".join([item] * 3) + b"]")) == 3
     answer = send(b"[" + b",".join([item] * 4) + b"]")
     assert answer["error"]["code"] == -32010

@@ -57,7 +57,7 @@ class EthAccounts:
         sender = self._keyring.sender(transaction.from_)
         payload = await self._filler.fill(transaction, sender)
         signed = self._keyring.sign(payload, sender)
-        fields = bytes(self._rendered.waiting(signed))
+        fields = bytes(self._rendered.pending_transaction(signed))
         return Raw(b'{"raw":"0x%b","tx":%b}' % (signed.raw.hex().encode(), fields))
 
     @method(UnknownAccount, AccountsLocked)

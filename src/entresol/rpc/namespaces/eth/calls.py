@@ -32,7 +32,7 @@ class AccessListEntry(JsonModel, frozen=True, kw_only=True):
     storage_keys: list[Hash32]
 
 
-class AccessListResponse(JsonModel, frozen=True, kw_only=True):
+class AccessListResult(JsonModel, frozen=True, kw_only=True):
     """What a call touches, what it uses with that declared, and how it failed if it did."""
 
     access_list: list[AccessListEntry]
@@ -99,13 +99,13 @@ class EthCalls:
     @method(UnknownBlock, InvalidTransaction)
     def create_access_list(
         self, transaction: CallObject, block: BlockId = LATEST
-    ) -> AccessListResponse | Offload[AccessListResponse]:
+    ) -> AccessListResult | Offload[AccessListResult]:
         """Return the accounts and slots that a transaction touches, to be declared in it."""
         evm_env, request = self._resolver.evm_env(block), transaction.request()
 
-        def answer(limits: CallLimits) -> AccessListResponse:
+        def answer(limits: CallLimits) -> AccessListResult:
             found = create_access_list(evm_env, request, limits)
-            return AccessListResponse(
+            return AccessListResult(
                 access_list=[
                     AccessListEntry(address=it.account, storage_keys=list(it.slots))
                     for it in found.access_list

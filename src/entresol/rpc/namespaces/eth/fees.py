@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from entresol.rpc.services.block_resolver import BlockResolver
 
 
-class FeeHistoryResponse(JsonModel, frozen=True, kw_only=True):
+class FeeHistoryResult(JsonModel, frozen=True, kw_only=True):
     """The fees of some blocks in a row."""
 
     oldest_block: Quantity
@@ -64,19 +64,19 @@ class EthFees:
         block_count: Number,
         newest_block: BlockNumber,
         reward_percentiles: list[float] | None = None,
-    ) -> FeeHistoryResponse | Offload[FeeHistoryResponse]:
+    ) -> FeeHistoryResult | Offload[FeeHistoryResult]:
         """Return base fees, how full blocks were, and tips at percentiles of gas, for blocks in a row."""
         newest, percentiles = self._resolver.sealed(newest_block), reward_percentiles or []
         if block_count <= POLICY.fee_history_blocks:
             return self._history(block_count, newest, percentiles)
         return Offload(lambda: self._history(block_count, newest, percentiles))
 
-    def _history(self, count: int, newest: int, percentiles: list[float]) -> FeeHistoryResponse:
+    def _history(self, count: int, newest: int, percentiles: list[float]) -> FeeHistoryResult:
         history = fee_history(
             self._chain.blocks, self._chain.rules.fees, count, newest, percentiles
         )
         blocks = len(history.gas_used_ratios)
-        return FeeHistoryResponse(
+        return FeeHistoryResult(
             oldest_block=Quantity(history.oldest),
             base_fee_per_gas=[Quantity(fee) for fee in history.base_fees],
             gas_used_ratio=list(history.gas_used_ratios),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAX_SLOTS: Final = 1_024
 
 
-class StorageProofResponse(JsonModel, frozen=True, kw_only=True):
+class StorageResult(JsonModel, frozen=True, kw_only=True):
     """A slot's value and the trie nodes that prove it."""
 
     key: Hash32
@@ -32,7 +32,7 @@ class StorageProofResponse(JsonModel, frozen=True, kw_only=True):
     proof: list[Data]
 
 
-class AccountProofResponse(JsonModel, frozen=True, kw_only=True):
+class AccountResult(JsonModel, frozen=True, kw_only=True):
     """An account, the trie nodes that prove it, and slots with theirs."""
 
     address: Address
@@ -41,7 +41,7 @@ class AccountProofResponse(JsonModel, frozen=True, kw_only=True):
     code_hash: Hash32
     nonce: Quantity
     storage_hash: Hash32
-    storage_proof: list[StorageProofResponse]
+    storage_proof: list[StorageResult]
 
 
 class AccountInfo(JsonModel, frozen=True, kw_only=True):
@@ -145,17 +145,17 @@ class EthState:
     @method(UnknownBlock)
     def get_proof(
         self, address: Address, storage_keys: list[Quantity], block: BlockId = LATEST
-    ) -> AccountProofResponse | Offload[AccountProofResponse]:
+    ) -> AccountResult | Offload[AccountResult]:
         """Return an account and some of its slots with Merkle proofs against the block's state root."""
         root = self._blocks.header(self._resolver.sealed(block)).state_root
         if len(storage_keys) <= POLICY.proof_slots:
             return self._proof(root, address, storage_keys)
         return Offload(lambda: self._proof(root, address, storage_keys))
 
-    def _proof(self, root: Hash32, address: Address, keys: list[Quantity]) -> AccountProofResponse:
+    def _proof(self, root: Hash32, address: Address, keys: list[Quantity]) -> AccountResult:
         slots = [Hash32(key.to_bytes(32)) for key in cooperatively(keys)]
         proof = self._trie.prove(root, address, slots)
-        return AccountProofResponse(
+        return AccountResult(
             address=address,
             account_proof=[Data(node) for node in proof.proof],
             balance=Quantity(proof.balance),
@@ -163,7 +163,7 @@ class EthState:
             nonce=Quantity(proof.nonce),
             storage_hash=proof.storage_root,
             storage_proof=[
-                StorageProofResponse(
+                StorageResult(
                     key=slot.slot,
                     value=Quantity(slot.value),
                     proof=[Data(node) for node in slot.proof],

@@ -86,4 +86,4 @@ class EthTransactions:
         if sent is not None:
             return self._rendered.transaction(sent)
         waiting = self._chain.pool.find(sender, nonce)
-        return None if waiting is None else self._rendered.waiting(waiting)
+        return None if waiting is None else self._rendered.pending_transaction(waiting)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Stage: TypeAlias = Literal["pending", "committed", "executed", "finalized"]
 
 
-class SystemContracts(msgspec.Struct, frozen=True, kw_only=True):
+class BaseSystemContractsHashes(msgspec.Struct, frozen=True, kw_only=True):
     """The hashes of code that an EVM chain does not have; the network spells the keys this way."""
 
     bootloader: Hash32
@@ -32,7 +32,7 @@ class SystemContracts(msgspec.Struct, frozen=True, kw_only=True):
     evm_emulator: Hash32 | None = None
 
 
-class Details(SettlementFields, frozen=True, kw_only=True):
+class BlockDetailsBase(SettlementFields, frozen=True, kw_only=True):
     """What the details of a block and of a batch have in common."""
 
     number: int
@@ -43,13 +43,15 @@ class Details(SettlementFields, frozen=True, kw_only=True):
     l1_gas_price: int
     l2_fair_gas_price: int
     fair_pubdata_price: int | None
-    base_system_contracts_hashes: SystemContracts
+    base_system_contracts_hashes: BaseSystemContractsHashes
 
 
-NO_SYSTEM_CODE: Final = SystemContracts(bootloader=Hash32.zero(), default_aa=Hash32.zero())
+NO_SYSTEM_CODE: Final = BaseSystemContractsHashes(
+    bootloader=Hash32.zero(), default_aa=Hash32.zero()
+)
 
 
-class BlockDetails(Details, frozen=True, kw_only=True):
+class BlockDetails(BlockDetailsBase, frozen=True, kw_only=True):
     """A block and its settlement."""
 
     l1_batch_number: int
@@ -57,7 +59,7 @@ class BlockDetails(Details, frozen=True, kw_only=True):
     protocol_version: str = PROTOCOL_VERSION
 
 
-class L1BatchDetails(Details, frozen=True, kw_only=True):
+class L1BatchDetails(BlockDetailsBase, frozen=True, kw_only=True):
     """A batch and its settlement; the root is that of the state after it."""
 
     commitment: Hash32 | None

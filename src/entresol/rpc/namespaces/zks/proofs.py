@@ -28,7 +28,7 @@ class Prover(Protocol):
         """Prove a message of `sender` in the batch of `block`."""
 
 
-class L2ToL1Proof(JsonModel, frozen=True, kw_only=True):
+class L2ToL1LogProof(JsonModel, frozen=True, kw_only=True):
     """What the contract on L1 needs to believe in a log."""
 
     id: int
@@ -75,7 +75,7 @@ class ZksProofs:
     @method(name="zks_getL2ToL1MsgProof")
     def get_l2_to_l1_msg_proof(
         self, block: Number, sender: Address, msg: Hash32, l2_log_position: Number | None = None
-    ) -> L2ToL1Proof | None:
+    ) -> L2ToL1LogProof | None:
         """Return the proof of a message that `sender` sent in the batch of `block`.
 
         `msg` is the keccak of the message. Without a position it is the first such message of the batch;
@@ -90,7 +90,7 @@ class ZksProofs:
         tx_hash: Hash32,
         index: Number | None = None,
         interop_mode: str | None = None,  # noqa: ARG002 - there is one layer below, so all modes are one
-    ) -> L2ToL1Proof | None:
+    ) -> L2ToL1LogProof | None:
         """Return the proof of a transaction's L2-to-L1 log, the first unless `index` says which.
 
         `index` counts the `l2ToL1Logs` of the receipt. The answer is null until L1 has executed the batch.
@@ -113,11 +113,11 @@ class ZksProofs:
         return _account_proof(self._trie.prove(root, address, keys), address, root)
 
 
-def _answer(proven: ProvenLog | None) -> L2ToL1Proof | None:
+def _answer(proven: ProvenLog | None) -> L2ToL1LogProof | None:
     if proven is None:
         return None
     proof = proven.proof
-    return L2ToL1Proof(
+    return L2ToL1LogProof(
         id=proof.id, proof=list(proof.words), root=proof.root, batch_number=proven.batch
     )
 

@@ -9,7 +9,7 @@ import msgspec
 from entresol.l1.deployment import PROTOCOL_VERSION
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.method import method
-from entresol.rpc.namespaces.zks.batches import NO_SYSTEM_CODE, SystemContracts
+from entresol.rpc.namespaces.zks.batches import NO_SYSTEM_CODE, BaseSystemContractsHashes
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class ProtocolVersion(msgspec.Struct, frozen=True, kw_only=True):
     minor_version: int = msgspec.field(name="minorVersion")
     timestamp: int
     verification_keys_hashes: VerificationKeys
-    base_system_contracts: SystemContracts
+    base_system_contracts: BaseSystemContractsHashes
     bootloader_code_hash: Hash32 = msgspec.field(name="bootloaderCodeHash")
     default_account_code_hash: Hash32 = msgspec.field(name="defaultAccountCodeHash")
     evm_simulator_code_hash: Hash32 | None = msgspec.field(
