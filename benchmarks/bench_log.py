@@ -12,7 +12,7 @@ from entresol.node.log.entries import LogFormat
 from entresol.node.log.jsonl import JsonLines
 from entresol.node.log.requests import RequestLog
 from entresol.node.log.text import TextLines
-from entresol.server import ClientConnection
+from entresol.server.handler import ClientConnection
 
 BODY: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
 ANSWER: Final = b'{"jsonrpc":"2.0","id":1,"result":"0x10e"}'

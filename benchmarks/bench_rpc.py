@@ -33,7 +33,7 @@ from benchmarks.load import (
 from entresol._native import address_of, keccak256, public_key
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
-from entresol.server import allow_open_files
+from entresol.server.limits import allow_open_files
 from tests.support.anvil import Anvil, free_port, running_anvil
 from tests.support.differential.contracts import TOKEN
 from tests.support.node_process import running_node

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 from docs.tools.rpc_markdown import rpc_markdown
 from entresol import errors
 from entresol.errors import EntresolError
-from entresol.node.config.flags import choices_of, value_name, written
+from entresol.node.config.flags import format_value, metavar_of
 from entresol.node.config.schema import SETTINGS
 from entresol.rpc.jsonrpc import errors as rpc_errors
 from entresol.rpc.jsonrpc.errors import CODES, INTERNAL, code_of
 
 if TYPE_CHECKING:
     from docs.tools.recording import Exchange
-    from entresol.node.config.loader import Setting
+    from entresol.node.config.setting import Setting
 
 GENERATED: Final = (
     "<!-- Written by docs/tools/generate.py: change the code, then run `make docs`. -->"
@@ -101,9 +101,9 @@ def _setting_row(setting: Setting) -> str:
     if setting.is_switch and setting.default:
         flag = f"--no-{flag.removeprefix('--')}"
     takes = "a switch" if setting.is_switch else " or ".join(
-        f"`{choice}`" for choice in choices_of(setting) or (value_name(setting),)
+        f"`{choice}`" for choice in setting.choices or (metavar_of(setting),)
     )  # fmt: skip
-    default = written(setting.default)
+    default = format_value(setting.default)
     cells = (
         f"`{flag}`",
         f"`{setting.variable}`",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from entresol.errors import EntresolError, InvalidConfig, ReplayMismatch
-from entresol.node.config.flags import HelpFormatter, Parser
+from entresol.node.config.flags import HelpFormatter, Parser, add_flags
 from entresol.node.config.schema import SETTINGS, NodeConfig
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _run(config: NodeConfig) -> int:
     import uvloop  # noqa: PLC0415
 
     from entresol.node.log.log import NodeLog  # noqa: PLC0415
-    from entresol.server import allow_open_files  # noqa: PLC0415
+    from entresol.server.limits import allow_open_files  # noqa: PLC0415
 
     sys.setswitchinterval(SWITCH_SECONDS)
     allow_open_files(config.server.connection_limit)
@@ -183,7 +183,7 @@ def _parser() -> Parser:
     version = f"entresol {metadata.version('entresol')}"
     parser.add_argument("--version", action="version", version=version, help="Print the version.")
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
-    SETTINGS.add_flags(parser)
+    add_flags(parser, SETTINGS.all, SETTINGS.titles())
     return parser
 
 

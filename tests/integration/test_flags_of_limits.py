@@ -12,7 +12,7 @@ import pytest
 from websockets.frames import Opcode
 
 from entresol.node.config.schema import ApiConfig, LimitsConfig
-from entresol.server import ServerConfig
+from entresol.server.config import ServerConfig
 from tests.support.clients.accounts import signed_transfer
 from tests.support.http_server import Client, Response, answer_to, opening, post
 from tests.support.node_process import RunningNode, running_node

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from websockets.frames import Opcode
 
-from entresol.server import allow_open_files
+from entresol.server.limits import allow_open_files
 from tests.support.http_server import Client, answer_to, opening, post
 from tests.support.node_process import RunningNode, running_node
 from tests.support.polling import PATIENCE_SECONDS

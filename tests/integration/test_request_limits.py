@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from entresol.node.adapters import call_limits, log_limits
 from entresol.node.config.schema import SETTINGS, LimitsConfig
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.connection import LocalConnection
@@ -53,8 +54,8 @@ def asked(client: Client, body: Any) -> Any:
 
 def test_every_limit_can_be_set_from_outside() -> None:
     config = SETTINGS.load({}, {"ENTRESOL_CALL_GAS_CAP": "30000", "ENTRESOL_LOG_BLOCK_LIMIT": "5"})
-    assert config.limits.calls().gas_cap == 30_000
-    assert (config.limits.logs().blocks, config.limits.logs().results) == (5, 10_000)
+    assert call_limits(config.limits).gas_cap == 30_000
+    assert (log_limits(config.limits).blocks, log_limits(config.limits).results) == (5, 10_000)
 
 
 def test_a_call_that_needs_more_gas_than_allowed_is_told_how_much_there_is(

@@ -19,7 +19,10 @@ from hypothesis import strategies as st
 
 from entresol.errors import AddressInUse, AddressUnavailable
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
-from entresol.server import ClientConnection, Server, ServerConfig, allow_open_files
+from entresol.server.config import ServerConfig
+from entresol.server.handler import ClientConnection
+from entresol.server.limits import allow_open_files
+from entresol.server.server import Server
 from tests.support.http_server import HELLO, Client, Running, answer_to, echo, post, running
 from tests.support.polling import PATIENCE_SECONDS, eventually
 

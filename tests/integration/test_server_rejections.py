@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from websockets.frames import Opcode
 
-from entresol.server import ClientConnection, HttpResponse
+from entresol.server.handler import ClientConnection
+from entresol.server.responses import HttpResponse
 from tests.support.http_server import HELLO, Client, echo, opening, post, running
 
 CHUNKED = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")

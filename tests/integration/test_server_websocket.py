@@ -13,7 +13,7 @@ import pytest
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
-from entresol.server import ClientConnection
+from entresol.server.handler import ClientConnection
 from tests.support.http_server import HELLO, Running, echo, opening, post, running
 from tests.support.polling import eventually
 

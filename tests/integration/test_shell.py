@@ -85,7 +85,7 @@ def told(node: RunningNode, text: str) -> str:
     [
         (["--prot", "4"], 2, "--prot: there is no such flag; did you mean --port?"),
         (["--frobnicate"], 2, "--frobnicate: there is no such flag; --help lists them"),
-        (["--port"], 2, "--port: expected one argument; --help tells more"),
+        (["--port"], 2, "--port: expected one argument; see --help"),
         (["--port", "http"], 2, "--port: Expected `int`, got `str`"),
         (["stop"], 2, "command: invalid choice: 'stop'"),
         (["--mnemonic", "one two"], 1, "a mnemonic is 12, 15, 18, 21 or 24 words, got 2"),

@@ -19,7 +19,7 @@ from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, PENDING, BlockId, BlockNumber
-from entresol.server import ClientConnection
+from entresol.server.handler import ClientConnection
 
 ALICE = "0x36615cf349d7f6344891b1e7ca7c72883f5dc049"
 

@@ -14,7 +14,9 @@ import uvloop
 from websockets.frames import Frame, Opcode
 
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
-from entresol.server import ClientConnection, Handler, OnRejection, Page, Server, ServerConfig
+from entresol.server.config import ServerConfig
+from entresol.server.handler import ClientConnection, Handler, OnRejection, Page
+from entresol.server.server import Server
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
 T = TypeVar("T")

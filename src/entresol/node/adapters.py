@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from entresol.execution.call.limits import CallLimits
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL
 from entresol.rpc.cache.block_logs import BlockLogs
+from entresol.rpc.jsonrpc.dispatch import RequestLimits
 from entresol.rpc.namespaces.zks.contracts import L2Contracts
 from entresol.rpc.render.inclusion import BatchInfo
+from entresol.rpc.services.log_search import LogLimits
+from entresol.rpc.types.overrides import OverrideLimits
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.events import BlockSealed
+    from entresol.node.config.schema import LimitsConfig
     from entresol.primitives.batches import Batch
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.transactions import Transaction
@@ -22,6 +27,30 @@ if TYPE_CHECKING:
 
 
 L2_CONTRACTS: Final = L2Contracts(asset_router=ASSET_ROUTER, multicall=MULTICALL)
+
+
+def call_limits(config: LimitsConfig) -> CallLimits:
+    """Return the limits of `eth_call`, estimates and simulations."""
+    return CallLimits(gas_cap=config.call_gas_cap, seconds=config.call_seconds)
+
+
+def log_limits(config: LimitsConfig) -> LogLimits:
+    """Return the limits of log queries."""
+    return LogLimits(
+        results=config.log_limit,
+        blocks=config.log_block_limit or None,
+        alternatives=config.log_filter_limit,
+    )
+
+
+def override_limits(config: LimitsConfig) -> OverrideLimits:
+    """Return the limits of state overrides."""
+    return OverrideLimits(accounts=config.override_account_limit, slots=config.override_slot_limit)
+
+
+def request_limits(config: LimitsConfig) -> RequestLimits:
+    """Return the limits of all requests."""
+    return RequestLimits(batch=config.batch_limit, response_bytes=config.answer_limit_bytes)
 
 
 class NotificationRenderer:

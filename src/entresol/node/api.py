@@ -13,6 +13,10 @@ from entresol.node.adapters import (
     BatchInclusion,
     NotificationRenderer,
     PendingTransactions,
+    call_limits,
+    log_limits,
+    override_limits,
+    request_limits,
 )
 from entresol.node.config.schema import ApiConfig, LimitsConfig
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
@@ -97,14 +101,14 @@ class Api:
             )
         )
         self._resolver = BlockResolver(chain)
-        self._runner = CallRunner(self._limits.calls(), self._limits.overrides())
+        self._runner = CallRunner(call_limits(self._limits), override_limits(self._limits))
         self._filters = Filters(
             chain,
             chain.blocks,
             self._rendered.log_cache,
             chain.events,
             max_filters=self._limits.filter_limit,
-            limits=self._limits.logs(),
+            limits=log_limits(self._limits),
         )
         self.subscriptions = Subscriptions(
             chain.events,
@@ -112,7 +116,7 @@ class Api:
             NotificationRenderer(self._rendered),
             wake=wake,
             per_connection=self._limits.subscription_limit,
-            limits=self._limits.logs(),
+            limits=log_limits(self._limits),
         )
         namespaces = self._ethereum()
         if layer_two is not None:
@@ -122,7 +126,7 @@ class Api:
             namespaces += self._development(checkpoints or Checkpoints(chain), rollup)
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
         self.dispatcher = Dispatcher(
-            namespaces, executor=self._executor, limits=self._limits.requests()
+            namespaces, executor=self._executor, limits=request_limits(self._limits)
         )
         self._rendered.on_invalidate(self.dispatcher.invalidate_cache)
 
@@ -146,10 +150,12 @@ class Api:
             EthClient(chain),
             EthBlocks(chain.blocks, resolver, rendered),
             EthCalls(resolver, self._runner),
-            EthCallMany(chain, resolver, limits.calls(), limits.overrides()),
+            EthCallMany(chain, resolver, call_limits(limits), override_limits(limits)),
             EthFees(chain, resolver),
-            EthFilters(chain, rendered.log_cache, self._filters, self.subscriptions, limits.logs()),
-            EthSimulate(chain, resolver, limits.calls(), limits.overrides()),
+            EthFilters(
+                chain, rendered.log_cache, self._filters, self.subscriptions, log_limits(limits)
+            ),
+            EthSimulate(chain, resolver, call_limits(limits), override_limits(limits)),
             EthState(resolver, chain.blocks, chain.state_trie, chain.pool),
             EthTransactions(chain, resolver, rendered),
             EthSendSync(chain, rendered, self._config.receipt_seconds),

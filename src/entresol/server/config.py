@@ -23,37 +23,38 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     allowed_hosts: Annotated[
         tuple[str, ...] | None,
         Meta(
-            description="Names a request's Host header may have, without port; `*` is any. "
+            description="Values of the Host header to accept, without port; `*` is any. "
             "When unset: on loopback any IP address, `localhost` and names below it; elsewhere any."
         ),
     ] = None
     cors_origins: Annotated[
         tuple[str, ...],
-        Meta(description="Origins whose web pages may use the node; `*` is any."),
+        Meta(description="Origins whose web pages may read responses (CORS); `*` is any."),
     ] = ("*",)
 
     body_limit_bytes: Annotated[
-        int, Meta(ge=1, description="Longest request body, and longest WebSocket message.")
+        int, Meta(ge=1, description="Maximum size of a request body, and of a WebSocket message.")
     ] = 15 * MIB
     header_limit_bytes: Annotated[
-        int, Meta(ge=256, description="Longest request line and headers together.")
+        int, Meta(ge=256, description="Maximum size of request line and headers together.")
     ] = 32 * 1024
     connection_limit: Annotated[
-        int, Meta(ge=1, description="Connections open at the same time.")
+        int, Meta(ge=1, description="Maximum number of open connections.")
     ] = 10_000
     requests_per_second: Annotated[
         float,
-        Meta(ge=0, description="Request bodies a connection may send a second; 0 is any number."),
+        Meta(ge=0, description="Maximum requests per second of a connection; 0 is no limit."),
     ] = 0.0
 
     header_seconds: Annotated[
-        float, Meta(gt=0, description="Time for a request's headers, from their first byte.")
+        float, Meta(gt=0, description="Time limit for a request's headers, from their first byte.")
     ] = 10.0
     body_seconds: Annotated[
-        float, Meta(gt=0, description="Time for a request's body, from the end of its headers.")
+        float,
+        Meta(gt=0, description="Time limit for a request's body, from the end of its headers."),
     ] = 60.0
     idle_seconds: Annotated[
-        float, Meta(gt=0, description="Time a connection may stay open without a request.")
+        float, Meta(gt=0, description="Time after which a connection without a request is closed.")
     ] = 120.0
     write_seconds: Annotated[
         float, Meta(gt=0, description="Time a client may leave a full write buffer unread.")
@@ -83,7 +84,11 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
         int, Meta(ge=1, description="Requests of one WebSocket that may run at once.")
     ] = 128
     websocket_ping_seconds: Annotated[
-        float, Meta(gt=0, description="Silence after which a WebSocket is pinged; twice closes it.")
+        float,
+        Meta(
+            gt=0,
+            description="Silence after which a WebSocket is pinged; after twice that it is closed.",
+        ),
     ] = 30.0
     websocket_deflate: Annotated[
         bool, Meta(description="Offer to compress WebSocket messages (permessage-deflate).")

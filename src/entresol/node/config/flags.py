@@ -1,60 +1,56 @@
-"""Settings as flags of a command: what they are called, what they take, what the help says."""
+"""Command-line flags and `--help`, derived from settings."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-import types
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Union, get_args, get_origin
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NoReturn
 
 from entresol.errors import InvalidConfig
+from entresol.node.config.setting import Setting
 
-if TYPE_CHECKING:
-    from entresol.node.config.loader import Setting
+MAX_INLINE_CHOICES: Final = 4
+"""More choices than this are listed in the description and not behind the flag."""
 
-SHOWN_CHOICES: Final = 4
-"""With more choices than this, they are told in the help and not behind the flag."""
-
-_KINDS: Final = {int: "N", float: "NUMBER", str: "TEXT", bool: "true|false"}
+_METAVARS: Final = {int: "N", float: "NUMBER", str: "TEXT", bool: "true|false"}
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are errors of one line, and which knows what was probably meant."""
+    """A parser that reports errors in one line, and suggests the flag that was probably meant."""
 
     def parse(self, arguments: Sequence[str] | None) -> dict[str, Any]:
-        """Return what was given, by name."""
+        """Return the arguments by name."""
         words = sys.argv[1:] if arguments is None else arguments
-        # Before argparse takes the value of a flag it does not know for something else.
+        # Checked first: argparse would take the value of an unknown flag for the command.
         for flag in (word.partition("=")[0] for word in words if word.startswith("--")):
             if flag not in self._option_string_actions:
-                raise InvalidConfig(flag, self._no_such(flag))
+                raise InvalidConfig(flag, self._unknown_flag(flag))
         return vars(self.parse_args(words))
 
     def error(self, message: str) -> NoReturn:
-        """Raise what argparse would print, after a page of usage."""
-        raise InvalidConfig("", f"{message.removeprefix('argument ')}; --help tells more")
+        """Raise what argparse would print after the usage."""
+        raise InvalidConfig("", f"{message.removeprefix('argument ')}; see --help")
 
-    def _no_such(self, flag: str) -> str:
-        import difflib  # noqa: PLC0415  # only for who made a mistake
+    def _unknown_flag(self, flag: str) -> str:
+        import difflib  # noqa: PLC0415  # only errors need it
 
-        near = difflib.get_close_matches(flag, self._option_string_actions, 1)
-        return (
-            f"there is no such flag; {f'did you mean {near[0]}?' if near else '--help lists them'}"
-        )
+        similar = difflib.get_close_matches(flag, self._option_string_actions, 1)
+        hint = f"did you mean {similar[0]}?" if similar else "--help lists them"
+        return f"there is no such flag; {hint}"
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Gives long flags room, so that most descriptions stand beside them."""
+    """Leaves room for long flags, so that most descriptions are on the same line."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=34)
 
 
 def add_flags(
-    parser: argparse.ArgumentParser, settings: Iterable[Setting], titles: dict[str, str]
+    parser: argparse.ArgumentParser, settings: Iterable[Setting], titles: Mapping[str, str]
 ) -> None:
-    """Give `parser` a flag for each setting, grouped by section under what it is about."""
+    """Add a flag for each setting to `parser`, grouped by section."""
     groups: dict[str, argparse._ArgumentGroup] = {}
     for setting in settings:
         section = setting.section
@@ -63,37 +59,23 @@ def add_flags(
         _add_flag(groups[section], setting)
 
 
-def value_name(setting: Setting) -> str:
-    """Say what a setting takes, as the help shows it behind the flag."""
-    if setting.value_name is not None:
-        return setting.value_name
-    kind = bare(setting.kind)
-    if get_origin(kind) is Literal:
-        choices = [str(choice) for choice in get_args(kind)]
-        return "|".join(choices) if len(choices) <= SHOWN_CHOICES else setting.name.upper()
-    if get_origin(kind) is tuple:
+def metavar_of(setting: Setting) -> str:
+    """Return the placeholder of a setting's value in the help."""
+    if setting.metavar is not None:
+        return setting.metavar
+    if setting.choices:
+        inline = len(setting.choices) <= MAX_INLINE_CHOICES
+        return "|".join(setting.choices) if inline else setting.name.upper()
+    if setting.is_list:
         return "A,B"
     for unit in ("bytes", "seconds"):
         if setting.name.endswith(f"_{unit}"):
             return unit.upper()
-    return _KINDS.get(kind, "VALUE")
+    return _METAVARS.get(setting.value_type, "VALUE")
 
 
-def choices_of(setting: Setting) -> tuple[str, ...]:
-    """Return the values that a setting may have, if they can be listed."""
-    kind = bare(setting.kind)
-    return tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
-
-
-def bare(kind: Any) -> Any:
-    """Return a type without the None that it may be."""
-    if get_origin(kind) in (Union, types.UnionType):
-        return next(option for option in get_args(kind) if option is not type(None))
-    return kind
-
-
-def written(value: Any) -> str:
-    """Return a value as one writes it behind a flag; nothing if it has none."""
+def format_value(value: Any) -> str:
+    """Return a value as it is written behind a flag; empty if it is None."""
     if isinstance(value, tuple):
         return ",".join(map(str, value))
     if isinstance(value, bool):
@@ -108,27 +90,27 @@ def _add_flag(group: argparse._ArgumentGroup, setting: Setting) -> None:
             dest=setting.name,
             action=argparse.BooleanOptionalAction if setting.default else "store_true",
             default=None,
-            help=_escaped(setting.description),
+            help=_escape(setting.description),
         )
         return
     group.add_argument(
         setting.flag,
         dest=setting.name,
-        metavar=value_name(setting),
+        metavar=metavar_of(setting),
         default=None,
-        help=_escaped(setting.description + _choices(setting) + _default(setting)),
+        help=_escape(setting.description + _choices(setting) + _default(setting)),
     )
 
 
 def _choices(setting: Setting) -> str:
-    choices = choices_of(setting)
-    return f" One of {', '.join(choices)}." if len(choices) > SHOWN_CHOICES else ""
+    choices = setting.choices
+    return f" One of {', '.join(choices)}." if len(choices) > MAX_INLINE_CHOICES else ""
 
 
 def _default(setting: Setting) -> str:
-    shown = written(setting.default)
-    return f" [{shown}]" if shown else ""
+    text = format_value(setting.default)
+    return f" [{text}]" if text else ""
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("%", "%%")

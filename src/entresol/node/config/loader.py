@@ -1,73 +1,32 @@
-"""Settings from one typed definition: flags over the environment over a file over the defaults."""
+"""Load a configuration: flags override environment variables, these the TOML file, and that the defaults."""
 
 from __future__ import annotations
 
-import argparse
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    Generic,
-    TypeVar,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
 from entresol.errors import InvalidConfig
-from entresol.node.config import flags
-
-PREFIX: Final = "ENTRESOL_"
+from entresol.node.config.setting import Setting, settings_of
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-
-class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that can be set: its place in the definition, and what people read about it."""
-
-    section: str
-    name: str
-    kind: Any
-    default: Any
-    description: str
-    value_name: str | None = None
-    """What it takes, where its type does not say it: `FILE`."""
-
-    @property
-    def flag(self) -> str:
-        """The flag on the command line."""
-        return "--" + self.name.replace("_", "-")
-
-    @property
-    def variable(self) -> str:
-        """The environment variable."""
-        return PREFIX + self.name.upper()
-
-    @property
-    def key(self) -> str:
-        """The key in a file."""
-        return f"{self.section}.{self.name}"
-
-    @property
-    def is_switch(self) -> bool:
-        """Whether it is on or off, so that the flag takes no value."""
-        return self.kind is bool
+_Source: TypeAlias = dict[str, tuple[Setting, Any, str]]
+"""What one source sets, by key: the setting, the value, and what errors name it by."""
 
 
 class Settings(Generic[T]):
-    """The settings of a configuration whose sections are structs of plain values.
+    """The settings of a schema, whose sections are structs of plain values.
 
-    A setting's flag, variable and key all follow from its name, which no two sections may share.
+    A setting's flag, variable and key follow from its name, which must be unique across sections.
     """
 
-    def __init__(self, definition: type[T]) -> None:
-        self._definition = definition
-        self.all = tuple(_settings_of(definition))
+    def __init__(self, schema: type[T]) -> None:
+        self._schema = schema
+        self.all = tuple(settings_of(schema))
         names = [setting.name for setting in self.all]
         assert len(names) == len(set(names)), "two sections share a name"
 
@@ -77,35 +36,31 @@ class Settings(Generic[T]):
         environment: Mapping[str, str],
         file: Path | None = None,
     ) -> T:
-        """Merge what was set where, and check all of it once."""
-        layers = [
+        """Merge the sources, and validate the result once."""
+        sources = [
             {} if file is None else self._from_file(file),
             self._from_environment(environment),
             self._from_arguments(arguments),
         ]
         values: dict[str, dict[str, Any]] = {}
-        sources: dict[str, str] = {}
-        for layer in layers:
-            for setting, value, source in layer.values():
-                values.setdefault(setting.section, {})[setting.name] = _shaped(setting, value)
-                sources[setting.key] = source
-        return self._convert(values, sources)
-
-    def add_flags(self, parser: argparse.ArgumentParser) -> None:
-        """Give `parser` a flag for each setting, grouped by section."""
-        flags.add_flags(parser, self.all, self.titles())
+        origins: dict[str, str] = {}
+        for source in sources:
+            for setting, value, origin in source.values():
+                values.setdefault(setting.section, {})[setting.name] = _split_list(setting, value)
+                origins[setting.key] = origin
+        return self._convert(values, origins)
 
     def titles(self) -> dict[str, str]:
-        """Return what each section is about, by its name."""
-        sections = msgspec.structs.fields(self._definition)
+        """Return a one-line description of each section, by its name."""
+        sections = msgspec.structs.fields(self._schema)
         return {it.name: (it.type.__doc__ or it.name).partition("\n")[0] for it in sections}
 
     def dump(self, config: T) -> dict[str, dict[str, Any]]:
-        """Return every setting as plain values, by section, for a file or for a reader."""
+        """Return every setting as plain values, by section."""
         plain: dict[str, dict[str, Any]] = msgspec.to_builtins(config)
         return plain
 
-    def _from_file(self, path: Path) -> dict[str, tuple[Setting, Any, str]]:
+    def _from_file(self, path: Path) -> _Source:
         try:
             document = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
@@ -113,66 +68,39 @@ class Settings(Generic[T]):
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InvalidConfig(str(path), str(error)) from error
         known = {setting.key: setting for setting in self.all}
-        found = {}
+        found: _Source = {}
         for key, value in _flatten(document):
             if key not in known:
                 raise InvalidConfig(f"{path}: {key}", "there is no such setting")
             found[key] = (known[key], value, f"{path}: {key}")
         return found
 
-    def _from_environment(
-        self, environment: Mapping[str, str]
-    ) -> dict[str, tuple[Setting, Any, str]]:
+    def _from_environment(self, environment: Mapping[str, str]) -> _Source:
         return {
             setting.key: (setting, environment[setting.variable], setting.variable)
             for setting in self.all
             if setting.variable in environment
         }
 
-    def _from_arguments(self, arguments: Mapping[str, Any]) -> dict[str, tuple[Setting, Any, str]]:
+    def _from_arguments(self, arguments: Mapping[str, Any]) -> _Source:
         return {
             setting.key: (setting, arguments[setting.name], setting.flag)
             for setting in self.all
             if arguments.get(setting.name) is not None
         }
 
-    def _convert(self, values: dict[str, dict[str, Any]], sources: dict[str, str]) -> T:
+    def _convert(self, values: dict[str, dict[str, Any]], origins: dict[str, str]) -> T:
         try:
-            return msgspec.convert(values, self._definition, strict=False)
+            return msgspec.convert(values, self._schema, strict=False)
         except msgspec.ValidationError as error:
             problem, _, path = str(error).partition(" - at `$.")
             key = path.rstrip("`")
-            raise InvalidConfig(sources.get(key, key), problem) from error
+            raise InvalidConfig(origins.get(key, key), problem) from error
 
 
-def _settings_of(definition: type[msgspec.Struct]) -> Iterator[Setting]:
-    for section in msgspec.structs.fields(definition):
-        struct = section.type
-        hints = get_type_hints(struct, include_extras=True)
-        for field in msgspec.structs.fields(struct):
-            kind, note = _described(hints[field.name])
-            yield Setting(
-                section=section.name,
-                name=field.name,
-                kind=kind,
-                default=field.default,
-                description=note.description or "",
-                value_name=note.title,
-            )
-
-
-def _described(hint: Any) -> tuple[Any, msgspec.Meta]:
-    """Return the bare type of an annotation, and the note that describes it."""
-    if get_origin(hint) is not Annotated:
-        return hint, msgspec.Meta()
-    kind, *notes = get_args(hint)
-    described = (it for it in notes if isinstance(it, msgspec.Meta) and it.description)
-    return kind, next(described, msgspec.Meta())
-
-
-def _shaped(setting: Setting, value: Any) -> Any:
-    """Return a value as the definition has it: a list on one line is divided by commas."""
-    if isinstance(value, str) and get_origin(flags.bare(setting.kind)) is tuple:
+def _split_list(setting: Setting, value: Any) -> Any:
+    """Return the values of a list that was written on one line; any other value as it is."""
+    if isinstance(value, str) and setting.is_list:
         return [item.strip() for item in value.split(",") if item.strip()]
     return value
 

@@ -1,4 +1,4 @@
-"""What can be set about a node."""
+"""Schema of the configuration: every setting with its type, default and description."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ from typing import Annotated, Final, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC
-from entresol.execution.call.limits import CallLimits
 from entresol.node.config.loader import Settings
-from entresol.rpc.jsonrpc.dispatch import RequestLimits
-from entresol.rpc.services.log_search import LogLimits
 from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
-from entresol.rpc.types.overrides import OverrideLimits
 from entresol.server.config import MIB, ServerConfig
 
 ETHER: Final = 10**18
@@ -25,13 +21,13 @@ Fork: TypeAlias = Literal[
 
 
 class ChainConfig(Struct, frozen=True, kw_only=True):
-    """The chain: what it is, where it is kept, and when it seals blocks."""
+    """The L2 chain: genesis, data directory, gas, block production."""
 
     data_dir: Annotated[
         str | None,
         Meta(
             title="DIR",
-            description="Directory that keeps the chain; without it the chain is temporary.",
+            description="Directory to store the chain in; without it the chain is temporary.",
         ),
     ] = None
     chain_id: Annotated[int, Meta(ge=1, description="Chain id.")] = 270
@@ -42,9 +38,13 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
             title="FILE", description="geth-style genesis file; without it the development genesis."
         ),
     ] = None
-    accounts: Annotated[int, Meta(ge=0, le=1_000, description="Development accounts to fund.")] = 10
-    balance: Annotated[int, Meta(ge=0, description="Ether that each of them has.")] = 10_000
-    mnemonic: Annotated[str, Meta(description="Words from which the accounts are derived.")] = (
+    accounts: Annotated[
+        int, Meta(ge=0, le=1_000, description="Development accounts to fund in the genesis.")
+    ] = 10
+    balance: Annotated[
+        int, Meta(ge=0, description="Balance of each development account, in ether.")
+    ] = 10_000
+    mnemonic: Annotated[str, Meta(description="BIP-39 mnemonic of the development accounts.")] = (
         DEVELOPMENT_MNEMONIC
     )
     gas_limit: Annotated[int, Meta(ge=21_000, description="Gas limit of a block.")] = 30_000_000
@@ -54,53 +54,54 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
     block_time: Annotated[
         float | None,
         Meta(
-            title="SECONDS", description="Time between blocks; without it a block for each burst."
+            title="SECONDS",
+            description="Time between blocks; without it a block is sealed as soon as transactions are pending.",
         ),
     ] = None
     mining: Annotated[
-        bool, Meta(description="Whether transactions are sealed without a request.")
+        bool, Meta(description="Seal blocks automatically; otherwise only on request (evm_mine).")
     ] = True
     order: Annotated[
         Literal["fees", "fifo"],
-        Meta(description="Who goes first: the best tip, or who came first."),
+        Meta(
+            description="Order of transactions in a block: by priority fee, or first in, first out."
+        ),
     ] = "fees"
 
 
 class L1Config(Struct, frozen=True, kw_only=True):
-    """The layer 1: a development chain in the same process, or another one by its URL."""
+    """The L1: a development chain in the same process, or a remote one by its URL."""
 
-    l1: Annotated[
-        bool, Meta(description="Whether there is a layer 1; without one nothing settles.")
-    ] = True
+    l1: Annotated[bool, Meta(description="Settle on an L1; without one nothing settles.")] = True
     l1_url: Annotated[
         str | None,
         Meta(
             title="URL",
-            description="JSON-RPC of the L1 to use in place of the development one. Only scheme, host "
-            "and port are ever shown of it.",
+            description="JSON-RPC URL of a remote L1, instead of the development L1. Only its scheme, "
+            "host and port are ever shown.",
         ),
     ] = None
     l1_port: Annotated[
         int,
-        Meta(ge=0, le=65_535, description="Port of the development L1; 0 takes any free one."),
+        Meta(ge=0, le=65_535, description="Port of the development L1; 0 picks a free one."),
     ] = 8545
     l1_chain_id: Annotated[int, Meta(ge=1, description="Chain id of the development L1.")] = 31337
     l1_delay: Annotated[
         float,
         Meta(
             ge=0,
-            description="Seconds that a transaction waits on the development L1 until it is sealed. "
-            "Clients that keep a nonce for a moment stumble over a shorter one.",
+            description="Seconds that a transaction is pending on the development L1 before it is sealed. "
+            "Clients that cache a nonce for a moment fail with a shorter delay.",
         ),
     ] = 0.3
     l1_confirmations: Annotated[
-        int, Meta(ge=0, description="L1 blocks that must stand on one before it counts.")
+        int, Meta(ge=0, description="Confirmations that an L1 block needs before it is processed.")
     ] = 0
     bridgehub: Annotated[
         str | None,
         Meta(
             title="ADDRESS",
-            description="Bridgehub on the L1 of --l1-url, where the chain is registered.",
+            description="Address of the Bridgehub on the L1 of --l1-url that the chain is registered with.",
         ),
     ] = None
     deploy_l1: Annotated[
@@ -110,138 +111,138 @@ class L1Config(Struct, frozen=True, kw_only=True):
         str | None,
         Meta(
             title="KEY",
-            description="Secret key of the account that deploys to L1 and settles there; "
-            "the development L1 has one of its own.",
+            description="Private key of the operator, which deploys to L1 and settles there; "
+            "by default a well-known development key.",
         ),
     ] = None
 
 
 class SettlementSettings(Struct, frozen=True, kw_only=True):
-    """When blocks become a batch, and a batch goes to L1."""
+    """Sealing of batches, and their settlement on L1."""
 
-    settle: Annotated[bool, Meta(description="Whether batches are settled without a request.")] = (
-        True
-    )
+    settle: Annotated[
+        bool, Meta(description="Seal and settle batches automatically; otherwise only on request.")
+    ] = True
     settle_interval: Annotated[
         float,
         Meta(gt=0, description="Seconds from the first transaction of a batch until it is sealed."),
     ] = 0.25
-    batch_blocks: Annotated[int, Meta(ge=1, description="Most blocks of a batch.")] = 1_024
+    batch_blocks: Annotated[int, Meta(ge=1, description="Maximum number of blocks in a batch.")] = (
+        1_024
+    )
     batch_messages: Annotated[
         int,
         Meta(
             ge=1,
             le=16_384,
-            description="Most L2-to-L1 logs of a batch; a block with more has one of its own.",
+            description="Maximum number of L2-to-L1 logs in a batch; a block with more gets a batch of its own.",
         ),
     ] = 16_384
 
 
 class ApiConfig(Struct, frozen=True, kw_only=True):
-    """What the methods may do."""
+    """Which RPC methods are served, and to whom."""
 
     dev_methods: Annotated[
-        bool, Meta(description="Whether the methods of evm_, anvil_ and hardhat_ are served.")
+        bool, Meta(description="Serve the development namespaces evm_, anvil_ and hardhat_.")
     ] = True
     expose_unlocked_accounts: Annotated[
         bool,
         Meta(
-            description="Sign for the development accounts, and impersonate others, also where "
-            "other machines can ask for it."
+            description="Sign for the development accounts, and allow impersonation, even if the "
+            "node listens on an address that other machines can reach."
         ),
     ] = False
     receipt_seconds: Annotated[
         float,
-        Meta(gt=0, description="Longest time that eth_sendRawTransactionSync waits for a block."),
+        Meta(
+            gt=0, description="Longest time that eth_sendRawTransactionSync waits for the receipt."
+        ),
     ] = 60.0
 
 
 class LimitsConfig(Struct, frozen=True, kw_only=True):
-    """How much one question may ask for."""
+    """Limits of requests and results."""
 
-    batch_limit: Annotated[int, Meta(ge=1, description="Calls in a batch.")] = 500
+    batch_limit: Annotated[
+        int, Meta(ge=1, description="Maximum number of calls in a JSON-RPC batch.")
+    ] = 500
     answer_limit_bytes: Annotated[
-        int, Meta(ge=1, description="Longest answer, and longest answers of a batch together.")
+        int,
+        Meta(
+            ge=1,
+            description="Maximum size of a response, and of all responses of a batch together.",
+        ),
     ] = 24 * MIB
     call_gas_cap: Annotated[
         int,
         Meta(
-            ge=21_000, description="Gas that a call may use, or the calls of a simulation together."
+            ge=21_000,
+            description="Maximum gas of a call, or of all calls of a simulation together.",
         ),
     ] = 50_000_000
     call_seconds: Annotated[
-        float, Meta(gt=0, description="Time for a call, an estimate or a simulation.")
+        float, Meta(gt=0, description="Time limit of a call, an estimate or a simulation.")
     ] = 5.0
     log_limit: Annotated[
-        int, Meta(ge=1, description="Logs in an answer; a single block may have more.")
+        int,
+        Meta(
+            ge=1, description="Maximum number of logs in a response; a single block may have more."
+        ),
     ] = 10_000
     log_block_limit: Annotated[
-        int, Meta(ge=0, description="Blocks that a question for logs may cover; 0 is any number.")
+        int, Meta(ge=0, description="Maximum block range of a log query; 0 is no limit.")
     ] = 0
     log_filter_limit: Annotated[
         int,
         Meta(
             ge=1,
             le=MAX_ALTERNATIVES,
-            description="Addresses that a question for logs may name, and topics at one position.",
+            description="Maximum number of addresses in a log filter, and of topics at one position.",
         ),
     ] = 1_000
     override_account_limit: Annotated[
-        int, Meta(ge=0, description="Accounts that a question may override.")
+        int, Meta(ge=0, description="Maximum number of accounts in a state override.")
     ] = 1_000
     override_slot_limit: Annotated[
-        int, Meta(ge=0, description="Storage slots that a question may override.")
+        int, Meta(ge=0, description="Maximum number of storage slots in a state override.")
     ] = 20_000
     filter_limit: Annotated[
-        int, Meta(ge=1, description="Filters; the one used longest ago gives way.")
+        int,
+        Meta(
+            ge=1, description="Maximum number of filters; the least recently used one is evicted."
+        ),
     ] = 10_000
     subscription_limit: Annotated[
-        int, Meta(ge=0, description="Subscriptions of one connection.")
+        int, Meta(ge=0, description="Maximum number of subscriptions of a connection.")
     ] = 1_024
-
-    def calls(self) -> CallLimits:
-        """Return the limits of questions that run code."""
-        return CallLimits(gas_cap=self.call_gas_cap, seconds=self.call_seconds)
-
-    def logs(self) -> LogLimits:
-        """Return the limits of questions for logs."""
-        return LogLimits(
-            results=self.log_limit,
-            blocks=self.log_block_limit or None,
-            alternatives=self.log_filter_limit,
-        )
-
-    def overrides(self) -> OverrideLimits:
-        """Return the limits of what a question assumes."""
-        return OverrideLimits(accounts=self.override_account_limit, slots=self.override_slot_limit)
-
-    def requests(self) -> RequestLimits:
-        """Return the limits of any request."""
-        return RequestLimits(batch=self.batch_limit, response_bytes=self.answer_limit_bytes)
 
 
 class LogConfig(Struct, frozen=True, kw_only=True):
-    """What the node tells on the terminal."""
+    """Logging, and what the node writes at start-up."""
 
-    silent: Annotated[bool, Meta(description="Print nothing but errors.")] = False
+    silent: Annotated[bool, Meta(description="Log errors only, and print no banner.")] = False
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
-        Meta(description="What is worth a line; requests and transactions are told at info."),
+        Meta(
+            description="Minimum level of log messages; requests and transactions are logged at info."
+        ),
     ] = "info"
     json_logs: Annotated[
-        bool, Meta(description="Print a JSON object a line, with level, time, message and fields.")
+        bool,
+        Meta(description="Log one JSON object per line, with level, time, message and fields."),
     ] = False
     config_out: Annotated[
         str | None,
         Meta(
             title="FILE",
-            description="File to write accounts, keys, chain id, fees and URLs to, as JSON.",
+            description="File to write accounts, keys, chain id, fees and URLs to at start-up, as JSON.",
         ),
     ] = None
 
 
 class NodeConfig(Struct, frozen=True, kw_only=True):
-    """Everything that can be set."""
+    """All settings of a node, by section."""
 
     chain: ChainConfig = ChainConfig()
     l1: L1Config = L1Config()

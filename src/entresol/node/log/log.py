@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from entresol.node.log.entries import LogFormat
     from entresol.node.startup.info import NodeInfo
     from entresol.primitives.values import Address
-    from entresol.server import Handler, OnRejection
+    from entresol.server.handler import Handler, OnRejection
 
 LEVELS: Final = {
     "debug": logging.DEBUG,

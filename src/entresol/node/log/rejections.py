@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.node.log.entries import LogFormat
-    from entresol.server import ClientConnection, HttpResponse
+    from entresol.server.handler import ClientConnection
+    from entresol.server.responses import HttpResponse
 
 SPAN_SECONDS: Final = 1.0
 TOLD: Final = 20

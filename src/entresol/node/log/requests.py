@@ -16,7 +16,7 @@ from entresol.rpc.jsonrpc.errors import Failure
 
 if TYPE_CHECKING:
     from entresol.node.log.entries import LogFormat
-    from entresol.server import ClientConnection, Handler
+    from entresol.server.handler import ClientConnection, Handler
 
 UNREADABLE: Final = "(unreadable)"
 

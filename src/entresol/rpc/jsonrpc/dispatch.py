@@ -44,7 +44,7 @@ from entresol.rpc.jsonrpc.metrics import Metrics
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
 from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES, LongParams
-from entresol.server import ClientConnection
+from entresol.server.handler import ClientConnection
 
 REJECTED: Final = "(refused)"
 """The metric label of requests that reach no method; dashboards select on it, so it stays as it is."""

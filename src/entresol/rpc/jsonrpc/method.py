@@ -32,7 +32,7 @@ from entresol.rpc.jsonrpc.codec import camel
 from entresol.rpc.jsonrpc.metrics import MethodMetrics
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.jsonrpc.params import REQUIRED, Parameter, ParamsReader
-from entresol.server import ClientConnection
+from entresol.server.handler import ClientConnection
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from entresol.server import DocumentFormat
+from entresol.server.documents import DocumentFormat
 
 JSON_RPC: Final = DocumentFormat(
     name="JSON-RPC request",

@@ -1,5 +1,3 @@
-"""Settings from files, variables and flags."""
-
 from __future__ import annotations
 
 import argparse
@@ -11,6 +9,7 @@ import pytest
 from msgspec import Meta
 
 from entresol.errors import InvalidConfig
+from entresol.node.config.flags import add_flags
 from entresol.node.config.loader import Settings
 
 
@@ -36,15 +35,15 @@ SETTINGS = Settings(House)
 
 def flags(*arguments: str) -> dict[str, object]:
     parser = argparse.ArgumentParser(exit_on_error=False)
-    SETTINGS.add_flags(parser)
+    add_flags(parser, SETTINGS.all, SETTINGS.titles())
     return vars(parser.parse_args(arguments))
 
 
-def test_without_anything_the_defaults_hold() -> None:
+def test_without_any_source_the_defaults_apply() -> None:
     assert SETTINGS.load(flags(), {}) == House()
 
 
-def test_flags_win_over_variables_and_those_over_the_file(tmp_path: Path) -> None:
+def test_flags_override_variables_and_these_the_file(tmp_path: Path) -> None:
     file = tmp_path / "house.toml"
     file.write_text('[door]\nwidth = 1\ncolour = "green"\nname = "file"\n', encoding="utf-8")
     environment = {"ENTRESOL_WIDTH": "2", "ENTRESOL_NAME": "variable"}
@@ -63,7 +62,7 @@ def test_a_variable_can_be_a_switch(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "environment", "complaint"),
+    ("arguments", "environment", "problem"),
     [
         (("--width", "0"), {}, "--width: Expected `int` >= 1"),
         (("--width", "wide"), {}, "--width: Expected `int`, got `str`"),
@@ -71,16 +70,16 @@ def test_a_variable_can_be_a_switch(text: str) -> None:
         ((), {"ENTRESOL_SECONDS": "long"}, "ENTRESOL_SECONDS: Expected `float`, got `str`"),
     ],
 )
-def test_a_wrong_value_is_named_by_where_it_was_set(
-    arguments: tuple[str, ...], environment: dict[str, str], complaint: str
+def test_an_invalid_value_is_reported_by_the_name_it_was_set_by(
+    arguments: tuple[str, ...], environment: dict[str, str], problem: str
 ) -> None:
     with pytest.raises(InvalidConfig) as caught:
         SETTINGS.load(flags(*arguments), environment)
-    assert str(caught.value) == complaint
+    assert str(caught.value) == problem
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "problem"),
     [
         ("[door]\nwidht = 1\n", "door.widht: there is no such setting"),
         ("width = 1\n", "width: there is no such setting"),
@@ -88,30 +87,20 @@ def test_a_wrong_value_is_named_by_where_it_was_set(
         ("[door\n", "Expected ']' at the end of a table declaration"),
     ],
 )
-def test_a_mistake_in_a_file_is_named_with_the_file(
-    tmp_path: Path, text: str, complaint: str
-) -> None:
+def test_an_error_in_a_file_names_the_file(tmp_path: Path, text: str, problem: str) -> None:
     file = tmp_path / "house.toml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(InvalidConfig) as caught:
         SETTINGS.load(flags(), {}, file)
     assert str(caught.value).startswith(str(file))
-    assert complaint in str(caught.value)
+    assert problem in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InvalidConfig, match="No such file"):
         SETTINGS.load(flags(), {}, tmp_path / "none.toml")
 
 
-def test_the_help_tells_each_setting_with_its_default() -> None:
-    parser = argparse.ArgumentParser()
-    SETTINGS.add_flags(parser)
-    text = " ".join(parser.format_help().split())
-    assert "--width N How wide it is. [80]" in text
-    assert "--colour red|green What it looks like. [red]" in text
-
-
-def test_what_was_loaded_can_be_written_down() -> None:
+def test_a_configuration_can_be_dumped_as_plain_values() -> None:
     house = SETTINGS.load(flags("--width", "7"), {})
     assert SETTINGS.dump(house)["door"] == {"width": 7, "colour": "red", "name": None}

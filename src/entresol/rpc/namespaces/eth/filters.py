@@ -19,7 +19,7 @@ from entresol.rpc.pubsub.log_cursor import LogChanges
 from entresol.rpc.render.hex import raw_array
 from entresol.rpc.services.log_search import LogLimits, LogSearch
 from entresol.rpc.types.log_filter import FilterObject
-from entresol.server import ClientConnection
+from entresol.server.handler import ClientConnection
 
 if TYPE_CHECKING:
     from entresol.rpc.pubsub.filters import Filters

@@ -1,0 +1,96 @@
+"""One setting: its position in the schema, its names as flag, variable and key, its type and description."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import msgspec
+
+PREFIX: Final = "ENTRESOL_"
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """A field of a section of the schema."""
+
+    section: str
+    name: str
+    type: Any
+    default: Any
+    description: str
+    metavar: str | None = None
+    """The placeholder of the value in the help, where the type does not determine it: `FILE`."""
+
+    @property
+    def flag(self) -> str:
+        """The flag on the command line."""
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return PREFIX + self.name.upper()
+
+    @property
+    def key(self) -> str:
+        """The key in a TOML file."""
+        return f"{self.section}.{self.name}"
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it is on or off, so that the flag takes no value."""
+        return self.type is bool
+
+    @property
+    def value_type(self) -> Any:
+        """The type without the None that it may be."""
+        if get_origin(self.type) in (Union, types.UnionType):
+            return next(option for option in get_args(self.type) if option is not type(None))
+        return self.type
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it has several values, which are separated by commas on one line."""
+        return get_origin(self.value_type) is tuple
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values that it may have, if they are enumerated."""
+        kind = self.value_type
+        return tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
+
+
+def settings_of(schema: type[msgspec.Struct]) -> Iterator[Setting]:
+    """Yield the settings of a schema, section by section."""
+    for section in msgspec.structs.fields(schema):
+        struct = section.type
+        hints = get_type_hints(struct, include_extras=True)
+        for field in msgspec.structs.fields(struct):
+            kind, meta = _split_annotation(hints[field.name])
+            yield Setting(
+                section=section.name,
+                name=field.name,
+                type=kind,
+                default=field.default,
+                description=meta.description or "",
+                metavar=meta.title,
+            )
+
+
+def _split_annotation(hint: Any) -> tuple[Any, msgspec.Meta]:
+    """Return the bare type of an annotation, and the metadata that describes it."""
+    if get_origin(hint) is not Annotated:
+        return hint, msgspec.Meta()
+    kind, *metadata = get_args(hint)
+    described = (it for it in metadata if isinstance(it, msgspec.Meta) and it.description)
+    return kind, next(described, msgspec.Meta())

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import argparse
+from typing import Annotated, Literal
+
+import msgspec
+import pytest
+from msgspec import Meta
+
+from entresol.errors import InvalidConfig
+from entresol.node.config.flags import Parser, add_flags
+from entresol.node.config.loader import Settings
+
+
+class Door(msgspec.Struct, frozen=True, kw_only=True):
+    width: Annotated[int, Meta(description="How wide it is.", ge=1)] = 80
+    colour: Annotated[Literal["red", "green"], Meta(description="What it looks like.")] = "red"
+
+
+class House(msgspec.Struct, frozen=True, kw_only=True):
+    door: Door = Door()
+
+
+SETTINGS = Settings(House)
+
+
+def test_the_help_lists_each_setting_with_its_default() -> None:
+    parser = argparse.ArgumentParser()
+    add_flags(parser, SETTINGS.all, SETTINGS.titles())
+    text = " ".join(parser.format_help().split())
+    assert "--width N How wide it is. [80]" in text
+    assert "--colour red|green What it looks like. [red]" in text
+
+
+def test_an_unknown_flag_is_rejected_with_a_suggestion() -> None:
+    parser = Parser()
+    add_flags(parser, SETTINGS.all, SETTINGS.titles())
+    with pytest.raises(InvalidConfig, match=r"there is no such flag; did you mean --width\?"):
+        parser.parse(["--widht", "3"])
