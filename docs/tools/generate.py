@@ -16,13 +16,15 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from docs.tools.pages import errors_page, methods_page, settings_page
+from docs.tools.pages import decisions_page, errors_page, methods_page, settings_page
 from docs.tools.recording import record_all
+from docs.tools.two_floors import pictures
 
 DOCS: Final = Path(__file__).resolve().parent.parent
 PACKAGE: Final = DOCS.parent / "src" / "entresol"
 
 ARCHITECTURE: Final = DOCS / "architecture.md"
+DECISIONS: Final = DOCS / "decisions"
 MODULES: Final = re.compile(r"(?<=<!-- modules: generated -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
@@ -62,6 +64,8 @@ def main() -> None:
         DOCS / "rpc.md": methods_page(*asyncio.run(record_all())),
         DOCS / "config.md": settings_page(),
         DOCS / "errors.md": errors_page(),
+        DECISIONS / "README.md": decisions_page(DECISIONS),
+        **{DOCS / "images" / name: picture for name, picture in pictures().items()},
     }
     renew(pages, check="--check" in sys.argv[1:])
 

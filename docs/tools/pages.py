@@ -1,4 +1,4 @@
-"""The reference pages: methods, settings and errors."""
+"""The reference pages: methods, settings and errors; and the index of the decisions."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from entresol.rpc.jsonrpc import errors as rpc_errors
 from entresol.rpc.jsonrpc.errors import CODES, INTERNAL, code_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from docs.tools.recording import Exchange
     from entresol.node.config.setting import Setting
 
@@ -48,6 +50,10 @@ _ERRORS: Final = """\
 Failures that are part of normal operation form one tree, in `entresol.errors`; a client sees the code of the nearest error in the
 table of `entresol.rpc.jsonrpc.errors`. Whatever else goes wrong is a bug of the node: it is logged whole, and the client is told
 -32603 with the id under which it is in the log."""
+
+_DECISIONS: Final = """\
+Decisions with their reasons, half a screen each: context, decision, measurement if there is one, consequence. A new
+one takes the next free number; one that is revised is rewritten in place."""
 
 _MEANINGS: Final = {
     3: "The call reverted; `data` is what it said.",
@@ -86,6 +92,15 @@ def errors_page() -> str:
     lines += [f"| {code} | {_meaning(code)} |" for code in sorted(set(CODES.values()))]
     lines += ["", "## The tree", "", "| error | code | what happened |", "|---|---|---|"]
     lines += _tree(EntresolError, 0)
+    return "\n".join((*lines, ""))
+
+
+def decisions_page(folder: Path) -> str:
+    """Return the index of the decisions in a folder."""
+    lines = ["# Decisions", "", GENERATED, "", _DECISIONS, ""]
+    for path in sorted(folder.glob("[0-9]*.md")):
+        title, _, _ = path.read_text(encoding="utf-8").partition("\n")
+        lines += [f"- [{path.stem[:4]}]({path.name}): {title.removeprefix('# ')}"]
     return "\n".join((*lines, ""))
 
 

@@ -1,4 +1,4 @@
-"""The reference pages say what is so."""
+"""The pages say what is so: references, examples, links and names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import doctest
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ from docs.tools.recording import Exchange, Recorder, example_of, record_all
 from docs.tools.rpc_markdown import abridged
 from entresol.node.config.schema import SETTINGS
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(str(it.relative_to(ROOT)) for it in (*ROOT.glob("*.md"), *DOCS.rglob("*.md")))
+FENCED = re.MULTILINE | re.DOTALL
 WHERE = "give it one line in docs/tools/examples.py, then run `make docs`"
 
 Recorded = tuple[Mapping[str, Any], dict[str, Exchange]]
@@ -130,6 +134,86 @@ def test_every_error_is_on_its_page() -> None:
 )
 def test_what_nobody_reads_is_left_out(value: object, shown: object) -> None:
     assert abridged(value) == shown
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_to_a_page_and_its_heading(page: str) -> None:
+    broken = [link for link in links_of(page) if not leads_somewhere(page, link)]
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if re.search(r"decisions/\d", page)])
+def test_a_decision_has_context_decision_and_consequence(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert text.startswith("# ")
+    parts = re.findall(r"^\*\*(\w+)\.\*\*", text, re.MULTILINE)
+    assert [part for part in parts if part != "Measurement"] == [
+        "Context", "Decision", "Consequence",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
+def test_the_pages_name_what_is_in_the_sources(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    names = {it.partition(".")[0] for it in re.findall(r"`([A-Z]\w*[a-z]\w*(?:\.\w+)*)`", text)}
+    modules = {it.replace(".", "/") for it in re.findall(r"`(entresol(?:\.\w+)+)`", text)}
+    files = set(re.findall(r"`((?:[\w-]+/)*\w+\.(?:py|rs|sol))`", text))
+    unknown = {name for name in names if name not in words_of_the_sources()}
+    unknown |= {it for it in modules if not exists(it) and not exists(it.rpartition("/")[0])}
+    unknown |= {
+        it for it in files if not any(str(path).endswith(f"/{it}") for path in source_files())
+    }
+    assert unknown == set()
+
+
+@cache
+def words_of_the_sources() -> set[str]:
+    """Return every word in the Python, Rust and Solidity of the project, and in its tests."""
+    texts = (
+        path.read_text(encoding="utf-8")
+        for path in source_files()
+        if path.suffix in {".py", ".pyi", ".rs", ".sol"}
+    )
+    return set(re.findall(r"\w+", " ".join(texts)))
+
+
+@cache
+def source_files() -> list[Path]:
+    """Return the files of the project, without what was built or installed."""
+    folders = ("src", "native/src", "contracts", "tests", "benchmarks", "docs")
+    files = (path for folder in folders for path in (ROOT / folder).rglob("*.*"))
+    return [path for path in files if "node_modules" not in path.parts]
+
+
+def exists(module: str) -> bool:
+    """Tell whether there is a module with this path below `src`, also a stub."""
+    path = ROOT / "src" / module
+    return path.is_dir() or any(path.with_suffix(it).exists() for it in (".py", ".pyi"))
+
+
+def links_of(page: str) -> Iterator[str]:
+    """Yield the targets of a page's links and pictures, without those that lead to other sites."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=FENCED)
+    for target in re.findall(r"\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"", text):
+        link = "".join(target)
+        if "://" not in link:
+            yield link
+
+
+def leads_somewhere(page: str, link: str) -> bool:
+    """Tell whether a link from a page leads to a file, and to a heading of it if it names one."""
+    name, _, heading = link.partition("#")
+    target = (ROOT / page).parent / name if name else ROOT / page
+    if not heading:
+        return target.exists()
+    return target.is_file() and heading in anchors_of(target.read_text(encoding="utf-8"))
+
+
+def anchors_of(text: str) -> set[str]:
+    """Return the anchors that GitHub gives to the headings of a page."""
+    prose = re.sub(r"^```.*?^```$", "", text, flags=FENCED)
+    headings = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", it.lower()).replace(" ", "-") for it in headings}
 
 
 def exchanges_in(page: str) -> Iterator[tuple[str, list[Any]]]:

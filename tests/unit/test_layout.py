@@ -46,7 +46,6 @@ KNOWN_LONG: Final = {
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "README.md",
-    "docs/architecture.md",
     "docs/contracts.md",
     "docs/performance.md",
     "docs/robustness.md",
