@@ -321,14 +321,14 @@ class PoolMachine(RuleBasedStateMachine):
     @rule(base_fee=base_fees, takes_back=st.booleans())
     def go_back(self, base_fee: int, takes_back: bool) -> None:
         block = self.chain.pop()
-        undone = block.included if takes_back else []
+        reverted = block.included if takes_back else []
         was_pending = self.pending()
         self.model.accounts, self.model.base_fee = block.accounts, base_fee
-        before = {transaction.hash for transaction in [*self.model.pooled, *undone]}
+        before = {transaction.hash for transaction in [*self.model.pooled, *reverted]}
         self.model.recheck()
-        for transaction in undone:
+        for transaction in reverted:
             self.model.add(transaction)
-        refreshed = self.pool.reset(block.accounts, base_fee, undone=undone)
+        refreshed = self.pool.reset(block.accounts, base_fee, reverted=reverted)
         left = {transaction.hash for transaction in self.model.pooled}
         assert {dropped.hash for dropped in refreshed.dropped} == before - left
         assert set(refreshed.promoted) >= self.pending() - was_pending
@@ -336,7 +336,7 @@ class PoolMachine(RuleBasedStateMachine):
     @rule()
     def save(self) -> None:
         model = Model(**{**vars(self.model), "pooled": list(self.model.pooled)})
-        self.saved = (self.pool.snapshot(), model, list(self.chain))
+        self.saved = (self.pool.checkpoint(), model, list(self.chain))
 
     @precondition(lambda self: self.saved)
     @rule()

@@ -221,7 +221,7 @@ class Chain:
             del self._checkpoints[next(iter(self._checkpoints))]
         self._checkpoints[self._last_checkpoint] = Checkpoint(
             number=self.number,
-            pool=self.pool.snapshot(),
+            pool=self.pool.checkpoint(),
             priority=tuple(self.producer.priority),
             clock=self.clock.state,
             finality=self.finality,
@@ -254,7 +254,7 @@ class Chain:
         from_l1 = [it for it in undone if isinstance(it.payload, PriorityTransaction)]
         self.producer.priority.push_front(from_l1)
         others = [it for it in undone if not isinstance(it.payload, PriorityTransaction)]
-        self.pool.reset(self.ledger.latest, self.next_base_fee(), undone=others)
+        self.pool.reset(self.ledger.latest, self.next_base_fee(), reverted=others)
         self._tell_removed(gone)
 
     def _next_timestamp(self) -> int:

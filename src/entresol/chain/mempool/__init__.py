@@ -1,9 +1,10 @@
-"""Transactions that wait for a block: who may wait, who goes first and who has to leave."""
+"""The mempool: validation, ordering and eviction of transactions."""
 
+from entresol.chain.mempool.config import Order, PoolConfig
 from entresol.chain.mempool.events import PoolUpdated, TransactionAdded, TransactionDropped
 from entresol.chain.mempool.intrinsic_gas import SCHEDULES, GasSchedule, intrinsic_gas
-from entresol.chain.mempool.ordering import BestTransactions, Order
-from entresol.chain.mempool.pool import Mempool, PoolConfig
+from entresol.chain.mempool.ordering import BestTransactions
+from entresol.chain.mempool.pool import Mempool
 from entresol.chain.mempool.validation import AccountReader, ValidationRules
 from entresol.chain.mempool.view import PoolCheckpoint, PoolCounts, PoolView
 

@@ -1,4 +1,4 @@
-"""What a mempool tells of its changes."""
+"""Results of changes to a mempool: transactions added, promoted, dropped."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from entresol.errors import EntresolError
 
 
 class TransactionAdded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of the pool when a transaction was added.
+    """The result of adding a transaction.
 
-    `promoted` names what is pending only now, in the order of nonces, the transaction itself
-    included if it is pending. `evicted` names what had to leave for it.
+    `promoted` lists what becomes pending by it, in the order of nonces, with the transaction itself if it
+    is pending. `evicted` lists what was evicted for it.
     """
 
     hash: bytes
@@ -29,7 +29,7 @@ class TransactionDropped(msgspec.Struct, frozen=True):
 
 
 class PoolUpdated(msgspec.Struct, frozen=True):
-    """What became of the pool when the head moved."""
+    """The result of an update of the pool to a new head."""
 
     promoted: tuple[bytes, ...]
     dropped: tuple[TransactionDropped, ...]

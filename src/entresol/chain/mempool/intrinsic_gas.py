@@ -1,4 +1,4 @@
-"""Intrinsic gas: what a transaction pays before it does anything."""
+"""Intrinsic gas: what a transaction costs before any code runs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ AUTHORIZATION_GAS: Final = 25_000
 
 
 class GasSchedule(msgspec.Struct, frozen=True, kw_only=True):
-    """What a fork charges for the bytes of a transaction.
+    """The gas costs of a transaction's bytes in a fork.
 
-    A token is a zero byte or a quarter of another one; `floor_token` is what each costs at least,
-    however little the transaction does.
+    A token is a zero byte or a quarter of a nonzero one; `floor_token` is the calldata floor for each
+    (EIP-7623).
     """
 
     nonzero_byte: int = 16
@@ -47,11 +47,11 @@ SCHEDULES: Final = {
     "prague": _PRAGUE,
     "osaka": _PRAGUE,
 }
-"""The schedules by fork, under the names that the engine knows."""
+"""The schedules by fork, under the engine's names."""
 
 
 def intrinsic_gas(payload: Payload, schedule: GasSchedule = _PRAGUE) -> int:
-    """Return the least gas limit with which a transaction can be included."""
+    """Return the minimum gas limit with which a transaction can be included."""
     zeros = payload.data.count(0)
     nonzeros = len(payload.data) - zeros
     gas = TRANSACTION_GAS + ZERO_BYTE_GAS * zeros + schedule.nonzero_byte * nonzeros

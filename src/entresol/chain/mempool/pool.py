@@ -1,4 +1,4 @@
-"""The mempool: transactions that wait for a block."""
+"""The mempool: validated transactions, pending or queued, until a block includes them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,10 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from entresol.chain.mempool.config import PoolConfig
 from entresol.chain.mempool.events import PoolUpdated, TransactionAdded, TransactionDropped
-from entresol.chain.mempool.ordering import (
-    BestTransactions,
-    EvictionQueue,
-    HeadQueue,
-    IncomingTransaction,
-    Order,
-    Pricing,
-)
+from entresol.chain.mempool.eviction import EvictionQueue, IncomingTransaction, select_own_victims
+from entresol.chain.mempool.ordering import BestTransactions, HeadQueue, Pricing
 from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions, hashes
 from entresol.chain.mempool.validation import (
     AccountReader,
@@ -33,7 +26,6 @@ from entresol.errors import (
     InvalidTransaction,
     PoolFull,
     PoolRejection,
-    SenderLimitExceeded,
     SenderNotEOA,
 )
 
@@ -44,28 +36,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class PoolConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """How much a mempool holds, and what it prefers.
-
-    A sender may have `sender_limit` transactions, `queue_limit` of them behind a missing nonce.
-    """
-
-    order: Order = "fees"
-    limit: int = 20_000
-    limit_bytes: int = 64 * 1024 * 1024
-    sender_limit: int = 4_096
-    queue_limit: int = 64
-    replacement_percent: int = 10
-
-
 class Mempool(PoolView):
-    """Holds transactions until a block includes them or they cannot be executed any more.
+    """Holds transactions until a block includes them or they become invalid.
 
     Remembers: transactions by hash and by sender, with the nonce and balance of each sender.
     Persists:  nothing; a restart begins with an empty pool.
-    Assumes:   one thread, and that it hears of every change of the head's state, by `on_block` or `reset`.
-    Fails:     by rejecting a transaction; a rejection changes nothing. What the account reader raises leaves
-               `on_block` and `reset` half done, and calling them again mends that.
+    Assumes:   one thread, and a call of `on_block` or `reset` for every change of the head's state.
+    Fails:     by rejecting a transaction, which changes nothing. An error of the account reader leaves
+               `on_block` and `reset` incomplete; calling them again completes them.
     """
 
     def __init__(
@@ -80,12 +58,12 @@ class Mempool(PoolView):
         self.rules = rules
         self._config = config or PoolConfig()
         self._pricing = Pricing(self._config.order, base_fee)
-        self._heads = HeadQueue(self._lanes)
-        self._tails = EvictionQueue(self._lanes)
+        self._heads = HeadQueue(self._senders)
+        self._evictions = EvictionQueue(self._senders)
         self._arrivals = 0
         self._bytes = 0
         self.version = 0
-        """Another one whenever a block made of the pool may come out otherwise."""
+        """Changes whenever a block built from the pool may change."""
 
     @property
     def base_fee(self) -> int:
@@ -97,39 +75,39 @@ class Mempool(PoolView):
         if base_fee != self._pricing.base_fee:
             self.version += 1
             self._pricing = Pricing(self._config.order, base_fee)
-            self._forget_order()
+            self._invalidate_order()
 
     def add(self, transaction: Transaction) -> TransactionAdded:
-        """Take a transaction, or raise an `InvalidTransaction` or a `PoolRejection`."""
+        """Add a transaction, or raise an `InvalidTransaction` or a `PoolRejection`."""
         if transaction.hash in self._entries:
             raise AlreadyKnown
         check_transaction(transaction, self.rules)
         entry = PooledTransaction.of(transaction, self._arrivals)
-        lane = self._lanes.get(entry.sender)
-        if lane is None:
-            lane = self._new_sender(transaction)
-        replaced = lane.entries.get(entry.nonce)
-        check_sender(entry, lane, self.rules, self.base_fee)
+        sender_txs = self._senders.get(entry.sender)
+        if sender_txs is None:
+            sender_txs = self._new_sender(transaction)
+        replaced = sender_txs.entries.get(entry.nonce)
+        check_sender(entry, sender_txs, self.rules, self.base_fee)
         if replaced is not None:
             check_replacement(entry, replaced, self._config.replacement_percent)
-        evicted = self._choose_evicted(lane, entry, replaced)
+        evicted = self._select_evicted(sender_txs, entry, replaced)
         for victim in evicted:
             self._discard(victim)
-        promoted = self._insert(lane, entry, replaced)
+        promoted = self._insert(sender_txs, entry, replaced)
         return TransactionAdded(
             hash=transaction.hash,
-            is_pending=entry.nonce < lane.gap,
+            is_pending=entry.nonce < sender_txs.gap,
             replaced=None if replaced is None else replaced.transaction.hash,
             promoted=hashes(promoted),
             evicted=hashes(evicted),
         )
 
     def best(self) -> BestTransactions:
-        """Return what is pending and pays the base fee, in the order in which a block takes it."""
+        """Return the pending transactions that pay the base fee, in the order for a block."""
         return self._heads.best(self._pricing)
 
     def remove(self, transaction_hash: bytes, reason: str) -> Transaction | None:
-        """Drop a transaction, and queue what its sender sent after it."""
+        """Drop a transaction; those of its sender with higher nonces become queued."""
         entry = self._entries.get(transaction_hash)
         if entry is None:
             return None
@@ -145,33 +123,32 @@ class Mempool(PoolView):
         *,
         touched: Iterable[Address] | None = None,
     ) -> PoolUpdated:
-        """Follow the head to a block that included transactions; `base_fee` is for the one after.
+        """Update the pool after a block; `base_fee` is that of the next one.
 
-        `touched` names the accounts that the block changed. With it the cost is that of the block
-        instead of that of the pool.
+        `touched` names the accounts that the block changed; without it every sender is checked.
         """
         self.version += 1
         self._accounts = accounts
         self.base_fee = base_fee
         if touched is None:
-            senders = list(self._lanes)
+            senders = list(self._senders)
         else:
             pooled = [self._entries[known].sender for known in included if known in self._entries]
             senders = [
-                sender for sender in dict.fromkeys([*pooled, *touched]) if sender in self._lanes
+                sender for sender in dict.fromkeys([*pooled, *touched]) if sender in self._senders
             ]
         return self._refresh(senders, frozenset(included))
 
     def reset(
-        self, accounts: AccountReader, base_fee: int, *, undone: Iterable[Transaction] = ()
+        self, accounts: AccountReader, base_fee: int, *, reverted: Iterable[Transaction] = ()
     ) -> PoolUpdated:
-        """Follow the head to any other state, and take back what the `undone` blocks included."""
+        """Update the pool after a reorg, and add the transactions of `reverted` blocks again."""
         self.version += 1
         self._accounts = accounts
         self.base_fee = base_fee
-        refreshed = self._refresh(list(self._lanes), frozenset())
+        refreshed = self._refresh(list(self._senders), frozenset())
         promoted, dropped = list(refreshed.promoted), list(refreshed.dropped)
-        for transaction in undone:
+        for transaction in reverted:
             try:
                 added = self.add(transaction)
             except (InvalidTransaction, PoolRejection) as rejection:
@@ -181,115 +158,104 @@ class Mempool(PoolView):
                 dropped += [TransactionDropped(evicted, PoolFull()) for evicted in added.evicted]
         return PoolUpdated(tuple(filter(self.is_pending, promoted)), tuple(dropped))
 
-    def snapshot(self) -> PoolCheckpoint:
-        """Return the pool as it is; entries are shared, so it costs a copy of their references."""
-        lanes = self._lanes.values()
+    def checkpoint(self) -> PoolCheckpoint:
+        """Return a checkpoint of the pool; entries are shared, so it costs a copy of references."""
+        senders = self._senders.values()
         return PoolCheckpoint(
             entries=tuple(self._entries.values()),
-            nonces={lane.sender: lane.nonce for lane in lanes},
-            balances={lane.sender: lane.balance for lane in lanes},
+            nonces={sender_txs.sender: sender_txs.nonce for sender_txs in senders},
+            balances={sender_txs.sender: sender_txs.balance for sender_txs in senders},
             pricing=self._pricing,
             arrivals=self._arrivals,
         )
 
-    def restore(self, snapshot: PoolCheckpoint, accounts: AccountReader) -> None:
-        """Make the pool what it was, when the state was what `accounts` reads."""
+    def restore(self, checkpoint: PoolCheckpoint, accounts: AccountReader) -> None:
+        """Restore a checkpoint; `accounts` reads the state that it was taken at."""
         self.version += 1
         self._accounts = accounts
-        self._pricing = snapshot.pricing
-        self._arrivals = snapshot.arrivals
-        self._entries = {entry.transaction.hash: entry for entry in snapshot.entries}
-        self._bytes = sum(entry.size for entry in snapshot.entries)
-        self._lanes.clear()
-        for sender, nonce in snapshot.nonces.items():
-            self._lanes[sender] = SenderTransactions(sender, nonce, snapshot.balances[sender])
-        for entry in snapshot.entries:
-            self._lanes[entry.sender].put(entry)
-        self._forget_order()
+        self._pricing = checkpoint.pricing
+        self._arrivals = checkpoint.arrivals
+        self._entries = {entry.transaction.hash: entry for entry in checkpoint.entries}
+        self._bytes = sum(entry.size for entry in checkpoint.entries)
+        self._senders.clear()
+        for sender, nonce in checkpoint.nonces.items():
+            self._senders[sender] = SenderTransactions(sender, nonce, checkpoint.balances[sender])
+        for entry in checkpoint.entries:
+            self._senders[entry.sender].put(entry)
+        self._invalidate_order()
 
     # --- Adding --------------------------------------------------------------
 
     def _new_sender(self, transaction: Transaction) -> SenderTransactions:
-        l1_sync = read_sender(self._accounts, transaction.sender)
-        if l1_sync.has_code and not transaction.is_impersonated:
+        account = read_sender(self._accounts, transaction.sender)
+        if account.has_code and not transaction.is_impersonated:
             raise SenderNotEOA
-        return SenderTransactions(transaction.sender, l1_sync.nonce, l1_sync.balance)
+        return SenderTransactions(transaction.sender, account.nonce, account.balance)
 
-    def _choose_evicted(
-        self, lane: SenderTransactions, entry: PooledTransaction, replaced: PooledTransaction | None
+    def _select_evicted(
+        self,
+        sender_txs: SenderTransactions,
+        entry: PooledTransaction,
+        replaced: PooledTransaction | None,
     ) -> list[PooledTransaction]:
-        own = [] if replaced is not None else self._choose_own(lane, entry)
-        gone = own if replaced is None else [replaced]
-        excess = len(self._entries) + 1 - len(gone) - self._config.limit
-        freed = sum(other.size for other in gone)
+        own = [] if replaced is not None else select_own_victims(sender_txs, entry, self._config)
+        removed = own if replaced is None else [replaced]
+        excess = len(self._entries) + 1 - len(removed) - self._config.limit
+        freed = sum(other.size for other in removed)
         excess_bytes = self._bytes + entry.size - freed - self._config.limit_bytes
         if excess <= 0 and excess_bytes <= 0:
             return own
-        newcomer = IncomingTransaction(
+        incoming = IncomingTransaction(
             entry=entry,
-            is_pending=entry.nonce <= lane.gap,
-            leaving=len(own),
+            is_pending=entry.nonce <= sender_txs.gap,
+            own_victims=len(own),
             excess=excess,
             excess_bytes=excess_bytes,
         )
-        return own + self._tails.select_victims(newcomer, self._pricing)
-
-    def _choose_own(
-        self, lane: SenderTransactions, entry: PooledTransaction
-    ) -> list[PooledTransaction]:
-        """Return the sender's own entry that leaves because the sender has too many."""
-        is_queued = entry.nonce > lane.gap
-        if len(lane.nonces) >= self._config.sender_limit:
-            limit = self._config.sender_limit
-        elif is_queued and lane.queued_count >= self._config.queue_limit:
-            limit = self._config.queue_limit
-        else:
-            return []
-        last = lane.from_end(0)
-        # Before the last nonce there is a gap to fill, so what leaves was queued.
-        if last is None or last.nonce < entry.nonce:
-            raise SenderLimitExceeded(limit)
-        return [last]
+        return own + self._evictions.select_victims(incoming, self._pricing)
 
     def _insert(
-        self, lane: SenderTransactions, entry: PooledTransaction, replaced: PooledTransaction | None
+        self,
+        sender_txs: SenderTransactions,
+        entry: PooledTransaction,
+        replaced: PooledTransaction | None,
     ) -> list[PooledTransaction]:
         self.version += 1
         if replaced is not None:
             del self._entries[replaced.transaction.hash]
             self._bytes -= replaced.size
         self._entries[entry.transaction.hash] = entry
-        self._lanes[entry.sender] = lane
+        self._senders[entry.sender] = sender_txs
         self._bytes += entry.size
         self._arrivals += 1
-        promoted = lane.put(entry)
-        if entry.nonce == lane.nonce:
-            self._heads.note(lane, self._pricing)
-        self._tails.note(lane, self._pricing)
+        promoted = sender_txs.put(entry)
+        if entry.nonce == sender_txs.nonce:
+            self._heads.update(sender_txs, self._pricing)
+        self._evictions.update(sender_txs, self._pricing)
         return promoted
 
-    # --- Leaving -------------------------------------------------------------
+    # --- Removing ------------------------------------------------------------
 
     def _discard(self, entry: PooledTransaction) -> None:
         self.version += 1
-        lane = self._lanes[entry.sender]
-        lane.take(entry)
-        self._forget(entry)
-        self._settle(lane)
+        sender_txs = self._senders[entry.sender]
+        sender_txs.remove(entry)
+        self._delete(entry)
+        self._removed_from(sender_txs)
 
-    def _forget(self, entry: PooledTransaction) -> None:
+    def _delete(self, entry: PooledTransaction) -> None:
         del self._entries[entry.transaction.hash]
         self._bytes -= entry.size
 
-    def _settle(self, lane: SenderTransactions) -> None:
-        if not lane.nonces:
-            del self._lanes[lane.sender]
+    def _removed_from(self, sender_txs: SenderTransactions) -> None:
+        if not sender_txs.nonces:
+            del self._senders[sender_txs.sender]
         else:
-            self._tails.note(lane, self._pricing)
+            self._evictions.update(sender_txs, self._pricing)
 
-    def _forget_order(self) -> None:
-        self._heads.forget()
-        self._tails.forget()
+    def _invalidate_order(self) -> None:
+        self._heads.invalidate()
+        self._evictions.invalidate()
 
     # --- Following the head --------------------------------------------------
 
@@ -297,29 +263,29 @@ class Mempool(PoolView):
         promoted: list[PooledTransaction] = []
         dropped: list[TransactionDropped] = []
         for sender in senders:
-            lane = self._lanes[sender]
-            leaving, risen = self._follow(lane)
-            for entry in leaving:
-                self._forget(entry)
+            sender_txs = self._senders[sender]
+            removed, executable = self._update_sender(sender_txs)
+            for entry in removed:
+                self._delete(entry)
                 if entry.transaction.hash not in included:
                     dropped.append(
-                        TransactionDropped(entry.transaction.hash, drop_reason(entry, lane))
+                        TransactionDropped(entry.transaction.hash, drop_reason(entry, sender_txs))
                     )
-            promoted += risen
+            promoted += executable
         for known in included & self._entries.keys():
             self._discard(self._entries[known])
         return PoolUpdated(hashes(promoted), tuple(dropped))
 
-    def _follow(
-        self, lane: SenderTransactions
+    def _update_sender(
+        self, sender_txs: SenderTransactions
     ) -> tuple[list[PooledTransaction], list[PooledTransaction]]:
-        """Bring a lane to where its account is; return what leaves, and what is pending by it."""
-        nonce, balance, has_code = read_sender(self._accounts, lane.sender)
-        barred = lane.take_signed() if has_code else []
-        if lane.stays_with(nonce, balance) and not barred:
+        """Apply the account's nonce, balance and code; return what is removed and what is promoted."""
+        nonce, sender_txs.balance, has_code = read_sender(self._accounts, sender_txs.sender)
+        signed = sender_txs.remove_signed() if has_code else []
+        if sender_txs.is_unaffected_at(nonce) and not signed:
             return [], []
-        leaving, risen = lane.move_to(nonce)
-        leaving += [*barred, *lane.take_unaffordable()]
-        self._settle(lane)
-        self._heads.note(lane, self._pricing)
-        return leaving, [entry for entry in risen if entry.nonce < lane.gap]
+        removed, promoted = sender_txs.advance_to(nonce)
+        removed += [*signed, *sender_txs.remove_unaffordable()]
+        self._removed_from(sender_txs)
+        self._heads.update(sender_txs, self._pricing)
+        return removed, [entry for entry in promoted if entry.nonce < sender_txs.gap]

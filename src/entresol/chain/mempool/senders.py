@@ -1,10 +1,10 @@
-"""The pooled transactions of one sender, in the order of their nonces."""
+"""The pooled transactions of one sender, by nonce."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import msgspec
 
@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Address
 
+Senders: TypeAlias = "dict[Address, SenderTransactions]"
+
 
 class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A pooled transaction, with what is asked of it often.
+    """A pooled transaction with the fields that ordering and validation read.
 
-    `arrival` counts up, and `cost` is the most wei that it can take from its sender.
+    `arrival` is a sequence number, and `cost` the maximum that its sender pays: gas and value.
     """
 
     transaction: Transaction
@@ -30,7 +32,7 @@ class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @classmethod
     def of(cls, transaction: Transaction, arrival: int) -> Self:
-        """Wrap a transaction that arrives now."""
+        """Return the pool entry of a transaction."""
         payload = transaction.payload
         fee_cap = payload.fee_cap
         return cls(
@@ -46,10 +48,10 @@ class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class SenderTransactions:
-    """The transactions of one sender: pending up to the first nonce that is missing, then queued.
+    """The transactions of one sender: pending up to the first missing nonce, then queued.
 
-    `nonce` and `balance` are those of the account, `gap` is the first nonce that is missing, and
-    `cost` is what all entries together may take.
+    `nonce` and `balance` are those of the account, `gap` is the first missing nonce, and `cost` is
+    that of all entries together.
     """
 
     __slots__ = ("balance", "cost", "entries", "gap", "nonce", "nonces", "sender")
@@ -70,29 +72,29 @@ class SenderTransactions:
 
     @property
     def pending_count(self) -> int:
-        """How many entries can be executed one after the other."""
+        """How many entries are executable in sequence."""
         return self.gap - self.nonce
 
     @property
     def queued_count(self) -> int:
-        """How many entries wait for a nonce before theirs."""
+        """How many entries are behind a nonce gap."""
         return len(self.nonces) - self.pending_count
 
     def pending(self) -> list[PooledTransaction]:
-        """Return what can be executed one after the other."""
+        """Return the entries that are executable in sequence."""
         return [self.entries[nonce] for nonce in self.nonces[: self.pending_count]]
 
     def queued(self) -> list[PooledTransaction]:
-        """Return what waits for a nonce before its own."""
+        """Return the entries that are behind a nonce gap."""
         return [self.entries[nonce] for nonce in self.nonces[self.pending_count :]]
 
     def from_end(self, position: int) -> PooledTransaction | None:
-        """Return the entry with the highest nonce but `position` others."""
+        """Return the entry at `position` from the highest nonce down."""
         nonces = self.nonces
         return self.entries[nonces[-1 - position]] if position < len(nonces) else None
 
     def put(self, entry: PooledTransaction) -> list[PooledTransaction]:
-        """Add an entry, in the place of one with its nonce; return what is pending by it."""
+        """Add or replace an entry; return the entries that become pending."""
         replaced = self.entries.get(entry.nonce)
         self.entries[entry.nonce] = entry
         self.cost += entry.cost
@@ -102,17 +104,17 @@ class SenderTransactions:
         insort(self.nonces, entry.nonce)
         return self._close_gap() if entry.nonce == self.gap else []
 
-    def take(self, entry: PooledTransaction) -> None:
-        """Remove an entry; what follows it is queued."""
+    def remove(self, entry: PooledTransaction) -> None:
+        """Remove an entry; those with higher nonces become queued."""
         del self.entries[entry.nonce]
         del self.nonces[bisect_left(self.nonces, entry.nonce)]
         self.cost -= entry.cost
         self.gap = min(self.gap, entry.nonce)
 
-    def move_to(self, nonce: int) -> tuple[list[PooledTransaction], list[PooledTransaction]]:
-        """Follow the account to its new nonce; return what is stale, and what is pending by it."""
-        stale = self._take_below(nonce)
-        # An account that moved along its pending nonces leaves the gap where it is.
+    def advance_to(self, nonce: int) -> tuple[list[PooledTransaction], list[PooledTransaction]]:
+        """Set the account's nonce; return the stale entries, and those that become pending."""
+        stale = self._remove_below(nonce)
+        # An account that advanced along its pending nonces has the same gap.
         is_before_gap = self.nonce <= nonce <= self.gap
         self.nonce = nonce
         if is_before_gap:
@@ -120,33 +122,32 @@ class SenderTransactions:
         self.gap = nonce
         return stale, self._close_gap()
 
-    def stays_with(self, nonce: int, balance: int) -> bool:
-        """Note the account's balance, and say whether all entries stay as they are."""
-        self.balance = balance
-        return nonce == self.nonce and self.cost <= balance
+    def is_unaffected_at(self, nonce: int) -> bool:
+        """Return whether no entry changes if the account has this nonce and `balance`."""
+        return nonce == self.nonce and self.cost <= self.balance
 
-    def take_unaffordable(self) -> list[PooledTransaction]:
-        """Remove the entries that the balance does not cover even alone, and return them."""
+    def remove_unaffordable(self) -> list[PooledTransaction]:
+        """Remove and return the entries that alone cost more than the balance."""
         if self.cost <= self.balance:
             return []
-        taken = [entry for entry in self.entries.values() if entry.cost > self.balance]
-        for entry in taken:
-            self.take(entry)
-        return taken
+        removed = [entry for entry in self.entries.values() if entry.cost > self.balance]
+        for entry in removed:
+            self.remove(entry)
+        return removed
 
-    def take_signed(self) -> list[PooledTransaction]:
-        """Remove what a key signed and return it: the account has code now, which no key speaks for."""
-        taken = [it for it in self.entries.values() if not it.transaction.is_impersonated]
-        for entry in taken:
-            self.take(entry)
-        return taken
+    def remove_signed(self) -> list[PooledTransaction]:
+        """Remove and return the signed entries: an account with code cannot send them."""
+        removed = [it for it in self.entries.values() if not it.transaction.is_impersonated]
+        for entry in removed:
+            self.remove(entry)
+        return removed
 
-    def _take_below(self, nonce: int) -> list[PooledTransaction]:
+    def _remove_below(self, nonce: int) -> list[PooledTransaction]:
         count = bisect_left(self.nonces, nonce)
-        taken = [self.entries.pop(below) for below in self.nonces[:count]]
+        removed = [self.entries.pop(below) for below in self.nonces[:count]]
         del self.nonces[:count]
-        self.cost -= sum(entry.cost for entry in taken)
-        return taken
+        self.cost -= sum(entry.cost for entry in removed)
+        return removed
 
     def _close_gap(self) -> list[PooledTransaction]:
         closed = []

@@ -1,7 +1,6 @@
-"""What a transaction has to be before a mempool takes it, in geth's words where it is not.
+"""Validate transactions on entry to the mempool; rejections use geth's wording.
 
-First come the checks that need nothing but the transaction and the rules, then those that look at the
-sender's account.
+Stateless checks come first, then those against the sender's account.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _DELEGATION_SIZE: Final = 23
 
 
 class AccountReader(Protocol):
-    """The accounts as they stand after one block."""
+    """The accounts of a state."""
 
     def account(self, address: bytes, /) -> Account | None:
         """Return nonce, balance and code hash, or None."""
@@ -57,11 +56,11 @@ class AccountReader(Protocol):
 
 
 class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What a chain takes.
+    """Which transactions a chain accepts.
 
-    `gas_limit` is that of a block; `accepts_below_base_fee` says whether a transaction that offers less
-    than the base fee may wait for it to fall. Factory dependencies have a size limit of their own, in
-    which two of the largest fit: they are far larger than what they are sent with.
+    `gas_limit` is that of a block. `accepts_below_base_fee` lets a transaction stay in the pool until the
+    base fee falls to its fee cap. Factory dependencies have a separate size limit, for two of the largest:
+    they are far larger than the rest of a transaction.
     """
 
     chain_id: int
@@ -78,7 +77,7 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_transaction(transaction: Transaction, rules: ValidationRules) -> None:
-    """Reject what can never be included under `rules`, whatever the state."""
+    """Reject a transaction that is invalid under `rules` in any state."""
     payload = transaction.payload
     _check_form(payload, len(transaction.raw), rules)
     _check_chain(payload.chain_id, rules)
@@ -87,7 +86,7 @@ def check_transaction(transaction: Transaction, rules: ValidationRules) -> None:
 
 
 class SenderAccount(NamedTuple):
-    """What counts of a sender's account; `has_code` is about code of its own, not a delegation."""
+    """A sender's nonce and balance; `has_code` means code other than an EIP-7702 delegation."""
 
     nonce: int
     balance: int
@@ -95,7 +94,7 @@ class SenderAccount(NamedTuple):
 
 
 def read_sender(accounts: AccountReader, sender: bytes) -> SenderAccount:
-    """Return how a sender stands."""
+    """Read a sender's account."""
     account = accounts.account(sender)
     if account is None:
         return SenderAccount(0, 0, has_code=False)
@@ -105,35 +104,35 @@ def read_sender(accounts: AccountReader, sender: bytes) -> SenderAccount:
 
 
 def check_sender(
-    entry: PooledTransaction, lane: SenderTransactions, rules: ValidationRules, base_fee: int
+    entry: PooledTransaction, sender_txs: SenderTransactions, rules: ValidationRules, base_fee: int
 ) -> None:
-    """Reject what its sender cannot send now, together with what the pool has from the sender."""
-    if entry.nonce < lane.nonce:
-        raise NonceTooLow(lane.nonce, entry.nonce)
+    """Reject a transaction by its nonce, its fee cap, or a balance that does not cover all of the sender's."""
+    if entry.nonce < sender_txs.nonce:
+        raise NonceTooLow(sender_txs.nonce, entry.nonce)
     if entry.fee_cap < base_fee and not rules.accepts_below_base_fee:
         raise FeeCapTooLow(entry.fee_cap, base_fee)
-    replaced = lane.entries.get(entry.nonce)
-    cost = lane.cost + entry.cost - (0 if replaced is None else replaced.cost)
-    if cost > lane.balance:
-        raise InsufficientFunds(lane.balance, cost)
+    replaced = sender_txs.entries.get(entry.nonce)
+    cost = sender_txs.cost + entry.cost - (0 if replaced is None else replaced.cost)
+    if cost > sender_txs.balance:
+        raise InsufficientFunds(sender_txs.balance, cost)
 
 
 def check_replacement(entry: PooledTransaction, replaced: PooledTransaction, percent: int) -> None:
-    """Reject what does not offer `percent` more than the entry in its place."""
-    # Rounded down, because that is how clients compute what they offer.
+    """Reject a replacement that does not bump the price by `percent`."""
+    # Rounded down, as clients compute it.
     fee_cap = max(replaced.fee_cap * (100 + percent) // 100, replaced.fee_cap + 1)
-    # Where the base fee is constant nobody tips, so no tip may be replaced by no tip.
+    # Where the base fee is constant there are no tips, so a tip of 0 may be replaced by 0.
     tip = max(replaced.tip * (100 + percent) // 100, replaced.tip + 1) if replaced.tip else 0
     if entry.fee_cap < fee_cap or entry.tip < tip:
         raise ReplacementUnderpriced(fee_cap, tip)
 
 
-def drop_reason(entry: PooledTransaction, lane: SenderTransactions) -> InvalidTransaction:
-    """Say why a pooled entry cannot stay, now that its lane knows the account's new standing."""
-    if entry.nonce < lane.nonce:
-        return NonceTooLow(lane.nonce, entry.nonce)
-    if entry.cost > lane.balance:
-        return InsufficientFunds(lane.balance, entry.cost)
+def drop_reason(entry: PooledTransaction, sender_txs: SenderTransactions) -> InvalidTransaction:
+    """Return why an entry is dropped after its sender's account has changed."""
+    if entry.nonce < sender_txs.nonce:
+        return NonceTooLow(sender_txs.nonce, entry.nonce)
+    if entry.cost > sender_txs.balance:
+        return InsufficientFunds(sender_txs.balance, entry.cost)
     return SenderNotEOA()
 
 
@@ -153,7 +152,7 @@ def _check_form(payload: Payload, size: int, rules: ValidationRules) -> None:
 
 
 def _check_zk(payload: ZkTransaction, rules: ValidationRules) -> int:
-    """Reject what only type 0x71 can have wrong, and return the bytes of its dependencies."""
+    """Check the fields of type 0x71 only; return the size of its factory dependencies."""
     if payload.gas_per_pubdata_limit == 0:
         raise NoPubdataLimit
     if payload.max_priority_fee_per_gas > payload.max_fee_per_gas:

@@ -1,4 +1,4 @@
-"""Reading a mempool: what is in it, by hash, by sender and nonce, and by arrival."""
+"""Read access to a mempool: by hash, by sender and nonce, and by arrival."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ BySender: TypeAlias = "dict[Address, dict[int, Transaction]]"
 
 
 class PoolCounts(NamedTuple):
-    """How many transactions there are of either kind."""
+    """The numbers of pending and queued transactions."""
 
     pending: int
     queued: int
 
 
 class PoolCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A mempool as it was, to go back to."""
+    """The content of a mempool, to restore it."""
 
     entries: tuple[PooledTransaction, ...]
     nonces: dict[Address, int]
@@ -36,13 +36,13 @@ class PoolCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PoolView:
-    """The transactions of a mempool: pending ones, and those queued behind a missing nonce."""
+    """The transactions of a mempool: pending, or queued behind a nonce gap."""
 
     def __init__(self, accounts: AccountReader) -> None:
         self._accounts = accounts
-        # In the order of arrival: a dictionary keeps it, and every arrival is put at its end.
+        # A dictionary keeps the order of arrival.
         self._entries: dict[bytes, PooledTransaction] = {}
-        self._lanes: dict[Address, SenderTransactions] = {}
+        self._senders: dict[Address, SenderTransactions] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -61,43 +61,49 @@ class PoolView:
 
     def find(self, sender: Address, nonce: int) -> Transaction | None:
         """Return the transaction of a sender with this nonce."""
-        lane = self._lanes.get(sender)
-        entry = None if lane is None else lane.entries.get(nonce)
+        sender_txs = self._senders.get(sender)
+        entry = None if sender_txs is None else sender_txs.entries.get(nonce)
         return None if entry is None else entry.transaction
 
     def is_pending(self, transaction_hash: bytes) -> bool:
-        """Say whether a transaction is here and no earlier nonce is missing."""
+        """Return whether a transaction is in the pool and not behind a nonce gap."""
         entry = self._entries.get(transaction_hash)
-        return entry is not None and entry.nonce < self._lanes[entry.sender].gap
+        return entry is not None and entry.nonce < self._senders[entry.sender].gap
 
     def next_nonce(self, sender: Address) -> int:
         """Return the first nonce of a sender that is neither used nor pending."""
-        lane = self._lanes.get(sender)
-        if lane is not None:
-            return lane.gap
+        sender_txs = self._senders.get(sender)
+        if sender_txs is not None:
+            return sender_txs.gap
         account = self._accounts.account(sender)
         return 0 if account is None else account.nonce
 
     def pending(self, sender: Address | None = None) -> BySender:
-        """Return what can be executed, by sender and nonce; of one sender if one is given."""
-        found = ((lane.sender, _by_nonce(lane.pending())) for lane in self._lanes_of(sender))
+        """Return the pending transactions by sender and nonce, of all senders or of one."""
+        found = (
+            (sender_txs.sender, _by_nonce(sender_txs.pending()))
+            for sender_txs in self._selected(sender)
+        )
         return {sender: entries for sender, entries in found if entries}
 
     def queued(self, sender: Address | None = None) -> BySender:
-        """Return what waits for a missing nonce, by sender and nonce; of one sender if given."""
-        found = ((lane.sender, _by_nonce(lane.queued())) for lane in self._lanes_of(sender))
+        """Return the queued transactions by sender and nonce, of all senders or of one."""
+        found = (
+            (sender_txs.sender, _by_nonce(sender_txs.queued()))
+            for sender_txs in self._selected(sender)
+        )
         return {sender: entries for sender, entries in found if entries}
 
     def counts(self) -> PoolCounts:
-        """Return how many are pending and how many queued."""
-        pending = sum(lane.pending_count for lane in self._lanes.values())
+        """Return the numbers of pending and queued transactions."""
+        pending = sum(sender_txs.pending_count for sender_txs in self._senders.values())
         return PoolCounts(pending, len(self._entries) - pending)
 
-    def _lanes_of(self, sender: Address | None) -> list[SenderTransactions]:
+    def _selected(self, sender: Address | None) -> list[SenderTransactions]:
         if sender is None:
-            return list(self._lanes.values())
-        lane = self._lanes.get(sender)
-        return [] if lane is None else [lane]
+            return list(self._senders.values())
+        sender_txs = self._senders.get(sender)
+        return [] if sender_txs is None else [sender_txs]
 
 
 def _by_nonce(entries: list[PooledTransaction]) -> dict[int, Transaction]:

@@ -256,7 +256,7 @@ def test_rejections_leave_nothing_behind() -> None:
     for _ in range(1_000):
         with pytest.raises(errors.PoolFull):
             pool.add(transfer(BEN, nonce=1, tip=1))
-    assert len(pool._tails._heap or []) < 100
+    assert len(pool._evictions._heap or []) < 100
 
 
 def test_a_sender_has_a_limit() -> None:
@@ -373,7 +373,7 @@ def test_going_back_takes_back_what_was_included() -> None:
     pool = pool_of(first, second)
     pool.on_block([first.hash], Accounts(nonces={ANN: 1}), BASE_FEE)
     assert list(pool.best()) == [second]
-    refreshed = pool.reset(Accounts(), BASE_FEE, undone=[first])
+    refreshed = pool.reset(Accounts(), BASE_FEE, reverted=[first])
     assert refreshed == PoolUpdated((first.hash, second.hash), ())
     assert list(pool.best()) == [first, second]
 
@@ -389,15 +389,15 @@ def test_going_back_without_them_leaves_a_gap() -> None:
 
 def test_what_cannot_be_taken_back_is_reported() -> None:
     pool = pool_of()
-    undone = transfer(fee_cap=BASE_FEE)
-    (dropped,) = pool.reset(Accounts(), BASE_FEE + 1, undone=[undone]).dropped
+    reverted = transfer(fee_cap=BASE_FEE)
+    (dropped,) = pool.reset(Accounts(), BASE_FEE + 1, reverted=[reverted]).dropped
     assert isinstance(dropped, TransactionDropped)
-    assert (dropped.hash, type(dropped.reason)) == (undone.hash, errors.FeeCapTooLow)
+    assert (dropped.hash, type(dropped.reason)) == (reverted.hash, errors.FeeCapTooLow)
 
 
 def test_what_leaves_for_something_taken_back_is_reported() -> None:
     pool = pool_of(low := transfer(tip=1), config=PoolConfig(limit=1))
-    refreshed = pool.reset(Accounts(), BASE_FEE, undone=[high := transfer(BEN, tip=9)])
+    refreshed = pool.reset(Accounts(), BASE_FEE, reverted=[high := transfer(BEN, tip=9)])
     assert refreshed.promoted == (high.hash,)
     assert [(drop.hash, str(drop.reason)) for drop in refreshed.dropped] == [
         (low.hash, "txpool is full")
@@ -410,7 +410,7 @@ def test_what_leaves_for_something_taken_back_is_reported() -> None:
 def test_a_snapshot_can_be_restored_again_and_again() -> None:
     first, second, queued = transfer(), transfer(BEN, tip=5), transfer(nonce=7)
     pool = pool_of(first, second, queued)
-    snapshot = pool.snapshot()
+    snapshot = pool.checkpoint()
     for _ in range(2):
         pool.add(transfer(CAT))
         pool.on_block([first.hash], Accounts(nonces={ANN: 7, BEN: 1}), BASE_FEE + 1)
