@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from entresol.rpc.jsonrpc.dispatch import LONGEST_RESULT, Dispatcher, RequestLimits
+from entresol.rpc.jsonrpc.dispatch import MAX_CACHED_RESULT_BYTES, Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES
 from entresol.rpc.types.block_id import BlockId
@@ -88,7 +88,7 @@ def test_a_batch_of_kept_results_is_answered_in_order(
         pytest.param("library_clock", [], id="a method that does not say so"),
         pytest.param("library_page", ["latest"], id="a tag, which moves"),
         pytest.param("library_page", ["0x0"], id="null, which may become something"),
-        pytest.param("library_text", [LONGEST_RESULT], id="a long result"),
+        pytest.param("library_text", [MAX_CACHED_RESULT_BYTES], id="a long result"),
         pytest.param("library_text", [1, "x" * MAX_CACHED_PARAMS_BYTES], id="long parameters"),
     ],
 )

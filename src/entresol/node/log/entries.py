@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.errors import Failure
+from entresol.rpc.jsonrpc.errors import ErrorObject
 
 
 class RequestServed(msgspec.Struct, frozen=True):
@@ -16,7 +16,7 @@ class RequestServed(msgspec.Struct, frozen=True):
 
     method: str
     seconds: float
-    failure: Failure | None
+    failure: ErrorObject | None
     layer: str = ""
 
 
@@ -26,7 +26,7 @@ class BatchServed(msgspec.Struct, frozen=True):
     methods: Counter[str]
     seconds: float
     failed: int
-    failure: Failure | None
+    failure: ErrorObject | None
     layer: str = ""
 
 

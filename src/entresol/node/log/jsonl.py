@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         RequestServed,
         TransactionIncluded,
     )
-    from entresol.rpc.jsonrpc.errors import Failure
+    from entresol.rpc.jsonrpc.errors import ErrorObject
 
 
 class JsonLines:
@@ -90,7 +90,7 @@ def _ms(seconds: float) -> float:
     return round(seconds * 1e3, 3)
 
 
-def _failed(failure: Failure | None) -> dict[str, Any]:
+def _failed(failure: ErrorObject | None) -> dict[str, Any]:
     return {} if failure is None else {"error": msgspec.to_builtins(failure)}
 
 

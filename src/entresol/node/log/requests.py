@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from entresol.node.log.entries import BatchServed, RequestServed
 from entresol.rpc.jsonrpc.envelope import ERROR, RESULT
-from entresol.rpc.jsonrpc.errors import Failure
+from entresol.rpc.jsonrpc.errors import ErrorObject
 
 if TYPE_CHECKING:
     from entresol.node.log.entries import LogFormat
@@ -30,7 +30,7 @@ class _Call(msgspec.Struct):
 class _Outcome(msgspec.Struct):
     """As much of an answer as is told."""
 
-    error: Failure | None = None
+    error: ErrorObject | None = None
 
 
 _call: Final = msgspec.json.Decoder(_Call).decode
@@ -80,7 +80,7 @@ class RequestLog:
         self._tell(self._lines.answered(entry))
 
 
-def failure_in(answer: bytes | None) -> Failure | None:
+def failure_in(answer: bytes | None) -> ErrorObject | None:
     """Return the error that an answer to one call consists of."""
     # The id stands before the result, and no id has these bytes in it: its quotes would be escaped.
     if answer is None or RESULT in answer:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         RequestServed,
         TransactionIncluded,
     )
-    from entresol.rpc.jsonrpc.errors import Failure
+    from entresol.rpc.jsonrpc.errors import ErrorObject
 
 LONGEST: Final = 300
 WIDTH: Final = 44
@@ -102,7 +102,7 @@ class TextLines:
     def _line(self, what: str, seconds: float, outcome: str) -> str:
         return f"{what} {self._dim}{seconds * 1e3:{TIME_WIDTH - 3}.2f} ms{self._end}  {outcome}"
 
-    def _failed(self, failure: Failure) -> str:
+    def _failed(self, failure: ErrorObject) -> str:
         told = printable(failure.message)
         if failure.data is not None and failure.code != 3:
             told = f"{told} ({printable(failure.data)})"

@@ -1,4 +1,4 @@
-"""Answering a batch: in order, in slices, and within bounds."""
+"""Batch requests: calls run in order and in slices, within a response limit."""
 
 from __future__ import annotations
 
@@ -10,74 +10,75 @@ from typing import Generic, TypeVar, cast
 
 from entresol.rpc.jsonrpc.offload import POLICY
 
-Answer = bytes | None | Awaitable[bytes | None]
+Response = bytes | None | Awaitable[bytes | None]
+"""A response, None for a notification, or an awaitable of either."""
 _T = TypeVar("_T")
 
 
 class RequestBatch(Generic[_T]):
-    """The calls of one batch on their way.
+    """The calls of one batch and their responses so far.
 
-    Calls that are answered at once run one after another, for a slice of time, before the event loop gets
-    its turn. The others run beside each other. Once the answers are longer than `limit`, no more calls start.
+    Calls that respond at once run one after another, for a slice of time, before the event loop serves others.
+    The rest run concurrently. Once the responses exceed `limit` bytes, no more calls start.
     """
 
-    def __init__(self, items: list[_T], answer: Callable[[_T], Answer], limit: int) -> None:
+    def __init__(self, items: list[_T], respond: Callable[[_T], Response], limit: int) -> None:
         self._items = items
-        self._answer = answer
+        self._respond = respond
         self._limit = limit
-        self._answers: list[bytes | None] = []
-        self._pending: list[asyncio.Task[None]] = []
+        self._responses: list[bytes | None] = []
+        self._tasks: list[asyncio.Task[None]] = []
         self._size = 0
 
     @property
     def too_large(self) -> bool:
-        """Say whether the answers are longer than allowed."""
+        """Say whether the responses exceed the limit."""
         return self._size > self._limit
 
     def advance(self) -> bool:
-        """Answer calls for a slice of time; say whether there are answers to all of them."""
+        """Run calls for a slice of time; say whether all responses are there."""
         end = perf_counter() + POLICY.batch_seconds
-        for item in islice(self._items, len(self._answers), None):
-            answer = self._answer(item)
-            if type(answer) is bytes:
-                self._answers.append(answer)
-                self._size += len(answer)
-            elif answer is None:
-                self._answers.append(None)
+        for item in islice(self._items, len(self._responses), None):
+            response = self._respond(item)
+            if type(response) is bytes:
+                self._responses.append(response)
+                self._size += len(response)
+            elif response is None:
+                self._responses.append(None)
             else:
-                self._postpone(cast("Awaitable[bytes | None]", answer))
+                self._start_task(cast("Awaitable[bytes | None]", response))
             if self._size > self._limit or perf_counter() > end:
                 break
-        return self._done() and not self._pending
+        return self._all_started() and not self._tasks
 
     async def finish(self) -> None:
-        """Wait for the answers that `advance` could not give."""
+        """Run the remaining calls, and wait for those that run concurrently."""
         try:
-            while not self._done():
+            while not self._all_started():
                 await asyncio.sleep(0)
                 self.advance()
-            for task in self._pending:
+            for task in self._tasks:
                 if not self.too_large:
                     await task
         finally:
-            for task in self._pending:
+            for task in self._tasks:
                 task.cancel()
 
     def joined(self) -> bytes | None:
-        """Return the answer to the whole batch, which is none if all calls were notifications."""
-        answers = [answer for answer in self._answers if answer is not None]
-        return b"[" + b",".join(answers) + b"]" if answers else None
+        """Return the response to the batch; None if all calls were notifications."""
+        responses = [response for response in self._responses if response is not None]
+        return b"[" + b",".join(responses) + b"]" if responses else None
 
-    def _done(self) -> bool:
-        return len(self._answers) == len(self._items) or self.too_large
+    def _all_started(self) -> bool:
+        return len(self._responses) == len(self._items) or self.too_large
 
-    def _postpone(self, answer: Awaitable[bytes | None]) -> None:
-        index = len(self._answers)
-        self._answers.append(None)
-        self._pending.append(asyncio.ensure_future(self._later(index, answer)))
+    def _start_task(self, response: Awaitable[bytes | None]) -> None:
+        index = len(self._responses)
+        self._responses.append(None)
+        self._tasks.append(asyncio.ensure_future(self._complete(index, response)))
 
-    async def _later(self, index: int, awaitable: Awaitable[bytes | None]) -> None:
-        answer = await awaitable
+    async def _complete(self, index: int, awaitable: Awaitable[bytes | None]) -> None:
+        response = await awaitable
         if not self.too_large:
-            self._answers[index] = answer
-            self._size += len(answer or b"")
+            self._responses[index] = response
+            self._size += len(response or b"")

@@ -1,4 +1,4 @@
-"""Values as they travel: models of JSON objects, and how domain values become JSON and back."""
+"""JSON encoding and decoding of domain values and models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from entresol.errors import MalformedValue
 
 _T = TypeVar("_T")
 
-_PLACE: Final = re.compile(r"(.*) - at (?:`key` in )?`\$([^`]*)`", re.DOTALL)
+_PATH: Final = re.compile(r"(.*) - at (?:`key` in )?`\$([^`]*)`", re.DOTALL)
 _MISSING: Final = re.compile(r"Object missing required field `([^`]*)`")
 
 
@@ -24,15 +24,15 @@ def camel(name: str) -> str:
 
 
 class JsonModel(msgspec.Struct, rename=camel, frozen=True, kw_only=True):
-    """A JSON object that clients send or get.
+    """A JSON object of a request or a response.
 
-    Keys are the fields' names in camel case, and unknown keys are ignored. Clients send null for what
-    they leave out, so an optional field is declared `T | None = None` and has no other default.
+    Keys are the fields' names in camel case, and unknown keys are ignored. Clients send null for an omitted
+    field, so an optional field is declared `T | None = None` and has no other default.
     """
 
 
 class ByteArray(bytes):
-    """A byte string that travels as an array of numbers; hex digits are understood as well."""
+    """A byte string that is an array of numbers in JSON; hex digits are accepted as well."""
 
     __slots__ = ()
 
@@ -54,16 +54,16 @@ class ByteArray(bytes):
 
 
 def decode_hook(kind: type[Any], value: object) -> Any:
-    """Make a domain value of a decoded JSON value."""
+    """Parse a domain value from a decoded JSON value."""
     try:
         return kind.parse(value)
     except MalformedValue as error:
-        # A ValueError is what msgspec adds the place to; the cause keeps what this one knows.
+        # msgspec adds the path to a ValueError; the cause keeps the field of this one.
         raise ValueError(error.problem) from error
 
 
 def convert(value: object, kind: type[_T]) -> _T:
-    """Read a JSON value that is decoded already, as a class does whose `parse` takes several forms."""
+    """Convert a decoded JSON value; for classes whose `parse` takes several forms."""
     try:
         return msgspec.convert(value, kind, dec_hook=decode_hook)
     except msgspec.ValidationError as error:
@@ -72,8 +72,8 @@ def convert(value: object, kind: type[_T]) -> _T:
 
 
 def locate(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return what is wrong with a value, and at which path within it: `.to` or `[0].to` or nothing."""
-    found = _PLACE.fullmatch(str(error))
+    """Return the problem with a value, and its path: `.to`, `[0].to` or empty."""
+    found = _PATH.fullmatch(str(error))
     problem, path = found.groups() if found else (str(error), "")
     if missing := _MISSING.fullmatch(problem):
         return "is missing", f"{path}.{missing[1]}"
@@ -84,15 +84,15 @@ def locate(error: msgspec.ValidationError) -> tuple[str, str]:
 
 
 def encode_hook(value: Any) -> Any:
-    """Return the JSON form of a domain value: its text, or what its `to_json` says."""
+    """Return the JSON form of a domain value: its text, or the result of its `to_json`."""
     kind = type(value)
-    form = _forms.get(kind)
-    if form is None:
-        form = _forms[kind] = _form_of(kind)
-    return form(value)
+    to_json = _encoders.get(kind)
+    if to_json is None:
+        to_json = _encoders[kind] = _encoder_of(kind)
+    return to_json(value)
 
 
-def _form_of(kind: type[Any]) -> Callable[[Any], Any]:
+def _encoder_of(kind: type[Any]) -> Callable[[Any], Any]:
     if hasattr(kind, "to_json"):
         return lambda value: value.to_json()
     if hasattr(kind, "parse"):
@@ -100,6 +100,6 @@ def _form_of(kind: type[Any]) -> Callable[[Any], Any]:
     raise TypeError(f"{kind.__name__} has no JSON form")
 
 
-_forms: Final[dict[type[Any], Callable[[Any], Any]]] = {}
+_encoders: Final[dict[type[Any], Callable[[Any], Any]]] = {}
 
 encode = msgspec.json.Encoder(enc_hook=encode_hook).encode

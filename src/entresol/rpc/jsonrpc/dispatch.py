@@ -1,4 +1,4 @@
-"""From the bytes of a request to the bytes of its answer."""
+"""Dispatch JSON-RPC requests and batches to methods: bytes in, bytes out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from entresol._native import ResponseCache
-from entresol.rpc.jsonrpc.batch import Answer, RequestBatch
+from entresol.rpc.jsonrpc.batch import RequestBatch, Response
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import (
     NOT_AN_ID,
@@ -23,11 +23,11 @@ from entresol.rpc.jsonrpc.envelope import (
     Request,
     RequestBatchReader,
     decode_request,
+    error_response,
+    id_of_malformed,
     is_id,
     is_utf8,
-    join,
-    rejection,
-    remaining_id,
+    response,
 )
 from entresol.rpc.jsonrpc.errors import (
     BatchResponseSizeError,
@@ -37,7 +37,7 @@ from entresol.rpc.jsonrpc.errors import (
     ParseError,
     RequestError,
     ResponseSizeError,
-    failure_of,
+    error_object_of,
 )
 from entresol.rpc.jsonrpc.method import Method, Namespace, methods_of
 from entresol.rpc.jsonrpc.metrics import Metrics
@@ -49,13 +49,14 @@ from entresol.server.handler import ClientConnection
 REJECTED: Final = "(refused)"
 """The metric label of requests that reach no method; dashboards select on it, so it stays as it is."""
 
-KEPT_BYTES: Final = 16 << 20
-LONGEST_RESULT: Final = 64 << 10
-"""How much is kept of results that do not change, and how long one may be."""
+RESPONSE_CACHE_BYTES: Final = 16 << 20
+"""The size of the cache of results that do not change."""
+MAX_CACHED_RESULT_BYTES: Final = 64 << 10
+"""How long one of them may be."""
 
 
 class RequestLimits(msgspec.Struct, frozen=True):
-    """How much one request may ask for."""
+    """How many calls a batch may have, and how long a response may be."""
 
     batch: int = 500
     response_bytes: int = 24 << 20
@@ -64,10 +65,10 @@ class RequestLimits(msgspec.Struct, frozen=True):
 class Dispatcher:
     """Calls the methods of the namespaces it is given.
 
-    Remembers: counts of calls, and results of methods that say so until it is told to forget them.
+    Remembers: call metrics, and results of methods declared `cached` until they are invalidated.
     Persists:  nothing.
     Assumes:   that it is called on the event loop, and that methods which are not offloaded are quick.
-    Fails:     never: whatever a method raises becomes the answer of its call.
+    Fails:     never: whatever a method raises becomes an error response.
     """
 
     def __init__(
@@ -85,9 +86,9 @@ class Dispatcher:
         self._limits = limits
         self.metrics = metrics or Metrics()
         for name, method in self._methods.items():
-            method.tally = self.metrics.tally(name)
+            method.metrics = self.metrics.of_method(name)
         self._batches = RequestBatchReader(limits.batch)
-        self._kept = ResponseCache(capacity=KEPT_BYTES, batch=limits.batch)
+        self._cache = ResponseCache(capacity=RESPONSE_CACHE_BYTES, batch=limits.batch)
 
     @property
     def methods(self) -> Mapping[str, Method]:
@@ -95,27 +96,27 @@ class Dispatcher:
         return MappingProxyType(self._methods)
 
     def openrpc(self) -> Json:
-        """Return the document that describes all methods."""
+        """Return the OpenRPC document of all methods."""
         return self._discovery.document
 
     def invalidate_cache(self) -> None:
-        """Answer everything anew, because something else is true now."""
-        self._kept.forget()
+        """Drop all cached results, because blocks changed."""
+        self._cache.forget()
 
     def render_metrics(self) -> str:
-        """Return the counts of all methods in the text format of Prometheus."""
-        for name, count in self._kept.given().items():
-            self.metrics.tally(name).given_again = count
+        """Return the metrics of all methods in the text format of Prometheus."""
+        for name, count in self._cache.given().items():
+            self.metrics.of_method(name).cache_hits = count
         return self.metrics.render()
 
-    def handle(self, body: bytes, connection: ClientConnection) -> Answer:
-        """Answer a request or a batch: at once if that is possible, else through an awaitable.
+    def handle(self, body: bytes, connection: ClientConnection) -> Response:
+        """Respond to a request or a batch: at once if that is possible, else through an awaitable.
 
-        None is the answer to notifications, which are carried out like other calls.
+        A notification is carried out like other calls; its response is None.
         """
-        kept = self._kept.answer(body) if connection.path == "/" else None
-        if kept is not None and len(kept) <= self._limits.response_bytes:
-            return kept
+        cached = self._cache.answer(body) if connection.path == "/" else None
+        if cached is not None and len(cached) <= self._limits.response_bytes:
+            return cached
         if not body.isascii() and not is_utf8(body):
             return self._reject(ParseError("not UTF-8"))
         if body[:1] == b"[":
@@ -123,23 +124,23 @@ class Dispatcher:
         try:
             request = decode_request(body)
         except (ValueError, RecursionError):
-            return self._handle_odd(body, connection)
+            return self._handle_malformed(body, connection)
         return self._call(connection, request)
 
-    def _handle_odd(self, body: bytes, connection: ClientConnection) -> Answer:
-        """Answer what is no single request: a batch behind spaces, or a mistake."""
+    def _handle_malformed(self, body: bytes, connection: ClientConnection) -> Response:
+        """Respond to what is no single request: a batch behind white space, or a mistake."""
         stripped = body.lstrip(b" \t\r\n")
         if stripped[:1] == b"[":
             return self._handle_batch(stripped, connection)
         try:
-            identity = remaining_id(stripped)
+            request_id = id_of_malformed(stripped)
         except ParseError as error:
             return self._reject(error)
-        if identity is None:
+        if request_id is None:
             return self._reject(ParseError("a request is an object with jsonrpc, method and id"))
-        return self._reject(_not_a_request(stripped), identity)
+        return self._reject(_not_a_request(stripped), request_id)
 
-    def _handle_batch(self, body: bytes, connection: ClientConnection) -> Answer:
+    def _handle_batch(self, body: bytes, connection: ClientConnection) -> Response:
         try:
             items = self._batches.read(body)
         except ParseError as error:
@@ -149,7 +150,7 @@ class Dispatcher:
         if not items:
             return self._reject(InvalidRequestError("a batch has at least one call"))
         batch = RequestBatch(
-            items, partial(self._answer_item, connection), self._limits.response_bytes
+            items, partial(self._handle_item, connection), self._limits.response_bytes
         )
         return self._joined(batch) if batch.advance() else self._finish(batch)
 
@@ -162,23 +163,23 @@ class Dispatcher:
             return self._reject(BatchResponseSizeError(self._limits.response_bytes))
         return batch.joined()
 
-    def _answer_item(self, connection: ClientConnection, item: Request | Raw) -> Answer:
+    def _handle_item(self, connection: ClientConnection, item: Request | Raw) -> Response:
         if isinstance(item, Request):
             return self._call(connection, item)
         try:
-            identity = remaining_id(item)
+            request_id = id_of_malformed(item)
         except ParseError as error:
             return self._reject(error)
-        return self._reject(_not_a_request(item), identity or NULL)
+        return self._reject(_not_a_request(item), request_id or NULL)
 
-    def _call(self, connection: ClientConnection, request: Request) -> Answer:
-        identity = bytes(request.id)
+    def _call(self, connection: ClientConnection, request: Request) -> Response:
+        request_id = bytes(request.id)
         method = self._methods.get(request.method)
-        if method is None or connection.path != "/" or identity[:1] in NOT_AN_ID:
+        if method is None or connection.path != "/" or request_id[:1] in NOT_AN_ID:
             try:
-                method = self._checked(request, identity, connection.path)
+                method = self._checked(request, request_id, connection.path)
             except RequestError as error:
-                return self._reject(error, identity if is_id(identity) else NULL)
+                return self._reject(error, request_id if is_id(request_id) else NULL)
         started = perf_counter()
         code = 0
         try:
@@ -187,63 +188,63 @@ class Dispatcher:
                 arguments = method.arguments(request.params, connection)
             result = method.function(*arguments)
             if type(result) is Offload or method.is_async:
-                return self._answer_later(method, identity, result, started)
-            answer = self._answer(identity, result)
-            if method.is_cached and method.gives_the_same(arguments):
-                self._keep(method, bytes(request.params), result)
+                return self._respond_later(method, request_id, result, started)
+            body = self._respond(request_id, result)
+            if method.is_cached and method.is_repeatable(arguments):
+                self._cache_result(method, bytes(request.params), result)
         except LongParams as params:
-            result = self._read_aside(method, params, connection)
-            return self._answer_later(method, identity, result, started)
-        except Exception as error:  # noqa: BLE001  # logged as it is turned into an answer
-            answer, code = _failure(error, method, identity)
-        method.tally.observe(perf_counter() - started, code)
-        return answer if identity else None
+            result = self._call_with_long_params(method, params, connection)
+            return self._respond_later(method, request_id, result, started)
+        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
+            body, code = _respond_with_error(error, method, request_id)
+        method.metrics.observe(perf_counter() - started, code)
+        return body if request_id else None
 
-    async def _read_aside(
+    async def _call_with_long_params(
         self, method: Method, params: LongParams, connection: ClientConnection
     ) -> object:
-        """Read long parameters on a worker thread, and go on as with others."""
+        """Decode the parameters on a worker thread, then call the method on the event loop."""
         loop = asyncio.get_running_loop()
         values = await loop.run_in_executor(self._executor, params.read)
-        return method.function(*method.placed(values, connection))
+        return method.function(*method.with_connection(values, connection))
 
-    def _keep(self, method: Method, params: bytes, result: object) -> None:
-        """Keep a result for the next who asks the same; what is null may be something by then."""
+    def _cache_result(self, method: Method, params: bytes, result: object) -> None:
+        """Cache a result for calls with the same parameters; null may become something later."""
         if result is not None and len(params) <= MAX_CACHED_PARAMS_BYTES:
-            payload = bytes(result) if type(result) is Raw else encode(result)
-            if len(payload) <= LONGEST_RESULT:
-                self._kept.keep(method.name, params, payload)
+            value = bytes(result) if type(result) is Raw else encode(result)
+            if len(value) <= MAX_CACHED_RESULT_BYTES:
+                self._cache.keep(method.name, params, value)
 
-    async def _answer_later(
-        self, method: Method, identity: bytes, result: Any, started: float
+    async def _respond_later(
+        self, method: Method, request_id: bytes, result: Any, started: float
     ) -> bytes | None:
         code = 0
         try:
             if type(result) is not Offload:
                 result = await result
             if type(result) is Offload:
-                answer = await self._answer_elsewhere(identity, result.work)
+                body = await self._respond_on_worker(request_id, result.work)
             else:
-                answer = self._answer(identity, result)
-        except Exception as error:  # noqa: BLE001  # logged as it is turned into an answer
-            answer, code = _failure(error, method, identity)
-        method.tally.observe(perf_counter() - started, code)
-        return answer if identity else None
+                body = self._respond(request_id, result)
+        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
+            body, code = _respond_with_error(error, method, request_id)
+        method.metrics.observe(perf_counter() - started, code)
+        return body if request_id else None
 
-    async def _answer_elsewhere(self, identity: bytes, work: Callable[[], object]) -> bytes:
-        """Do the work, and the encoding of what may be a long result, on a worker thread."""
+    async def _respond_on_worker(self, request_id: bytes, work: Callable[[], object]) -> bytes:
+        """Do the work, and encode what may be a long result, on a worker thread."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, lambda: self._answer(identity, work()))
+        return await loop.run_in_executor(self._executor, lambda: self._respond(request_id, work()))
 
-    def _answer(self, identity: bytes, result: object) -> bytes:
-        answer = join(identity, RESULT, result if type(result) is Raw else encode(result))
-        if len(answer) > self._limits.response_bytes:
+    def _respond(self, request_id: bytes, result: object) -> bytes:
+        body = response(request_id, RESULT, result if type(result) is Raw else encode(result))
+        if len(body) > self._limits.response_bytes:
             raise ResponseSizeError(self._limits.response_bytes)
-        return answer
+        return body
 
-    def _checked(self, request: Request, identity: bytes, path: str) -> Method:
-        """Return the method that is asked for, unless something about the request is wrong."""
-        if not is_id(identity):
+    def _checked(self, request: Request, request_id: bytes, path: str) -> Method:
+        """Return the requested method, or raise what is wrong with the request."""
+        if not is_id(request_id):
             raise InvalidRequestError("an id is a number, a string or null")
         named = path.partition("?")[0].strip("/")
         if named in self._methods and named != request.method:
@@ -253,24 +254,24 @@ class Dispatcher:
             raise MethodNotFoundError(request.method)
         return method
 
-    def _reject(self, error: RequestError, identity: bytes = NULL) -> bytes | None:
-        """Return the answer to what reaches no method; a notification gets none."""
-        failure = failure_of(error, REJECTED)
-        self.metrics.tally(REJECTED).observe(0.0, failure.code)
-        return rejection(failure, identity) if identity else None
+    def _reject(self, error: RequestError, request_id: bytes = NULL) -> bytes | None:
+        """Return the response to a request that reaches no method; a notification gets none."""
+        error_object = error_object_of(error, REJECTED)
+        self.metrics.of_method(REJECTED).observe(0.0, error_object.code)
+        return error_response(error_object, request_id) if request_id else None
 
 
-def _failure(error: Exception, method: Method, identity: bytes) -> tuple[bytes, int]:
-    """Return the answer that says what went wrong, and its code."""
-    failure = failure_of(error, method.name)
-    return rejection(failure, identity), failure.code
+def _respond_with_error(error: Exception, method: Method, request_id: bytes) -> tuple[bytes, int]:
+    """Return the error response for an exception, and its code."""
+    error_object = error_object_of(error, method.name)
+    return error_response(error_object, request_id), error_object.code
 
 
 def _not_a_request(body: bytes | Raw) -> InvalidRequestError:
-    """Say what keeps `body` from being a request."""
+    """Return the reason why `body` is not a request."""
     try:
         decode_request(body)
     except (ValueError, RecursionError) as error:
         return InvalidRequestError(str(error).replace(" - at `$.", " - at `"))
-    # What is nested deep may fail first and pass later: it depends on the depth of the stack.
+    # Deeply nested JSON may fail first and pass later: it depends on the depth of the stack.
     return InvalidRequestError("nested too deep")

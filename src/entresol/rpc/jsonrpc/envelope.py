@@ -1,7 +1,7 @@
-"""The JSON-RPC envelope: requests as they are read, answers as they are put together.
+"""The JSON-RPC envelope: decode requests and batches, assemble responses.
 
-An `id` is kept as the bytes it was sent in, so that 1.0, 1e3 or a number of forty digits comes back as it
-was. Of a key that appears twice, the last one counts.
+An `id` stays the bytes it was sent as, so that 1.0, 1e3 or a number of forty digits comes back unchanged.
+Of a duplicate key, the last one counts.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Final, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from entresol.rpc.jsonrpc.errors import Failure, ParseError
+from entresol.rpc.jsonrpc.errors import ErrorObject, ParseError
 
 ABSENT: Final = Raw(b"")
-"""What stands for a member that was not sent; a request without `id` is a notification."""
+"""The value of a member that was not sent; a request without `id` is a notification."""
 
 RESULT: Final = b',"result":'
 ERROR: Final = b',"error":'
@@ -24,7 +24,7 @@ NULL: Final = b"null"
 _OPEN: Final = b'{"jsonrpc":"2.0","id":'
 _CLOSE: Final = b"}"
 NOT_AN_ID: Final = frozenset({b"{", b"[", b"t", b"f"})
-"""How JSON values begin that cannot be an id: it is a number, a string or null."""
+"""The first bytes of JSON values that cannot be an id: it is a number, a string or null."""
 
 
 class Request(msgspec.Struct, gc=False):
@@ -36,18 +36,18 @@ class Request(msgspec.Struct, gc=False):
     params: Raw = ABSENT
 
 
-class Remains(msgspec.Struct):
-    """What can still be read of a JSON object that is no request."""
+class _WithId(msgspec.Struct):
+    """A JSON object that is no request, of which the id may still be read."""
 
     id: Raw = ABSENT
 
 
 decode_request = msgspec.json.Decoder(Request).decode
-_decode_remains = msgspec.json.Decoder(Remains).decode
+_decode_with_id = msgspec.json.Decoder(_WithId).decode
 
 
 def is_utf8(body: bytes) -> bool:
-    """Say whether `body` is text at all; the JSON decoder does not look into what it skips."""
+    """Say whether `body` is UTF-8; the JSON decoder does not check values that it skips."""
     try:
         body.decode()
     except UnicodeDecodeError:
@@ -55,44 +55,44 @@ def is_utf8(body: bytes) -> bool:
     return True
 
 
-def is_id(identity: bytes) -> bool:
-    """Say whether the JSON value `identity` may be an id: a number, a string or null."""
-    return identity[:1] not in NOT_AN_ID
+def is_id(request_id: bytes) -> bool:
+    """Say whether a JSON value may be an id: a number, a string or null."""
+    return request_id[:1] not in NOT_AN_ID
 
 
-def join(identity: bytes, key: bytes, payload: bytes | Raw) -> bytes:
-    """Put an answer together; `key` is `RESULT` or `ERROR`."""
-    return b"".join((_OPEN, identity or NULL, key, payload, _CLOSE))
+def response(request_id: bytes, member: bytes, value: bytes | Raw) -> bytes:
+    """Assemble a response; `member` is `RESULT` or `ERROR`."""
+    return b"".join((_OPEN, request_id or NULL, member, value, _CLOSE))
 
 
-def rejection(failure: Failure, identity: bytes = NULL) -> bytes:
-    """Return the answer that consists of `failure`."""
-    return join(identity, ERROR, msgspec.json.encode(failure))
+def error_response(error: ErrorObject, request_id: bytes = NULL) -> bytes:
+    """Assemble the response to a request that failed."""
+    return response(request_id, ERROR, msgspec.json.encode(error))
 
 
-def remaining_id(body: bytes | Raw) -> bytes | None:
-    """Return the id of an object that is no request, or None if nothing can be told.
+def id_of_malformed(body: bytes | Raw) -> bytes | None:
+    """Return the id of a JSON value that is no request, or None if it has none.
 
-    Raise ParseError if `body` is no JSON. An id of a wrong kind counts as null.
+    Raise ParseError if `body` is no JSON. An id of a wrong type counts as null.
     """
     try:
-        identity = bytes(_decode_remains(body).id)
+        request_id = bytes(_decode_with_id(body).id)
     except msgspec.ValidationError:
         return None
     except RecursionError:
         raise ParseError("nested too deep") from None
     except ValueError as error:
         raise ParseError(str(error)) from None
-    if not identity:
+    if not request_id:
         return None
-    return identity if is_id(identity) else NULL
+    return request_id if is_id(request_id) else NULL
 
 
 class RequestBatchReader:
-    """Reads the items of a batch, and no more of them than are allowed.
+    """Decodes the items of a batch, and no more of them than are allowed.
 
-    An array of a million items is not read into a list first: the decoder fills a structure with one
-    field an item, and only skips over what comes after.
+    An array of a million items is not decoded into a list first: the decoder fills a struct with one field per
+    item, and skips the rest.
     """
 
     def __init__(self, limit: int) -> None:
@@ -101,7 +101,7 @@ class RequestBatchReader:
         self._decode_raw = _items_decoder(Raw, limit + 1)
 
     def read(self, body: bytes) -> list[Request | Raw] | None:
-        """Return requests, with raw JSON in place of what is none, or None if they are too many.
+        """Return requests, with raw JSON for items that are none, or None if there are too many.
 
         Raise ParseError if `body` is no JSON.
         """
@@ -131,6 +131,6 @@ def _request_or_raw(item: Raw) -> Request | Raw:
 
 
 def _items_decoder(kind: type, count: int) -> Callable[[bytes], msgspec.Struct]:
-    """Return what decodes the first `count` items of an array."""
+    """Return a decoder of the first `count` items of an array."""
     fields = [(f"item_{index}", kind | UnsetType, UNSET) for index in range(count)]
     return msgspec.json.Decoder(msgspec.defstruct("Items", fields, array_like=True)).decode

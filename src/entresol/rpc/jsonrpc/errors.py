@@ -1,17 +1,17 @@
-"""Which JSON-RPC error an exception becomes: one table for all of them.
+"""Map exceptions to JSON-RPC error objects: one table of codes for all of them.
 
     EntresolError
-    └── RequestError              a request that no method ever sees, or whose answer cannot be sent
-        ├── ParseError            the body is not JSON
-        ├── InvalidRequestError   the body is JSON, but no request
-        ├── MethodNotFoundError   no method has this name
-        ├── InvalidParamsError    the parameters are not what the method takes
-        ├── BatchSizeError        more calls in a batch than allowed
-        ├── AnswerSizeError       a result longer than allowed
-        └── BatchAnswerSizeError  the results of a batch are longer than allowed together
+    └── RequestError                a request that reaches no method, or whose response cannot be sent
+        ├── ParseError              the body is not JSON
+        ├── InvalidRequestError     the body is JSON, but no request
+        ├── MethodNotFoundError     no method has this name
+        ├── InvalidParamsError      the parameters are not what the method takes
+        ├── BatchSizeError          more calls in a batch than allowed
+        ├── ResponseSizeError       a result longer than allowed
+        └── BatchResponseSizeError  the results of a batch are longer than allowed together
 
-A failure that the table gives -32603 is the node's own, and so is every exception that is not in the
-tree: it is logged whole under a request id, and the client learns the id and nothing else.
+An error with code -32603 is internal, and so is every exception that is not in the tree: it is logged with its
+traceback under a request id, and the client gets the id and nothing else.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ INTERNAL: Final = -32603
 
 
 class RequestError(EntresolError):
-    """A request cannot be served as it stands; `detail` says more than the standard text."""
+    """A request cannot be served; `detail` says more than the standard text."""
 
     def __init__(self, message: str, detail: str | None = None) -> None:
         super().__init__(message)
@@ -111,15 +111,15 @@ class MethodNotFoundError(RequestError):
     """No method has this name."""
 
     def __init__(self, name: str) -> None:
-        # Clients fall back on this very text.
+        # Clients match on this very text.
         super().__init__(f"the method {name[:70]} does not exist/is not available")
 
 
 class InvalidParamsError(RequestError):
     """A parameter is not what the method takes; the text says which."""
 
-    def __init__(self, place: str, problem: str) -> None:
-        super().__init__(f"{place}: {problem}")
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
 
 
 class BatchSizeError(RequestError):
@@ -152,7 +152,7 @@ CODES: Final[dict[type[EntresolError], int]] = {
     BatchSizeError: -32010,
     BatchResponseSizeError: -32011,
     RequestError: -32600,
-    # What the caller asked for makes no sense, or is not there.
+    # The request makes no sense, or names what does not exist.
     MalformedValue: -32602,
     InvalidConfig: -32602,
     InvalidFilter: -32602,
@@ -162,14 +162,14 @@ CODES: Final[dict[type[EntresolError], int]] = {
     InvalidPercentiles: -32602,
     SubscriptionRejected: -32602,
     TooManySubscriptions: -32006,
-    # As geth says it: over this connection, there is no such method.
+    # As in geth: over this connection, there is no such method.
     NotificationsNotSupported: -32601,
     TimestampTooLow: -32602,
     TimestampTooHigh: -32602,
     TooManyToSeal: -32602,
     UnknownBlock: -32602,
     UnknownTracer: -32602,
-    # Rejected as geth rejects: clients classify by its code and wording.
+    # As in geth: clients classify by its code and wording.
     FilterNotFound: -32000,
     InvalidTransaction: -32000,
     InvalidBytecode: -32000,
@@ -178,17 +178,17 @@ CODES: Final[dict[type[EntresolError], int]] = {
     ExecutionFailed: -32000,
     UnknownAccount: -32000,
     AccountsLocked: -32000,
-    # As EIP-7966 has it; the hash of the transaction goes with it.
+    # As in EIP-7966; `data` is the hash of the transaction.
     ReceiptTimeout: 4,
-    # The code of anvil's answer to the same.
+    # As in anvil.
     NotSupported: INTERNAL,
     # Not -32603 or -32005: clients would try again at once and meet the same limit.
     ExecutionStopped: -32000,
-    # As the network's nodes say it.
+    # As in zksync-era.
     ExecutionReverted: 3,
     MintOverflow: 3,
     UnserializableCall: 3,
-    # The codes that eth_simulateV1 has of its own.
+    # The codes of eth_simulateV1.
     NotAPrecompile: -32000,
     PrecompileMovedToSelf: -38022,
     DuplicatePrecompileMove: -38023,
@@ -199,18 +199,18 @@ CODES: Final[dict[type[EntresolError], int]] = {
     SimulationTooLong: -38026,
     SimulationGasSpent: -38026,
     SimulatedCallRejected: -32000,
-    # The node's own trouble.
+    # Internal errors.
     EngineError: INTERNAL,
     ReplayMismatch: INTERNAL,
     TrieError: INTERNAL,
     StoreFailed: INTERNAL,
     ListenFailed: INTERNAL,
     BatchOverflow: INTERNAL,
-    # Who settles by hand has to know why it does not work.
+    # A client that settles on request has to know why it does not work.
     LayerOneFailed: -32000,
 }
 
-REFUSALS: Final[dict[type[EntresolError], int]] = {
+SIMULATION_CODES: Final[dict[type[EntresolError], int]] = {
     NonceTooLow: -38010,
     NonceTooHigh: -38011,
     FeeCapTooLow: -38012,
@@ -221,16 +221,16 @@ REFUSALS: Final[dict[type[EntresolError], int]] = {
     SenderNotEOA: -38024,
     InitCodeTooLarge: -38025,
 }
-"""The code of a simulated call that is rejected, by the reason."""
+"""The code of a rejected call of eth_simulateV1, by the reason."""
 
 TEXTS: Final[dict[type[EntresolError], str]] = {
-    # The wording of the network; what exactly is missing goes into `data`.
+    # The wording of zksync-era; what exactly is missing goes into `data`.
     UnknownBlock: "Block with such an ID doesn't exist yet",
 }
 
 
-class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The `error` member of an answer."""
+class ErrorObject(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The `error` member of a response."""
 
     code: int
     message: str
@@ -238,7 +238,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def code_of(kind: type[BaseException]) -> int:
-    """Return the code of the nearest ancestor in the table; an exception that has none is a bug."""
+    """Return the code of the nearest ancestor in the table; an exception without one is a bug."""
     for ancestor in kind.__mro__:
         code = CODES.get(ancestor)
         if code is not None:
@@ -246,21 +246,21 @@ def code_of(kind: type[BaseException]) -> int:
     return INTERNAL
 
 
-def failure_of(error: Exception, method: str) -> Failure:
-    """Turn what a call of `method` raised into what the client is told."""
+def error_object_of(error: Exception, method: str) -> ErrorObject:
+    """Return the error object for an exception that a call of `method` raised."""
     code = code_of(type(error))
     if isinstance(error, SimulatedCallRejected):
-        code = REFUSALS.get(type(error.reason), code)
+        code = SIMULATION_CODES.get(type(error.reason), code)
     if code == INTERNAL and not isinstance(error, NotSupported):
         return _internal(error, method)
-    text = TEXTS.get(type(error))  # type: ignore[arg-type]  # asking for a key of another kind is fine
+    text = TEXTS.get(type(error))  # type: ignore[arg-type]  # looking up a key of another type is fine
     if text is not None:
-        return Failure(code, text, str(error))
-    return Failure(code, _printable(str(error)), _data(error))
+        return ErrorObject(code, text, str(error))
+    return ErrorObject(code, _printable(str(error)), _data(error))
 
 
 def _data(error: Exception) -> str | None:
-    """Return what goes with the text: a revert always has data, even if it is empty."""
+    """Return the `data` member: a revert always has one, even if it is empty."""
     match error:
         case ExecutionReverted():
             return "0x" + error.data.hex()
@@ -271,13 +271,13 @@ def _data(error: Exception) -> str | None:
     return None
 
 
-def _internal(error: Exception, method: str) -> Failure:
-    """Log a failure of ours, and tell no more than where to find it in the log."""
+def _internal(error: Exception, method: str) -> ErrorObject:
+    """Log an internal error, and tell the client no more than the id to find it by."""
     request_id = secrets.token_hex(8)
     log.error("request %s: %s failed", request_id, method, exc_info=error)
-    return Failure(INTERNAL, "Internal error", request_id)
+    return ErrorObject(INTERNAL, "Internal error", request_id)
 
 
 def _printable(text: str) -> str:
-    """Make `text` encodable: what a contract says may be no valid Unicode."""
+    """Make `text` encodable: the reason of a revert may be no valid Unicode."""
     return text.encode(errors="replace").decode()

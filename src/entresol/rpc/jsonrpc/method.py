@@ -1,7 +1,7 @@
-"""Declaring a method once: its signature and docstring say everything else.
+"""Declare an RPC method once, by its signature and docstring.
 
-`@method` only marks. What is marked is found on the namespace objects that a dispatcher is given, so
-nothing depends on which modules were imported, and one process may serve many chains.
+`@method` only marks a function. A dispatcher collects the marked functions of the namespace objects it is given,
+so nothing depends on which modules were imported, and one process may serve many chains.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class Namespace(Protocol):
 
     @property
     def prefix(self) -> str:
-        """Return what method names begin with: `eth` in `eth_chainId`."""
+        """Return the prefix of method names: `eth` in `eth_chainId`."""
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """What `@method` leaves on a function."""
+    """The options of `@method`, attached to the function."""
 
     errors: tuple[type[EntresolError], ...]
     offload: bool
@@ -68,9 +68,9 @@ def method(
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Mark a function of a namespace as a method.
 
-    `errors` are the ones worth documenting. With `offload`, calls run on a worker thread. With `kept`, what
-    it returns stays as it is until blocks change or go, unless it is null or was asked for by a tag. `name`
-    is the whole name on the wire, where it does not follow from the function's.
+    `errors` are the ones to document. With `offload`, calls run on a worker thread. With `cached`, a result
+    stays valid until blocks change or are reverted, unless it is null or an argument is a block tag. `name` is
+    the full method name, if it does not follow from the function's.
     """
 
     def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -81,7 +81,7 @@ def method(
 
 
 class Method:
-    """A method ready to be called."""
+    """A method, compiled from its signature: parameter decoder, result type, options."""
 
     def __init__(self, name: str, function: Callable[..., Any], mark: Mark) -> None:
         self.name = name
@@ -97,31 +97,33 @@ class Method:
             _parameter(p, hints) for p in signature if hints[p.name] is not ClientConnection
         ]
         self._connection_at = _position(signature, hints)
-        # Who may be answered later is not promised an order, so that reading may take its time as well.
-        patient = mark.offload or _may_be_later(hints["return"])
-        self._reader = ParamsReader(self.parameters, patient=patient)
+        # A method that may be offloaded promises no order, so its parameters may be decoded on a worker too.
+        may_offload = mark.offload or _may_offload(hints["return"])
+        self._reader = ParamsReader(self.parameters, may_offload=may_offload)
         # Arguments with a connection among them are not the same for the next call.
         self.cached_arguments = self._reader.cached if self._connection_at is None else _not_cached
-        self.tally = MethodMetrics()
+        self.metrics = MethodMetrics()
         _reject_bytes(self)
         if mark.offload:
-            self.function = partial(_later, self.function)
+            self.function = partial(_offload, self.function)
 
     @property
     def summary(self) -> str:
         """Return the first line of the docstring."""
         return self.doc.partition("\n")[0]
 
-    def gives_the_same(self, arguments: tuple[Any, ...]) -> bool:
-        """Say whether a kept method called like this means the same thing the next time."""
+    def is_repeatable(self, arguments: tuple[Any, ...]) -> bool:
+        """Say whether the same arguments mean the same blocks in the next call; a tag does not."""
         return all(getattr(argument, "is_fixed", True) for argument in arguments)
 
     def arguments(self, params: Raw, connection: ClientConnection) -> tuple[Any, ...]:
-        """Read what the function is called with; raise InvalidParamsError if that cannot be."""
-        return self.placed(self._reader.read(params), connection)
+        """Decode the arguments of the function, or raise InvalidParamsError."""
+        return self.with_connection(self._reader.read(params), connection)
 
-    def placed(self, values: tuple[Any, ...], connection: ClientConnection) -> tuple[Any, ...]:
-        """Return what the function is called with, if its parameters have these values."""
+    def with_connection(
+        self, values: tuple[Any, ...], connection: ClientConnection
+    ) -> tuple[Any, ...]:
+        """Return the arguments of the function: `values`, with the connection where it wants it."""
         index = self._connection_at
         if index is None:
             return values
@@ -129,7 +131,7 @@ class Method:
 
 
 def methods_of(namespaces: Iterable[Namespace]) -> dict[str, Method]:
-    """Return the methods of all `namespaces` by their names on the wire."""
+    """Return the methods of all `namespaces` by name."""
     found: dict[str, Method] = {}
     for namespace in namespaces:
         for attribute, mark in _marked(type(namespace)):
@@ -141,7 +143,7 @@ def methods_of(namespaces: Iterable[Namespace]) -> dict[str, Method]:
 
 
 def _marked(kind: type) -> Iterator[tuple[str, Mark]]:
-    """Yield the marked functions of a class, inherited ones first, in the order they were written."""
+    """Yield the marked functions of a class, inherited ones first, in the order of definition."""
     names = dict.fromkeys(name for ancestor in reversed(kind.__mro__) for name in vars(ancestor))
     for name in names:
         mark = getattr(inspect.getattr_static(kind, name), _MARK, None)
@@ -150,7 +152,7 @@ def _marked(kind: type) -> Iterator[tuple[str, Mark]]:
 
 
 def _positional(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what takes all arguments by position, also those that `function` wants by name."""
+    """Return a function that takes all arguments by position, also keyword-only ones."""
     parameters = inspect.signature(function).parameters.values()
     named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     if not named:
@@ -168,7 +170,7 @@ def _parameter(parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter
     return Parameter(parameter.name, hints[parameter.name], default)
 
 
-def _later(function: Callable[..., _R], *arguments: Any) -> Offload[_R]:
+def _offload(function: Callable[..., _R], *arguments: Any) -> Offload[_R]:
     return Offload(partial(function, *arguments))
 
 
@@ -177,18 +179,18 @@ def _not_cached(_params: bytes) -> None:
 
 
 def _position(signature: Sequence[inspect.Parameter], hints: dict[str, Any]) -> int | None:
-    """Return which argument is the connection, if one is."""
+    """Return the index of the parameter that is the connection, if there is one."""
     kinds = [hints[parameter.name] for parameter in signature]
     return kinds.index(ClientConnection) if ClientConnection in kinds else None
 
 
-def _may_be_later(hint: Any) -> bool:
-    """Say whether an answer may be the work that is left."""
+def _may_offload(hint: Any) -> bool:
+    """Say whether a result may be `Offload`."""
     return any(get_origin(kind) is Offload for kind in (hint, *get_args(hint)))
 
 
 def _result_hint(hint: Any) -> Any:
-    """Return the type of the answer: without `Offload`, and a model in place of raw bytes that follow it."""
+    """Return the type of the result: without `Offload`, and the annotated model in place of `Raw`."""
     if get_origin(hint) in {Union, UnionType}:
         kinds = [kind for kind in get_args(hint) if get_origin(kind) is not Offload]
         return reduce(or_, map(_result_hint, kinds))
@@ -198,7 +200,7 @@ def _result_hint(hint: Any) -> Any:
 
 
 def _reject_bytes(declared: Method) -> None:
-    """Reject plain bytes, which would silently travel as base64."""
+    """Reject plain bytes, which msgspec would encode as base64."""
     for hint in [declared.result, *(p.hint for p in declared.parameters)]:
         if _has_bytes(hint):
             raise TypeError(f"{declared.name} has bytes in its signature: say Data or ByteArray")
@@ -206,7 +208,7 @@ def _reject_bytes(declared: Method) -> None:
 
 @cache
 def _has_bytes(hint: Any) -> bool:
-    # Looked up once for all methods of both layers: it takes a good part of a node's start.
+    # Cached for the methods of both layers: it takes a good part of a node's start.
     return any(isinstance(kind, _BYTES) for kind in _kinds(msgspec.inspect.type_info(hint), set()))
 
 

@@ -1,4 +1,4 @@
-"""Counting calls: how many, how slow, and which of them failed, by method."""
+"""Call counts, latencies and errors by method, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ BUCKETS: Final = (
 class MethodMetrics:
     """The calls of one method."""
 
-    __slots__ = ("buckets", "errors", "given_again", "seconds")
+    __slots__ = ("buckets", "cache_hits", "errors", "seconds")
 
     def __init__(self) -> None:
         self.buckets = [0] * (len(BUCKETS) + 1)
         self.errors: dict[int, int] = {}
         self.seconds = 0.0
-        self.given_again = 0
-        """How many calls were answered with a kept result, in no time worth measuring."""
+        self.cache_hits = 0
+        """How many calls got a cached result, in no time worth measuring."""
 
     def observe(self, seconds: float, code: int) -> None:
         """Count a call that took `seconds`; `code` is 0 unless it failed."""
@@ -34,46 +34,48 @@ class MethodMetrics:
     @property
     def calls(self) -> int:
         """Return how many calls there were."""
-        return self.given_again + sum(self.buckets)
+        return self.cache_hits + sum(self.buckets)
 
 
 class Metrics:
-    """The tallies of all methods.
+    """The metrics of all methods.
 
     Remembers: counts since the start.
-    Persists:  nothing: whoever collects them knows that counters start anew.
+    Persists:  nothing: Prometheus expects counters to reset.
     Assumes:   one thread counts.
     Fails:     never.
     """
 
     def __init__(self) -> None:
-        self._tallies: dict[str, MethodMetrics] = {}
+        self._by_method: dict[str, MethodMetrics] = {}
 
-    def tally(self, method: str) -> MethodMetrics:
-        """Return the tally of `method`, which must come from a bounded set of names."""
-        return self._tallies.setdefault(method, MethodMetrics())
+    def of_method(self, name: str) -> MethodMetrics:
+        """Return the metrics of a method; `name` must come from a bounded set."""
+        return self._by_method.setdefault(name, MethodMetrics())
 
     def render(self) -> str:
         """Return everything in the text format of Prometheus."""
-        used = [(name, tally) for name, tally in sorted(self._tallies.items()) if tally.calls]
+        used = [
+            (name, metrics) for name, metrics in sorted(self._by_method.items()) if metrics.calls
+        ]
         lines = ["# HELP entresol_rpc_errors_total Calls that failed.",
                  "# TYPE entresol_rpc_errors_total counter"]  # fmt: skip
         lines += [
             f'entresol_rpc_errors_total{{method="{name}",code="{code}"}} {count}'
-            for name, tally in used
-            for code, count in sorted(tally.errors.items())
+            for name, metrics in used
+            for code, count in sorted(metrics.errors.items())
         ]
-        lines += ["# HELP entresol_rpc_seconds Time from a decoded request to its answer.",
+        lines += ["# HELP entresol_rpc_seconds Time from a decoded request to its response.",
                   "# TYPE entresol_rpc_seconds histogram"]  # fmt: skip
-        for name, tally in used:
-            lines += _histogram(name, tally)
+        for name, metrics in used:
+            lines += _histogram(name, metrics)
         return "\n".join(lines) + "\n"
 
 
-def _histogram(name: str, tally: MethodMetrics) -> Iterator[str]:
-    total = tally.given_again
-    for bound, count in zip([*map(str, BUCKETS), "+Inf"], tally.buckets, strict=True):
+def _histogram(name: str, metrics: MethodMetrics) -> Iterator[str]:
+    total = metrics.cache_hits
+    for bound, count in zip([*map(str, BUCKETS), "+Inf"], metrics.buckets, strict=True):
         total += count
         yield f'entresol_rpc_seconds_bucket{{method="{name}",le="{bound}"}} {total}'
-    yield f'entresol_rpc_seconds_sum{{method="{name}"}} {tally.seconds:.9f}'
+    yield f'entresol_rpc_seconds_sum{{method="{name}"}} {metrics.seconds:.9f}'
     yield f'entresol_rpc_seconds_count{{method="{name}"}} {total}'

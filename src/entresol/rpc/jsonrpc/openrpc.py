@@ -1,4 +1,4 @@
-"""The OpenRPC document: what a dispatcher serves, told to machines."""
+"""The OpenRPC document of the methods that a dispatcher serves."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _REF: Final = "#/components/schemas/{name}"
 
 
 class Discovery:
-    """The method that describes all methods, itself among them.
+    """The method `rpc.discover`, which describes all methods, itself among them.
 
-    Remembers: the document, once it was asked for.
+    Remembers: the document, once it was requested.
     Persists:  nothing.
     Assumes:   that the methods no longer change by then.
     Fails:     never.
@@ -38,7 +38,7 @@ class Discovery:
 
     @cached_property
     def document(self) -> Json:
-        """Return the document as it can be encoded."""
+        """Return the document, ready to be encoded."""
         return openrpc(self.methods)
 
     @method(name="rpc.discover")
@@ -48,7 +48,7 @@ class Discovery:
 
 
 def openrpc(methods: Mapping[str, Method]) -> Json:
-    """Describe `methods`."""
+    """Return the document that describes `methods`."""
     served = [methods[name] for name in sorted(methods)]
     hints = [hint for served_one in served for hint in _hints(served_one)]
     schemas, components = msgspec.json.schema_components(
@@ -64,7 +64,7 @@ def openrpc(methods: Mapping[str, Method]) -> Json:
 
 
 def schema_of(kind: type) -> Json:
-    """Return the schema of a domain value: of its text, unless its class says otherwise."""
+    """Return the JSON schema of a domain value: of its text, unless its class has a `json_schema`."""
     schema: Json = getattr(kind, "json_schema", {"type": "string"})
     if issubclass(kind, FixedBytes):
         schema = {"type": "string", "pattern": f"^0x[0-9a-fA-F]{{{2 * kind.size}}}$"}
@@ -79,7 +79,7 @@ def schema_of(kind: type) -> Json:
 
 
 def _hints(served: Method) -> list[Any]:
-    """Return the types that a method's entry has schemas of: its parameters', then its result's."""
+    """Return the types of a method's parameters, then that of its result."""
     return [*(parameter.hint for parameter in served.parameters), served.result]
 
 
@@ -102,7 +102,7 @@ def _entry(served: Method, schemas: list[Json]) -> Json:
 
 
 def _content(parameter: Parameter, schema: Json) -> Json:
-    """Describe a parameter; a default goes beside a reference, never into what it refers to."""
+    """Describe a parameter; a default goes beside a reference, never into its target."""
     if not parameter.required and parameter.default is not None:
         default = msgspec.json.decode(encode(parameter.default))
         schema = {"allOf": [schema], "default": default} if "$ref" in schema else {**schema, "default": default}  # fmt: skip
@@ -110,7 +110,7 @@ def _content(parameter: Parameter, schema: Json) -> Json:
 
 
 def _errors(kinds: Iterable[type[EntresolError]]) -> list[Json]:
-    """Describe errors; those with one code share an entry, for a code may appear once."""
+    """Describe errors; those with the same code share an entry, because a code may appear once."""
     texts: dict[int, list[str]] = {}
     for kind in kinds:
         summary = (kind.__doc__ or kind.__name__).partition("\n")[0].rstrip(".")

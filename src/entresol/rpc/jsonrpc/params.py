@@ -1,4 +1,4 @@
-"""Reading the parameters of a call, by position or by name, straight into domain values."""
+"""Decode the parameters of a call, by position or by name, straight into domain values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from entresol.rpc.jsonrpc.errors import InvalidParamsError
 from entresol.rpc.jsonrpc.offload import POLICY
 
 REQUIRED: Final = object()
-"""Stands for the default of a parameter that has none."""
+"""The default of a parameter that has none."""
 
 MAX_CACHED_PARAMS: Final = 256
 """How many parameter lists a reader caches."""
@@ -44,12 +44,12 @@ class Parameter(msgspec.Struct, frozen=True):
 
     @property
     def required(self) -> bool:
-        """Say whether a call has to give it."""
+        """Say whether a call must have it."""
         return self.default is REQUIRED
 
 
 class LongParams(Exception):  # noqa: N818  (it never leaves this package)
-    """Parameters whose reading would hold an event loop; `read` reads them on any thread."""
+    """Parameters that would block the event loop; `read` decodes them on any thread."""
 
     def __init__(self, read: Callable[[], tuple[Any, ...]]) -> None:
         super().__init__()
@@ -57,28 +57,28 @@ class LongParams(Exception):  # noqa: N818  (it never leaves this package)
 
 
 class ParamsReader:
-    """Turns the `params` of a call into the arguments of its method.
+    """Decodes the `params` of a call into the arguments of its method.
 
-    What is missing or null takes the parameter's default, and surplus values are ignored.
+    A missing or null value takes the parameter's default, and surplus values are ignored.
 
-    Remembers: what it read last, because clients ask the same again and again, and reading takes as long as
-    many an answer. Assumes: that methods do not change their arguments. Fails: with InvalidParamsError; with
-    LongParams if `patient` says that whoever asks can wait for a worker.
+    Remembers: the latest arguments by their JSON, because clients repeat requests, and decoding takes as long as
+    many a call. Assumes: that methods do not change their arguments. Fails: with InvalidParamsError; with
+    LongParams if `may_offload` allows decoding on a worker.
     """
 
-    def __init__(self, parameters: list[Parameter], *, patient: bool = False) -> None:
+    def __init__(self, parameters: list[Parameter], *, may_offload: bool = False) -> None:
         self._parameters = parameters
-        self._patient = patient
+        self._may_offload = may_offload
         self._defaults = tuple(None if p.required else p.default for p in parameters)
         self._fills = any(default is not None for default in self._defaults)
         self._decode = msgspec.json.Decoder(_positional(parameters), dec_hook=decode_hook).decode
         self._decode_names = msgspec.json.Decoder(_by_name(parameters)).decode
         self._cache: BoundedMap[bytes, tuple[Any, ...]] = BoundedMap(MAX_CACHED_PARAMS)
         self.cached: Callable[[bytes], tuple[Any, ...] | None] = self._cache.get
-        """Return the arguments that were read from these bytes before."""
+        """Return the arguments that were decoded from these bytes before."""
 
     def read(self, params: Raw) -> tuple[Any, ...]:
-        """Return the arguments, or raise InvalidParamsError that names the place of the problem."""
+        """Return the arguments, or raise InvalidParamsError with the path of the problem."""
         text = bytes(params)
         cached = self.cached(text)
         if cached is not None:
@@ -90,7 +90,7 @@ class ParamsReader:
         return arguments
 
     def _read_long(self, params: Raw, size: int) -> tuple[Any, ...]:
-        if self._patient and size > POLICY.params_bytes:
+        if self._may_offload and size > POLICY.params_bytes:
             raise LongParams(partial(self._read, params))
         return self._read(params)
 
@@ -98,7 +98,7 @@ class ParamsReader:
         try:
             values = astuple(self._decode(_NO_PARAMS if params is ABSENT else params))
         except msgspec.ValidationError as error:
-            values = self._read_otherwise(bytes(params), error)
+            values = self._read_other(bytes(params), error)
         except (ValueError, RecursionError) as error:
             raise InvalidParamsError("params", str(error)) from None
         if self._fills and None in values:
@@ -106,27 +106,27 @@ class ParamsReader:
             return tuple(default if value is None else value for value, default in pairs)
         return values
 
-    def _read_otherwise(self, params: bytes, error: msgspec.ValidationError) -> tuple[Any, ...]:
-        """Read what is no array of the right shape: null, an object, or a mistake."""
+    def _read_other(self, params: bytes, error: msgspec.ValidationError) -> tuple[Any, ...]:
+        """Read what is no array of the right types: null, an object, or a mistake."""
         if params == NULL:
             return self._read(_NO_PARAMS)
         if params[:1] == b"{":
             return self._read_by_name(params)
         if params[:1] in {b"[", b""}:
-            self._complain(error, named=False)
+            self._raise_invalid(error, named=False)
         raise InvalidParamsError("params", "should be an array or an object")
 
     def _read_by_name(self, params: bytes) -> tuple[Any, ...]:
-        """Put named values in their places, and read them as an array."""
+        """Order named values by position, and read them as an array."""
         try:
             return astuple(self._decode(self._in_order(params)))
         except msgspec.ValidationError as error:
-            self._complain(error, named=True)
+            self._raise_invalid(error, named=True)
         except (ValueError, RecursionError) as error:
             raise InvalidParamsError("params", str(error)) from None
 
     def _in_order(self, params: bytes) -> bytes:
-        """Return an array of the values of an object, with null for what may be missing."""
+        """Return an array of the values of an object, with null for missing optional ones."""
         given = astuple(self._decode_names(params))
         count = len(self._parameters)
         values = [NULL] * count
@@ -139,15 +139,15 @@ class ParamsReader:
                 raise InvalidParamsError(f"params.{parameter.wire_name}", "is missing")
         return b"[" + b",".join(values) + b"]"
 
-    def _complain(self, error: msgspec.ValidationError, *, named: bool) -> NoReturn:
-        """Say what is wrong and where, in the words of the value that rejected if there is one."""
+    def _raise_invalid(self, error: msgspec.ValidationError, *, named: bool) -> NoReturn:
+        """Raise the problem and its path, in the words of the type that rejected the value."""
         if few := _TOO_FEW.fullmatch(str(error)):
             index = int(few[1])
             name = self._parameters[index].wire_name
             raise InvalidParamsError(f"params[{index}]", f"{name} is missing") from None
         problem, path = locate(error)
-        place = "params" + (self._with_name(path) if named else path)
-        raise InvalidParamsError(place, problem) from None
+        full_path = "params" + (self._with_name(path) if named else path)
+        raise InvalidParamsError(full_path, problem) from None
 
     def _with_name(self, path: str) -> str:
         """Write the first index of `path` as the parameter's name."""
@@ -155,15 +155,15 @@ class ParamsReader:
 
 
 def _positional(parameters: list[Parameter]) -> type[msgspec.Struct]:
-    """Return the shape of an array of parameters; defaults are filled in later."""
+    """Return the struct of positional parameters; defaults are filled in later."""
     fields = [(p.name, p.hint) if p.required else (p.name, p.hint | None, None) for p in parameters]
     return msgspec.defstruct("Positional", fields, array_like=True)
 
 
 def _by_name(parameters: list[Parameter]) -> type[msgspec.Struct]:
-    """Return the shape of an object of parameters: their names in camel case, then in snake case."""
+    """Return the struct of named parameters: their names in camel case, then in snake case."""
     spellings = [p.wire_name for p in parameters]
-    # A name without words is spelt alike in both, and a struct may not have one key twice.
+    # A name of one word is the same in both, and a struct may not have one key twice.
     spellings += [p.name if p.name != p.wire_name else f"{p.name} " for p in parameters]
     fields = [(f"value_{index}", Raw, ABSENT) for index in range(len(spellings))]
     rename = {f"value_{index}": spelling for index, spelling in enumerate(spellings)}

@@ -19,10 +19,10 @@ from entresol.node.log.entries import (
 )
 from entresol.node.log.jsonl import JsonLines
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.errors import Failure
+from entresol.rpc.jsonrpc.errors import ErrorObject
 
 LINES = JsonLines()
-REJECTED = Failure(-32602, "params[0]: no")
+REJECTED = ErrorObject(-32602, "params[0]: no")
 
 
 def read(line: str) -> dict[str, Any]:

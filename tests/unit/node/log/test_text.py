@@ -17,10 +17,10 @@ from entresol.node.log.entries import (
 )
 from entresol.node.log.text import TextLines, printable
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.errors import Failure
+from entresol.rpc.jsonrpc.errors import ErrorObject
 
 TEXT = TextLines(colours=False)
-MISSING = Failure(-32601, "the method x does not exist/is not available")
+MISSING = ErrorObject(-32601, "the method x does not exist/is not available")
 
 SENT = TransactionIncluded(
     hash=Hash32(b"\x11" * 32),
@@ -45,16 +45,16 @@ def words(line: str) -> str:
         (None, "eth_call 1.50 ms ok"),
         (MISSING, f"eth_call 1.50 ms error -32601: {MISSING.message}"),
         (
-            Failure(-32700, "Parse error", "not UTF-8"),
+            ErrorObject(-32700, "Parse error", "not UTF-8"),
             "eth_call 1.50 ms error -32700: Parse error (not UTF-8)",
         ),
         (
-            Failure(3, "execution reverted: no", "0x08c379a0"),
+            ErrorObject(3, "execution reverted: no", "0x08c379a0"),
             "eth_call 1.50 ms error 3: execution reverted: no",
         ),
     ],
 )
-def test_a_request_is_a_line(failure: Failure | None, line: str) -> None:
+def test_a_request_is_a_line(failure: ErrorObject | None, line: str) -> None:
     assert words(TEXT.answered(RequestServed("eth_call", 0.0015, failure))) == line
 
 

@@ -18,7 +18,7 @@ from entresol.errors import (
     TooManyToSeal,
 )
 from entresol.primitives.values import Quantity
-from entresol.rpc.jsonrpc.errors import CODES, code_of, failure_of
+from entresol.rpc.jsonrpc.errors import CODES, code_of, error_object_of
 
 
 def kinds(root: type[EntresolError]) -> list[type[EntresolError]]:
@@ -36,7 +36,7 @@ def test_any_other_exception_is_a_bug(kind: type[Exception]) -> None:
 
 
 def test_what_a_contract_says_may_be_no_text() -> None:
-    failure = failure_of(ExecutionReverted(b"", "\ud800"), "eth_call")
+    failure = error_object_of(ExecutionReverted(b"", "\ud800"), "eth_call")
     assert failure.message == "execution reverted: ?"
 
 

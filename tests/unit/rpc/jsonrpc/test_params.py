@@ -124,7 +124,7 @@ def test_parameters_that_come_again_are_not_read_again() -> None:
     assert reader.read(Raw(b'["0x02"]')) == (Data(b"\2"),)
 
 
-def test_long_parameters_and_mistakes_are_not_kept() -> None:
+def test_long_parameters_and_mistakes_are_not_cached() -> None:
     reader = ParamsReader([Parameter("data", Data)])
     long = Raw(b'["0x%b"]' % (b"00" * MAX_CACHED_PARAMS_BYTES))
     assert reader.read(long) is not reader.read(long)
@@ -143,7 +143,7 @@ LONG = Raw(b'["' + b"a" * POLICY.params_bytes + b'"]')
 
 
 def test_long_parameters_are_handed_back_to_be_read_elsewhere() -> None:
-    reader = ParamsReader([Parameter("word", str)], patient=True)
+    reader = ParamsReader([Parameter("word", str)], may_offload=True)
     with pytest.raises(LongParams) as long:
         reader.read(LONG)
     assert long.value.read() == ("a" * POLICY.params_bytes,)
