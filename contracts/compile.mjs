@@ -1,7 +1,7 @@
-// Compile the contracts, and write what Python needs of each into one JSON file.
+// Compile the contracts, and write one JSON artifact for each.
 //
 //   node contracts/compile.mjs           write the artifacts
-//   node contracts/compile.mjs --check   fail when an artifact differs from what would be written
+//   node contracts/compile.mjs --check   fail if an artifact is stale
 //
 // The output depends on the sources and the pinned compiler alone: no metadata is appended to the
 // code, and paths are relative to this folder.
@@ -22,7 +22,7 @@ import solc from "solc";
 const HERE = dirname(fileURLToPath(import.meta.url));
 const ROOT = dirname(HERE);
 
-// Which folder of sources goes where. Contracts that only tests need are not part of the package.
+// The artifact folder of each source folder. Contracts for tests only are not part of the package.
 const TARGETS = {
     l1: join(ROOT, "src/entresol/contracts"),
     l2: join(ROOT, "src/entresol/contracts"),
@@ -72,7 +72,7 @@ function compile(input) {
     const output = JSON.parse(solc.compile(JSON.stringify(request)));
     const problems = output.errors ?? [];
     for (const problem of problems) console.error(problem.formattedMessage);
-    if (problems.length > 0) process.exit(1); // a warning is a problem too
+    if (problems.length > 0) process.exit(1); // warnings are errors
     return output;
 }
 
@@ -84,8 +84,8 @@ function sourceHash(metadata) {
     return `0x${hash.digest("hex")}`;
 }
 
-// What the code of each immutable variable's number is called. The numbers are positions in the
-// syntax tree, and change with every source, so that an artifact names the variable instead.
+// Names of immutable variables by AST id. The ids change with every source, so an artifact has the
+// names instead.
 function variableNames(output) {
     const names = {};
     const visit = (node) => {
@@ -98,7 +98,7 @@ function variableNames(output) {
     return names;
 }
 
-// Slots by name. Types are written out without the syntax tree's numbers, for the same reason.
+// Storage slots by name. Types are written out without AST ids, for the same reason.
 function storageLayout({ storage, types }) {
     const named = (type) => types[type].label;
     return storage.map(({ label, slot, offset, type }) => ({
@@ -128,8 +128,8 @@ function artifact(source, name, contract, names) {
     };
 }
 
-// JSON with an entry of the interface, or a variable, to the line, so that a change reads well.
-function written(fields) {
+// JSON with one ABI entry or variable a line, for readable diffs.
+function format(fields) {
     const line = (value) =>
         JSON.stringify(value)
             .replaceAll(/,(?=")/g, ", ")
@@ -150,19 +150,20 @@ function artifacts(output) {
             const { object, linkReferences } = contract.evm.bytecode;
             const external = contract.abi.some(({ type }) => type !== "error" && type !== "event");
             if (object === "" || !external) continue; // interfaces, abstract contracts, internal libraries
-            if (Object.keys(linkReferences).length > 0) fail(`${name} would have to be linked`);
+            if (Object.keys(linkReferences).length > 0)
+                fail(`${name} needs linking, which is not supported`);
             const size = contract.evm.deployedBytecode.object.length / 2;
             if (size > MAX_RUNTIME_BYTES)
                 fail(`${name} has ${size} bytes of code, more than a chain accepts`);
             const path = join(target, `${name}.json`);
-            if (path in files) fail(`two contracts are called ${name}`);
-            files[path] = written(artifact(source, name, contract, names));
+            if (path in files) fail(`two contracts have the name ${name}`);
+            files[path] = format(artifact(source, name, contract, names));
         }
     }
     return files;
 }
 
-function leftOver(files) {
+function staleArtifacts(files) {
     const old = [];
     for (const folder of new Set(Object.values(TARGETS)))
         for (const name of existsSync(folder) ? readdirSync(folder) : [])
@@ -180,7 +181,7 @@ function check(files) {
     const stale = Object.entries(files)
         .filter(([path, text]) => !existsSync(path) || readFileSync(path, "utf8") !== text)
         .map(([path]) => path);
-    const names = [...stale, ...leftOver(files)].map((path) => basename(path));
+    const names = [...stale, ...staleArtifacts(files)].map((path) => basename(path));
     if (names.length > 0)
         fail(`not what the sources compile to: ${names.join(", ")}. Run: make contracts`);
 }
@@ -190,7 +191,7 @@ function write(files) {
         mkdirSync(dirname(path), { recursive: true });
         writeFileSync(path, text);
     }
-    for (const path of leftOver(files)) unlinkSync(path);
+    for (const path of staleArtifacts(files)) unlinkSync(path);
 }
 
 const files = artifacts(compile(sources()));

@@ -18,21 +18,21 @@ import {IZKChain} from "./interfaces/IZKChain.sol";
 import {Ownable} from "./Ownable.sol";
 import {ReentrancyGuard} from "./ReentrancyGuard.sol";
 
-/// @notice The door to all chains: finds their contracts, takes requests for them, checks what they sent.
+/// @notice The registry of all chains: their contracts, requests to them, and proofs of their messages.
 contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
     bytes32 internal constant TWO_BRIDGES_MAGIC_VALUE = bytes32(
         uint256(keccak256("TWO_BRIDGES_MAGIC_VALUE")) - 1
     );
-    /// @dev Lower addresses could be taken for system contracts on L2.
+    /// @dev Lower addresses are reserved for system contracts on L2.
     address internal constant MIN_SECOND_BRIDGE = address(0x10000);
 
     /// @inheritdoc IBridgehub
     uint256 public immutable L1_CHAIN_ID;
     /// @inheritdoc IBridgehub
     address public immutable assetRouter;
-    /// @notice The vault of everything that was deposited.
+    /// @notice The vault that holds all deposits.
     address public immutable nativeTokenVault;
-    /// @notice Ether as an asset.
+    /// @notice The asset id of ether.
     bytes32 public immutable ETH_TOKEN_ASSET_ID;
 
     /// @inheritdoc IBridgehub
@@ -63,7 +63,7 @@ contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
 
     // --- Chains ---
 
-    /// @notice Open the door to a chain, whose contract is deployed and names this one.
+    /// @notice Register a chain, whose contract is deployed with this bridgehub.
     /// @param genesisBatchHash The hash of the chain's batch 0 as `StoredBatchInfo`.
     function registerChain(
         uint256 chainId,
@@ -87,7 +87,7 @@ contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
         IZKChain(zkChain).initialize(baseTokenAssetId_, genesisBatchHash);
     }
 
-    /// @notice Say whether proofs may name a chain as the one that another settles on.
+    /// @notice Allow or forbid a chain as a settlement layer in proofs.
     function registerSettlementLayer(uint256 chainId, bool isWhitelisted) external onlyOwner {
         _chain(chainId);
         whitelistedSettlementLayers[chainId] = isWhitelisted;
@@ -226,7 +226,7 @@ contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
             );
     }
 
-    /// @dev The value of the call pays the base token, if that is ether, and the second bridge.
+    /// @dev `msg.value` pays for the base token, if that is ether, and for the second bridge.
     function _collect(uint256 chainId, uint256 mintValue, uint256 secondBridgeValue) private {
         bytes32 assetId = baseTokenAssetId[chainId];
         uint256 value = assetId == ETH_TOKEN_ASSET_ID ? mintValue : 0;
@@ -247,11 +247,12 @@ contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
         return IMailbox(chain);
     }
 
-    /// @dev A contract of L1 controls its alias on L2, not the account with its own address there.
-    function _refundRecipient(address wanted) private view returns (address) {
+    /// @dev A contract on L1 controls its alias on L2, not the account with its own address.
+    function _refundRecipient(address requested) private view returns (address) {
         // solhint-disable-next-line avoid-tx-origin
-        if (wanted == address(0)) return msg.sender == tx.origin ? msg.sender : _alias(msg.sender);
-        return _isContract(wanted) ? _alias(wanted) : wanted;
+        if (requested == address(0))
+            return msg.sender == tx.origin ? msg.sender : _alias(msg.sender);
+        return _isContract(requested) ? _alias(requested) : requested;
     }
 
     /// @dev The code of an account that delegates (EIP-7702) is 23 bytes that start with 0xef0100.

@@ -3,13 +3,13 @@ pragma solidity ^0.8.28;
 
 import {IBridgehub} from "./interfaces/IBridgehub.sol";
 
-/// @notice Says of a kind of chain what its chains have in common.
+/// @notice What the chains of one type have in common.
 contract ChainTypeManager {
-    /// @notice The door to all chains.
+    /// @notice The bridgehub.
     address public immutable BRIDGE_HUB;
-    /// @notice Through which operators settle batches.
+    /// @notice The timelock through which validators settle batches.
     address public immutable validatorTimelock;
-    /// @notice The version of the protocol, packed.
+    /// @notice The packed protocol version.
     uint256 public immutable protocolVersion;
 
     constructor(address bridgehub, address validatorTimelock_, uint256 protocolVersion_) {
@@ -18,12 +18,12 @@ contract ChainTypeManager {
         protocolVersion = protocolVersion_;
     }
 
-    /// @notice Through which operators settle batches, under its newer name.
+    /// @notice The timelock through which validators settle batches, under its newer name.
     function validatorTimelockPostV29() external view returns (address) {
         return validatorTimelock;
     }
 
-    /// @notice Major, minor and patch number of the protocol.
+    /// @notice Major, minor and patch version of the protocol.
     function getSemverProtocolVersion() external view returns (uint32, uint32, uint32) {
         return (
             uint32(protocolVersion >> 64),
@@ -32,13 +32,13 @@ contract ChainTypeManager {
         );
     }
 
-    /// @notice The contract of a chain of this kind, or zero.
+    /// @notice The contract of a chain of this type, or zero.
     function getZKChain(uint256 chainId) public view returns (address) {
         bool isOurs = IBridgehub(BRIDGE_HUB).chainTypeManager(chainId) == address(this);
         return isOurs ? IBridgehub(BRIDGE_HUB).getZKChain(chainId) : address(0);
     }
 
-    /// @notice The contract of a chain of this kind, or zero, under its former name.
+    /// @notice The contract of a chain of this type, or zero, under its former name.
     function getHyperchain(uint256 chainId) external view returns (address) {
         return getZKChain(chainId);
     }

@@ -3,10 +3,10 @@ pragma solidity ^0.8.28;
 
 import {IVerifier} from "./interfaces/IVerifier.sol";
 
-/// @notice Accepts proofs that prove nothing. For development only: whoever may settle batches can
-/// take everything that was deposited.
-/// @dev Such a proof says that it is one, and which batches it would be about, so that it is not taken for
-/// a real one, and a mistake about the batches is still found.
+/// @notice Accepts fake proofs. For development only: a validator can withdraw everything that was
+/// deposited.
+/// @dev A fake proof has a magic number and the public inputs of its batches, so that it cannot be mistaken
+/// for a real one, and wrong batches are still rejected.
 contract DevelopmentVerifier is IVerifier {
     uint256 internal constant FAKE_PROOF_TYPE = 3;
     uint256 internal constant FAKE_PROOF_MAGIC = 13;
@@ -15,7 +15,7 @@ contract DevelopmentVerifier is IVerifier {
     error NotAFakeProof();
     error PublicInputMismatch(uint256 expected, uint256 provided);
 
-    /// @notice Accept [3, 0, 13, hash over `publicInputs`], and revert with the reason for anything else.
+    /// @notice Accept [3, 0, 13, hash over `publicInputs`], and revert with a reason on any other proof.
     function verify(
         uint256[] calldata publicInputs,
         uint256[] calldata proof

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-/// @notice A contract with an owner, who leaves in two steps, so that a typing error loses nothing.
+/// @notice A contract with an owner and a two-step transfer, so that a wrong address cannot become the owner.
 abstract contract Ownable {
-    /// @notice Who may change what others may not.
+    /// @notice The owner.
     address public owner;
-    /// @notice Who becomes the owner by accepting.
+    /// @notice The account that may accept the ownership.
     address public pendingOwner;
 
-    /// @notice An owner named his successor.
+    /// @notice The owner started a transfer.
     event OwnershipTransferStarted(address indexed previousOwner, address indexed newOwner);
     /// @notice The owner changed.
     event OwnershipTransferred(address indexed previousOwner, address indexed newOwner);
@@ -25,13 +25,13 @@ abstract contract Ownable {
         emit OwnershipTransferred(address(0), owner_);
     }
 
-    /// @notice Name the next owner.
+    /// @notice Start the transfer to a new owner.
     function transferOwnership(address newOwner) external onlyOwner {
         pendingOwner = newOwner;
         emit OwnershipTransferStarted(owner, newOwner);
     }
 
-    /// @notice Become the owner, having been named.
+    /// @notice Accept the ownership as the pending owner.
     function acceptOwnership() external {
         if (msg.sender != pendingOwner) revert Unauthorized(msg.sender);
         emit OwnershipTransferred(owner, msg.sender);

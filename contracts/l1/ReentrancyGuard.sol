@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-/// @notice Lets nobody into a guarded function while another one of the same contract is running.
+/// @notice Rejects calls of a guarded function while another one of the same contract is running.
 abstract contract ReentrancyGuard {
     bool private transient _entered;
 

@@ -3,13 +3,13 @@ pragma solidity ^0.8.28;
 
 import {StandardERC20} from "../shared/StandardERC20.sol";
 
-/// @notice A token for trying out: everybody may make as much of it as he likes.
+/// @notice A token for tests: any caller may mint any amount.
 contract TestERC20 is StandardERC20 {
-    /// @notice The name for people.
+    /// @notice The name of the token.
     string public name;
-    /// @notice The abbreviation for people.
+    /// @notice The symbol of the token.
     string public symbol;
-    /// @notice How many digits of an amount stand behind the point.
+    /// @notice The number of decimals of an amount.
     uint8 public immutable decimals;
 
     constructor(string memory name_, string memory symbol_, uint8 decimals_) {
@@ -18,7 +18,7 @@ contract TestERC20 is StandardERC20 {
         decimals = decimals_;
     }
 
-    /// @notice Make `amount` for `to`.
+    /// @notice Mint `amount` to `to`.
     function mint(address to, uint256 amount) external returns (bool) {
         _mint(to, amount);
         return true;

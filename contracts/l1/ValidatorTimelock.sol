@@ -4,21 +4,21 @@ pragma solidity ^0.8.28;
 import {IZKChain} from "./interfaces/IZKChain.sol";
 import {Ownable} from "./Ownable.sol";
 
-/// @notice Stands between operators and the chains they settle: knows who may, and lets a batch be
-/// executed only some time after it was committed, so that there is time to step in.
-/// @dev The calls have the form that the chain's contract takes, and are handed on as they are.
+/// @notice Restricts settlement to validators, and delays the execution of a batch after its commit, so
+/// that there is time to intervene.
+/// @dev The functions have the signatures of the chain's contract, and calls are forwarded unchanged.
 contract ValidatorTimelock is Ownable {
-    /// @notice How many seconds lie at least between the commit and the execution of a batch.
+    /// @notice The minimum number of seconds between the commit and the execution of a batch.
     uint32 public executionDelay;
-    /// @notice Whether an operator may settle a chain's batches.
+    /// @notice Whether an account may settle a chain's batches.
     mapping(address chain => mapping(address operator => bool)) public validators;
     mapping(address chain => mapping(uint256 batchNumber => uint256)) private _committedAt;
 
     /// @notice The delay changed.
     event NewExecutionDelay(uint256 newExecutionDelay);
-    /// @notice An operator may settle a chain's batches from now on.
+    /// @notice A validator was added to a chain.
     event ValidatorAdded(address indexed chain, address indexed validator);
-    /// @notice An operator may no longer.
+    /// @notice A validator was removed from a chain.
     event ValidatorRemoved(address indexed chain, address indexed validator);
 
     error TimeNotReached(uint256 expected, uint256 actual);
@@ -43,19 +43,19 @@ contract ValidatorTimelock is Ownable {
         emit NewExecutionDelay(newExecutionDelay);
     }
 
-    /// @notice Let an operator settle a chain's batches. The chain's admin may.
+    /// @notice Allow an account to settle a chain's batches. Only the chain's admin.
     function addValidator(address chain, address validator) external onlyChainAdmin(chain) {
         validators[chain][validator] = true;
         emit ValidatorAdded(chain, validator);
     }
 
-    /// @notice Stop an operator from settling a chain's batches. The chain's admin may.
+    /// @notice Forbid an account to settle a chain's batches. Only the chain's admin.
     function removeValidator(address chain, address validator) external onlyChainAdmin(chain) {
         validators[chain][validator] = false;
         emit ValidatorRemoved(chain, validator);
     }
 
-    /// @notice When a batch was committed, or zero.
+    /// @notice The timestamp of a batch's commit, or zero.
     function getCommittedBatchTimestamp(
         address chain,
         uint256 batchNumber
@@ -73,7 +73,7 @@ contract ValidatorTimelock is Ownable {
         for (uint256 number = processFrom; number <= processTo; ++number) {
             _committedAt[chain][number] = block.timestamp;
         }
-        _handOn(chain);
+        _forward(chain);
     }
 
     /// @notice Prove the next committed batches of a chain; see `IExecutor`.
@@ -83,7 +83,7 @@ contract ValidatorTimelock is Ownable {
         uint256,
         bytes calldata
     ) external onlyValidator(chain) {
-        _handOn(chain);
+        _forward(chain);
     }
 
     /// @notice Execute the next proven batches of a chain; see `IExecutor`.
@@ -97,19 +97,19 @@ contract ValidatorTimelock is Ownable {
             uint256 earliest = _committedAt[chain][number] + executionDelay;
             if (block.timestamp < earliest) revert TimeNotReached(earliest, block.timestamp);
         }
-        _handOn(chain);
+        _forward(chain);
     }
 
-    /// @notice Take back batches of a chain that were not executed; see `IExecutor`.
+    /// @notice Revert batches of a chain that are not executed; see `IExecutor`.
     function revertBatchesSharedBridge(address chain, uint256) external onlyValidator(chain) {
-        _handOn(chain);
+        _forward(chain);
     }
 
-    function _handOn(address chain) private {
-        (bool success, bytes memory answer) = chain.call(msg.data);
+    function _forward(address chain) private {
+        (bool success, bytes memory returnData) = chain.call(msg.data);
         if (success) return;
         assembly ("memory-safe") {
-            revert(add(answer, 0x20), mload(answer))
+            revert(add(returnData, 0x20), mload(returnData))
         }
     }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-/// @notice Holds the address under which the node reports to L1 how priority transactions ended.
-/// @dev The logs are written by the node itself. There is nothing to call, and no ether to lose here.
+/// @notice The sender of the L2-to-L1 logs with the status of priority transactions.
+/// @dev The node itself writes the logs. There is nothing to call, and the contract accepts no ether.
 contract Bootloader {
     error NothingToCall();
 
-    /// @notice Refuse every call.
+    /// @notice Revert on every call.
     fallback() external {
         revert NothingToCall();
     }

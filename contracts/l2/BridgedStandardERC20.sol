@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-// Some constants have the names of the functions that clients call.
+// Some constants are named as the functions that clients call.
 // solhint-disable const-name-snakecase
 
 import {L2_ASSET_ROUTER, L2_NATIVE_TOKEN_VAULT} from "../shared/Addresses.sol";
 import {StandardERC20} from "../shared/StandardERC20.sol";
 import {IBridgedStandardToken} from "./interfaces/IBridgedStandardToken.sol";
 
-/// @notice A token that lives on another chain, as it is on this one.
-/// @dev The vault makes a clone of this code for each asset, so that nothing here is immutable.
+/// @notice The bridged token, on this chain, of a token of another chain.
+/// @dev The vault deploys a minimal proxy to this code for each asset, so nothing here is immutable.
 contract BridgedStandardERC20 is StandardERC20, IBridgedStandardToken {
     bytes32 private constant DOMAIN_TYPE = keccak256(
         "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
@@ -18,7 +18,7 @@ contract BridgedStandardERC20 is StandardERC20, IBridgedStandardToken {
         "Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)"
     );
     string private constant VERSION = "1";
-    /// @dev Half of the curve's order: of two signatures that say the same, only one is taken.
+    /// @dev Half of the curve's order: of two equivalent signatures, only the one with the lower `s` is valid.
     uint256 private constant HIGHEST_S =
         0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
 
@@ -27,17 +27,17 @@ contract BridgedStandardERC20 is StandardERC20, IBridgedStandardToken {
     /// @inheritdoc IBridgedStandardToken
     address public constant nativeTokenVault = L2_NATIVE_TOKEN_VAULT;
 
-    /// @notice The name for people; empty if the token has none where it lives.
+    /// @notice The name of the token; empty if it has none on its origin chain.
     string public name;
-    /// @notice The abbreviation for people; empty if the token has none where it lives.
+    /// @notice The symbol of the token; empty if it has none on its origin chain.
     string public symbol;
-    /// @notice How many digits of an amount stand behind the point.
+    /// @notice The number of decimals of an amount.
     uint8 public decimals;
     /// @inheritdoc IBridgedStandardToken
     bytes32 public assetId;
     /// @inheritdoc IBridgedStandardToken
     address public originToken;
-    /// @notice How many permits of an owner were used.
+    /// @notice The next permit nonce of an owner.
     mapping(address owner => uint256 count) public nonces;
 
     error Unauthorized(address caller);
@@ -79,8 +79,8 @@ contract BridgedStandardERC20 is StandardERC20, IBridgedStandardToken {
         emit BridgeBurn(account, amount);
     }
 
-    /// @notice Allow `spender` to take `value` from `owner`, who has signed that.
-    /// @param deadline The last second in which the signature counts.
+    /// @notice Approve `spender` to spend `value` of `owner`, by the owner's signature.
+    /// @param deadline The last timestamp at which the signature is valid.
     function permit(
         address owner,
         address spender,
@@ -106,8 +106,8 @@ contract BridgedStandardERC20 is StandardERC20, IBridgedStandardToken {
         return originToken;
     }
 
-    /// @notice The parts of what a signed permit says of this token, in the form of ERC-5267.
-    /// @return fields Which of the parts count: the first four.
+    /// @notice The EIP-712 domain of permits, as of ERC-5267.
+    /// @return fields Which of the fields are used: the first four.
     function eip712Domain()
         external
         view
@@ -124,7 +124,7 @@ contract BridgedStandardERC20 is StandardERC20, IBridgedStandardToken {
         return (0x0f, name, VERSION, block.chainid, address(this), 0, new uint256[](0));
     }
 
-    /// @notice What a signed permit says of this token and this chain.
+    /// @notice The EIP-712 domain separator of permits.
     function DOMAIN_SEPARATOR() public view returns (bytes32) {
         bytes32 nameHash = keccak256(bytes(name));
         return

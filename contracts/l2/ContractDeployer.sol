@@ -4,12 +4,11 @@ pragma solidity ^0.8.28;
 import {L2_NONCE_HOLDER} from "../shared/Addresses.sol";
 import {INonceHolder} from "./interfaces/INonceHolder.sol";
 
-/// @notice Deploys contracts in the forms of the ZK Stack.
-/// @dev This chain runs code of the EVM. A deployment names the hash of what it deploys: one that begins
-/// with 0x02 is the versioned hash of EVM init code, which `input` then holds, the constructor's
-/// arguments at its end. One that begins with 0x01 means EraVM code, and is refused. Addresses follow
-/// CREATE2 from this contract; each caller has a range of salts of his own, so that nobody can take
-/// an address that somebody else was promised.
+/// @notice Deploys contracts by the interface of the ZK Stack.
+/// @dev This chain runs EVM bytecode. A deployment passes a versioned hash: one that starts with 0x02 is the
+/// hash of EVM init code, which is in `input`, followed by the constructor's arguments. One that starts with
+/// 0x01 is EraVM bytecode, and is rejected. Addresses are those of CREATE2 from this contract; each caller has
+/// its own range of salts, so that it cannot take an address of another caller.
 contract ContractDeployer {
     enum AccountAbstractionVersion {
         None,
@@ -60,7 +59,7 @@ contract ContractDeployer {
         return _create(bytecodeHash, input, AccountAbstractionVersion.None);
     }
 
-    /// @notice Do as `create`, and note that the contract is an account of version `aaVersion`.
+    /// @notice As `create`, and record that the contract is an account of version `aaVersion`.
     function createAccount(
         bytes32,
         bytes32 bytecodeHash,
@@ -70,8 +69,8 @@ contract ContractDeployer {
         return _create(bytecodeHash, input, aaVersion);
     }
 
-    /// @notice Deploy a contract at the address that `getNewAddressCreate2` tells.
-    /// @param salt Any number; the same one twice with the same code fails.
+    /// @notice Deploy a contract at the address that `getNewAddressCreate2` returns.
+    /// @param salt Any value; deploying the same code twice with the same salt reverts.
     /// @param bytecodeHash The versioned hash of `input`.
     /// @param input EVM init code with the constructor's arguments.
     function create2(
@@ -82,7 +81,7 @@ contract ContractDeployer {
         return _create2(salt, bytecodeHash, input, AccountAbstractionVersion.None);
     }
 
-    /// @notice Do as `create2`, and note that the contract is an account of version `aaVersion`.
+    /// @notice As `create2`, and record that the contract is an account of version `aaVersion`.
     function create2Account(
         bytes32 salt,
         bytes32 bytecodeHash,
@@ -93,35 +92,35 @@ contract ContractDeployer {
     }
 
     /// @notice Deploy EVM init code at an address that depends on the caller's earlier deployments.
-    /// @return evmGasUsed The gas that the deployment took.
-    /// @return newAddress Where the contract is.
+    /// @return evmGasUsed The gas that the deployment used.
+    /// @return newAddress The address of the contract.
     function createEVM(
         bytes calldata initCode
     ) external payable returns (uint256 evmGasUsed, address newAddress) {
         uint256 before = gasleft();
-        newAddress = _deploy(_nextPlace(), initCode);
+        newAddress = _deploy(_nextSalt(), initCode);
         evmGasUsed = before - gasleft();
     }
 
-    /// @notice Deploy EVM init code at the address that `getNewAddressCreate2` tells.
-    /// @return evmGasUsed The gas that the deployment took.
-    /// @return newAddress Where the contract is.
+    /// @notice Deploy EVM init code at the address that `getNewAddressCreate2` returns.
+    /// @return evmGasUsed The gas that the deployment used.
+    /// @return newAddress The address of the contract.
     function create2EVM(
         bytes32 salt,
         bytes calldata initCode
     ) external payable returns (uint256 evmGasUsed, address newAddress) {
         uint256 before = gasleft();
-        _nextPlace();
-        newAddress = _deploy(_placeOf(msg.sender, salt), initCode);
+        _nextSalt();
+        newAddress = _deploy(_saltOf(msg.sender, salt), initCode);
         evmGasUsed = before - gasleft();
     }
 
-    /// @notice What was noted about a contract when it was deployed.
+    /// @notice The account information that was recorded when a contract was deployed.
     function getAccountInfo(address account) external view returns (AccountInfo memory info) {
         return _accounts[account];
     }
 
-    /// @notice The version of the account at `account`; one that belongs to a key is an account, too.
+    /// @notice The account abstraction version of `account`; an externally owned account has one, too.
     function extendedAccountVersion(
         address account
     ) external view returns (AccountAbstractionVersion) {
@@ -131,7 +130,7 @@ contract ContractDeployer {
         return _accounts[account].supportedAAVersion;
     }
 
-    /// @notice Where `create2` of `sender` puts the contract made by the init code `input`.
+    /// @notice The address of a contract that `sender` deploys by `create2` with the init code `input`.
     function getNewAddressCreate2(
         address sender,
         bytes32 bytecodeHash,
@@ -139,9 +138,9 @@ contract ContractDeployer {
         bytes calldata input
     ) external view returns (address) {
         _check(bytecodeHash, input);
-        bytes32 place = _placeOf(sender, salt);
+        bytes32 callerSalt = _saltOf(sender, salt);
         bytes32 hash = keccak256(
-            abi.encodePacked(bytes1(0xff), address(this), place, keccak256(input))
+            abi.encodePacked(bytes1(0xff), address(this), callerSalt, keccak256(input))
         );
         return address(uint160(uint256(hash)));
     }
@@ -152,7 +151,7 @@ contract ContractDeployer {
         AccountAbstractionVersion version
     ) private returns (address newAddress) {
         _check(bytecodeHash, input);
-        newAddress = _deploy(_nextPlace(), input);
+        newAddress = _deploy(_nextSalt(), input);
         _accounts[newAddress].supportedAAVersion = version;
     }
 
@@ -163,20 +162,23 @@ contract ContractDeployer {
         AccountAbstractionVersion version
     ) private returns (address newAddress) {
         _check(bytecodeHash, input);
-        _nextPlace();
-        newAddress = _deploy(_placeOf(msg.sender, salt), input);
+        _nextSalt();
+        newAddress = _deploy(_saltOf(msg.sender, salt), input);
         _accounts[newAddress].supportedAAVersion = version;
     }
 
-    /// @dev Counts a deployment of the caller, and returns the salt that belongs to its number.
-    function _nextPlace() private returns (bytes32) {
+    /// @dev Increments the caller's deployment nonce, and returns the salt for it.
+    function _nextSalt() private returns (bytes32) {
         uint256 count = INonceHolder(L2_NONCE_HOLDER).incrementDeploymentNonce(msg.sender);
         return keccak256(abi.encode(BY_COUNT, msg.sender, count));
     }
 
-    function _deploy(bytes32 place, bytes memory initCode) private returns (address newAddress) {
+    function _deploy(
+        bytes32 callerSalt,
+        bytes memory initCode
+    ) private returns (address newAddress) {
         assembly ("memory-safe") {
-            newAddress := create2(callvalue(), add(initCode, 0x20), mload(initCode), place)
+            newAddress := create2(callvalue(), add(initCode, 0x20), mload(initCode), callerSalt)
             if and(iszero(newAddress), gt(returndatasize(), 0)) {
                 let reason := mload(0x40)
                 returndatacopy(reason, 0, returndatasize())
@@ -187,19 +189,19 @@ contract ContractDeployer {
         emit ContractDeployed(msg.sender, _versionedHash(newAddress.code), newAddress);
     }
 
-    /// @dev Whether there is no code, or only a delegation to the code of another (EIP-7702).
+    /// @dev Whether there is no code, or only a delegation (EIP-7702).
     function _hasKey(address account) private view returns (bool) {
         bytes memory code = account.code;
         return code.length == 0 || (code.length == DELEGATION_SIZE && bytes3(code) == DELEGATION);
     }
 
-    function _placeOf(address sender, bytes32 salt) private pure returns (bytes32) {
+    function _saltOf(address sender, bytes32 salt) private pure returns (bytes32) {
         return keccak256(abi.encode(BY_SALT, sender, salt));
     }
 
     function _check(bytes32 bytecodeHash, bytes calldata input) private pure {
         if (bytecodeHash[0] == ERAVM) {
-            // Text, because clients show it and know no error of this contract.
+            // A string, because clients show it and know no custom error of this contract.
             // solhint-disable-next-line gas-custom-errors, reason-string
             revert("EraVM bytecode cannot run on this chain: compile for the EVM");
         }
@@ -208,7 +210,7 @@ contract ContractDeployer {
         if (actual != bytecodeHash) revert BytecodeHashMismatch(actual, bytecodeHash);
     }
 
-    /// @dev Version, length, and the end of the SHA-256 of the code filled up to an odd number of words.
+    /// @dev Version, length, and the end of the SHA-256 of the code padded to an odd number of words.
     function _versionedHash(bytes memory code) private pure returns (bytes32) {
         uint256 size = code.length;
         if (size > type(uint16).max) revert BytecodeTooLong(size);

@@ -3,14 +3,14 @@ pragma solidity ^0.8.28;
 
 import {L2_DEPLOYER} from "../shared/Addresses.sol";
 
-/// @notice Deploys for everybody alike: addresses depend on the salt and the code, and not on the caller.
+/// @notice Deploys contracts at addresses that depend on the salt and the code, but not on the caller.
 contract Create2Factory {
-    /// @notice See `ContractDeployer.create2`, which this contract calls in its own name.
+    /// @notice See `ContractDeployer.create2`, whose caller is this contract.
     function create2(bytes32, bytes32, bytes calldata) external payable returns (address) {
         _relay();
     }
 
-    /// @notice See `ContractDeployer.create2Account`, which this contract calls in its own name.
+    /// @notice See `ContractDeployer.create2Account`, whose caller is this contract.
     function create2Account(
         bytes32,
         bytes32,
@@ -20,14 +20,14 @@ contract Create2Factory {
         _relay();
     }
 
-    /// @dev Passes the call on as it came, and ends it with the answer.
+    /// @dev Forwards the call unchanged, and returns its result.
     function _relay() private {
-        (bool success, bytes memory answer) = L2_DEPLOYER.call{value: msg.value}(msg.data);
+        (bool success, bytes memory returnData) = L2_DEPLOYER.call{value: msg.value}(msg.data);
         assembly ("memory-safe") {
             if success {
-                return(add(answer, 0x20), mload(answer))
+                return(add(returnData, 0x20), mload(returnData))
             }
-            revert(add(answer, 0x20), mload(answer))
+            revert(add(returnData, 0x20), mload(returnData))
         }
     }
 }

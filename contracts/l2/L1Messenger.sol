@@ -3,7 +3,7 @@ pragma solidity ^0.8.28;
 
 import {IL1Messenger} from "./interfaces/IL1Messenger.sol";
 
-/// @notice Takes messages to L1.
+/// @notice Sends messages to L1.
 contract L1Messenger is IL1Messenger {
     /// @inheritdoc IL1Messenger
     function sendToL1(bytes calldata message) external returns (bytes32 hash) {

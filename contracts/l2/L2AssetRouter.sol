@@ -8,27 +8,27 @@ import {IAssetRouterBase} from "../shared/IAssetRouterBase.sol";
 import {IL1Messenger} from "./interfaces/IL1Messenger.sol";
 import {IL2NativeTokenVault} from "./interfaces/IL2NativeTokenVault.sol";
 
-/// @notice Where tokens arrive from L1 and leave for it.
-/// @dev The vault does the work; this contract knows who may ask it, and speaks with L1. Both
-/// variables are set by genesis.
+/// @notice The asset router: deposits of tokens from L1, and withdrawals to it.
+/// @dev The vault holds the tokens; this contract controls access to it, and sends the messages to L1. Both
+/// variables are set in the genesis.
 contract L2AssetRouter is IAssetRouterBase {
     IL2NativeTokenVault private constant VAULT = IL2NativeTokenVault(L2_NATIVE_TOKEN_VAULT);
 
     /// @notice The bridgehub of this chain.
     address public constant BRIDGE_HUB = L2_BRIDGEHUB;
 
-    /// @notice The id of the chain that this one settles on.
+    /// @notice The chain id of the settlement layer.
     uint256 public L1_CHAIN_ID;
-    /// @notice The contract of L1 that deposits come from; it acts here under its alias.
+    /// @notice The L1 contract that sends deposits, whose sender here is its alias.
     address public L1_ASSET_ROUTER;
 
-    /// @notice A deposit from `chainId` arrived.
+    /// @notice A deposit from `chainId` was finalized.
     event DepositFinalizedAssetRouter(
         uint256 indexed chainId,
         bytes32 indexed assetId,
         bytes assetData
     );
-    /// @notice `l2Sender` sent an asset to `chainId`.
+    /// @notice `l2Sender` withdrew an asset to `chainId`.
     event WithdrawalInitiatedAssetRouter(
         uint256 chainId,
         address indexed l2Sender,
@@ -57,8 +57,8 @@ contract L2AssetRouter is IAssetRouterBase {
         emit DepositFinalizedAssetRouter(chainId, assetId, transferData);
     }
 
-    /// @notice Take a deposit in the form of the first bridges, which clients use to estimate one.
-    /// @param data The raw answers of the token's `name`, `symbol` and `decimals`.
+    /// @notice Finalize a deposit in the legacy encoding, with which clients estimate gas.
+    /// @param data The raw return data of the token's `name`, `symbol` and `decimals`.
     function finalizeDeposit(
         address l1Sender,
         address l2Receiver,
@@ -78,14 +78,14 @@ contract L2AssetRouter is IAssetRouterBase {
         emit DepositFinalizedAssetRouter(L1_CHAIN_ID, assetId, transferData);
     }
 
-    /// @notice Send an asset of the caller to L1.
+    /// @notice Withdraw an asset of the caller to L1.
     /// @param assetData Amount, receiver and token, see `DataEncoding.encodeBurn`.
     /// @return The hash of the message to L1.
     function withdraw(bytes32 assetId, bytes calldata assetData) external returns (bytes32) {
         return _withdraw(assetId, assetData);
     }
 
-    /// @notice Send `amount` of a token of the caller to `l1Receiver` on L1.
+    /// @notice Withdraw `amount` of a token of the caller to `l1Receiver` on L1.
     /// @param l2Token The token's address on this chain.
     function withdraw(address l1Receiver, address l2Token, uint256 amount) external {
         bytes32 assetId = VAULT.assetId(l2Token);
@@ -93,36 +93,36 @@ contract L2AssetRouter is IAssetRouterBase {
         _withdraw(assetId, DataEncoding.encodeBurn(amount, l1Receiver, l2Token));
     }
 
-    /// @notice The contract of L1 that deposits come from, under an older name.
+    /// @notice The L1 contract that sends deposits, under an older name.
     function l1Bridge() external view returns (address) {
         return L1_ASSET_ROUTER;
     }
 
-    /// @notice The contract of L1 that deposits come from, under an older name.
+    /// @notice The L1 contract that sends deposits, under an older name.
     function l1SharedBridge() external view returns (address) {
         return L1_ASSET_ROUTER;
     }
 
-    /// @notice The token of L1 that `l2Token` stands for, or zero.
+    /// @notice The L1 token of the bridged token `l2Token`, or zero.
     function l1TokenAddress(address l2Token) external view returns (address) {
         bytes32 assetId = VAULT.assetId(l2Token);
         return
             VAULT.originChainId(assetId) == L1_CHAIN_ID ? VAULT.originToken(assetId) : address(0);
     }
 
-    /// @notice The token that stands for `l1Token` here, or will after its first deposit.
+    /// @notice The address of the bridged token of `l1Token`, also before its first deposit.
     function l2TokenAddress(address l1Token) external view returns (address) {
         return VAULT.l2TokenAddress(l1Token);
     }
 
-    /// @notice The contract that keeps an asset, or zero if it is not known here.
+    /// @notice The handler of an asset, or zero if it is not registered.
     function assetHandlerAddress(bytes32 assetId) external view returns (address) {
         return VAULT.tokenAddress(assetId) == address(0) ? address(0) : L2_NATIVE_TOKEN_VAULT;
     }
 
     function _withdraw(bytes32 assetId, bytes memory assetData) private returns (bytes32 hash) {
         bytes memory mintData = VAULT.bridgeBurn(L1_CHAIN_ID, 0, assetId, msg.sender, assetData);
-        // The message begins like the call by which a deposit arrives: on L1 it does the same.
+        // The message has the selector of a deposit's call: finalizing it on L1 does the same.
         hash = IL1Messenger(L2_MESSENGER).sendToL1(
             abi.encodePacked(
                 IAssetRouterBase.finalizeDeposit.selector,

@@ -8,21 +8,21 @@ import {IBridgedStandardToken} from "./interfaces/IBridgedStandardToken.sol";
 import {IL2NativeTokenVault} from "./interfaces/IL2NativeTokenVault.sol";
 import {TokenDescription} from "./TokenDescription.sol";
 
-/// @dev Where genesis puts the code that bridged tokens share.
+/// @dev The genesis address of the implementation of bridged tokens.
 address constant BRIDGED_TOKEN_CODE = address(0x10104);
 
-/// @notice Keeps the tokens of this chain while they are on L1, and makes and destroys those of L1.
-/// @dev Everything below is set by genesis or by a deposit; there is no owner who could change it.
+/// @notice The vault: holds the tokens of this chain while they are on L1, and mints and burns bridged ones.
+/// @dev All state is set in the genesis or by deposits and withdrawals; there is no owner.
 contract L2NativeTokenVault is IL2NativeTokenVault {
-    /// @notice The contract that assets come and go through.
+    /// @notice The asset router.
     address public constant ASSET_ROUTER = L2_ASSET_ROUTER;
 
     /// @inheritdoc IL2NativeTokenVault
     uint256 public L1_CHAIN_ID;
     /// @inheritdoc IL2NativeTokenVault
     bytes32 public BASE_TOKEN_ASSET_ID;
-    /// @notice Whether the vault of L1 can stand for tokens of this chain. If it cannot, they may not
-    /// leave: they would be locked here for good.
+    /// @notice Whether the vault on L1 supports tokens of this chain. If not, their withdrawals revert: the
+    /// tokens would be locked for ever.
     bool public L1_TAKES_L2_TOKENS;
     /// @inheritdoc IL2NativeTokenVault
     mapping(address token => bytes32 asset) public assetId;
@@ -32,19 +32,19 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     mapping(bytes32 asset => address token) public tokenAddress;
     /// @inheritdoc IL2NativeTokenVault
     mapping(bytes32 asset => address token) public originToken;
-    /// @notice The assets of other chains that were deposited here, in the order they came.
+    /// @notice The assets of other chains that were deposited, in the order of their first deposit.
     bytes32[] public bridgedTokens;
 
     bool private transient _busy;
 
-    /// @notice `amount` of an asset came from `chainId` for `receiver`.
+    /// @notice `amount` of an asset was deposited from `chainId` for `receiver`.
     event BridgeMint(
         uint256 indexed chainId,
         bytes32 indexed assetId,
         address receiver,
         uint256 amount
     );
-    /// @notice `amount` of an asset left for `chainId`, where `receiver` gets it.
+    /// @notice `amount` of an asset was withdrawn to `receiver` on `chainId`.
     event BridgeBurn(
         uint256 indexed chainId,
         bytes32 indexed assetId,
@@ -71,7 +71,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         _;
     }
 
-    /// @dev A token may call back while it is moved, and its balances are compared before and after.
+    /// @dev A token may reenter during a transfer, and balances are compared before and after it.
     modifier alone() {
         if (_busy) revert Reentered();
         _busy = true;
@@ -79,14 +79,14 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         _busy = false;
     }
 
-    /// @notice Register a token of this chain, so that it can go to L1.
+    /// @notice Register a token of this chain for withdrawals.
     function registerToken(address token) external {
         if (assetId[token] != bytes32(0)) revert TokenAlreadyRegistered(token);
         _registerNative(token);
     }
 
-    /// @notice Register a token of this chain unless it is known.
-    /// @return asset The asset that it stands for.
+    /// @notice Register a token of this chain for withdrawals, unless it is registered.
+    /// @return asset The asset id of the token.
     function ensureTokenIsRegistered(address token) external returns (bytes32 asset) {
         asset = assetId[token];
         if (asset == bytes32(0)) asset = _registerNative(token);
@@ -100,7 +100,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     ) external onlyAssetRouter alone {
         (, address receiver, address origin, uint256 amount, bytes memory metadata) = DataEncoding
             .decodeMint(data);
-        _refuseBaseToken(asset);
+        _rejectBaseToken(asset);
         address token = tokenAddress[asset];
         if (token == address(0)) token = _deploy(asset, origin, metadata);
         if (originChainId[asset] == block.chainid) {
@@ -124,7 +124,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         if (receiver == address(0)) revert InvalidReceiver(receiver);
         token = _registered(asset, token);
         if (originChainId[asset] == block.chainid) {
-            _takeNative(token, originalCaller, amount);
+            _collectNative(token, originalCaller, amount);
         } else {
             IBridgedStandardToken(token).bridgeBurn(originalCaller, amount);
         }
@@ -140,20 +140,20 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         if (token == address(0)) token = calculateCreate2TokenAddress(L1_CHAIN_ID, l1Token);
     }
 
-    /// @notice How many assets of other chains were deposited here.
+    /// @notice The number of assets of other chains that were deposited.
     function bridgedTokensCount() external view returns (uint256) {
         return bridgedTokens.length;
     }
 
-    /// @notice Take apart the description of a token; fails if it is none.
-    /// @dev External, so that the vault itself can catch the failure.
+    /// @notice Decode a token's metadata; reverts if it is malformed.
+    /// @dev External, so that the vault itself can catch the revert.
     function decodeTokenData(
         bytes calldata data
     ) external view returns (uint256, bytes memory, bytes memory, bytes memory) {
         return TokenDescription.decode(data, L1_CHAIN_ID);
     }
 
-    /// @notice Describe a token by what it says of itself, see `DataEncoding.encodeTokenData`.
+    /// @notice Encode a token's metadata, see `DataEncoding.encodeTokenData`.
     function getERC20Getters(
         address token,
         uint256 tokenOriginChainId
@@ -161,13 +161,13 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         return
             DataEncoding.encodeTokenData(
                 tokenOriginChainId,
-                _ask(token, abi.encodeCall(IERC20.name, ())),
-                _ask(token, abi.encodeCall(IERC20.symbol, ())),
-                _ask(token, abi.encodeCall(IERC20.decimals, ()))
+                _query(token, abi.encodeCall(IERC20.name, ())),
+                _query(token, abi.encodeCall(IERC20.symbol, ())),
+                _query(token, abi.encodeCall(IERC20.decimals, ()))
             );
     }
 
-    /// @notice Where the token is that a first deposit of a token of another chain makes.
+    /// @notice The address of the bridged token that the first deposit of a token of another chain deploys.
     function calculateCreate2TokenAddress(
         uint256 tokenOriginChainId,
         address token
@@ -186,21 +186,21 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     function _registerNative(address token) private returns (bytes32 asset) {
         if (token.code.length == 0) revert EmptyToken();
         asset = DataEncoding.assetId(block.chainid, token);
-        _note(asset, token, block.chainid, token);
+        _store(asset, token, block.chainid, token);
     }
 
-    /// @dev The token of an asset; one of this chain is registered when it first leaves.
-    function _registered(bytes32 asset, address named) private returns (address token) {
-        _refuseBaseToken(asset);
+    /// @dev The token of an asset; one of this chain is registered by its first withdrawal.
+    function _registered(bytes32 asset, address requested) private returns (address token) {
+        _rejectBaseToken(asset);
         token = tokenAddress[asset];
         if (token != address(0)) return token;
-        if (assetId[named] != bytes32(0)) revert AssetIdMismatch(assetId[named], asset);
-        bytes32 registered = _registerNative(named);
+        if (assetId[requested] != bytes32(0)) revert AssetIdMismatch(assetId[requested], asset);
+        bytes32 registered = _registerNative(requested);
         if (registered != asset) revert AssetIdMismatch(registered, asset);
-        return named;
+        return requested;
     }
 
-    function _takeNative(address token, address from, uint256 amount) private {
+    function _collectNative(address token, address from, uint256 amount) private {
         if (!L1_TAKES_L2_TOKENS) revert TokenNotSupported(token);
         uint256 before = IERC20(token).balanceOf(address(this));
         _call(token, abi.encodeCall(IERC20.transferFrom, (from, address(this), amount)));
@@ -225,13 +225,13 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         ) {
             (chainId, name, symbol, decimals) = (chainId_, name_, symbol_, decimals_);
         } catch {
-            // Without a description it is still the token that L1 says it is.
+            // Without metadata it is still the bridged token of that asset.
         }
         bytes32 expected = DataEncoding.assetId(chainId, origin);
         if (expected != asset) revert AssetIdMismatch(expected, asset);
         if (chainId == block.chainid) revert AssetIdNotSupported(asset);
         token = _clone(asset);
-        _note(asset, token, chainId, origin);
+        _store(asset, token, chainId, origin);
         bridgedTokens.push(asset);
         IBridgedStandardToken(token).bridgeInitialize(
             asset,
@@ -242,7 +242,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         );
     }
 
-    function _note(bytes32 asset, address token, uint256 chainId, address origin) private {
+    function _store(bytes32 asset, address token, uint256 chainId, address origin) private {
         assetId[token] = asset;
         tokenAddress[asset] = token;
         originChainId[asset] = chainId;
@@ -257,29 +257,30 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         if (token == address(0)) revert DeployFailed();
     }
 
-    /// @dev Calls a function that answers true or, in tokens older than the rule, nothing.
+    /// @dev Calls a function that returns true or, in tokens older than the standard, nothing.
     function _call(address token, bytes memory data) private {
-        (bool success, bytes memory answer) = token.call(data);
-        if (!success && answer.length > 0) {
+        (bool success, bytes memory returnData) = token.call(data);
+        if (!success && returnData.length > 0) {
             assembly ("memory-safe") {
-                revert(add(answer, 0x20), mload(answer))
+                revert(add(returnData, 0x20), mload(returnData))
             }
         }
-        bool agreed = answer.length == 0 || (answer.length >= 32 && abi.decode(answer, (bool)));
-        if (!success || !agreed) revert TransferFailed(token);
+        bool isTrue =
+            returnData.length == 0 || (returnData.length >= 32 && abi.decode(returnData, (bool)));
+        if (!success || !isTrue) revert TransferFailed(token);
     }
 
-    /// @dev The raw answer of a token, and nothing if it fails.
-    function _ask(address token, bytes memory question) private view returns (bytes memory) {
-        (bool success, bytes memory answer) = token.staticcall(question);
-        return success ? answer : bytes("");
+    /// @dev The raw return data of a token; empty if the call reverts.
+    function _query(address token, bytes memory data) private view returns (bytes memory) {
+        (bool success, bytes memory returnData) = token.staticcall(data);
+        return success ? returnData : bytes("");
     }
 
-    function _refuseBaseToken(bytes32 asset) private view {
+    function _rejectBaseToken(bytes32 asset) private view {
         if (asset == BASE_TOKEN_ASSET_ID) revert AssetIdNotSupported(asset);
     }
 
-    /// @dev Init code of the smallest contract that delegates to another, as ERC-1167 has it.
+    /// @dev Init code of a minimal proxy (ERC-1167).
     function _cloneCode() private pure returns (bytes memory) {
         return
             abi.encodePacked(

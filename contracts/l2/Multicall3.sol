@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-/// @notice Makes many calls in one, in the forms that clients know by this name.
+/// @notice Aggregates calls, with the interface of Multicall3.
 contract Multicall3 {
     struct Call {
         address target;
@@ -27,8 +27,8 @@ contract Multicall3 {
     }
 
     /// @notice Make calls that must all succeed.
-    /// @return blockNumber The block that they were made in.
-    /// @return returnData What they answered.
+    /// @return blockNumber The block of the calls.
+    /// @return returnData Their return data.
     function aggregate(
         Call[] calldata calls
     ) external payable returns (uint256 blockNumber, bytes[] memory returnData) {
@@ -39,7 +39,7 @@ contract Multicall3 {
         }
     }
 
-    /// @notice Make calls that must all succeed if `requireSuccess` says so.
+    /// @notice Make calls, which must all succeed if `requireSuccess` is set.
     function tryAggregate(
         bool requireSuccess,
         Call[] calldata calls
@@ -47,10 +47,10 @@ contract Multicall3 {
         return _callAll(requireSuccess, calls);
     }
 
-    /// @notice Do as `tryAggregate`, and tell the block.
-    /// @return blockNumber The block that the calls were made in.
-    /// @return blockHash What the EVM answers for the hash of that block, which it cannot know yet.
-    /// @return returnData How the calls ended.
+    /// @notice As `tryAggregate`, and return the block.
+    /// @return blockNumber The block of the calls.
+    /// @return blockHash The EVM's hash of that block, which is not known yet.
+    /// @return returnData The results of the calls.
     function tryBlockAndAggregate(
         bool requireSuccess,
         Call[] calldata calls
@@ -62,10 +62,10 @@ contract Multicall3 {
         return (block.number, blockhash(block.number), _callAll(requireSuccess, calls));
     }
 
-    /// @notice Make calls that must all succeed, and tell the block.
-    /// @return blockNumber The block that the calls were made in.
-    /// @return blockHash What the EVM answers for the hash of that block, which it cannot know yet.
-    /// @return returnData How the calls ended.
+    /// @notice Make calls that must all succeed, and return the block.
+    /// @return blockNumber The block of the calls.
+    /// @return blockHash The EVM's hash of that block, which is not known yet.
+    /// @return returnData The results of the calls.
     function blockAndAggregate(
         Call[] calldata calls
     )
@@ -76,7 +76,7 @@ contract Multicall3 {
         return (block.number, blockhash(block.number), _callAll(true, calls));
     }
 
-    /// @notice Make calls of which each says whether it may fail.
+    /// @notice Make calls, each of which may be allowed to fail.
     function aggregate3(
         Call3[] calldata calls
     ) external payable returns (Result[] memory returnData) {
@@ -86,7 +86,7 @@ contract Multicall3 {
         }
     }
 
-    /// @notice Make calls of which each says whether it may fail and what value goes with it.
+    /// @notice Make calls with a value each, each of which may be allowed to fail.
     function aggregate3Value(
         Call3Value[] calldata calls
     ) external payable returns (Result[] memory returnData) {
@@ -97,12 +97,12 @@ contract Multicall3 {
             total += item.value;
             returnData[i] = _call(item.target, item.value, item.callData, item.allowFailure);
         }
-        // Text, because clients know these two failures by it.
+        // Strings, because clients recognize these two failures by them.
         // solhint-disable-next-line gas-custom-errors
         require(msg.value == total, "Multicall3: value mismatch");
     }
 
-    /// @notice The hash of one of the 256 blocks before this one, else zero.
+    /// @notice The hash of one of the last 256 blocks, or zero.
     function getBlockHash(uint256 blockNumber) external view returns (bytes32 blockHash) {
         return blockhash(blockNumber);
     }
@@ -112,27 +112,27 @@ contract Multicall3 {
         return block.number;
     }
 
-    /// @notice Who gets the fees of the block.
+    /// @notice The beneficiary of the block.
     function getCurrentBlockCoinbase() external view returns (address coinbase) {
         return block.coinbase;
     }
 
-    /// @notice What the opcode DIFFICULTY answers.
+    /// @notice The value of the opcode DIFFICULTY.
     function getCurrentBlockDifficulty() external view returns (uint256 difficulty) {
         return block.prevrandao;
     }
 
-    /// @notice How much gas the block has room for.
+    /// @notice The gas limit of the block.
     function getCurrentBlockGasLimit() external view returns (uint256 gaslimit) {
         return block.gaslimit;
     }
 
-    /// @notice When the block was made, in seconds of the Unix epoch.
+    /// @notice The timestamp of the block.
     function getCurrentBlockTimestamp() external view returns (uint256 timestamp) {
         return block.timestamp;
     }
 
-    /// @notice What an account owns of the base token.
+    /// @notice The balance of an account in the base token.
     function getEthBalance(address addr) external view returns (uint256 balance) {
         return addr.balance;
     }
@@ -142,7 +142,7 @@ contract Multicall3 {
         return blockhash(block.number - 1);
     }
 
-    /// @notice What the block charges for a unit of gas at least.
+    /// @notice The base fee of the block.
     function getBasefee() external view returns (uint256 basefee) {
         return block.basefee;
     }

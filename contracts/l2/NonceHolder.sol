@@ -4,8 +4,8 @@ pragma solidity ^0.8.28;
 import {L2_DEPLOYER} from "../shared/Addresses.sol";
 import {INonceHolder} from "./interfaces/INonceHolder.sol";
 
-/// @notice Counts what accounts deploy through the contract deployer.
-/// @dev The nonces of transactions are part of the accounts, where no contract of the EVM can read them.
+/// @notice The deployment nonces of accounts.
+/// @dev The nonces of transactions are part of the accounts, and an EVM contract cannot read them.
 contract NonceHolder is INonceHolder {
     /// @inheritdoc INonceHolder
     mapping(address account => uint256 count) public getDeploymentNonce;
@@ -18,18 +18,18 @@ contract NonceHolder is INonceHolder {
         previous = getDeploymentNonce[account]++;
     }
 
-    /// @notice Refuse to answer: a contract cannot know the next nonce of an account.
+    /// @notice Revert: a contract cannot read the nonce of an account.
     function getMinNonce(address) external pure returns (uint256) {
-        _refuse();
+        _reject();
     }
 
-    /// @notice Refuse to answer: half of it would be the next nonce of an account.
+    /// @notice Revert: half of it would be the nonce of an account.
     function getRawNonce(address) external pure returns (uint256) {
-        _refuse();
+        _reject();
     }
 
-    function _refuse() private pure {
-        // Text, because clients show it and know no error of this contract.
+    function _reject() private pure {
+        // A string, because clients show it and know no custom error of this contract.
         // solhint-disable-next-line gas-custom-errors, reason-string
         revert("contracts cannot read nonces here: ask eth_getTransactionCount");
     }

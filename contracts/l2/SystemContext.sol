@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-// Some constants have the names of the functions that clients call.
+// Some constants are named as the functions that clients call.
 // solhint-disable const-name-snakecase
 
-/// @notice What a contract can ask about the chain, the block and the transaction it runs in.
-/// @dev On this chain opcodes tell the same; contracts written for the ZK Stack ask here.
+/// @notice The environment of a call: chain, block and transaction.
+/// @dev On this chain opcodes return the same; contracts written for the ZK Stack call this one.
 contract SystemContext {
-    /// @notice How much gas a byte that is published on L1 costs.
+    /// @notice The gas per byte of pubdata.
     uint256 public constant gasPerPubdataByte = 800;
 
     /// @notice The id of this chain.
@@ -15,39 +15,39 @@ contract SystemContext {
         return block.chainid;
     }
 
-    /// @notice Who signed the transaction.
+    /// @notice The sender of the transaction.
     function origin() external view returns (address) {
-        // Being asked for exactly this is what the function is there for.
+        // Returning exactly this is the purpose of the function.
         // solhint-disable-next-line avoid-tx-origin
         return tx.origin;
     }
 
-    /// @notice What the transaction pays for a unit of gas.
+    /// @notice The gas price of the transaction.
     function gasPrice() external view returns (uint256) {
         return tx.gasprice;
     }
 
-    /// @notice How much gas the block has room for.
+    /// @notice The gas limit of the block.
     function blockGasLimit() external view returns (uint256) {
         return block.gaslimit;
     }
 
-    /// @notice Who gets the fees of the block.
+    /// @notice The beneficiary of the block.
     function coinbase() external view returns (address) {
         return block.coinbase;
     }
 
-    /// @notice What the opcode DIFFICULTY answers.
+    /// @notice The value of the opcode DIFFICULTY.
     function difficulty() external view returns (uint256) {
         return block.prevrandao;
     }
 
-    /// @notice What the block charges for a unit of gas at least.
+    /// @notice The base fee of the block.
     function baseFee() external view returns (uint256) {
         return block.basefee;
     }
 
-    /// @notice The hash of one of the 256 blocks before this one, else zero.
+    /// @notice The hash of one of the last 256 blocks, or zero.
     function getBlockHashEVM(uint256 number) external view returns (bytes32) {
         return blockhash(number);
     }
@@ -57,19 +57,19 @@ contract SystemContext {
         return uint128(block.number);
     }
 
-    /// @notice When the block was made, in seconds of the Unix epoch.
+    /// @notice The timestamp of the block.
     function getBlockTimestamp() external view returns (uint128) {
         return uint128(block.timestamp);
     }
 
-    /// @notice Number and time of the block.
+    /// @notice Number and timestamp of the block.
     function getL2BlockNumberAndTimestamp() external view returns (uint128, uint128) {
         return (uint128(block.number), uint128(block.timestamp));
     }
 
-    /// @notice Number and time of the newest batch that the block can be part of.
-    /// @dev Blocks are put into batches after they were made. A batch has one block at least, so that
-    /// the number is never lower than that of the batch in the end.
+    /// @notice Number and timestamp of the latest batch that the block can be part of.
+    /// @dev Blocks are batched after they are sealed. A batch has at least one block, so the number is never
+    /// lower than that of the block's batch.
     function getBatchNumberAndTimestamp() external view returns (uint128, uint128) {
         return (uint128(block.number), uint128(block.timestamp));
     }

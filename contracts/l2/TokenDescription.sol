@@ -3,18 +3,18 @@ pragma solidity ^0.8.28;
 
 import {DataEncoding} from "../shared/DataEncoding.sol";
 
-/// @notice Reading what tokens say about themselves.
-/// @dev A token may say nothing or nonsense, and its deposit must succeed all the same: whatever cannot
-/// be read is left out.
+/// @notice Decodes the metadata of tokens.
+/// @dev A token may return nothing or invalid data, and its deposit must succeed nevertheless: what cannot be
+/// decoded is left empty.
 library TokenDescription {
-    /// @dev Longer texts are cut, so that storing them has a price that a deposit can pay.
+    /// @dev Longer strings are truncated, so that a deposit can pay for storing them.
     uint256 internal constant LONGEST_TEXT = 128;
-    /// @dev What wallets assume of a token that does not say.
+    /// @dev What wallets assume for a token without decimals.
     uint8 internal constant USUAL_DECIMALS = 18;
     bytes1 private constant OLD_VERSION = 0x00;
 
-    /// @notice Take apart what came with a deposit, in the encoding of today or in that of old bridges.
-    /// @param l1ChainId Where a token lives that came without saying it.
+    /// @notice Decode the metadata of a deposit, in the current or the legacy encoding.
+    /// @param l1ChainId The origin chain of a token in the legacy encoding, which has none.
     function decode(
         bytes calldata data,
         uint256 l1ChainId
@@ -33,32 +33,36 @@ library TokenDescription {
         (name, symbol, decimals) = abi.decode(data, (bytes, bytes, bytes));
     }
 
-    /// @notice Read the answer of `name` or `symbol`: a string, or the 32 bytes of the first tokens.
-    function readText(bytes memory answer) internal pure returns (string memory) {
+    /// @notice Decode the return data of `name` or `symbol`: a string, or 32 bytes as of early tokens.
+    function readText(bytes memory returnData) internal pure returns (string memory) {
         uint256 start;
         uint256 size;
-        if (answer.length == 32) {
-            while (size < 32 && answer[size] != 0) ++size;
-        } else if (answer.length >= 64 && _word(answer, 0) == 32) {
+        if (returnData.length == 32) {
+            while (size < 32 && returnData[size] != 0) ++size;
+        } else if (returnData.length >= 64 && _word(returnData, 0) == 32) {
             start = 64;
-            size = _word(answer, 32);
-            if (size > answer.length - start) return "";
+            size = _word(returnData, 32);
+            if (size > returnData.length - start) return "";
         }
-        return _slice(answer, start, _cut(answer, start, size));
+        return _slice(returnData, start, _cut(returnData, start, size));
     }
 
-    /// @notice Read the answer of `decimals`.
-    function readDecimals(bytes memory answer) internal pure returns (uint8) {
-        if (answer.length < 32) return USUAL_DECIMALS;
-        uint256 value = _word(answer, 0);
+    /// @notice Decode the return data of `decimals`.
+    function readDecimals(bytes memory returnData) internal pure returns (uint8) {
+        if (returnData.length < 32) return USUAL_DECIMALS;
+        uint256 value = _word(returnData, 0);
         return value > type(uint8).max ? USUAL_DECIMALS : uint8(value);
     }
 
-    /// @dev The size to cut a text to; a character of several bytes stays whole or goes.
-    function _cut(bytes memory answer, uint256 start, uint256 size) private pure returns (uint256) {
+    /// @dev The size to truncate a string to, without splitting a UTF-8 character.
+    function _cut(
+        bytes memory returnData,
+        uint256 start,
+        uint256 size
+    ) private pure returns (uint256) {
         if (size <= LONGEST_TEXT) return size;
         size = LONGEST_TEXT;
-        while (size > 0 && answer[start + size] & 0xc0 == 0x80) --size;
+        while (size > 0 && returnData[start + size] & 0xc0 == 0x80) --size;
         return size;
     }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-/// @dev Sender of the logs that tell how a priority transaction ended.
+/// @dev Sender of the logs with the status of a priority transaction.
 address constant BOOTLOADER = address(0x8001);
 address constant L2_NONCE_HOLDER = address(0x8003);
 address constant L2_DEPLOYER = address(0x8006);
-/// @dev Sender of the logs that carry a message's hash.
+/// @dev Sender of the logs with the hash of a message.
 address constant L2_MESSENGER = address(0x8008);
 address constant L2_BASE_TOKEN = address(0x800a);
 address constant L2_SYSTEM_CONTEXT = address(0x800b);
@@ -15,5 +15,5 @@ address constant L2_ASSET_ROUTER = address(0x10003);
 address constant L2_NATIVE_TOKEN_VAULT = address(0x10004);
 address constant L2_MESSAGE_ROOT = address(0x10005);
 
-/// @dev Stands for ether wherever a token's address is asked for.
+/// @dev Represents ether where a token address is expected.
 address constant ETH_TOKEN = address(1);

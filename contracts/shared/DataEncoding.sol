@@ -3,19 +3,19 @@ pragma solidity ^0.8.28;
 
 import {L2_NATIVE_TOKEN_VAULT} from "./Addresses.sol";
 
-/// @notice What the bridges of the two layers write to each other.
+/// @notice Encodings that the bridges of L1 and L2 exchange.
 library DataEncoding {
     /// @dev First byte of the metadata of a token: the version of its encoding.
     bytes1 internal constant TOKEN_DATA_VERSION = 0x01;
 
     error TokenDataOfUnknownVersion();
 
-    /// @notice The id under which both layers know a token that lives on `originChainId`.
+    /// @notice The asset id, on both layers, of a token whose origin is `originChainId`.
     function assetId(uint256 originChainId, address token) internal pure returns (bytes32) {
         return keccak256(abi.encode(originChainId, L2_NATIVE_TOKEN_VAULT, token));
     }
 
-    /// @notice What a depositor or withdrawer asks of a vault: take `amount`, to be given to `receiver`.
+    /// @notice The data of a deposit or withdrawal for a vault: collect `amount` for `receiver`.
     /// @param token The token's address on this layer, or zero where the asset id is enough.
     function encodeBurn(
         uint256 amount,
@@ -25,15 +25,15 @@ library DataEncoding {
         return abi.encode(amount, receiver, token);
     }
 
-    /// @notice Read what `encodeBurn` wrote.
+    /// @notice Decode the data of `encodeBurn`.
     function decodeBurn(
         bytes memory data
     ) internal pure returns (uint256 amount, address receiver, address token) {
         return abi.decode(data, (uint256, address, address));
     }
 
-    /// @notice What the vault that took tokens tells the vault of the other layer.
-    /// @param originToken The token's address on the chain it lives on.
+    /// @notice The data that the collecting vault sends to the vault of the other layer.
+    /// @param originToken The token's address on its origin chain.
     /// @param metadata See `encodeTokenData`; may be empty.
     function encodeMint(
         address originalCaller,
@@ -45,7 +45,7 @@ library DataEncoding {
         return abi.encode(originalCaller, receiver, originToken, amount, metadata);
     }
 
-    /// @notice Read what `encodeMint` wrote.
+    /// @notice Decode the data of `encodeMint`.
     function decodeMint(
         bytes memory data
     )
@@ -62,9 +62,9 @@ library DataEncoding {
         return abi.decode(data, (address, address, address, uint256, bytes));
     }
 
-    /// @notice Describe a token by the raw answers of its `name`, `symbol` and `decimals`.
-    /// @dev They stay undecoded, because a token may answer nonsense, and the layer that makes the
-    /// bridged token decides what to do about it.
+    /// @notice Encode a token's metadata: the raw return data of its `name`, `symbol` and `decimals`.
+    /// @dev It is not decoded, because a token may return invalid data, and the layer of the bridged
+    /// token decides how to handle that.
     function encodeTokenData(
         uint256 originChainId,
         bytes memory name,
@@ -74,7 +74,7 @@ library DataEncoding {
         return bytes.concat(TOKEN_DATA_VERSION, abi.encode(originChainId, name, symbol, decimals));
     }
 
-    /// @notice Read what `encodeTokenData` wrote.
+    /// @notice Decode the data of `encodeTokenData`.
     function decodeTokenData(
         bytes calldata data
     )

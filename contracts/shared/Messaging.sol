@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-/// @notice A transaction of layer 2 in the form whose hash both layers compute.
-/// @dev hash = keccak256(abi.encode(transaction)). In a priority transaction `nonce` is its number
-/// in the queue, `reserved[0]` what is minted and `reserved[1]` who gets what is left.
+/// @notice An L2 transaction in the encoding that both layers hash.
+/// @dev hash = keccak256(abi.encode(transaction)). In a priority transaction `nonce` is its priority id,
+/// `reserved[0]` the minted amount and `reserved[1]` the refund recipient.
 struct L2CanonicalTransaction {
     uint256 txType;
     uint256 from;
@@ -40,13 +40,13 @@ struct L2Message {
     bytes data;
 }
 
-/// @notice How a priority transaction ended.
+/// @notice The status of a priority transaction.
 enum TxStatus {
     Failure,
     Success
 }
 
-/// @notice The claim that a message was sent, with its proof, as the nullifier takes it.
+/// @notice A withdrawal message and its proof, as the nullifier takes them.
 struct FinalizeL1DepositParams {
     uint256 chainId;
     uint256 l2BatchNumber;

@@ -3,8 +3,8 @@ pragma solidity ^0.8.28;
 
 import {IERC20} from "./IERC20.sol";
 
-/// @notice Balances and allowances of an ordinary token; who may make and destroy it, and how it is
-/// described, is up to the contract that inherits.
+/// @notice Balances and allowances of an ERC-20 token; the inheriting contract defines who may mint and
+/// burn it, and its metadata.
 abstract contract StandardERC20 is IERC20 {
     /// @inheritdoc IERC20
     uint256 public totalSupply;
@@ -43,7 +43,7 @@ abstract contract StandardERC20 is IERC20 {
 
     function _transfer(address from, address to, uint256 value) internal virtual {
         if (to == address(0)) revert InvalidReceiver(to);
-        _take(from, value);
+        _debit(from, value);
         balanceOf[to] += value;
         emit Transfer(from, to, value);
     }
@@ -56,12 +56,12 @@ abstract contract StandardERC20 is IERC20 {
     }
 
     function _burn(address from, uint256 value) internal {
-        _take(from, value);
+        _debit(from, value);
         totalSupply -= value;
         emit Transfer(from, address(0), value);
     }
 
-    function _take(address from, uint256 value) private {
+    function _debit(address from, uint256 value) private {
         uint256 balance = balanceOf[from];
         if (balance < value) revert InsufficientBalance(from, balance, value);
         balanceOf[from] = balance - value;

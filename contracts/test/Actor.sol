@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-/// @notice A contract that does what it is told, at once or when ether arrives.
+/// @notice A contract that makes a given call, at once or when it receives ether.
 contract Actor {
     address private _target;
     bytes private _data;
-    /// @notice Whether the call that was made when ether arrived went well.
+    /// @notice Whether the call on receiving ether succeeded.
     bool public succeeded;
-    /// @notice What it answered.
-    bytes public answer;
+    /// @notice The return data of that call.
+    bytes public returnData;
 
-    error Refused(bytes answer);
+    error Rejected(bytes returnData);
 
-    /// @notice Call `target`, and pass on what it answers.
+    /// @notice Call `target`, and return its result.
     function act(address target, bytes calldata data) external payable returns (bytes memory) {
         (bool success, bytes memory result) = target.call{value: msg.value}(data);
-        if (!success) revert Refused(result);
+        if (!success) revert Rejected(result);
         return result;
     }
 
-    /// @notice Call `target` when ether arrives.
+    /// @notice Call `target` on receiving ether.
     function arm(address target, bytes calldata data) external {
         _target = target;
         _data = data;
     }
 
-    /// @notice Take ether.
+    /// @notice Accept ether.
     receive() external payable {
-        if (_target != address(0)) (succeeded, answer) = _target.call(_data);
+        if (_target != address(0)) (succeeded, returnData) = _target.call(_data);
     }
 }

@@ -3,16 +3,16 @@ pragma solidity ^0.8.28;
 
 import {StandardERC20} from "../shared/StandardERC20.sol";
 
-/// @notice A token that describes itself as no token should.
+/// @notice A token with invalid metadata.
 contract OddToken is StandardERC20 {
-    /// @notice What it does when asked for its name, symbol or decimals.
+    /// @notice What a call of its name, symbol or decimals does.
     enum Oddity {
-        AnswersOneWord,
+        ReturnsOneWord,
         Reverts,
-        AnswersNothing,
-        AnswersTooMuch,
-        TakesAllGas,
-        IsDear
+        ReturnsNothing,
+        ReturnsTooMuch,
+        UsesAllGas,
+        IsExpensive
     }
 
     Oddity private immutable ODDITY;
@@ -21,33 +21,33 @@ contract OddToken is StandardERC20 {
         ODDITY = oddity;
     }
 
-    /// @notice Odd.
+    /// @notice Return or revert according to the oddity.
     function name() external view returns (string memory) {
-        _answer();
+        _misbehave();
     }
 
-    /// @notice Odd.
+    /// @notice Return or revert according to the oddity.
     function symbol() external view returns (string memory) {
-        _answer();
+        _misbehave();
     }
 
-    /// @notice Odd.
+    /// @notice Return or revert according to the oddity.
     function decimals() external view returns (uint8) {
-        _answer();
+        _misbehave();
     }
 
-    /// @notice Make `amount` for `to`.
+    /// @notice Mint `amount` to `to`.
     function mint(address to, uint256 amount) external returns (bool) {
         _mint(to, amount);
         return true;
     }
 
-    function _answer() private view {
-        uint256 length = ODDITY == Oddity.AnswersTooMuch ? 100_000 : 0;
-        if (ODDITY == Oddity.AnswersOneWord || ODDITY == Oddity.IsDear) length = 32;
+    function _misbehave() private view {
+        uint256 length = ODDITY == Oddity.ReturnsTooMuch ? 100_000 : 0;
+        if (ODDITY == Oddity.ReturnsOneWord || ODDITY == Oddity.IsExpensive) length = 32;
         bool reverts = ODDITY == Oddity.Reverts;
-        bool loops = ODDITY == Oddity.TakesAllGas;
-        uint256 price = ODDITY == Oddity.IsDear ? 45_000 : 0;
+        bool loops = ODDITY == Oddity.UsesAllGas;
+        uint256 price = ODDITY == Oddity.IsExpensive ? 45_000 : 0;
         assembly {
             if loops {
                 invalid()

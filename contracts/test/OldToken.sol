@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-/// @notice A token from before the standard was finished: transfers answer nothing, texts are 32
-/// bytes, and nothing is said about decimals.
+/// @notice A token older than the standard: transfers return nothing, strings are 32 bytes, and there are no
+/// decimals.
 contract OldToken {
-    /// @notice The name for people.
+    /// @notice The name of the token.
     bytes32 public name = "Old token";
-    /// @notice The abbreviation for people.
+    /// @notice The symbol of the token.
     bytes32 public symbol = "OLD";
-    /// @notice What an account owns.
+    /// @notice The balance of an account.
     mapping(address account => uint256 balance) public balanceOf;
-    /// @notice Whether transfers do nothing but say that they failed.
+    /// @notice Whether transfers do nothing and return false.
     bool public stubborn;
 
     constructor() {
         balanceOf[msg.sender] = 1 ether;
     }
 
-    /// @notice Allow everything.
+    /// @notice Approve any amount.
     function approve(address, uint256) external {}
 
-    /// @notice Let transfers fail from now on.
+    /// @notice Make transfers fail from now on.
     function stop() external {
         stubborn = true;
     }
 
-    /// @notice Move `value` to `to`.
+    /// @notice Transfer `value` to `to`.
     function transfer(address to, uint256 value) external {
         _move(msg.sender, to, value);
     }
 
-    /// @notice Move `value` from `from` to `to`.
+    /// @notice Transfer `value` from `from` to `to`.
     function transferFrom(address from, address to, uint256 value) external {
         _move(from, to, value);
     }

@@ -5,13 +5,13 @@ import {L2_ASSET_ROUTER} from "../shared/Addresses.sol";
 import {DataEncoding} from "../shared/DataEncoding.sol";
 import {StandardERC20} from "../shared/StandardERC20.sol";
 
-/// @notice A token that withdraws once more while it is being withdrawn, to be counted twice.
+/// @notice A token that withdraws again during a withdrawal, to be counted twice.
 contract RecursiveToken is StandardERC20 {
-    /// @notice The name for people.
+    /// @notice The name of the token.
     string public name = "Recursive";
-    /// @notice The abbreviation for people.
+    /// @notice The symbol of the token.
     string public symbol = "RE";
-    /// @notice How many digits of an amount stand behind the point.
+    /// @notice The number of decimals of an amount.
     uint8 public decimals = 18;
 
     bool private _inside;
@@ -26,12 +26,12 @@ contract RecursiveToken is StandardERC20 {
             _inside = true;
             bytes32 asset = DataEncoding.assetId(block.chainid, address(this));
             bytes memory data = DataEncoding.encodeBurn(value, address(this), address(this));
-            (bool success, bytes memory answer) = L2_ASSET_ROUTER.call(
+            (bool success, bytes memory returnData) = L2_ASSET_ROUTER.call(
                 abi.encodeWithSignature("withdraw(bytes32,bytes)", asset, data)
             );
             if (!success) {
                 assembly ("memory-safe") {
-                    revert(add(answer, 0x20), mload(answer))
+                    revert(add(returnData, 0x20), mload(returnData))
                 }
             }
             return;

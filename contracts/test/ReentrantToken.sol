@@ -3,23 +3,23 @@ pragma solidity ^0.8.28;
 
 import {TestERC20} from "../l1/TestERC20.sol";
 
-/// @notice A token that makes a call whenever it moves.
+/// @notice A token that makes a call on every transfer.
 contract ReentrantToken is TestERC20("Reentrant", "RE", 18) {
     address private _target;
     bytes private _data;
-    /// @notice Whether the last call went well.
+    /// @notice Whether the last call succeeded.
     bool public succeeded;
-    /// @notice What it answered.
-    bytes public answer;
+    /// @notice The return data of that call.
+    bytes public returnData;
 
-    /// @notice Call `target` whenever a token moves.
+    /// @notice Call `target` on every transfer.
     function arm(address target, bytes calldata data) external {
         _target = target;
         _data = data;
     }
 
     function _transfer(address from, address to, uint256 value) internal override {
-        if (_target != address(0)) (succeeded, answer) = _target.call(_data);
+        if (_target != address(0)) (succeeded, returnData) = _target.call(_data);
         super._transfer(from, to, value);
     }
 }

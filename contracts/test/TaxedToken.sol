@@ -3,13 +3,13 @@ pragma solidity ^0.8.28;
 
 import {StandardERC20} from "../shared/StandardERC20.sol";
 
-/// @notice A token that keeps a hundredth of what is moved.
+/// @notice A token with a transfer fee of one percent.
 contract TaxedToken is StandardERC20 {
-    /// @notice The name for people.
+    /// @notice The name of the token.
     string public name = "Taxed";
-    /// @notice The abbreviation for people.
+    /// @notice The symbol of the token.
     string public symbol = "TAX";
-    /// @notice How many digits of an amount stand behind the point.
+    /// @notice The number of decimals of an amount.
     uint8 public decimals = 18;
 
     constructor() {

@@ -483,7 +483,7 @@ def test_a_token_cannot_deposit_again_while_it_is_deposited(l1: Deployed) -> Non
     )  # fmt: skip
     deposit(l1, new_form(token, 7))
     assert l1.engine.read(token, "succeeded") is False
-    assert error_of(l1.engine.read(token, "answer")).error == "Reentrancy"
+    assert error_of(l1.engine.read(token, "returnData")).error == "Reentrancy"
     assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == 7
 
 

@@ -94,7 +94,7 @@ def test_a_token_that_keeps_a_part_is_rejected(l1: Deployed) -> None:
 
 def test_a_transfer_that_answers_false_is_rejected(l1: Deployed) -> None:
     with pytest.raises(Reverted, match="TokenTransferFailed"):
-        deposit(l1, l1.token("RefusingToken"))
+        deposit(l1, l1.token("RejectingToken"))
 
 
 def test_a_token_is_registered_once(l1: Deployed) -> None:

@@ -283,7 +283,7 @@ def test_a_receiver_cannot_be_paid_again_while_it_is_paid(l1: Deployed) -> None:
     finalize(l1, params)
     assert l1.engine.balance(actor.address) == ETHER
     assert l1.engine.read(actor, "succeeded") is False
-    assert error_of(l1.engine.read(actor, "answer")).error == "Reentrancy"
+    assert error_of(l1.engine.read(actor, "returnData")).error == "Reentrancy"
 
 
 def test_a_receiver_cannot_be_paid_another_withdrawal_while_it_is_paid(l1: Deployed) -> None:
@@ -294,7 +294,7 @@ def test_a_receiver_cannot_be_paid_another_withdrawal_while_it_is_paid(l1: Deplo
     again = l1.nullifier.encode("finalizeDeposit", other)
     l1.engine.send(ALICE, actor, "arm", l1.nullifier.address, again)
     finalize(l1, params)
-    assert error_of(l1.engine.read(actor, "answer")).error == "Reentrancy"
+    assert error_of(l1.engine.read(actor, "returnData")).error == "Reentrancy"
     finalize(l1, other)
 
 
@@ -304,7 +304,7 @@ def test_a_token_cannot_pay_again_while_it_is_paid(l1: Deployed) -> None:
     again = l1.nullifier.encode("finalizeDeposit", params)
     l1.engine.send(ALICE, token, "arm", l1.nullifier.address, again)
     finalize(l1, params)
-    assert error_of(l1.engine.read(token, "answer")).error == "Reentrancy"
+    assert error_of(l1.engine.read(token, "returnData")).error == "Reentrancy"
     assert l1.engine.read(token, "balanceOf", BOB) == 4
 
 

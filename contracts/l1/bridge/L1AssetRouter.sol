@@ -15,21 +15,21 @@ import {DepositHash} from "../libraries/DepositHash.sol";
 import {SafeTransfer} from "../libraries/SafeTransfer.sol";
 import {ReentrancyGuard} from "../ReentrancyGuard.sol";
 
-/// @notice The bridge of tokens and ether, also known as the shared bridge. Holds nothing itself.
+/// @notice The asset router: the bridge of tokens and ether, also known as the shared bridge. Has no balance itself.
 contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
     bytes32 internal constant TWO_BRIDGES_MAGIC_VALUE = bytes32(
         uint256(keccak256("TWO_BRIDGES_MAGIC_VALUE")) - 1
     );
 
-    /// @notice The door to all chains.
+    /// @notice The bridgehub.
     address public immutable BRIDGE_HUB;
-    /// @notice Remembers what was paid.
+    /// @notice The nullifier, which records what was paid.
     address public immutable L1_NULLIFIER;
-    /// @notice Holds what was deposited.
+    /// @notice The vault that holds all deposits.
     address public immutable nativeTokenVault;
-    /// @notice The bridge of tokens as it was before this one.
+    /// @notice The legacy token bridge.
     address public immutable legacyBridge;
-    /// @notice Ether as an asset.
+    /// @notice The asset id of ether.
     bytes32 public immutable ETH_TOKEN_ASSET_ID;
 
     error Unauthorized(address caller);
@@ -81,8 +81,8 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
     }
 
     /// @inheritdoc IL1CrossChainSender
-    /// @dev `data` is 0x01 and the encoding of an asset and what its vault takes, or as it was before
-    /// assets: token, amount, receiver.
+    /// @dev `data` is 0x01 and the encoding of an asset id and the data for its vault, or the legacy encoding:
+    /// token, amount, receiver.
     function bridgehubDeposit(
         uint256 chainId,
         address originalCaller,
@@ -99,7 +99,7 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
         (bytes32 assetId, bytes memory burnData) = data[0] == DepositHash.VERSION
             ? _readDeposit(data[1:])
             : _readLegacyDeposit(data, originalCaller);
-        // The base token arrives with the request itself, and would be minted to the router here.
+        // The base token is deposited by the request's mint value; here it would be minted to the router.
         if (IBridgehub(BRIDGE_HUB).baseTokenAssetId(chainId) == assetId) {
             revert AssetIdNotSupported(assetId);
         }
@@ -140,8 +140,8 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
         );
     }
 
-    /// @notice The call by which a deposit arrives on L2.
-    /// @param assetData What the vault on L2 takes.
+    /// @notice The call data of a deposit on L2.
+    /// @param assetData The data for the vault on L2.
     function getDepositCalldata(
         address,
         bytes32 assetId,
@@ -167,7 +167,7 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
     // --- Withdrawals ---
 
     /// @inheritdoc IAssetRouterBase
-    /// @dev Only the nullifier may, which has seen the proof.
+    /// @dev Only the nullifier, which has checked the proof.
     function finalizeDeposit(
         uint256 chainId,
         bytes32 assetId,
@@ -178,7 +178,7 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
         _vault().bridgeMint(chainId, assetId, transferData);
     }
 
-    /// @notice Pay out a withdrawal, as older clients ask for it: they leave out who sent the message.
+    /// @notice Finalize a withdrawal for older clients, which do not pass the sender of the message.
     function finalizeWithdrawal(
         uint256 chainId,
         uint256 l2BatchNumber,
@@ -200,7 +200,7 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
         IL1Nullifier(L1_NULLIFIER).finalizeDeposit(params);
     }
 
-    /// @notice Whether a withdrawal was paid out.
+    /// @notice Whether a withdrawal was finalized.
     function isWithdrawalFinalized(
         uint256 chainId,
         uint256 l2BatchNumber,
@@ -227,7 +227,7 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
         _vault().bridgeRecoverFailedTransfer(chainId, assetId, depositSender, assetData);
     }
 
-    /// @notice Pay back a deposit that is proven to have failed on L2; see `IL1Nullifier`.
+    /// @notice Refund a deposit that is proven to have failed on L2; see `IL1Nullifier`.
     function bridgeRecoverFailedTransfer(
         uint256,
         address,
@@ -239,10 +239,10 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
         uint16,
         bytes32[] calldata
     ) external {
-        _askNullifier();
+        _forwardToNullifier();
     }
 
-    /// @notice Pay back a deposit that is proven to have failed on L2, told by token and amount; see `IL1Nullifier`.
+    /// @notice Refund a deposit that is proven to have failed on L2, by its token and amount; see `IL1Nullifier`.
     function claimFailedDeposit(
         uint256,
         address,
@@ -254,18 +254,18 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
         uint16,
         bytes32[] calldata
     ) external {
-        _askNullifier();
+        _forwardToNullifier();
     }
 
-    // --- Who is who ---
+    // --- Addresses ---
 
-    /// @notice The bridge on a chain, or zero for a chain that nobody knows.
+    /// @notice The bridge on a chain, or zero for an unknown chain.
     function l2BridgeAddress(uint256 chainId) external view returns (address) {
         bool isKnown = IBridgehub(BRIDGE_HUB).getZKChain(chainId) != address(0);
         return isKnown ? L2_ASSET_ROUTER : address(0);
     }
 
-    /// @notice Who holds an asset: the vault, or zero for an asset that nobody registered.
+    /// @notice The handler of an asset: the vault, or zero for an asset that is not registered.
     function assetHandlerAddress(bytes32 assetId) external view returns (address) {
         return _vault().tokenAddress(assetId) == address(0) ? address(0) : nativeTokenVault;
     }
@@ -293,12 +293,12 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
         burnData = DataEncoding.encodeBurn(amount, receiver, token);
     }
 
-    /// @dev The nullifier's functions have the same names and arguments.
-    function _askNullifier() private {
-        (bool success, bytes memory answer) = L1_NULLIFIER.call(msg.data);
+    /// @dev The nullifier's functions have the same signatures.
+    function _forwardToNullifier() private {
+        (bool success, bytes memory returnData) = L1_NULLIFIER.call(msg.data);
         if (success) return;
         assembly ("memory-safe") {
-            revert(add(answer, 0x20), mload(answer))
+            revert(add(returnData, 0x20), mload(returnData))
         }
     }
 

@@ -3,16 +3,16 @@ pragma solidity ^0.8.28;
 
 import {StandardERC20} from "../../shared/StandardERC20.sol";
 
-/// @notice A token that lives on an L2, as it is on L1. The vault makes it when it arrives, and destroys
-/// it when it returns.
-/// @dev It answers for its name, symbol and decimals byte by byte as the token on L2 did, be that odd:
-/// nothing has to be understood, and nothing is lost when it travels on.
+/// @notice The bridged token, on L1, of a token of an L2. The vault mints it on withdrawal, and burns it on
+/// deposit.
+/// @dev It returns its name, symbol and decimals byte by byte as the token on L2 did, valid or not: nothing
+/// has to be decoded, and nothing is lost when it is bridged further.
 contract L1BridgedToken is StandardERC20 {
-    /// @notice The vault that makes and destroys it.
+    /// @notice The vault that mints and burns it.
     address public immutable nativeTokenVault;
-    /// @notice The asset that it is.
+    /// @notice The asset id of the token.
     bytes32 public immutable assetId;
-    /// @notice The token on the chain where it lives.
+    /// @notice The token's address on its origin chain.
     address public immutable originToken;
 
     bytes private _name;
@@ -41,32 +41,32 @@ contract L1BridgedToken is StandardERC20 {
         _decimals = decimals_;
     }
 
-    /// @notice The name for people.
+    /// @notice The name of the token.
     function name() external view returns (string memory) {
-        _answer(_name);
+        _returnRaw(_name);
     }
 
-    /// @notice The abbreviation for people.
+    /// @notice The symbol of the token.
     function symbol() external view returns (string memory) {
-        _answer(_symbol);
+        _returnRaw(_symbol);
     }
 
-    /// @notice How many digits of an amount stand behind the point.
+    /// @notice The number of decimals of an amount.
     function decimals() external view returns (uint8) {
-        _answer(_decimals);
+        _returnRaw(_decimals);
     }
 
-    /// @notice Make `amount` for `account`. Only the vault may.
+    /// @notice Mint `amount` to `account`. Only the vault.
     function bridgeMint(address account, uint256 amount) external onlyVault {
         _mint(account, amount);
     }
 
-    /// @notice Destroy `amount` of what `account` owns. Only the vault may.
+    /// @notice Burn `amount` of `account`. Only the vault.
     function bridgeBurn(address account, uint256 amount) external onlyVault {
         _burn(account, amount);
     }
 
-    function _answer(bytes memory data) private pure {
+    function _returnRaw(bytes memory data) private pure {
         assembly {
             return(add(data, 0x20), mload(data))
         }

@@ -5,14 +5,14 @@ import {L2_ASSET_ROUTER} from "../../shared/Addresses.sol";
 import {FinalizeL1DepositParams} from "../../shared/Messaging.sol";
 import {IL1Nullifier} from "../interfaces/IL1Nullifier.sol";
 
-/// @notice The bridge of tokens as it was before the asset router, for clients that withdraw through it.
-/// It belongs to one chain, which its calls do not name.
+/// @notice The legacy token bridge, for clients that finalize withdrawals through it. It serves one chain,
+/// which its functions do not take as an argument.
 contract L1ERC20Bridge {
-    /// @notice Remembers what was paid.
+    /// @notice The nullifier, which records what was paid.
     address public immutable L1_NULLIFIER;
-    /// @notice The bridge that took this one's place.
+    /// @notice The asset router, which replaces this bridge.
     address public immutable L1_ASSET_ROUTER;
-    /// @notice The chain that this bridge belongs to.
+    /// @notice The id of the chain that this bridge serves.
     uint256 public immutable CHAIN_ID;
 
     constructor(address nullifier, address assetRouter, uint256 chainId) {
@@ -26,7 +26,7 @@ contract L1ERC20Bridge {
         return L2_ASSET_ROUTER;
     }
 
-    /// @notice Whether a withdrawal was paid out.
+    /// @notice Whether a withdrawal was finalized.
     function isWithdrawalFinalized(
         uint256 l2BatchNumber,
         uint256 l2MessageIndex
@@ -39,7 +39,7 @@ contract L1ERC20Bridge {
             );
     }
 
-    /// @notice Pay out a withdrawal of a token.
+    /// @notice Finalize a withdrawal of a token.
     function finalizeWithdrawal(
         uint256 l2BatchNumber,
         uint256 l2MessageIndex,

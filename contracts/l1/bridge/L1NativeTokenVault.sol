@@ -11,15 +11,15 @@ import {TokenMetadata} from "../libraries/TokenMetadata.sol";
 import {ReentrancyGuard} from "../ReentrancyGuard.sol";
 import {L1BridgedToken} from "./L1BridgedToken.sol";
 
-/// @notice Holds everything that was deposited, tokens and ether, and knows how much of it belongs to
-/// which chain, so that no chain can take what was deposited to another. Stands for tokens of an L2 by
-/// tokens of its own, which it makes when they arrive and destroys when they leave.
+/// @notice The vault that holds all deposits of tokens and ether, with a balance for each chain, so that no
+/// chain can withdraw the deposits of another. For tokens of an L2 it deploys bridged tokens, which it mints on
+/// withdrawal and burns on deposit.
 contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
-    /// @notice The bridge on whose behalf this contract takes and pays.
+    /// @notice The asset router, which alone may collect and pay.
     address public immutable ASSET_ROUTER;
-    /// @notice The id of the chain that this contract is on.
+    /// @notice The id of the chain of this contract.
     uint256 public immutable L1_CHAIN_ID;
-    /// @notice Ether as an asset.
+    /// @notice The asset id of ether.
     bytes32 public immutable BASE_TOKEN_ASSET_ID;
 
     /// @inheritdoc IL1NativeTokenVault
@@ -89,7 +89,7 @@ contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
         return TokenMetadata.describe(token, originChainId_);
     }
 
-    // --- Taking ---
+    // --- Collecting ---
 
     /// @inheritdoc IL1NativeTokenVault
     function bridgeBurn(
@@ -100,11 +100,11 @@ contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
         bytes calldata data
     ) external payable onlyAssetRouter nonReentrant returns (bytes memory) {
         address token = _tokenOf(assetId_);
-        (uint256 amount, address receiver, address named) = DataEncoding.decodeBurn(data);
-        if (named != address(0) && named != token) revert TokenMismatch(token, named);
+        (uint256 amount, address receiver, address requested) = DataEncoding.decodeBurn(data);
+        if (requested != address(0) && requested != token) revert TokenMismatch(token, requested);
         if (amount == 0) revert EmptyDeposit();
 
-        _take(token, assetId_, originalCaller, amount);
+        _collect(token, assetId_, originalCaller, amount);
         uint256 origin = originChainId[assetId_];
         if (chainId != origin) chainBalance[chainId][assetId_] += amount;
         emit BridgeBurn(chainId, assetId_, originalCaller, receiver, amount);
@@ -128,7 +128,8 @@ contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
     ) external payable onlyAssetRouter nonReentrant {
         if (msg.value != 0) revert NonEmptyMsgValue();
         (, address receiver, address origin, uint256 amount, ) = DataEncoding.decodeMint(data);
-        if (tokenAddress[assetId_] == address(0)) _introduce(chainId, assetId_, origin, data);
+        if (tokenAddress[assetId_] == address(0))
+            _deployBridgedToken(chainId, assetId_, origin, data);
         _pay(chainId, assetId_, receiver, amount);
         emit BridgeMint(chainId, assetId_, receiver, amount);
     }
@@ -147,19 +148,19 @@ contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
 
     function _register(address token) private returns (bytes32 id) {
         id = DataEncoding.assetId(block.chainid, token);
-        _note(id, token, block.chainid);
+        _store(id, token, block.chainid);
     }
 
-    function _note(bytes32 id, address token, uint256 origin) private {
+    function _store(bytes32 id, address token, uint256 origin) private {
         assetId[token] = id;
         tokenAddress[id] = token;
         originChainId[id] = origin;
         emit TokenRegistered(id, token);
     }
 
-    /// @dev Only the chain that a token lives on can bring it here for the first time: nobody else
-    /// can say how it is described, nor make it out of nothing.
-    function _introduce(
+    /// @dev Only the origin chain of a token can bridge it for the first time: no other one can provide its
+    /// metadata, or mint it.
+    function _deployBridgedToken(
         uint256 chainId,
         bytes32 assetId_,
         address origin,
@@ -175,17 +176,17 @@ contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
             symbol,
             decimals
         );
-        _note(assetId_, address(token), chainId);
+        _store(assetId_, address(token), chainId);
     }
 
-    /// @dev The fifth argument, as part of the call, because that is where it can be taken apart.
+    /// @dev The fifth argument, as calldata, because only that can be sliced.
     function _metadataOf(bytes calldata data) private pure returns (bytes calldata) {
-        uint256 place = uint256(bytes32(data[128:160]));
-        uint256 length = uint256(bytes32(data[place:place + 32]));
-        return data[place + 32:place + 32 + length];
+        uint256 offset = uint256(bytes32(data[128:160]));
+        uint256 length = uint256(bytes32(data[offset:offset + 32]));
+        return data[offset + 32:offset + 32 + length];
     }
 
-    function _take(address token, bytes32 assetId_, address from, uint256 amount) private {
+    function _collect(address token, bytes32 assetId_, address from, uint256 amount) private {
         if (token == ETH_TOKEN) {
             if (msg.value != amount) revert ValueMismatch(amount, msg.value);
             return;
@@ -198,7 +199,7 @@ contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
         }
     }
 
-    /// @dev Depositors allow the router to take their tokens, or this contract.
+    /// @dev Depositors approve either the router or this contract.
     function _pull(address token, bytes32 assetId_, address from, uint256 amount) private {
         uint256 before = IERC20(token).balanceOf(address(this));
         if (!IL1AssetRouter(ASSET_ROUTER).transferFundsToNTV(assetId_, amount, from)) {

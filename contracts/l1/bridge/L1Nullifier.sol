@@ -12,21 +12,21 @@ import {DepositHash} from "../libraries/DepositHash.sol";
 import {WithdrawalMessage} from "../libraries/WithdrawalMessage.sol";
 import {ReentrancyGuard} from "../ReentrancyGuard.sol";
 
-/// @notice Checks proofs of withdrawals and of failed deposits, and lets each be paid once.
+/// @notice Checks proofs of withdrawals and of failed deposits, each of which is paid once.
 contract L1Nullifier is IL1Nullifier, ReentrancyGuard {
-    /// @notice The door to all chains.
+    /// @notice The bridgehub.
     address public immutable BRIDGE_HUB;
-    /// @notice Pays what is proven here.
+    /// @notice The asset router, which pays what is proven here.
     address public immutable l1AssetRouter;
-    /// @notice Holds what was deposited.
+    /// @notice The vault that holds all deposits.
     address public immutable l1NativeTokenVault;
-    /// @notice The bridge of tokens as it was before.
+    /// @notice The legacy token bridge.
     address public immutable legacyBridge;
 
     /// @inheritdoc IL1Nullifier
     mapping(uint256 chainId => mapping(uint256 l2BatchNumber => mapping(uint256 l2MessageIndex => bool)))
         public isWithdrawalFinalized;
-    /// @notice The name of the deposit that a transaction on L2 belongs to, until it is claimed back.
+    /// @notice The hash of the deposit of an L2 transaction, until it is refunded.
     mapping(uint256 chainId => mapping(bytes32 l2TxHash => bytes32)) public depositHappened;
 
     error Unauthorized(address caller);
@@ -153,7 +153,7 @@ contract L1Nullifier is IL1Nullifier, ReentrancyGuard {
         _recover(deposit);
     }
 
-    /// @notice The bridge on a chain, or zero for a chain that nobody knows.
+    /// @notice The bridge on a chain, or zero for an unknown chain.
     function l2BridgeAddress(uint256 chainId) external view returns (address) {
         bool isKnown = IBridgehub(BRIDGE_HUB).getZKChain(chainId) != address(0);
         return isKnown ? L2_ASSET_ROUTER : address(0);
@@ -180,7 +180,7 @@ contract L1Nullifier is IL1Nullifier, ReentrancyGuard {
         );
     }
 
-    /// @dev Either name may be the deposit's; clients do not say in which form it was asked for.
+    /// @dev The deposit may have either hash; clients do not pass which encoding it was requested with.
     function _checkDeposit(FailedDeposit memory deposit) private view {
         bytes32 happened = depositHappened[deposit.chainId][deposit.l2TxHash];
         bytes32 name = DepositHash.hash(deposit.depositSender, deposit.assetId, deposit.assetData);

@@ -3,22 +3,22 @@ pragma solidity ^0.8.28;
 
 import {FeeParams, ZKChainBase} from "./ZKChainBase.sol";
 
-/// @notice What the admin of a chain decides.
+/// @notice Functions of a chain's admin.
 abstract contract Admin is ZKChainBase {
-    /// @notice The admin named a successor.
+    /// @notice The admin started a transfer.
     event NewPendingAdmin(address indexed oldPendingAdmin, address indexed newPendingAdmin);
     /// @notice The admin changed.
     event NewAdmin(address indexed oldAdmin, address indexed newAdmin);
-    /// @notice Who may settle batches changed.
+    /// @notice A validator was added or removed.
     event ValidatorStatusUpdate(address indexed validatorAddress, bool isActive);
-    /// @notice The most gas of a request changed.
+    /// @notice The maximum gas limit of a request changed.
     event NewPriorityTxMaxGasLimit(
         uint256 oldPriorityTxMaxGasLimit,
         uint256 newPriorityTxMaxGasLimit
     );
-    /// @notice What a request's price is made from changed.
+    /// @notice The fee parameters of requests changed.
     event NewFeeParams(FeeParams oldFeeParams, FeeParams newFeeParams);
-    /// @notice What ether costs in the base token changed.
+    /// @notice The price of ether in the base token changed.
     event NewBaseTokenMultiplier(
         uint128 oldNominator,
         uint128 oldDenominator,
@@ -29,13 +29,13 @@ abstract contract Admin is ZKChainBase {
     error DenominatorIsZero();
     error InvalidFeeParams();
 
-    /// @notice Name the next admin.
+    /// @notice Start the transfer to a new admin.
     function setPendingAdmin(address newPendingAdmin) external onlyAdmin {
         emit NewPendingAdmin(_pendingAdmin, newPendingAdmin);
         _pendingAdmin = newPendingAdmin;
     }
 
-    /// @notice Become the admin, having been named.
+    /// @notice Accept the role as the pending admin.
     function acceptAdmin() external {
         if (msg.sender != _pendingAdmin) revert Unauthorized(msg.sender);
         emit NewAdmin(_admin, msg.sender);
@@ -43,19 +43,19 @@ abstract contract Admin is ZKChainBase {
         _pendingAdmin = address(0);
     }
 
-    /// @notice Say who may settle batches; the timelock may from the start.
+    /// @notice Add or remove a validator; the timelock is one from the start.
     function setValidator(address validator, bool active) external onlyAdmin {
         _isValidator[validator] = active;
         emit ValidatorStatusUpdate(validator, active);
     }
 
-    /// @notice Set what a request's price is made from.
+    /// @notice Set the fee parameters of requests.
     function changeFeeParams(FeeParams calldata newFeeParams) external onlyAdmin {
         emit NewFeeParams(_feeParams, newFeeParams);
         _setFeeParams(newFeeParams);
     }
 
-    /// @notice Set what one ether costs in the base token, as a fraction.
+    /// @notice Set the price of one ether in the base token, as a fraction.
     function setTokenMultiplier(uint128 nominator, uint128 denominator) external onlyAdmin {
         if (denominator == 0) revert DenominatorIsZero();
         emit NewBaseTokenMultiplier(
@@ -68,7 +68,7 @@ abstract contract Admin is ZKChainBase {
         _multiplierDenominator = denominator;
     }
 
-    /// @notice Set the most gas that a request may ask for.
+    /// @notice Set the maximum gas limit of a request.
     function setPriorityTxMaxGasLimit(uint256 newLimit) external onlyAdmin {
         emit NewPriorityTxMaxGasLimit(_priorityTxMaxGasLimit, newLimit);
         _priorityTxMaxGasLimit = newLimit;

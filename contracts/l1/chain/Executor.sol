@@ -14,7 +14,7 @@ import {DataAvailability} from "../libraries/DataAvailability.sol";
 import {PriorityTree} from "../libraries/PriorityTree.sol";
 import {ZKChainBase} from "./ZKChainBase.sol";
 
-/// @notice Settles batches: everything about them is checked here that the proof does not say.
+/// @notice Settles batches, and checks everything about them that the proof does not cover.
 abstract contract Executor is ZKChainBase, IExecutor {
     using BatchEncoding for StoredBatchInfo;
     using BatchEncoding for CommitBatchInfo;

@@ -4,7 +4,7 @@ pragma solidity ^0.8.28;
 import {IBridgehub} from "../interfaces/IBridgehub.sol";
 import {FeeParams, PubdataPricingMode, ZKChainBase} from "./ZKChainBase.sol";
 
-/// @notice What everybody may know about a chain.
+/// @notice View functions of a chain's contract.
 abstract contract Getters is ZKChainBase {
     // --- The chain ---
 
@@ -13,27 +13,27 @@ abstract contract Getters is ZKChainBase {
         return CHAIN_ID;
     }
 
-    /// @notice The door through which requests come.
+    /// @notice The bridgehub.
     function getBridgehub() external view returns (address) {
         return BRIDGEHUB;
     }
 
-    /// @notice The manager of the kind of chain that this one is.
+    /// @notice The chain type manager of this chain.
     function getChainTypeManager() external view returns (address) {
         return CHAIN_TYPE_MANAGER;
     }
 
-    /// @notice Who says whether batches were executed rightly.
+    /// @notice The verifier of validity proofs.
     function getVerifier() external view returns (address) {
         return _verifier;
     }
 
-    /// @notice Who decides about the chain.
+    /// @notice The admin of the chain.
     function getAdmin() external view returns (address) {
         return _admin;
     }
 
-    /// @notice Who decides next, by accepting.
+    /// @notice The account that may accept the role of the admin.
     function getPendingAdmin() external view returns (address) {
         return _pendingAdmin;
     }
@@ -43,22 +43,22 @@ abstract contract Getters is ZKChainBase {
         return _isValidator[account];
     }
 
-    /// @notice The token that gas is paid in, as an address of L1.
+    /// @notice The L1 address of the base token.
     function getBaseToken() external view returns (address) {
         return IBridgehub(BRIDGEHUB).baseToken(CHAIN_ID);
     }
 
-    /// @notice The token that gas is paid in, as an asset.
+    /// @notice The asset id of the base token.
     function getBaseTokenAssetId() external view returns (bytes32) {
         return _baseTokenAssetId;
     }
 
-    /// @notice The version of the protocol, packed: the minor number above 32 bits of the patch number.
+    /// @notice The packed protocol version: the minor version above 32 bits of the patch version.
     function getProtocolVersion() external view returns (uint256) {
         return PROTOCOL_VERSION;
     }
 
-    /// @notice Major, minor and patch number of the protocol.
+    /// @notice Major, minor and patch version of the protocol.
     function getSemverProtocolVersion() external view returns (uint32, uint32, uint32) {
         return (
             uint32(PROTOCOL_VERSION >> 64),
@@ -67,12 +67,12 @@ abstract contract Getters is ZKChainBase {
         );
     }
 
-    /// @notice Zero: the chain settles here.
+    /// @notice Zero: the chain settles on this L1.
     function getSettlementLayer() external pure returns (address) {
         return address(0);
     }
 
-    /// @notice Who checks that data is published, which is this contract, and by which scheme.
+    /// @notice The data availability validator, which is this contract, and the scheme.
     function getDAValidatorPair() external view returns (address, uint8) {
         return (address(this), _daCommitmentScheme);
     }
@@ -99,66 +99,66 @@ abstract contract Getters is ZKChainBase {
         return batchNumber > _committed ? bytes32(0) : _storedBatchHashes[batchNumber];
     }
 
-    /// @notice The root of what an executed batch sent to L1, or zero.
+    /// @notice The root of an executed batch's message tree, or zero.
     function l2LogsRootHash(uint256 batchNumber) external view returns (bytes32) {
         return _l2LogsRootHashes[batchNumber];
     }
 
     // --- Priority transactions ---
 
-    /// @notice How many requests there ever were.
+    /// @notice The number of all priority requests.
     function getTotalPriorityTxs() external view returns (uint256) {
         return _priorityTree.size;
     }
 
-    /// @notice The number of the first request that no executed batch has run.
+    /// @notice The id of the first request that is in no executed batch.
     function getFirstUnprocessedPriorityTx() external view returns (uint256) {
         return _priorityTree.processed;
     }
 
-    /// @notice How many requests no executed batch has run.
+    /// @notice The number of requests that are in no executed batch.
     function getPriorityQueueSize() external view returns (uint256) {
         return _priorityTree.size - _priorityTree.processed;
     }
 
-    /// @notice The number of the request that is the first leaf of the tree.
+    /// @notice The id of the request at the first leaf of the priority tree.
     function getPriorityTreeStartIndex() external pure returns (uint256) {
         return 0;
     }
 
-    /// @notice The root of the tree of all requests.
+    /// @notice The root of the priority tree.
     function getPriorityTreeRoot() external view returns (bytes32) {
         return _priorityTree.root;
     }
 
-    /// @notice False: requests are kept in a tree, not in a queue.
+    /// @notice False: requests are in a tree, not in a queue.
     function isPriorityQueueActive() external pure returns (bool) {
         return false;
     }
 
-    /// @notice The most gas that a request may ask for.
+    /// @notice The maximum gas limit of a request.
     function getPriorityTxMaxGasLimit() external view returns (uint256) {
         return _priorityTxMaxGasLimit;
     }
 
     // --- Fees ---
 
-    /// @notice What a request's price is made from.
+    /// @notice The fee parameters of requests.
     function getFeeParams() external view returns (FeeParams memory) {
         return _feeParams;
     }
 
-    /// @notice Whether users pay for data that goes to L1.
+    /// @notice Whether users pay for pubdata.
     function getPubdataPricingMode() external view returns (PubdataPricingMode) {
         return _feeParams.pubdataPricingMode;
     }
 
-    /// @notice What one ether costs in the base token: the numerator.
+    /// @notice The price of one ether in the base token: the numerator.
     function baseTokenGasPriceMultiplierNominator() external view returns (uint128) {
         return _multiplierNominator;
     }
 
-    /// @notice What one ether costs in the base token: the denominator.
+    /// @notice The price of one ether in the base token: the denominator.
     function baseTokenGasPriceMultiplierDenominator() external view returns (uint128) {
         return _multiplierDenominator;
     }

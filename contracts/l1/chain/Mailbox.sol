@@ -12,7 +12,7 @@ import {PriorityTree} from "../libraries/PriorityTree.sol";
 import {TransactionValidator} from "../libraries/TransactionValidator.sol";
 import {FeeParams, PubdataPricingMode, ZKChainBase} from "./ZKChainBase.sol";
 
-/// @notice Takes transactions for the L2, and checks proofs of what it sent.
+/// @notice Accepts transactions for the L2, and checks proofs of its messages.
 abstract contract Mailbox is ZKChainBase, IMailbox {
     using PriorityTree for PriorityTree.Tree;
 
@@ -53,7 +53,7 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         _priorityTree.push(canonicalTxHash);
 
         emit NewPriorityRequestId(transaction.nonce, canonicalTxHash);
-        // Clients take the last event they know from this contract for this one.
+        // Clients expect this event to be the last one of this contract that they know.
         emit NewPriorityRequest(
             transaction.nonce,
             canonicalTxHash,
@@ -75,8 +75,8 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
     function _transactionOf(
         BridgehubL2TransactionRequest calldata request
     ) private view returns (L2CanonicalTransaction memory transaction) {
-        // Only an account without code can start a transaction and be the caller at once; all others
-        // act on L2 under their alias. An account that delegates to code is no contract.
+        // Only an account without code can be both the origin and the caller; contracts act on L2
+        // under their alias. An account that delegates to code is no contract.
         // solhint-disable-next-line avoid-tx-origin
         bool isContract = request.sender != tx.origin;
         address from =
@@ -96,7 +96,7 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         transaction.factoryDeps = FactoryDependencies.hashAll(request.factoryDeps);
     }
 
-    /// @dev The dearer of computation and data decides, and both carry their share of a batch's cost on L1.
+    /// @dev The higher of the prices by computation and by pubdata, each with its share of a batch's cost on L1.
     function _l2GasPrice(uint256 l1GasPrice, uint256 gasPerPubdata) private view returns (uint256) {
         FeeParams memory fees = _feeParams;
         uint256 price = (l1GasPrice * _multiplierNominator) / _multiplierDenominator;
@@ -195,7 +195,7 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
             if (stored == bytes32(0)) revert LocalRootIsZero();
             return stored == result.batchRoot;
         }
-        // A batch settles in one place only.
+        // A batch settles on one settlement layer only.
         if (stored != bytes32(0)) revert LocalRootMustBeZero();
         IBridgehub hub = IBridgehub(BRIDGEHUB);
         if (

@@ -8,7 +8,7 @@ import {Getters} from "./Getters.sol";
 import {Mailbox} from "./Mailbox.sol";
 import {ChainSettings, ZKChainBase} from "./ZKChainBase.sol";
 
-/// @notice The contract of one L2: its mailbox, its batches, its settings.
+/// @notice The contract of one L2: its mailbox, its executor and its settings.
 contract ZKChain is Mailbox, Executor, Admin, Getters {
     using PriorityTree for PriorityTree.Tree;
 
@@ -27,8 +27,8 @@ contract ZKChain is Mailbox, Executor, Admin, Getters {
         _priorityTree.setUp();
     }
 
-    /// @notice Tell the chain which token it uses for gas, and how it begins. Only the bridgehub may, once.
-    /// @dev Batch 0 comes later than the contract, because the L2's genesis contains addresses of L1.
+    /// @notice Set the base token and the genesis batch. Only the bridgehub, and only once.
+    /// @dev Batch 0 is not known at deployment, because the L2's genesis contains L1 addresses.
     /// @param genesisBatchHash The hash of the encoding of batch 0 as `StoredBatchInfo`.
     function initialize(bytes32 baseTokenAssetId, bytes32 genesisBatchHash) external onlyBridgehub {
         if (_storedBatchHashes[0] != bytes32(0)) revert AlreadyInitialized();

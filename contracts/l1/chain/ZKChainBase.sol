@@ -4,13 +4,13 @@ pragma solidity ^0.8.28;
 import {PriorityTree} from "../libraries/PriorityTree.sol";
 import {ReentrancyGuard} from "../ReentrancyGuard.sol";
 
-/// @notice Whether users pay for data that goes to L1.
+/// @notice Whether users pay for pubdata.
 enum PubdataPricingMode {
     Rollup,
     Validium
 }
 
-/// @notice What a request's price is made from.
+/// @notice The fee parameters of requests.
 struct FeeParams {
     PubdataPricingMode pubdataPricingMode;
     uint32 batchOverheadL1Gas;
@@ -20,7 +20,7 @@ struct FeeParams {
     uint64 minimalL2GasPrice;
 }
 
-/// @notice How a chain's contract starts.
+/// @notice The constructor arguments of a chain's contract.
 struct ChainSettings {
     uint256 chainId;
     address bridgehub;
@@ -31,15 +31,15 @@ struct ChainSettings {
     uint256 protocolVersion;
     /// The data availability scheme: 1 is none, 3 is data in the call.
     uint8 daCommitmentScheme;
-    /// How many seconds old a batch's first block may be when it is committed.
+    /// The maximum age of a batch's first block at its commit, in seconds.
     uint64 maxBatchAge;
-    /// How many seconds the L2's clock may be ahead.
+    /// How many seconds the L2's clock may be ahead of L1's.
     uint64 maxClockLead;
     uint64 priorityTxMaxGasLimit;
     FeeParams feeParams;
 }
 
-/// @notice What the parts of a chain's contract share: its state, and who may do what.
+/// @notice State and access control that the parts of a chain's contract share.
 abstract contract ZKChainBase is ReentrancyGuard {
     uint256 internal immutable CHAIN_ID;
     address internal immutable BRIDGEHUB;

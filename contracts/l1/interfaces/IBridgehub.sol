@@ -3,7 +3,7 @@ pragma solidity ^0.8.28;
 
 import {L2Log, L2Message, TxStatus} from "../../shared/Messaging.sol";
 
-/// @notice A request to run a transaction on an L2, from the account that will be its sender.
+/// @notice A request for an L2 transaction whose sender is the caller.
 struct L2TransactionRequestDirect {
     uint256 chainId;
     uint256 mintValue;
@@ -16,7 +16,7 @@ struct L2TransactionRequestDirect {
     address refundRecipient;
 }
 
-/// @notice A request whose sender on L2 is a bridge, which says what the transaction does.
+/// @notice A request for an L2 transaction whose sender and call data are a bridge's.
 struct L2TransactionRequestTwoBridgesOuter {
     uint256 chainId;
     uint256 mintValue;
@@ -29,7 +29,7 @@ struct L2TransactionRequestTwoBridgesOuter {
     bytes secondBridgeCalldata;
 }
 
-/// @notice A bridge's answer: the transaction that it wants, and its own name for the deposit.
+/// @notice What a bridge returns: the L2 transaction, and its own hash of the deposit.
 struct L2TransactionRequestTwoBridgesInner {
     bytes32 magicValue;
     address l2Contract;
@@ -38,24 +38,24 @@ struct L2TransactionRequestTwoBridgesInner {
     bytes32 txDataHash;
 }
 
-/// @notice The door to all chains: finds their contracts, takes requests for them, checks what they sent.
+/// @notice The registry of all chains: their contracts, requests to them, and proofs of their messages.
 interface IBridgehub {
-    /// @notice A chain can be deposited to from now on.
+    /// @notice A chain was registered.
     event NewChain(
         uint256 indexed chainId,
         address chainTypeManager,
         address indexed chainGovernance
     );
-    /// @notice Whether proofs may lead through a chain changed.
+    /// @notice A chain was allowed or forbidden as a settlement layer in proofs.
     event SettlementLayerRegistered(uint256 indexed chainId, bool indexed isWhitelisted);
 
-    /// @notice The id of the chain that this contract is on.
+    /// @notice The id of the chain of this contract.
     function L1_CHAIN_ID() external view returns (uint256);
 
-    /// @notice The bridge of tokens and ether.
+    /// @notice The asset router: the bridge of tokens and ether.
     function assetRouter() external view returns (address);
 
-    /// @notice The bridge of tokens and ether, under its former name.
+    /// @notice The asset router, under its former name.
     function sharedBridge() external view returns (address);
 
     /// @notice The contract of a chain, or zero.
@@ -64,22 +64,22 @@ interface IBridgehub {
     /// @notice The contract of a chain, or zero, under its former name.
     function getHyperchain(uint256 chainId) external view returns (address);
 
-    /// @notice The ids of all chains, in the order in which they came.
+    /// @notice The ids of all chains, in the order of registration.
     function getAllZKChainChainIDs() external view returns (uint256[] memory);
 
-    /// @notice The manager of the kind of chain that a chain is.
+    /// @notice The chain type manager of a chain.
     function chainTypeManager(uint256 chainId) external view returns (address);
 
-    /// @notice The token that a chain's gas is paid in, as an address of L1; 1 is ether.
+    /// @notice The L1 address of a chain's base token; 1 is ether.
     function baseToken(uint256 chainId) external view returns (address);
 
-    /// @notice The token that a chain's gas is paid in, as an asset.
+    /// @notice The asset id of a chain's base token.
     function baseTokenAssetId(uint256 chainId) external view returns (bytes32);
 
-    /// @notice Whether a chain may be named in proofs as the one that another settles on.
+    /// @notice Whether a chain is allowed as a settlement layer in proofs.
     function whitelistedSettlementLayers(uint256 chainId) external view returns (bool);
 
-    /// @notice What the gas of a request costs, in the base token.
+    /// @notice The fee of a request, in the base token.
     /// @param gasPrice The gas price that the request's transaction on L1 will pay.
     function l2TransactionBaseCost(
         uint256 chainId,
@@ -88,13 +88,13 @@ interface IBridgehub {
         uint256 l2GasPerPubdataByteLimit
     ) external view returns (uint256);
 
-    /// @notice Ask for a transaction of the caller's on an L2.
+    /// @notice Request an L2 transaction whose sender is the caller.
     /// @return canonicalTxHash The transaction's hash on L2.
     function requestL2TransactionDirect(
         L2TransactionRequestDirect calldata request
     ) external payable returns (bytes32 canonicalTxHash);
 
-    /// @notice Ask for a transaction of a bridge on an L2, as deposits of tokens are.
+    /// @notice Request an L2 transaction whose sender is a bridge, such as a deposit of tokens.
     /// @return canonicalTxHash The transaction's hash on L2.
     function requestL2TransactionTwoBridges(
         L2TransactionRequestTwoBridgesOuter calldata request
@@ -109,7 +109,7 @@ interface IBridgehub {
         bytes32[] calldata proof
     ) external view returns (bool);
 
-    /// @notice Whether a log was written in an executed batch.
+    /// @notice Whether a log is in an executed batch.
     function proveL2LogInclusion(
         uint256 chainId,
         uint256 batchNumber,
@@ -118,7 +118,7 @@ interface IBridgehub {
         bytes32[] calldata proof
     ) external view returns (bool);
 
-    /// @notice Whether a priority transaction ended in this way in an executed batch.
+    /// @notice Whether a priority transaction has this status in an executed batch.
     function proveL1ToL2TransactionStatus(
         uint256 chainId,
         bytes32 l2TxHash,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-/// @notice What the contract remembers of a batch, as the hash of its encoding.
+/// @notice A batch as the contract stores it, by the hash of its encoding.
 struct StoredBatchInfo {
     uint64 batchNumber;
     bytes32 batchHash;
@@ -14,7 +14,7 @@ struct StoredBatchInfo {
     bytes32 commitment;
 }
 
-/// @notice A batch as its operator commits to it.
+/// @notice A batch as its operator commits it.
 struct CommitBatchInfo {
     uint64 batchNumber;
     bytes32 newStateCommitment;
@@ -32,14 +32,14 @@ struct CommitBatchInfo {
     bytes operatorDAInput;
 }
 
-/// @notice Which priority transactions a batch ran, and where they stand in the tree of all of them.
+/// @notice The priority transactions of a batch, and their range proof in the priority tree.
 struct PriorityOpsBatchInfo {
     bytes32[] leftPath;
     bytes32[] rightPath;
     bytes32[] itemHashes;
 }
 
-/// @notice A root of another chain's messages; this chain has no use for them yet.
+/// @notice The message root of another chain; not supported yet.
 struct InteropRoot {
     uint256 chainId;
     uint256 blockOrBatchNumber;
@@ -47,7 +47,7 @@ struct InteropRoot {
 }
 
 /// @notice The part of a chain's contract that settles batches: committed, proven, executed.
-/// @dev The operator calls the timelock, which has the same functions, and forwards.
+/// @dev The operator calls the timelock, which has the same functions and forwards the calls.
 interface IExecutor {
     /// @notice A batch was committed.
     event BlockCommit(
@@ -60,19 +60,19 @@ interface IExecutor {
         uint256 indexed previousLastVerifiedBatch,
         uint256 indexed currentLastVerifiedBatch
     );
-    /// @notice A batch was executed: what it sent to L1 can be proven from now on.
+    /// @notice A batch was executed: its messages can be proven from now on.
     event BlockExecution(
         uint256 indexed batchNumber,
         bytes32 indexed batchHash,
         bytes32 indexed commitment
     );
-    /// @notice Batches that were not executed were taken back.
+    /// @notice Batches that were not executed were reverted.
     event BlocksRevert(
         uint256 totalBatchesCommitted,
         uint256 totalBatchesVerified,
         uint256 totalBatchesExecuted
     );
-    /// @notice Which blocks a committed batch has.
+    /// @notice The block range of a committed batch.
     event ReportCommittedBatchRangeZKsyncOS(
         uint64 indexed batchNumber,
         uint64 indexed firstBlockNumber,
@@ -108,6 +108,6 @@ interface IExecutor {
         bytes calldata executeData
     ) external;
 
-    /// @notice Take back the batches after `newLastBatch`, none of them executed.
+    /// @notice Revert the batches after `newLastBatch`, none of which is executed.
     function revertBatchesSharedBridge(address chainAddress, uint256 newLastBatch) external;
 }

@@ -6,7 +6,7 @@ import {L2TransactionRequestTwoBridgesInner} from "./IBridgehub.sol";
 
 /// @notice A bridge that can be the second one of a request.
 interface IL1CrossChainSender {
-    /// @notice Take over what is deposited, and say what the L2 shall do. Only the bridgehub may.
+    /// @notice Collect a deposit, and return the L2 transaction for it. Only the bridgehub.
     function bridgehubDeposit(
         uint256 chainId,
         address originalCaller,
@@ -14,7 +14,7 @@ interface IL1CrossChainSender {
         bytes calldata data
     ) external payable returns (L2TransactionRequestTwoBridgesInner memory request);
 
-    /// @notice Learn the hash of the transaction on L2. Only the bridgehub may.
+    /// @notice Record the hash of the L2 transaction. Only the bridgehub.
     function bridgehubConfirmL2Transaction(
         uint256 chainId,
         bytes32 txDataHash,
@@ -22,16 +22,16 @@ interface IL1CrossChainSender {
     ) external;
 }
 
-/// @notice The bridge of tokens and ether, also known as the shared bridge.
+/// @notice The asset router: the bridge of tokens and ether, also known as the shared bridge.
 interface IL1AssetRouter is IL1CrossChainSender, IAssetRouterBase {
-    /// @notice What pays for a request was taken over.
+    /// @notice The base token of a request was collected.
     event BridgehubDepositBaseTokenInitiated(
         uint256 indexed chainId,
         address indexed from,
         bytes32 assetId,
         uint256 amount
     );
-    /// @notice A deposit was taken over.
+    /// @notice A deposit was collected.
     event BridgehubDepositInitiated(
         uint256 indexed chainId,
         bytes32 indexed txDataHash,
@@ -39,20 +39,20 @@ interface IL1AssetRouter is IL1CrossChainSender, IAssetRouterBase {
         bytes32 assetId,
         bytes bridgeMintCalldata
     );
-    /// @notice A withdrawal was paid out.
+    /// @notice A withdrawal was finalized.
     event DepositFinalizedAssetRouter(
         uint256 indexed chainId,
         bytes32 indexed assetId,
         bytes assetData
     );
-    /// @notice A deposit that failed on L2 was paid back.
+    /// @notice A deposit that failed on L2 was refunded.
     event ClaimedFailedDepositAssetRouter(
         uint256 indexed chainId,
         bytes32 indexed assetId,
         bytes assetData
     );
 
-    /// @notice Take over what pays for a request. Only the bridgehub may.
+    /// @notice Collect the base token of a request. Only the bridgehub.
     function bridgehubDepositBaseToken(
         uint256 chainId,
         bytes32 assetId,
@@ -60,7 +60,7 @@ interface IL1AssetRouter is IL1CrossChainSender, IAssetRouterBase {
         uint256 amount
     ) external payable;
 
-    /// @notice Pay back a deposit. Only the nullifier may, which has seen the proof.
+    /// @notice Refund a deposit. Only the nullifier, which has checked the proof.
     function bridgeRecoverFailedTransfer(
         uint256 chainId,
         address depositSender,
@@ -68,7 +68,7 @@ interface IL1AssetRouter is IL1CrossChainSender, IAssetRouterBase {
         bytes calldata assetData
     ) external;
 
-    /// @notice Move a depositor's tokens to the vault by an allowance for this contract. Only the vault may.
+    /// @notice Transfer a depositor's tokens to the vault by an allowance for this contract. Only the vault.
     /// @return Whether there was such an allowance.
     function transferFundsToNTV(
         bytes32 assetId,

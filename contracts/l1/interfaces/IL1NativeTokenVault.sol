@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-/// @notice Holds everything that was deposited.
+/// @notice The vault that holds all deposits.
 interface IL1NativeTokenVault {
-    /// @notice Something was paid out to an account, coming from a chain.
+    /// @notice A withdrawal from a chain was paid out.
     event BridgeMint(
         uint256 indexed chainId,
         bytes32 indexed assetId,
         address receiver,
         uint256 amount
     );
-    /// @notice Something was taken over from an account, going to a chain.
+    /// @notice A deposit to a chain was collected.
     event BridgeBurn(
         uint256 indexed chainId,
         bytes32 indexed assetId,
@@ -18,43 +18,43 @@ interface IL1NativeTokenVault {
         address receiver,
         uint256 amount
     );
-    /// @notice A token can be deposited from now on.
+    /// @notice A token was registered for deposits.
     event TokenRegistered(bytes32 indexed assetId, address indexed token);
 
-    /// @notice The asset that a registered token is, or zero.
+    /// @notice The asset id of a registered token, or zero.
     function assetId(address token) external view returns (bytes32);
 
-    /// @notice The token that a registered asset is, or zero.
+    /// @notice The token of a registered asset, or zero.
     function tokenAddress(bytes32 assetId) external view returns (address);
 
-    /// @notice The chain that a registered asset lives on, or zero.
+    /// @notice The origin chain of a registered asset, or zero.
     function originChainId(bytes32 assetId) external view returns (uint256);
 
-    /// @notice How much of an asset a chain may still send back; zero for the one it lives on, which may any.
+    /// @notice How much of an asset a chain may withdraw; zero for its origin chain, which is not limited.
     function chainBalance(uint256 chainId, bytes32 assetId) external view returns (uint256);
 
-    /// @notice Make a token one that can be deposited; everybody may.
+    /// @notice Register a token for deposits; open to any caller.
     function registerToken(address token) external;
 
-    /// @notice The same, but without an error if it is one.
-    /// @return The asset that the token is.
+    /// @notice Register a token for deposits, unless it is registered.
+    /// @return The asset id of the token.
     function ensureTokenIsRegistered(address token) external returns (bytes32);
 
-    /// @notice Register the token that a deposit's data names, if it is the asset that is expected.
+    /// @notice Register the token of a deposit's data, if it has the expected asset id.
     function tryRegisterTokenFromBurnData(
         bytes calldata burnData,
         bytes32 expectedAssetId
     ) external;
 
-    /// @notice How a token describes itself, for the L2 to make one like it.
+    /// @notice The encoded name, symbol and decimals of a token, for its bridged token on L2.
     function getERC20Getters(
         address token,
         uint256 originChainId_
     ) external view returns (bytes memory);
 
-    /// @notice Take over what is deposited. Only the asset router may.
+    /// @notice Collect a deposit. Only the asset router.
     /// @param data Amount, receiver on L2 and token; see `DataEncoding.encodeBurn`.
-    /// @return bridgeMintData What to tell the vault on L2; see `DataEncoding.encodeMint`.
+    /// @return bridgeMintData The data for the vault on L2; see `DataEncoding.encodeMint`.
     function bridgeBurn(
         uint256 chainId,
         uint256 msgValue,
@@ -63,11 +63,11 @@ interface IL1NativeTokenVault {
         bytes calldata data
     ) external payable returns (bytes memory bridgeMintData);
 
-    /// @notice Pay out a withdrawal. Only the asset router may.
-    /// @param data What the vault on L2 wrote; see `DataEncoding.encodeMint`.
+    /// @notice Pay out a withdrawal. Only the asset router.
+    /// @param data The data of the vault on L2; see `DataEncoding.encodeMint`.
     function bridgeMint(uint256 chainId, bytes32 assetId, bytes calldata data) external payable;
 
-    /// @notice Pay back a deposit. Only the asset router may.
+    /// @notice Refund a deposit. Only the asset router.
     function bridgeRecoverFailedTransfer(
         uint256 chainId,
         bytes32 assetId,

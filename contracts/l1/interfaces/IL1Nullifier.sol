@@ -3,7 +3,7 @@ pragma solidity ^0.8.28;
 
 import {FinalizeL1DepositParams} from "../../shared/Messaging.sol";
 
-/// @notice A deposit that is said to have failed on L2, with the proof.
+/// @notice A deposit that failed on L2, with the proof of that.
 struct FailedDeposit {
     uint256 chainId;
     address depositSender;
@@ -16,34 +16,33 @@ struct FailedDeposit {
     bytes32[] merkleProof;
 }
 
-/// @notice Remembers which withdrawals were paid and which deposits may be claimed back, so that
-/// nothing is paid twice.
+/// @notice Records finalized withdrawals and refundable deposits, so that nothing is paid twice.
 interface IL1Nullifier {
-    /// @notice The L2 will run the transaction of a deposit.
+    /// @notice The L2 transaction of a deposit was requested.
     event BridgehubDepositFinalized(
         uint256 indexed chainId,
         bytes32 indexed txDataHash,
         bytes32 indexed l2DepositTxHash
     );
 
-    /// @notice Whether a withdrawal was paid out.
+    /// @notice Whether a withdrawal was finalized.
     function isWithdrawalFinalized(
         uint256 chainId,
         uint256 l2BatchNumber,
         uint256 l2MessageIndex
     ) external view returns (bool);
 
-    /// @notice Pay out a withdrawal, whose message is proven to have been sent.
+    /// @notice Finalize a withdrawal whose message is proven.
     function finalizeDeposit(FinalizeL1DepositParams calldata params) external;
 
-    /// @notice Note a deposit's transaction, so that it can be claimed back. Only the asset router may.
+    /// @notice Record a deposit's L2 transaction, so that it can be refunded. Only the asset router.
     function bridgehubConfirmL2TransactionForwarded(
         uint256 chainId,
         bytes32 txDataHash,
         bytes32 txHash
     ) external;
 
-    /// @notice Pay back a deposit that is proven to have failed on L2.
+    /// @notice Refund a deposit that is proven to have failed on L2.
     function bridgeRecoverFailedTransfer(
         uint256 chainId,
         address depositSender,
@@ -56,7 +55,7 @@ interface IL1Nullifier {
         bytes32[] calldata merkleProof
     ) external;
 
-    /// @notice Pay back a deposit that is proven to have failed on L2, told by its token and amount.
+    /// @notice Refund a deposit that is proven to have failed on L2, by its token and amount.
     function claimFailedDeposit(
         uint256 chainId,
         address depositSender,

@@ -3,7 +3,7 @@ pragma solidity ^0.8.28;
 
 import {L2CanonicalTransaction, L2Log, L2Message, TxStatus} from "../../shared/Messaging.sol";
 
-/// @notice A request as the bridgehub hands it to the chain's contract; its value has been collected.
+/// @notice A request as the bridgehub forwards it to the chain's contract, after it collected its value.
 struct BridgehubL2TransactionRequest {
     address sender;
     address contractL2;
@@ -16,9 +16,9 @@ struct BridgehubL2TransactionRequest {
     address refundRecipient;
 }
 
-/// @notice The part of a chain's contract through which L1 and L2 talk.
+/// @notice The mailbox: the part of a chain's contract for messages between L1 and L2.
 interface IMailbox {
-    /// @notice The L2 will run this transaction. Clients take its hash from here.
+    /// @notice A priority transaction was requested. Clients read its hash from this event.
     event NewPriorityRequest(
         uint256 txId,
         bytes32 txHash,
@@ -26,15 +26,15 @@ interface IMailbox {
         L2CanonicalTransaction transaction,
         bytes[] factoryDeps
     );
-    /// @notice The same, to be searched for.
+    /// @notice A priority transaction was requested; indexed for log filters.
     event NewPriorityRequestId(uint256 indexed txId, bytes32 indexed txHash);
 
-    /// @notice Take a request. Only the bridgehub may.
+    /// @notice Accept a request. Only the bridgehub.
     function bridgehubRequestL2Transaction(
         BridgehubL2TransactionRequest calldata request
     ) external returns (bytes32 canonicalTxHash);
 
-    /// @notice What the gas of a request costs, in the base token.
+    /// @notice The fee of a request, in the base token.
     function l2TransactionBaseCost(
         uint256 gasPrice,
         uint256 l2GasLimit,
@@ -49,7 +49,7 @@ interface IMailbox {
         bytes32[] calldata proof
     ) external view returns (bool);
 
-    /// @notice Whether a log was written in an executed batch.
+    /// @notice Whether a log is in an executed batch.
     function proveL2LogInclusion(
         uint256 batchNumber,
         uint256 index,
@@ -57,8 +57,8 @@ interface IMailbox {
         bytes32[] calldata proof
     ) external view returns (bool);
 
-    /// @notice Whether a priority transaction ended in this way in an executed batch.
-    /// @dev False says that the proof is wrong, not that the transaction ended in the other way.
+    /// @notice Whether a priority transaction has this status in an executed batch.
+    /// @dev False means that the proof is wrong, not that the transaction has the other status.
     function proveL1ToL2TransactionStatus(
         bytes32 l2TxHash,
         uint256 l2BatchNumber,
@@ -68,8 +68,8 @@ interface IMailbox {
         TxStatus status
     ) external view returns (bool);
 
-    /// @notice Whether a hash is a leaf of the tree of an executed batch.
-    /// @dev The caller answers for its being a leaf, not an inner node.
+    /// @notice Whether a hash is a leaf of an executed batch's message tree.
+    /// @dev The caller must ensure that it is a leaf, not an inner node.
     function proveL2LeafInclusion(
         uint256 batchNumber,
         uint256 leafProofMask,

@@ -8,7 +8,7 @@ import {
     StoredBatchInfo
 } from "../interfaces/IExecutor.sol";
 
-/// @notice What the operator sends when it settles batches: a version, then the arguments.
+/// @notice The call data with which operators settle batches: a version byte, then the arguments.
 library BatchEncoding {
     uint8 internal constant COMMIT_VERSION = 3;
     uint8 internal constant PROVE_VERSION = 1;
@@ -17,14 +17,14 @@ library BatchEncoding {
     error EmptyData();
     error IncompatibleEncodingVersion(uint8 expected, uint8 provided);
 
-    /// @notice Read the data of a commit.
+    /// @notice Decode the data of a commit.
     function decodeCommit(
         bytes calldata data
     ) internal pure returns (StoredBatchInfo memory last, CommitBatchInfo[] memory batches) {
         return abi.decode(_argumentsOf(data, COMMIT_VERSION), (StoredBatchInfo, CommitBatchInfo[]));
     }
 
-    /// @notice Read the data of a proof.
+    /// @notice Decode the data of a proof.
     function decodeProve(
         bytes calldata data
     )
@@ -43,7 +43,7 @@ library BatchEncoding {
             );
     }
 
-    /// @notice Read the data of an execution.
+    /// @notice Decode the data of an execution.
     function decodeExecute(
         bytes calldata data
     )
@@ -62,12 +62,12 @@ library BatchEncoding {
             );
     }
 
-    /// @notice What the contract remembers of a batch.
+    /// @notice The hash that the contract stores for a batch.
     function hash(StoredBatchInfo memory batch) internal pure returns (bytes32) {
         return keccak256(abi.encode(batch));
     }
 
-    /// @notice What a batch claims, in one hash, which is part of what its proof proves.
+    /// @notice The commitment of a batch, which is part of its proof's public input.
     function commitment(CommitBatchInfo memory batch) internal pure returns (bytes32) {
         bytes32 noUpgrade = 0;
         return

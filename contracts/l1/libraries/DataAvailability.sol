@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-/// @notice Whether an operator published the data of a batch, where it says it did.
+/// @notice Checks that the data of a batch is published as its scheme requires.
 library DataAvailability {
     /// @dev Nothing is published.
     uint8 internal constant NONE = 1;
@@ -20,10 +20,10 @@ library DataAvailability {
     error InvalidPubdataHash(bytes32 expected, bytes32 actual);
     error InvalidDACommitment(bytes32 expected, bytes32 actual);
 
-    /// @notice Refuse a batch whose data is not there.
-    /// @param scheme Where this chain publishes.
-    /// @param commitment What the batch commits to.
-    /// @param input The operator's data, laid out as the scheme asks for.
+    /// @notice Revert if the data of a batch is not published.
+    /// @param scheme The chain's scheme.
+    /// @param commitment The batch's data availability commitment.
+    /// @param input The operator's input, in the scheme's layout.
     function check(uint8 scheme, bytes32 commitment, bytes memory input) internal pure {
         bytes32 expected;
         if (scheme == CALLDATA) {

@@ -3,12 +3,12 @@ pragma solidity ^0.8.28;
 
 import {DataEncoding} from "../../shared/DataEncoding.sol";
 
-/// @notice Names of deposits: what has to be said again, exactly, by whoever claims one back.
+/// @notice Hashes of deposits, whose preimage a claim of a refund must repeat exactly.
 library DepositHash {
-    /// @dev First byte of the data of a deposit that names an asset.
+    /// @dev First byte of the data of a deposit by asset id.
     bytes1 internal constant VERSION = 0x01;
 
-    /// @notice The name of a deposit of an asset.
+    /// @notice The hash of a deposit by asset id.
     function hash(
         address originalCaller,
         bytes32 assetId,
@@ -17,7 +17,7 @@ library DepositHash {
         return keccak256(bytes.concat(VERSION, abi.encode(originalCaller, assetId, burnData)));
     }
 
-    /// @notice The name of a deposit that was asked for by token and amount, as before assets.
+    /// @notice The hash of a deposit in the legacy encoding: by token and amount.
     function legacyHash(
         address originalCaller,
         address token,

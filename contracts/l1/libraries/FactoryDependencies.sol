@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-/// @notice Code that a transaction publishes on L2, by its versioned hash.
+/// @notice Versioned hashes of the bytecode that a transaction publishes on L2.
 library FactoryDependencies {
     uint256 internal constant MAX_COUNT = 64;
 

@@ -8,7 +8,7 @@ library Merkle {
     error MerklePathLengthMismatch(uint256 left, uint256 right);
     error MerkleNothingToProve();
 
-    /// @notice The root of the tree in which `leaf` stands at `index`, given its siblings from the leaf up.
+    /// @notice The root of the tree with `leaf` at `index`, given its siblings from the leaf up.
     function root(
         bytes32[] calldata path,
         uint256 index,
@@ -22,11 +22,11 @@ library Merkle {
         }
     }
 
-    /// @notice The root of the tree in which `items` stand side by side from `start` on.
-    /// @dev A level's entry of a path counts only where the range does not end with a pair there.
+    /// @notice The root of the tree with `items` as consecutive leaves from `start` on.
+    /// @dev A path's entry is used only on levels where the range does not end with a complete pair.
     /// @param left The siblings of the range's left end, from the leaves up.
     /// @param right The siblings of its right end.
-    /// @param items The leaves; the memory is written over.
+    /// @param items The leaves; the memory is overwritten.
     function rootOfRange(
         bytes32[] memory left,
         bytes32[] memory right,
@@ -53,7 +53,7 @@ library Merkle {
         return items[0];
     }
 
-    /// @notice The node above two nodes.
+    /// @notice The parent of two nodes.
     function hash(bytes32 a, bytes32 b) internal pure returns (bytes32 result) {
         assembly ("memory-safe") {
             mstore(0x00, a)

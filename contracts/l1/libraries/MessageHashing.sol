@@ -4,10 +4,10 @@ pragma solidity ^0.8.28;
 import {L2Log} from "../../shared/Messaging.sol";
 import {Merkle} from "./Merkle.sol";
 
-/// @dev The hash of 88 zero bytes, which fills the tree of a batch's logs.
+/// @dev The hash of 88 zero bytes: an empty leaf of a message tree.
 bytes32 constant DEFAULT_LEAF = 0x72abee45b59e344af8a6e520241c4744aff26ed411f4c4b00f8af09adada43ba;
 
-/// @notice What a proof leads to: a root of the chain's own, or a leaf of the chain that it settles on.
+/// @notice The result of a proof: a batch root of the chain, or a leaf of its settlement layer.
 struct ProofResult {
     bytes32 batchRoot;
     bool isFinal;
@@ -18,12 +18,12 @@ struct ProofResult {
     uint256 wordsRead;
 }
 
-/// @notice Hashes of what an L2 sends to L1, and the words of the proofs about it.
+/// @notice Hashes of L2-to-L1 logs, and the format of their proofs.
 library MessageHashing {
     bytes32 internal constant BATCH_LEAF_PADDING = keccak256("zkSync:BatchLeaf");
     bytes32 internal constant CHAIN_ID_LEAF_PADDING = keccak256("zkSync:ChainIdLeaf");
     uint8 internal constant METADATA_VERSION = 1;
-    /// @dev Below the four bytes that metadata consists of.
+    /// @dev The bits below the four bytes of the metadata.
     uint256 private constant BELOW_METADATA = type(uint224).max;
 
     error ProofIsEmpty();
@@ -32,7 +32,7 @@ library MessageHashing {
     error UnsupportedProofMetadataVersion(uint256 version);
     error InvalidProofLengthForFinalNode();
 
-    /// @notice The leaf of a log in its batch's tree.
+    /// @notice The leaf of a log in its batch's message tree.
     function logLeaf(L2Log memory log) internal pure returns (bytes32) {
         return
             keccak256(
@@ -47,8 +47,8 @@ library MessageHashing {
             );
     }
 
-    /// @notice Follow a proof from `leaf` as far as this chain's part of it goes.
-    /// @dev A first word that is not metadata begins a bare path, as proofs were before protocol 26.
+    /// @notice Compute a proof from `leaf` to the end of this chain's part.
+    /// @dev If the first word is no metadata, the proof is a bare path, as before protocol version 26.
     function follow(
         uint256 chainId,
         uint256 batchNumber,

@@ -4,13 +4,13 @@ pragma solidity ^0.8.28;
 import {PriorityOpsBatchInfo} from "../interfaces/IExecutor.sol";
 import {Merkle} from "./Merkle.sol";
 
-/// @dev What stands where no transaction is yet.
+/// @dev An empty leaf.
 bytes32 constant EMPTY_ITEM = keccak256("");
 
-/// @notice The hashes of all priority transactions, as a Merkle tree that only grows.
-/// @dev The tree has the fewest levels that hold its items, and gains one when they are full. A batch is
-/// checked against any root the tree ever had, because requests keep coming while it settles. With a root
-/// its height is remembered, so that nobody can pass off inner nodes as transactions.
+/// @notice The append-only Merkle tree over the hashes of all priority transactions.
+/// @dev The tree has the fewest levels that hold its items, and gains one when it is full. A batch is checked
+/// against any root that the tree ever had, because new requests arrive while it settles. The height is stored
+/// with each root, so that an inner node cannot pass for a transaction.
 library PriorityTree {
     struct Tree {
         uint256 size;
@@ -24,7 +24,7 @@ library PriorityTree {
     error PriorityTreeRootUnknown(bytes32 root);
     error PriorityTreeItemEmpty(uint256 index);
 
-    /// @notice Make the tree an empty one.
+    /// @notice Initialize an empty tree.
     function setUp(Tree storage tree) internal {
         tree.zeros.push(EMPTY_ITEM);
         tree.root = EMPTY_ITEM;
@@ -35,7 +35,7 @@ library PriorityTree {
         uint256 levels = tree.sides.length;
         uint256 index = tree.size++;
         if (index == 1 << levels) {
-            // The tree so far becomes the left half, and its root the left neighbour of what comes.
+            // The tree so far becomes the left half, and its root the left sibling of the new items.
             bytes32 zero = tree.zeros[levels];
             tree.zeros.push(Merkle.hash(zero, zero));
             tree.sides.push(tree.root);
@@ -57,10 +57,10 @@ library PriorityTree {
         tree.heightPlusOne[current] = levels + 1;
     }
 
-    /// @notice Check that a batch ran the next transactions in their order, and go past them.
-    /// @dev What fills up the tree is no transaction: whoever passed it off as one could go past requests
-    /// that came later, which no batch would ever have to run.
-    /// @return rollingHash The hash over them, as the batch committed to it.
+    /// @notice Check that a batch has the next transactions in order, and mark them as processed.
+    /// @dev Empty leaves are rejected: with them an operator could skip later requests, which no batch would
+    /// have to include then.
+    /// @return rollingHash The rolling hash over them, to which the batch is committed.
     function process(
         Tree storage tree,
         PriorityOpsBatchInfo memory ops

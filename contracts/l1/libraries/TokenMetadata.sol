@@ -5,15 +5,15 @@ import {ETH_TOKEN} from "../../shared/Addresses.sol";
 import {DataEncoding} from "../../shared/DataEncoding.sol";
 import {IERC20} from "../../shared/IERC20.sol";
 
-/// @notice How a token describes itself, whatever it answers.
+/// @notice The metadata of a token, whatever it returns.
 library TokenMetadata {
-    /// @dev A deposit pays for every byte of the description; a longer answer counts as none.
-    uint256 internal constant MAX_ANSWER = 512;
-    /// @dev Enough for any token that means well, and less than the rest of a deposit needs: nobody can
-    /// leave so little gas that a token seems to answer nothing and the deposit still goes through.
+    /// @dev A deposit pays for every byte of the metadata; longer return data counts as none.
+    uint256 internal constant MAX_RETURN_SIZE = 512;
+    /// @dev Enough for any honest token, and less than the rest of a deposit needs: a caller cannot provide so
+    /// little gas that a token seems to return nothing and the deposit still succeeds.
     uint256 internal constant MAX_GAS = 50_000;
 
-    /// @notice The description that goes to L2; what the token does not answer is empty there.
+    /// @notice The metadata for L2; what the token does not return is empty there.
     function describe(address token, uint256 originChainId) internal view returns (bytes memory) {
         if (token == ETH_TOKEN) {
             return
@@ -27,15 +27,15 @@ library TokenMetadata {
         return
             DataEncoding.encodeTokenData(
                 originChainId,
-                _ask(token, IERC20.name.selector),
-                _ask(token, IERC20.symbol.selector),
-                _ask(token, IERC20.decimals.selector)
+                _query(token, IERC20.name.selector),
+                _query(token, IERC20.symbol.selector),
+                _query(token, IERC20.decimals.selector)
             );
     }
 
-    /// @dev Copies the answer only after a look at its size, so that a huge one costs the depositor no memory.
-    function _ask(address token, bytes4 selector) private view returns (bytes memory answer) {
-        uint256 limit = MAX_ANSWER;
+    /// @dev Checks the size of the return data before copying it, so that the depositor does not pay for its memory.
+    function _query(address token, bytes4 selector) private view returns (bytes memory returnData) {
+        uint256 limit = MAX_RETURN_SIZE;
         uint256 maxGas = MAX_GAS;
         assembly ("memory-safe") {
             mstore(0x00, selector)
@@ -44,10 +44,10 @@ library TokenMetadata {
             if or(iszero(success), gt(size, limit)) {
                 size := 0
             }
-            answer := mload(0x40)
-            mstore(answer, size)
-            returndatacopy(add(answer, 0x20), 0x00, size)
-            mstore(0x40, and(add(add(answer, size), 0x3f), not(0x1f)))
+            returnData := mload(0x40)
+            mstore(returnData, size)
+            returndatacopy(add(returnData, 0x20), 0x00, size)
+            mstore(0x40, and(add(add(returnData, size), 0x3f), not(0x1f)))
         }
     }
 }

@@ -3,8 +3,8 @@ pragma solidity ^0.8.28;
 
 import {L2CanonicalTransaction} from "../../shared/Messaging.sol";
 
-/// @notice Whether a priority transaction's gas suffices for what the L2 has to do at the least.
-/// @dev An L2 cannot refuse a priority transaction, so that L1 has to.
+/// @notice Checks that a priority transaction's gas covers the minimum work on L2.
+/// @dev An L2 cannot reject a priority transaction, so L1 must.
 library TransactionValidator {
     uint256 internal constant SLOT_OVERHEAD = 10_000;
     uint256 internal constant OVERHEAD_PER_BYTE = 10;
@@ -20,7 +20,7 @@ library TransactionValidator {
     error ValidateTxnNotEnoughGas();
     error TxnBodyGasLimitNotEnoughGas();
 
-    /// @notice Refuse a transaction with too little gas or too much.
+    /// @notice Revert on a transaction with too little or too much gas.
     /// @param encodedLength The length of `abi.encode(transaction)`.
     function validate(
         L2CanonicalTransaction memory transaction,
@@ -42,13 +42,13 @@ library TransactionValidator {
         if (body < needed) revert ValidateTxnNotEnoughGas();
     }
 
-    /// @notice The gas that pays for a transaction's place in its batch.
+    /// @notice The gas for a transaction's share of its batch.
     function overheadOf(uint256 encodedLength) internal pure returns (uint256) {
         uint256 byLength = OVERHEAD_PER_BYTE * encodedLength;
         return byLength > SLOT_OVERHEAD ? byLength : SLOT_OVERHEAD;
     }
 
-    /// @notice The gas, beyond the overhead, that any transaction of this size uses.
+    /// @notice The minimum gas, beyond the overhead, of a transaction of this size.
     function minimalGas(
         uint256 encodedLength,
         uint256 factoryDeps,

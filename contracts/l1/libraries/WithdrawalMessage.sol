@@ -6,16 +6,16 @@ import {DataEncoding} from "../../shared/DataEncoding.sol";
 import {IAssetRouterBase} from "../../shared/IAssetRouterBase.sol";
 import {FINALIZE_ERC20_WITHDRAWAL, FINALIZE_ETH_WITHDRAWAL} from "../../shared/LegacySelectors.sol";
 
-/// @notice The messages that an L2 sends when something is withdrawn, in three forms.
+/// @notice The messages of withdrawals from an L2, in three encodings.
 library WithdrawalMessage {
     error L2WithdrawalMessageWrongLength(uint256 length);
     error InvalidSelector(bytes4 selector);
     error WrongMessageChainId(uint256 expected, uint256 actual);
 
-    /// @notice Read a message.
-    /// @return sender Who alone may send such a message on L2.
-    /// @return assetId What is withdrawn.
-    /// @return mintData To whom and how much, as the vault takes it.
+    /// @notice Decode a message.
+    /// @return sender The only account that may send such a message on L2.
+    /// @return assetId The asset that is withdrawn.
+    /// @return mintData Receiver and amount, as the vault takes them.
     function read(
         bytes calldata message,
         uint256 chainId,
@@ -29,8 +29,8 @@ library WithdrawalMessage {
         }
         if (selector == IAssetRouterBase.finalizeDeposit.selector) {
             if (message.length < 68) revert L2WithdrawalMessageWrongLength(message.length);
-            uint256 named = uint256(bytes32(message[4:36]));
-            if (named != chainId) revert WrongMessageChainId(chainId, named);
+            uint256 actual = uint256(bytes32(message[4:36]));
+            if (actual != chainId) revert WrongMessageChainId(chainId, actual);
             return (L2_ASSET_ROUTER, bytes32(message[36:68]), message[68:]);
         }
         if (selector == FINALIZE_ERC20_WITHDRAWAL) {
@@ -40,7 +40,7 @@ library WithdrawalMessage {
         revert InvalidSelector(selector);
     }
 
-    /// @dev Selector, receiver, amount; then, if a message goes with it, at least its sender.
+    /// @dev Selector, receiver, amount; then, if the withdrawal has a message, at least its sender.
     function _readBaseToken(bytes calldata message) private pure returns (bytes memory) {
         uint256 length = message.length;
         if (length != 56 && length < 76) revert L2WithdrawalMessageWrongLength(length);
@@ -49,7 +49,7 @@ library WithdrawalMessage {
         return DataEncoding.encodeMint(address(0), receiver, address(0), amount, "");
     }
 
-    /// @dev Selector, receiver, token of L1, amount.
+    /// @dev Selector, receiver, L1 token, amount.
     function _readToken(
         bytes calldata message,
         uint256 l1ChainId

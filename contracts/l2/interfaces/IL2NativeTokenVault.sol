@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-/// @notice The vault as the other contracts of this layer see it.
+/// @notice Functions of the vault that other contracts of this chain call.
 interface IL2NativeTokenVault {
-    /// @notice The id of the chain that this one settles on.
+    /// @notice The chain id of the settlement layer.
     function L1_CHAIN_ID() external view returns (uint256);
 
-    /// @notice The asset that gas is paid in.
+    /// @notice The asset id of the base token.
     function BASE_TOKEN_ASSET_ID() external view returns (bytes32);
 
-    /// @notice The asset that a token of this chain stands for; zero for one that is not registered.
+    /// @notice The asset id of a token; zero if it is not registered.
     function assetId(address token) external view returns (bytes32);
 
-    /// @notice The chain that an asset lives on; zero for one that is not registered.
+    /// @notice The origin chain of an asset; zero if it is not registered.
     function originChainId(bytes32 asset) external view returns (uint256);
 
-    /// @notice The token that stands for an asset here; zero for one that is not registered.
+    /// @notice The token of an asset on this chain; zero if it is not registered.
     function tokenAddress(bytes32 asset) external view returns (address);
 
-    /// @notice The token's address on the chain that it lives on; zero for one that is not registered.
+    /// @notice The token's address on its origin chain; zero if it is not registered.
     function originToken(bytes32 asset) external view returns (address);
 
-    /// @notice Where the token of L1 `l1Token` is here, or will be after its first deposit.
+    /// @notice The address of the bridged token of `l1Token`, also before its first deposit.
     function l2TokenAddress(address l1Token) external view returns (address);
 
-    /// @notice Give an asset that came from `chainId` to its receiver; for the asset router only.
-    /// @param data What the vault of that chain wrote, see `DataEncoding.encodeMint`.
+    /// @notice Pay a deposit from `chainId` to its receiver. Only the asset router.
+    /// @param data The data of that chain's vault, see `DataEncoding.encodeMint`.
     function bridgeMint(uint256 chainId, bytes32 asset, bytes calldata data) external;
 
-    /// @notice Take an asset from `originalCaller` to send it to `chainId`; for the asset router only.
-    /// @param value What the base token would add to it; nothing here.
-    /// @param data What to take, see `DataEncoding.encodeBurn`.
-    /// @return mintData What the vault of that chain needs to know, see `DataEncoding.encodeMint`.
+    /// @notice Collect a withdrawal of `originalCaller` to `chainId`. Only the asset router.
+    /// @param value The amount of the base token; unused.
+    /// @param data The withdrawal, see `DataEncoding.encodeBurn`.
+    /// @return mintData The data for that chain's vault, see `DataEncoding.encodeMint`.
     function bridgeBurn(
         uint256 chainId,
         uint256 value,

@@ -3,9 +3,9 @@ pragma solidity ^0.8.28;
 
 import {TestERC20} from "../l1/TestERC20.sol";
 
-/// @notice A token that answers false where others revert.
-contract RefusingToken is TestERC20("Refusing", "NO", 18) {
-    /// @notice Move nothing.
+/// @notice A token that returns false where others revert.
+contract RejectingToken is TestERC20("Rejecting", "NO", 18) {
+    /// @notice Transfer nothing.
     function transferFrom(address, address, uint256) public pure override returns (bool) {
         return false;
     }
