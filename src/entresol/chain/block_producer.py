@@ -1,4 +1,4 @@
-"""Making blocks out of what waits: priority transactions first, then the best of the pool."""
+"""Build blocks: priority transactions first, then the best of the mempool."""
 
 from __future__ import annotations
 
@@ -23,19 +23,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SIZE_LIMIT_BYTES: Final = 8 * 1024 * 1024
-"""The bytes of transactions in a block at which the pool has to wait: what EIP-7934 leaves for them.
+"""The maximum size of a block's transactions: what EIP-7934 leaves for them.
 
-Gas bounds all bytes but those of factory dependencies, which are stored and run nothing.
+Gas bounds all bytes except those of factory dependencies, which are stored but not executed.
 """
 
 
 class BlockProducer:
     """Builds the next block on the ledger.
 
-    Remembers: the priority transactions that no block has yet, in the order they came. Persists:
-    nothing; whoever hands them over knows which ones a restart has to hand over again. Assumes: one
-    thread. Fails: as the ledger does; a transaction that cannot be executed is dropped and never
-    keeps out those behind it.
+    Remembers: the queue of priority transactions. Persists: nothing; after a restart the deposit watcher
+    enqueues again what no block includes. Assumes: one thread. Fails: as the ledger does; a transaction
+    that cannot be executed is dropped, and does not block those behind it.
     """
 
     def __init__(self, ledger: Ledger, pool: Mempool) -> None:
@@ -46,11 +45,11 @@ class BlockProducer:
 
     @property
     def has_work(self) -> bool:
-        """Whether a block made now would have a transaction."""
+        """Whether a block built now would include a transaction."""
         return bool(self.priority) or next(self._pool.best(), None) is not None
 
     def enqueue(self, payload: PriorityTransaction) -> Transaction:
-        """Take a transaction that another layer has accepted; nothing can reject it any more."""
+        """Queue a priority transaction; L1 has accepted it, so it is never rejected."""
         transaction = Transaction.from_l1(payload)
         self.priority.append(transaction)
         return transaction
@@ -63,7 +62,7 @@ class BlockProducer:
         *,
         limit: int | None = None,
     ) -> ExecutedBlock:
-        """Execute the next block, with `limit` transactions at most, without sealing it."""
+        """Execute the next block, with at most `limit` transactions, without sealing it."""
         executor = self.fill(timestamp, edits, codes, limit=limit)
         return executor.finish(self._ledger.trie)
 
@@ -75,26 +74,26 @@ class BlockProducer:
         *,
         limit: int | None = None,
     ) -> BlockExecutor:
-        """Return the next block with its transactions run, but no roots yet."""
+        """Return the next block with its transactions executed, but no roots yet."""
         ledger = self._ledger
         executor = BlockExecutor(
             self._rules, ledger.latest, ledger.next_block_env(timestamp), ledger.parent
         )
         executor.edit(edits, codes)
-        if self._take_priority(executor, limit):
-            self._take_best(executor, limit)
+        if self._include_priority(executor, limit):
+            self._include_best(executor, limit)
         return executor
 
     def on_sealed(self, executed: ExecutedBlock) -> None:
-        """Forget the priority transactions that are in a sealed block."""
+        """Remove the priority transactions of a sealed block from the queue."""
         for transaction in executed.transactions:
             first = self.priority.first
             if first is None or transaction.hash != first.hash:
                 return
             self.priority.pop_first()
 
-    def _take_priority(self, executor: BlockExecutor, limit: int | None) -> bool:
-        """Run the priority transactions, and say whether there is room for others behind them."""
+    def _include_priority(self, executor: BlockExecutor, limit: int | None) -> bool:
+        """Execute the priority transactions; return whether others may follow."""
         for transaction in self.priority:
             if len(executor.transactions) >= MOST_REQUESTS:
                 return False
@@ -106,7 +105,7 @@ class BlockProducer:
                 return False
         return True
 
-    def _take_best(self, executor: BlockExecutor, limit: int | None) -> None:
+    def _include_best(self, executor: BlockExecutor, limit: int | None) -> None:
         best = self._pool.best()
         size = sum(len(it.raw) for it in executor.transactions)
         for transaction in best:
@@ -119,7 +118,7 @@ class BlockProducer:
                 executor.run(transaction)
                 size += len(transaction.raw)
             except BlockFull:
-                # A smaller one of somebody else's may still fit.
+                # A smaller one of another sender may still fit.
                 best.skip_sender(transaction.sender)
             except InvalidTransaction as error:
                 log.info("dropped transaction %s: %s", transaction.hash, error)

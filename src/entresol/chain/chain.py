@@ -1,4 +1,4 @@
-"""One chain: sealed blocks, the transactions that wait, and the events of both."""
+"""One chain: its sealed blocks, its mempool and its events."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from entresol.chain.block_producer import BlockProducer
 from entresol.chain.dev.clock import Clock, ClockState
 from entresol.chain.dev.edits import Edits
 from entresol.chain.events import BlockSealed, BlocksReverted, ChainEvents, TransactionPending
-from entresol.chain.fees.base_fee import Eip1559BaseFee
 from entresol.chain.finality import BlockTag, Finality
 from entresol.chain.ledger import Ledger
-from entresol.chain.mempool import SCHEDULES, Mempool, PoolCheckpoint, PoolConfig, ValidationRules
+from entresol.chain.mempool import Mempool, PoolCheckpoint, PoolConfig
 from entresol.chain.mining import MiningMode, MiningSchedule
 from entresol.chain.pending_block import PendingBlock
+from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.store import Store
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 MAX_CHECKPOINTS: Final = 10_000
-"""How many checkpoints are kept: those whom nobody goes back to would fill the memory."""
+"""How many checkpoints are held: those that are never restored would fill the memory."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A chain as it was, to go back to."""
+    """The state of a chain, to restore it (`evm_snapshot`)."""
 
     number: int
     pool: PoolCheckpoint
@@ -50,11 +50,11 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Chain:
-    """A chain of either layer; its rules make the difference.
+    """A chain of either layer, which its rules define.
 
-    Remembers: the pool, the priority queue, edits that no block has yet, checkpoints and how far the
-    chain is confirmed. Persists: sealed blocks, through the ledger. Assumes: one thread writes; any
-    thread may read what is sealed. Fails: an error leaves the chain as it was before the call.
+    Remembers: the pool, the priority queue, state edits since the last block, checkpoints and finality.
+    Persists: sealed blocks, through the ledger. Assumes: one thread writes; any thread may read sealed
+    blocks. Fails: an error leaves the chain unchanged.
     """
 
     def __init__(
@@ -80,11 +80,11 @@ class Chain:
         self.schedule = MiningSchedule()
         self._edits = Edits()
         self.pool = Mempool(
-            _admission(rules), self.ledger.latest, base_fee=self.next_base_fee(), config=pool
+            rules.validation_rules(), self.ledger.latest, base_fee=self.next_base_fee(), config=pool
         )
         self.producer = BlockProducer(self.ledger, self.pool)
         self._pending = PendingBlock(self.ledger, self.pool, self.producer)
-        self._checkpoints: dict[int, Checkpoint] = {}
+        self._checkpoints: BoundedMap[int, Checkpoint] = BoundedMap(MAX_CHECKPOINTS)
         self._last_checkpoint = 0
 
     @classmethod
@@ -107,7 +107,7 @@ class Chain:
             raise
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self.ledger.store.close()
 
     # Reading
@@ -123,16 +123,16 @@ class Chain:
         return self.ledger.number
 
     def resolve(self, block: int | BlockTag) -> int:
-        """Return the number of a block; that of the pending one follows the head's."""
+        """Return the number of a block; the pending block has the number after the head's."""
         return self.finality.resolve(block, self.number) if isinstance(block, BlockTag) else block
 
     @property
     def latest(self) -> Snapshot | Overlay:
-        """The state after the last block and the edits since."""
+        """The state after the last block and the edits since then."""
         return self._edits.on(self.ledger.latest)
 
     def state_after(self, block: int | BlockTag) -> Snapshot | Overlay:
-        """Return the state after a sealed block; that after the head shows the edits since."""
+        """Return the state after a sealed block; that of the head includes the edits since then."""
         number = self.resolve(block)
         return self.latest if number == self.number else self.ledger.state_after(number)
 
@@ -141,85 +141,83 @@ class Chain:
         return self.rules.fees.next(self.ledger.head)
 
     def pending(self) -> BlockExecutor:
-        """Return the block that would be sealed now, with its transactions run; it is shared, to be read."""
+        """Return the pending block with its transactions executed; it is shared and must not be changed."""
         return self._pending.filled(self._next_timestamp(), self.latest, self._edits.stored)
 
     def pending_block(self) -> ExecutedBlock:
-        """Return the block that would be sealed now, with its header and its roots."""
+        """Return the pending block with its header and roots."""
         return self._pending.finished(self.pending())
 
     # Transactions
 
     def submit(self, raw: bytes) -> Hash32:
-        """Take a raw transaction, and seal it if the chain does so by itself."""
+        """Add a raw transaction to the pool, and seal it in automine mode."""
         return self.send(decode(raw))
 
     def send(self, transaction: Transaction) -> Hash32:
-        """Take a transaction, and seal it if the chain does so by itself."""
+        """Add a transaction to the pool, and seal it in automine mode."""
         self.add(transaction)
         if self.schedule.mode is MiningMode.AUTO:
             self.seal_pending()
         return transaction.hash
 
     def add(self, transaction: Transaction) -> None:
-        """Take a transaction into the pool."""
+        """Add a transaction to the pool."""
         self.pool.add(transaction)
         self.events.publish(TransactionPending(transaction))
 
     def enqueue(self, payload: PriorityTransaction) -> Hash32:
-        """Take a transaction from the other layer."""
+        """Add a priority transaction from L1 to the queue."""
         transaction = self.producer.enqueue(payload)
         self.events.publish(TransactionPending(transaction))
         return transaction.hash
 
     def edit(self, address: Address, change: Callable[[Overlay], object]) -> None:
-        """Change the account at `address` by hand; the next block records it."""
+        """Edit the account at `address`; the next block records the change."""
         edited = self._edits.make(self.ledger.latest, change)
         self.pool.on_block([], edited, self.next_base_fee(), touched=[address])
 
     # Blocks
 
     def tick(self, now: float) -> Header | None:
-        """Seal the next block if it is due at `now`, by any clock that only goes forward."""
-        waiting = self.schedule.mode is MiningMode.DELAYED and self.producer.has_work
-        return self.seal() if self.schedule.is_due(now, waiting=waiting) else None
+        """Seal the next block if it is due at `now`, a monotonic time."""
+        has_work = self.schedule.mode is MiningMode.DELAYED and self.producer.has_work
+        return self.seal() if self.schedule.is_due(now, has_work=has_work) else None
 
     def seal_pending(self) -> None:
-        """Seal blocks until nothing that waits can go into one."""
+        """Seal blocks until no pending transaction can be included."""
         while self.producer.has_work:
             if not self.seal().gas_used:
                 return
 
     def seal(self, *, limit: int | None = None) -> Header:
-        """Seal the next block, be it empty."""
+        """Seal the next block, even if it is empty."""
         executed = self.producer.build(self._next_timestamp(), *self._edits.stored(), limit=limit)
         self.ledger.append(executed)
         self.producer.on_sealed(executed)
         self.clock.on_sealed(executed.header.timestamp)
-        self._follow_head(executed.record, executed.transactions, executed.failures)
+        self._on_new_head(executed.record, executed.transactions, executed.failures)
         return executed.header
 
     def import_block(self, record: BlockRecord, *, execute: bool = False) -> None:
-        """Take over a block that another node sealed."""
+        """Import a block that another node sealed."""
         self.ledger.import_block(record, execute=execute)
-        self._follow_head(record, _transactions(record))
+        self._on_new_head(record, _transactions(record))
 
     def set_finality(self, *, safe: int | None = None, finalized: int | None = None) -> None:
-        """Note how far the other layer has confirmed the chain."""
+        """Set the safe and the finalized block; what is not given stays."""
         before = self.finality
         self.finality = Finality(
             before.safe if safe is None else safe,
             before.finalized if finalized is None else finalized,
         )
 
-    # Going back
+    # Reverting
 
     def checkpoint(self) -> int:
-        """Remember the chain as it is, and return a number to go back by; of too many, the oldest go."""
+        """Create a checkpoint and return its id; the oldest is dropped if there are too many."""
         self._last_checkpoint += 1
-        if len(self._checkpoints) >= MAX_CHECKPOINTS:
-            del self._checkpoints[next(iter(self._checkpoints))]
-        self._checkpoints[self._last_checkpoint] = Checkpoint(
+        checkpoint = Checkpoint(
             number=self.number,
             pool=self.pool.checkpoint(),
             priority=tuple(self.producer.priority),
@@ -227,40 +225,41 @@ class Chain:
             finality=self.finality,
             edited=self._edits.checkpoint(),
         )
+        self._checkpoints.put(self._last_checkpoint, checkpoint)
         return self._last_checkpoint
 
     def restore(self, checkpoint: int) -> bool:
-        """Make the chain what it was at a checkpoint, and forget that one and all later ones."""
+        """Revert the chain to a checkpoint, which is dropped with all later ones."""
         was = self._checkpoints.get(checkpoint)
         if was is None:
             return False
-        self._checkpoints = {n: c for n, c in self._checkpoints.items() if n < checkpoint}
-        gone = self.ledger.unwind(was.number) if was.number < self.number else ()
+        self._drop_checkpoints(lambda later, _: later >= checkpoint)
+        reverted = self.ledger.unwind(was.number) if was.number < self.number else ()
         self._edits.restore(was.edited)
         self.pool.restore(was.pool, self._edits.on(self.ledger.latest))
         self.producer.priority.replace(was.priority)
         self.clock.state = was.clock
         self.finality = was.finality
-        self._tell_removed(gone)
+        self._publish_reverted(reverted)
         return True
 
     def rewind(self, number: int) -> None:
-        """Go back to block `number`; the transactions of the blocks that are gone wait again."""
-        gone = self.ledger.unwind(number)
+        """Revert to block `number`; the transactions of the reverted blocks are pending again."""
+        reverted = self.ledger.unwind(number)
         self._edits.restore(None)
-        self._checkpoints = {n: c for n, c in self._checkpoints.items() if c.number <= number}
+        self._drop_checkpoints(lambda _, checkpoint: checkpoint.number > number)
         self.finality = self.finality.at_most(number)
-        undone = [it for record in reversed(gone) for it in _transactions(record)]
-        from_l1 = [it for it in undone if isinstance(it.payload, PriorityTransaction)]
+        transactions = [it for record in reversed(reverted) for it in _transactions(record)]
+        from_l1 = [it for it in transactions if isinstance(it.payload, PriorityTransaction)]
         self.producer.priority.push_front(from_l1)
-        others = [it for it in undone if not isinstance(it.payload, PriorityTransaction)]
+        others = [it for it in transactions if not isinstance(it.payload, PriorityTransaction)]
         self.pool.reset(self.ledger.latest, self.next_base_fee(), reverted=others)
-        self._tell_removed(gone)
+        self._publish_reverted(reverted)
 
     def _next_timestamp(self) -> int:
         return self.clock.next_timestamp(self.head.timestamp)
 
-    def _follow_head(
+    def _on_new_head(
         self,
         record: BlockRecord,
         transactions: Iterable[Transaction],
@@ -278,21 +277,16 @@ class Chain:
             BlockSealed(header.number, self.ledger.head_hash, header, failures or {})
         )
 
-    def _tell_removed(self, gone: tuple[BlockRecord, ...]) -> None:
-        if gone:
-            self.events.publish(BlocksReverted(gone, self.number))
+    def _publish_reverted(self, reverted: tuple[BlockRecord, ...]) -> None:
+        if reverted:
+            self.events.publish(BlocksReverted(reverted, self.number))
+
+    def _drop_checkpoints(self, is_dropped: Callable[[int, Checkpoint], bool]) -> None:
+        checkpoints = [(it, self._checkpoints.get(it)) for it in self._checkpoints]
+        for number, checkpoint in checkpoints:
+            if checkpoint is not None and is_dropped(number, checkpoint):
+                self._checkpoints.pop(number)
 
 
 def _transactions(record: BlockRecord) -> list[Transaction]:
     return [record.transaction(index) for index in range(len(record.transactions))]
-
-
-def _admission(rules: ChainRules) -> ValidationRules:
-    """Return what the pool of a chain with these rules takes."""
-    return ValidationRules(
-        chain_id=rules.chain_id,
-        gas_limit=rules.gas_limit,
-        accepted_types=rules.accepted_types,
-        schedule=SCHEDULES[rules.fork],
-        accepts_below_base_fee=isinstance(rules.fees, Eip1559BaseFee),
-    )

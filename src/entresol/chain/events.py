@@ -1,4 +1,4 @@
-"""What happens on a chain, told to whoever listens."""
+"""Events of a chain, and subscriptions to them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class BlockSealed(msgspec.Struct, frozen=True):
 
 
 class BlocksReverted(msgspec.Struct, frozen=True):
-    """The chain went back to `head`: these blocks are gone, the newest first.
+    """The chain was reverted to block `head`; `records` are those of the reverted blocks, newest first.
 
-    They come with their records, because the store no longer has them.
+    The event carries the records because the store has deleted them.
     """
 
     records: tuple[BlockRecord, ...]
@@ -41,7 +41,7 @@ class BlocksReverted(msgspec.Struct, frozen=True):
 
 
 class TransactionPending(msgspec.Struct, frozen=True):
-    """A transaction came into the pool."""
+    """A transaction entered the pool or the priority queue."""
 
     transaction: Transaction
 
@@ -50,9 +50,9 @@ Event: TypeAlias = BlockSealed | BlocksReverted | TransactionPending
 
 
 class EventSubscription:
-    """The events since it was made, until they are taken.
+    """A bounded queue of events for one subscriber.
 
-    Who does not take them in time loses the oldest, and is told so; the chain never waits.
+    A slow subscriber loses the oldest events and learns how many; it never blocks the chain.
     """
 
     def __init__(self, backlog: int, wake: Callable[[], None] | None) -> None:
@@ -61,7 +61,7 @@ class EventSubscription:
         self._wake = wake
 
     def take(self) -> tuple[list[Event], int]:
-        """Return the events since the last time, and how many older ones were lost."""
+        """Return the events since the last call, and how many older ones were lost."""
         events, lost = list(self._events), self._lost
         self._events.clear()
         self._lost = 0
@@ -77,9 +77,9 @@ class EventSubscription:
 
 
 class ChainEvents:
-    """Passes events on, in order, to every subscription.
+    """Publishes events, in order, to every subscription.
 
-    Remembers: who listens. Persists: nothing. Fails: never; a slow listener loses its own events.
+    Remembers: the subscriptions. Persists: nothing. Fails: never; a slow subscriber loses its own events.
     """
 
     def __init__(self) -> None:
@@ -88,16 +88,16 @@ class ChainEvents:
     def subscribe(
         self, *, backlog: int = BACKLOG, wake: Callable[[], None] | None = None
     ) -> EventSubscription:
-        """Listen from now on; `wake` is called after each event, from the chain's thread."""
+        """Subscribe to all further events; `wake` is called after each, on the chain's thread."""
         subscription = EventSubscription(backlog, wake)
         self._subscriptions.add(subscription)
         return subscription
 
     def unsubscribe(self, subscription: EventSubscription) -> None:
-        """Stop listening."""
+        """End a subscription."""
         self._subscriptions.discard(subscription)
 
     def publish(self, event: Event) -> None:
-        """Tell everybody."""
+        """Add an event to every subscription."""
         for subscription in tuple(self._subscriptions):
             subscription.put(event)

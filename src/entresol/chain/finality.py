@@ -1,4 +1,4 @@
-"""The names by which blocks are asked for: latest, finalized and the others."""
+"""Block tags (`latest`, `safe`, `finalized`, ...) and how far L1 has confirmed the chain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class BlockTag(StrEnum):
-    """A name for a block."""
+    """A block tag of JSON-RPC, with those of ZKsync."""
 
     LATEST = "latest"
     COMMITTED = "committed"
@@ -27,17 +27,17 @@ _FINALIZED: Final = frozenset({BlockTag.FINALIZED, BlockTag.FAST_FINALIZED})
 
 
 class Finality(msgspec.Struct, frozen=True):
-    """How far the other layer has confirmed the chain; genesis is always confirmed."""
+    """The last safe and the last finalized block; genesis is always finalized."""
 
     safe: int = 0
     finalized: int = 0
 
     def at_most(self, head: int) -> Finality:
-        """Return the same for a chain that went back to `head`."""
+        """Return the finality of a chain that was reverted to `head`."""
         return Finality(min(self.safe, head), min(self.finalized, head))
 
     def resolve(self, tag: BlockTag, head: int) -> int:
-        """Return the number of the block that `tag` names; a pending block follows the head."""
+        """Return the block number of `tag`; the pending block has the number after the head's."""
         if tag in _SAFE:
             return min(self.safe, head)
         if tag in _FINALIZED:

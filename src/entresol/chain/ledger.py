@@ -1,4 +1,4 @@
-"""The sealed part of a chain: its blocks, the states after them, and the one way they grow."""
+"""The sealed blocks of a chain and the states after them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 class Ledger:
     """Blocks and states of one chain, on a store.
 
-    Remembers: the head's header, recent snapshots, trie nodes. Persists: what it appends, through
-    the store. Assumes: one thread appends and truncates; any may read. Fails: with the store's
-    error, and then nothing has changed.
+    Remembers: the head's header, recent snapshots, trie nodes. Persists: appended blocks, through the
+    store. Assumes: one thread appends and unwinds; any may read. Fails: with the store's error, which
+    leaves it unchanged.
     """
 
     def __init__(self, store: Store, rules: ChainRules, genesis: Genesis) -> None:
@@ -39,7 +39,7 @@ class Ledger:
         self.trie = StateTrie(store)
         self._snapshots = Snapshots(store)
         if store.head_number is None:
-            self._begin(genesis)
+            self._init_genesis(genesis)
         elif store.identity != _identity(genesis):
             raise GenesisMismatch(store.path)
         self._set_head(self.header(self.number))
@@ -97,12 +97,12 @@ class Ledger:
         return ParentBlock(self._head_hash, self._head.state_root)
 
     def append(self, executed: ExecutedBlock) -> None:
-        """Make an executed block the head; when this returns, it stays."""
+        """Make an executed block the head, durably."""
         self.store.append(executed.record, executed.nodes, self.rules.fees.prices())
         self._advance(executed.header, executed.overlay)
 
     def import_block(self, record: BlockRecord, *, execute: bool = False) -> None:
-        """Make a block that somebody else sealed the head, by its record or by executing it again."""
+        """Make a block of another node the head: apply its record, or re-execute it."""
         header = record.header()
         if header.number != self.number + 1 or header.parent_hash != self._head_hash:
             raise WrongParent(header.number, self.number)
@@ -113,20 +113,20 @@ class Ledger:
             overlay, nodes = apply_and_verify(
                 record, self._head.state_root, snapshot=self.latest, trie=self.trie
             )
-        # The prices it was made with are known to whoever sealed it.
+        # Only the node that sealed it knows its prices.
         self.store.append(record, nodes)
         self._advance(header, overlay)
 
     def unwind(self, number: int) -> tuple[BlockRecord, ...]:
-        """Go back to block `number`, and return the records of the blocks that are gone, newest first."""
-        gone = tuple(self.record(n) for n in range(self.number, number, -1))
+        """Revert to block `number`; return the records of the reverted blocks, newest first."""
+        reverted = tuple(self.record(n) for n in range(self.number, number, -1))
         self.store.unwind(number)
         self._snapshots.evict_above(number)
         self._set_head(self.header(number))
-        return gone
+        return reverted
 
     def verify(self, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
-        """Execute every block again and compare; raises `ReplayMismatch` at the first that differs."""
+        """Re-execute every block; raise `ReplayMismatch` at the first that differs."""
         parent = self.header(0)
         for number in range(1, self.number + 1):
             record = self.record(number)
@@ -151,7 +151,7 @@ class Ledger:
         self._head = header
         self._head_hash = header.hash()
 
-    def _begin(self, genesis: Genesis) -> None:
+    def _init_genesis(self, genesis: Genesis) -> None:
         overlay = Overlay(Snapshot(HistoricalState(self.store, 0)))
         state = genesis.state()
         for address, account in state.accounts.items():
@@ -171,5 +171,5 @@ class Ledger:
 
 
 def _identity(genesis: Genesis) -> bytes:
-    """Return what tells a chain from others; the hash of its first header leaves out the chain id."""
+    """Return the hash that identifies a chain; unlike the genesis block hash it covers the chain id."""
     return keccak256(genesis.dump())

@@ -1,4 +1,4 @@
-"""Finding logs: which ones, and where they stand."""
+"""Search the logs of sealed blocks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LocatedLog(msgspec.Struct, frozen=True, kw_only=True):
-    """A log with its place in the chain."""
+    """A log with its location in the chain."""
 
     address: Address
     topics: tuple[Hash32, ...]
@@ -29,34 +29,34 @@ class LocatedLog(msgspec.Struct, frozen=True, kw_only=True):
     transaction_hash: Hash32
     transaction_index: int
     index: int
-    """Its number among the logs of the block."""
+    """Its index among the logs of the block."""
     index_in_transaction: int
 
 
 def find_logs(
     reader: LogReader, query: LogQuery, first: int, last: int, *, newest_first: bool = False
 ) -> Iterator[LocatedLog]:
-    """Yield the logs of `query` in the blocks from `first` to `last`, in order or the newest first."""
+    """Yield the logs that match `query` in the blocks from `first` to `last`."""
     for number in reader.blocks_with_logs(query, first, last, newest_first=newest_first):
         record = reader.get_record(number)
         if record is None:
-            # The chain went back while this was reading.
+            # The block was reverted meanwhile.
             return
         found = logs_of_block(record, query)
         yield from reversed(list(found)) if newest_first else found
 
 
 def logs_of_block(record: BlockRecord, query: LogQuery) -> Iterator[LocatedLog]:
-    """Yield the logs of `query` in one block."""
+    """Yield the logs of one block that match `query`."""
     header, block_hash = record.header(), Hash32(keccak256(record.header_rlp))
     index = 0
-    for position, outcome in enumerate(record.results):
+    for position, result in enumerate(record.results):
         accepted = [
-            (within, log) for within, log in enumerate(outcome.logs) if query.accepts(*log[:2])
+            (log_index, log) for log_index, log in enumerate(result.logs) if query.accepts(*log[:2])
         ]
         if accepted:
             transaction_hash = record.transaction_hash(position)
-        for within, (address, topics, data) in accepted:
+        for log_index, (address, topics, data) in accepted:
             yield LocatedLog(
                 address=Address(address),
                 topics=tuple(map(Hash32, topics)),
@@ -66,7 +66,7 @@ def logs_of_block(record: BlockRecord, query: LogQuery) -> Iterator[LocatedLog]:
                 block_timestamp=header.timestamp,
                 transaction_hash=transaction_hash,
                 transaction_index=position,
-                index=index + within,
-                index_in_transaction=within,
+                index=index + log_index,
+                index_in_transaction=log_index,
             )
-        index += len(outcome.logs)
+        index += len(result.logs)

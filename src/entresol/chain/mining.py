@@ -1,4 +1,4 @@
-"""When blocks are sealed: as transactions come or soon after, at an interval, or on request."""
+"""Mining modes: automine, delayed, at an interval, or manual."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from entresol.errors import InvalidInterval
 
 
 class MiningMode(StrEnum):
-    """What makes a chain seal a block by itself."""
+    """What triggers the sealing of a block."""
 
     AUTO = "auto"
-    """A transaction that waits."""
+    """A pending transaction."""
     DELAYED = "delayed"
-    """A transaction that has waited for a while."""
+    """A transaction that has been pending for some seconds."""
     INTERVAL = "interval"
-    """The time."""
+    """A timer."""
     MANUAL = "manual"
-    """Nothing."""
+    """Only a request."""
 
 
 class MiningSchedule:
-    """Says whether a block is due.
+    """Decides when a block is due.
 
-    Remembers: the mode, and when the next block is due by the time. Persists: nothing.
+    Remembers: the mode, and when the next block is due. Persists: nothing.
     """
 
     def __init__(self) -> None:
@@ -32,43 +32,43 @@ class MiningSchedule:
         self._due: float | None = None
 
     def seal_at_once(self) -> None:
-        """Seal as soon as a transaction waits."""
+        """Seal as soon as a transaction is pending."""
         self.mode = MiningMode.AUTO
 
     def seal_after(self, seconds: float) -> None:
-        """Seal so many seconds after a transaction began to wait, and what came meanwhile with it."""
+        """Seal `seconds` after a transaction became pending, together with later ones."""
         self._set_time(MiningMode.DELAYED, seconds)
         self._due = None
 
     def seal_on_request(self) -> None:
-        """Seal nothing unasked."""
+        """Seal on request only."""
         self.mode = MiningMode.MANUAL
 
     def seal_every(self, seconds: float, now: float) -> None:
-        """Seal a block every so many seconds, the first one that long after `now`."""
+        """Seal a block every `seconds`, the first one `seconds` after `now`."""
         self._set_time(MiningMode.INTERVAL, seconds)
         self._due = now + seconds
 
-    def is_due(self, now: float, *, waiting: bool = False) -> bool:
-        """Say whether the time for a block has come, and if so wait for the next time.
+    def is_due(self, now: float, *, has_work: bool = False) -> bool:
+        """Return whether a block is due, and if so schedule the next one.
 
-        `waiting` says whether a transaction waits. Who comes late makes one block, not those that were
-        missed.
+        `has_work` says whether a transaction is pending. A late call makes one block due, not each that
+        was missed.
         """
         if self.mode is MiningMode.DELAYED:
-            return self._is_ripe(now, waiting=waiting)
+            return self._is_delay_over(now, has_work=has_work)
         if self.mode is not MiningMode.INTERVAL or self._due is None or now < self._due:
             return False
         self._due = max(self._due + self.interval_seconds, now)
         return True
 
-    def _is_ripe(self, now: float, *, waiting: bool) -> bool:
-        if waiting and self._due is None:
+    def _is_delay_over(self, now: float, *, has_work: bool) -> bool:
+        if has_work and self._due is None:
             self._due = now + self.interval_seconds
-        if waiting and self._due is not None and now < self._due:
+        if has_work and self._due is not None and now < self._due:
             return False
         self._due = None
-        return waiting
+        return has_work
 
     def _set_time(self, mode: MiningMode, seconds: float) -> None:
         if not 0 < seconds < float("inf"):

@@ -1,4 +1,4 @@
-"""The block that would be sealed now, built once for all who ask about it."""
+"""The pending block: built on demand, and cached until it would change."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
 
 
-class _Origin(msgspec.Struct, frozen=True):
-    """Everything that a pending block follows from; as long as that is the same, so is the block."""
+class _Inputs(msgspec.Struct, frozen=True):
+    """The inputs of a pending block; while they are equal, so is the block."""
 
     parent: ParentBlock
     env: BlockEnv
     state: Snapshot | Overlay
-    """The state before its first transaction, edits included; each edit makes another object."""
+    """The state before its first transaction, with edits; each edit creates another object."""
     pool: int
     priority: tuple[Transaction, ...]
 
-    def is_still(self, other: _Origin) -> bool:
+    def equals(self, other: _Inputs) -> bool:
         return (
             self.state is other.state
             and self.pool == other.pool
@@ -40,20 +40,20 @@ class _Origin(msgspec.Struct, frozen=True):
 
 
 class PendingBlock:
-    """Builds the next block when somebody asks, and keeps it until it would come out otherwise.
+    """Builds the pending block on demand, and caches it until its inputs change.
 
-    Running the whole pool for each question would hold up everybody else: hundreds of them come in one batch. The time
-    is part of the block, so it lasts for a second at most.
+    A batch may have hundreds of requests for it, and executing the whole pool for each would block all others.
+    The timestamp is part of the block, so it is cached for a second at most.
 
-    Remembers: the block, and what it was built from. Persists: nothing. Assumes: one thread, and that nobody changes
-    the block that they are given. Fails: as the producer does, and keeps nothing then.
+    Remembers: the block and its inputs. Persists: nothing. Assumes: one thread, and that callers do not change
+    the block. Fails: as the producer does, and caches nothing then.
     """
 
     def __init__(self, ledger: Ledger, pool: Mempool, producer: BlockProducer) -> None:
         self._ledger = ledger
         self._pool = pool
         self._producer = producer
-        self._origin: _Origin | None = None
+        self._inputs: _Inputs | None = None
         self._executor: BlockExecutor
         self._executed: ExecutedBlock | None = None
 
@@ -63,24 +63,24 @@ class PendingBlock:
         state: Snapshot | Overlay,
         edits: Callable[[], tuple[tuple[StoredChange, ...], tuple[bytes, ...]]],
     ) -> BlockExecutor:
-        """Return the block with its transactions run; `state` shows what `edits` returns."""
-        origin = self._current(timestamp, state)
-        if self._origin is None or not self._origin.is_still(origin):
-            self._origin, self._executed = None, None
+        """Return the block with its transactions executed; `state` includes what `edits` returns."""
+        inputs = self._current(timestamp, state)
+        if self._inputs is None or not self._inputs.equals(inputs):
+            self._inputs, self._executed = None, None
             self._executor = self._producer.fill(timestamp, *edits())
-            # What cannot be executed leaves the pool on the way; then the next one builds it without.
-            self._origin = origin if self._pool.version == origin.pool else None
+            # Building drops invalid transactions from the pool; if it did, the next call builds it again.
+            self._inputs = inputs if self._pool.version == inputs.pool else None
         return self._executor
 
     def finished(self, executor: BlockExecutor) -> ExecutedBlock:
-        """Return what `filled` has just returned, with its roots."""
+        """Return the block that `filled` has just returned, with its roots."""
         assert executor is self._executor
         if self._executed is None:
             self._executed = executor.finish(self._ledger.trie)
         return self._executed
 
-    def _current(self, timestamp: int, state: Snapshot | Overlay) -> _Origin:
-        return _Origin(
+    def _current(self, timestamp: int, state: Snapshot | Overlay) -> _Inputs:
+        return _Inputs(
             parent=self._ledger.parent,
             env=self._ledger.next_block_env(timestamp),
             state=state,

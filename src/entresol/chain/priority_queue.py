@@ -1,4 +1,4 @@
-"""The transactions from L1 that no block has yet: in the order L1 gave them, and found by their hash."""
+"""The queue of priority transactions from L1 that no block includes yet."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ if TYPE_CHECKING:
 
 
 class PriorityQueue:
-    """A queue whose items can also be asked for, at a cost that does not depend on its length.
+    """A FIFO queue with lookup by hash, both in constant time.
 
     Remembers: the transactions. Persists: nothing.
     """
 
     def __init__(self) -> None:
-        self._waiting: OrderedDict[bytes, Transaction] = OrderedDict()
+        self._queued: OrderedDict[bytes, Transaction] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._queued)
 
     def __iter__(self) -> Iterator[Transaction]:
-        return iter(self._waiting.values())
+        return iter(self._queued.values())
 
     @property
     def first(self) -> Transaction | None:
-        """The one whose turn it is."""
-        return next(iter(self._waiting.values()), None)
+        """The transaction to be included next."""
+        return next(iter(self._queued.values()), None)
 
     @property
     def last(self) -> Transaction | None:
-        """The one that came last."""
-        return next(reversed(self._waiting.values()), None)
+        """The transaction that was added last."""
+        return next(reversed(self._queued.values()), None)
 
     def get(self, transaction_hash: bytes) -> Transaction | None:
-        """Return the one with this hash."""
-        return self._waiting.get(transaction_hash)
+        """Return the transaction with this hash."""
+        return self._queued.get(transaction_hash)
 
     def append(self, transaction: Transaction) -> None:
-        """Add one behind all others."""
-        self._waiting[transaction.hash] = transaction
+        """Add a transaction at the end."""
+        self._queued[transaction.hash] = transaction
 
     def pop_first(self) -> None:
-        """Forget the one whose turn it was."""
-        self._waiting.popitem(last=False)
+        """Remove the first transaction."""
+        self._queued.popitem(last=False)
 
     def push_front(self, transactions: Sequence[Transaction]) -> None:
-        """Let some wait again, in their order, before all others."""
+        """Add transactions at the front, in their order."""
         for transaction in reversed(transactions):
-            self._waiting[transaction.hash] = transaction
-            self._waiting.move_to_end(transaction.hash, last=False)
+            self._queued[transaction.hash] = transaction
+            self._queued.move_to_end(transaction.hash, last=False)
 
     def replace(self, transactions: Iterable[Transaction]) -> None:
-        """Let these wait, and no others."""
-        self._waiting = OrderedDict((it.hash, it) for it in transactions)
+        """Replace the content of the queue."""
+        self._queued = OrderedDict((it.hash, it) for it in transactions)

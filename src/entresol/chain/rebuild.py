@@ -1,4 +1,4 @@
-"""Making everything anew that is derived from the records of a store."""
+"""Rebuild the derived tables of a store from its records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def rebuild(store: Store, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
-    """Rebuild the state, the tries and the indexes; each block's state root is checked on the way."""
+    """Rebuild the state, the tries and the indexes, and check every state root."""
     trie = StateTrie(store)
     root = Hash32(EMPTY_ROOT)
 

@@ -46,14 +46,14 @@ def test_a_transaction_is_sealed_when_it_has_waited_long_enough() -> None:
     schedule = MiningSchedule()
     schedule.seal_after(0.5)
     moments = [(9, False), (10, True), (10.25, True), (10.5, True), (11, True), (11.5, True)]
-    due = [now for now, waiting in moments if schedule.is_due(now, waiting=waiting)]
+    due = [now for now, has_work in moments if schedule.is_due(now, has_work=has_work)]
     assert due == [10.5, 11.5]
 
 
 def test_a_delay_begins_anew_with_the_next_transaction_that_waits() -> None:
     schedule = MiningSchedule()
     schedule.seal_after(0.5)
-    assert not schedule.is_due(10.0, waiting=True)
-    assert not schedule.is_due(10.25, waiting=False)
-    assert not schedule.is_due(10.5, waiting=True)
-    assert schedule.is_due(11.0, waiting=True)
+    assert not schedule.is_due(10.0, has_work=True)
+    assert not schedule.is_due(10.25, has_work=False)
+    assert not schedule.is_due(10.5, has_work=True)
+    assert schedule.is_due(11.0, has_work=True)

@@ -1,41 +1,41 @@
-"""Going back to what was, with every chain that belongs together."""
+"""Checkpoints across L1 and L2, which are restored together."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from entresol.chain.chain import MAX_CHECKPOINTS
+from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
 
 
 class Checkpoints:
-    """Remembers several chains at once, and makes them what they were at once.
+    """Creates and restores checkpoints of several chains at once.
 
-    A layer 2 that goes back alone would differ from what its layer 1 has of it, and the other way
-    round. Remembers: which checkpoints of the chains belong together. Persists: nothing.
+    An L2 that is reverted alone would no longer match what its L1 has settled, and vice versa.
+    Remembers: which checkpoints of the chains belong together. Persists: nothing.
     """
 
     def __init__(self, *chains: Chain) -> None:
         self._chains = chains
-        self._taken: dict[int, tuple[int, ...]] = {}
+        self._taken: BoundedMap[int, tuple[int, ...]] = BoundedMap(MAX_CHECKPOINTS)
         self._last = 0
 
     def take(self) -> int:
-        """Remember the chains as they are, and return a number to go back by."""
+        """Create a checkpoint of all chains and return its id."""
         self._last += 1
-        if len(self._taken) >= MAX_CHECKPOINTS:
-            del self._taken[next(iter(self._taken))]
-        self._taken[self._last] = tuple(chain.checkpoint() for chain in self._chains)
+        self._taken.put(self._last, tuple(chain.checkpoint() for chain in self._chains))
         return self._last
 
     def restore(self, number: int) -> bool:
-        """Make the chains what they were, and forget that checkpoint and all later ones."""
+        """Revert all chains to a checkpoint, which is dropped with all later ones."""
         taken = self._taken.get(number)
         if taken is None:
             return False
-        self._taken = {n: those for n, those in self._taken.items() if n < number}
+        for later in [it for it in self._taken if it >= number]:
+            self._taken.pop(later)
         for chain, checkpoint in zip(self._chains, taken, strict=True):
             chain.restore(checkpoint)
         return True

@@ -1,4 +1,4 @@
-"""The time of a chain, which developers may move."""
+"""The clock of a chain, which developers can set."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LATEST: Final = 2**63 - 1
-"""The latest time that can be set. A header has room for twice as much, so blocks can always follow."""
+"""The latest time that can be set; a header can hold twice as much, so later blocks always fit."""
 
 
 class ClockState(msgspec.Struct, frozen=True):
-    """Everything a clock remembers."""
+    """The state of a clock."""
 
     offset: int = 0
     next_timestamp: int | None = None
 
 
 class Clock:
-    """Gives each block its timestamp, always later than the one before.
+    """Provides block timestamps, each later than the one before.
 
-    Remembers: how far it was moved, and the timestamp that was ordered for the next block.
+    Remembers: its offset from the system time, and the timestamp that was set for the next block.
     """
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
@@ -34,33 +34,33 @@ class Clock:
         self.state = ClockState()
 
     def now(self) -> int:
-        """Return the time in seconds since 1970."""
+        """Return the Unix time in seconds."""
         return int(self._now()) + self.state.offset
 
     def next_timestamp(self, parent: int) -> int:
-        """Return the timestamp that a block after one of time `parent` would have now."""
-        ordered = self.state.next_timestamp
-        return max(self.now() if ordered is None else ordered, parent + 1)
+        """Return the timestamp of a block sealed now on a parent with timestamp `parent`."""
+        chosen = self.state.next_timestamp
+        return max(self.now() if chosen is None else chosen, parent + 1)
 
     def on_sealed(self, timestamp: int) -> None:
-        """Note that a block got this timestamp: an order is carried out, and time goes on from it."""
+        """Continue from this timestamp if it was set for the block that is sealed now."""
         if self.state.next_timestamp is not None:
             self.state = ClockState(offset=timestamp - int(self._now()))
 
     def increase(self, seconds: int) -> int:
-        """Move the time forward, and return by how much it is moved in all."""
+        """Advance the time and return the total offset."""
         offset = self.state.offset + seconds
         _check(self.now() + seconds)
         self.state = ClockState(offset, self.state.next_timestamp)
         return offset
 
     def set_time(self, timestamp: int) -> None:
-        """Let it be `timestamp` now."""
+        """Set the current time."""
         _check(timestamp)
         self.state = ClockState(offset=timestamp - int(self._now()))
 
     def set_next_timestamp(self, timestamp: int, parent: int) -> None:
-        """Let the block after one of time `parent` have this timestamp."""
+        """Set the timestamp of the next block, whose parent has timestamp `parent`."""
         if timestamp <= parent:
             raise TimestampTooLow(timestamp, parent)
         _check(timestamp)

@@ -1,4 +1,4 @@
-"""Changes that a developer makes by hand, between two blocks."""
+"""State edits between blocks (`anvil_setBalance` and others)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class Edits:
-    """What was edited since the last block.
+    """The state edits since the last block.
 
-    Remembers: the edited state. Persists: nothing until the next block, whose record has the edits
+    Remembers: the edited state. Persists: nothing until the next block, whose record contains the edits
     before its first transaction.
     """
 
@@ -25,27 +25,27 @@ class Edits:
         self._edited: Overlay | None = None
 
     def make(self, latest: Snapshot, change: Callable[[Overlay], object]) -> Overlay:
-        """Let `change` edit the state, which follows `latest`, and return it; an error edits nothing."""
+        """Apply `change` on top of `latest` and earlier edits, and return the state; an error changes nothing."""
         edited = Overlay(latest) if self._edited is None else self._edited.fork()
         change(edited)
         self._edited = edited
         return edited
 
     def on(self, latest: Snapshot) -> Snapshot | Overlay:
-        """Return the state after the last block and the edits since."""
+        """Return the state after the last block and the edits since then."""
         return latest if self._edited is None else self._edited
 
     def stored(self) -> tuple[tuple[StoredChange, ...], tuple[bytes, ...]]:
-        """Return the edits and their codes, as a record keeps them."""
+        """Return the edits and their codes in the form of a record."""
         if self._edited is None:
             return (), ()
         changes = self._edited.changes()
         return stored_changes(changes), tuple(changes.codes.values())
 
     def checkpoint(self) -> Overlay | None:
-        """Return what to give to `restore`."""
+        """Return the edits for `restore`."""
         return None if self._edited is None else self._edited.fork()
 
     def restore(self, edited: Overlay | None) -> None:
-        """Go back to what `checkpoint` returned; None forgets all edits."""
+        """Restore what `checkpoint` returned; None drops all edits."""
         self._edited = edited

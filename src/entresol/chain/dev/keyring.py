@@ -1,4 +1,4 @@
-"""The accounts that a node acts for: those whose keys it has, and those it impersonates."""
+"""Accounts that the node signs for or impersonates."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ _FIRST_V = 27
 
 
 class Keyring:
-    """Signs for development accounts, and lets transactions pass as those of others.
+    """Signs for development accounts, and sends transactions of impersonated ones.
 
-    Remembers: the keys, and who is impersonated. Persists: nothing; after a restart nobody is
-    impersonated. Fails: with `UnknownAccount` for an account it cannot act for, and with
-    `AccountsLocked` for all of them if it was made with a reason for that.
+    Remembers: the keys and the impersonated accounts. Persists: nothing; a restart ends impersonation.
+    Fails: with `UnknownAccount` for an account that is neither, and with `AccountsLocked` for every
+    account if it is locked.
     """
 
     def __init__(self, accounts: Iterable[DevAccount] = (), *, locked: str | None = None) -> None:
         self._locked = locked
         self._secrets = {} if locked else {it.address: it.secret for it in accounts}
-        # A dictionary keeps the order in which they were named.
+        # A dictionary keeps the order in which they were added.
         self._impersonated: dict[Address, None] = {}
-        self._everybody = False
+        self._impersonates_all = False
 
     @property
     def locked(self) -> str | None:
-        """Why it acts for nobody, if so."""
+        """Why the accounts are locked, or None."""
         return self._locked
 
     @property
     def addresses(self) -> list[Address]:
-        """The accounts whose keys are here, then those that are impersonated by name."""
+        """The accounts with keys, then those that are impersonated by address."""
         return list(dict.fromkeys((*self._secrets, *self._impersonated)))
 
     def sender(self, wanted: Address | None) -> Address:
-        """Return who sends a transaction, the first account if nobody is named; reject who cannot."""
+        """Return the sender of a transaction, by default the first account; reject one without a key."""
         if self._locked is not None:
             raise AccountsLocked(self._locked)
         address = next(iter(self._secrets), None) if wanted is None else wanted
@@ -55,20 +55,20 @@ class Keyring:
         return address
 
     def sign_digest(self, address: Address, digest: Hash32) -> bytes:
-        """Return `r ‖ s ‖ v` with `v` 27 or 28, as wallets do."""
+        """Return the signature `r ‖ s ‖ v` with `v` 27 or 28."""
         signature = sign_digest(digest, self._secret(address))
         return signature[:64] + bytes([_FIRST_V + signature[64]])
 
     def sign(self, payload: SignedPayload, sender: Address) -> Transaction:
         """Sign a transaction with the key of its sender."""
         if isinstance(payload, ZkTransaction):
-            # The form that clients write: some hash the other one in a way of their own.
+            # As a custom signature, like clients do: some of them hash the other form differently.
             signature = self.sign_digest(sender, payload.signing_hash())
             return decode(msgspec.structs.replace(payload, custom_signature=signature).encode())
         return sign(payload, self._secret(sender))
 
     def transaction(self, payload: SignedPayload, sender: Address) -> Transaction:
-        """Return a transaction of a sender who is impersonated, or else has to sign it."""
+        """Return a transaction of `sender`, impersonated or else signed."""
         if self.impersonates(sender):
             return impersonate(payload, sender)
         return self.sign(payload, sender)
@@ -76,24 +76,24 @@ class Keyring:
     # Impersonation
 
     def impersonates(self, address: Address) -> bool:
-        """Say whether transactions of an account need no signature."""
-        return self._everybody or address in self._impersonated
+        """Return whether an account is impersonated."""
+        return self._impersonates_all or address in self._impersonated
 
     def impersonate(self, address: Address) -> None:
-        """Let transactions of an account pass without a signature."""
+        """Accept transactions of an account without a signature."""
         if self._locked is not None:
             raise AccountsLocked(self._locked)
         self._impersonated[address] = None
 
     def stop_impersonating(self, address: Address) -> None:
-        """Ask for signatures of an account again."""
+        """Require signatures of an account again."""
         self._impersonated.pop(address, None)
 
     def impersonate_all(self, *, enabled: bool) -> None:
-        """Let all transactions pass without a signature, or only those of accounts that were named."""
+        """Impersonate every account, or only those added by `impersonate`."""
         if enabled and self._locked is not None:
             raise AccountsLocked(self._locked)
-        self._everybody = enabled
+        self._impersonates_all = enabled
 
     def _secret(self, address: Address) -> Hash32:
         if self._locked is not None:

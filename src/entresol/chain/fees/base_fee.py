@@ -1,4 +1,4 @@
-"""How the base fee of the next block follows from the last one."""
+"""Base fee policies: constant, EIP-1559, or derived from the L1 gas price."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ MAX_CHANGE_DENOMINATOR: Final = 8
 
 
 class ConstantBaseFee(msgspec.Struct, frozen=True, tag="constant"):
-    """The same base fee in every block, as on a layer 2 that has no market for it."""
+    """A constant base fee, for an L2 without a fee market."""
 
     wei: int
 
-    def next(self, parent: Header) -> int:  # noqa: ARG002 - one question, asked of every policy
+    def next(self, parent: Header) -> int:  # noqa: ARG002 - part of the policy interface
         """Return the base fee of the block after `parent`."""
         return self.wei
 
     def prices(self) -> None:
-        """Return nothing: no other layer has a say in it."""
+        """Return None: the policy does not depend on L1."""
 
 
 class Eip1559BaseFee(msgspec.Struct, frozen=True, tag="market"):
-    """A base fee that rises when blocks are more than half full and falls when they are less."""
+    """The base fee of EIP-1559, with a minimum."""
 
     lowest: int = 0
 
@@ -46,7 +46,7 @@ class Eip1559BaseFee(msgspec.Struct, frozen=True, tag="market"):
         return max(fee - change, self.lowest)
 
     def prices(self) -> None:
-        """Return nothing: no other layer has a say in it."""
+        """Return None: the policy does not depend on L1."""
 
 
 FeePolicy: TypeAlias = ConstantBaseFee | Eip1559BaseFee | L2BaseFee

@@ -1,4 +1,4 @@
-"""What blocks cost: the fees that wallets look at before they offer theirs."""
+"""`eth_feeHistory`: base fees, gas used and tips of past blocks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_PERCENTILES: Final = 128
 
 
 class FeeHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """The fees of some blocks in a row; the base fees go one block further."""
+    """The fees of consecutive blocks; `base_fees` has one more, of the block after them."""
 
     oldest: int
     base_fees: tuple[int, ...]
@@ -37,7 +37,7 @@ def fee_history(
     newest: int,
     percentiles: Sequence[float] = (),
 ) -> FeeHistory:
-    """Return the fees of the last `count` blocks up to `newest`, with tips at `percentiles` of gas."""
+    """Return the fees of `count` blocks up to `newest`, with tips at `percentiles` of gas used."""
     _check_percentiles(percentiles)
     count = min(max(count, 1), MAX_BLOCKS, newest + 1)
     oldest = newest - count + 1
@@ -58,7 +58,7 @@ def fee_history(
 
 
 def effective_tip(fee_cap: int, tip: int, base_fee: int) -> int:
-    """Return what of a transaction's price goes to the producer."""
+    """Return the part of a gas price that goes to the block producer."""
     return max(min(tip, fee_cap - base_fee), 0)
 
 
@@ -71,8 +71,8 @@ def _tips_at(percentiles: Sequence[float], record: BlockRecord, header: Header) 
     if not percentiles or not record.transactions:
         return (0,) * len(percentiles)
     tips = sorted(
-        (_tip_of(record, index, header.base_fee_per_gas), outcome.gas_used)
-        for index, outcome in enumerate(record.results)
+        (_tip_of(record, index, header.base_fee_per_gas), result.gas_used)
+        for index, result in enumerate(record.results)
     )
     found, passed = [], 0
     remaining = iter(tips)

@@ -1,4 +1,4 @@
-"""What gas and published data cost on a layer 2, as it follows from the gas price of its layer 1."""
+"""The fee model of an L2: prices of gas and pubdata, derived from the L1 gas price."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_PUBDATA_PRICE: Final = 10**15
 
 
 class FeeConstants(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operator decides about fees; the names are those that the network publishes."""
+    """The fee parameters of the operator, under the names of zksync-era."""
 
     minimal_l2_gas_price: int = 100_000_000
     compute_overhead_part: float = 0.0
@@ -31,7 +31,7 @@ class FeeConstants(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeeInput(msgspec.Struct, frozen=True, kw_only=True):
-    """The prices that a batch is made with, in wei."""
+    """The batch fee input: prices in wei."""
 
     fair_l2_gas_price: int
     fair_pubdata_price: int
@@ -39,24 +39,24 @@ class FeeInput(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def base_fee(self) -> int:
-        """The price of gas that also covers published data within its limit."""
+        """The gas price that also covers pubdata at the maximum gas per pubdata byte."""
         return max(self.fair_l2_gas_price, -(-self.fair_pubdata_price // MAX_GAS_PER_PUBDATA))
 
     @property
     def gas_per_pubdata(self) -> int:
-        """The gas that a published byte costs at the base fee; at least 1."""
+        """The gas for a pubdata byte at the base fee; at least 1."""
         return max(-(-self.fair_pubdata_price // self.base_fee), 1) if self.base_fee else 1
 
 
 class FeeModel:
-    """Prices of a layer 2.
+    """Prices of an L2.
 
-    Remembers: the gas price of L1 as it was last seen. Persists: nothing; a sealed block has its base
-    fee in the header, and the store has the other prices of each. Assumes: somebody tells it when that price changes. Fails: never.
+    Remembers: the last observed gas price of L1. Persists: nothing; the header of a sealed block has its
+    base fee, and the store has its other prices. Assumes: a caller of `observe` tracks L1. Fails: never.
     """
 
     QUOTE_SCALE: Final = 1.5
-    """What is quoted allows for L1's gas to get that much dearer before a transaction is included."""
+    """Quotes allow for an increase of the L1 gas price before a transaction is included."""
 
     def __init__(self, constants: FeeConstants | None = None, l1_gas_price: int = 10**9) -> None:
         self.constants = constants or FeeConstants()
@@ -64,11 +64,11 @@ class FeeModel:
 
     @property
     def l1_pubdata_price(self) -> int:
-        """What a byte costs that is published on L1 as call data."""
+        """The price of a pubdata byte that L1 gets as calldata."""
         return self.l1_gas_price * L1_GAS_PER_PUBDATA_BYTE
 
     def observe(self, l1_gas_price: int) -> None:
-        """Take note of what gas costs on L1 now."""
+        """Set the current gas price of L1."""
         self.l1_gas_price = l1_gas_price
 
     def current(self) -> FeeInput:
@@ -76,12 +76,12 @@ class FeeModel:
         return self._at(1.0)
 
     def prices(self) -> Prices:
-        """Return what the next block is made with beside its base fee."""
+        """Return the prices of the next block that are recorded beside its base fee."""
         current = self.current()
         return Prices(current.l1_gas_price, current.fair_pubdata_price)
 
     def quoted(self) -> FeeInput:
-        """Return the prices that users are told to reckon with."""
+        """Return the prices to quote to users."""
         return self._at(self.QUOTE_SCALE)
 
     def _at(self, scale: float) -> FeeInput:
@@ -94,25 +94,25 @@ class FeeModel:
         fair_pubdata = math.floor(self.l1_pubdata_price * scale)
         fair_pubdata += math.floor(publication * it.pubdata_overhead_part)
         fair_l2 = min(fair_l2, _MAX_GAS_PRICE)
-        # Gas costs what the operator says: dear data does not make it dearer, since none is published.
-        most = min(_MAX_PUBDATA_PRICE, fair_l2 * MAX_GAS_PER_PUBDATA)
+        # Pubdata never raises the gas price above the operator's, since none is published.
+        max_pubdata = min(_MAX_PUBDATA_PRICE, fair_l2 * MAX_GAS_PER_PUBDATA)
         return FeeInput(
             fair_l2_gas_price=fair_l2,
-            fair_pubdata_price=min(fair_pubdata, most),
+            fair_pubdata_price=min(fair_pubdata, max_pubdata),
             l1_gas_price=l1_gas_price,
         )
 
 
 class L2BaseFee:
-    """The base fee that a model of prices asks for, whatever the block before it had."""
+    """The base fee of a fee model, which does not depend on the parent block."""
 
     def __init__(self, model: FeeModel) -> None:
         self.model = model
 
-    def next(self, parent: Header) -> int:  # noqa: ARG002 - one question, asked of every policy
+    def next(self, parent: Header) -> int:  # noqa: ARG002 - part of the policy interface
         """Return the base fee of the block after `parent`."""
         return self.model.current().base_fee
 
     def prices(self) -> Prices:
-        """Return what the next block is made with beside its base fee."""
+        """Return the prices of the next block that are recorded beside its base fee."""
         return self.model.prices()

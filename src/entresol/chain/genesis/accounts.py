@@ -1,4 +1,4 @@
-"""Development accounts: keys that everybody knows, derived from a mnemonic or fixed."""
+"""Development accounts with public keys: derived from a mnemonic, or those of the ZK Stack."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _STEP: Final = re.compile("([0-9]{1,10})(['hH]?)")
 
 
 class DevAccount(msgspec.Struct, frozen=True):
-    """An account whose secret is no secret."""
+    """A development account; its secret key is public."""
 
     address: Address
     secret: Hash32
 
     @classmethod
     def from_secret(cls, secret: Hash32) -> DevAccount:
-        """Return the account that `secret` signs for."""
+        """Return the account of a secret key."""
         return cls(Address(address_of(public_key(secret))), secret)
 
 
-# The accounts that the tools of the ZK Stack expect to be rich on any local chain.
+# The rich accounts that ZK Stack tools expect on a local chain.
 ZK_STACK_ACCOUNTS: Final = (
     DevAccount(
         Address.parse("0x36615Cf349d7F6344891B1e7CA7C72883F5dc049"),
@@ -50,16 +50,16 @@ ZK_STACK_ACCOUNTS: Final = (
 
 
 class _Key(msgspec.Struct, frozen=True):
-    """A secret, and the chain code that its children are derived with."""
+    """An extended private key of BIP-32."""
 
     secret: bytes
     chain_code: bytes
 
     def child(self, index: int) -> _Key:
-        """Derive the key at `index`; the ones from 2^31 on need the secret, not just its public key."""
+        """Derive the child key at `index`; indexes from 2^31 on are hardened."""
         parent = b"\0" + self.secret if index >= _HARDENED else _compressed(self.secret)
         digest = hmac.digest(self.chain_code, parent + index.to_bytes(4), "sha512")
-        # One index in 2^127 has no key; nobody has ever met it.
+        # One index in 2^127 has no key; BIP-32 lets that be ignored in practice.
         secret = (int.from_bytes(digest[:32]) + int.from_bytes(self.secret)) % _CURVE_ORDER
         return _Key(secret.to_bytes(32), digest[32:])
 
@@ -67,7 +67,7 @@ class _Key(msgspec.Struct, frozen=True):
 def derive(mnemonic: str, count: int, path: str = DEVELOPMENT_PATH) -> tuple[DevAccount, ...]:
     """Return the first `count` accounts under `path`.
 
-    The words may come from any list, and their checksum is not looked at; only their number counts.
+    The words may come from any word list, and their checksum is not verified; only their number is.
     """
     key = _master(mnemonic)
     for index in _steps(path):
@@ -85,7 +85,7 @@ def _master(mnemonic: str) -> _Key:
 
 
 def _steps(path: str) -> list[int]:
-    """Return the indexes along `path`, which may end in a slash."""
+    """Return the indexes of `path`, which may end in a slash."""
     root, *steps = path.removesuffix("/").split("/")
     if root != "m":
         raise MalformedValue(f"a derivation path starts with m, got {path!r}")
@@ -100,6 +100,6 @@ def _index(step: str) -> int:
 
 
 def _compressed(secret: bytes) -> bytes:
-    """Return the public key of `secret` as its first coordinate and the parity of the second."""
+    """Return the compressed public key of `secret`."""
     point = public_key(secret)
     return bytes([2 + point[-1] % 2]) + point[:32]

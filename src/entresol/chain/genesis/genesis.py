@@ -1,4 +1,4 @@
-"""Genesis: the state and the header that a chain starts with, as a value and as geth's JSON."""
+"""Genesis: the initial state and header of a chain, as a value and as geth's JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEFAULT_BASE_FEE: Final = 1_000_000_000
 
 
 class GenesisAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """An account as the chain finds it; its code may be larger than a transaction could make it."""
+    """An account of the genesis; its code may exceed the limit for deployed code."""
 
     balance: int = 0
     nonce: int = 0
@@ -52,7 +52,7 @@ class GenesisAccount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GenesisState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a chain starts with, in the engine's terms: accounts, slots that are not zero, codes by hash."""
+    """The initial state in the engine's terms: accounts, nonzero slots, codes by hash."""
 
     accounts: dict[Address, Account]
     storage: dict[Address, dict[bytes, bytes]]
@@ -60,9 +60,9 @@ class GenesisState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Genesis(msgspec.Struct, frozen=True, kw_only=True):
-    """What a chain starts with.
+    """The initial state and header of a chain.
 
-    The header does not commit to the chain id: a chain is told from another by both.
+    The header does not commit to the chain id, so both identify a chain.
     """
 
     chain_id: int
@@ -93,7 +93,7 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
         balance: int,
         predeploys: Mapping[Address, GenesisAccount] | None = None,
     ) -> Self:
-        """Return a genesis that gives `balance` to each of `accounts` and holds `predeploys`."""
+        """Return a genesis with `balance` for each of `accounts`, and with `predeploys`."""
         alloc = {address: GenesisAccount(balance=balance) for address in accounts}
         for address, account in (predeploys or {}).items():
             if address in alloc:
@@ -115,7 +115,7 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
     def parse(cls, document: bytes) -> Self:
         """Read geth-style JSON.
 
-        Forks and whatever else it says are ignored; without a base fee it is that of a chain born with London.
+        Forks and unknown fields are ignored; the default base fee is that of a chain that starts with London.
         """
         item = geth_json.parse_document(document)
         optional(item, "number", _read_block_number, 0)
@@ -133,7 +133,7 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def dump(self) -> bytes:
-        """Return the JSON that `parse` reads; equal values give equal bytes."""
+        """Return the JSON that `parse` reads, in a canonical form."""
         document = {
             "config": {"chainId": self.chain_id},
             "nonce": str(self.nonce),
@@ -152,9 +152,9 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
         return json.dumps(document, indent=2).encode() + b"\n"
 
     def state(self) -> GenesisState:
-        """Return the state to start with.
+        """Return the initial state.
 
-        An account that is named but empty is part of it, as in geth: the root of mainnet's genesis counts two.
+        It includes accounts that are listed but empty, as in geth: mainnet's genesis has two.
         """
         hashes = {address: keccak256(item.code) for address, item in self.alloc.items()}
         slots = {address: _nonzero(item.storage) for address, item in self.alloc.items()}

@@ -1,4 +1,4 @@
-"""Reading JSON as geth does: numbers in any notation, and problems that name their place."""
+"""Parse genesis JSON as geth does: numbers in any notation, and errors with the path of the field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EXCERPT: Final = 70
 
 
 def parse_document(document: bytes) -> dict[str, object]:
-    """Read a JSON document that is an object and says nothing twice."""
+    """Read a JSON document that is an object without duplicate keys."""
     try:
         value = json.loads(document, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
@@ -47,7 +47,7 @@ def optional(
 
 
 def read_object(value: object) -> dict[str, object]:
-    """Read an object whose keys are names."""
+    """Read an object."""
     if not isinstance(value, dict):
         raise MalformedValue("should be an object")
     return value
@@ -56,7 +56,7 @@ def read_object(value: object) -> dict[str, object]:
 def read_table(
     value: object, key: Callable[[object], _K], read: Callable[[object], _V]
 ) -> dict[_K, _V]:
-    """Read an object whose keys are values too; no two of them may spell the same."""
+    """Read an object as a map; two spellings of the same key are rejected."""
     table: dict[_K, _V] = {}
     for text, item in read_object(value).items():
         with within(_shortened(text)):
@@ -80,7 +80,7 @@ def read_number(value: object) -> int:
 
 
 def read_word(value: object) -> Hash32:
-    """Read up to 32 bytes in hex, with or without `0x`, and fill them with zeros from the left."""
+    """Read up to 32 bytes in hex, with or without `0x`, and left-pad them with zeros."""
     return Hash32(Quantity.parse(value).to_bytes(32))
 
 
@@ -90,12 +90,12 @@ def read_data(value: object) -> bytes:
 
 
 @contextmanager
-def within(name: str, joint: str = ".") -> Iterator[None]:
-    """Say of a problem that it was met inside `name`."""
+def within(name: str, separator: str = ".") -> Iterator[None]:
+    """Prefix the field of an error with `name`."""
     try:
         yield
     except (MalformedValue, InvalidGenesis) as error:
-        field = name if error.field is None else f"{name}{joint}{error.field}"
+        field = name if error.field is None else f"{name}{separator}{error.field}"
         raise InvalidGenesis(error.problem, field=field) from None
 
 
@@ -109,5 +109,5 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _shortened(text: str) -> str:
-    """Cut `text`, so that an error never grows with its input."""
+    """Shorten `text`, so that an error does not grow with its input."""
     return text if len(text) <= _EXCERPT else text[: _EXCERPT - 3] + "..."
