@@ -154,7 +154,7 @@ def _verify(config: NodeConfig) -> int:
 def _compare(layer: str, chain: Chain) -> int:
     """Execute every block of a layer again, and say what comes of it."""
     try:
-        chain.ledger.verify(_progress(layer, "verified"))
+        chain.verify(_progress(layer, "verified"))
     except ReplayMismatch as error:
         return _complain(error, FAILED, f"{layer}: ")
     head = f"block {chain.number} {chain.head.hash()}"

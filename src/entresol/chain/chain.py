@@ -136,6 +136,10 @@ class Chain:
         number = self.resolve(block)
         return self.latest if number == self.number else self.ledger.state_after(number)
 
+    def verify(self, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
+        """Re-execute every block; raise `ReplayMismatch` at the first that differs."""
+        self.ledger.verify(progress)
+
     def next_base_fee(self) -> int:
         """Return the base fee of the next block."""
         return self.rules.fees.next(self.ledger.head)
