@@ -248,11 +248,10 @@ contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
     }
 
     /// @dev A contract on L1 controls its alias on L2, not the account with its own address.
-    function _refundRecipient(address requested) private view returns (address) {
+    function _refundRecipient(address chosen) private view returns (address) {
         // solhint-disable-next-line avoid-tx-origin
-        if (requested == address(0))
-            return msg.sender == tx.origin ? msg.sender : _alias(msg.sender);
-        return _isContract(requested) ? _alias(requested) : requested;
+        if (chosen == address(0)) return msg.sender == tx.origin ? msg.sender : _alias(msg.sender);
+        return _isContract(chosen) ? _alias(chosen) : chosen;
     }
 
     /// @dev The code of an account that delegates (EIP-7702) is 23 bytes that start with 0xef0100.
