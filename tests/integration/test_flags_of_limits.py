@@ -250,7 +250,7 @@ def test_a_filter_for_logs_has_a_limit_of_what_it_names(client: Client) -> None:
     error = call(client, "eth_getLogs", {"topics": [None, [f"0x{it:064x}" for it in range(4)]]})
     assert (error["code"], error["message"]) == (
         -32602,
-        "topics[1]: a filter names at most 3 in one place, got 4",
+        "topics[1]: a filter has at most 3 values at a position, got 4",
     )
 
 
@@ -259,13 +259,13 @@ def test_what_a_question_assumes_has_limits(client: Client) -> None:
     error = call(client, "eth_call", {"to": CONTRACT}, "latest", accounts)
     assert (error["code"], error["message"]) == (
         -32602,
-        "state overrides: a question assumes at most 3 accounts, got 4",
+        "state overrides: a request overrides at most 3 accounts, got 4",
     )
     slots = {f"0x{it:x}": "0x" + "00" * 32 for it in range(5)}
     error = call(client, "eth_call", {"to": CONTRACT}, "latest", {CONTRACT: {"stateDiff": slots}})
     assert (error["code"], error["message"]) == (
         -32602,
-        f"account {CONTRACT}: a question assumes at most 4 slots, got 5",
+        f"account {CONTRACT}: a request overrides at most 4 slots, got 5",
     )
 
 

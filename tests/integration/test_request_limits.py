@@ -153,7 +153,7 @@ def test_a_filter_names_at_most_so_much_in_one_place(
     assert limited(log_filter_limit=3)(method, *params) is not None
     with pytest.raises(RpcError) as error:
         limited(log_filter_limit=2)(method, *params)
-    message = f"{place}: a filter names at most 2 in one place, got 3"
+    message = f"{place}: a filter has at most 2 values at a position, got 3"
     assert (error.value.code, error.value.message) == (-32602, message)
 
 
@@ -189,8 +189,8 @@ def test_a_question_assumes_at_most_so_many_accounts_and_slots(
     client = limited(override_account_limit=3, override_slot_limit=5)
     client(*assuming_questions(3, 5)[question])
     for accounts, slots, message in [
-        (4, 5, "state overrides: a question assumes at most 3 accounts, got 4"),
-        (3, 6, f"account 0x{3:040x}: a question assumes at most 5 slots, got 6"),
+        (4, 5, "state overrides: a request overrides at most 3 accounts, got 4"),
+        (3, 6, f"account 0x{3:040x}: a request overrides at most 5 slots, got 6"),
     ]:
         with pytest.raises(RpcError) as error:
             client(*assuming_questions(accounts, slots)[question])

@@ -417,7 +417,7 @@ def test_a_layer_that_is_not_what_its_transactions_lead_to_is_named(
     forge_last_block(Path(directory) / folder)
     ran = entresol("verify", "--data-dir", directory)
     (complaint,) = [line for line in ran.stderr.splitlines() if line.startswith("error: ")]
-    assert re.match(rf"error: {layer}: block \d+ does not come out as recorded: ", complaint)
+    assert re.match(rf"error: {layer}: block \d+ differs from its record: ", complaint)
     # The other one is fine, and said to be.
     assert len(ran.stdout.splitlines()) == 1
     assert not ran.stdout.startswith(layer)

@@ -1,118 +1,138 @@
-"""The root of every error this package raises on purpose.
+"""Every error that this package raises on purpose, by module.
 
     EntresolError
-    ├── MalformedValue             text or bytes that are not the value they should be
-    ├── InvalidBytecode            code that cannot be published as a factory dependency
-    ├── InvalidGenesis             not a state and a header that a chain can start with
-    ├── InvalidTransaction         a transaction that cannot be included as it stands
-    │   ├── MalformedTransaction   its bytes are not a transaction
-    │   ├── InvalidSignature       nobody can have signed it
-    │   ├── UnsupportedType        a type this chain does not take
-    │   ├── WrongChain             signed for another chain
-    │   ├── NonceTooLow            the sender already used this nonce
-    │   ├── NonceTooHigh           an earlier nonce of the sender is missing
-    │   ├── NonceOverflow          the sender has no nonce left
-    │   ├── InsufficientFunds      the sender cannot pay gas and value
-    │   ├── IntrinsicGasTooLow     the gas limit does not pay for being included
-    │   ├── GasLimitExceeded       asks for more gas than a block or a transaction may use
-    │   ├── FeeCapTooLow           offers less than the base fee
-    │   ├── TipAboveFeeCap         offers a tip above its own fee cap
-    │   ├── SenderNotEOA           the sender has code
-    │   ├── InitCodeTooLarge       creates a contract from too much code
-    │   ├── EmptyAuthorizations    sets code without saying whose
-    │   ├── TransactionTooLarge    longer than the chain takes
-    │   ├── UnprotectedTransaction valid on any chain, where that is not wanted
-    │   ├── NoPubdataLimit         allows no gas for published data
-    │   ├── PaymasterNotSupported  wants somebody else to pay its fee
-    │   ├── TooManyFactoryDeps     publishes more code than it may
-    │   ├── TooManyMessages        sends more messages to L1 than a batch can have
-    │   └── TipTooLow              offers less than the least tip
-    ├── PoolRejection                a valid transaction that the pool has no place for
-    │   ├── AlreadyKnown           it is in the pool
-    │   ├── ReplacementUnderpriced too little more than the one with the same nonce
-    │   ├── SenderLimitExceeded    the sender has too many in the pool
-    │   └── PoolFull               everything in the pool is worth as much
-    ├── UnknownAccount             an account that the node cannot act for
-    ├── AccountsLocked             the node acts for nobody
-    ├── ReceiptTimeout             a transaction that no block included in time
-    ├── NotSupported               what the node takes no part in
-    ├── ExecutionFailed            a call ran, and failing is its answer
-    │   ├── ExecutionReverted      it gave up, and may have said why
-    │   ├── ExecutionHalted        it broke a rule of the machine
-    │   │   └── CallGasSpent       it used all the gas that a call may have
-    │   ├── GasAllowanceExceeded   no gas limit that is allowed suffices
-    │   └── MintOverflow           more ether to mint than there can be
-    ├── UnserializableCall         a call that is no transaction, in the network's words
-    ├── InvalidOverride            a what-if question that cannot be asked
-    │   ├── TooManyOverrides       more accounts or slots than a question may assume
-    │   ├── NotAPrecompile         what is to be moved is none
-    │   ├── PrecompileMovedToSelf        a precompile would stay where it is
-    │   └── DuplicatePrecompileMove          two precompiles would be at one address
-    ├── InvalidSimulation          blocks that cannot be simulated as they are described
-    │   ├── EmptySimulation        there are none
-    │   ├── SimulatedNumberTooLow  a number that is not above the last one
-    │   ├── SimulatedTimeTooLow    a timestamp that is not after the last one
-    │   ├── SimulationTooLong      more blocks than one simulation may have
-    │   ├── SimulationGasSpent     the calls before this one used all gas there is
-    │   └── SimulatedCallRejected   a call that no block could include; the cause is chained
-    ├── EngineError                the engine could not finish; nothing is known of the outcome
-    │   ├── StateUnavailable       the state source failed; the cause is chained
-    │   ├── EnginePanicked         a bug in the engine; the state is as it was before
-    │   └── ExecutionStopped       a limit of the caller's was reached
+    │
+    │ values
+    ├── MalformedValue                 text or bytes that do not encode the expected value
+    ├── InvalidBytecode                cannot be published as a factory dependency
+    ├── InvalidGenesis                 no chain can start with it
+    │
+    │ transactions
+    ├── InvalidTransaction             cannot be included as it is
+    │   ├── MalformedTransaction       the bytes do not encode a transaction
+    │   ├── InvalidSignature           the signature is invalid
+    │   ├── UnsupportedType            the chain does not accept the type
+    │   ├── WrongChain                 signed for another chain id
+    │   ├── NonceTooLow                the nonce is already used
+    │   ├── NonceTooHigh               an earlier nonce is missing
+    │   ├── NonceOverflow              the nonce has its maximum value
+    │   ├── InsufficientFunds          the balance does not cover gas and value
+    │   ├── IntrinsicGasTooLow         the gas limit is below the intrinsic gas
+    │   ├── GasLimitExceeded           the gas limit exceeds that of a block or transaction
+    │   ├── FeeCapTooLow               the fee cap is below the base fee
+    │   ├── TipAboveFeeCap             the tip is above the fee cap
+    │   ├── TipTooLow                  the tip is below the minimum
+    │   ├── SenderNotEOA               the sender has code
+    │   ├── InitCodeTooLarge           the init code exceeds its limit
+    │   ├── EmptyAuthorizations        sets code without authorizations
+    │   ├── TransactionTooLarge        exceeds the size limit
+    │   ├── UnprotectedTransaction     has no chain id
+    │   ├── NoPubdataLimit             the gas per pubdata limit is zero
+    │   ├── PaymasterNotSupported      names a paymaster
+    │   ├── TooManyFactoryDeps         has too many factory dependencies
+    │   └── TooManyMessages            sends more messages to L1 than a batch can hold
+    │
+    │ pool
+    ├── PoolRejection                  a valid transaction that the pool rejects
+    │   ├── AlreadyKnown               is in the pool
+    │   ├── ReplacementUnderpriced     the price bump is too small
+    │   ├── SenderLimitExceeded        the sender has too many in the pool
+    │   └── PoolFull                   outranks no other transaction
+    │
+    │ execution
+    ├── ExecutionFailed                an execution ended in failure
+    │   ├── ExecutionReverted          REVERT, perhaps with a reason
+    │   ├── ExecutionHalted            an exceptional halt
+    │   │   └── CallGasSpent           out of gas at the gas cap of calls
+    │   ├── GasAllowanceExceeded       no allowed gas limit suffices
+    │   └── MintOverflow               the amount to mint overflows
+    ├── UnserializableCall             cannot be encoded as a transaction
+    ├── UnknownTracer                  no such tracer, or invalid options
+    ├── InvalidOverride                an invalid state or block override
+    │   ├── TooManyOverrides           overrides too many accounts or slots
+    │   ├── NotAPrecompile             moves an account that is no precompile
+    │   ├── PrecompileMovedToSelf      moves a precompile to its own address
+    │   └── DuplicatePrecompileMove    moves two precompiles to one address
+    │
+    │ simulation
+    ├── InvalidSimulation              blocks that cannot be simulated
+    │   ├── EmptySimulation            there are none
+    │   ├── SimulatedNumberTooLow      block numbers do not increase
+    │   ├── SimulatedTimeTooLow        timestamps do not increase
+    │   ├── SimulationTooLong          too many blocks
+    │   ├── SimulationGasSpent         the gas cap of all calls is used up
+    │   └── SimulatedCallRejected      a call that no block could include; the cause is chained
+    │
+    │ engine
+    ├── EngineError                    no result; the state is unchanged
+    │   ├── StateUnavailable           the state source failed; the cause is chained
+    │   ├── EnginePanicked             a bug in the engine
+    │   └── ExecutionStopped           a limit of the caller was reached
     │       ├── GasBudgetSpent
     │       ├── DeadlinePassed
     │       ├── ExecutionCancelled
     │       └── TraceTooLarge
-    ├── UnknownBlock               a block that is not there
-    ├── InvalidConfig              a setting that makes no sense, named by where it was set
-    ├── InvalidInterval            a time between blocks that is none
-    ├── InvalidPercentiles         percentiles that are none, or in disorder
-    ├── TimestampTooLow            a time for the next block that is not after the last one's
-    ├── TimestampTooHigh           a time after which no block would have a time of its own
-    ├── TooManyToSeal              more blocks to seal than one request may ask for
-    ├── BlockFull                  a transaction that has no room in the block
-    │   └── BlockFullOfMessages    its messages to L1 have none
-    ├── ReplayMismatch              a block that does not come out as its record says
-    ├── UnknownTracer              no tracer has this name, or it rejects its options
-    ├── InvalidFilter              a question for logs that cannot be answered as it stands
-    │   ├── TooManyTopics          more topics than a log can have
-    │   ├── TooManyAlternatives    more addresses, or topics at a position, than one filter may have
-    │   ├── BlockHashWithRange           one block and a range of blocks at once
-    │   ├── TooManyResults         more logs than one answer has
-    │   └── TooManyBlocks          a wider range than one question may have
-    ├── FilterNotFound             no filter has this id, or not any more
-    ├── SubscriptionRejected        nobody can listen to this
-    │   ├── UnknownSubscription    there is nothing of this name to listen to
-    │   ├── NotificationsNotSupported      the connection has no way to tell the client anything
-    │   └── TooManySubscriptions   the connection listens to enough already
-    ├── TrieError
-    │   ├── MissingNode            a trie node that the root refers to is not in the store
-    │   └── InvalidProof           a proof that does not lead from the root to the key
-    ├── BatchOverflow              more in a batch than a batch can have
-    ├── LayerOneFailed             L1 did not do what it was asked for
-    │   ├── LayerOneUnreachable    nobody answers there, or not in time: waiting may help
-    │   ├── LayerOneRejected        it answered with an error
-    │   └── LayerOneMismatch        it is not, or not any more, the L1 that this chain is tied to
-    ├── StoreFailed                the directory of a chain cannot be used
-    │   ├── StoreLocked            another process has it open
-    │   ├── StoreForeign           something else is in it
-    │   ├── StoreTooNew            a newer version wrote it
-    │   ├── StoreDamaged           it cannot be read
-    │   ├── StoreFull              there is no space left
-    │   ├── RebuildInterrupted        its indexes are being made anew
-    │   ├── GenesisMismatch         the chain in it began otherwise
-    │   └── WrongParent            a record that does not continue the chain
-    └── ListenFailed               the server cannot listen where it should
-        ├── AddressInUse           somebody else listens there
-        ├── AddressUnavailable     this machine has no such address
-        └── AddressForbidden       the system does not allow that port
+    │
+    │ chain
+    ├── UnknownBlock                   there is no such block
+    ├── InvalidInterval                not a positive number of seconds
+    ├── InvalidPercentiles             not ascending numbers from 0 to 100
+    ├── TimestampTooLow                not above the last block's
+    ├── TimestampTooHigh               leaves too few for later blocks
+    ├── TooManyToSeal                  more blocks than one request may seal
+    ├── BlockFull                      a transaction does not fit into the block
+    │   └── BlockFullOfMessages        its messages to L1 do not fit
+    ├── ReplayMismatch                 a block differs from its record when re-executed
+    ├── BatchOverflow                  exceeds what a batch can hold
+    │
+    │ storage
+    ├── StoreFailed                    a data directory that cannot be used
+    │   ├── StoreLocked                another process has it open
+    │   ├── StoreForeign               contains something else
+    │   ├── StoreTooNew                written by a newer version
+    │   ├── StoreDamaged               corrupted
+    │   ├── StoreFull                  no space left on the disk
+    │   ├── RebuildInterrupted         has to be rebuilt again
+    │   ├── GenesisMismatch            contains a chain with another genesis
+    │   └── WrongParent                a block that does not follow the head
+    ├── TrieError                      a trie or proof that does not match its root
+    │   ├── MissingNode                a trie node is not in the store
+    │   └── InvalidProof               a proof does not lead from the root to the key
+    │
+    │ l1
+    ├── LayerOneFailed                 a request to L1 failed
+    │   ├── LayerOneUnreachable        no connection, or no response in time
+    │   ├── LayerOneRejected           L1 responded with an error
+    │   └── LayerOneMismatch           not, or no longer, the L1 that the chain settles on
+    │
+    │ rpc
+    ├── UnknownAccount                 neither a key nor impersonated
+    ├── AccountsLocked                 the node signs for no account
+    ├── ReceiptTimeout                 no block included the transaction in time
+    ├── NotSupported                   a feature that the node does not support
+    ├── InvalidFilter                  an invalid log filter
+    │   ├── TooManyTopics              more topics than a log can have
+    │   ├── TooManyAlternatives        too many addresses, or topics at a position
+    │   ├── BlockHashWithRange         a block hash beside a block range
+    │   ├── TooManyResults             more logs than a response may have
+    │   └── TooManyBlocks              a wider range than allowed
+    ├── FilterNotFound                 no such filter, or it has expired
+    ├── SubscriptionRejected
+    │   ├── UnknownSubscription        no such kind of subscription
+    │   ├── NotificationsNotSupported  the connection cannot carry notifications
+    │   └── TooManySubscriptions       the connection has too many
+    │
+    │ config
+    ├── InvalidConfig                  an invalid setting, named with its source
+    └── ListenFailed                   the server cannot listen on its address
+        ├── AddressInUse               another process listens on the port
+        ├── AddressUnavailable         the machine has no such address
+        └── AddressForbidden           the port needs privileges
 
-Anything else that escapes is a bug and is reported as one.
+Any other exception is a bug and is reported as one.
 """
 
-from entresol.errors.base import (
-    EntresolError,
-)
+from entresol.errors.base import EntresolError
 from entresol.errors.chain import (
     BatchOverflow,
     BlockFull,
@@ -132,33 +152,28 @@ from entresol.errors.config import (
     InvalidConfig,
     ListenFailed,
 )
-from entresol.errors.execution import (
-    CallGasSpent,
+from entresol.errors.engine import (
     DeadlinePassed,
-    DuplicatePrecompileMove,
-    EmptySimulation,
     EngineError,
     EnginePanicked,
     ExecutionCancelled,
+    ExecutionStopped,
+    GasBudgetSpent,
+    StateUnavailable,
+    TraceTooLarge,
+)
+from entresol.errors.execution import (
+    CallGasSpent,
+    DuplicatePrecompileMove,
     ExecutionFailed,
     ExecutionHalted,
     ExecutionReverted,
-    ExecutionStopped,
     GasAllowanceExceeded,
-    GasBudgetSpent,
     InvalidOverride,
-    InvalidSimulation,
     MintOverflow,
     NotAPrecompile,
     PrecompileMovedToSelf,
-    SimulatedCallRejected,
-    SimulatedNumberTooLow,
-    SimulatedTimeTooLow,
-    SimulationGasSpent,
-    SimulationTooLong,
-    StateUnavailable,
     TooManyOverrides,
-    TraceTooLarge,
     UnknownTracer,
     UnserializableCall,
 )
@@ -167,6 +182,13 @@ from entresol.errors.l1 import (
     LayerOneMismatch,
     LayerOneRejected,
     LayerOneUnreachable,
+)
+from entresol.errors.pool import (
+    AlreadyKnown,
+    PoolFull,
+    PoolRejection,
+    ReplacementUnderpriced,
+    SenderLimitExceeded,
 )
 from entresol.errors.rpc import (
     AccountsLocked,
@@ -185,6 +207,15 @@ from entresol.errors.rpc import (
     UnknownAccount,
     UnknownSubscription,
 )
+from entresol.errors.simulation import (
+    EmptySimulation,
+    InvalidSimulation,
+    SimulatedCallRejected,
+    SimulatedNumberTooLow,
+    SimulatedTimeTooLow,
+    SimulationGasSpent,
+    SimulationTooLong,
+)
 from entresol.errors.storage import (
     GenesisMismatch,
     InvalidProof,
@@ -200,7 +231,6 @@ from entresol.errors.storage import (
     WrongParent,
 )
 from entresol.errors.transactions import (
-    AlreadyKnown,
     EmptyAuthorizations,
     FeeCapTooLow,
     GasLimitExceeded,
@@ -215,10 +245,6 @@ from entresol.errors.transactions import (
     NonceTooLow,
     NoPubdataLimit,
     PaymasterNotSupported,
-    PoolFull,
-    PoolRejection,
-    ReplacementUnderpriced,
-    SenderLimitExceeded,
     SenderNotEOA,
     TipAboveFeeCap,
     TipTooLow,

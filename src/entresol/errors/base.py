@@ -1,4 +1,4 @@
-"""The root of every error this package raises on purpose."""
+"""The root of the error tree."""
 
 from __future__ import annotations
 

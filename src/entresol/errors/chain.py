@@ -15,7 +15,7 @@ class UnknownBlock(EntresolError):
 
 
 class InvalidInterval(EntresolError):
-    """The time between blocks is not a time."""
+    """A block interval that is not a positive number of seconds."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"an interval is a positive number of seconds, got {seconds}")
@@ -23,14 +23,14 @@ class InvalidInterval(EntresolError):
 
 
 class InvalidPercentiles(EntresolError):
-    """Percentiles are not from 0 to 100, or in disorder."""
+    """Percentiles that are not ascending numbers from 0 to 100."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"invalid `eth_feeHistory` reward percentiles: {problem}")
 
 
 class TimestampTooLow(EntresolError):
-    """The time for the next block is not after the last one's."""
+    """A timestamp that is not above the last block's."""
 
     def __init__(self, timestamp: int, parent: int) -> None:
         super().__init__(
@@ -41,7 +41,7 @@ class TimestampTooLow(EntresolError):
 
 
 class TimestampTooHigh(EntresolError):
-    """The time is so late that blocks after it would soon have none left."""
+    """A timestamp that leaves too few for later blocks."""
 
     def __init__(self, timestamp: int, latest: int) -> None:
         super().__init__(
@@ -52,7 +52,7 @@ class TimestampTooHigh(EntresolError):
 
 
 class TooManyToSeal(EntresolError):
-    """A request asks for more blocks to be sealed than one may."""
+    """A request to seal more blocks than allowed."""
 
     def __init__(self, blocks: int, limit: int) -> None:
         super().__init__(f"one request seals at most {limit:d} blocks, got {blocks:d}")
@@ -61,18 +61,18 @@ class TooManyToSeal(EntresolError):
 
 
 class BlockFull(EntresolError):
-    """A transaction has no room in the block that is being built."""
+    """A transaction does not fit into the block that is being built."""
 
     def __init__(self, gas_limit: int, gas_left: int) -> None:
         super().__init__(
-            f"the block has {gas_left:d} gas left, the transaction asks for {gas_limit:d}"
+            f"the block has {gas_left:d} gas left, the transaction needs {gas_limit:d}"
         )
         self.gas_limit = gas_limit
         self.gas_left = gas_left
 
 
 class BlockFullOfMessages(BlockFull):
-    """A transaction's messages to L1 have no room in the block: no batch could take them all."""
+    """The messages to L1 of a transaction do not fit: no batch could hold those of the block."""
 
     def __init__(self, sent: int, most: int) -> None:
         super(BlockFull, self).__init__(
@@ -83,13 +83,13 @@ class BlockFullOfMessages(BlockFull):
 
 
 class ReplayMismatch(EntresolError):
-    """A block does not come out as its record says."""
+    """A block differs from its record when it is re-executed."""
 
     def __init__(self, number: int, difference: str) -> None:
-        super().__init__(f"block {number} does not come out as recorded: {difference}")
+        super().__init__(f"block {number} differs from its record: {difference}")
         self.number = number
         self.difference = difference
 
 
 class BatchOverflow(EntresolError):
-    """There is more in a batch than a batch can have."""
+    """A batch would exceed what a batch can hold."""

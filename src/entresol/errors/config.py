@@ -6,7 +6,7 @@ from entresol.errors.base import EntresolError
 
 
 class InvalidConfig(EntresolError):
-    """A setting makes no sense."""
+    """A setting is invalid."""
 
     def __init__(self, source: str, problem: str) -> None:
         super().__init__(f"{source}: {problem}" if source else problem)
@@ -15,11 +15,11 @@ class InvalidConfig(EntresolError):
 
 
 class ListenFailed(EntresolError):
-    """The server cannot listen where it should."""
+    """The server cannot listen on its address."""
 
 
 class AddressInUse(ListenFailed):
-    """Somebody else listens on the port."""
+    """Another process listens on the port."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__(
@@ -30,7 +30,7 @@ class AddressInUse(ListenFailed):
 
 
 class AddressUnavailable(ListenFailed):
-    """This machine has no such address."""
+    """The machine has no such address."""
 
     def __init__(self, host: str, problem: str) -> None:
         super().__init__(
@@ -41,7 +41,7 @@ class AddressUnavailable(ListenFailed):
 
 
 class AddressForbidden(ListenFailed):
-    """The system does not let this user listen on the port."""
+    """The system does not permit listening on the port."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Errors of requests to layer 1."""
+"""Errors of requests to L1."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from entresol.errors.base import EntresolError
 
 
 class LayerOneFailed(EntresolError):
-    """L1 did not do what it was asked for."""
+    """A request to L1 failed."""
 
 
 class LayerOneUnreachable(LayerOneFailed):
-    """Nobody answers where L1 should be, or not in time; waiting may help."""
+    """L1 cannot be reached or does not respond in time; a retry may help."""
 
     def __init__(self, url: str, problem: str) -> None:
         super().__init__(f"L1 at {url} cannot be reached: {problem}")
@@ -19,7 +19,7 @@ class LayerOneUnreachable(LayerOneFailed):
 
 
 class LayerOneRejected(LayerOneFailed):
-    """L1 answered with an error."""
+    """L1 responded with an error."""
 
     def __init__(self, method: str, code: int, message: str) -> None:
         super().__init__(f"L1 rejected {method}: {message} (code {code})")
@@ -29,4 +29,4 @@ class LayerOneRejected(LayerOneFailed):
 
 
 class LayerOneMismatch(LayerOneFailed):
-    """L1 is not, or not any more, the one that this chain is tied to."""
+    """L1 is not, or no longer, the one that the chain settles on."""

@@ -6,11 +6,11 @@ from entresol.errors.base import EntresolError
 
 
 class UnknownAccount(EntresolError):
-    """The node has no key of an account, and does not impersonate it."""
+    """The node has no key of the account and does not impersonate it."""
 
     def __init__(self, address: bytes | None) -> None:
         if address is None:
-            super().__init__("unknown account: the node has none, so say `from` and impersonate it")
+            super().__init__("unknown account: the node has none, so name one in `from` and impersonate it")
         else:
             super().__init__(
                 f"unknown account: 0x{address.hex()} is neither in eth_accounts nor impersonated"
@@ -19,14 +19,14 @@ class UnknownAccount(EntresolError):
 
 
 class AccountsLocked(EntresolError):
-    """The node signs for nobody and impersonates nobody."""
+    """The node signs for no account and impersonates none."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the accounts of this node are locked: {reason}")
 
 
 class ReceiptTimeout(EntresolError):
-    """A transaction waits for a block longer than somebody waits for its receipt."""
+    """No block included the transaction in time."""
 
     def __init__(self, transaction_hash: bytes, seconds: float) -> None:
         super().__init__(
@@ -36,35 +36,35 @@ class ReceiptTimeout(EntresolError):
 
 
 class NotSupported(EntresolError):
-    """Clients may ask for it, but the node takes no part in it."""
+    """A feature that the node does not support."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"Not implemented: {why}")
 
 
 class InvalidFilter(EntresolError):
-    """A question for logs cannot be answered as it stands."""
+    """A log filter is invalid."""
 
 
 class TooManyTopics(InvalidFilter):
-    """The filter names more topics than a log can have."""
+    """The filter has more topics than a log can have."""
 
     def __init__(self) -> None:
         super().__init__("More than four topics in filter")
 
 
 class TooManyAlternatives(InvalidFilter):
-    """The filter names more addresses, or more topics at one position, than it may."""
+    """The filter has more addresses, or more topics at a position, than allowed."""
 
     def __init__(self, place: str, count: int, limit: int) -> None:
-        super().__init__(f"{place}: a filter names at most {limit} in one place, got {count}")
+        super().__init__(f"{place}: a filter has at most {limit} values at a position, got {count}")
         self.place = place
         self.count = count
         self.limit = limit
 
 
 class BlockHashWithRange(InvalidFilter):
-    """The filter names one block by its hash, and a range of blocks as well."""
+    """The filter has a block hash beside a block range."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -73,7 +73,7 @@ class BlockHashWithRange(InvalidFilter):
 
 
 class TooManyResults(InvalidFilter):
-    """More logs were found than one answer has; those from `first` to `last` would fit."""
+    """More logs match than a response may have; the range from `first` to `last` would fit."""
 
     def __init__(self, limit: int, first: int, last: int) -> None:
         super().__init__(
@@ -86,7 +86,7 @@ class TooManyResults(InvalidFilter):
 
 
 class TooManyBlocks(InvalidFilter):
-    """The range is wider than one question may have; the one from `first` to `last` would do."""
+    """The block range is wider than allowed; the one from `first` to `last` would fit."""
 
     def __init__(self, limit: int, first: int, last: int) -> None:
         super().__init__(
@@ -99,32 +99,32 @@ class TooManyBlocks(InvalidFilter):
 
 
 class FilterNotFound(EntresolError):
-    """No filter has this id, or not any more."""
+    """There is no filter with this id, or it has expired."""
 
     def __init__(self) -> None:
         super().__init__("filter not found")
 
 
 class SubscriptionRejected(EntresolError):
-    """Nobody can listen to this."""
+    """A subscription is rejected."""
 
 
 class UnknownSubscription(SubscriptionRejected):
-    """There is nothing of this name to listen to."""
+    """There is no subscription of this kind."""
 
     def __init__(self) -> None:
         super().__init__("Rejecting subscription - invalid parameters provided.")
 
 
 class NotificationsNotSupported(SubscriptionRejected):
-    """The connection has no way to tell the client anything unasked."""
+    """The connection cannot carry notifications."""
 
     def __init__(self) -> None:
         super().__init__("notifications not supported: subscriptions need a WebSocket")
 
 
 class TooManySubscriptions(SubscriptionRejected):
-    """The connection listens to as much as one may."""
+    """The connection has the maximum number of subscriptions."""
 
     def __init__(self, limit: int) -> None:
         super().__init__("Too many subscriptions on the connection")

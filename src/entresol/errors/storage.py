@@ -1,4 +1,4 @@
-"""Errors of the database directory and of tries."""
+"""Errors of the data directory and of tries."""
 
 from __future__ import annotations
 
@@ -10,28 +10,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class TrieError(EntresolError):
-    """A trie or a proof is not what its root says."""
-
-
-class MissingNode(TrieError):
-    """A trie node that the root refers to is not in the store."""
-
-    def __init__(self, node_hash: bytes) -> None:
-        super().__init__(f"trie node 0x{node_hash.hex()} is missing")
-        self.node_hash = node_hash
-
-
-class InvalidProof(TrieError):
-    """A proof does not lead from the root to the key."""
-
-
 class StoreFailed(EntresolError):
-    """The directory of a chain cannot be used."""
+    """The data directory of a chain cannot be used."""
 
 
 class StoreLocked(StoreFailed):
-    """Another process has the directory open."""
+    """Another process has the data directory open."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -41,7 +25,7 @@ class StoreLocked(StoreFailed):
 
 
 class StoreForeign(StoreFailed):
-    """Something else is in the directory."""
+    """The directory contains something else than a chain."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -51,7 +35,7 @@ class StoreForeign(StoreFailed):
 
 
 class StoreTooNew(StoreFailed):
-    """A newer version wrote the directory."""
+    """A newer version wrote the data directory."""
 
     def __init__(self, path: Path, found: int, known: int) -> None:
         super().__init__(
@@ -63,7 +47,7 @@ class StoreTooNew(StoreFailed):
 
 
 class StoreDamaged(StoreFailed):
-    """The directory cannot be read."""
+    """The data directory is corrupted."""
 
     def __init__(self, path: Path, detail: str) -> None:
         super().__init__(f"{path} is damaged ({detail}): restore it from a copy, or start anew")
@@ -72,7 +56,7 @@ class StoreDamaged(StoreFailed):
 
 
 class StoreFull(StoreFailed):
-    """There is no space left for the directory."""
+    """The disk of the data directory is full."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"no space left for {path}: make room, then start again")
@@ -80,7 +64,7 @@ class StoreFull(StoreFailed):
 
 
 class RebuildInterrupted(StoreFailed):
-    """The indexes in the directory are being made anew, and that has not come to its end."""
+    """A rebuild of the derived tables was interrupted."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"rebuilding {path} was interrupted: rebuild it again")
@@ -88,7 +72,7 @@ class RebuildInterrupted(StoreFailed):
 
 
 class GenesisMismatch(StoreFailed):
-    """The chain in the directory began otherwise."""
+    """The chain in the data directory has another genesis."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -98,10 +82,26 @@ class GenesisMismatch(StoreFailed):
 
 
 class WrongParent(StoreFailed):
-    """A record does not continue the chain."""
+    """A block does not follow the head of the store."""
 
     def __init__(self, number: int, head: int | None) -> None:
         after = "an empty store" if head is None else f"block {head}"
         super().__init__(f"block {number} does not follow {after}")
         self.number = number
         self.head = head
+
+
+class TrieError(EntresolError):
+    """A trie or a proof does not match its root."""
+
+
+class MissingNode(TrieError):
+    """A trie node that the root refers to is not in the store."""
+
+    def __init__(self, node_hash: bytes) -> None:
+        super().__init__(f"trie node 0x{node_hash.hex()} is missing")
+        self.node_hash = node_hash
+
+
+class InvalidProof(TrieError):
+    """A Merkle proof does not lead from the root to the key."""

@@ -1,4 +1,4 @@
-"""Errors of transactions that cannot be included, and rejections by the mempool."""
+"""Errors of transactions that cannot be included."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from entresol.errors.base import EntresolError
 
 
 class InvalidTransaction(EntresolError):
-    """A transaction cannot be included as it stands."""
+    """A transaction that cannot be included as it is."""
 
 
 class MalformedTransaction(InvalidTransaction):
-    """The bytes are not a transaction."""
+    """The bytes do not encode a transaction."""
 
     def __init__(self, problem: str, *, field: str | None = None) -> None:
         super().__init__(problem if field is None else f"{field}: {problem}")
@@ -19,14 +19,14 @@ class MalformedTransaction(InvalidTransaction):
 
 
 class InvalidSignature(InvalidTransaction):
-    """Nobody can have signed the transaction."""
+    """The signature of a transaction is invalid."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"invalid signature: {problem}")
 
 
 class UnsupportedType(InvalidTransaction):
-    """The chain does not take transactions of this type."""
+    """The chain does not accept transactions of this type."""
 
     def __init__(self, transaction_type: int) -> None:
         super().__init__(f"transaction type not supported: {transaction_type:#x}")
@@ -34,7 +34,7 @@ class UnsupportedType(InvalidTransaction):
 
 
 class WrongChain(InvalidTransaction):
-    """The transaction was signed for another chain."""
+    """The transaction was signed for another chain id."""
 
     def __init__(self, expected: int, got: int) -> None:
         super().__init__(f"invalid chain id for signer: have {got:d} want {expected:d}")
@@ -43,7 +43,7 @@ class WrongChain(InvalidTransaction):
 
 
 class NonceTooLow(InvalidTransaction):
-    """The sender already used this nonce."""
+    """The nonce is already used."""
 
     def __init__(self, expected: int, got: int) -> None:
         super().__init__(f"nonce too low: next nonce {expected:d}, tx nonce {got:d}")
@@ -61,14 +61,14 @@ class NonceTooHigh(InvalidTransaction):
 
 
 class NonceOverflow(InvalidTransaction):
-    """The sender has no nonce left."""
+    """The nonce has its maximum value."""
 
     def __init__(self) -> None:
         super().__init__("nonce has max value")
 
 
 class InsufficientFunds(InvalidTransaction):
-    """The sender cannot pay for gas and value."""
+    """The balance of the sender does not cover gas and value."""
 
     def __init__(self, balance: int, cost: int) -> None:
         super().__init__(
@@ -79,7 +79,7 @@ class InsufficientFunds(InvalidTransaction):
 
 
 class IntrinsicGasTooLow(InvalidTransaction):
-    """The gas limit does not pay for being included."""
+    """The gas limit is below the intrinsic gas."""
 
     def __init__(self, gas_limit: int, needed: int) -> None:
         super().__init__(f"intrinsic gas too low: gas {gas_limit:d}, minimum needed {needed:d}")
@@ -88,7 +88,7 @@ class IntrinsicGasTooLow(InvalidTransaction):
 
 
 class GasLimitExceeded(InvalidTransaction):
-    """The transaction asks for more gas than a block or a transaction may use."""
+    """The gas limit exceeds that of a block or of a transaction."""
 
     def __init__(self, gas_limit: int, cap: int) -> None:
         super().__init__(f"exceeds block gas limit: gas {gas_limit:d}, maximum {cap:d}")
@@ -97,7 +97,7 @@ class GasLimitExceeded(InvalidTransaction):
 
 
 class FeeCapTooLow(InvalidTransaction):
-    """The transaction offers less than the base fee."""
+    """The fee cap is below the base fee."""
 
     def __init__(self, fee_cap: int, base_fee: int) -> None:
         super().__init__(
@@ -108,7 +108,7 @@ class FeeCapTooLow(InvalidTransaction):
 
 
 class TipAboveFeeCap(InvalidTransaction):
-    """The transaction offers a tip above its own fee cap."""
+    """The tip is above the fee cap."""
 
     def __init__(self, tip: int, fee_cap: int) -> None:
         super().__init__(
@@ -119,15 +119,26 @@ class TipAboveFeeCap(InvalidTransaction):
         self.fee_cap = fee_cap
 
 
+class TipTooLow(InvalidTransaction):
+    """The tip is below the minimum."""
+
+    def __init__(self, tip: int, minimum: int) -> None:
+        super().__init__(
+            f"transaction underpriced: gas tip cap {tip:d}, minimum needed {minimum:d}"
+        )
+        self.tip = tip
+        self.minimum = minimum
+
+
 class SenderNotEOA(InvalidTransaction):
-    """The sender has code that is not a delegation."""
+    """The sender has code other than a delegation."""
 
     def __init__(self) -> None:
         super().__init__("sender not an eoa")
 
 
 class InitCodeTooLarge(InvalidTransaction):
-    """The transaction creates a contract from too much code."""
+    """The init code exceeds its limit."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"max initcode size exceeded: code size {size:d}, limit {limit:d}")
@@ -136,14 +147,14 @@ class InitCodeTooLarge(InvalidTransaction):
 
 
 class EmptyAuthorizations(InvalidTransaction):
-    """A set-code transaction names no authorization."""
+    """A set-code transaction without authorizations."""
 
     def __init__(self) -> None:
         super().__init__("set code transaction with empty auth list")
 
 
 class TransactionTooLarge(InvalidTransaction):
-    """The transaction is longer than the chain takes."""
+    """The transaction exceeds the size limit."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"oversized data: transaction size {size:d}, limit {limit:d}")
@@ -152,21 +163,21 @@ class TransactionTooLarge(InvalidTransaction):
 
 
 class UnprotectedTransaction(InvalidTransaction):
-    """The transaction names no chain, so anybody could send it on another one."""
+    """The transaction has no chain id, so it could be replayed on another chain."""
 
     def __init__(self) -> None:
         super().__init__("only replay-protected (EIP-155) transactions allowed over RPC")
 
 
 class NoPubdataLimit(InvalidTransaction):
-    """The transaction allows no gas for a byte of published data."""
+    """The gas per pubdata limit is zero."""
 
     def __init__(self) -> None:
         super().__init__("gas per pub data limit is zero")
 
 
 class PaymasterNotSupported(InvalidTransaction):
-    """The transaction wants somebody else to pay its fee."""
+    """The transaction names a paymaster."""
 
     def __init__(self, paymaster: bytes) -> None:
         super().__init__(
@@ -177,7 +188,7 @@ class PaymasterNotSupported(InvalidTransaction):
 
 
 class TooManyFactoryDeps(InvalidTransaction):
-    """The transaction publishes more factory dependencies than it may."""
+    """The transaction has more factory dependencies than allowed."""
 
     def __init__(self, count: int, limit: int) -> None:
         super().__init__(
@@ -189,7 +200,7 @@ class TooManyFactoryDeps(InvalidTransaction):
 
 
 class TooManyMessages(InvalidTransaction):
-    """It sends more messages to L1 than a batch can have."""
+    """The transaction sends more messages to L1 than a batch can hold."""
 
     def __init__(self, sent: int, most: int) -> None:
         super().__init__(
@@ -197,52 +208,3 @@ class TooManyMessages(InvalidTransaction):
         )
         self.sent = sent
         self.most = most
-
-
-class TipTooLow(InvalidTransaction):
-    """The transaction offers less than the least tip."""
-
-    def __init__(self, tip: int, minimum: int) -> None:
-        super().__init__(
-            f"transaction underpriced: gas tip cap {tip:d}, minimum needed {minimum:d}"
-        )
-        self.tip = tip
-        self.minimum = minimum
-
-
-class PoolRejection(EntresolError):
-    """The pool has no place for a transaction that is valid."""
-
-
-class AlreadyKnown(PoolRejection):
-    """The transaction is in the pool."""
-
-    def __init__(self) -> None:
-        super().__init__("already known")
-
-
-class ReplacementUnderpriced(PoolRejection):
-    """The transaction offers too little more than the one with the same nonce."""
-
-    def __init__(self, fee_cap: int, tip: int) -> None:
-        super().__init__(
-            f"replacement transaction underpriced: "
-            f"maxFeePerGas {fee_cap:d} and maxPriorityFeePerGas {tip:d} needed"
-        )
-        self.fee_cap = fee_cap
-        self.tip = tip
-
-
-class SenderLimitExceeded(PoolRejection):
-    """The sender has as many transactions in the pool as one may have."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"account limit exceeded: {limit} transactions")
-        self.limit = limit
-
-
-class PoolFull(PoolRejection):
-    """The pool is full of transactions that are worth as much."""
-
-    def __init__(self) -> None:
-        super().__init__("txpool is full")

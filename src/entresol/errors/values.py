@@ -6,7 +6,7 @@ from entresol.errors.base import EntresolError
 
 
 class MalformedValue(EntresolError):
-    """Text or bytes are not the value they should be."""
+    """Text or bytes do not encode the expected value."""
 
     def __init__(self, problem: str, *, field: str | None = None) -> None:
         super().__init__(problem if field is None else f"{field}: {problem}")
@@ -15,11 +15,11 @@ class MalformedValue(EntresolError):
 
 
 class InvalidBytecode(EntresolError):
-    """Code cannot be published as a factory dependency."""
+    """Code that cannot be published as a factory dependency."""
 
 
 class InvalidGenesis(EntresolError):
-    """A chain cannot start with what the genesis says."""
+    """A genesis that no chain can start with."""
 
     def __init__(self, problem: str, *, field: str | None = None) -> None:
         super().__init__(problem if field is None else f"{field}: {problem}")

@@ -118,7 +118,7 @@ def test_a_follower_rejects_a_block_out_of_turn(ledger: Ledger) -> None:
 def test_a_follower_rejects_a_record_that_lies_about_the_state(ledger: Ledger) -> None:
     record = execute_block(ledger, transaction(0)).record
     lying = msgspec.structs.replace(record, changes=record.changes[1:])
-    with pytest.raises(ReplayMismatch, match="block 1 does not come out as recorded: state root"):
+    with pytest.raises(ReplayMismatch, match="block 1 differs from its record: state root"):
         ledger.import_block(lying)
     assert ledger.number == 0
 

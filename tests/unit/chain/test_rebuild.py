@@ -44,6 +44,6 @@ def test_a_record_that_does_not_lead_to_its_root_stops_a_rebuild() -> None:
     seal_block(ledger, transaction(0))
     record = execute_block(ledger, transaction(1)).record
     store.append(msgspec.structs.replace(record, changes=()), [])
-    with pytest.raises(ReplayMismatch, match="block 2 does not come out as recorded"):
+    with pytest.raises(ReplayMismatch, match="block 2 differs from its record"):
         rebuild(store)
     store.close()

@@ -246,7 +246,7 @@ def test_a_transaction_that_does_not_fit_leaves_the_block_as_it_was(store: Store
     executor.run(call(1, 0, BOB, gas_limit=21_000))
     assert executor.gas_left == 29_000
     before = changes_of(executor.overlay)
-    with pytest.raises(BlockFull, match="has 29000 gas left, the transaction asks for 30000"):
+    with pytest.raises(BlockFull, match="has 29000 gas left, the transaction needs 30000"):
         executor.run(call(1, 1, BOB, gas_limit=30_000))
     assert (executor.gas_left, changes_of(executor.overlay)) == (29_000, before)
     executor.run(call(1, 1, BOB, gas_limit=29_000))

@@ -230,7 +230,7 @@ def sent_by(stranger: bytes) -> Tamper:
 def test_a_tampered_record_is_rejected(producer: Producer, tamper: Tamper) -> None:
     record = tamper(record_of(producer, 3))
     assert record != record_of(producer, 3)
-    with pytest.raises(ReplayMismatch, match=r"block . does not come out as recorded: "):
+    with pytest.raises(ReplayMismatch, match=r"block . differs from its record: "):
         again(producer, record, 3)
 
 

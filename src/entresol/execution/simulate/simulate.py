@@ -132,7 +132,7 @@ class _Simulation:
         try:
             return BlockExecutor(self._base.rules, self._state, self._env(planned), parent)
         except OverflowError as error:
-            raise InvalidOverride(f"no block {planned.number} is like that: {error}") from error
+            raise InvalidOverride(f"block {planned.number} cannot be simulated: {error}") from error
 
     def _env(self, planned: PlannedBlock) -> BlockEnv:
         """Return the block environment; BLOCKHASH returns simulated blocks too."""

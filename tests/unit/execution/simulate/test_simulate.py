@@ -284,7 +284,7 @@ def test_the_gas_cap_is_for_all_calls_together(base: SimulationBase) -> None:
     blocks = simulate(base, [block(call), block(call)], limits=limits)
     limits_seen = [it.executed.transactions[0].payload.gas_limit for it in blocks]
     assert limits_seen == [42_000, 21_000]
-    with pytest.raises(SimulationGasSpent, match="may use 42000 gas together"):
+    with pytest.raises(SimulationGasSpent, match="used all of their 42000 gas"):
         simulate(base, [block(call, call, call)], limits=limits)
 
 

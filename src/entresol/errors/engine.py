@@ -1,0 +1,37 @@
+"""Errors of the execution engine: failures, panics and limits of the caller."""
+
+from __future__ import annotations
+
+from entresol.errors.base import EntresolError
+
+
+class EngineError(EntresolError):
+    """The engine could not complete an execution; its result is unknown."""
+
+
+class StateUnavailable(EngineError):
+    """The state source failed; the cause is chained."""
+
+
+class EnginePanicked(EngineError):
+    """A bug in the engine; the state is unchanged."""
+
+
+class ExecutionStopped(EngineError):
+    """A limit of the caller stopped the execution."""
+
+
+class GasBudgetSpent(ExecutionStopped):
+    """The execution exceeded the caller's gas budget."""
+
+
+class DeadlinePassed(ExecutionStopped):
+    """The execution exceeded the caller's time limit."""
+
+
+class ExecutionCancelled(ExecutionStopped):
+    """The caller cancelled the execution."""
+
+
+class TraceTooLarge(ExecutionStopped):
+    """The trace exceeded the caller's memory limit."""

@@ -1,0 +1,43 @@
+"""Rejections of valid transactions by the mempool."""
+
+from __future__ import annotations
+
+from entresol.errors.base import EntresolError
+
+
+class PoolRejection(EntresolError):
+    """The pool rejects a valid transaction."""
+
+
+class AlreadyKnown(PoolRejection):
+    """The transaction is already in the pool."""
+
+    def __init__(self) -> None:
+        super().__init__("already known")
+
+
+class ReplacementUnderpriced(PoolRejection):
+    """The price bump over the transaction with the same nonce is too small."""
+
+    def __init__(self, fee_cap: int, tip: int) -> None:
+        super().__init__(
+            f"replacement transaction underpriced: "
+            f"maxFeePerGas {fee_cap:d} and maxPriorityFeePerGas {tip:d} needed"
+        )
+        self.fee_cap = fee_cap
+        self.tip = tip
+
+
+class SenderLimitExceeded(PoolRejection):
+    """The sender has reached its limit in the pool."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"account limit exceeded: {limit} transactions")
+        self.limit = limit
+
+
+class PoolFull(PoolRejection):
+    """The pool is full, and the transaction outranks none in it."""
+
+    def __init__(self) -> None:
+        super().__init__("txpool is full")
