@@ -42,17 +42,7 @@ KNOWN_CIRCLES: Final[set[frozenset[str]]] = {
 }
 """Import circles that are still to be broken."""
 
-KNOWN_LONG: Final = {
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
-    "README.md",
-    "docs/contracts.md",
-    "docs/performance.md",
-    "docs/robustness.md",
-    "docs/settlement.md",
-    "docs/storage.md",
-    "docs/system-contracts.md",
-}
+KNOWN_LONG: Final = {"README.md"}
 """Pages that are still to be wrapped."""
 
 GENERATED: Final = {"docs/config.md", "docs/errors.md", "docs/rpc.md"}
