@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.pubsub.filters import Filters
-from entresol.rpc.render.logs import log_text
+from entresol.rpc.render.logs import located_log_json
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read, topic
@@ -158,7 +158,7 @@ class FilterMachine(RuleBasedStateMachine):
         first = wanted.from_block if isinstance(wanted.from_block, int) else 0
         last = wanted.to_block if isinstance(wanted.to_block, int) else self.chain.number
         return [
-            json.loads(log_text(log, None))
+            json.loads(located_log_json(log, None))
             for log in self.chain.all_logs()
             if first <= log.block_number <= last and wanted.query.accepts(log.address, log.topics)
         ]

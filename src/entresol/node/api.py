@@ -115,7 +115,7 @@ class Api:
             chain.blocks,
             NotificationRenderer(self._rendered),
             wake=wake,
-            per_connection=self._limits.subscription_limit,
+            max_per_connection=self._limits.subscription_limit,
             limits=log_limits(self._limits),
         )
         namespaces = self._ethereum()

@@ -104,7 +104,7 @@ class ChainService:
 
     def _pump(self) -> None:
         self._pump_is_due = False
-        self.api.subscriptions.pump()
+        self.api.subscriptions.publish()
 
     def _pages(self) -> dict[str, Page]:
         dispatcher = self.api.dispatcher

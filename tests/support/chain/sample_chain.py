@@ -34,7 +34,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rpc.cache.blocks import RenderedCache
 from entresol.rpc.render.inclusion import BatchReader
 from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER
-from entresol.rpc.services.rendered_chain import Answer, RenderedChain
+from entresol.rpc.services.rendered_chain import RenderedChain, Result
 from entresol.storage.log_index import LogQuery
 
 CHAIN_ID = 270
@@ -207,7 +207,7 @@ def transfer(nonce: int, *, by: int = 0) -> Transaction:
     return sign(payload, SECRETS[by])
 
 
-def parsed(answer: Answer) -> Any:
+def parsed(answer: Result) -> Any:
     """Read an answer with another JSON library, and reject a key that stands twice."""
     assert isinstance(answer, msgspec.Raw)
     return json.loads(bytes(answer), object_pairs_hook=_unique)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from entresol.chain.events import BlockSealed
 from entresol.node.log.entries import TransactionIncluded
 from entresol.primitives.values import Address
-from entresol.rpc.render.receipts import created_by
+from entresol.rpc.render.receipts import created_contract
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -75,7 +75,7 @@ def included_in(
     """Yield what is told of each transaction of a block."""
     for index, outcome in enumerate(record.results):
         transaction = record.transaction(index)
-        created = created_by(transaction, outcome)
+        created = created_contract(transaction, outcome)
         failure = sealed.failures.get(index)
         yield TransactionIncluded(
             hash=transaction.hash,

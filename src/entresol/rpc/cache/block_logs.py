@@ -1,4 +1,4 @@
-"""The logs of one block: found by what they have, and written once for all who ask."""
+"""The logs of one block: match them against a query, and render each once."""
 
 from __future__ import annotations
 
@@ -13,98 +13,100 @@ from entresol._native import keccak256
 from entresol.primitives.headers import number_and_timestamp
 from entresol.primitives.records import BlockRecord
 from entresol.rpc.render.inclusion import BatchInfo, BlockInclusion
-from entresol.rpc.render.logs import event_text, log_context
+from entresol.rpc.render.logs import log_context, log_json
 from entresol.storage.log_index import LogQuery
 
-# At most what the objects take besides the bytes of a transaction and the data of a log.
+# Upper bounds of what the objects take besides the bytes of a transaction and the data of a log.
 _BLOCK_BYTES: Final = 2_048
 _TRANSACTION_BYTES: Final = 512
 _LOG_BYTES: Final = 1_536
 # The data itself, and its hex digits.
 _BYTES_PER_DATA_BYTE: Final = 3
 
-# How many logs that are written take as long as one that is not.
-_WRITTEN_PER_UNWRITTEN: Final = 16
+# How many rendered logs take as long as one that is not.
+_RENDERED_PER_UNRENDERED: Final = 16
 
 
 class BlockLogs:
-    """What contracts emitted in a block, in order.
+    """The logs of a block, in order.
 
-    A text is written when it is first asked for, because a filter may ask for one of a thousand.
-    Any thread may ask: two that write the same text at once write the same.
+    A log is rendered when it is first needed, because a filter may match one of a thousand. Any thread may read:
+    two that render the same log at once render the same.
     """
 
     __slots__ = (
-        "_context", "_events", "_place", "_record", "_removed", "_starts", "_texts", "weight",
+        "_context", "_inclusion", "_logs", "_record", "_removed", "_rendered", "_starts", "weight",
     )  # fmt: skip
 
     def __init__(
         self, record: BlockRecord, batch: BatchInfo | None, *, removed: bool = False
     ) -> None:
-        """Take a block, in its batch if that is sealed; `removed` says that the chain went back behind it."""
+        """Take a block, and its batch if that is sealed; the logs of a reverted block are `removed`."""
         number, timestamp = number_and_timestamp(record.header_rlp)
-        self._place = BlockInclusion(number, keccak256(record.header_rlp), timestamp, 0, batch)
+        self._inclusion = BlockInclusion(number, keccak256(record.header_rlp), timestamp, 0, batch)
         self._record = msgspec.structs.replace(record, changes=(), codes=(), edits=())
         self._removed = removed
-        self._events = tuple(log for outcome in record.results for log in outcome.logs)
+        self._logs = tuple(log for result in record.results for log in result.logs)
         self._starts = tuple(accumulate((len(it.logs) for it in record.results), initial=0))
-        self._texts: list[bytes | None] = [None] * len(self._events)
-        # The transaction written last, and what its logs have in common.
+        self._rendered: list[bytes | None] = [None] * len(self._logs)
+        # The transaction rendered last, and the members that its logs share.
         self._context = -1, ""
-        self.weight = self._most_bytes()
+        self.weight = self._max_bytes()
 
     def __len__(self) -> int:
-        return len(self._events)
+        return len(self._logs)
 
     @property
     def number(self) -> int:
         """The number of the block."""
-        return self._place.number
+        return self._inclusion.number
 
     @property
     def hash(self) -> bytes:
         """The hash of the block."""
-        return self._place.hash
+        return self._inclusion.hash
 
     @property
     def cost(self) -> int:
-        """What going through them takes, counted in logs that are to be written."""
-        return self._texts.count(None) + len(self._texts) // _WRITTEN_PER_UNWRITTEN
+        """The cost of matching all logs, in logs that are to be rendered."""
+        return self._rendered.count(None) + len(self._rendered) // _RENDERED_PER_UNRENDERED
 
     def matching(self, query: LogQuery) -> Iterator[bytes]:
         """Yield the logs of `query` as JSON."""
-        texts = self._texts
+        rendered = self._rendered
         for index in self._indexes(query):
-            yield texts[index] or self._write(index)
+            yield rendered[index] or self._render(index)
 
     def _indexes(self, query: LogQuery) -> Sequence[int]:
-        """Return which logs `query.accepts`, one criterion after the other: no call for each log."""
-        events, wanted = self._events, query.addresses
-        found: Sequence[int] = range(len(events))
+        """Return which logs `query.accepts`, one criterion after the other: no call per log."""
+        logs, wanted = self._logs, query.addresses
+        found: Sequence[int] = range(len(logs))
         if wanted:
-            found = [at for at in found if events[at][0] in wanted]
+            found = [at for at in found if logs[at][0] in wanted]
         if query.topics:
             count = len(query.topics)
-            found = [at for at in found if len(events[at][1]) >= count]
+            found = [at for at in found if len(logs[at][1]) >= count]
         for position, wanted in enumerate(query.topics):
             if wanted:
-                found = [at for at in found if events[at][1][position] in wanted]
+                found = [at for at in found if logs[at][1][position] in wanted]
         return found
 
-    def _write(self, index: int) -> bytes:
+    def _render(self, index: int) -> bytes:
         position = bisect_right(self._starts, index) - 1
-        known, context = self._context
-        if known != position:
+        rendered_last, context = self._context
+        if rendered_last != position:
             transaction_hash = self._record.transaction_hash(position)
-            context = log_context(self._place, transaction_hash, position, removed=self._removed)
+            context = log_context(
+                self._inclusion, transaction_hash, position, removed=self._removed
+            )
             self._context = position, context
         within = index - self._starts[position]
-        text = event_text(self._events[index], context, index, within).encode()
-        self._texts[index] = text
+        text = log_json(self._logs[index], context, index, within).encode()
+        self._rendered[index] = text
         return text
 
-    def _most_bytes(self) -> int:
-        """Return how many bytes it takes at most, when every text is written."""
+    def _max_bytes(self) -> int:
+        """Return how many bytes it takes at most, when every log is rendered."""
         raw = sum(_TRANSACTION_BYTES + len(raw) for raw, _ in self._record.transactions)
-        data = sum(len(data) for _, _, data in self._events)
-        return _BLOCK_BYTES + raw + _LOG_BYTES * len(self._events) + _BYTES_PER_DATA_BYTE * data
+        data = sum(len(data) for _, _, data in self._logs)
+        return _BLOCK_BYTES + raw + _LOG_BYTES * len(self._logs) + _BYTES_PER_DATA_BYTE * data

@@ -1,4 +1,4 @@
-"""The logs of a chain, block by block, as clients read them."""
+"""Cache of the logs of blocks, as clients read them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ DEFAULT_BYTES: Final = 32 * 1024 * 1024
 
 
 class LogCache:
-    """Where the logs of each block are, and those of the blocks asked for last.
+    """The log index of a chain, and the logs of the blocks read last.
 
-    Remembers: logs and their texts, up to a number of bytes. Persists: nothing. Assumes: it is told
-    when blocks are gone or say something else; any thread may call. Fails: as its readers do.
+    Remembers: logs and their JSON, bounded in bytes. Persists: nothing. Assumes: its owner invalidates blocks
+    that are reverted or get a batch; any thread may call. Fails: as its readers do.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class LogCache:
     ) -> None:
         self._blocks = blocks
         self._batches = batches
-        # Not the cache of answers: a search through many blocks must not push those out.
+        # Not the cache of responses: a search through many blocks must not evict those.
         self._cache: BlockCache[int, BlockLogs] = BlockCache(max_bytes, lambda logs: logs.weight)
 
     @property
@@ -50,9 +50,9 @@ class LogCache:
 
     def logs_of(self, number: int) -> BlockLogs | None:
         """Return the logs of a block."""
-        known = self._cache.get(number)
-        if known is not None:
-            return known
+        cached = self._cache.get(number)
+        if cached is not None:
+            return cached
         generation = self._cache.generation
         record = self._blocks.get_record(number)
         if record is None:
@@ -62,7 +62,7 @@ class LogCache:
         return logs
 
     def logs_in(self, record: BlockRecord) -> BlockLogs:
-        """Return the logs of a block that was sealed; the chain may have gone back behind it since."""
+        """Return the logs of a block that was sealed, and may be reverted since."""
         number = record.header().number
         logs = self.logs_of(number)
         if logs is None or logs.hash != keccak256(record.header_rlp):

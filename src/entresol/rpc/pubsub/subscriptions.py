@@ -1,11 +1,11 @@
-"""Subscriptions: what happens on a chain, sent to the connections that asked for it."""
+"""Subscriptions (`eth_subscribe`): send the events of a chain to subscribed connections."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from entresol._native import keccak256
 from entresol.chain.events import BACKLOG, BlockSealed, BlocksReverted, TransactionPending
@@ -20,42 +20,42 @@ if TYPE_CHECKING:
     from entresol.rpc.cache.block_logs import BlockLogs
     from entresol.storage.log_index import LogQuery
 
-PER_CONNECTION: Final = 1_024
+MAX_PER_CONNECTION: Final = 1_024
 _Subject = TypeVar("_Subject")
 
 
 class Subscriber(Protocol):
-    """Where notifications go; compared by identity."""
+    """The connection that notifications go to; compared by identity."""
 
     def send(self, data: bytes) -> object:
-        """Send one message, now or when there is room; an error is the connection's own matter."""
+        """Send one message, now or when there is room; the connection handles errors."""
 
     def on_close(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called when the connection is gone."""
+        """Have `callback` called when the connection is closed."""
 
 
 class NotificationFormat(Protocol):
-    """How the things of a chain look in JSON."""
+    """Renders events as JSON."""
 
     def header(self, sealed: BlockSealed) -> bytes:
         """Return the header of a new block."""
 
     def logs(self, record: BlockRecord, *, removed: bool) -> BlockLogs:
-        """Return the logs of a block that is new or gone."""
+        """Return the logs of a new or a reverted block."""
 
     def transaction(self, transaction: Transaction) -> bytes:
-        """Return a transaction that waits."""
+        """Return a pending transaction."""
 
 
 class RecordReader(Protocol):
-    """Where the records of blocks are."""
+    """Block records by number."""
 
     def get_record(self, number: int) -> BlockRecord | None:
         """Return the record of a block."""
 
 
 class SubscriptionKind(StrEnum):
-    """What can be listened to."""
+    """What clients subscribe to."""
 
     HEADS = "newHeads"
     LOGS = "logs"
@@ -70,99 +70,95 @@ class _Subscription(NamedTuple):
     start: bytes
     since: int
     query: LogQuery = ANY_LOG
-    whole: bool = False
+    full: bool = False
 
-    def tell(self, result: bytes) -> None:
+    def notify(self, result: bytes) -> None:
         self.connection.send(b"%b%b}}" % (self.start, result))
 
 
-_Listeners: TypeAlias = dict[str, _Subscription]
-
-
 class Subscriptions:
-    """Who listens to what, on which connection.
+    """The subscriptions of all connections.
 
-    A result is encoded once, however many listen to it, and not at all if nobody does.
+    A result is encoded once, however many subscribers there are, and not at all if there are none.
 
-    Remembers: the subscriptions of open connections. Persists: nothing. Assumes: it is called on the
-    thread that changes the chain; `wake` has `pump` called soon, and before so many events come that
-    some would be lost, it pumps by itself. Fails: with `SubscriptionRejected`, or with `MalformedValue`
-    for options that cannot be read.
+    Remembers: the subscriptions of open connections. Persists: nothing. Assumes: it is called on the thread that
+    changes the chain; `wake` has `publish` called soon, and before so many events are unread that some would be
+    dropped, it publishes by itself. Fails: with `SubscriptionRejected`, or with `MalformedValue` for malformed
+    options.
     """
 
     def __init__(
         self,
         chain_events: ChainEvents,
         records: RecordReader,
-        shapes: NotificationFormat,
+        format_: NotificationFormat,
         *,
         wake: Callable[[], None] = lambda: None,
-        per_connection: int = PER_CONNECTION,
+        max_per_connection: int = MAX_PER_CONNECTION,
         limits: LogLimits | None = None,
     ) -> None:
         self._records = records
-        self._shapes = shapes
+        self._format = format_
         self._wake = wake
-        self._per_connection = per_connection
+        self._max_per_connection = max_per_connection
         self._limits = limits or LogLimits()
-        self._listeners: dict[SubscriptionKind, _Listeners] = {
+        self._by_kind: dict[SubscriptionKind, dict[str, _Subscription]] = {
             kind: {} for kind in SubscriptionKind
         }
-        self._kinds: dict[Subscriber, dict[str, SubscriptionKind]] = {}
-        self._greetings: list[str] = []
-        # Events are numbered, so that nobody hears of one from before the subscription.
+        self._by_connection: dict[Subscriber, dict[str, SubscriptionKind]] = {}
+        self._new_syncing: list[str] = []
+        # Events are numbered, so that a subscription gets none from before it was made.
         self._published = 0
         self._unread = 0
         self._chain_events = chain_events
         self._events = chain_events.subscribe(wake=self._on_event)
 
     def __len__(self) -> int:
-        return sum(map(len, self._listeners.values()))
+        return sum(map(len, self._by_kind.values()))
 
     def close(self) -> None:
-        """Stop listening to the chain."""
+        """Unsubscribe from the chain's events."""
         self._chain_events.unsubscribe(self._events)
 
     def subscribe(self, connection: Subscriber, kind: object, options: object = None) -> str:
-        """Let a connection hear of what happens from now on, and return the subscription's id."""
-        wanted, identity = _kind(kind), _new_id()
-        listener = _listener(connection, identity, wanted, options, self._published)
-        self._limits.check(listener.query)
-        own = self._kinds.get(connection)
-        if own is not None and len(own) >= self._per_connection:
-            raise TooManySubscriptions(self._per_connection)
-        self._listeners[wanted][identity] = listener
-        self._kinds.setdefault(connection, {})[identity] = wanted
+        """Subscribe a connection to events from now on, and return the subscription's id."""
+        wanted, subscription_id = _kind(kind), _new_id()
+        subscription = _subscription(connection, subscription_id, wanted, options, self._published)
+        self._limits.check(subscription.query)
+        own = self._by_connection.get(connection)
+        if own is not None and len(own) >= self._max_per_connection:
+            raise TooManySubscriptions(self._max_per_connection)
+        self._by_kind[wanted][subscription_id] = subscription
+        self._by_connection.setdefault(connection, {})[subscription_id] = wanted
         if own is None:
-            connection.on_close(lambda: self._forget(connection))
+            connection.on_close(lambda: self._drop(connection))
         if wanted is SubscriptionKind.SYNCING:
-            # Only with the next turn, because a client knows the id only after the answer.
-            self._greetings.append(identity)
+            # With the next `publish`, because a client learns the id only from the response.
+            self._new_syncing.append(subscription_id)
             self._wake()
-        return identity
+        return subscription_id
 
-    def unsubscribe(self, connection: Subscriber, identity: str) -> bool:
-        """End a subscription of this connection, and say whether it had it."""
-        kind = self._kinds.get(connection, {}).pop(identity, None)
-        return kind is not None and self._listeners[kind].pop(identity, None) is not None
+    def unsubscribe(self, connection: Subscriber, subscription_id: str) -> bool:
+        """End a subscription of this connection, and say whether it existed."""
+        kind = self._by_connection.get(connection, {}).pop(subscription_id, None)
+        return kind is not None and self._by_kind[kind].pop(subscription_id, None) is not None
 
-    def pump(self) -> None:
-        """Send what happened since the last time."""
+    def publish(self) -> None:
+        """Notify subscribers of the events since the last time."""
         self._unread = 0
         events, _ = self._events.take()
-        self._greet()
+        self._notify_syncing()
         for number, event in enumerate(events, self._published - len(events)):
             match event:
                 case BlockSealed():
-                    self._tell(
-                        self._hearing(SubscriptionKind.HEADS, number), self._shapes.header, event
-                    )
-                    self._tell_logs_of(event, number, events)
+                    heads = self._subscribed(SubscriptionKind.HEADS, number)
+                    _notify(heads, self._format.header, event)
+                    self._notify_new_logs(event, number, events)
                 case BlocksReverted():
                     for record in reversed(event.records):
-                        self._tell_logs(record, number, removed=True)
+                        self._notify_logs(record, number, removed=True)
                 case TransactionPending():
-                    self._tell_pending(event.transaction, number)
+                    self._notify_pending(event.transaction, number)
 
     def _on_event(self) -> None:
         self._published += 1
@@ -173,58 +169,59 @@ class Subscriptions:
         if self._unread == 1:
             self._wake()
         elif self._unread >= BACKLOG // 2:
-            self.pump()
+            self.publish()
 
-    def _hearing(self, kind: SubscriptionKind, number: int) -> list[_Subscription]:
-        return [it for it in self._listeners[kind].values() if it.since <= number]
+    def _subscribed(self, kind: SubscriptionKind, number: int) -> list[_Subscription]:
+        return [it for it in self._by_kind[kind].values() if it.since <= number]
 
-    @staticmethod
-    def _tell(
-        listeners: Sequence[_Subscription], shape: Callable[[_Subject], bytes], subject: _Subject
-    ) -> None:
-        if listeners:
-            result = shape(subject)
-            for listener in listeners:
-                listener.tell(result)
+    def _notify_syncing(self) -> None:
+        new, self._new_syncing = self._new_syncing, []
+        for subscription_id in new:
+            subscription = self._by_kind[SubscriptionKind.SYNCING].get(subscription_id)
+            if subscription is not None:
+                subscription.notify(b"false")
 
-    def _greet(self) -> None:
-        greetings, self._greetings = self._greetings, []
-        for identity in greetings:
-            if (listener := self._listeners[SubscriptionKind.SYNCING].get(identity)) is not None:
-                listener.tell(b"false")
+    def _notify_pending(self, transaction: Transaction, number: int) -> None:
+        subscribed = self._subscribed(SubscriptionKind.TRANSACTIONS, number)
+        _notify([it for it in subscribed if not it.full], _hash, transaction)
+        _notify([it for it in subscribed if it.full], self._format.transaction, transaction)
 
-    def _tell_pending(self, transaction: Transaction, number: int) -> None:
-        listeners = self._hearing(SubscriptionKind.TRANSACTIONS, number)
-        self._tell([it for it in listeners if not it.whole], _hash, transaction)
-        self._tell([it for it in listeners if it.whole], self._shapes.transaction, transaction)
+    def _notify_new_logs(self, sealed: BlockSealed, number: int, events: list[Event]) -> None:
+        if self._by_kind[SubscriptionKind.LOGS]:
+            record = self._record(sealed, events)
+            if record is not None:
+                self._notify_logs(record, number, removed=False)
 
-    def _tell_logs_of(self, sealed: BlockSealed, number: int, events: list[Event]) -> None:
-        if (
-            self._listeners[SubscriptionKind.LOGS]
-            and (record := self._record(sealed, events)) is not None
-        ):
-            self._tell_logs(record, number, removed=False)
-
-    def _tell_logs(self, record: BlockRecord, number: int, *, removed: bool) -> None:
-        listeners = self._hearing(SubscriptionKind.LOGS, number)
-        if not listeners or not any(outcome.logs for outcome in record.results):
+    def _notify_logs(self, record: BlockRecord, number: int, *, removed: bool) -> None:
+        subscribed = self._subscribed(SubscriptionKind.LOGS, number)
+        if not subscribed or not any(result.logs for result in record.results):
             return
-        logs = self._shapes.logs(record, removed=removed)
-        for listener in listeners:
-            for text in logs.matching(listener.query):
-                listener.tell(text)
+        logs = self._format.logs(record, removed=removed)
+        for subscription in subscribed:
+            for log in logs.matching(subscription.query):
+                subscription.notify(log)
 
     def _record(self, sealed: BlockSealed, events: list[Event]) -> BlockRecord | None:
-        """Return the record of a block, from a later event if the chain went back since."""
+        """Return the record of a block, from a later event if it is reverted since."""
         record = self._records.get_record(sealed.number)
         if record is not None and keccak256(record.header_rlp) == sealed.hash:
             return record
-        gone = (record for it in events if isinstance(it, BlocksReverted) for record in it.records)
-        return next((it for it in gone if keccak256(it.header_rlp) == sealed.hash), None)
+        reverted = (it.records for it in events if isinstance(it, BlocksReverted))
+        found = (record for records in reverted for record in records)
+        return next((it for it in found if keccak256(it.header_rlp) == sealed.hash), None)
 
-    def _forget(self, connection: Subscriber) -> None:
-        for identity, kind in self._kinds.pop(connection, {}).items():
-            del self._listeners[kind][identity]
+    def _drop(self, connection: Subscriber) -> None:
+        for subscription_id, kind in self._by_connection.pop(connection, {}).items():
+            del self._by_kind[kind][subscription_id]
+
+
+def _notify(
+    subscribed: Sequence[_Subscription], render: Callable[[_Subject], bytes], subject: _Subject
+) -> None:
+    if subscribed:
+        result = render(subject)
+        for subscription in subscribed:
+            subscription.notify(result)
 
 
 def _kind(name: object) -> SubscriptionKind:
@@ -234,16 +231,20 @@ def _kind(name: object) -> SubscriptionKind:
     raise UnknownSubscription
 
 
-def _listener(
-    connection: Subscriber, identity: str, kind: SubscriptionKind, options: object, since: int
+def _subscription(
+    connection: Subscriber,
+    subscription_id: str,
+    kind: SubscriptionKind,
+    options: object,
+    since: int,
 ) -> _Subscription:
-    start = _START % identity.encode()
+    start = _START % subscription_id.encode()
     if kind is SubscriptionKind.LOGS and options is not None:
         return _Subscription(connection, start, since, query=parse_query(options))
     if kind is SubscriptionKind.TRANSACTIONS and options is not None:
         if not isinstance(options, bool):
-            raise MalformedValue("whole transactions are asked for by true or false")
-        return _Subscription(connection, start, since, whole=options)
+            raise MalformedValue("should be true or false, for full transactions or hashes")
+        return _Subscription(connection, start, since, full=options)
     return _Subscription(connection, start, since)
 
 
@@ -253,8 +254,8 @@ def _hash(transaction: Transaction) -> bytes:
 
 def _new_id() -> str:
     """Return `0x` and 32 random hex digits, the first not 0."""
-    least = 16**31
-    return hex(least + secrets.randbelow(15 * least))
+    smallest = 16**31
+    return hex(smallest + secrets.randbelow(15 * smallest))
 
 
 _START: Final = (

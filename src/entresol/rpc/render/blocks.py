@@ -10,34 +10,34 @@ from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord, transaction_type
 from entresol.rpc.render.hex import array, data, quantity
 from entresol.rpc.render.inclusion import BatchInfo, BlockInclusion
-from entresol.rpc.render.transactions import transaction_text
+from entresol.rpc.render.transactions import transaction_json
 
 _NO_OMMERS_SIZE: Final = 1
 
 
-def header_text(header: Header, block_hash: bytes | None) -> str:
-    """Return a header; one without a hash is still being built."""
+def header_json(header: Header, block_hash: bytes | None) -> str:
+    """Return a header; that of the pending block has no hash."""
     return f"{{{_header_fields(header, block_hash)}}}"
 
 
-def block_text(
-    record: BlockRecord, header: Header, place: BlockInclusion, transactions: Iterable[str]
+def block_json(
+    record: BlockRecord, header: Header, inclusion: BlockInclusion, transactions: Iterable[str]
 ) -> str:
-    """Return a sealed block with its transactions, which are JSON already."""
-    return _block(record, header, place.hash, place.batch, transactions)
+    """Return a sealed block; `transactions` are JSON already."""
+    return _block(record, header, inclusion.hash, inclusion.batch, transactions)
 
 
-def pending_text(record: BlockRecord, header: Header, transactions: Iterable[str]) -> str:
-    """Return the block that is being built: it has no hash yet, because it may still change."""
+def pending_block_json(record: BlockRecord, header: Header, transactions: Iterable[str]) -> str:
+    """Return the pending block, which has no hash yet."""
     return _block(record, header, None, None, transactions)
 
 
 def full_transactions(
-    record: BlockRecord, chain_id: int, place: BlockInclusion | None
+    record: BlockRecord, chain_id: int, inclusion: BlockInclusion | None
 ) -> Iterator[str]:
-    """Yield the transactions of a block."""
+    """Yield the transactions of a block, as JSON."""
     for index in range(len(record.transactions)):
-        yield transaction_text(record.transaction(index), chain_id, place, index)
+        yield transaction_json(record.transaction(index), chain_id, inclusion, index)
 
 
 def transaction_hashes(record: BlockRecord) -> Iterator[str]:
@@ -47,7 +47,7 @@ def transaction_hashes(record: BlockRecord) -> Iterator[str]:
 
 
 def size_of(record: BlockRecord) -> int:
-    """Return the size of the block in RLP, without building it."""
+    """Return the size of the block in RLP, without encoding it."""
     body = rlp.joined_size(sum(_item_size(raw) for raw, _ in record.transactions))
     return rlp.joined_size(len(record.header_rlp) + body + _NO_OMMERS_SIZE)
 

@@ -1,4 +1,4 @@
-"""Values as JSON text, where they may be missing."""
+"""Quantities, data and arrays as JSON text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def array(items: Iterable[str]) -> str:
 
 
 def raw(text: str) -> msgspec.Raw:
-    """Return JSON text as bytes that an encoder copies as they are."""
+    """Return JSON text as bytes that the encoder copies as they are."""
     return msgspec.Raw(text.encode())
 
 

@@ -1,4 +1,4 @@
-"""Where a transaction or a log stands: in which block, and in which batch."""
+"""The block and the batch that include a transaction or a log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from entresol.rpc.render.hex import quantity
 
 
 class BatchInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """The batch that a block is in."""
+    """The batch of a block."""
 
     number: int
     timestamp: int
@@ -20,7 +20,7 @@ class BatchInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BatchReader(Protocol):
-    """Knows the batches that are sealed."""
+    """Sealed batches by block."""
 
     def batch_of(self, block: int) -> BatchInfo | None:
         """Return the batch of a block, once it is sealed."""
@@ -30,7 +30,7 @@ class BatchReader(Protocol):
 
 
 class NoBatches:
-    """A chain that does not settle anywhere."""
+    """The batches of a chain that does not settle: none."""
 
     def batch_of(self, block: int) -> BatchInfo | None:  # noqa: ARG002 - the interface has it
         """Return none."""
@@ -42,9 +42,12 @@ class NoBatches:
 
 
 class BlockInclusion:
-    """A sealed block as everything in it names it; the text is made once for all of it."""
+    """A sealed block and its batch, as transactions, receipts and logs name it.
 
-    __slots__ = ("base_fee", "batch", "hash", "number", "text", "timestamp")
+    `fields` are the JSON members that they share, written once for a block.
+    """
+
+    __slots__ = ("base_fee", "batch", "fields", "hash", "number", "timestamp")
 
     def __init__(
         self, number: int, block_hash: bytes, timestamp: int, base_fee: int, batch: BatchInfo | None
@@ -54,14 +57,14 @@ class BlockInclusion:
         self.timestamp = timestamp
         self.base_fee = base_fee
         self.batch = batch
-        self.text = (
+        self.fields = (
             f'"blockHash":"0x{block_hash.hex()}","blockNumber":"{hex(number)}",'
             f'"l1BatchNumber":{quantity(None if batch is None else batch.number)}'
         )
 
     @classmethod
     def of(cls, header: Header, block_hash: bytes, batch: BatchInfo | None) -> BlockInclusion:
-        """Return the place that a block is."""
+        """Return the inclusion in the block with this header."""
         return cls(header.number, block_hash, header.timestamp, header.base_fee_per_gas, batch)
 
     def index_in_batch(self, index: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Log objects: what contracts emitted, and what they told the settlement layer."""
+"""Log objects: event logs, and L2-to-L1 logs."""
 
 from __future__ import annotations
 
@@ -10,32 +10,36 @@ from entresol.rpc.render.hex import array, quantity
 from entresol.rpc.render.inclusion import BatchInfo, BlockInclusion
 
 
-def log_text(log: LocatedLog, batch: BatchInfo | None) -> str:
-    """Return a log by itself."""
-    place = BlockInclusion(log.block_number, log.block_hash, log.block_timestamp, 0, batch)
-    context = log_context(place, log.transaction_hash, log.transaction_index)
-    return event_text(
+def located_log_json(log: LocatedLog, batch: BatchInfo | None) -> str:
+    """Return a log with its location."""
+    inclusion = BlockInclusion(log.block_number, log.block_hash, log.block_timestamp, 0, batch)
+    context = log_context(inclusion, log.transaction_hash, log.transaction_index)
+    return log_json(
         (log.address, log.topics, log.data), context, log.index, log.index_in_transaction
     )
 
 
 def log_context(
-    place: BlockInclusion, transaction_hash: bytes, transaction_index: int, *, removed: bool = False
+    inclusion: BlockInclusion,
+    transaction_hash: bytes,
+    transaction_index: int,
+    *,
+    removed: bool = False,
 ) -> str:
-    """Return what the logs of one transaction have in common."""
+    """Return the members that the logs of one transaction share."""
     return (
-        f'{place.text},"blockTimestamp":"{hex(place.timestamp)}",'
+        f'{inclusion.fields},"blockTimestamp":"{hex(inclusion.timestamp)}",'
         f'"transactionHash":"0x{transaction_hash.hex()}",'
         f'"transactionIndex":"{hex(transaction_index)}","logType":null,'
         f'"removed":{"true" if removed else "false"}'
     )
 
 
-def event_text(
-    event: tuple[bytes, tuple[bytes, ...], bytes], context: str, index: int, within: int
+def log_json(
+    log: tuple[bytes, tuple[bytes, ...], bytes], context: str, index: int, within: int
 ) -> str:
-    """Return a log by what it says, its context, and its indexes in block and transaction."""
-    address, topics, content = event
+    """Return a log by its address, topics and data, its context, and its indexes in block and transaction."""
+    address, topics, content = log
     listed = ",".join([f'"0x{topic.hex()}"' for topic in topics])
     return (
         f'{{"address":"0x{address.hex()}","topics":[{listed}],"data":"0x{content.hex()}",'
@@ -43,18 +47,18 @@ def event_text(
     )
 
 
-def message_texts(
+def l2_to_l1_logs_json(
     messages: Iterable[L2ToL1Log],
-    place: BlockInclusion,
+    inclusion: BlockInclusion,
     transaction: tuple[bytes, int],
     first_index: int,
 ) -> str:
     """Return the L2-to-L1 logs of a transaction, given by its hash and index."""
     transaction_hash, transaction_index = transaction
     context = (
-        f'{place.text},"transactionHash":"0x{transaction_hash.hex()}",'
+        f'{inclusion.fields},"transactionHash":"0x{transaction_hash.hex()}",'
         f'"transactionIndex":"{hex(transaction_index)}",'
-        f'"txIndexInL1Batch":{quantity(place.index_in_batch(transaction_index))}'
+        f'"txIndexInL1Batch":{quantity(inclusion.index_in_batch(transaction_index))}'
     )
     return array(
         f'{{{context},"logIndex":"{hex(first_index + within)}","transactionLogIndex":"{hex(within)}",'

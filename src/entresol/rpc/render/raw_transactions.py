@@ -1,4 +1,4 @@
-"""Transactions as nodes of the network hand them to each other: every field, under its own names."""
+"""Raw transactions of `zks_getRawBlockTransactions`: every field, by the names of zksync-era."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DEFAULT_GAS_PER_PUBDATA: Final = 50_000
 
 
 class RawFee(msgspec.Struct, frozen=True, kw_only=True):
-    """What is offered for gas."""
+    """The fee fields of a transaction."""
 
     gas_limit: Quantity
     max_fee_per_gas: Quantity
@@ -37,21 +37,21 @@ class RawFee(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RawInput(msgspec.Struct, frozen=True, kw_only=True):
-    """The bytes that the sender sent."""
+    """The signed transaction as it was sent."""
 
     hash: Hash32
     data: ByteArray
 
 
 class RawPaymaster(JsonModel, frozen=True, kw_only=True):
-    """Who pays."""
+    """The paymaster, or the zero address."""
 
     paymaster: Address
     paymaster_input: ByteArray
 
 
 class L2CommonData(JsonModel, frozen=True, kw_only=True):
-    """What a transaction of a user has besides its call."""
+    """The fields of an L2 transaction besides its call."""
 
     nonce: int
     fee: RawFee
@@ -63,7 +63,7 @@ class L2CommonData(JsonModel, frozen=True, kw_only=True):
 
 
 class L1CommonData(JsonModel, frozen=True, kw_only=True):
-    """What a transaction from L1 has besides its call."""
+    """The fields of a priority transaction besides its call."""
 
     sender: Address
     serial_id: int
@@ -83,7 +83,7 @@ class L1CommonData(JsonModel, frozen=True, kw_only=True):
 
 
 class CommonData(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One of the two, under a key that says which."""
+    """One of the two, under a key that names its layer."""
 
     L1: L1CommonData | None = None
     L2: L2CommonData | None = None
@@ -99,7 +99,7 @@ class RawExecute(JsonModel, frozen=True, kw_only=True):
 
 
 class RawTransaction(msgspec.Struct, frozen=True, kw_only=True):
-    """A transaction in the form of a node's own records; the network spells these keys this way."""
+    """A transaction with all its fields; zksync-era uses snake case here."""
 
     common_data: CommonData
     execute: RawExecute
@@ -108,7 +108,7 @@ class RawTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def raw_transaction(transaction: Transaction, received_seconds: int) -> RawTransaction:
-    """Return `transaction` in that form."""
+    """Return `transaction` with all its fields."""
     payload = transaction.payload
     if isinstance(payload, PriorityTransaction):
         common, raw = CommonData(L1=_from_l1(transaction, payload)), None
@@ -130,7 +130,7 @@ def raw_transaction(transaction: Transaction, received_seconds: int) -> RawTrans
 
 
 def gas_per_pubdata(payload: Payload) -> int:
-    """Return the gas that a transaction allows for a published byte; most types do not say."""
+    """Return the gas per pubdata byte limit of a transaction; most types have none."""
     if isinstance(payload, PriorityTransaction | ZkTransaction):
         return payload.gas_per_pubdata_limit
     return _DEFAULT_GAS_PER_PUBDATA
@@ -170,7 +170,7 @@ def _from_l1(transaction: Transaction, payload: PriorityTransaction) -> L1Common
 
 
 def _signature(payload: SignedPayload) -> bytes:
-    """Return `r ‖ s ‖ v` with `v` 27 or 28, or whatever else a transaction is signed with."""
+    """Return `r ‖ s ‖ v` with `v` 27 or 28, or the custom signature of type 0x71."""
     if isinstance(payload, ZkTransaction):
         return payload.signature
     return payload.r.to_bytes(32) + payload.s.to_bytes(32) + bytes([27 + payload.y_parity])

@@ -1,4 +1,4 @@
-"""Receipt objects: how transactions ended."""
+"""Receipt objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address, Bloom
 from entresol.rpc.render.hex import data, quantity
 from entresol.rpc.render.inclusion import BlockInclusion
-from entresol.rpc.render.logs import event_text, log_context, message_texts
+from entresol.rpc.render.logs import l2_to_l1_logs_json, log_context, log_json
 from entresol.rpc.render.transactions import effective_gas_price
 
 CONTRACT_DEPLOYER: Final = Address.parse("0x0000000000000000000000000000000000008006")
@@ -32,7 +32,7 @@ _NO_BLOOM: Final = Bloom.zero().hex()
 
 
 class CumulativeTotals:
-    """What the transactions of a block had come to before the next one."""
+    """The gas and logs of the transactions of a block before the next one."""
 
     __slots__ = ("gas_used", "logs", "messages")
 
@@ -41,59 +41,59 @@ class CumulativeTotals:
         self.logs = 0
         self.messages = 0
 
-    def add(self, outcome: TransactionResult) -> None:
-        """Go on behind a transaction."""
-        self.gas_used += outcome.gas_used
-        self.logs += len(outcome.logs)
-        self.messages += len(outcome.l2_to_l1_logs)
+    def add(self, result: TransactionResult) -> None:
+        """Add the result of a transaction."""
+        self.gas_used += result.gas_used
+        self.logs += len(result.logs)
+        self.messages += len(result.l2_to_l1_logs)
 
 
-def receipt_at(record: BlockRecord, place: BlockInclusion, index: int) -> str:
+def receipt_at(record: BlockRecord, inclusion: BlockInclusion, index: int) -> str:
     """Return the receipt of one transaction of a block."""
     before = CumulativeTotals()
-    for outcome in record.results[:index]:
-        before.add(outcome)
-    return receipt_text(record.transaction(index), record.results[index], place, index, before)
+    for result in record.results[:index]:
+        before.add(result)
+    return receipt_json(record.transaction(index), record.results[index], inclusion, index, before)
 
 
-def receipts_of(record: BlockRecord, place: BlockInclusion) -> Iterator[str]:
+def receipts_of(record: BlockRecord, inclusion: BlockInclusion) -> Iterator[str]:
     """Yield the receipts of a block."""
     before = CumulativeTotals()
-    for index, outcome in enumerate(record.results):
-        yield receipt_text(record.transaction(index), outcome, place, index, before)
-        before.add(outcome)
+    for index, result in enumerate(record.results):
+        yield receipt_json(record.transaction(index), result, inclusion, index, before)
+        before.add(result)
 
 
-def receipt_text(
+def receipt_json(
     transaction: Transaction,
-    outcome: TransactionResult,
-    place: BlockInclusion,
+    result: TransactionResult,
+    inclusion: BlockInclusion,
     index: int,
     before: CumulativeTotals,
 ) -> str:
-    """Return how `transaction` ended."""
+    """Return the receipt of `transaction`; `before` is what the block's earlier ones add up to."""
     payload, tx_hash = transaction.payload, transaction.hash
-    bloom = bloom_of(logs_of(outcome)).hex() if outcome.logs else _NO_BLOOM
+    bloom = bloom_of(logs_of(result)).hex() if result.logs else _NO_BLOOM
     return (
         f'{{"transactionHash":"0x{tx_hash.hex()}","type":"{hex(payload.type)}",'
-        f'"transactionIndex":"{hex(index)}",{place.text},'
-        f'"l1BatchTxIndex":{quantity(place.index_in_batch(index))},'
-        f'"status":"{hex(outcome.succeeded)}",'
+        f'"transactionIndex":"{hex(index)}",{inclusion.fields},'
+        f'"l1BatchTxIndex":{quantity(inclusion.index_in_batch(index))},'
+        f'"status":"{hex(result.succeeded)}",'
         f'"from":"0x{transaction.sender.hex()}","to":{data(payload.to)},'
-        f'"contractAddress":{data(created_by(transaction, outcome))},'
-        f'"gasUsed":"{hex(outcome.gas_used)}",'
-        f'"cumulativeGasUsed":"{hex(before.gas_used + outcome.gas_used)}",'
-        f'"effectiveGasPrice":"{hex(effective_gas_price(payload, place.base_fee))}",'
-        f'"logs":{_logs(outcome, place, tx_hash, index, before.logs)},"logsBloom":"0x{bloom}",'
-        f'"l2ToL1Logs":{_messages(outcome, place, tx_hash, index, before.messages)}}}'
+        f'"contractAddress":{data(created_contract(transaction, result))},'
+        f'"gasUsed":"{hex(result.gas_used)}",'
+        f'"cumulativeGasUsed":"{hex(before.gas_used + result.gas_used)}",'
+        f'"effectiveGasPrice":"{hex(effective_gas_price(payload, inclusion.base_fee))}",'
+        f'"logs":{_logs(result, inclusion, tx_hash, index, before.logs)},"logsBloom":"0x{bloom}",'
+        f'"l2ToL1Logs":{_messages(result, inclusion, tx_hash, index, before.messages)}}}'
     )
 
 
-def created_by(transaction: Transaction, outcome: TransactionResult) -> bytes | None:
-    """Return the contract that a transaction was sent to make, also if it failed to.
+def created_contract(transaction: Transaction, result: TransactionResult) -> bytes | None:
+    """Return the address of the contract that a transaction creates, also if it failed.
 
-    Through the contract deployer that is the one which it reports to have made for the sender: contracts
-    that a constructor makes are reported too, but for another.
+    A call of the contract deployer creates the one that it reports for the sender: contracts that a constructor
+    creates are reported too, but for another deployer.
     """
     payload = transaction.payload
     if payload.to is None:
@@ -101,25 +101,25 @@ def created_by(transaction: Transaction, outcome: TransactionResult) -> bytes | 
     if payload.to != CONTRACT_DEPLOYER or payload.data[:4] not in DEPLOYMENTS:
         return None
     reported = CONTRACT_DEPLOYED, transaction.sender.rjust(32, b"\0")
-    for address, topics, _ in outcome.logs:
+    for address, topics, _ in result.logs:
         if address == CONTRACT_DEPLOYER and topics[:2] == reported and len(topics) == 4:
             return topics[3][12:]
     return None
 
 
 def _logs(
-    outcome: TransactionResult, place: BlockInclusion, tx_hash: bytes, index: int, first: int
+    result: TransactionResult, inclusion: BlockInclusion, tx_hash: bytes, index: int, first: int
 ) -> str:
-    if not outcome.logs:
+    if not result.logs:
         return "[]"
-    context = log_context(place, tx_hash, index)
-    texts = (event_text(it, context, first + n, n) for n, it in enumerate(outcome.logs))
+    context = log_context(inclusion, tx_hash, index)
+    texts = (log_json(it, context, first + n, n) for n, it in enumerate(result.logs))
     return f"[{','.join(texts)}]"
 
 
 def _messages(
-    outcome: TransactionResult, place: BlockInclusion, tx_hash: bytes, index: int, first: int
+    result: TransactionResult, inclusion: BlockInclusion, tx_hash: bytes, index: int, first: int
 ) -> str:
-    if not outcome.l2_to_l1_logs:
+    if not result.l2_to_l1_logs:
         return "[]"
-    return message_texts(messages_of(outcome), place, (tx_hash, index), first)
+    return l2_to_l1_logs_json(messages_of(result), inclusion, (tx_hash, index), first)

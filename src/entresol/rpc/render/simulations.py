@@ -1,4 +1,4 @@
-"""Simulated blocks, with the results of their calls."""
+"""Simulated blocks with the results of their calls (`eth_simulateV1`)."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ import msgspec
 
 from entresol.errors import ExecutionFailed, ExecutionReverted
 from entresol.execution.simulate.simulate import CallResult, SimulatedBlock
-from entresol.rpc.render.blocks import block_text
+from entresol.rpc.render.blocks import block_json
 from entresol.rpc.render.hex import array, data
 from entresol.rpc.render.inclusion import BlockInclusion
-from entresol.rpc.render.logs import event_text, log_context
-from entresol.rpc.render.transactions import transaction_text
+from entresol.rpc.render.logs import log_context, log_json
+from entresol.rpc.render.transactions import transaction_json
 
 REVERTED: Final = 3
 HALTED: Final = -32015
 
 
-def simulated_text(block: SimulatedBlock, chain_id: int, *, full: bool) -> str:
-    """Return a block object that also has `calls`."""
+def simulated_block_json(block: SimulatedBlock, chain_id: int, *, full: bool) -> str:
+    """Return a block object with `calls`."""
     executed = block.executed
-    place = BlockInclusion.of(executed.header, executed.header.hash(), None)
+    inclusion = BlockInclusion.of(executed.header, executed.header.hash(), None)
     if full:
         transactions = [
-            transaction_text(it, chain_id, place, index)
+            transaction_json(it, chain_id, inclusion, index)
             for index, it in enumerate(executed.transactions)
         ]
     else:
         transactions = [data(it.hash) for it in executed.transactions]
-    text = block_text(executed.record, executed.header, place, transactions)
-    return f'{text[:-1]},"calls":{array(_results(block, place))}}}'
+    text = block_json(executed.record, executed.header, inclusion, transactions)
+    return f'{text[:-1]},"calls":{array(_results(block, inclusion))}}}'
 
 
-def _results(block: SimulatedBlock, place: BlockInclusion) -> list[str]:
+def _results(block: SimulatedBlock, inclusion: BlockInclusion) -> list[str]:
     texts, logs_before = [], 0
     for index, result in enumerate(block.results):
         transaction = block.executed.transactions[index]
-        context = log_context(place, transaction.hash, index)
+        context = log_context(inclusion, transaction.hash, index)
         logs = [
-            event_text(log, context, logs_before + within, within)
+            log_json(log, context, logs_before + within, within)
             for within, log in enumerate(result.logs)
         ]
         logs_before += len(logs)

@@ -1,4 +1,4 @@
-"""Points in time, as the network's nodes write them."""
+"""Timestamps in RFC 3339, as zksync-era writes them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from typing import Final
 
 LATEST: Final = datetime.max.replace(tzinfo=UTC)
-"""The last moment that can be written; a chain whose clock was moved may be past it."""
+"""The latest time that can be written; a chain whose clock was moved may be past it."""
 
 
 def iso_timestamp(seconds: float) -> str:
-    """Return a time as RFC 3339 has it, always with six digits of a second.
+    """Return a time in RFC 3339, always with microseconds.
 
-    Other nodes leave them out for a whole second, which zksync2 cannot read.
+    Other nodes omit them at a whole second, which zksync2 cannot read.
     """
     late = seconds >= LATEST.timestamp()
     time = LATEST if late else datetime.fromtimestamp(seconds, UTC)

@@ -1,4 +1,4 @@
-"""Transaction objects, of every type, waiting or in a block."""
+"""Transaction objects of every type, pending or in a block."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ from entresol.primitives.transactions import (
 from entresol.rpc.render.hex import array, data, quantity
 from entresol.rpc.render.inclusion import BlockInclusion
 
-_NOWHERE: Final = (
+_PENDING: Final = (
     '"blockHash":null,"blockNumber":null,"l1BatchNumber":null,'
     '"transactionIndex":null,"l1BatchTxIndex":null,"blockTimestamp":null'
 )
-# A plain client throws where there is no signature, so those without one have a signature of zeros.
+# Clients throw where there is no signature, so a transaction without one has a signature of zeros.
 _UNSIGNED: Final = '"yParity":"0x0","v":"0x0","r":"0x0","s":"0x0"'
 _SIGNATURE_SIZE: Final = 65
 
 
 def effective_gas_price(payload: Payload, base_fee: int) -> int:
-    """Return the wei that a unit of gas cost in a block with this base fee."""
+    """Return the effective gas price in a block with this base fee."""
     if isinstance(payload, PriorityTransaction):
         return payload.max_fee_per_gas
     return min(payload.fee_cap, base_fee + payload.tip)
 
 
 def priority_fee(payload: Payload) -> int:
-    """Return the priority fee that a transaction names, be it taken or not."""
+    """Return the priority fee that a transaction offers, even if its type never pays one."""
     if isinstance(payload, ZkTransaction):
         return payload.max_priority_fee_per_gas
     return payload.tip
 
 
-def transaction_text(
-    transaction: Transaction, chain_id: int, place: BlockInclusion | None = None, index: int = 0
+def transaction_json(
+    transaction: Transaction, chain_id: int, inclusion: BlockInclusion | None = None, index: int = 0
 ) -> str:
-    """Return a transaction; one without a place waits for a block."""
+    """Return a transaction; without an inclusion it is pending."""
     payload = transaction.payload
-    if place is None:
-        where, price = _NOWHERE, payload.fee_cap
+    if inclusion is None:
+        location, price = _PENDING, payload.fee_cap
     else:
-        where = (
-            f'{place.text},"transactionIndex":"{hex(index)}",'
-            f'"l1BatchTxIndex":{quantity(place.index_in_batch(index))},'
-            f'"blockTimestamp":"{hex(place.timestamp)}"'
+        location = (
+            f'{inclusion.fields},"transactionIndex":"{hex(index)}",'
+            f'"l1BatchTxIndex":{quantity(inclusion.index_in_batch(index))},'
+            f'"blockTimestamp":"{hex(inclusion.timestamp)}"'
         )
-        price = effective_gas_price(payload, place.base_fee)
+        price = effective_gas_price(payload, inclusion.base_fee)
     return (
-        f'{{"hash":"0x{transaction.hash.hex()}","type":"{hex(payload.type)}",{where},'
+        f'{{"hash":"0x{transaction.hash.hex()}","type":"{hex(payload.type)}",{location},'
         f'"from":"0x{transaction.sender.hex()}","to":{data(payload.to)},'
         f'"value":"{hex(payload.value)}","gas":"{hex(payload.gas_limit)}","gasPrice":"{hex(price)}",'
         f'"input":"0x{payload.data.hex()}",{_details(payload, chain_id)}}}'
@@ -62,15 +62,15 @@ def transaction_text(
 
 
 def _details(payload: Payload, chain_id: int) -> str:
-    """Return what differs from type to type."""
+    """Return the members that differ from type to type."""
     if isinstance(payload, LegacyTransaction):
-        # Without a chain id it says so, or else nobody could recover its sender from `v`.
+        # Without a chain id it is null, because clients recover the sender from `v` and the chain id.
         return (
             f'"nonce":"{hex(payload.nonce)}","chainId":{quantity(payload.chain_id)},'
             f'"v":"{hex(payload.v)}","r":"{hex(payload.r)}","s":"{hex(payload.s)}"'
         )
     if isinstance(payload, PriorityTransaction):
-        # What L1 calls its nonce is its number in the queue; the sender on L2 used none.
+        # What L1 calls its nonce is its id in the priority queue; the sender on L2 used none.
         return f'"nonce":"0x0","chainId":"{hex(chain_id)}",{_caps(payload)},{_UNSIGNED}'
     head = f'"nonce":"{hex(payload.nonce)}","chainId":"{hex(payload.chain_id)}"'
     if isinstance(payload, ZkTransaction):
@@ -85,7 +85,7 @@ def _details(payload: Payload, chain_id: int) -> str:
 
 
 def _caps(payload: Payload) -> str:
-    """Return the caps of a fee. Types with one price have none: web3.py takes those that do for type 2."""
+    """Return the fee caps; types with a gas price have none, because web3.py would take them for type 2."""
     tip = priority_fee(payload)
     return f'"maxFeePerGas":"{hex(payload.fee_cap)}","maxPriorityFeePerGas":"{hex(tip)}"'
 

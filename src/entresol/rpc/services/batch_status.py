@@ -1,4 +1,4 @@
-"""How far the other layer has a block or a batch, in the words that the methods share."""
+"""The settlement status of blocks and batches, as `zks_` methods report it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROTOCOL_VERSION: Final = f"Version{deployment.PROTOCOL_VERSION[1]}"
 
 
 class SettlementFields(JsonModel, frozen=True, kw_only=True):
-    """What the details of blocks and batches tell of their settlement; null is what is not done yet."""
+    """The settlement fields of block and batch details; null for steps not taken yet."""
 
     status: str
     commit_tx_hash: Hash32 | None = None
@@ -42,7 +42,7 @@ class SettlementFields(JsonModel, frozen=True, kw_only=True):
 
 
 class SettlementTransactions(msgspec.Struct, frozen=True):
-    """The three L1 transactions that settle a batch, as far as there are any."""
+    """The L1 transactions that settled a batch, so far."""
 
     commit: SettlementTransaction | None = None
     prove: SettlementTransaction | None = None
@@ -50,10 +50,10 @@ class SettlementTransactions(msgspec.Struct, frozen=True):
 
 
 class BatchStatus:
-    """Looks up batches and what became of them on L1.
+    """Looks up batches and their settlement on L1.
 
-    Persists: nothing. Assumes: a settlement is noted when it was seen on L1, and the chain's finality
-    follows when it is deep enough there.
+    Persists: nothing. Assumes: a settlement transaction is stored once it is on L1, and the chain's finality
+    follows once that is confirmed.
     """
 
     def __init__(self, chain: Chain, l1_chain_id: int) -> None:
@@ -67,17 +67,17 @@ class BatchStatus:
 
     @property
     def last_batch(self) -> int:
-        """The number of the batch that was sealed last."""
+        """The number of the last sealed batch."""
         last = self.batches.last()
         return 0 if last is None else last.number
 
     def batch_of(self, block: int) -> Batch | None:
         """Return the batch of a block, once it is sealed."""
-        place = self.batches.position_of_block(block)
-        return None if place is None else self.batches.get(place.batch)
+        position = self.batches.position_of_block(block)
+        return None if position is None else self.batches.get(position.batch)
 
     def steps_of(self, batch: Batch | None) -> SettlementTransactions:
-        """Return how a batch was settled so far."""
+        """Return the settlement transactions of a batch."""
         if batch is None:
             return SettlementTransactions()
         settled = self.batches.settled

@@ -1,4 +1,4 @@
-"""Where a question is asked: block references as numbers, states and scenes."""
+"""Resolve block identifiers (number, tag, hash) to block numbers, states and EVM environments."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class BlockResolver:
-    """Resolves block references on one chain.
+    """Resolves block identifiers on one chain.
 
-    Remembers: the scene of the latest block, since most calls run there. Fails: with `UnknownBlock`.
+    Remembers: the EVM environment of the latest block, where most calls run. Fails: with `UnknownBlock`.
     """
 
     def __init__(self, chain: Chain) -> None:
@@ -27,7 +27,7 @@ class BlockResolver:
         self._latest: tuple[Header, EvmEnv] | None = None
 
     def number(self, block: BlockNumber) -> int | None:
-        """Return the number of a block, or None if there is none; a pending one follows the head."""
+        """Return the number of a block, or None if there is none; the pending one follows the head."""
         if block.tag is not None:
             return self._chain.resolve(block.tag)
         if block.block_hash is not None:
@@ -35,7 +35,7 @@ class BlockResolver:
         return block.number
 
     def sealed(self, block: BlockNumber) -> int:
-        """Return the number of a sealed block; pending means the latest."""
+        """Return the number of a sealed block; the latest for `pending`."""
         if block.tag is BlockTag.PENDING:
             return self._chain.number
         number = self.number(block)
@@ -50,7 +50,7 @@ class BlockResolver:
         return self._chain.state_after(self.sealed(block))
 
     def evm_env(self, block: BlockNumber) -> EvmEnv:
-        """Return where a call on a block runs."""
+        """Return the EVM environment of a call on a block."""
         if block.tag is BlockTag.LATEST:
             return self._latest_env()
         if block.tag is BlockTag.PENDING:
@@ -64,9 +64,9 @@ class BlockResolver:
 
     def _latest_env(self) -> EvmEnv:
         header, state = self._chain.head, self._chain.latest
-        known = self._latest
-        if known is not None and known[0] is header and known[1].state is state:
-            return known[1]
+        cached = self._latest
+        if cached is not None and cached[0] is header and cached[1].state is state:
+            return cached[1]
         evm_env = EvmEnv(state, self._rules, BlockEnv.of(header))
         self._latest = header, evm_env
         return evm_env

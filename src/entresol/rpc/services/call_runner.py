@@ -1,4 +1,4 @@
-"""Questions that run code, kept off the event loop when they take long."""
+"""Run calls and estimates: on the event loop while they are cheap, else on a worker thread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class CallRunner:
-    """Answers what runs code: at once if that takes no time, or else on a worker thread."""
+    """Runs calls within limits: with a small gas budget on the event loop, then on a worker thread."""
 
     def __init__(
         self, limits: CallLimits | None = None, overrides: OverrideLimits | None = None
@@ -30,27 +30,27 @@ class CallRunner:
         self._overrides = overrides or OverrideLimits()
         self._on_loop = msgspec.structs.replace(self._limits, gas_budget=POLICY.call_gas)
 
-    def run(self, question: Callable[[CallLimits], T]) -> T | Offload[T]:
-        """Return the answer, or the work that is left."""
+    def run(self, call: Callable[[CallLimits], T]) -> T | Offload[T]:
+        """Return the result of a call, or the work for a worker."""
         try:
-            return run_limited(self._on_loop, question)
+            return run_limited(self._on_loop, call)
         except GasBudgetSpent:
-            return Offload(lambda: run_limited(self._limits, question))
+            return Offload(lambda: run_limited(self._limits, call))
 
     def run_with_overrides(
         self,
         evm_env: EvmEnv,
         accounts: StateOverrides | None,
         block: BlockOverride | None,
-        question: Callable[[EvmEnv, CallLimits], T],
+        call: Callable[[EvmEnv, CallLimits], T],
     ) -> T | Offload[T]:
-        """Return the answer on a scene with these assumptions, or the work that is left."""
+        """Return the result of a call with overrides, or the work for a worker."""
         size = self._overrides.check(accounts)
 
-        def assuming(limits: CallLimits) -> T:
-            assumed = None if block is None else block.override()
-            return question(override(evm_env, state_overrides(accounts), assumed), limits)
+        def overridden(limits: CallLimits) -> T:
+            block_overrides = None if block is None else block.override()
+            return call(override(evm_env, state_overrides(accounts), block_overrides), limits)
 
         if size <= POLICY.overrides:
-            return self.run(assuming)
-        return Offload(lambda: run_limited(self._limits, assuming))
+            return self.run(overridden)
+        return Offload(lambda: run_limited(self._limits, overridden))

@@ -1,4 +1,4 @@
-"""Transactions that clients describe and the node completes: type, fees, gas and nonce."""
+"""Fill in a transaction's missing fields: type, fees, gas and nonce."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class TransactionFiller:
-    """Completes transactions for one chain."""
+    """Fills in transactions for one chain."""
 
     def __init__(
         self, chain: Chain, resolver: BlockResolver, runner: CallRunner, executor: Executor
@@ -49,9 +49,9 @@ class TransactionFiller:
         self._executor = executor
 
     async def fill(self, given: TransactionObject, sender: Address) -> SignedPayload:
-        """Return the whole transaction, unsigned; reject one that contradicts itself or the chain.
+        """Return the complete unsigned transaction; reject one that contradicts itself or the chain.
 
-        What comes next has to happen before the event loop goes on, or the nonce may be another's.
+        The caller must add it to the pool before the event loop goes on, or another may take the nonce.
         """
         kind, chain_id = _kind(given, self._chain.rules.accepted_types), self._chain.rules.chain_id
         if given.chain_id not in (None, chain_id):
@@ -82,22 +82,22 @@ class TransactionFiller:
             tip = int(given.max_priority_fee_per_gas)
         elif cap is not None:
             tip = min(tip, int(cap))
-        # Twice the base fee, so that it is enough for some blocks even if they are full.
-        most = 2 * base_fee + tip if cap is None else int(cap)
+        # Twice the base fee, as in geth: enough for some blocks even if they are full.
+        fee_cap = 2 * base_fee + tip if cap is None else int(cap)
         if kind == ZkTransaction.type and given.max_priority_fee_per_gas is None:
-            # What clients write, and read where there is none. It is never taken.
-            tip = most
-        return {"max_fee_per_gas": most, "max_priority_fee_per_gas": tip}
+            # What clients send, and expect where there is none. It is never charged.
+            tip = fee_cap
+        return {"max_fee_per_gas": fee_cap, "max_priority_fee_per_gas": tip}
 
     async def _gas(self, given: TransactionObject, sender: Address) -> int:
-        """Return what the transaction needs in the next block, behind those that wait already."""
+        """Return the gas that the transaction needs in the next block, after the pending ones."""
         evm_env = self._resolver.evm_env(PENDING)
         request = msgspec.structs.replace(given.request(), sender=sender)
-        answer = self._runner.run(lambda limits: estimate_gas(evm_env, request, limits).gas)
-        if not isinstance(answer, Offload):
-            return answer
+        gas = self._runner.run(lambda limits: estimate_gas(evm_env, request, limits).gas)
+        if not isinstance(gas, Offload):
+            return gas
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, answer.work)
+        return await loop.run_in_executor(self._executor, gas.work)
 
 
 _KINDS: dict[int, type[Any]] = {
@@ -112,7 +112,7 @@ _WITHOUT_ACCESS_LIST = frozenset({LegacyTransaction.type, ZkTransaction.type})
 
 
 def _kind(given: TransactionObject, accepted: frozenset[int]) -> int:
-    """Return the type that is asked for, or the simplest one that has room for all that is given."""
+    """Return the requested type, or the simplest one that has all given fields."""
     has_caps = given.max_fee_per_gas is not None or given.max_priority_fee_per_gas is not None
     if has_caps and given.gas_price is not None:
         raise MalformedValue("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")

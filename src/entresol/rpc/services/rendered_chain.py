@@ -1,4 +1,4 @@
-"""What clients ask about blocks and transactions, answered in JSON that is ready to send."""
+"""Blocks, transactions, receipts and logs of a chain as encoded JSON, cached."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from entresol.rpc.cache.logs import LogCache
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.render.blocks import (
-    block_text,
+    block_json,
     full_transactions,
-    header_text,
-    pending_text,
+    header_json,
+    pending_block_json,
     transaction_hashes,
 )
 from entresol.rpc.render.hex import array, data, raw
 from entresol.rpc.render.inclusion import BatchReader, BlockInclusion, NoBatches
-from entresol.rpc.render.logs import log_text
+from entresol.rpc.render.logs import located_log_json
 from entresol.rpc.render.receipts import receipt_at, receipts_of
-from entresol.rpc.render.transactions import transaction_text
+from entresol.rpc.render.transactions import transaction_json
 from entresol.storage.readers import BlockReader
 
-Answer: TypeAlias = msgspec.Raw | Offload[msgspec.Raw] | None
-"""An answer, the work to write a long one, or none."""
+Result: TypeAlias = msgspec.Raw | Offload[msgspec.Raw] | None
+"""A rendered object, the work to render a long one, or None if there is no such object."""
 
 
 class PendingReader(Protocol):
-    """Transactions that wait for a block."""
+    """Pending transactions by hash."""
 
     def get(self, transaction_hash: bytes) -> Transaction | None:
         """Return the transaction with this hash."""
@@ -47,27 +47,27 @@ class PendingReader(Protocol):
 class RenderedChain:
     """Blocks, transactions, receipts and logs of one chain, as clients see them.
 
-    Remembers: encoded answers and the book of logs, within bounds. Persists: nothing. Assumes: `follow` gets the chain's
-    events as they happen, and `batch_sealed` is called for each batch. Fails: as its readers do; what
-    does not exist is none.
+    Remembers: encoded responses and logs, within bounds. Persists: nothing. Assumes: `on_event` gets the chain's
+    events as they happen, and `batch_sealed` is called for each batch. Fails: as its readers do; what does not
+    exist is None.
     """
 
     def __init__(
         self,
         chain_id: int,
         blocks: BlockReader,
-        waiting: PendingReader,
-        pending: Callable[[], ExecutedBlock],
+        pending_transactions: PendingReader,
+        build_pending: Callable[[], ExecutedBlock],
         *,
         batches: BatchReader | None = None,
         cache: RenderedCache | None = None,
     ) -> None:
         self._chain_id = chain_id
         self._blocks = blocks
-        self._waiting = waiting
-        self._pending = pending
-        self._pending_written: ExecutedBlock | None = None
-        self._pending_texts: dict[bool, msgspec.Raw] = {}
+        self._pending_transactions = pending_transactions
+        self._build_pending = build_pending
+        self._rendered_pending: ExecutedBlock | None = None
+        self._pending_json: dict[bool, msgspec.Raw] = {}
         self._batches = batches or NoBatches()
         self._cache = RenderedCache() if cache is None else cache
         self.log_cache = LogCache(blocks, self._batches)
@@ -78,20 +78,20 @@ class RenderedChain:
 
     # Blocks
 
-    def block(self, number: int, *, full: bool) -> Answer:
-        """Return a sealed block, with whole transactions or their hashes."""
+    def block(self, number: int, *, full: bool) -> Result:
+        """Return a sealed block, with full transactions or their hashes."""
         key = (ResponseKind.FULL_BLOCK if full else ResponseKind.BLOCK), number
-        return self._cache.get(key) or self._of_block(key, number, self._block)
+        return self._cache.get(key) or self._render_block(key, number, self._block)
 
-    def header(self, number: int) -> Answer:
+    def header(self, number: int) -> Result:
         """Return the header of a sealed block."""
         key = ResponseKind.HEADER, number
-        return self._cache.get(key) or self._of_block(key, number, _header)
+        return self._cache.get(key) or self._render_block(key, number, _header)
 
-    def block_receipts(self, number: int) -> Answer:
+    def block_receipts(self, number: int) -> Result:
         """Return the receipts of a sealed block."""
         key = ResponseKind.RECEIPTS, number
-        return self._cache.get(key) or self._of_block(key, number, _receipts)
+        return self._cache.get(key) or self._render_block(key, number, _receipts)
 
     def transaction_count(self, number: int) -> int | None:
         """Return how many transactions a sealed block has."""
@@ -101,89 +101,89 @@ class RenderedChain:
     # Transactions
 
     def transaction(self, transaction_hash: bytes) -> msgspec.Raw | None:
-        """Return a transaction that is in a block or waits for one."""
+        """Return a transaction that is in a block or pending."""
         key = ResponseKind.TRANSACTION, transaction_hash
-        if (known := self._cache.get(key)) is not None:
-            return known
-        # The pool first: what leaves it is in the store by then, so nothing is missed in between.
-        if (waiting := self._waiting.get(transaction_hash)) is not None:
-            return self.pending_transaction(waiting)
-        return self._of_transaction(key, transaction_hash, self._transaction)
+        if (cached := self._cache.get(key)) is not None:
+            return cached
+        # The pool first: a transaction that leaves it is in the store by then, so none is missed in between.
+        if (pending := self._pending_transactions.get(transaction_hash)) is not None:
+            return self.pending_transaction(pending)
+        return self._render_transaction(key, transaction_hash, self._transaction)
 
     def transaction_at(self, number: int, index: int) -> msgspec.Raw | None:
-        """Return a transaction by its place."""
+        """Return a transaction by block and index."""
         record = self._record(number)
         if record is None or not 0 <= index < len(record.transactions):
             return None
-        return raw(self._transaction(record, self._place(record)[1], index))
+        return raw(self._transaction(record, self._inclusion(record)[1], index))
 
     def pending_transaction(self, transaction: Transaction) -> msgspec.Raw:
-        """Return a transaction that has no place yet."""
-        return raw(transaction_text(transaction, self._chain_id))
+        """Return a transaction that is in no block."""
+        return raw(transaction_json(transaction, self._chain_id))
 
     def raw_transaction(self, transaction_hash: bytes) -> msgspec.Raw | None:
-        """Return the bytes of a transaction that is in a block or waits for one."""
-        if (waiting := self._waiting.get(transaction_hash)) is not None:
-            return raw(data(waiting.raw))
-        place = self._blocks.locate_transaction(transaction_hash)
-        return None if place is None else self.raw_transaction_at(*place)
+        """Return the bytes of a transaction that is in a block or pending."""
+        if (pending := self._pending_transactions.get(transaction_hash)) is not None:
+            return raw(data(pending.raw))
+        location = self._blocks.locate_transaction(transaction_hash)
+        return None if location is None else self.raw_transaction_at(*location)
 
     def raw_transaction_at(self, number: int, index: int) -> msgspec.Raw | None:
-        """Return the bytes of a transaction by its place."""
+        """Return the bytes of a transaction by block and index."""
         record = self._record(number)
         if record is None or not 0 <= index < len(record.transactions):
             return None
         return raw(data(record.transactions[index][0]))
 
     def receipt(self, transaction_hash: bytes) -> msgspec.Raw | None:
-        """Return how a transaction ended."""
+        """Return the receipt of a transaction."""
         key = ResponseKind.RECEIPT, transaction_hash
-        return self._cache.get(key) or self._of_transaction(key, transaction_hash, receipt_at)
+        return self._cache.get(key) or self._render_transaction(key, transaction_hash, receipt_at)
 
-    # A log that has no block yet, and heads, which events tell of
+    # Logs without a block, and headers of events
 
     def log(self, log: LocatedLog) -> msgspec.Raw:
         """Return one log."""
-        return raw(log_text(log, self._batches.batch_of(log.block_number)))
+        return raw(located_log_json(log, self._batches.batch_of(log.block_number)))
 
     def head(self, header: Header, block_hash: Hash32) -> msgspec.Raw:
-        """Return a header that an event told of."""
-        return raw(header_text(header, block_hash))
+        """Return the header of a `BlockSealed` event."""
+        return raw(header_json(header, block_hash))
 
-    # The block that is being built
+    # The pending block
 
     def pending_block(self, *, full: bool) -> msgspec.Raw:
-        """Return the block that would be sealed now."""
-        executed = self._pending()
-        if executed is not self._pending_written:
-            self._pending_written = executed
-            self._pending_texts.clear()
-        known = self._pending_texts.get(full)
-        if known is None:
-            known = self._pending_texts[full] = self._write_pending(executed, full=full)
-        return known
+        """Return the pending block, with full transactions or their hashes."""
+        executed = self._build_pending()
+        if executed is not self._rendered_pending:
+            self._rendered_pending = executed
+            self._pending_json.clear()
+        rendered = self._pending_json.get(full)
+        if rendered is None:
+            rendered = self._pending_json[full] = self._render_pending(executed, full=full)
+        return rendered
 
     def pending_header(self) -> msgspec.Raw:
-        """Return the header of the block that would be sealed now."""
-        return raw(header_text(self._pending().header, None))
+        """Return the header of the pending block."""
+        return raw(header_json(self._build_pending().header, None))
 
     def pending_transaction_count(self) -> int:
         """Return how many transactions the pending block has."""
-        return len(self._pending().transactions)
+        return len(self._build_pending().transactions)
 
-    def _write_pending(self, executed: ExecutedBlock, *, full: bool) -> msgspec.Raw:
+    def _render_pending(self, executed: ExecutedBlock, *, full: bool) -> msgspec.Raw:
         record = executed.record
-        whole = full_transactions(record, self._chain_id, None)
-        return raw(
-            pending_text(record, executed.header, whole if full else transaction_hashes(record))
+        transactions = (
+            full_transactions(record, self._chain_id, None) if full else transaction_hashes(record)
         )
+        return raw(pending_block_json(record, executed.header, transactions))
 
-    # What changes answers
+    # Invalidation
 
     def on_event(self, event: Event) -> None:
-        """Take note of what happened on the chain."""
+        """Invalidate what an event of the chain makes stale."""
         if isinstance(event, BlocksReverted):
-            # A batch that lost a block is gone, and those of its blocks that stay are in none.
+            # A batch that lost a block is reverted too, and those of its blocks that stay are in none.
             sealed = self._batches.last_block()
             last = event.head if sealed is None else min(event.head, sealed)
             self._cache.invalidate_above(last)
@@ -192,62 +192,65 @@ class RenderedChain:
             self._cache.invalidate_transaction(event.transaction.hash)
 
     def batch_sealed(self, first: int, last: int) -> None:
-        """Take note that the blocks from `first` to `last` have a batch."""
+        """Invalidate the blocks from `first` to `last`: they have a batch now."""
         self._cache.invalidate(first, last)
         self.log_cache.invalidate(first, last)
 
+    # Rendering
+
     def _block(
-        self, record: BlockRecord, header: Header, place: BlockInclusion, kind: ResponseKind
+        self, record: BlockRecord, header: Header, inclusion: BlockInclusion, kind: ResponseKind
     ) -> str:
         if kind is ResponseKind.BLOCK:
-            return block_text(record, header, place, transaction_hashes(record))
-        whole = cooperatively(full_transactions(record, self._chain_id, place))
-        return block_text(record, header, place, whole)
+            return block_json(record, header, inclusion, transaction_hashes(record))
+        transactions = cooperatively(full_transactions(record, self._chain_id, inclusion))
+        return block_json(record, header, inclusion, transactions)
 
-    def _transaction(self, record: BlockRecord, place: BlockInclusion, index: int) -> str:
-        return transaction_text(record.transaction(index), self._chain_id, place, index)
+    def _transaction(self, record: BlockRecord, inclusion: BlockInclusion, index: int) -> str:
+        return transaction_json(record.transaction(index), self._chain_id, inclusion, index)
 
-    def _of_block(
+    def _render_block(
         self,
         key: Key,
         number: int,
-        write: Callable[[BlockRecord, Header, BlockInclusion, ResponseKind], str],
-    ) -> Answer:
+        render: Callable[[BlockRecord, Header, BlockInclusion, ResponseKind], str],
+    ) -> Result:
         generation = self._cache.generation
         record = self._record(number)
         if record is None:
             return None
 
         def work() -> msgspec.Raw:
-            answer = raw(write(record, *self._place(record), key[0]))
-            self._cache.put(key, answer, block=number, generation=generation)
-            return answer
+            rendered = raw(render(record, *self._inclusion(record), key[0]))
+            self._cache.put(key, rendered, block=number, generation=generation)
+            return rendered
 
         return work() if key[0] is ResponseKind.HEADER or _is_short(record) else Offload(work)
 
-    def _of_transaction(
+    def _render_transaction(
         self,
         key: Key,
         transaction_hash: bytes,
-        write: Callable[[BlockRecord, BlockInclusion, int], str],
+        render: Callable[[BlockRecord, BlockInclusion, int], str],
     ) -> msgspec.Raw | None:
         generation = self._cache.generation
-        found = self._blocks.locate_transaction(transaction_hash)
-        record = None if found is None else self._blocks.get_record(found[0])
-        if found is None or record is None:
+        location = self._blocks.locate_transaction(transaction_hash)
+        record = None if location is None else self._blocks.get_record(location.block_number)
+        if location is None or record is None:
             return None
-        answer = raw(write(record, self._place(record)[1], found[1]))
-        # One that waits a second time gets another place when its time has come.
-        if self._waiting.get(transaction_hash) is None:
-            self._cache.put(key, answer, block=found[0], generation=generation)
-        return answer
+        inclusion = self._inclusion(record)[1]
+        rendered = raw(render(record, inclusion, location.transaction_index))
+        # A transaction that is pending once more will be included in another block.
+        if self._pending_transactions.get(transaction_hash) is None:
+            self._cache.put(key, rendered, block=location.block_number, generation=generation)
+        return rendered
 
     def _record(self, number: int) -> BlockRecord | None:
-        """Return the record of a block; a number may be one that no block can have."""
+        """Return the record of a block; clients send numbers that no block can have."""
         head = self._blocks.head_number
         return self._blocks.get_record(number) if head is not None and 0 <= number <= head else None
 
-    def _place(self, record: BlockRecord) -> tuple[Header, BlockInclusion]:
+    def _inclusion(self, record: BlockRecord) -> tuple[Header, BlockInclusion]:
         header = record.header()
         batch = self._batches.batch_of(header.number)
         return header, BlockInclusion.of(header, keccak256(record.header_rlp), batch)
@@ -259,12 +262,12 @@ def _is_short(record: BlockRecord) -> bool:
 
 
 def _header(
-    _record: BlockRecord, header: Header, place: BlockInclusion, _kind: ResponseKind
+    _record: BlockRecord, header: Header, inclusion: BlockInclusion, _kind: ResponseKind
 ) -> str:
-    return header_text(header, place.hash)
+    return header_json(header, inclusion.hash)
 
 
 def _receipts(
-    record: BlockRecord, _header: Header, place: BlockInclusion, _kind: ResponseKind
+    record: BlockRecord, _header: Header, inclusion: BlockInclusion, _kind: ResponseKind
 ) -> str:
-    return array(cooperatively(receipts_of(record, place)))
+    return array(cooperatively(receipts_of(record, inclusion)))

@@ -1,4 +1,4 @@
-"""The tokens that a layer 2 knows: the one that fees are paid in, and those that came from L1."""
+"""The tokens of an L2: the base token, and those bridged from L1."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from entresol.execution.evm_env import EvmEnv
 
 _ETHER = Address.zero()
-"""What clients take for ether in lists of tokens, on either layer."""
+"""The address of ether in token lists, on either layer."""
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -27,25 +27,25 @@ class Token(msgspec.Struct, frozen=True):
     l1_address: Address
     l2_address: Address
     contract: Address
-    """Who answers for it on L2."""
+    """The contract to query on L2."""
 
 
 class BridgedTokens:
-    """The tokens as they stand in one state, asked of the contracts that keep them.
+    """The tokens in one state, read from the native token vault.
 
-    Assumes: the system contracts of a layer 2; a chain without them has no tokens.
+    Assumes: the system contracts of an L2; a chain without them has no tokens.
     """
 
     def __init__(self, evm_env: EvmEnv) -> None:
         self._evm_env = evm_env
 
     def all(self) -> Iterator[Token]:
-        """Yield the base token, and then the tokens of other chains in the order they came."""
-        base = self._ask(L2_NATIVE_TOKEN_VAULT, "BASE_TOKEN_ASSET_ID()", "(bytes32)")
+        """Yield the base token, then the bridged tokens in the order of their first deposit."""
+        base = self._query(L2_NATIVE_TOKEN_VAULT, "BASE_TOKEN_ASSET_ID()", "(bytes32)")
         if base is None:
             return
         yield self._base(base)
-        count = self._ask(L2_NATIVE_TOKEN_VAULT, "bridgedTokensCount()", "(uint256)")
+        count = self._query(L2_NATIVE_TOKEN_VAULT, "bridgedTokensCount()", "(uint256)")
         for index in range(count or 0):
             asset = self._vault("bridgedTokens(uint256)", "(bytes32)", index)
             token = Address(self._vault("tokenAddress(bytes32)", "(address)", asset))
@@ -53,22 +53,22 @@ class BridgedTokens:
 
     def name(self, token: Token) -> str:
         """Return the name of a token, which may be empty."""
-        return self._ask(token.contract, "name()", "(string)") or ""
+        return self._query(token.contract, "name()", "(string)") or ""
 
     def symbol(self, token: Token) -> str:
         """Return the symbol of a token, which may be empty."""
-        return self._ask(token.contract, "symbol()", "(string)") or ""
+        return self._query(token.contract, "symbol()", "(string)") or ""
 
     def decimals(self, token: Token) -> int:
-        """Return by how many digits amounts of a token are shifted."""
-        return self._ask(token.contract, "decimals()", "(uint8)") or 0
+        """Return the decimals of a token."""
+        return self._query(token.contract, "decimals()", "(uint8)") or 0
 
     def balance(self, token: Token, owner: Address) -> int:
-        """Return how much of a token an account has."""
+        """Return the balance of an account."""
         if token.contract == L2_BASE_TOKEN:
             account = self._evm_env.state.account(owner)
             return 0 if account is None else account.balance
-        return self._ask(token.contract, "balanceOf(address)", "(uint256)", owner) or 0
+        return self._query(token.contract, "balanceOf(address)", "(uint256)", owner) or 0
 
     def _base(self, asset: bytes) -> Token:
         origin = self._origin(asset)
@@ -79,16 +79,16 @@ class BridgedTokens:
     def _origin(self, asset: bytes) -> Address:
         return Address(self._vault("originToken(bytes32)", "(address)", asset))
 
-    def _vault(self, signature: str, answer: str, *arguments: object) -> Any:
-        """Ask the vault for what it must know."""
+    def _vault(self, signature: str, returns: str, *arguments: object) -> Any:
+        """Call the vault; it must succeed."""
         data = abi.encode_call(signature, *arguments)
         request = CallRequest(to=L2_NATIVE_TOKEN_VAULT, data=data)
-        return abi.decode(answer, call(self._evm_env, request))[0]
+        return abi.decode(returns, call(self._evm_env, request))[0]
 
-    def _ask(self, contract: Address, signature: str, answer: str, *arguments: object) -> Any:
-        """Ask a contract for what it may not know, or may not even be there to answer."""
+    def _query(self, contract: Address, signature: str, returns: str, *arguments: object) -> Any:
+        """Call a contract that may not exist or may not have the function; None if it fails."""
         request = CallRequest(to=contract, data=abi.encode_call(signature, *arguments))
         try:
-            return abi.decode(answer, call(self._evm_env, request))[0]
+            return abi.decode(returns, call(self._evm_env, request))[0]
         except (ExecutionFailed, MalformedValue):
             return None

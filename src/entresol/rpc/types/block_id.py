@@ -1,4 +1,4 @@
-"""Which block a question is about: a number, a tag or a hash."""
+"""Block identifiers: a number, a tag or a hash."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _HASH_SCHEMA: Final = {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{64}$"}
 
 
 class BlockNumber:
-    """A block by number or by tag; just one of the two is set."""
+    """A block by number or by tag; exactly one of the two is set."""
 
     __slots__ = ("block_hash", "number", "require_canonical", "tag")
 
     json_schema: ClassVar[dict[str, Any]] = _NUMBER_SCHEMA
 
-    # Tags are asked for so often that there is one object for each.
+    # Tags are so frequent that there is one object for each.
     _by_tag: ClassVar[dict[str, Self]] = {}
 
     def __init__(
@@ -42,17 +42,17 @@ class BlockNumber:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it is the same block tomorrow, unlike a tag."""
+        """Whether it always names the same block, unlike a tag."""
         return self.tag is None
 
     @classmethod
     def parse(cls, value: object) -> Self:
-        """Read a tag or the hex digits of a number; what else is allowed, subclasses say."""
+        """Read a tag or the hex digits of a number; subclasses accept more."""
         if not isinstance(value, str):
             raise MalformedValue("a block is a hex number or a tag, as a string")
-        known = cls._by_tag.get(value)
-        if known is not None:
-            return known
+        tagged = cls._by_tag.get(value)
+        if tagged is not None:
+            return tagged
         try:
             return cls(number=int(Quantity64.parse(value)))
         except MalformedValue:
@@ -77,7 +77,7 @@ class BlockNumber:
 
 
 class BlockId(BlockNumber):
-    """A block by number, tag or hash, or by an object that says which of them it is."""
+    """A block by number, tag or hash, or by an object with one of them (EIP-1898)."""
 
     __slots__ = ()
 
@@ -148,5 +148,5 @@ EARLIEST: Final = BlockId.parse("earliest")
 
 
 def _excerpt(text: str) -> str:
-    """Quote `text`, shortened so that an error never grows with its input."""
+    """Quote `text`, shortened so that an error does not grow with its input."""
     return msgspec.json.encode(text if len(text) <= 70 else text[:67] + "...").decode()

@@ -13,7 +13,7 @@ from entresol.rpc.types.overrides import BlockOverride
 
 
 class TransactionIndex:
-    """How many transactions of a block came before: a number, or all of them (`all` or -1)."""
+    """How many transactions of the block run before the calls: a number, or all of them (`all` or -1)."""
 
     __slots__ = ("count",)
 
@@ -24,19 +24,19 @@ class TransactionIndex:
 
     @classmethod
     def parse(cls, value: object) -> TransactionIndex:
-        """Read a number, hex digits, or what stands for all."""
+        """Read a number, hex digits, `all` or -1."""
         return cls(None if value in ("all", -1) else int(Number.parse(value)))
 
 
 class StateContext(JsonModel, frozen=True, kw_only=True):
-    """Where the calls run: in which block, and behind how many of its transactions."""
+    """The state of the first call: after a block, or after some of its transactions."""
 
     block_number: BlockId | None = None
     transaction_index: TransactionIndex | None = None
 
 
 class CallBundle(JsonModel, frozen=True, kw_only=True):
-    """Calls, and what to assume of their block."""
+    """Calls, and overrides of their block."""
 
     transactions: list[CallObject]
     block_override: BlockOverride | None = None

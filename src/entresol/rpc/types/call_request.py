@@ -18,7 +18,7 @@ from entresol.rpc.types.number import Number
 
 
 class AccessItem(JsonModel, frozen=True, kw_only=True, gc=False):
-    """An account that a call declares, with some of its slots."""
+    """An entry of an access list: an account and some of its slots."""
 
     address: Address
     storage_keys: list[Hash32] | None = None
@@ -29,7 +29,7 @@ class AccessItem(JsonModel, frozen=True, kw_only=True, gc=False):
 
 
 class AuthorizationItem(JsonModel, frozen=True, kw_only=True):
-    """A signed permission to act by the code of an account."""
+    """A signed authorization to set the code of an account (EIP-7702)."""
 
     chain_id: Quantity
     address: Address
@@ -46,7 +46,7 @@ class AuthorizationItem(JsonModel, frozen=True, kw_only=True):
 
 
 class CallObject(JsonModel, frozen=True, kw_only=True):
-    """A transaction that is tried rather than sent; keys of other dialects are ignored."""
+    """A transaction to simulate; keys of other dialects are ignored."""
 
     from_: Address | None = None
     to: Address | None = None
@@ -65,8 +65,8 @@ class CallObject(JsonModel, frozen=True, kw_only=True):
     eip712_meta: Eip712Meta | None = msgspec.field(name="eip712Meta", default=None)
 
     def request(self) -> CallRequest:
-        """Return the domain value; a gas price beside a fee cap counts alone, as clients mean it."""
-        self._check_dialect()
+        """Return the domain value; a gas price takes precedence over fee caps, as clients mean it."""
+        self._check_zk_fields()
         has_price = self.gas_price is not None
         return CallRequest(
             sender=self.from_ or Address.zero(),
@@ -87,15 +87,15 @@ class CallObject(JsonModel, frozen=True, kw_only=True):
             else tuple(item.authorization() for item in self.authorization_list),
         )
 
-    def _check_dialect(self) -> None:
-        """Reject what no transaction of type 0x71 can be; all else of it runs like any other call."""
+    def _check_zk_fields(self) -> None:
+        """Reject what no transaction of type 0x71 can be; the rest of it runs like any other call."""
         if self.to is None and self.type == ZK_TYPE:
             raise UnserializableCall("toAddressIsNull")
         if self.eip712_meta is not None:
             self.eip712_meta.check()
 
     def _payload(self) -> Data:
-        """Return the call data, whichever of its two names was used."""
+        """Return the call data, sent as `data` or as `input`."""
         if self.data is not None and self.input is not None and self.data != self.input:
             raise MalformedValue("data and input are both given and differ")
         return self.input or self.data or Data(b"")

@@ -1,4 +1,4 @@
-"""What clients of the ZK Stack add to a call: the fields of type 0x71 that no other type has."""
+"""`eip712Meta`: the fields of a ZK Stack transaction (type 0x71) that no other type has."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel
 
 
 class PaymasterParams(JsonModel, frozen=True, kw_only=True):
-    """Who pays in the sender's place."""
+    """The paymaster that pays in the sender's place."""
 
     paymaster: Address
     paymaster_input: ByteArray | None = None
 
 
 class Eip712Meta(JsonModel, frozen=True, kw_only=True):
-    """The member `eip712Meta` of a call."""
+    """The member `eip712Meta` of a call object."""
 
     gas_per_pubdata: Quantity | None = None
     factory_deps: list[ByteArray] | None = None
@@ -31,11 +31,11 @@ class Eip712Meta(JsonModel, frozen=True, kw_only=True):
 
     @property
     def gas_per_pubdata_limit(self) -> int:
-        """The most gas for a published byte; clients send zero for the usual number."""
+        """The gas per pubdata byte limit; clients send zero for the default."""
         return int(self.gas_per_pubdata or DEFAULT_GAS_PER_PUBDATA)
 
     def check(self) -> None:
-        """Reject what no transaction may have."""
+        """Reject fields that no transaction may have."""
         self.dependencies()
         named = self.paymaster_params
         if named is not None and any(named.paymaster):

@@ -9,14 +9,14 @@ from entresol.rpc.types.number import Number
 
 
 class MineOptions(JsonModel, frozen=True, kw_only=True):
-    """How many blocks to seal, and when the first of them is."""
+    """How many blocks to seal, and the timestamp of the first."""
 
     timestamp: Number | None = None
     blocks: Number | None = None
 
 
 class MineRequest:
-    """What `evm_mine` is given: a timestamp, or an object of options."""
+    """A timestamp, or an object of options."""
 
     __slots__ = ("options",)
 
@@ -27,7 +27,7 @@ class MineRequest:
 
     @classmethod
     def parse(cls, value: object) -> MineRequest:
-        """Read either form."""
+        """Read either."""
         if isinstance(value, dict):
             return cls(convert(value, MineOptions))
         return cls(MineOptions(timestamp=Number.parse(value)))

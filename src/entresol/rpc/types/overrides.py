@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -23,7 +23,7 @@ _DECIMAL: Final = re.compile("[0-9]{1,20}").fullmatch
 
 
 class AccountOverride(JsonModel, frozen=True, kw_only=True, gc=False):
-    """What to assume of an account: `state` is its whole storage, `stateDiff` some slots."""
+    """Overrides of an account: `state` replaces its whole storage, `stateDiff` some slots."""
 
     balance: Quantity | None = None
     nonce: Quantity64 | None = None
@@ -45,7 +45,7 @@ class AccountOverride(JsonModel, frozen=True, kw_only=True, gc=False):
 
 
 class BlockOverride(JsonModel, frozen=True, kw_only=True):
-    """What to assume of the block; the names that Erigon and older clients use are known as well."""
+    """Overrides of the block; the names of Erigon and of older clients are accepted too."""
 
     number: Quantity64 | None = None
     time: Quantity64 | None = None
@@ -77,17 +77,17 @@ class BlockOverride(JsonModel, frozen=True, kw_only=True):
         )
 
 
-StateOverrides = dict[str, AccountOverride]
+StateOverrides: TypeAlias = dict[str, AccountOverride]
 
 
 class OverrideLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of the state one question may assume, in all its blocks together."""
+    """How many accounts and slots one request may override, in all its blocks together."""
 
     accounts: int = 1_000
     slots: int = 20_000
 
     def check(self, *given: StateOverrides | None) -> int:
-        """Reject too many assumptions; return how many accounts and slots there are."""
+        """Reject too many overrides; return how many accounts and slots there are."""
         accounts = slots = 0
         for overrides in given:
             accounts += len(overrides or ())
@@ -114,7 +114,7 @@ def _either(value: T | None, other: T | None) -> T | None:
 def _hashes(hashes: dict[str, Hash32] | None) -> dict[int, Hash32] | None:
     if hashes is None:
         return None
-    # Numbers are decimal as Erigon writes them, and hex as everybody else does.
+    # Numbers are decimal in Erigon, and hex everywhere else.
     return {
         int(_parsed(Quantity64, hex(int(key)) if _DECIMAL(key) else key)): value
         for key, value in hashes.items()

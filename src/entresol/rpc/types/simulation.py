@@ -11,13 +11,13 @@ from entresol.rpc.types.overrides import BlockOverride, StateOverrides, state_ov
 
 
 class BlockStateCalls(JsonModel, frozen=True, kw_only=True):
-    """A block to simulate."""
+    """One block to simulate: its calls and overrides."""
 
     block_overrides: BlockOverride | None = None
     state_overrides: StateOverrides | None = None
     calls: list[CallObject] | None = None
 
-    def described(self) -> BlockCalls:
+    def block_calls(self) -> BlockCalls:
         """Return the domain value."""
         block = self.block_overrides
         return BlockCalls(
@@ -28,7 +28,7 @@ class BlockStateCalls(JsonModel, frozen=True, kw_only=True):
 
 
 class SimulationPayload(JsonModel, frozen=True, kw_only=True):
-    """What to simulate, and how."""
+    """Blocks to simulate, and options."""
 
     block_state_calls: list[BlockStateCalls] | None = None
     trace_transfers: bool | None = None

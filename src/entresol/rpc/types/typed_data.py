@@ -11,19 +11,19 @@ from entresol.primitives.typed_data import TypedData
 
 
 class TypedDataObject:
-    """A typed document as clients send it: the object, or its JSON as a text."""
+    """Typed data as clients send it: an object, or its JSON as a string."""
 
     __slots__ = ("signing_hash",)
 
     json_schema: ClassVar[dict[str, Any]] = {"type": ["object", "string"]}
 
     def __init__(self, document: TypedData) -> None:
-        # Hashed here, so that whatever is wrong with it is named as a place in the parameters.
+        # Hashed here, so that an error has a path in the parameters.
         self.signing_hash = document.signing_hash()
 
     @classmethod
     def parse(cls, value: object) -> TypedDataObject:
-        """Read either form."""
+        """Read either."""
         if isinstance(value, str):
             try:
                 value = msgspec.json.decode(value)

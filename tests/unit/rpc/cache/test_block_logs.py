@@ -11,7 +11,7 @@ from entresol.chain.logs import logs_of_block
 from entresol.primitives.records import BlockRecord, TransactionResult
 from entresol.primitives.values import Address
 from entresol.rpc.cache.block_logs import BlockLogs
-from entresol.rpc.render.logs import log_text
+from entresol.rpc.render.logs import located_log_json
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.sample_chain import LOGGER, NOBODY, SENDERS, World
 
@@ -35,7 +35,7 @@ def query(*addresses: Address, topics: tuple[set[bytes], ...] = ()) -> LogQuery:
     ],
 )
 def test_a_query_finds_what_a_plain_scan_finds(world: World, wanted: LogQuery) -> None:
-    plain = [log_text(it, None).encode() for it in logs_of_block(world.record, wanted)]
+    plain = [located_log_json(it, None).encode() for it in logs_of_block(world.record, wanted)]
     logs = BlockLogs(world.record, None)
     assert list(logs.matching(wanted)) == plain
     assert list(logs.matching(wanted)) == plain

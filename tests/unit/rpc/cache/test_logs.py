@@ -17,7 +17,7 @@ from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address
 from entresol.rpc.cache.logs import LogCache
 from entresol.rpc.render.inclusion import NoBatches
-from entresol.rpc.render.logs import log_text
+from entresol.rpc.render.logs import located_log_json
 from entresol.rpc.services.log_search import LogLimits, LogSearch
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.types.log_filter import LogFilter
@@ -202,7 +202,7 @@ class BookMachine(RuleBasedStateMachine):
     def plain(self, query: LogQuery, first: int, last: int) -> list[bytes]:
         """Return what is to be found, by reading every block and writing every log."""
         return [
-            log_text(log, self.batches.batch_of(log.block_number)).encode()
+            located_log_json(log, self.batches.batch_of(log.block_number)).encode()
             for log in self.chain.all_logs()
             if first <= log.block_number <= last and query.accepts(log.address, log.topics)
         ]

@@ -89,8 +89,8 @@ def test_67_new_heads_are_told(chain: EmittingChain, subscriptions: Subscription
     client = Client()
     heads = subscriptions.subscribe(client, "newHeads")
     sealed = [str(chain.seal().hash()) for _ in range(3)]
-    subscriptions.pump()
-    subscriptions.pump()
+    subscriptions.publish()
+    subscriptions.publish()
     assert client.heard(heads) == sealed
 
 
@@ -102,7 +102,7 @@ def test_67_waiting_transactions_are_told(
     also = subscriptions.subscribe(client, "newPendingTransactions", options=False)
     whole = subscriptions.subscribe(client, "newPendingTransactions", options=True)
     sent = [str(chain.emit().hash), str(chain.enqueue(deposit(0)))]
-    subscriptions.pump()
+    subscriptions.publish()
     assert client.heard(hashes) == client.heard(also) == sent
     assert client.heard(whole) == [{"hash": it} for it in sent]
 
@@ -116,7 +116,7 @@ def test_67_logs_are_told_by_address_and_topic(
     by_topic = subscriptions.subscribe(client, "logs", {"topics": [[str(topic(5))]]})
     chain.seal_emission(SINGLE)
     chain.seal_emission(DOUBLE, (5, 5))
-    subscriptions.pump()
+    subscriptions.publish()
     single, double = (1, str(SINGLE), False), (2, str(DOUBLE), False)
     assert client.heard_logs(every) == [single, double]
     assert client.heard_logs(by_address) == [single]
@@ -131,11 +131,11 @@ def test_67_nothing_is_replayed_from_before_the_subscription(
     chain.seal_emission()
     kinds = ("newHeads", "logs", "newPendingTransactions")
     others = [subscriptions.subscribe(late, kind) for kind in kinds]
-    subscriptions.pump()
+    subscriptions.publish()
     assert len(early.heard(first)) == 1
     assert not late.sent
     chain.seal_emission()
-    subscriptions.pump()
+    subscriptions.publish()
     assert [len(late.heard(it)) for it in others] == [1, 1, 1]
 
 
@@ -150,7 +150,7 @@ def test_67_unsubscribing_leaves_the_others(
     assert subscriptions.unsubscribe(one, first)
     assert not subscriptions.unsubscribe(one, first)
     chain.seal()
-    subscriptions.pump()
+    subscriptions.publish()
     assert [len(one.heard(first)), len(one.heard(second)), len(other.heard(third))] == [0, 1, 1]
 
 
@@ -160,8 +160,8 @@ def test_syncing_is_one_message_after_the_answer(subscriptions: Subscriptions) -
     gone = subscriptions.subscribe(client, "syncing")
     subscriptions.unsubscribe(client, gone)
     assert not client.sent
-    subscriptions.pump()
-    subscriptions.pump()
+    subscriptions.publish()
+    subscriptions.publish()
     assert client.heard(syncing) == [False]
     assert client.heard(gone) == []
 
@@ -177,7 +177,7 @@ def test_removed_blocks_send_their_logs_marked_and_the_new_heads(
     heads = subscriptions.subscribe(client, "newHeads")
     chain.restore(checkpoint)
     chain.seal_emission(SINGLE)
-    subscriptions.pump()
+    subscriptions.publish()
     assert client.heard_logs(logs) == [
         (1, str(DOUBLE), True),
         (2, str(DOUBLE), True),
@@ -195,7 +195,7 @@ def test_a_block_that_is_gone_when_its_turn_comes_is_told_all_the_same(
     chain.seal_emission()
     chain.restore(checkpoint)
     chain.seal_emission(SINGLE)
-    subscriptions.pump()
+    subscriptions.publish()
     assert client.heard_logs(logs) == [
         (1, str(DOUBLE), False),
         (1, str(DOUBLE), True),
@@ -211,7 +211,7 @@ def test_a_result_is_made_once_for_all_and_not_for_nobody(
         subscriptions.subscribe(client, "newHeads")
         subscriptions.subscribe(client, "logs")
     chain.seal_emission()
-    subscriptions.pump()
+    subscriptions.publish()
     assert shapes.made == {"header": 1, "logs": 1}
     assert all(len(client.sent) == 2 for client in clients)
 
@@ -225,16 +225,16 @@ def test_a_closed_connection_is_forgotten(
         subscriptions.subscribe(other, kind)
     one.close()
     chain.seal()
-    subscriptions.pump()
+    subscriptions.publish()
     assert not one.sent
     assert len(subscriptions) == 3
     other.close()
     assert not len(subscriptions)
-    assert not subscriptions._kinds
+    assert not subscriptions._by_connection
 
 
 def test_a_connection_has_a_limit_of_its_own(chain: EmittingChain, shapes: PlainShapes) -> None:
-    subscriptions = Subscriptions(chain.events, chain.ledger.store, shapes, per_connection=2)
+    subscriptions = Subscriptions(chain.events, chain.ledger.store, shapes, max_per_connection=2)
     one, other = Client(), Client()
     first = subscriptions.subscribe(one, "newHeads")
     subscriptions.subscribe(one, "logs")
@@ -276,7 +276,7 @@ def test_more_events_than_the_feed_keeps_are_all_told(
     heads = subscriptions.subscribe(client, "newHeads")
     for _ in range(BACKLOG + 10):
         chain.seal()
-    subscriptions.pump()
+    subscriptions.publish()
     assert len(client.heard(heads)) == BACKLOG + 10
 
 
@@ -291,7 +291,7 @@ def test_the_shell_is_woken_once_until_it_pumps(chain: EmittingChain, shapes: Pl
     for _ in range(3):
         chain.seal()
     assert len(woken) == 1
-    subscriptions.pump()
+    subscriptions.publish()
     chain.seal()
     assert len(woken) == 2
     subscriptions.close()

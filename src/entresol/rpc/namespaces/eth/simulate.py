@@ -24,7 +24,7 @@ from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.render.hex import array, raw
-from entresol.rpc.render.simulations import simulated_text
+from entresol.rpc.render.simulations import simulated_block_json
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.overrides import OverrideLimits
 from entresol.rpc.types.simulation import SimulationPayload
@@ -73,10 +73,12 @@ class EthSimulate:
         full = bool(payload.return_full_transactions)
 
         def answer(limits: CallLimits) -> Raw:
-            blocks = [it.described() for it in wanted]
+            blocks = [it.block_calls() for it in wanted]
             simulated = simulate(base, blocks, payload.options(), limits)
             chain_id = base.rules.chain_id
-            texts = (simulated_text(it, chain_id, full=full) for it in cooperatively(simulated))
+            texts = (
+                simulated_block_json(it, chain_id, full=full) for it in cooperatively(simulated)
+            )
             return raw(array(texts))
 
         return Offload(lambda: run_limited(self._limits, answer))
