@@ -23,7 +23,7 @@ pub enum CryptoError {
     /// The signature is not 65 bytes.
     #[error("a signature is 65 bytes, got {0}")]
     Length(usize),
-    /// The last byte is neither form of the parity.
+    /// The last byte is not a parity.
     #[error("parity is 0, 1, 27 or 28, got {0}")]
     Parity(u8),
     /// `r` or `s` is zero.
@@ -51,20 +51,24 @@ pub fn recover(digest: &B256, signature: &[u8]) -> Result<Address, CryptoError> 
     if signature.len() != 65 {
         return Err(CryptoError::Length(signature.len()));
     }
-    let odd = match signature[64] {
+    let y_parity = match signature[64] {
         0 | 27 => false,
         1 | 28 => true,
         other => return Err(CryptoError::Parity(other)),
     };
     let mut compact = [0; 64];
     compact.copy_from_slice(&signature[..64]);
-    recover_compact(digest, &compact, odd)
+    recover_compact(digest, &compact, y_parity)
 }
 
-/// Recover the address that signed `digest` from `r ‖ s` and the parity of the point `r` stands for.
-pub fn recover_compact(digest: &B256, rs: &[u8; 64], odd: bool) -> Result<Address, CryptoError> {
+/// Recover the address that signed `digest` from `r ‖ s` and the parity of the y coordinate.
+pub fn recover_compact(
+    digest: &B256,
+    rs: &[u8; 64],
+    y_parity: bool,
+) -> Result<Address, CryptoError> {
     check_scalars(rs)?;
-    let parity = if odd { RecoveryId::One } else { RecoveryId::Zero };
+    let parity = if y_parity { RecoveryId::One } else { RecoveryId::Zero };
     let signature =
         RecoverableSignature::from_compact(rs, parity).map_err(|_| CryptoError::NoKey)?;
     let key = SECP256K1
@@ -73,7 +77,7 @@ pub fn recover_compact(digest: &B256, rs: &[u8; 64], odd: bool) -> Result<Addres
     Ok(address_of_key(&key))
 }
 
-/// Reject an `r ‖ s` that no honest signer produces.
+/// Reject an `r` or `s` out of range, and a high `s` (EIP-2).
 pub fn check_scalars(rs: &[u8; 64]) -> Result<(), CryptoError> {
     let (r, s) = rs.split_at(32);
     for (name, scalar) in [("r", r), ("s", s)] {
@@ -90,7 +94,7 @@ pub fn check_scalars(rs: &[u8; 64]) -> Result<(), CryptoError> {
     Ok(())
 }
 
-/// Sign `digest` deterministically; the answer is `r ‖ s ‖ parity` with a low `s` and parity 0 or 1.
+/// Sign `digest` deterministically (RFC 6979); return `r ‖ s ‖ parity` with a low `s` and parity 0 or 1.
 pub fn sign(digest: &B256, secret: &B256) -> Result<[u8; 65], CryptoError> {
     let secret = SecretKey::from_slice(secret.as_slice()).map_err(|_| CryptoError::Secret)?;
     let signature = SECP256K1.sign_ecdsa_recoverable(&Message::from_digest(digest.0), &secret);
@@ -101,13 +105,13 @@ pub fn sign(digest: &B256, secret: &B256) -> Result<[u8; 65], CryptoError> {
     Ok(out)
 }
 
-/// Return the public key of `secret`: the two coordinates of its point.
+/// Return the public key of `secret`: both coordinates of its point.
 pub fn public_key(secret: &B256) -> Result<[u8; 64], CryptoError> {
     let secret = SecretKey::from_slice(secret.as_slice()).map_err(|_| CryptoError::Secret)?;
     Ok(coordinates(&PublicKey::from_secret_key(SECP256K1, &secret)))
 }
 
-/// Return the address of a public key given by its two coordinates.
+/// Return the address of a public key, given by its coordinates.
 pub fn address_of(coordinates: &[u8; 64]) -> Result<Address, CryptoError> {
     let mut uncompressed = [4; 65];
     uncompressed[1..].copy_from_slice(coordinates);

@@ -1,21 +1,21 @@
-//! Strict RLP: every value has exactly one encoding, and any other is rejected.
+//! Strict RLP: only the canonical encoding of a value is accepted.
 
 use thiserror::Error;
 
-/// How deep lists may nest. Nothing a chain encodes comes near it.
+/// Maximum nesting of lists, far above what a chain encodes.
 pub const MAX_DEPTH: usize = 64;
 
-/// Why bytes are not canonical RLP, and where.
+/// A violation of canonical RLP and its position.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{problem} at byte {offset}")]
 pub struct RlpError {
-    /// What is wrong.
+    /// The violation.
     pub problem: Problem,
-    /// Where the offending item starts.
+    /// Start of the offending item.
     pub offset: usize,
 }
 
-/// What can be wrong with an encoding.
+/// A violation of canonical RLP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
     /// There is nothing to read.
@@ -47,7 +47,7 @@ pub enum Item<'a> {
     List(Reader<'a>),
 }
 
-/// A run of items. It borrows its input, so no length that it reads is ever allocated.
+/// A sequence of items. It borrows its input, so it never allocates a length that it reads.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     data: &'a [u8],
@@ -62,12 +62,12 @@ impl<'a> Reader<'a> {
         Self { data, position: 0, end: data.len(), depth: 0 }
     }
 
-    /// Say whether every item has been read.
+    /// Whether every item has been read.
     pub fn is_empty(&self) -> bool {
         self.position == self.end
     }
 
-    /// Reject whatever follows the items read so far.
+    /// Reject trailing bytes.
     pub fn finish(&self) -> Result<(), RlpError> {
         if self.is_empty() { Ok(()) } else { Err(self.error(Problem::Trailing)) }
     }
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
         Ok(Item::List(Reader { data: self.data, position: start, end: start + length, depth }))
     }
 
-    /// Read a length of `width` bytes, and return it with the size of the header around it.
+    /// Read a length of `width` bytes; return the size of the header and the length.
     fn long(&self, width: u8) -> Result<(usize, usize), RlpError> {
         let width = usize::from(width);
         let bytes = self.data[..self.end]

@@ -1,7 +1,7 @@
-"""Execution, hashing and tries, written in Rust.
+"""EVM execution, cryptography, RLP and tries, written in Rust.
 
-Addresses are 20 `bytes`; hashes, storage slots and the values in them are 32 `bytes`; numbers are `int`. Every call that
-can take long lets go of the GIL, and everything here may be used from several threads at once.
+Addresses are 20 `bytes`; hashes, storage slots and the values in them are 32 `bytes`; numbers are `int`. Calls that can
+take long release the GIL, and everything is thread-safe.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,23 +29,23 @@ Log: TypeAlias = tuple[bytes, tuple[bytes, ...], bytes]
 """A log: address, topics, data."""
 
 @type_check_only
-class StateSource(Protocol):
-    """The state after one block, as somebody stores it; its answers never change.
+class StateProvider(Protocol):
+    """The state after one block, stored outside of the engine. It must be immutable.
 
-    An exception of its own surfaces as the cause of `StateUnavailable`. It must not hold the snapshot made of it.
+    An exception raised here becomes the cause of `StateUnavailable`. A provider must not refer to its own snapshot.
     """
 
     def account(self, address: bytes, /) -> Account | None: ...
     def code(self, code_hash: bytes, /) -> bytes: ...
     def slot(self, address: bytes, slot: bytes, /) -> bytes:
-        """Return the slot's value in at most 32 bytes, big-endian; empty is zero."""
+        """Return the value of a slot in at most 32 bytes, big-endian; empty is zero."""
     def block_hash(self, number: int, /) -> bytes: ...
 
 @final
 class Snapshot:
-    """The state after one block, read through a cache that later snapshots inherit."""
+    """The state after one block, read from a provider through a cache that the next snapshot inherits."""
 
-    def __new__(cls, source: StateSource, *, cache_entries: int = 1_000_000) -> Snapshot: ...
+    def __new__(cls, provider: StateProvider, *, cache_entries: int = 1_000_000) -> Snapshot: ...
     def account(self, address: bytes) -> Account | None:
         """Return the account at `address`, or None."""
     def code(self, code_hash: bytes) -> bytes:
@@ -54,11 +54,11 @@ class Snapshot:
         """Return the 32 bytes in a slot."""
     @property
     def cached(self) -> int:
-        """How many accounts and slots the cache holds."""
+        """Number of accounts and slots in the cache."""
 
 @final
 class Overlay:
-    """Changes laid over a snapshot: a block under construction, or a what-if question."""
+    """Uncommitted changes over a snapshot: a block being built, or state overrides."""
 
     def __new__(cls, snapshot: Snapshot) -> Overlay: ...
     def account(self, address: bytes) -> Account | None:
@@ -67,10 +67,10 @@ class Overlay:
         """Return the code whose Keccak-256 is `code_hash`."""
     def slot(self, address: bytes, slot: bytes) -> bytes:
         """Return the 32 bytes in a slot."""
-    def apply(self, outcome: ExecutionResult) -> None:
-        """Lay the changes of an execution on this overlay on top of it."""
+    def apply(self, result: ExecutionResult) -> None:
+        """Apply the changes of an execution on this overlay."""
     def set_account(self, address: bytes, account: Account | None) -> None:
-        """Replace nonce, balance and code hash, keeping the storage; None removes all of it."""
+        """Replace the account but not its storage; None removes both."""
     def set_balance(self, address: bytes, balance: int) -> None:
         """Set the balance, creating the account if there is none."""
     def set_nonce(self, address: bytes, nonce: int) -> None:
@@ -82,17 +82,17 @@ class Overlay:
     def replace_storage(self, address: bytes, storage: Mapping[bytes, bytes]) -> None:
         """Replace the whole storage of an account."""
     def changes(self) -> Changes:
-        """Return what differs from the snapshot below."""
+        """Return the changes since the snapshot."""
     def fork(self) -> Overlay:
-        """Return a copy that goes its own way."""
-    def seal(self, source: StateSource) -> Snapshot:
-        """Return the snapshot that follows, now that `source` knows the changes."""
+        """Return an independent copy."""
+    def seal(self, provider: StateProvider) -> Snapshot:
+        """Return the next snapshot; `provider` already contains the changes."""
 
 # --- Execution ---------------------------------------------------------------
 
 @final
 class Rules:
-    """What the chain fixes for every execution."""
+    """Chain parameters that hold for every execution."""
 
     def __new__(cls, chain_id: int, fork: str = "osaka") -> Rules: ...
     @property
@@ -104,9 +104,10 @@ class Rules:
 
 @final
 class BlockEnv:
-    """The block an execution runs in; `block_hashes` count before those of the state.
+    """The block that a transaction runs in; `block_hashes` take precedence over those of the state.
 
-    `precompiles` says which precompile runs at an address, by the address that it is from, or that none does.
+    `precompiles` moves precompiles: it maps an address to the original address of the precompile that runs there, or
+    to None if none does.
     """
 
     def __new__(
@@ -128,9 +129,9 @@ class BlockEnv:
 class TxEnv:
     """A transaction or a call.
 
-    Its type follows from its fields: authorizations make it 4, a priority fee 2, an access list 1. `gas_price` is the
-    fee cap of types 2 and 4. `mint` is credited to the sender first and kept if the execution fails; with
-    `keeps_nonce` the sender's nonce is left alone: both are for priority transactions.
+    The fields determine the type: 4 with authorizations, 2 with a priority fee, 1 with an access list. `gas_price` is the
+    fee cap of types 2 and 4. Priority transactions use `mint`, wei minted to the sender first and not reverted by a
+    failed execution, and `keeps_nonce`, which leaves the sender's nonce alone.
     """
 
     def __new__(
@@ -151,17 +152,17 @@ class TxEnv:
         keeps_nonce: bool = False,
     ) -> TxEnv: ...
     def with_gas_limit(self, gas_limit: int) -> TxEnv:
-        """Return the same message with another gas limit."""
+        """Return the same transaction with another gas limit."""
     @property
     def gas_limit(self) -> int: ...
 
 @final
 class Checks:
-    """Which checks a message has to pass, and whether it pays.
+    """Validation that a transaction has to pass, and whether it pays fees.
 
-    `base_fee`: the price reaches the base fee. `fees`: gas is paid for. `balance`: the sender can afford gas and value.
-    `nonce`: it is the sender's next. `sender_code`: the sender has none. `gas_cap`: the gas limit respects the caps of the
-    transaction and of the block.
+    `base_fee`: the gas price reaches the base fee. `fees`: gas is paid for. `balance`: the sender can afford gas and
+    value. `nonce`: it is the sender's next. `sender_code`: the sender has no code (EIP-3607). `gas_cap`: the gas limit
+    respects the caps of the transaction (EIP-7825) and of the block.
     """
 
     def __new__(
@@ -177,17 +178,17 @@ class Checks:
 
 @final
 class CancelFlag:
-    """A flag that stops executions when it is raised."""
+    """A flag that cancels executions."""
 
     def __new__(cls) -> CancelFlag: ...
     def set(self) -> None:
-        """Raise the flag, for good."""
+        """Set the flag; it cannot be reset."""
     @property
     def is_set(self) -> bool: ...
 
 @final
 class Limits:
-    """How far an execution may go; past one of them it raises an `ExecutionStopped`."""
+    """Limits on an execution, which raises an `ExecutionStopped` if it reaches one."""
 
     def __new__(
         cls,
@@ -216,7 +217,7 @@ class Tracer:
 
 @final
 class AccountChange:
-    """What became of one account."""
+    """The change of one account."""
 
     @property
     def address(self) -> bytes: ...
@@ -226,77 +227,77 @@ class AccountChange:
     def after(self) -> Account | None: ...
     @property
     def destroyed(self) -> bool:
-        """Whether all storage from before is gone, also the slots that `storage` does not name."""
+        """Whether all previous storage was cleared, including slots that `storage` does not list."""
     @property
     def storage(self) -> dict[bytes, tuple[bytes, bytes]]:
-        """The changed slots, each with the value before and after."""
+        """Changed slots, each with the value before and after."""
 
 @final
 class Changes:
-    """Everything that an execution, or a block of them, changed."""
+    """State changes of a transaction or a block."""
 
     @property
     def accounts(self) -> list[AccountChange]:
-        """The changed accounts, in the order of their addresses."""
+        """Changed accounts, by address in ascending order."""
     @property
     def codes(self) -> dict[bytes, bytes]:
-        """The codes that are new, by hash."""
+        """New code, by hash."""
 
 @final
 class ExecutionResult:
-    """How an execution ended, and what it did."""
+    """The result of an execution, with its state changes and trace."""
 
     @property
     def status(self) -> str:
         """`success`, `revert` or `halt`."""
     @property
     def reason(self) -> str:
-        """Why it ended that way."""
+        """Why the execution ended that way."""
     @property
     def gas_used(self) -> int: ...
     @property
     def gas_refunded(self) -> int: ...
     @property
     def gas_spent(self) -> int:
-        """The gas used before the refund."""
+        """Gas used before the refund."""
     @property
     def output(self) -> bytes: ...
     @property
     def created(self) -> bytes | None:
-        """The address of the contract that a creation left."""
+        """Address of the created contract."""
     @property
     def logs(self) -> list[Log]: ...
     @property
     def changes(self) -> Changes: ...
     @property
     def reads(self) -> dict[bytes, list[bytes]]:
-        """Every account that was looked at, with its slots that were."""
+        """Every account that was accessed, with the slots accessed."""
     @property
     def trace(self) -> bytes | None:
-        """The trace as JSON, if one was asked for."""
+        """The trace as JSON, if a tracer was given."""
 
 def execute(
     state: Snapshot | Overlay,
     rules: Rules,
     block: BlockEnv,
-    message: TxEnv,
+    tx: TxEnv,
     *,
     checks: Checks | None = None,
     limits: Limits | None = None,
     tracer: Tracer | None = None,
 ) -> ExecutionResult:
-    """Run a transaction on `state`, which stays as it is until the outcome is applied to it."""
+    """Execute a transaction on `state`, which does not change until the result is applied to it."""
 
 def call(
     state: Snapshot | Overlay,
     rules: Rules,
     block: BlockEnv,
-    message: TxEnv,
+    tx: TxEnv,
     *,
     limits: Limits | None = None,
     tracer: Tracer | None = None,
 ) -> ExecutionResult:
-    """Run a call on `state`: no fee, no check of balance, nonce, sender or gas cap."""
+    """Execute a call on `state`, without fees and without checks of balance, nonce, sender and gas cap."""
 
 # --- Hashing and signing -------------------------------------------------------
 
@@ -304,10 +305,10 @@ def keccak256(data: bytes, /) -> bytes:
     """Return the Keccak-256 hash of `data`."""
 
 def recover(digest: bytes, signature: bytes, /) -> bytes:
-    """Return the address that signed `digest` with `r ‖ s ‖ parity`; `InvalidSignature` if none."""
+    """Return the address that signed `digest` with `r ‖ s ‖ parity`, or raise `InvalidSignature`."""
 
 def sign(digest: bytes, secret: bytes, /) -> bytes:
-    """Sign `digest` deterministically; return `r ‖ s ‖ parity` with a low `s` and parity 0 or 1."""
+    """Sign `digest` deterministically (RFC 6979); return `r ‖ s ‖ parity` with a low `s` and parity 0 or 1."""
 
 def public_key(secret: bytes, /) -> bytes:
     """Return the 64 bytes of the public key of `secret`."""
@@ -329,69 +330,69 @@ def rlp_decode(data: bytes, /) -> RlpItem:
 # --- Transactions ------------------------------------------------------------
 
 def decode_transaction(raw: bytes, /, *, sender: bytes | None = None) -> DecodedTransaction:
-    """Decode a transaction of type 0, 1, 2 or 4; a known `sender` is believed, not recovered."""
+    """Decode a transaction of type 0, 1, 2 or 4; a known `sender` is trusted, not recovered."""
 
 def decode_transactions(raws: list[bytes], /) -> list[DecodedTransaction | InvalidTransaction]:
-    """Decode many transactions on all cores without the GIL; a rejection takes its item's place."""
+    """Decode many transactions on all cores without the GIL; a rejected one is returned as its error."""
 
 @final
 class DecodedTransaction:
-    """A transaction as its sender signed it."""
+    """A signed transaction."""
 
     @property
     def type(self) -> int:
-        """The transaction type: 0, 1, 2 or 4."""
+        """Transaction type: 0, 1, 2 or 4."""
     @property
     def chain_id(self) -> int | None:
-        """The chain it was signed for; none for a legacy transaction that is valid on any chain."""
+        """Chain id; None for a legacy transaction without replay protection (EIP-155)."""
     @property
     def nonce(self) -> int:
-        """How many transactions the sender had sent before."""
+        """Nonce of the sender."""
     @property
     def gas_price(self) -> int | None:
-        """The price of types 0 and 1."""
+        """Gas price of types 0 and 1."""
     @property
     def max_fee_per_gas(self) -> int | None:
-        """The fee cap of types 2 and 4."""
+        """Fee cap of types 2 and 4."""
     @property
     def max_priority_fee_per_gas(self) -> int | None:
-        """The tip of types 2 and 4."""
+        """Tip cap of types 2 and 4."""
     @property
     def gas_limit(self) -> int:
-        """The most gas it may use."""
+        """Gas limit."""
     @property
     def to(self) -> bytes | None:
-        """The account it calls; none if it creates a contract."""
+        """Recipient; None for a contract creation."""
     @property
     def value(self) -> int:
-        """The wei it transfers."""
+        """Wei transferred."""
     @property
     def data(self) -> bytes:
-        """The input of the call, or the init code."""
+        """Call data, or init code."""
     @property
     def access_list(self) -> tuple[tuple[bytes, tuple[bytes, ...]], ...]:
-        """The accounts it declares, each with its slots."""
+        """Access list: accounts, each with its slots."""
     @property
     def authorizations(self) -> tuple[tuple[int, bytes, int, int, int, int], ...]:
-        """Its authorizations: chain id, address, nonce, parity, r and s."""
+        """Authorizations (EIP-7702): chain id, address, nonce, parity, r and s."""
     @property
     def y_parity(self) -> int:
-        """The parity of the signature: 0 or 1."""
+        """Parity of the signature: 0 or 1."""
     @property
     def v(self) -> int:
-        """The `v` of a legacy transaction as encoded, the parity of any other."""
+        """The `v` of a legacy transaction as encoded, the parity of any other type."""
     @property
     def r(self) -> int:
-        """The signature's `r`."""
+        """`r` of the signature."""
     @property
     def s(self) -> int:
-        """The signature's `s`."""
+        """`s` of the signature."""
     @property
     def hash(self) -> bytes:
-        """The transaction hash."""
+        """Transaction hash."""
     @property
     def sender(self) -> bytes:
-        """Who signed it."""
+        """Sender, recovered from the signature."""
 
 # --- Tries -------------------------------------------------------------------
 
@@ -400,64 +401,54 @@ EMPTY_ROOT: bytes
 
 @final
 class Trie:
-    """An Ethereum trie over nodes that `source` finds by hash.
+    """A Merkle Patricia trie over nodes that `provider` returns by hash.
 
-    Nodes never change under their hash, so up to `cache_bytes` of them, 64 MiB if not said, are cached.
-    They raise `MissingNode` for a node that `source` does not have, `TrieError` for one that is
-    not what its hash says, and `StateUnavailable`, with the cause chained, if `source` raises.
-    The trie remains usable after each of them.
+    Up to `cache_bytes` of nodes are cached, 64 MiB by default. Methods raise `MissingNode` for a node that `provider`
+    does not have, `TrieError` for one with another hash, and `StateUnavailable`, with the cause chained, if `provider`
+    raises. The trie remains usable after each of them.
     """
 
-    def __new__(cls, source: Callable[[bytes], bytes | None], cache_bytes: int = ...) -> Trie: ...
+    def __new__(cls, provider: Callable[[bytes], bytes | None], cache_bytes: int = ...) -> Trie: ...
     def get(self, root: bytes, key: bytes) -> bytes | None:
         """Return the value of `key` under `root`."""
 
     def update(
         self, root: bytes, changes: Iterable[tuple[bytes, bytes | None]]
     ) -> tuple[bytes, list[tuple[bytes, bytes]]]:
-        """Return the root after `changes` (None deletes) and the nodes that are new, by hash.
+        """Return the root after `changes` (None deletes) and the new nodes, by hash.
 
-        Of several changes of a key the last counts. An empty value, or a key of more than 128
-        bytes, is a `ValueError`.
+        The last change of a key wins. An empty value, or a key of more than 128 bytes, raises `ValueError`.
         """
 
     def update_state(
         self, root: bytes, changes: Changes
     ) -> tuple[bytes, list[tuple[bytes, bytes]]]:
-        """Return the state root after `changes`, and the nodes that are new, by hash.
-
-        The keys of the state trie are the hashes of addresses, and those of an account's storage
-        the hashes of its slots.
-        """
+        """Return the state root after `changes`, and the new nodes of the state trie and the storage tries, by hash."""
 
     def prove(self, root: bytes, key: bytes) -> list[bytes]:
-        """Return the nodes from `root` towards `key`, which prove its value or that it has none."""
+        """Return the proof of the value of `key` under `root`, or of its absence: nodes, the root first."""
 
 def verify_proof(root: bytes, key: bytes, value: bytes | None, proof: Sequence[bytes]) -> None:
-    """Check that `proof` shows `key` to have `value` (None: no value) under `root`.
-
-    Raises `InvalidProof`, saying why, if it does not.
-    """
+    """Verify that `key` has `value` (None: no value) under `root`; raise `InvalidProof` otherwise."""
 
 def ordered_root(values: Sequence[bytes]) -> bytes:
-    """Return the root of a list: of transactions, receipts or withdrawals, each encoded."""
+    """Return the root of a list of encoded transactions, receipts or withdrawals."""
 
-# --- Answers -----------------------------------------------------------------
+# --- JSON-RPC ----------------------------------------------------------------
 
 @final
 class ResponseCache:
-    """Results of JSON-RPC calls that do not change, given again to whoever asks the same.
+    """Cache of JSON-RPC results by method and parameters, in at most `capacity` bytes.
 
-    At most `capacity` bytes are kept. A question is recognised by the bytes of its method and its parameters,
-    so one that is spelt otherwise is not.
+    Parameters are compared as bytes, so a request in another spelling is a miss.
     """
 
     def __new__(cls, *, capacity: int, batch: int) -> ResponseCache: ...
-    def answer(self, body: bytes, /) -> bytes | None:
-        """Return the answer to a request, or to a batch of at most `batch` requests if each has one."""
-    def keep(self, method: str, params: bytes, result: bytes, /) -> None:
-        """Keep the result of a call; `params` are an array as it was sent, or empty."""
-    def forget(self) -> None:
-        """Forget all results."""
-    def given(self) -> dict[str, int]:
-        """Return how many results were given again, by method."""
+    def response(self, body: bytes, /) -> bytes | None:
+        """Return the response to a request, or to a batch of at most `batch` requests if all are cached."""
+    def insert(self, method: str, params: bytes, result: bytes, /) -> None:
+        """Insert a result; `params` are an array as it was sent, or empty."""
+    def clear(self) -> None:
+        """Remove all results."""
+    def hits(self) -> dict[str, int]:
+        """Return the number of hits, by method."""

@@ -1,9 +1,7 @@
-//! Addresses, hashes, words and byte strings across the language border.
+//! Conversions of addresses, hashes, words and byte strings between Python and Rust.
 //!
 //! Each wrapper is named for what Python holds: an address is 20 `bytes`, a hash is 32 `bytes`, a
-//! word is an `int` below 2^256. A value of another size is a `ValueError` that says so.
-
-#![allow(dead_code, reason = "used by the engine and the trie, which come next")]
+//! word is an `int` below 2^256. A value of another size raises `ValueError`.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
@@ -48,7 +46,7 @@ impl<'py> FromPyObject<'_, 'py> for PyWord {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let int = object.cast::<PyInt>().map_err(|_| PyTypeError::new_err("a word is an int"))?;
-        // An `int` of more than 64 bits is common, so it must not take the way over an exception.
+        // Balances often exceed 64 bits; a failed extraction would raise an exception first.
         if let Ok(small) = int.extract::<u128>() {
             return Ok(Self(U256::from(small)));
         }

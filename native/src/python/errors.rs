@@ -8,12 +8,12 @@ use revm::context_interface::result::InvalidTransaction as Invalid;
 
 use super::convert::PyWord;
 use crate::crypto::CryptoError;
-use crate::evm::Failure;
-use crate::job::Job;
+use crate::evm::ExecutionError;
+use crate::evm::env::ExecutionEnv;
+use crate::evm::limits::LimitReached;
 use crate::rlp::RlpError;
-use crate::state::SourceError;
+use crate::state::ProviderError;
 use crate::transaction::DecodeError;
-use crate::watch::Stop;
 
 import_exception!(entresol.errors, DeadlinePassed);
 import_exception!(entresol.errors, EmptyAuthorizations);
@@ -43,49 +43,53 @@ import_exception!(entresol.errors, UnknownTracer);
 import_exception!(entresol.errors, UnsupportedType);
 import_exception!(entresol.errors, WrongChain);
 
-/// Say in Python why `job` has no outcome.
-pub fn failed(py: Python<'_>, failure: Failure, job: &Job) -> PyErr {
-    match failure {
-        Failure::Invalid(reason) => invalid(reason, job),
-        Failure::Source(error) => source_failed(py, &error),
-        Failure::Stopped(Stop::Gas) => GasBudgetSpent::new_err("the gas budget is spent"),
-        Failure::Stopped(Stop::Deadline) => DeadlinePassed::new_err("the execution took too long"),
-        Failure::Stopped(Stop::Cancelled) => {
+/// Return the exception for an execution without result.
+pub fn execution_error(py: Python<'_>, error: ExecutionError, env: &ExecutionEnv) -> PyErr {
+    match error {
+        ExecutionError::Invalid(reason) => invalid_transaction(reason, env),
+        ExecutionError::Provider(error) => provider_error(py, &error),
+        ExecutionError::LimitReached(LimitReached::Gas) => {
+            GasBudgetSpent::new_err("the gas budget is spent")
+        }
+        ExecutionError::LimitReached(LimitReached::Deadline) => {
+            DeadlinePassed::new_err("the execution took too long")
+        }
+        ExecutionError::LimitReached(LimitReached::Cancelled) => {
             ExecutionCancelled::new_err("the execution was cancelled")
         }
-        Failure::Stopped(Stop::Trace) => {
-            let limit = job.limits.trace_bytes.unwrap_or_default();
+        ExecutionError::LimitReached(LimitReached::Trace) => {
+            let limit = env.limits.trace_bytes.unwrap_or_default();
             TraceTooLarge::new_err(format!("the trace needs more than {limit} bytes"))
         }
-        Failure::Trace(text) => UnknownTracer::new_err(text),
-        Failure::Panicked(text) => EnginePanicked::new_err(text),
+        ExecutionError::Trace(text) => UnknownTracer::new_err(text),
+        ExecutionError::Panicked(text) => EnginePanicked::new_err(text),
     }
 }
 
-/// Say in Python that the state source failed, with its own exception as the cause.
-pub fn source_failed(py: Python<'_>, error: &SourceError) -> PyErr {
+/// Return the exception for a failed state provider, with the provider's own as its cause.
+pub fn provider_error(py: Python<'_>, error: &ProviderError) -> PyErr {
     let Some(cause) = error.0.downcast_ref::<PyErr>() else {
         return StateUnavailable::new_err(error.to_string());
     };
-    unavailable(py, "the state source", cause.clone_ref(py))
+    unavailable(py, "the state provider", cause.clone_ref(py))
 }
 
-/// Say in Python that `source` failed with `cause`.
-pub fn unavailable(py: Python<'_>, source: &str, cause: PyErr) -> PyErr {
+/// Return the exception for a `provider` that raised `cause`.
+pub fn unavailable(py: Python<'_>, provider: &str, cause: PyErr) -> PyErr {
     if !cause.is_instance_of::<PyException>(py) {
-        // KeyboardInterrupt and its like are not the source's failure.
+        // KeyboardInterrupt and the like are not the provider's failure.
         return cause;
     }
-    let unavailable = StateUnavailable::new_err(format!("{source} failed: {cause}"));
+    let unavailable = StateUnavailable::new_err(format!("{provider} failed: {cause}"));
     unavailable.set_cause(py, Some(cause));
     unavailable
 }
 
-fn invalid(reason: Invalid, job: &Job) -> PyErr {
-    let message = &job.message.env;
+fn invalid_transaction(reason: Invalid, env: &ExecutionEnv) -> PyErr {
+    let tx = &env.tx.base;
     match reason {
-        Invalid::NonceTooLow { tx, state } => NonceTooLow::new_err((state, tx)),
-        Invalid::NonceTooHigh { tx, state } => NonceTooHigh::new_err((state, tx)),
+        Invalid::NonceTooLow { tx: nonce, state } => NonceTooLow::new_err((state, nonce)),
+        Invalid::NonceTooHigh { tx: nonce, state } => NonceTooHigh::new_err((state, nonce)),
         Invalid::NonceOverflowInTransaction => NonceOverflow::new_err(()),
         Invalid::LackOfFundForMaxFee { fee, balance } => {
             InsufficientFunds::new_err((PyWord(*balance), PyWord(*fee)))
@@ -97,30 +101,29 @@ fn invalid(reason: Invalid, job: &Job) -> PyErr {
             IntrinsicGasTooLow::new_err((gas_limit, gas_floor))
         }
         Invalid::CallerGasLimitMoreThanBlock => {
-            GasLimitExceeded::new_err((message.gas_limit, job.block.gas_limit))
+            GasLimitExceeded::new_err((tx.gas_limit, env.block.gas_limit))
         }
         Invalid::TxGasLimitGreaterThanCap { gas_limit, cap } => {
             GasLimitExceeded::new_err((gas_limit, cap))
         }
         Invalid::GasPriceLessThanBasefee => {
-            FeeCapTooLow::new_err((message.gas_price, job.block.basefee))
+            FeeCapTooLow::new_err((tx.gas_price, env.block.basefee))
         }
         Invalid::PriorityFeeGreaterThanMaxFee => {
-            TipAboveFeeCap::new_err((message.gas_priority_fee.unwrap_or(0), message.gas_price))
+            TipAboveFeeCap::new_err((tx.gas_priority_fee.unwrap_or(0), tx.gas_price))
         }
         Invalid::RejectCallerWithCode => SenderNotEOA::new_err(()),
-        Invalid::CreateInitCodeSizeLimit => InitCodeTooLarge::new_err((
-            message.data.len(),
-            revm::primitives::eip3860::MAX_INITCODE_SIZE,
-        )),
+        Invalid::CreateInitCodeSizeLimit => {
+            InitCodeTooLarge::new_err((tx.data.len(), revm::primitives::eip3860::MAX_INITCODE_SIZE))
+        }
         Invalid::InvalidChainId | Invalid::MissingChainId => {
-            WrongChain::new_err((job.rules.chain_id, message.chain_id.unwrap_or(0)))
+            WrongChain::new_err((env.rules.chain_id, tx.chain_id.unwrap_or(0)))
         }
         Invalid::EmptyAuthorizationList => EmptyAuthorizations::new_err(()),
         Invalid::Eip2930NotSupported
         | Invalid::Eip1559NotSupported
         | Invalid::Eip4844NotSupported
-        | Invalid::Eip7702NotSupported => UnsupportedType::new_err(message.tx_type),
+        | Invalid::Eip7702NotSupported => UnsupportedType::new_err(tx.tx_type),
         other => InvalidTransaction::new_err(other.to_string()),
     }
 }
@@ -142,7 +145,7 @@ impl From<CryptoError> for PyErr {
     }
 }
 
-/// Return the exception that stands for `error`.
+/// Return the exception for bytes that are not a transaction.
 pub fn decode_error(py: Python<'_>, error: DecodeError) -> PyErr {
     match error {
         DecodeError::Signature(problem) => InvalidSignature::new_err(problem),

@@ -3,21 +3,21 @@
 mod account;
 mod convert;
 mod crypto;
-mod engine;
+mod env;
 mod errors;
+mod evm;
+mod execution_result;
 mod gil;
-mod kept;
-mod message;
-mod outcome;
+mod response_cache;
 mod rlp;
-mod source;
+mod state;
+mod state_provider;
 mod transaction;
 mod trie;
-mod turns;
 
 use pyo3::prelude::*;
 
-/// What Python sees of this crate.
+/// Execution, cryptography, RLP and tries, written in Rust.
 #[pymodule(name = "_native")]
 mod native {
     use super::*;
@@ -27,24 +27,26 @@ mod native {
     #[pymodule_export]
     use super::crypto::{address_of, keccak256, public_key, recover, sign};
     #[pymodule_export]
-    use super::engine::{Overlay, Snapshot, Tracer, call, execute};
+    use super::env::{BlockEnv, CancelFlag, Checks, Limits, Rules, TxEnv};
     #[pymodule_export]
-    use super::kept::ResponseCache;
+    use super::evm::{Tracer, call, execute};
     #[pymodule_export]
-    use super::message::{BlockEnv, CancelFlag, Checks, Limits, Rules, TxEnv};
+    use super::execution_result::{AccountChange, Changes, ExecutionResult};
     #[pymodule_export]
-    use super::outcome::{AccountChange, Changes, ExecutionResult};
+    use super::response_cache::ResponseCache;
     #[pymodule_export]
     use super::rlp::{rlp_decode, rlp_encode};
+    #[pymodule_export]
+    use super::state::{Overlay, Snapshot};
     #[pymodule_export]
     use super::transaction::{DecodedTransaction, decode_transaction, decode_transactions};
     #[pymodule_export]
     use super::trie::{PyTrie, ordered_root, verify_proof};
 
-    /// Add what the declarations above cannot express.
+    /// Initialise the module.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        super::turns::set_main_thread();
+        super::gil::handover::set_main_thread();
         module.add("EMPTY_ROOT", super::convert::PyHash(alloy_trie::EMPTY_ROOT_HASH))
     }
 }

@@ -8,11 +8,11 @@ use pyo3::types::PyTuple;
 
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::errors::decode_error;
-use crate::transaction::{self, Decoded};
+use crate::transaction;
 
-/// A transaction as its sender signed it.
+/// A signed transaction.
 #[pyclass(frozen, module = "entresol._native")]
-pub struct DecodedTransaction(pub Decoded);
+pub struct DecodedTransaction(pub transaction::DecodedTransaction);
 
 type Authorization = (PyWord, PyAddress, u64, u8, PyWord, PyWord);
 
@@ -40,7 +40,7 @@ impl DecodedTransaction {
 
     #[getter]
     fn max_fee_per_gas(&self) -> Option<PyWord> {
-        self.fee_market().then(|| wei(self.0.transaction.max_fee_per_gas()))
+        self.has_fee_cap().then(|| wei(self.0.transaction.max_fee_per_gas()))
     }
 
     #[getter]
@@ -101,7 +101,7 @@ impl DecodedTransaction {
 
     #[getter]
     fn y_parity(&self) -> u8 {
-        self.0.odd.into()
+        self.0.y_parity.into()
     }
 
     #[getter]
@@ -130,13 +130,13 @@ impl DecodedTransaction {
     }
 
     fn __repr__(&self) -> String {
-        let Decoded { transaction, hash, sender, .. } = &self.0;
+        let transaction::DecodedTransaction { transaction, hash, sender, .. } = &self.0;
         format!("<DecodedTransaction type={} hash={hash:#x} sender={sender:#x}>", transaction.ty())
     }
 }
 
 impl DecodedTransaction {
-    fn fee_market(&self) -> bool {
+    fn has_fee_cap(&self) -> bool {
         self.0.transaction.max_priority_fee_per_gas().is_some()
     }
 }
@@ -154,17 +154,17 @@ pub fn decode_transaction(
         .map_err(|error| decode_error(py, error))
 }
 
-/// Decode many transactions at once, on all cores.
+/// Decode many transactions on all cores.
 #[pyfunction]
 #[pyo3(signature = (raws, /))]
 pub fn decode_transactions(
     py: Python<'_>,
     raws: Vec<PyBackedBytes>,
 ) -> PyResult<Vec<Bound<'_, PyAny>>> {
-    let outcomes = py.detach(|| transaction::decode_many(&raws));
-    outcomes
+    let results = py.detach(|| transaction::decode_many(&raws));
+    results
         .into_iter()
-        .map(|outcome| match outcome {
+        .map(|result| match result {
             Ok(decoded) => Ok(Bound::new(py, DecodedTransaction(decoded))?.into_any()),
             Err(error) => Ok(decode_error(py, error).into_value(py).into_bound(py).into_any()),
         })

@@ -1,4 +1,4 @@
-//! The trie as Python sees it.
+//! `Trie` for Python.
 
 use std::borrow::Cow;
 
@@ -11,19 +11,19 @@ use pyo3::{PyTraverseError, PyVisit};
 
 use super::convert::{PyData, PyHash};
 use super::errors::{InvalidProof, MissingNode, TrieError, unavailable};
-use super::outcome::Changes;
-use crate::trie::{self, Change, Error, NodeSource, Updated};
+use super::execution_result::Changes;
+use crate::trie::{self, Change, Error, NodeProvider, Updated};
 
-/// An Ethereum trie over nodes that `source` finds by hash.
+/// An Ethereum trie over nodes that `provider` returns by hash.
 #[pyclass(name = "Trie", module = "entresol._native", frozen)]
 pub struct PyTrie {
-    trie: trie::Trie<PySource>,
+    trie: trie::Trie<PyNodeProvider>,
 }
 
-/// The callable that Python keeps its nodes behind.
-struct PySource(Py<PyAny>);
+/// A Python callable that returns the node of a hash.
+struct PyNodeProvider(Py<PyAny>);
 
-impl NodeSource for PySource {
+impl NodeProvider for PyNodeProvider {
     type Error = PyErr;
 
     fn nodes(&self, hashes: &[B256], found: &mut dyn FnMut(&B256, &[u8])) -> PyResult<()> {
@@ -42,9 +42,9 @@ impl NodeSource for PySource {
 #[pymethods]
 impl PyTrie {
     #[new]
-    #[pyo3(signature = (source, cache_bytes = 64 << 20))]
-    fn new(source: Py<PyAny>, cache_bytes: usize) -> Self {
-        Self { trie: trie::Trie::new(PySource(source), cache_bytes) }
+    #[pyo3(signature = (provider, cache_bytes = 64 << 20))]
+    fn new(provider: Py<PyAny>, cache_bytes: usize) -> Self {
+        Self { trie: trie::Trie::new(PyNodeProvider(provider), cache_bytes) }
     }
 
     /// Return the value of `key` under `root`.
@@ -53,7 +53,7 @@ impl PyTrie {
         Ok(value.map_err(|error| raised(py, error))?.map(PyData))
     }
 
-    /// Return the root after `changes` (`None` deletes) and the nodes that are new, by hash.
+    /// Return the root after `changes` (`None` deletes) and the new nodes, by hash.
     fn update<'py>(
         &self,
         py: Python<'py>,
@@ -71,7 +71,7 @@ impl PyTrie {
         listed(py, updated)
     }
 
-    /// Return the state root after `changes`, and the nodes that are new, by hash.
+    /// Return the state root after `changes`, and the new nodes, by hash.
     fn update_state<'py>(
         &self,
         py: Python<'py>,
@@ -83,7 +83,7 @@ impl PyTrie {
         listed(py, updated)
     }
 
-    /// Return the proof of what `key` has under `root`, the root's node first.
+    /// Return the proof of the value of `key` under `root`, the root node first.
     fn prove<'py>(
         &self,
         py: Python<'py>,
@@ -95,13 +95,13 @@ impl PyTrie {
         Ok(proof.iter().map(|node| PyBytes::new(py, node)).collect())
     }
 
-    /// The source is often a method of what owns the trie, so the collector must see it.
+    /// Show the provider to the garbage collector: it is often a method of the owner of the trie.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.trie.source().0)
+        visit.call(&self.trie.provider().0)
     }
 }
 
-/// Check that `proof` shows `key` to have `value` under `root`; `None` is no value.
+/// Verify that `key` has `value` under `root`; `None` is no value.
 #[pyfunction]
 pub fn verify_proof(
     py: Python<'_>,
@@ -114,7 +114,7 @@ pub fn verify_proof(
         .map_err(|error| InvalidProof::new_err(error.to_string()))
 }
 
-/// Return the root of the trie in which each value has its index, in RLP, for key.
+/// Return the root of the trie of `values`, each under its RLP-encoded index.
 #[pyfunction]
 pub fn ordered_root(py: Python<'_>, values: Vec<PyBackedBytes>) -> PyResult<PyHash> {
     if values.iter().any(|value| value.is_empty()) {
@@ -144,7 +144,7 @@ fn extract_change(change: &Bound<'_, PyAny>) -> PyResult<Change> {
 fn raised(py: Python<'_>, error: Error<PyErr>) -> PyErr {
     match error {
         Error::Missing(hash) => MissingNode::new_err((PyHash(hash),)),
-        Error::Source(cause) => unavailable(py, "the source of trie nodes", cause),
+        Error::Provider(cause) => unavailable(py, "the trie node provider", cause),
         corrupt => TrieError::new_err(corrupt.to_string()),
     }
 }

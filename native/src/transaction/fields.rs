@@ -1,4 +1,4 @@
-//! The fields of an encoded transaction, each read under the name that a rejection tells.
+//! The fields of an encoded transaction, named for error messages.
 
 use alloy_eips::eip2930::{AccessList, AccessListItem};
 use alloy_eips::eip7702::{Authorization, SignedAuthorization};
@@ -7,17 +7,17 @@ use alloy_primitives::{Address, B256, Bytes, TxKind, U256};
 use super::{DecodeError, malformed};
 use crate::rlp::{Item, Reader, RlpError};
 
-/// The items of one list, read in order, each under its name.
+/// The items of a list, read in order, each by its name.
 pub(super) struct Fields<'a> {
     items: Reader<'a>,
-    /// How many bytes precede the ones read, so that offsets are those of the whole input.
+    /// Bytes before the list, so that offsets refer to the whole input.
     skipped: usize,
-    /// Where this list is inside the transaction, as a prefix of its fields' names.
+    /// Path of this list in the transaction, a prefix of its field names.
     path: String,
 }
 
 impl<'a> Fields<'a> {
-    /// Open the one list that `data` holds, which must have `count` items.
+    /// Read the list that `data` encodes, which must have `count` items.
     pub(super) fn of(data: &'a [u8], skipped: usize, count: usize) -> Result<Self, DecodeError> {
         let shift = |mut error: RlpError| {
             error.offset += skipped;
@@ -33,7 +33,7 @@ impl<'a> Fields<'a> {
         Ok(fields)
     }
 
-    /// Reject a list that does not have `count` items; what the items hold is checked later.
+    /// Reject a list that does not have `count` items, without looking into the items.
     fn expect(&self, count: usize, field: Option<&str>) -> Result<(), DecodeError> {
         let mut items = self.items.clone();
         let mut found = 0;
@@ -103,7 +103,7 @@ impl<'a> Fields<'a> {
             .map_err(|_| self.wrong(name, format!("{what} is {N} bytes, got {}", bytes.len())))
     }
 
-    /// Read whom the transaction calls, or that it creates a contract.
+    /// Read the recipient; empty creates a contract.
     pub(super) fn target(&mut self) -> Result<TxKind, DecodeError> {
         let mut ahead = self.items.clone();
         if let Ok(Item::Bytes([])) = ahead.next() {
@@ -113,7 +113,7 @@ impl<'a> Fields<'a> {
         self.fixed("to", "an address").map(|to| TxKind::Call(to.into()))
     }
 
-    /// Read the accounts and slots that are announced.
+    /// Read an access list (EIP-2930).
     pub(super) fn access_list(&mut self) -> Result<AccessList, DecodeError> {
         let mut entries = self.list("accessList")?;
         let mut access_list = Vec::new();
@@ -132,7 +132,7 @@ impl<'a> Fields<'a> {
         Ok(AccessList(access_list))
     }
 
-    /// Read who lets what code act for them.
+    /// Read an authorization list (EIP-7702).
     pub(super) fn authorizations(&mut self) -> Result<Vec<SignedAuthorization>, DecodeError> {
         let mut entries = self.list("authorizationList")?;
         let mut authorizations = Vec::new();

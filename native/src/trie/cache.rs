@@ -1,8 +1,8 @@
 //! A bounded cache of trie nodes by hash, shared by threads.
 //!
-//! Each shard keeps two generations: what is found in the old one moves to the young one, and
-//! when the young one is full the old one is dropped and they change places. That keeps what is
-//! in use at the cost of a plain map, without a list to reorder on every hit.
+//! Each shard has two generations. A hit in the old one moves to the young one; when the young one is
+//! full, it replaces the old one. That approximates LRU at the cost of a plain map, without a list to
+//! reorder on every hit.
 
 use alloy_primitives::B256;
 use parking_lot::Mutex;
@@ -11,10 +11,10 @@ use super::nodes::Nodes;
 
 const SHARDS: usize = 16;
 
-/// What an entry takes in the map of its generation.
+/// Size of an entry in the map of its generation.
 const ENTRY_BYTES: usize = 64;
 
-/// The cache. Nodes never change under their hash, so whatever it holds is right.
+/// The cache. Nodes never change under their hash, so entries are never stale.
 #[derive(Debug)]
 pub struct Cache {
     shards: [Mutex<Shard>; SHARDS],
@@ -33,9 +33,9 @@ impl Cache {
         Self { shards: Default::default(), generation_bytes: limit_bytes / SHARDS / 2 }
     }
 
-    /// Return what `read` makes of the node of this hash, if it is held.
+    /// Return the result of `read` for the node of this hash, if it is cached.
     ///
-    /// Other threads may have to wait meanwhile, so `read` should be short.
+    /// `read` should be short: it may run with the shard locked.
     pub fn read<T>(&self, hash: &B256, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
         let mut shard = self.shard(hash).lock();
         if let Some(node) = shard.young.get(hash) {
@@ -47,7 +47,7 @@ impl Cache {
         Some(read(&node))
     }
 
-    /// Hold `node`, of which `hash` must be the hash.
+    /// Insert `node`, of which `hash` must be the hash.
     pub fn insert(&self, hash: B256, node: &[u8]) {
         self.shard(&hash).lock().insert(hash, node, self.generation_bytes);
     }
@@ -63,18 +63,18 @@ impl Shard {
         if size > limit_bytes {
             return;
         }
-        if held_bytes(&self.young) + size > limit_bytes {
+        if size_of_nodes(&self.young) + size > limit_bytes {
             std::mem::swap(&mut self.young, &mut self.old);
             self.young.clear();
         }
-        // All at once, since growing by doubling could take twice the limit; memory that is not
-        // touched costs nothing.
+        // Allocate all at once: growing by doubling could take twice the limit, and untouched memory
+        // costs nothing.
         self.young.reserve(limit_bytes);
         self.young.insert(hash, node);
     }
 }
 
-fn held_bytes(nodes: &Nodes) -> usize {
+fn size_of_nodes(nodes: &Nodes) -> usize {
     nodes.total_bytes() + nodes.len() * ENTRY_BYTES
 }
 
@@ -95,11 +95,11 @@ mod tests {
 
     fn total(cache: &Cache) -> usize {
         let shards = cache.shards.iter().map(|shard| shard.lock());
-        shards.map(|shard| held_bytes(&shard.young) + held_bytes(&shard.old)).sum()
+        shards.map(|shard| size_of_nodes(&shard.young) + size_of_nodes(&shard.old)).sum()
     }
 
     #[test]
-    fn it_stays_within_its_limit() {
+    fn the_cache_stays_within_its_limit() {
         let cache = Cache::new(64 << 10);
         for number in 0..10_000 {
             cache.insert(hash(number), &NODE);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_use_stays() {
+    fn a_node_in_use_is_not_evicted() {
         let cache = Cache::new(64 << 10);
         cache.insert(hash(0), &NODE);
         for number in 1..10_000 {

@@ -1,4 +1,4 @@
-//! Changes of keys, and the order in which an update takes them.
+//! Changes of keys, and their order in an update.
 
 use alloy_primitives::{B256, Bytes};
 
@@ -10,17 +10,17 @@ use super::path;
 /// Ethereum have 32 bytes.
 pub const MAX_KEY_BYTES: usize = 128;
 
-/// A key and the value it is to have, or that it is to have none.
+/// A key and its new value, or `None` to delete it.
 #[derive(Clone, Debug)]
 pub struct Change {
     path: Vec<u8>,
     value: Option<Bytes>,
 }
 
-/// A change that a trie cannot hold.
+/// Why a change cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidChange {
-    /// In a trie an empty value is no value.
+    /// A trie has no empty values.
     #[error("a trie cannot hold an empty value; None deletes")]
     EmptyValue,
     /// The key is longer than [`MAX_KEY_BYTES`].
@@ -29,7 +29,7 @@ pub enum InvalidChange {
 }
 
 impl Change {
-    /// Let `key` have `value`; `None` deletes it.
+    /// Set `key` to `value`; `None` deletes it.
     pub fn new(key: &[u8], value: Option<Bytes>) -> Result<Self, InvalidChange> {
         if key.len() > MAX_KEY_BYTES {
             return Err(InvalidChange::KeyTooLong(key.len()));
@@ -40,7 +40,7 @@ impl Change {
         Ok(Self { path: path::unpack(key), value })
     }
 
-    /// Let a key of 32 bytes have `value`, which is not empty; `None` deletes it.
+    /// Set a key of 32 bytes to `value`, which is not empty; `None` deletes it.
     pub(super) fn of_word(key: B256, value: Option<Bytes>) -> Self {
         Self { path: path::unpack(key.as_slice()), value }
     }
@@ -50,16 +50,16 @@ impl Change {
     }
 }
 
-/// A change that an update works on.
+/// A change during an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry<'a> {
     /// The whole path of the key.
     pub path: &'a [u8],
-    /// The value it is to have.
+    /// The new value.
     pub value: Option<&'a Bytes>,
 }
 
-/// Return `changes` in the order of their paths, each path once.
+/// Return `changes` sorted by path, without duplicates.
 pub(super) fn ordered(changes: &[Change]) -> Vec<Entry<'_>> {
     let mut entries: Vec<_> = changes.iter().map(Change::entry).collect();
     // A stable sort, so that the last of several changes of a key stays the last.
@@ -89,7 +89,7 @@ pub(super) fn by_nibble<'e, 'a>(
         .map(move |group| (group[0].path[depth], group))
 }
 
-/// Return those entries that set a value.
+/// Return the entries that set a value.
 pub(super) fn insertions<'a>(entries: &[Entry<'a>]) -> Vec<Entry<'a>> {
     entries.iter().copied().filter(|entry| entry.value.is_some()).collect()
 }

@@ -1,7 +1,7 @@
-//! The Ethereum Merkle Patricia trie over nodes that somebody else stores by their hash.
+//! The Merkle Patricia trie over nodes that are stored outside the crate, by hash.
 //!
-//! Nothing is ever changed in place: an update reads the nodes on the way to the changed keys and
-//! gives back the nodes that are new, so every root whose nodes are kept stays readable.
+//! Nodes are immutable: an update reads the nodes on the paths to the changed keys and returns the new
+//! nodes, so every root whose nodes are stored stays readable.
 
 mod build;
 mod cache;
@@ -28,15 +28,15 @@ use rayon::prelude::*;
 use cache::Cache;
 use node::{Node, Step};
 
-/// Where the nodes are kept.
-pub trait NodeSource {
-    /// Why the source could not answer.
+/// Storage of trie nodes by hash.
+pub trait NodeProvider {
+    /// The provider's own error.
     type Error;
 
-    /// Give the node of each hash to `found`, with the hash; not those that there are not.
+    /// Call `found` with each hash and its node, except for hashes without one.
     ///
-    /// It takes many at once because asking may be dear, as it is when an interpreter lock must
-    /// be waited for.
+    /// It takes many hashes at once because a call may be expensive, for instance if it has to wait
+    /// for the GIL.
     fn nodes(
         &self,
         hashes: &[B256],
@@ -44,70 +44,69 @@ pub trait NodeSource {
     ) -> Result<(), Self::Error>;
 }
 
-/// Why a trie could not be read. `E` is the source's own error.
+/// Why a trie could not be read. `E` is the provider's own error.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error<E> {
-    /// The trie refers to a node that the source does not have.
+    /// The provider does not have a node that the trie refers to.
     #[error("trie node {0} is missing")]
     Missing(B256),
-    /// The source gave bytes for this hash that are not the node.
+    /// The provider returned bytes for this hash that are not the node.
     #[error("trie node {0} is corrupt: {1}")]
     Corrupt(B256, Malformed),
-    /// A node holds another one that is not valid.
+    /// A node embeds another one that is not valid.
     #[error("a trie node embeds a corrupt one: {0}")]
     Embedded(#[from] Malformed),
-    /// The source could not answer.
-    #[error("the source of trie nodes failed")]
-    Source(E),
+    /// The provider failed.
+    #[error("the trie node provider failed")]
+    Provider(E),
 }
 
-/// What an update leads to.
+/// The result of an update.
 #[derive(Debug)]
 pub struct Updated {
     /// The root after the changes.
     pub root: B256,
-    /// The nodes on the way to what changed under it.
+    /// The new nodes.
     pub nodes: Nodes,
 }
 
-/// A family of tries whose nodes come from one source.
+/// All tries whose nodes come from one provider.
 ///
-/// Remembers: nodes it has read or made, up to a limit in bytes.
-/// Assumes: that callers store the nodes of an update before they forget them.
-/// Fails: with what the source did wrong; no failure leaves a trace.
+/// Caches nodes that it has read or made, up to a limit in bytes. Assumes that callers store the nodes
+/// of an update before they drop them. An error of the provider is returned and leaves no state behind.
 #[derive(Debug)]
-pub struct Trie<S> {
-    source: S,
+pub struct Trie<P> {
+    provider: P,
     cache: Cache,
 }
 
-impl<S: NodeSource> Trie<S> {
-    /// Make a trie over `source` that caches at most `cache_bytes` of its nodes.
-    pub fn new(source: S, cache_bytes: usize) -> Self {
-        Self { source, cache: Cache::new(cache_bytes) }
+impl<P: NodeProvider> Trie<P> {
+    /// Make a trie over `provider` that caches at most `cache_bytes` of its nodes.
+    pub fn new(provider: P, cache_bytes: usize) -> Self {
+        Self { provider, cache: Cache::new(cache_bytes) }
     }
 
-    /// Return where the nodes are kept.
-    pub const fn source(&self) -> &S {
-        &self.source
+    /// Return the provider of the nodes.
+    pub const fn provider(&self) -> &P {
+        &self.provider
     }
 
     /// Return the value of `key` under `root`.
-    pub fn get(&self, root: B256, key: &[u8]) -> Result<Option<Bytes>, Error<S::Error>> {
+    pub fn get(&self, root: B256, key: &[u8]) -> Result<Option<Bytes>, Error<P::Error>> {
         self.walk(root, key, |_| ())
     }
 
-    /// Return the nodes from `root` towards `key` that are kept by hash, the root's first.
+    /// Return the nodes from `root` towards `key`, the root first, without embedded ones.
     ///
     /// They prove the value of `key`, or that it has none.
-    pub fn prove(&self, root: B256, key: &[u8]) -> Result<Vec<Vec<u8>>, Error<S::Error>> {
+    pub fn prove(&self, root: B256, key: &[u8]) -> Result<Vec<Vec<u8>>, Error<P::Error>> {
         let mut proof = Vec::new();
         self.walk(root, key, |node| proof.push(node.to_vec()))?;
         Ok(proof)
     }
 
-    /// Apply `changes` to the trie of `root`; of several changes of a key the last counts.
-    pub fn update(&self, root: B256, changes: &[Change]) -> Result<Updated, Error<S::Error>> {
+    /// Apply `changes` to the trie of `root`; the last change of a key wins.
+    pub fn update(&self, root: B256, changes: &[Change]) -> Result<Updated, Error<P::Error>> {
         let updated = update::update(self, root, changes)?;
         for (hash, node) in updated.nodes.iter() {
             self.cache.insert(hash, node);
@@ -120,7 +119,7 @@ impl<S: NodeSource> Trie<S> {
         root: B256,
         key: &[u8],
         mut visit: impl FnMut(&[u8]),
-    ) -> Result<Option<Bytes>, Error<S::Error>> {
+    ) -> Result<Option<Bytes>, Error<P::Error>> {
         if root == EMPTY_ROOT_HASH {
             return Ok(None);
         }
@@ -134,35 +133,35 @@ impl<S: NodeSource> Trie<S> {
             match step.map_err(|problem| Error::Corrupt(hash, problem))? {
                 Step::Descend(next, left) => (hash, rest) = (next, &rest[rest.len() - left..]),
                 Step::Value(value) => return Ok(Some(value)),
-                Step::Nowhere => return Ok(None),
+                Step::Absent => return Ok(None),
             }
         }
     }
 
-    /// Return what `read` makes of the node of this hash.
-    fn read<T>(&self, hash: B256, mut read: impl FnMut(&[u8]) -> T) -> Result<T, Error<S::Error>> {
-        if let Some(answer) = self.cache.read(&hash, &mut read) {
-            return Ok(answer);
+    /// Return the result of `read` for the node of this hash.
+    fn read<T>(&self, hash: B256, mut read: impl FnMut(&[u8]) -> T) -> Result<T, Error<P::Error>> {
+        if let Some(result) = self.cache.read(&hash, &mut read) {
+            return Ok(result);
         }
         let mut nodes = Nodes::default();
-        self.ask(&[hash], &mut nodes)?;
+        self.fetch(&[hash], &mut nodes)?;
         nodes.get(&hash).map(read).ok_or(Error::Missing(hash))
     }
 
-    /// Add the nodes of `hashes` to `nodes`, asking the source once for all that are not cached.
-    fn load(&self, hashes: &[B256], nodes: &mut Nodes) -> Result<(), Error<S::Error>> {
+    /// Add the nodes of `hashes` to `nodes`, with one call of the provider for all that are not cached.
+    fn load(&self, hashes: &[B256], nodes: &mut Nodes) -> Result<(), Error<P::Error>> {
         let mut copy = |hash: &B256| self.cache.read(hash, |node| nodes.insert(*hash, node));
         let absent: Vec<_> = hashes.iter().copied().filter(|hash| copy(hash).is_none()).collect();
         match absent.is_empty() {
             true => Ok(()),
-            false => self.ask(&absent, nodes),
+            false => self.fetch(&absent, nodes),
         }
     }
 
-    fn ask(&self, hashes: &[B256], nodes: &mut Nodes) -> Result<(), Error<S::Error>> {
+    fn fetch(&self, hashes: &[B256], nodes: &mut Nodes) -> Result<(), Error<P::Error>> {
         let mut found = |hash: &B256, node: &[u8]| nodes.insert(*hash, node);
-        self.source.nodes(hashes, &mut found).map_err(Error::Source)?;
-        if let Some((hash, problem)) = first_wrong(hashes, nodes) {
+        self.provider.nodes(hashes, &mut found).map_err(Error::Provider)?;
+        if let Some((hash, problem)) = first_invalid(hashes, nodes) {
             return Err(problem.map_or(Error::Missing(hash), |it| Error::Corrupt(hash, it)));
         }
         for hash in hashes {
@@ -172,10 +171,10 @@ impl<S: NodeSource> Trie<S> {
     }
 }
 
-/// Find the first of `hashes` that `nodes` do not have, or have other bytes for.
+/// Return the first of `hashes` whose node is missing or has another hash.
 ///
-/// Hashing what was read takes as long as hashing what is made, so idle cores help with it.
-fn first_wrong(hashes: &[B256], nodes: &Nodes) -> Option<(B256, Option<Malformed>)> {
+/// Hashing the nodes read takes as long as hashing the nodes made, so it uses all cores.
+fn first_invalid(hashes: &[B256], nodes: &Nodes) -> Option<(B256, Option<Malformed>)> {
     let check = |hash: &B256| match nodes.get(hash) {
         None => Some((*hash, None)),
         Some(node) if keccak256(node) == *hash => None,

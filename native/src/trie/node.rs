@@ -1,4 +1,4 @@
-//! Trie nodes: their encoding, and following a path through one.
+//! Trie nodes: encoding, decoding and lookup.
 //!
 //! alloy-trie's own nodes reject values in branches, which plain tries have, so only its
 //! [`RlpNode`] (a reference to a node: its hash, or the node itself if that is shorter) is used.
@@ -12,25 +12,25 @@ use super::path;
 /// A node of the trie. Paths are one nibble a byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
-    /// The end of a path, and the value there.
+    /// The end of a path with its value.
     Leaf {
-        /// What remains of the path.
+        /// The rest of the path.
         path: Vec<u8>,
         /// The value, never empty.
         value: Bytes,
     },
-    /// A stretch of path that all keys below share.
+    /// A part of the path that all keys below share.
     Extension {
-        /// The shared stretch, never empty.
+        /// The shared part, never empty.
         path: Vec<u8>,
         /// The branch at its end.
         child: RlpNode,
     },
-    /// A fork in the path; boxed since it is far larger than the others.
+    /// A branch; boxed since it is far larger than the others.
     Branch(Box<Branch>),
 }
 
-/// A fork in the path: at least two of its children and its value are there.
+/// A branch: it has at least two of sixteen children and a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Branch {
     /// The child for each next nibble; empty where there is none.
@@ -39,18 +39,18 @@ pub struct Branch {
     pub value: Bytes,
 }
 
-/// Where a path leads from a node.
+/// The result of following a path through a node.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// To the node of this hash, after which so many nibbles of the path are left.
+    /// The path continues at the node of this hash, with so many nibbles left.
     Descend(B256, usize),
-    /// To a value.
+    /// The path ends at this value.
     Value(Bytes),
-    /// Nowhere: no key has this path.
-    Nowhere,
+    /// No key has this path.
+    Absent,
 }
 
-/// Bytes that are not a trie node, and what is wrong with them.
+/// Why bytes are not a trie node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Malformed(pub &'static str);
@@ -111,21 +111,21 @@ impl Node {
     pub fn follow(self, path: &[u8]) -> Result<Step, Malformed> {
         let (child, rest) = match self {
             Self::Leaf { path: own, value } if own == path => return Ok(Step::Value(value)),
-            Self::Leaf { .. } => return Ok(Step::Nowhere),
+            Self::Leaf { .. } => return Ok(Step::Absent),
             Self::Extension { path: own, child } => match path.strip_prefix(&own[..]) {
                 Some(rest) => (child, rest),
-                None => return Ok(Step::Nowhere),
+                None => return Ok(Step::Absent),
             },
             Self::Branch(mut branch) => match path.split_first() {
                 Some((&nibble, rest)) => {
                     (std::mem::take(&mut branch.children[nibble as usize]), rest)
                 }
-                None if branch.value.is_empty() => return Ok(Step::Nowhere),
+                None if branch.value.is_empty() => return Ok(Step::Absent),
                 None => return Ok(Step::Value(branch.value)),
             },
         };
         if child.is_empty() {
-            return Ok(Step::Nowhere);
+            return Ok(Step::Absent);
         }
         match child.as_hash() {
             Some(hash) => Ok(Step::Descend(hash, rest.len())),
@@ -145,7 +145,7 @@ impl Node {
     }
 }
 
-/// An RLP item: all of it, and what it holds.
+/// An RLP item, with and without its header.
 struct Item<'a> {
     raw: &'a [u8],
     payload: &'a [u8],
@@ -153,7 +153,7 @@ struct Item<'a> {
 }
 
 impl Item<'_> {
-    /// Return the value that this item holds.
+    /// Return the value in this item.
     fn value(&self) -> Result<Bytes, Malformed> {
         if self.is_list {
             return Err(Malformed("a value that is a list"));
@@ -161,7 +161,7 @@ impl Item<'_> {
         Ok(Bytes::copy_from_slice(self.payload))
     }
 
-    /// Return the child that this item refers to; an empty one if it refers to none.
+    /// Return the child that this item refers to, or an empty one.
     fn child(&self) -> Result<RlpNode, Malformed> {
         match (self.is_list, self.payload.len(), self.raw.len()) {
             (false, 0, _) => Ok(RlpNode::default()),
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(branch().follow(&[15, 1, 2]), Ok(Step::Descend(hash, 2)));
         assert_eq!(branch().follow(&[]), Ok(Step::Value(Bytes::from_static(b"dog"))));
         for path in [&[3][..], &[3, 2], &[4], &[3, 1, 0]] {
-            assert_eq!(branch().follow(path), Ok(Step::Nowhere), "{path:?}");
+            assert_eq!(branch().follow(path), Ok(Step::Absent), "{path:?}");
         }
     }
 

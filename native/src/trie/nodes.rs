@@ -1,68 +1,67 @@
-//! Encoded nodes by hash in one stretch of memory.
+//! Encoded nodes by hash, in one buffer.
 //!
-//! A batch handles thousands of nodes at a time; an allocation for each would cost more than
-//! hashing them.
+//! A batch handles thousands of nodes; allocating each would cost more than hashing it.
 
 use alloy_primitives::B256;
 use alloy_primitives::map::{B256Map, Entry};
 
-/// The nodes. They can be added and cleared, not removed one by one.
+/// Nodes by hash. They can be added and cleared, not removed one by one.
 #[derive(Debug, Default)]
 pub struct Nodes {
-    /// One after another the hash, the length and the node, so that they can be listed in order.
+    /// Hash, length and bytes of each node, in the order of insertion.
     bytes: Vec<u8>,
-    /// Where each node starts and ends.
-    places: B256Map<(usize, usize)>,
+    /// Start and end of each node.
+    ranges: B256Map<(usize, usize)>,
 }
 
 impl Nodes {
     /// Return the node of this hash.
     pub fn get(&self, hash: &B256) -> Option<&[u8]> {
-        let &(start, end) = self.places.get(hash)?;
+        let &(start, end) = self.ranges.get(hash)?;
         Some(&self.bytes[start..end])
     }
 
     /// Add `node`, of which `hash` must be the hash.
     pub fn insert(&mut self, hash: B256, node: &[u8]) {
-        let Entry::Vacant(place) = self.places.entry(hash) else {
+        let Entry::Vacant(entry) = self.ranges.entry(hash) else {
             return;
         };
         self.bytes.extend_from_slice(hash.as_slice());
         self.bytes.extend_from_slice(&node.len().to_ne_bytes());
         let start = self.bytes.len();
         self.bytes.extend_from_slice(node);
-        place.insert((start, self.bytes.len()));
+        entry.insert((start, self.bytes.len()));
     }
 
-    /// Make room for so many bytes of nodes in all, if there is no room at all yet.
+    /// Allocate `total_bytes`, unless something is allocated already.
     pub fn reserve(&mut self, total_bytes: usize) {
         if self.bytes.capacity() == 0 {
             self.bytes.reserve_exact(total_bytes);
         }
     }
 
-    /// Forget all nodes, but keep the memory for the next ones.
+    /// Remove all nodes, but keep the allocation.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.places.clear();
+        self.ranges.clear();
     }
 
-    /// Return how many nodes there are.
+    /// Return the number of nodes.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.ranges.len()
     }
 
     /// Return whether there are no nodes.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.ranges.is_empty()
     }
 
-    /// Return the bytes that all nodes take together, with their hashes and lengths.
+    /// Return the size of all nodes with their hashes and lengths.
     pub fn total_bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Return the hashes and nodes, in the order in which the nodes were added.
+    /// Iterate over hashes and nodes in the order of insertion.
     pub fn iter(&self) -> impl Iterator<Item = (B256, &[u8])> {
         let mut rest = &self.bytes[..];
         std::iter::from_fn(move || {

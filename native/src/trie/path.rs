@@ -1,13 +1,13 @@
 //! Paths through a trie, one nibble a byte, and their hex-prefix encoding.
 //!
-//! The paths of the usual trie crates hold 64 nibbles; these hold any key, and a part of one is
-//! a plain slice.
+//! The paths of the usual trie crates hold 64 nibbles; these hold keys of any length, and a part of one
+//! is a slice.
 
 use super::node::Malformed;
 
-/// Set in the first nibble of an encoded path that belongs to a leaf.
+/// Flag of the path of a leaf.
 const LEAF: u8 = 0x20;
-/// Set in the first nibble of an encoded path that has an odd number of nibbles.
+/// Flag of a path with an odd number of nibbles.
 const ODD: u8 = 0x10;
 
 /// Return the nibbles of `key`, the high one of each byte first.
@@ -22,12 +22,12 @@ pub fn unpack_into(key: &[u8], path: &mut Vec<u8>) {
     path.extend(key.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]));
 }
 
-/// Return how many nibbles `left` and `right` begin with in common.
-pub fn shared(left: &[u8], right: &[u8]) -> usize {
+/// Return the length of the common prefix of `left` and `right`.
+pub fn common_prefix(left: &[u8], right: &[u8]) -> usize {
     left.iter().zip(right).take_while(|(left, right)| left == right).count()
 }
 
-/// Return how many bytes the hex-prefix encoding of a path takes.
+/// Return the size of the hex-prefix encoding of a path.
 pub const fn encoded_len(nibbles: usize) -> usize {
     nibbles / 2 + 1
 }
@@ -40,7 +40,7 @@ pub fn encode(path: &[u8], is_leaf: bool, out: &mut Vec<u8>) {
     out.extend(even.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]));
 }
 
-/// Return the path that `bytes` encode, and whether it belongs to a leaf.
+/// Decode a path, and return whether it is that of a leaf.
 pub fn decode(bytes: &[u8]) -> Result<(Vec<u8>, bool), Malformed> {
     let (&first, rest) = bytes.split_first().ok_or(Malformed("a path without a prefix"))?;
     let is_odd = first & ODD != 0;

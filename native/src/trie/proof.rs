@@ -1,4 +1,4 @@
-//! Checking proofs that somebody else made.
+//! Verification of Merkle proofs.
 
 use alloy_primitives::{B256, Bytes, keccak256};
 use alloy_trie::EMPTY_ROOT_HASH;
@@ -6,7 +6,7 @@ use alloy_trie::EMPTY_ROOT_HASH;
 use super::node::{Malformed, Node, Step};
 use super::path;
 
-/// Why a proof does not prove what it should.
+/// Why a proof is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidProof {
     /// A node is not the one that the node before it, or the root, refers to.
@@ -15,21 +15,21 @@ pub enum InvalidProof {
     /// A node is not valid.
     #[error("node {0} is malformed: {1}")]
     Malformed(usize, Malformed),
-    /// The proof stops before the key is found or found absent.
+    /// The proof ends before the key is found or found absent.
     #[error("the proof ends before node {0}")]
     Incomplete(B256),
-    /// There are nodes after the last one that matters.
+    /// Nodes follow the last one on the path.
     #[error("{0} nodes are left over")]
     Surplus(usize),
-    /// The proof is right, but for another value.
+    /// The proof is valid, but for another value.
     #[error("the key has the value 0x{}", alloy_primitives::hex::encode(.0))]
     OtherValue(Bytes),
-    /// The proof is right, but shows that the key is absent.
+    /// The proof is valid, but shows that the key is absent.
     #[error("the key has no value")]
     Absent,
 }
 
-/// Check that `proof` shows `key` to have `value` under `root`; `None` is no value.
+/// Verify that `key` has `value` under `root`; `None` is no value.
 pub fn verify_proof(
     root: B256,
     key: &[u8],
@@ -50,7 +50,7 @@ fn proven_value(
     proof: &[impl AsRef<[u8]>],
 ) -> Result<Option<Bytes>, InvalidProof> {
     let mut step = match root {
-        EMPTY_ROOT_HASH => Step::Nowhere,
+        EMPTY_ROOT_HASH => Step::Absent,
         _ => Step::Descend(root, path.len()),
     };
     for (index, bytes) in proof.iter().map(AsRef::as_ref).enumerate() {
@@ -68,6 +68,6 @@ fn proven_value(
     match step {
         Step::Descend(hash, _) => Err(InvalidProof::Incomplete(hash)),
         Step::Value(value) => Ok(Some(value)),
-        Step::Nowhere => Ok(None),
+        Step::Absent => Ok(None),
     }
 }

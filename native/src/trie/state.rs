@@ -1,16 +1,15 @@
-//! The state trie: accounts by the hash of their address, each with the root of its storage.
+//! The state trie: accounts by the hash of their address, each with its storage root.
 
 use alloy_primitives::{B256, U256, keccak256};
 use alloy_rlp::Decodable;
 use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
 
-use super::{Change, Error, Malformed, NodeSource, Nodes, Trie, Updated};
-use crate::changes::{AccountChange, Changes};
+use super::{Change, Error, Malformed, NodeProvider, Nodes, Trie, Updated};
+use crate::state::changes::{AccountChange, Changes};
 
-impl<S: NodeSource> Trie<S> {
-    /// Return the state root after `changes`, and the nodes that are new in it and in the storage of
-    /// the accounts.
-    pub fn update_state(&self, root: B256, changes: &Changes) -> Result<Updated, Error<S::Error>> {
+impl<P: NodeProvider> Trie<P> {
+    /// Return the state root after `changes`, and the new nodes of the state trie and the storage tries.
+    pub fn update_state(&self, root: B256, changes: &Changes) -> Result<Updated, Error<P::Error>> {
         let mut nodes = Nodes::default();
         let mut accounts = Vec::with_capacity(changes.accounts.len());
         for change in &changes.accounts {
@@ -33,14 +32,14 @@ impl<S: NodeSource> Trie<S> {
         Ok(Updated { root: updated.root, nodes })
     }
 
-    /// Return the root of an account's storage after its change, adding what is new to `nodes`.
+    /// Return the storage root of an account after its change, and add the new nodes to `nodes`.
     fn update_storage(
         &self,
         root: B256,
         key: B256,
         change: &AccountChange,
         nodes: &mut Nodes,
-    ) -> Result<B256, Error<S::Error>> {
+    ) -> Result<B256, Error<P::Error>> {
         let before = match change.destroyed || change.before.is_none() {
             true => EMPTY_ROOT_HASH,
             false => self.storage_root(root, key)?,
@@ -52,7 +51,7 @@ impl<S: NodeSource> Trie<S> {
             .storage
             .iter()
             .map(|(slot, values)| (keccak256(slot.to_be_bytes::<32>()), values.after))
-            .map(|(slot, value)| Change::of_word(slot, stored(value)))
+            .map(|(slot, value)| Change::of_word(slot, leaf_value(value)))
             .collect();
         let updated = self.update(before, &slots)?;
         for (hash, node) in updated.nodes.iter() {
@@ -61,8 +60,8 @@ impl<S: NodeSource> Trie<S> {
         Ok(updated.root)
     }
 
-    /// Return the root of the storage of the account under `key`, the hash of its address.
-    fn storage_root(&self, root: B256, key: B256) -> Result<B256, Error<S::Error>> {
+    /// Return the storage root of the account under `key`, the hash of its address.
+    fn storage_root(&self, root: B256, key: B256) -> Result<B256, Error<P::Error>> {
         match self.get(root, key.as_slice())? {
             None => Ok(EMPTY_ROOT_HASH),
             Some(account) => TrieAccount::decode(&mut &account[..])
@@ -72,7 +71,7 @@ impl<S: NodeSource> Trie<S> {
     }
 }
 
-/// Return what a slot's leaf holds; a zero has no leaf.
-fn stored(value: U256) -> Option<alloy_primitives::Bytes> {
+/// Return the value of a slot's leaf; a zero has no leaf.
+fn leaf_value(value: U256) -> Option<alloy_primitives::Bytes> {
     (!value.is_zero()).then(|| alloy_rlp::encode(value).into())
 }

@@ -1,4 +1,4 @@
-//! The trie against a model: a map, and the hash builder of alloy-trie.
+//! The trie compared with a map and with the hash builder of alloy-trie.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,16 +8,16 @@ use alloy_primitives::map::B256Map;
 use alloy_primitives::{B256, Bytes, keccak256};
 use alloy_trie::{EMPTY_ROOT_HASH, HashBuilder, Nibbles};
 
-use super::{Change, Error, InvalidChange, MAX_KEY_BYTES, NodeSource, Trie, verify_proof};
+use super::{Change, Error, InvalidChange, MAX_KEY_BYTES, NodeProvider, Trie, verify_proof};
 
-/// Nodes in memory, counting how often it is asked.
+/// A provider in memory that counts its calls.
 #[derive(Default)]
 struct Store {
     nodes: RefCell<B256Map<Bytes>>,
-    questions: RefCell<usize>,
+    calls: RefCell<usize>,
 }
 
-impl NodeSource for Store {
+impl NodeProvider for Store {
     type Error = Infallible;
 
     fn nodes(
@@ -25,7 +25,7 @@ impl NodeSource for Store {
         hashes: &[B256],
         found: &mut dyn FnMut(&B256, &[u8]),
     ) -> Result<(), Infallible> {
-        *self.questions.borrow_mut() += 1;
+        *self.calls.borrow_mut() += 1;
         let nodes = self.nodes.borrow();
         for hash in hashes {
             nodes.get(hash).into_iter().for_each(|node| found(hash, node));
@@ -36,7 +36,7 @@ impl NodeSource for Store {
 
 type Map = BTreeMap<Vec<u8>, Bytes>;
 
-/// A trie whose new nodes are stored at once, beside what it should hold.
+/// A trie whose new nodes are stored at once, and a map of its expected contents.
 struct Model {
     trie: Trie<Store>,
     root: B256,
@@ -61,7 +61,7 @@ impl Model {
         let updated = self.trie.update(self.root, &changes).expect("nodes are there");
         self.root = updated.root;
         let made = updated.nodes.len();
-        let mut stored = self.trie.source.nodes.borrow_mut();
+        let mut stored = self.trie.provider.nodes.borrow_mut();
         let copied = updated.nodes.iter().map(|(hash, node)| (hash, Bytes::copy_from_slice(node)));
         stored.extend(copied);
         made
@@ -112,7 +112,7 @@ fn defined_node(items: &[(Vec<u8>, Bytes)], depth: usize) -> Vec<u8> {
     if let [(_, value)] = items {
         return Node::Leaf { path: first.to_vec(), value: value.clone() }.encode();
     }
-    let common = |item: &(Vec<u8>, Bytes)| super::path::shared(first, &item.0[depth..]);
+    let common = |item: &(Vec<u8>, Bytes)| super::path::common_prefix(first, &item.0[depth..]);
     let shared = items.iter().map(common).min().unwrap_or_default();
     if shared > 0 {
         let child = RlpNode::from_rlp(&defined_node(items, depth + shared));
@@ -181,7 +181,7 @@ fn keys_that_begin_with_each_other_have_the_roots_of_the_definition() {
 }
 
 #[test]
-fn deleting_everything_leads_back_to_the_empty_root() {
+fn deleting_everything_gives_the_empty_root() {
     let (mut random, mut model) = (Random(9), Model::new(1 << 20));
     let some = Some(Bytes::from_static(b"value"));
     let all: Vec<_> = (0..500).map(|_| (random.bytes(4, &[0, 1, 16, 17]), some.clone())).collect();
@@ -205,13 +205,13 @@ fn changes_that_change_nothing_make_no_nodes() {
 }
 
 #[test]
-fn a_batch_asks_the_source_once_a_level() {
+fn a_batch_calls_the_provider_once_a_level() {
     let mut model = Model::new(0);
     let key = |number: u32| keccak256(number.to_be_bytes()).to_vec();
     let value = |byte: u8| Some(Bytes::from(vec![byte; 80]));
     model.apply(&(0..2000).map(|number| (key(number), value(1))).collect::<Vec<_>>());
     model.apply(&(0..2000).map(|number| (key(number), value(2))).collect::<Vec<_>>());
-    assert!(*model.trie.source.questions.borrow() < 12);
+    assert!(*model.trie.provider.calls.borrow() < 12);
 }
 
 #[test]
@@ -222,14 +222,14 @@ fn a_missing_node_is_named() {
     model.apply(&(0..100).map(|number| (key(number), value.clone())).collect::<Vec<_>>());
     let lost = model.trie.prove(model.root, &key(7)).expect("nodes are there")[1].clone();
     let hash = keccak256(&lost);
-    model.trie.source.nodes.borrow_mut().remove(&hash);
+    model.trie.provider.nodes.borrow_mut().remove(&hash);
     let deletion = Change::new(&key(7), None).expect("a valid change");
     assert_eq!(model.trie.get(model.root, &key(7)), Err(Error::Missing(hash)));
     assert_eq!(model.trie.update(model.root, &[deletion]).err(), Some(Error::Missing(hash)));
 }
 
 #[test]
-fn what_a_trie_cannot_hold_is_rejected() {
+fn empty_values_and_long_keys_are_rejected() {
     let empty = Some(Bytes::new());
     assert_eq!(Change::new(b"key", empty).err(), Some(InvalidChange::EmptyValue));
     let long = vec![0; MAX_KEY_BYTES + 1];

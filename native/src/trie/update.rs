@@ -1,8 +1,8 @@
-//! Applying a batch of changes in one descent.
+//! Update of a trie by a batch of changes, in one descent.
 //!
 //! The changes are sorted by path, so those below a node are one slice, and each touched node is
-//! decoded, encoded and hashed once however many changes pass it. A node stays decoded until the
-//! one above it is settled, for that may still swallow it.
+//! decoded, encoded and hashed once, however many changes are below it. A node stays decoded until its
+//! parent is final, because the parent may still be merged with it.
 
 use alloy_primitives::{B256, Bytes};
 use alloy_trie::EMPTY_ROOT_HASH;
@@ -11,18 +11,18 @@ use alloy_trie::nodes::RlpNode;
 use super::build::Builder;
 use super::change::{Change, Entry, by_nibble, insertions, ordered, split_ending};
 use super::node::{Branch, Node};
-use super::{Error, NodeSource, Nodes, Trie, Updated, path};
+use super::path::common_prefix;
+use super::{Error, NodeProvider, Nodes, Trie, Updated};
 
-/// Up to so many changes have the nodes they need fetched ahead, level by level. It bounds the
-/// memory for that.
-const FETCH_AHEAD: usize = 4096;
+/// Maximum number of changes whose nodes are prefetched, level by level, which bounds the memory.
+const MAX_PREFETCH: usize = 4096;
 
 /// Apply `changes` to the trie of `root`.
-pub(super) fn update<S: NodeSource>(
-    trie: &Trie<S>,
+pub(super) fn update<P: NodeProvider>(
+    trie: &Trie<P>,
     root: B256,
     changes: &[Change],
-) -> Result<Updated, Error<S::Error>> {
+) -> Result<Updated, Error<P::Error>> {
     let entries = ordered(changes);
     let mut update = Update { trie, fetched: Nodes::default(), builder: Builder::default() };
     let before = match root {
@@ -30,75 +30,76 @@ pub(super) fn update<S: NodeSource>(
         _ => RlpNode::word_rlp(&root),
     };
     let root = match update.child(&before, 0, &entries)? {
-        Outcome::Unchanged => root,
-        Outcome::Gone => EMPTY_ROOT_HASH,
-        Outcome::Became(node) => update.builder.keep(&node.encode()),
+        UpdatedNode::Unchanged => root,
+        UpdatedNode::Removed => EMPTY_ROOT_HASH,
+        UpdatedNode::New(node) => update.builder.store(&node.encode()),
     };
     Ok(Updated { root, nodes: update.builder.finish() })
 }
 
-/// What changes make of a node.
-enum Outcome {
-    /// What it was.
+/// A node after the changes below it.
+enum UpdatedNode {
+    /// The same node.
     Unchanged,
-    /// Nothing.
-    Gone,
-    /// Another node, not yet encoded.
-    Became(Node),
+    /// No node.
+    Removed,
+    /// A new node, not yet encoded.
+    New(Node),
 }
 
-impl From<Option<Node>> for Outcome {
+impl From<Option<Node>> for UpdatedNode {
     fn from(node: Option<Node>) -> Self {
-        node.map_or(Self::Gone, Self::Became)
+        node.map_or(Self::Removed, Self::New)
     }
 }
 
-/// A branch while its children change.
+/// A branch whose children change.
 #[derive(Default)]
-struct Fork {
+struct OpenBranch {
     branch: Box<Branch>,
-    /// Children that are not encoded yet; `branch` has none at their nibbles.
-    fresh: Vec<(u8, Node)>,
+    /// Children that are not encoded yet; `branch` is empty at their nibbles.
+    decoded: Vec<(u8, Node)>,
 }
 
-impl Fork {
-    fn put(&mut self, nibble: u8, node: Node) {
-        self.clear(nibble);
-        self.fresh.push((nibble, node));
+impl OpenBranch {
+    fn insert(&mut self, nibble: u8, node: Node) {
+        self.remove(nibble);
+        self.decoded.push((nibble, node));
     }
 
-    fn clear(&mut self, nibble: u8) {
+    fn remove(&mut self, nibble: u8) {
         self.branch.children[nibble as usize] = RlpNode::default();
-        self.fresh.retain(|(at, _)| *at != nibble);
+        self.decoded.retain(|(at, _)| *at != nibble);
     }
 
-    fn occupants(&self) -> usize {
+    /// Count the children and the value.
+    fn len(&self) -> usize {
         let stored = self.branch.children.iter().filter(|child| !child.is_empty()).count();
-        stored + self.fresh.len() + usize::from(!self.branch.value.is_empty())
+        stored + self.decoded.len() + usize::from(!self.branch.value.is_empty())
     }
 }
 
-struct Update<'t, S> {
-    trie: &'t Trie<S>,
-    /// Nodes that were fetched ahead of the descent.
+struct Update<'t, P> {
+    trie: &'t Trie<P>,
+    /// Prefetched nodes.
     fetched: Nodes,
     builder: Builder,
 }
 
 /// Everywhere below, `depth` is the length of the path to a node, which all `entries` begin with.
-impl<S: NodeSource> Update<'_, S> {
+impl<P: NodeProvider> Update<'_, P> {
     fn child(
         &mut self,
         child: &RlpNode,
         depth: usize,
         entries: &[Entry<'_>],
-    ) -> Result<Outcome, Error<S::Error>> {
+    ) -> Result<UpdatedNode, Error<P::Error>> {
         if entries.is_empty() {
-            return Ok(Outcome::Unchanged);
+            return Ok(UpdatedNode::Unchanged);
         }
         if child.is_empty() {
             let built = self.builder.build(depth, &insertions(entries));
-            return Ok(built.map_or(Outcome::Unchanged, Outcome::Became));
+            return Ok(built.map_or(UpdatedNode::Unchanged, UpdatedNode::New));
         }
         let node = self.open(child, depth, entries)?;
         self.node(node, depth, entries)
@@ -109,127 +110,135 @@ impl<S: NodeSource> Update<'_, S> {
         node: Node,
         depth: usize,
         entries: &[Entry<'_>],
-    ) -> Result<Outcome, Error<S::Error>> {
+    ) -> Result<UpdatedNode, Error<P::Error>> {
         match node {
             Node::Leaf { path, value } => Ok(self.leaf(&path, &value, depth, entries)),
             Node::Extension { path, child } => self.extension(&path, child, depth, entries),
-            Node::Branch(branch) => self.fork(Fork { branch, fresh: vec![] }, depth, entries),
+            Node::Branch(branch) => {
+                self.branch(OpenBranch { branch, decoded: vec![] }, depth, entries)
+            }
         }
     }
 
-    /// A leaf is one more insertion, unless its own key is among the entries.
-    fn leaf(&mut self, rest: &[u8], value: &Bytes, depth: usize, entries: &[Entry<'_>]) -> Outcome {
+    /// Treat a leaf as one more insertion, unless its own key is among the entries.
+    fn leaf(
+        &mut self,
+        rest: &[u8],
+        value: &Bytes,
+        depth: usize,
+        entries: &[Entry<'_>],
+    ) -> UpdatedNode {
         let path = [&entries[0].path[..depth], rest].concat();
         let own = Entry { path: &path, value: Some(value) };
-        let mut wanted = insertions(entries);
+        let mut insertions = insertions(entries);
         if entries.binary_search_by(|entry| entry.path.cmp(&path)).is_err() {
-            let place = wanted.partition_point(|entry| entry.path < &path[..]);
-            wanted.insert(place, own);
+            let index = insertions.partition_point(|entry| entry.path < &path[..]);
+            insertions.insert(index, own);
         }
-        if wanted == [own] {
-            return Outcome::Unchanged;
+        if insertions == [own] {
+            return UpdatedNode::Unchanged;
         }
-        self.builder.build(depth, &wanted).into()
+        self.builder.build(depth, &insertions).into()
     }
 
     fn extension(
         &mut self,
-        stretch: &[u8],
+        path: &[u8],
         child: RlpNode,
         depth: usize,
         entries: &[Entry<'_>],
-    ) -> Result<Outcome, Error<S::Error>> {
-        // A deletion off the stretch finds nothing, and must not split it.
+    ) -> Result<UpdatedNode, Error<P::Error>> {
+        // A deletion outside of the extension finds nothing, and must not split it.
         let matters =
-            |entry: &&Entry<'_>| entry.value.is_some() || entry.path[depth..].starts_with(stretch);
+            |entry: &&Entry<'_>| entry.value.is_some() || entry.path[depth..].starts_with(path);
         let entries: Vec<_> = entries.iter().filter(matters).copied().collect();
         let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
-            return Ok(Outcome::Unchanged);
+            return Ok(UpdatedNode::Unchanged);
         };
-        let shared_with = |entry: &Entry<'_>| path::shared(&entry.path[depth..], stretch);
+        let shared_with = |entry: &Entry<'_>| common_prefix(&entry.path[depth..], path);
         let shared = shared_with(first).min(shared_with(last));
-        let outcome = match shared == stretch.len() {
+        let updated = match shared == path.len() {
             true => self.child(&child, depth + shared, &entries)?,
-            false => self.fork(cut(&stretch[shared..], child), depth + shared, &entries)?,
-        };
-        Ok(match outcome {
-            Outcome::Became(node) => {
-                Outcome::Became(self.builder.prepend(&stretch[..shared], node))
+            false => {
+                self.branch(split_extension(&path[shared..], child), depth + shared, &entries)?
             }
+        };
+        Ok(match updated {
+            UpdatedNode::New(node) => UpdatedNode::New(self.builder.prepend(&path[..shared], node)),
             other => other,
         })
     }
 
-    fn fork(
+    fn branch(
         &mut self,
-        mut fork: Fork,
+        mut open: OpenBranch,
         depth: usize,
         entries: &[Entry<'_>],
-    ) -> Result<Outcome, Error<S::Error>> {
+    ) -> Result<UpdatedNode, Error<P::Error>> {
         let mut is_changed = false;
-        let (ending, passing) = split_ending(entries, depth);
+        let (ending, longer) = split_ending(entries, depth);
         if let Some(entry) = ending {
             let value = entry.value.cloned().unwrap_or_default();
-            is_changed = value != fork.branch.value;
-            fork.branch.value = value;
+            is_changed = value != open.branch.value;
+            open.branch.value = value;
         }
-        for (nibble, group) in by_nibble(passing, depth) {
-            let outcome = match fork.fresh.iter().find(|(at, _)| *at == nibble) {
+        for (nibble, group) in by_nibble(longer, depth) {
+            let updated = match open.decoded.iter().find(|(at, _)| *at == nibble) {
                 Some((_, node)) => self.node(node.clone(), depth + 1, group)?,
-                None => self.child(&fork.branch.children[nibble as usize], depth + 1, group)?,
+                None => self.child(&open.branch.children[nibble as usize], depth + 1, group)?,
             };
-            match outcome {
-                Outcome::Unchanged => continue,
-                Outcome::Gone => fork.clear(nibble),
-                Outcome::Became(node) => fork.put(nibble, node),
+            match updated {
+                UpdatedNode::Unchanged => continue,
+                UpdatedNode::Removed => open.remove(nibble),
+                UpdatedNode::New(node) => open.insert(nibble, node),
             }
             is_changed = true;
         }
         match is_changed {
-            true => self.settle(fork),
-            false => Ok(Outcome::Unchanged),
+            true => self.close(open),
+            false => Ok(UpdatedNode::Unchanged),
         }
     }
 
-    /// Make a branch of `fork` if it still forks, and what the Yellow Paper has instead if not.
-    fn settle(&mut self, mut fork: Fork) -> Result<Outcome, Error<S::Error>> {
-        match fork.occupants() {
-            0 => return Ok(Outcome::Gone),
-            1 => return self.collapse(fork),
+    /// Return a branch if at least two children or values are left, and otherwise its replacement.
+    fn close(&mut self, mut open: OpenBranch) -> Result<UpdatedNode, Error<P::Error>> {
+        match open.len() {
+            0 => return Ok(UpdatedNode::Removed),
+            1 => return self.collapse(open),
             _ => {}
         }
-        for (nibble, node) in fork.fresh {
-            fork.branch.children[nibble as usize] = self.builder.seal(&node);
+        for (nibble, node) in open.decoded {
+            open.branch.children[nibble as usize] = self.builder.encode(&node);
         }
-        Ok(Outcome::Became(Node::Branch(fork.branch)))
+        Ok(UpdatedNode::New(Node::Branch(open.branch)))
     }
 
-    fn collapse(&mut self, fork: Fork) -> Result<Outcome, Error<S::Error>> {
-        let Fork { branch, mut fresh } = fork;
+    fn collapse(&mut self, open: OpenBranch) -> Result<UpdatedNode, Error<P::Error>> {
+        let OpenBranch { branch, mut decoded } = open;
         if !branch.value.is_empty() {
-            return Ok(Outcome::Became(Node::Leaf { path: vec![], value: branch.value }));
+            return Ok(UpdatedNode::New(Node::Leaf { path: vec![], value: branch.value }));
         }
-        if let Some((nibble, node)) = fresh.pop() {
-            return Ok(Outcome::Became(self.builder.prepend(&[nibble], node)));
+        if let Some((nibble, node)) = decoded.pop() {
+            return Ok(UpdatedNode::New(self.builder.prepend(&[nibble], node)));
         }
         let mut stored = (0..).zip(&branch.children).filter(|(_, child)| !child.is_empty());
-        let (nibble, child) = stored.next().expect("one occupant is left");
+        let (nibble, child) = stored.next().expect("one child is left");
         let node = self.open(child, 0, &[])?;
-        Ok(Outcome::Became(self.builder.prepend(&[nibble], node)))
+        Ok(UpdatedNode::New(self.builder.prepend(&[nibble], node)))
     }
 
-    /// Return the node that `child` refers to, having fetched with it what `entries` need below.
+    /// Return the node that `child` refers to, and prefetch what `entries` need below it.
     fn open(
         &mut self,
         child: &RlpNode,
         depth: usize,
         entries: &[Entry<'_>],
-    ) -> Result<Node, Error<S::Error>> {
+    ) -> Result<Node, Error<P::Error>> {
         let Some(hash) = child.as_hash() else {
             return Ok(Node::decode(child)?);
         };
         let is_fetched = self.fetched.get(&hash).is_some();
-        if !is_fetched && (1..=FETCH_AHEAD).contains(&entries.len()) {
+        if !is_fetched && (1..=MAX_PREFETCH).contains(&entries.len()) {
             self.fetch(hash, depth, entries)?;
         }
         let node = match self.fetched.get(&hash) {
@@ -239,14 +248,14 @@ impl<S: NodeSource> Update<'_, S> {
         node.map_err(|problem| Error::Corrupt(hash, problem))
     }
 
-    /// Fetch all that `entries` need from the node of `hash` downwards, asking once a level.
+    /// Fetch all nodes that `entries` need from `hash` downwards, with one call of the provider a level.
     fn fetch(
         &mut self,
         hash: B256,
         depth: usize,
         entries: &[Entry<'_>],
-    ) -> Result<(), Error<S::Error>> {
-        // Whatever was fetched before belongs to a part of the trie that is done.
+    ) -> Result<(), Error<P::Error>> {
+        // Nodes fetched before belong to a part of the trie that is done.
         self.fetched.clear();
         let mut level = vec![(hash, depth, entries)];
         while !level.is_empty() {
@@ -264,21 +273,21 @@ impl<S: NodeSource> Update<'_, S> {
     }
 }
 
-/// A branch at the start of `stretch`, whose only child so far is the rest of the extension.
-fn cut(stretch: &[u8], child: RlpNode) -> Fork {
-    let mut fork = Fork::default();
-    match stretch {
-        [nibble] => fork.branch.children[*nibble as usize] = child,
-        [nibble, rest @ ..] => fork.put(*nibble, Node::Extension { path: rest.to_vec(), child }),
-        [] => unreachable!("a stretch is cut before its end"),
+/// Return a branch at the start of `path`, whose only child is the rest of the extension.
+fn split_extension(path: &[u8], child: RlpNode) -> OpenBranch {
+    let mut open = OpenBranch::default();
+    match path {
+        [nibble] => open.branch.children[*nibble as usize] = child,
+        [nibble, rest @ ..] => open.insert(*nibble, Node::Extension { path: rest.to_vec(), child }),
+        [] => unreachable!("an extension is split before its end"),
     }
-    fork
+    open
 }
 
 /// A hash that entries need, with the depth of its node and the entries below it.
 type Needed<'e, 'a> = (B256, usize, &'e [Entry<'a>]);
 
-/// Add to `below` what `entries` need under `node`; an embedded node is too short for a hash.
+/// Add to `below` what `entries` need under `node`; embedded nodes need no fetch.
 fn needed_below<'e, 'a>(
     node: &Node,
     depth: usize,

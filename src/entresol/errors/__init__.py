@@ -65,7 +65,7 @@
     │
     │ engine
     ├── EngineError                    no result; the state is unchanged
-    │   ├── StateUnavailable           the state source failed; the cause is chained
+    │   ├── StateUnavailable           the state provider failed; the cause is chained
     │   ├── EnginePanicked             a bug in the engine
     │   └── ExecutionStopped           a limit of the caller was reached
     │       ├── GasBudgetSpent

@@ -10,7 +10,7 @@ class EngineError(EntresolError):
 
 
 class StateUnavailable(EngineError):
-    """The state source failed; the cause is chained."""
+    """The state provider failed; the cause is chained."""
 
 
 class EnginePanicked(EngineError):

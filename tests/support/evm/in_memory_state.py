@@ -29,7 +29,7 @@ BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000)
 
 @dataclass
 class World:
-    """A state source that counts what it is asked and can be told to fail."""
+    """A state provider that counts what it is asked and can be told to fail."""
 
     accounts: dict[bytes, Account] = field(default_factory=dict)
     codes: dict[bytes, bytes] = field(default_factory=dict)

@@ -101,11 +101,11 @@ class Dispatcher:
 
     def invalidate_cache(self) -> None:
         """Drop all cached results, because blocks changed."""
-        self._cache.forget()
+        self._cache.clear()
 
     def render_metrics(self) -> str:
         """Return the metrics of all methods in the text format of Prometheus."""
-        for name, count in self._cache.given().items():
+        for name, count in self._cache.hits().items():
             self.metrics.of_method(name).cache_hits = count
         return self.metrics.render()
 
@@ -114,7 +114,7 @@ class Dispatcher:
 
         A notification is carried out like other calls; its response is None.
         """
-        cached = self._cache.answer(body) if connection.path == "/" else None
+        cached = self._cache.response(body) if connection.path == "/" else None
         if cached is not None and len(cached) <= self._limits.response_bytes:
             return cached
         if not body.isascii() and not is_utf8(body):
@@ -213,7 +213,7 @@ class Dispatcher:
         if result is not None and len(params) <= MAX_CACHED_PARAMS_BYTES:
             value = bytes(result) if type(result) is Raw else encode(result)
             if len(value) <= MAX_CACHED_RESULT_BYTES:
-                self._cache.keep(method.name, params, value)
+                self._cache.insert(method.name, params, value)
 
     async def _respond_later(
         self, method: Method, request_id: bytes, result: Any, started: float

@@ -1,33 +1,33 @@
-//! What an execution, or a block of them, changed.
+//! State changes of a transaction or a block.
 
 use alloy_primitives::map::{B256Map, HashMap};
 use alloy_primitives::{Address, U256};
 use revm::bytecode::Bytecode;
 use revm::state::{Account as TouchedAccount, EvmState};
 
-use crate::state::Account;
+use super::Account;
 
-/// Every account that changed, with the values before and after, and the codes that are new.
+/// Changed accounts, with the values before and after, and new code.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// Changed accounts, in the order of their addresses.
+    /// Changed accounts, by address in ascending order.
     pub accounts: Vec<AccountChange>,
-    /// Codes that were created, by hash.
+    /// New code, by hash.
     pub codes: B256Map<Bytecode>,
 }
 
-/// What became of one account.
+/// The change of one account.
 #[derive(Clone, Debug)]
 pub struct AccountChange {
-    /// Whose change it is.
+    /// Address of the account.
     pub address: Address,
-    /// The account before, if there was one.
+    /// The account before, if it existed.
     pub before: Option<Account>,
-    /// The account after, if there still is one.
+    /// The account after, if it still exists.
     pub after: Option<Account>,
-    /// Whether all storage from before is gone, also the slots that `storage` does not name.
+    /// Whether all previous storage was cleared, including slots that `storage` does not list.
     pub destroyed: bool,
-    /// Slots whose value changed.
+    /// Changed slots.
     pub storage: HashMap<U256, SlotChange>,
 }
 
@@ -41,7 +41,7 @@ pub struct SlotChange {
 }
 
 impl Changes {
-    /// Read the changes off the journal of one execution.
+    /// Collect the changes from the journal of an execution.
     pub fn of(state: &EvmState) -> Self {
         let mut changes = Self::default();
         for (address, touched) in state.iter().filter(|(_, touched)| touched.is_touched()) {
@@ -49,14 +49,14 @@ impl Changes {
             if !change.is_change() {
                 continue;
             }
-            changes.remember_code(&change, touched);
+            changes.insert_code(&change, touched);
             changes.accounts.push(change);
         }
         changes.accounts.sort_unstable_by_key(|change| change.address);
         changes
     }
 
-    fn remember_code(&mut self, change: &AccountChange, touched: &TouchedAccount) {
+    fn insert_code(&mut self, change: &AccountChange, touched: &TouchedAccount) {
         let before = change.before.unwrap_or_default().code_hash;
         let Some(after) = change.after else { return };
         if let Some(code) = touched.info.code.as_ref()
@@ -87,7 +87,7 @@ impl AccountChange {
         Self { address, before, after, destroyed: touched.is_selfdestructed(), storage }
     }
 
-    /// Whether anything differs between before and after.
+    /// Whether the account or a slot differs.
     pub fn is_change(&self) -> bool {
         self.before != self.after || !self.storage.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What to execute, where, and under which rules.
+//! `Rules`, `BlockEnv`, `TxEnv`, `Checks` and `Limits` for Python.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,20 +9,19 @@ use alloy_eips::eip7702::{Authorization, SignedAuthorization};
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, map::HashMap};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use revm::context::{BlockEnv as Env, TxEnv as RevmTxEnv};
+use revm::context::{BlockEnv as RevmBlockEnv, TxEnv as RevmTxEnv};
 use revm::context_interface::block::BlobExcessGasAndPrice;
 use revm::context_interface::either::Either;
 use revm::primitives::hardfork::SpecId;
 
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::gil;
-use crate::job;
-use crate::precompiles::{self, Moves};
-use crate::watch;
+use crate::evm::precompiles::{self, MovedPrecompiles};
+use crate::evm::{env, limits};
 
-/// What the chain fixes for every execution.
+/// Chain parameters that hold for every execution.
 #[pyclass(frozen, module = "entresol._native")]
-pub struct Rules(pub job::Rules);
+pub struct Rules(pub env::Rules);
 
 #[pymethods]
 impl Rules {
@@ -33,7 +32,7 @@ impl Rules {
             let known: Vec<_> = FORKS.iter().map(|(name, _)| *name).collect();
             PyValueError::new_err(format!("no fork {fork:?}; there are {}", known.join(", ")))
         })?;
-        Ok(Self(job::Rules { chain_id, fork: fork.1 }))
+        Ok(Self(env::Rules { chain_id, fork: fork.1 }))
     }
 
     #[getter]
@@ -41,7 +40,7 @@ impl Rules {
         self.0.chain_id
     }
 
-    /// Where the fork has precompiles.
+    /// Addresses of the fork's precompiles.
     #[getter]
     fn precompiles(&self) -> Vec<PyAddress> {
         precompiles::addresses(self.0.fork).into_iter().map(PyAddress).collect()
@@ -53,8 +52,8 @@ impl Rules {
     }
 }
 
-/// The forks one can choose. Before the first of them an empty account could exist, which the
-/// changes that the engine reports do not tell from none.
+/// Supported forks. Before the first of them empty accounts could exist, which reported changes do not
+/// distinguish from absent ones.
 const FORKS: [(&str, SpecId); 11] = [
     ("spurious_dragon", SpecId::SPURIOUS_DRAGON),
     ("byzantium", SpecId::BYZANTIUM),
@@ -72,9 +71,9 @@ const FORKS: [(&str, SpecId); 11] = [
 /// The block an execution runs in.
 #[pyclass(frozen, module = "entresol._native")]
 pub struct BlockEnv {
-    pub env: Env,
+    pub env: RevmBlockEnv,
     pub block_hashes: HashMap<u64, B256>,
-    pub precompiles: Moves,
+    pub precompiles: MovedPrecompiles,
 }
 
 #[pymethods]
@@ -98,7 +97,7 @@ impl BlockEnv {
         block_hashes: Option<std::collections::HashMap<u64, PyHash>>,
         precompiles: Option<std::collections::HashMap<PyAddress, Option<PyAddress>>>,
     ) -> Self {
-        let env = Env {
+        let env = RevmBlockEnv {
             number: U256::from(number),
             beneficiary: beneficiary.0,
             timestamp: U256::from(timestamp),
@@ -113,18 +112,18 @@ impl BlockEnv {
             slot_num: 0,
         };
         let hashes = block_hashes.unwrap_or_default();
-        let moves = precompiles.unwrap_or_default();
+        let moved = precompiles.unwrap_or_default();
         Self {
             env,
             block_hashes: hashes.into_iter().map(|(n, hash)| (n, hash.0)).collect(),
-            precompiles: moves.into_iter().map(|(at, of)| (at.0, of.map(|it| it.0))).collect(),
+            precompiles: moved.into_iter().map(|(at, of)| (at.0, of.map(|it| it.0))).collect(),
         }
     }
 }
 
 /// A transaction or a call.
 #[pyclass(frozen, module = "entresol._native")]
-pub struct TxEnv(pub job::Message);
+pub struct TxEnv(pub env::TxEnv);
 
 type PyAccessList = Vec<(PyAddress, Vec<PyHash>)>;
 type PyAuthorization = (PyWord, PyAddress, u64, u8, PyWord, PyWord);
@@ -154,7 +153,7 @@ impl TxEnv {
         keeps_nonce: bool,
     ) -> Self {
         let tx_type = transaction_type(&access_list, priority_fee, &authorizations);
-        let env = RevmTxEnv {
+        let base = RevmTxEnv {
             tx_type,
             caller: sender.0,
             gas_limit,
@@ -170,23 +169,23 @@ impl TxEnv {
             max_fee_per_blob_gas: 0,
             authorization_list: authorizations.into_iter().flatten().map(authorization).collect(),
         };
-        Self(job::Message { env, mint: mint.0, keeps_nonce })
+        Self(env::TxEnv { base, mint: mint.0, keeps_nonce })
     }
 
-    /// Return the same message with another gas limit.
+    /// Return the same transaction with another gas limit.
     fn with_gas_limit(&self, gas_limit: u64) -> Self {
-        let mut message = self.0.clone();
-        message.env.gas_limit = gas_limit;
-        Self(message)
+        let mut tx = self.0.clone();
+        tx.base.gas_limit = gas_limit;
+        Self(tx)
     }
 
     #[getter]
     fn gas_limit(&self) -> u64 {
-        self.0.env.gas_limit
+        self.0.base.gas_limit
     }
 }
 
-/// A message is of the first type that has all the fields it was given.
+/// Return the first transaction type that has all the fields given.
 fn transaction_type(
     access_list: &Option<PyAccessList>,
     priority_fee: Option<u128>,
@@ -211,9 +210,9 @@ fn authorization<R>(fields: PyAuthorization) -> Either<SignedAuthorization, R> {
     Either::Left(SignedAuthorization::new_unchecked(unsigned, y_parity, r.0, s.0))
 }
 
-/// Which checks a message has to pass, and whether it pays.
+/// Validation that a transaction has to pass, and whether it pays fees.
 #[pyclass(frozen, module = "entresol._native")]
-pub struct Checks(pub job::Checks);
+pub struct Checks(pub env::Checks);
 
 #[pymethods]
 impl Checks {
@@ -230,11 +229,11 @@ impl Checks {
         sender_code: bool,
         gas_cap: bool,
     ) -> Self {
-        Self(job::Checks { base_fee, fees, balance, nonce, sender_code, gas_cap })
+        Self(env::Checks { base_fee, fees, balance, nonce, sender_code, gas_cap })
     }
 }
 
-/// A flag that stops executions when it is raised.
+/// A flag that cancels executions.
 #[pyclass(frozen, module = "entresol._native")]
 #[derive(Default)]
 pub struct CancelFlag(Arc<AtomicBool>);
@@ -246,7 +245,7 @@ impl CancelFlag {
         Self::default()
     }
 
-    /// Raise the flag, for good.
+    /// Set the flag; it cannot be reset.
     fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -257,7 +256,7 @@ impl CancelFlag {
     }
 }
 
-/// How far an execution may go.
+/// Limits on an execution.
 #[pyclass(frozen, module = "entresol._native")]
 pub struct Limits {
     gas: Option<u64>,
@@ -286,8 +285,8 @@ impl Limits {
 
 impl Limits {
     /// Start the clock.
-    pub fn start(&self) -> watch::Limits {
-        watch::Limits {
+    pub fn start(&self) -> limits::Limits {
+        limits::Limits {
             gas: self.gas,
             deadline: self.seconds.map(|s| Instant::now() + Duration::from_secs_f64(s)),
             cancel: self.cancel.clone(),
@@ -296,9 +295,10 @@ impl Limits {
         }
     }
 
-    /// Set no limit, but let go of the interpreter lock in time.
-    pub fn none() -> watch::Limits {
-        let pace = watch::Pace { pass: gil::pass, precompile: gil::let_go };
-        watch::Limits { pace: Some(pace), ..watch::Limits::default() }
+    /// No limits; the GIL is still released while a program computes.
+    pub fn none() -> limits::Limits {
+        let progress =
+            limits::ProgressHooks { on_check: gil::on_check, before_precompile: gil::release_held };
+        limits::Limits { progress: Some(progress), ..limits::Limits::default() }
     }
 }

@@ -1,9 +1,8 @@
-//! Answers that are kept with the question, and given again with another id.
+//! Cache of JSON-RPC results by method and parameters.
 //!
-//! Clients ask the same again and again, and most of the time that a short answer takes goes into
-//! reading the question. So a question is recognised here, by the bytes of its method and its
-//! parameters, and not understood: whatever is not written as clients usually do, or was not
-//! answered before, is left to the caller.
+//! Clients repeat the same requests, and parsing takes most of the time of a short response. So the
+//! cache compares the bytes of method and parameters without interpreting them. A request in an
+//! unusual spelling is a miss.
 
 use std::cell::Cell;
 
@@ -12,7 +11,7 @@ use alloy_primitives::map::HashMap;
 const OPEN: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
 const RESULT: &[u8] = b",\"result\":";
 
-/// A question whose answer is known.
+/// A request whose result is cached.
 #[derive(Debug)]
 struct Hit<'a> {
     id: &'a [u8],
@@ -29,21 +28,21 @@ impl Hit<'_> {
     }
 }
 
-/// The answer to a request or a batch, in pieces that are still to be put together.
+/// The response to a request or a batch, still to be written.
 #[derive(Debug)]
-pub struct Answer<'a> {
+pub struct Response<'a> {
     hits: Vec<Hit<'a>>,
     is_batch: bool,
 }
 
-impl Answer<'_> {
-    /// How many bytes it has.
+impl Response<'_> {
+    /// Return the size in bytes.
     pub fn size(&self) -> usize {
-        let around = if self.is_batch { self.hits.len() + 1 } else { 0 };
-        self.hits.iter().map(Hit::len).sum::<usize>() + around
+        let separators = if self.is_batch { self.hits.len() + 1 } else { 0 };
+        self.hits.iter().map(Hit::len).sum::<usize>() + separators
     }
 
-    /// Write it to `out`, which has just its size.
+    /// Write the response to `out`, which has exactly its size.
     pub fn write(&self, mut out: &mut [u8]) {
         let mut put = |part: &[u8]| {
             let (head, rest) = std::mem::take(&mut out).split_at_mut(part.len());
@@ -62,108 +61,108 @@ impl Answer<'_> {
     }
 }
 
-/// What was answered to one method.
+/// Cached results of one method, by parameters.
 #[derive(Debug, Default)]
 struct Method {
-    given: Cell<u64>,
-    answers: HashMap<Box<[u8]>, Box<[u8]>>,
+    hits: Cell<u64>,
+    results: HashMap<Box<[u8]>, Box<[u8]>>,
 }
 
-/// Answers by method and parameters, up to a number of bytes.
+/// Results by method and parameters, up to a number of bytes.
 #[derive(Debug)]
-pub struct Kept {
+pub struct ResponseCache {
     methods: HashMap<Box<[u8]>, Method>,
     bytes: usize,
     capacity: usize,
     batch: usize,
 }
 
-/// What an answer takes besides its own bytes and its question's, roughly.
+/// Approximate overhead of an entry, beside parameters and result.
 const ENTRY_BYTES: usize = 96;
 
-impl Kept {
-    /// Keep at most `capacity` bytes, and answer batches of at most `batch` requests.
+impl ResponseCache {
+    /// Hold at most `capacity` bytes, and recognise batches of at most `batch` requests.
     pub fn new(capacity: usize, batch: usize) -> Self {
         Self { methods: HashMap::default(), bytes: 0, capacity, batch }
     }
 
-    /// Keep an answer. If there is no room, all others are forgotten first.
-    pub fn keep(&mut self, method: &[u8], params: &[u8], result: &[u8]) {
+    /// Insert a result. If it does not fit, clear the cache first.
+    pub fn insert(&mut self, method: &[u8], params: &[u8], result: &[u8]) {
         let size = params.len() + result.len() + ENTRY_BYTES;
         if size > self.capacity {
             return;
         }
         if let Some(known) = self.methods.get_mut(method)
-            && let Some(old) = known.answers.remove(params)
+            && let Some(old) = known.results.remove(params)
         {
             self.bytes -= params.len() + old.len() + ENTRY_BYTES;
         }
         if self.bytes + size > self.capacity {
-            self.forget();
+            self.clear();
         }
         self.bytes += size;
         let known = self.methods.entry(method.into()).or_default();
-        known.answers.insert(params.into(), result.into());
+        known.results.insert(params.into(), result.into());
     }
 
-    /// Forget all answers, but not how often some were given.
-    pub fn forget(&mut self) {
-        self.methods.values_mut().for_each(|method| method.answers.clear());
+    /// Remove all results, but keep the counts of hits.
+    pub fn clear(&mut self) {
+        self.methods.values_mut().for_each(|method| method.results.clear());
         self.bytes = 0;
     }
 
-    /// How often answers to each method were given.
-    pub fn given(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        self.methods.iter().map(|(name, method)| (&**name, method.given.get()))
+    /// Return the number of hits of each method.
+    pub fn hits(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        self.methods.iter().map(|(name, method)| (&**name, method.hits.get()))
     }
 
-    /// Return the answer to a request, or to a batch of them, if there is one to all of it.
-    pub fn answer<'a>(&'a self, body: &'a [u8]) -> Option<Answer<'a>> {
-        let mut words = Words { rest: body };
-        let is_batch = words.eat(b'[');
-        let mut questions = Vec::with_capacity(if is_batch { 64 } else { 1 });
-        questions.push(words.question()?);
-        while is_batch && words.eat(b',') {
-            if questions.len() == self.batch {
+    /// Return the response to a request, or to a batch if all of its results are cached.
+    pub fn response<'a>(&'a self, body: &'a [u8]) -> Option<Response<'a>> {
+        let mut scanner = Scanner { rest: body };
+        let is_batch = scanner.eat(b'[');
+        let mut requests = Vec::with_capacity(if is_batch { 64 } else { 1 });
+        requests.push(scanner.request()?);
+        while is_batch && scanner.eat(b',') {
+            if requests.len() == self.batch {
                 return None;
             }
-            questions.push(words.question()?);
+            requests.push(scanner.request()?);
         }
-        if is_batch && !words.eat(b']') || !words.is_at_end() {
+        if is_batch && !scanner.eat(b']') || !scanner.is_at_end() {
             return None;
         }
-        self.find(&questions, is_batch)
+        self.find(&requests, is_batch)
     }
 
-    fn find<'a>(&'a self, questions: &[Question<'a>], is_batch: bool) -> Option<Answer<'a>> {
-        let mut asked = Vec::with_capacity(questions.len());
-        let mut hits = Vec::with_capacity(questions.len());
-        for question in questions {
-            let method = self.methods.get(question.method)?;
-            hits.push(Hit { id: question.id, result: method.answers.get(question.params)? });
-            asked.push(method);
+    fn find<'a>(&'a self, requests: &[Request<'a>], is_batch: bool) -> Option<Response<'a>> {
+        let mut methods = Vec::with_capacity(requests.len());
+        let mut hits = Vec::with_capacity(requests.len());
+        for request in requests {
+            let method = self.methods.get(request.method)?;
+            hits.push(Hit { id: request.id, result: method.results.get(request.params)? });
+            methods.push(method);
         }
-        for method in asked {
-            method.given.set(method.given.get() + 1);
+        for method in methods {
+            method.hits.set(method.hits.get() + 1);
         }
-        Some(Answer { hits, is_batch })
+        Some(Response { hits, is_batch })
     }
 }
 
-struct Question<'a> {
+struct Request<'a> {
     id: &'a [u8],
     method: &'a [u8],
     params: &'a [u8],
 }
 
-/// The rest of a text, of which one word after the other is taken.
-struct Words<'a> {
+/// Reads the JSON of requests, token by token.
+struct Scanner<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Words<'a> {
-    /// Take an object with the members of a request, each once and in any order.
-    fn question(&mut self) -> Option<Question<'a>> {
+impl<'a> Scanner<'a> {
+    /// Read a request object: its members once each, in any order.
+    fn request(&mut self) -> Option<Request<'a>> {
         let (mut version, mut id, mut method, mut params) = (None, None, None, None);
         if !self.eat(b'{') {
             return None;
@@ -191,7 +190,7 @@ impl<'a> Words<'a> {
             }
         }
         (version? == b"2.0").then_some(())?;
-        Some(Question { id: id?, method: method?, params: params.unwrap_or_default() })
+        Some(Request { id: id?, method: method?, params: params.unwrap_or_default() })
     }
 
     fn skip_spaces(&mut self) {
@@ -205,7 +204,7 @@ impl<'a> Words<'a> {
         self.rest.is_empty()
     }
 
-    /// Take a character, if it is the next one.
+    /// Read a character, if it is the next one.
     fn eat(&mut self, character: u8) -> bool {
         self.skip_spaces();
         match self.rest {
@@ -223,7 +222,7 @@ impl<'a> Words<'a> {
         taken
     }
 
-    /// Take a string of plain characters; return what is between its quotes.
+    /// Read a string without escapes; return what is between its quotes.
     fn string(&mut self) -> Option<&'a [u8]> {
         if !self.eat(b'"') {
             return None;
@@ -234,7 +233,7 @@ impl<'a> Words<'a> {
         self.eat(b'"').then_some(text)
     }
 
-    /// Take a whole number or a string, as it is written.
+    /// Read an id, a whole number or a string, verbatim.
     fn id(&mut self) -> Option<&'a [u8]> {
         self.skip_spaces();
         let start = self.rest;
@@ -247,8 +246,8 @@ impl<'a> Words<'a> {
         is_number.then(|| self.take(length))
     }
 
-    /// Take an array, up to the bracket that closes it. What is inside only has to be the same as in
-    /// a question that was understood.
+    /// Read an array up to its closing bracket. Its contents need no validation: a hit has the same
+    /// bytes as a request that was parsed.
     fn list(&mut self) -> Option<&'a [u8]> {
         self.skip_spaces();
         if self.rest.first() != Some(&b'[') {
@@ -275,34 +274,34 @@ impl<'a> Words<'a> {
 mod tests {
     use super::*;
 
-    fn kept() -> Kept {
-        let mut kept = Kept::new(10_000, 3);
-        kept.keep(b"eth_chainId", b"[]", b"\"0x1\"");
-        kept.keep(b"eth_chainId", b"", b"\"0x1\"");
-        kept.keep(b"eth_getBlock", b"[\"0x5\",{\"a\":[1]}]", b"{}");
-        kept
+    fn cache() -> ResponseCache {
+        let mut cache = ResponseCache::new(10_000, 3);
+        cache.insert(b"eth_chainId", b"[]", b"\"0x1\"");
+        cache.insert(b"eth_chainId", b"", b"\"0x1\"");
+        cache.insert(b"eth_getBlock", b"[\"0x5\",{\"a\":[1]}]", b"{}");
+        cache
     }
 
-    fn answer(kept: &Kept, body: &str) -> Option<String> {
-        let answer = kept.answer(body.as_bytes())?;
-        let mut out = vec![0; answer.size()];
-        answer.write(&mut out);
+    fn response(cache: &ResponseCache, body: &str) -> Option<String> {
+        let response = cache.response(body.as_bytes())?;
+        let mut out = vec![0; response.size()];
+        response.write(&mut out);
         Some(String::from_utf8(out).expect("text"))
     }
 
     #[test]
-    fn a_question_that_was_answered_is_answered_with_its_own_id() {
+    fn a_hit_carries_the_id_of_its_request() {
         for (id, params) in [("1", r#","params":[]"#), ("\"a-b\"", ""), ("0", r#", "params" : []"#)]
         {
             let body =
                 format!(r#" {{"id": {id},"method":"eth_chainId","jsonrpc":"2.0"{params}}} "#);
             let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"0x1"}}"#);
-            assert_eq!(answer(&kept(), &body), Some(expected));
+            assert_eq!(response(&cache(), &body), Some(expected));
         }
     }
 
     #[test]
-    fn what_is_written_otherwise_or_was_not_asked_is_left_to_others() {
+    fn an_unusual_spelling_or_an_unknown_request_is_a_miss() {
         for body in [
             "",
             "{}",
@@ -328,19 +327,19 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"eth_chainId","#,
             r#"{"jsonrpc":"2.0","id":1,"method":"eth_chainId",}"#,
         ] {
-            assert_eq!(answer(&kept(), body), None, "{body}");
+            assert_eq!(response(&cache(), body), None, "{body}");
         }
     }
 
     #[test]
-    fn a_batch_is_answered_whole_or_not_at_all() {
+    fn a_batch_is_a_hit_only_as_a_whole() {
         let chain = r#"{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}"#;
         let block =
             r#"{"jsonrpc":"2.0","id":2,"method":"eth_getBlock","params":["0x5",{"a":[1]}]}"#;
         let body = format!("[{chain} , {block}]");
         let expected =
             r#"[{"jsonrpc":"2.0","id":1,"result":"0x1"},{"jsonrpc":"2.0","id":2,"result":{}}]"#;
-        assert_eq!(answer(&kept(), &body), Some(expected.into()));
+        assert_eq!(response(&cache(), &body), Some(expected.into()));
         for body in [
             format!("[{chain},{}]", block.replace('5', "6")),
             format!("[{chain},{chain},{chain},{chain}]"),
@@ -348,30 +347,30 @@ mod tests {
             format!("[{chain}"),
             format!("[[{chain}]]"),
         ] {
-            assert_eq!(answer(&kept(), &body), None, "{body}");
+            assert_eq!(response(&cache(), &body), None, "{body}");
         }
     }
 
     #[test]
-    fn what_was_given_is_counted_also_when_all_is_forgotten() {
-        let mut kept = kept();
+    fn clearing_the_cache_keeps_the_counts_of_hits() {
+        let mut cache = cache();
         let body = r#"{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}"#;
-        assert!(answer(&kept, body).is_some());
-        kept.forget();
-        assert_eq!(answer(&kept, body), None);
-        let given: Vec<_> = kept.given().filter(|(_, count)| *count > 0).collect();
-        assert_eq!(given, [(&b"eth_chainId"[..], 1)]);
+        assert!(response(&cache, body).is_some());
+        cache.clear();
+        assert_eq!(response(&cache, body), None);
+        let hits: Vec<_> = cache.hits().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(hits, [(&b"eth_chainId"[..], 1)]);
     }
 
     #[test]
-    fn no_more_is_kept_than_there_is_room_for() {
-        let mut kept = Kept::new(3 * ENTRY_BYTES, 1);
+    fn the_cache_stays_within_its_capacity() {
+        let mut cache = ResponseCache::new(3 * ENTRY_BYTES, 1);
         for params in [b"1", b"2", b"2", b"3"] {
-            kept.keep(b"m", params, b"r");
-            assert!(kept.bytes <= kept.capacity);
+            cache.insert(b"m", params, b"r");
+            assert!(cache.bytes <= cache.capacity);
         }
-        kept.keep(b"m", b"4", &[b'r'; 3 * ENTRY_BYTES]);
-        let count = kept.methods.values().map(|method| method.answers.len()).sum::<usize>();
+        cache.insert(b"m", b"4", &[b'r'; 3 * ENTRY_BYTES]);
+        let count = cache.methods.values().map(|method| method.results.len()).sum::<usize>();
         assert_eq!(count, 1);
     }
 }

@@ -8,23 +8,23 @@ use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
 use parking_lot::RwLock;
 use revm::bytecode::Bytecode;
 
-use crate::changes::Changes;
-use crate::state::{Account, Source, SourceError, State};
+use super::changes::Changes;
+use super::{Account, ProviderError, State, StateProvider};
 
 type SharedMap<K, V> =
     imbl::GenericHashMap<K, V, DefaultHashBuilder, imbl::shared_ptr::DefaultSharedPtr>;
 
-/// Bytes of analysed code kept before the cache of codes starts anew.
+/// Bytes of analysed code at which the code cache is cleared.
 const CODE_CACHE_BYTES: usize = 256 << 20;
 
 /// The state after one block.
 ///
-/// Remembers: what its source answered, and what its ancestors were told, in maps that share
-/// structure with theirs; so a hot account is read from outside once, not once a block.
-/// Persists: nothing. Assumes: its source never changes its answers. Fails: with the source's own
-/// error, which is not remembered, so that the same question can be asked again.
+/// Caches what it read from its provider and inherits its parent's cache, in maps that share
+/// structure with the parent's: a hot account is read from the provider once, not once a block.
+/// Assumes that the provider is immutable. A provider's error is returned and not cached, so that
+/// the read can be retried.
 pub struct Snapshot {
-    source: Arc<dyn Source>,
+    provider: Arc<dyn StateProvider>,
     cache: RwLock<Cache>,
     codes: Arc<CodeCache>,
     block_hashes: RwLock<HashMap<u64, B256>>,
@@ -39,10 +39,10 @@ struct Cache {
 }
 
 impl Snapshot {
-    /// Wrap `source`, keeping about `cache_entries` accounts and slots at most.
-    pub fn new(source: Arc<dyn Source>, cache_entries: usize) -> Self {
+    /// Read `provider` through a cache of about `cache_entries` accounts and slots.
+    pub fn new(provider: Arc<dyn StateProvider>, cache_entries: usize) -> Self {
         Self {
-            source,
+            provider,
             cache: RwLock::default(),
             codes: Arc::default(),
             block_hashes: RwLock::default(),
@@ -50,8 +50,8 @@ impl Snapshot {
         }
     }
 
-    /// Return the snapshot after `changes`, which `source` already knows.
-    pub fn advance(&self, changes: &Changes, source: Arc<dyn Source>) -> Self {
+    /// Return the snapshot after `changes`, which `provider` already contains.
+    pub fn advance(&self, changes: &Changes, provider: Arc<dyn StateProvider>) -> Self {
         let mut cache = self.cache.read().clone();
         if cache.len() > self.cache_entries {
             cache = Cache::default();
@@ -59,7 +59,7 @@ impl Snapshot {
         for change in &changes.accounts {
             cache.accounts.insert(change.address, change.after);
             if change.destroyed {
-                cache.forget_storage(change.address);
+                cache.remove_storage(change.address);
             }
             for (slot, values) in &change.storage {
                 cache.insert_slot(change.address, *slot, values.after);
@@ -69,7 +69,7 @@ impl Snapshot {
             self.codes.insert(*hash, code.clone());
         }
         Self {
-            source,
+            provider,
             cache: RwLock::new(cache),
             codes: Arc::clone(&self.codes),
             block_hashes: RwLock::default(),
@@ -83,51 +83,51 @@ impl Snapshot {
     }
 
     fn has_room(&self) -> bool {
-        // Twice the limit, so that one block's reads do not make the next start cold.
+        // Twice the limit, so that the reads of one block do not clear the cache for the next.
         self.cache.read().len() < 2 * self.cache_entries
     }
 }
 
 impl State for Snapshot {
-    fn account(&self, address: Address) -> Result<Option<Account>, SourceError> {
+    fn account(&self, address: Address) -> Result<Option<Account>, ProviderError> {
         if let Some(known) = self.cache.read().accounts.get(&address) {
             return Ok(*known);
         }
-        let account = self.source.account(address)?;
+        let account = self.provider.account(address)?;
         if self.has_room() {
             self.cache.write().accounts.insert(address, account);
         }
         Ok(account)
     }
 
-    fn code(&self, hash: B256) -> Result<Bytecode, SourceError> {
+    fn code(&self, hash: B256) -> Result<Bytecode, ProviderError> {
         if hash == KECCAK256_EMPTY {
             return Ok(Bytecode::default());
         }
         if let Some(code) = self.codes.get(hash) {
             return Ok(code);
         }
-        let code = analyse(self.source.code(hash)?);
+        let code = analyse(self.provider.code(hash)?);
         self.codes.insert(hash, code.clone());
         Ok(code)
     }
 
-    fn slot(&self, address: Address, slot: U256) -> Result<U256, SourceError> {
+    fn slot(&self, address: Address, slot: U256) -> Result<U256, ProviderError> {
         if let Some(known) = self.cache.read().slot(address, slot) {
             return Ok(known);
         }
-        let value = self.source.slot(address, slot)?;
+        let value = self.provider.slot(address, slot)?;
         if self.has_room() {
             self.cache.write().insert_slot(address, slot, value);
         }
         Ok(value)
     }
 
-    fn block_hash(&self, number: u64) -> Result<B256, SourceError> {
+    fn block_hash(&self, number: u64) -> Result<B256, ProviderError> {
         if let Some(known) = self.block_hashes.read().get(&number) {
             return Ok(*known);
         }
-        let hash = self.source.block_hash(number)?;
+        let hash = self.provider.block_hash(number)?;
         self.block_hashes.write().insert(number, hash);
         Ok(hash)
     }
@@ -149,14 +149,14 @@ impl Cache {
         }
     }
 
-    fn forget_storage(&mut self, address: Address) {
+    fn remove_storage(&mut self, address: Address) {
         if let Some(storage) = self.storage.remove(&address) {
             self.slots -= storage.len();
         }
     }
 }
 
-/// Codes by hash, shared by a snapshot and all that follow it: a hash names the same code for ever.
+/// Code by hash, shared by a snapshot and its descendants: code never changes under its hash.
 #[derive(Default)]
 struct CodeCache {
     codes: RwLock<HashMap<B256, Bytecode>>,
@@ -178,7 +178,7 @@ impl CodeCache {
     }
 }
 
-/// Prepare `code` for execution. Bytes that only look like a delegation are plain code.
+/// Analyse `code` for execution. A malformed delegation designator is plain code.
 pub fn analyse(code: Bytes) -> Bytecode {
     Bytecode::new_raw_checked(code.clone()).unwrap_or_else(|_| Bytecode::new_legacy(code))
 }
@@ -186,11 +186,11 @@ pub fn analyse(code: Bytes) -> Bytecode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::changes::{AccountChange, SlotChange};
+    use crate::state::changes::{AccountChange, SlotChange};
     use crate::testing::{ALICE, BOB, CONTRACT, World};
 
     #[test]
-    fn the_source_is_asked_once() {
+    fn the_provider_is_read_once() {
         let (world, snapshot) = World::with_contract(&[0]).snapshot();
         for _ in 0..3 {
             snapshot.account(ALICE).unwrap();
@@ -198,7 +198,7 @@ mod tests {
             snapshot.slot(CONTRACT, U256::ONE).unwrap();
             snapshot.block_hash(5).unwrap();
         }
-        assert_eq!(world.asked(), 4);
+        assert_eq!(world.reads(), 4);
         assert_eq!(snapshot.cached(), 3);
     }
 
@@ -207,15 +207,15 @@ mod tests {
         let (world, snapshot) = World::with_contract(&[0]).snapshot();
         snapshot.account(ALICE).unwrap();
         snapshot.slot(CONTRACT, U256::ONE).unwrap();
-        let asked = world.asked();
+        let reads = world.reads();
         let next = snapshot.advance(&Changes::default(), world.clone());
         next.account(ALICE).unwrap();
         next.slot(CONTRACT, U256::ONE).unwrap();
-        assert_eq!(world.asked(), asked);
+        assert_eq!(world.reads(), reads);
     }
 
     #[test]
-    fn a_change_shows_in_the_next_snapshot_only() {
+    fn a_change_is_visible_in_the_next_snapshot_only() {
         let (world, snapshot) = World::with_contract(&[0]).snapshot();
         let before = snapshot.account(ALICE).unwrap();
         let changes = Changes { accounts: vec![change(ALICE, before, None)], ..Default::default() };
@@ -231,25 +231,27 @@ mod tests {
         let (_, snapshot) = world.snapshot();
         let before = snapshot.account(CONTRACT).unwrap();
         snapshot.slot(CONTRACT, U256::ONE).unwrap();
-        let mut gone = change(CONTRACT, before, before);
-        gone.destroyed = true;
-        gone.storage
+        let mut destroyed = change(CONTRACT, before, before);
+        destroyed.destroyed = true;
+        destroyed
+            .storage
             .insert(U256::from(2), SlotChange { before: U256::ZERO, after: U256::from(22) });
         let after = Arc::new(World::with_contract(&[0]));
-        let next = snapshot.advance(&Changes { accounts: vec![gone], ..Default::default() }, after);
+        let next =
+            snapshot.advance(&Changes { accounts: vec![destroyed], ..Default::default() }, after);
         assert_eq!(next.slot(CONTRACT, U256::ONE).unwrap(), U256::ZERO);
         assert_eq!(next.slot(CONTRACT, U256::from(2)).unwrap(), U256::from(22));
     }
 
     #[test]
-    fn the_cache_starts_anew_when_it_is_full() {
-        let source = Arc::new(World::with_contract(&[0]));
-        let snapshot = Snapshot::new(source.clone(), 10);
+    fn a_full_cache_is_cleared() {
+        let provider = Arc::new(World::with_contract(&[0]));
+        let snapshot = Snapshot::new(provider.clone(), 10);
         for slot in 0..100 {
             snapshot.slot(CONTRACT, U256::from(slot)).unwrap();
         }
         assert_eq!(snapshot.cached(), 20);
-        assert_eq!(snapshot.advance(&Changes::default(), source).cached(), 0);
+        assert_eq!(snapshot.advance(&Changes::default(), provider).cached(), 0);
     }
 
     fn change(address: Address, before: Option<Account>, after: Option<Account>) -> AccountChange {

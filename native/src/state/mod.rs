@@ -1,4 +1,9 @@
-//! What an execution needs to know of the state, and who can tell it.
+//! State: accounts, code and storage, read through snapshots and changed in overlays.
+
+pub mod changes;
+pub mod database;
+pub mod overlay;
+pub mod snapshot;
 
 use std::error::Error;
 use std::fmt;
@@ -9,10 +14,10 @@ use revm::bytecode::Bytecode;
 use revm::database_interface::DBErrorMarker;
 use revm::state::AccountInfo;
 
-/// An account as the state keeps it; its code is found by hash.
+/// An account; its code is looked up by hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Account {
-    /// Number of transactions sent, or of contracts created.
+    /// Transactions sent, or contracts created.
     pub nonce: u64,
     /// Balance in wei.
     pub balance: U256,
@@ -21,7 +26,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Whether the account counts as absent from the state (EIP-161).
+    /// Whether the account is empty, and so absent from the state (EIP-161).
     pub fn is_empty(&self) -> bool {
         self.nonce == 0 && self.balance.is_zero() && self.code_hash == KECCAK256_EMPTY
     }
@@ -51,41 +56,41 @@ impl From<Account> for AccountInfo {
     }
 }
 
-/// The state after one block, as somebody outside the crate stores it.
+/// The state after one block, stored outside the crate.
 ///
-/// Answers must not change: a snapshot keeps them.
-pub trait Source: Send + Sync {
-    /// Return the account at `address`, or nothing if there is none.
-    fn account(&self, address: Address) -> Result<Option<Account>, SourceError>;
+/// It must be immutable: snapshots cache what they read from it.
+pub trait StateProvider: Send + Sync {
+    /// Return the account at `address`, if there is one.
+    fn account(&self, address: Address) -> Result<Option<Account>, ProviderError>;
     /// Return the code whose Keccak-256 is `hash`.
-    fn code(&self, hash: B256) -> Result<Bytes, SourceError>;
+    fn code(&self, hash: B256) -> Result<Bytes, ProviderError>;
     /// Return the value of one storage slot, zero if it was never written.
-    fn slot(&self, address: Address, slot: U256) -> Result<U256, SourceError>;
+    fn slot(&self, address: Address, slot: U256) -> Result<U256, ProviderError>;
     /// Return the hash of an earlier block.
-    fn block_hash(&self, number: u64) -> Result<B256, SourceError>;
+    fn block_hash(&self, number: u64) -> Result<B256, ProviderError>;
 }
 
-/// Why a source could not answer.
+/// A provider's own error.
 #[derive(Clone, Debug)]
-pub struct SourceError(pub Arc<dyn Error + Send + Sync>);
+pub struct ProviderError(pub Arc<dyn Error + Send + Sync>);
 
-impl fmt::Display for SourceError {
+impl fmt::Display for ProviderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl Error for SourceError {}
-impl DBErrorMarker for SourceError {}
+impl Error for ProviderError {}
+impl DBErrorMarker for ProviderError {}
 
-/// A state that executions run against: a snapshot, or an overlay on one.
+/// A state to execute on: a snapshot or an overlay.
 pub trait State: Send + Sync {
-    /// Return the account at `address`, or nothing if there is none.
-    fn account(&self, address: Address) -> Result<Option<Account>, SourceError>;
+    /// Return the account at `address`, if there is one.
+    fn account(&self, address: Address) -> Result<Option<Account>, ProviderError>;
     /// Return the code whose Keccak-256 is `hash`, analysed for execution.
-    fn code(&self, hash: B256) -> Result<Bytecode, SourceError>;
+    fn code(&self, hash: B256) -> Result<Bytecode, ProviderError>;
     /// Return the value of one storage slot.
-    fn slot(&self, address: Address, slot: U256) -> Result<U256, SourceError>;
+    fn slot(&self, address: Address, slot: U256) -> Result<U256, ProviderError>;
     /// Return the hash of an earlier block.
-    fn block_hash(&self, number: u64) -> Result<B256, SourceError>;
+    fn block_hash(&self, number: u64) -> Result<B256, ProviderError>;
 }

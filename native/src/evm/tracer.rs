@@ -1,4 +1,4 @@
-//! The tracers: what to record while a message runs, and the record as JSON.
+//! Tracers: inspectors that record an execution, and their traces as JSON.
 
 use alloy_primitives::{Address, Log, U256};
 use alloy_rpc_types_trace::geth::GethDebugTracingOptions;
@@ -20,13 +20,13 @@ use revm_inspectors::transfer::TransferInspector;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::budget::Budget;
-use crate::job::Job;
-use crate::reader::Reader;
-use crate::state::SourceError;
-use crate::watch::Watched;
+use super::env::ExecutionEnv;
+use super::limits::LimitedContext;
+use super::trace_limit::TraceLimit;
+use crate::state::ProviderError;
+use crate::state::database::StateDatabase;
 
-/// A tracer with its options, and where the traced transaction stands.
+/// A tracer with its options, and the position of the traced transaction.
 #[derive(Clone, Debug)]
 pub struct Tracer {
     kind: Kind,
@@ -41,15 +41,15 @@ enum Kind {
     Debug(Box<GethDebugTracingOptions>),
 }
 
-/// Why there is no trace.
+/// An error of a tracer.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// There is no such tracer, or it does not take these options.
+    /// The tracer is unknown, or does not take these options.
     #[error("{0}")]
     Tracer(String),
     /// The state could not be read.
     #[error("{0}")]
-    Source(SourceError),
+    Provider(ProviderError),
 }
 
 impl Tracer {
@@ -88,12 +88,12 @@ fn debug_inspector(options: &GethDebugTracingOptions) -> Result<DebugInspector, 
     })
 }
 
-/// Records while a message runs.
+/// Records an execution.
 pub struct TracerInspector {
     recorder: Recorder,
-    budget: Budget,
-    /// A contract about to destroy itself in its own favour.
-    destroying: Option<Address>,
+    limit: TraceLimit,
+    /// A contract about to self-destruct with itself as the beneficiary.
+    self_destructing: Option<Address>,
 }
 
 enum Recorder {
@@ -104,7 +104,7 @@ enum Recorder {
 }
 
 impl TracerInspector {
-    /// Start recording for `tracer`, in `limit` bytes at most.
+    /// Start recording for `tracer`, in at most `limit` bytes.
     pub fn new(tracer: &Tracer, limit: Option<usize>) -> Result<Self, TraceError> {
         let recorder = match &tracer.kind {
             Kind::AccessList => Recorder::AccessList(AccessListInspector::default()),
@@ -114,16 +114,16 @@ impl TracerInspector {
             }
             Kind::Debug(options) => Recorder::Debug(Box::new(debug_inspector(options)?)),
         };
-        Ok(Self { recorder, budget: Budget::new(limit), destroying: None })
+        Ok(Self { recorder, limit: TraceLimit::new(limit), self_destructing: None })
     }
 
-    /// Return the record as JSON.
+    /// Return the trace as JSON.
     pub fn finish(
         &mut self,
         tracer: &Tracer,
-        job: &Job,
+        env: &ExecutionEnv,
         finished: &ResultAndState,
-        mut reader: Reader<'_>,
+        mut database: StateDatabase<'_>,
     ) -> Result<Vec<u8>, TraceError> {
         let encoded = match &mut self.recorder {
             Recorder::AccessList(inspector) => serde_json::to_vec(&inspector.access_list()),
@@ -132,9 +132,9 @@ impl TracerInspector {
             Recorder::Debug(inspector) => {
                 let context = Some(tracer.context);
                 let trace = inspector
-                    .get_result(context, &job.message.env, &job.block, finished, &mut reader)
+                    .get_result(context, &env.tx.base, &env.block, finished, &mut database)
                     .map_err(|error| match error {
-                        DebugInspectorError::Database(error) => TraceError::Source(error),
+                        DebugInspectorError::Database(error) => TraceError::Provider(error),
                         other => TraceError::Tracer(other.to_string()),
                     })?;
                 serde_json::to_vec(&trace)
@@ -145,22 +145,23 @@ impl TracerInspector {
 }
 
 impl TracerInspector {
-    /// Note a contract that names itself as the beneficiary.
-    fn watch_destruction(&mut self, step: &Interpreter) {
+    /// Record a contract that is about to name itself as the beneficiary.
+    fn before_selfdestruct(&mut self, step: &Interpreter) {
         let contract = step.input.target_address();
         if step.bytecode.opcode() == SELFDESTRUCT {
-            let favours_itself =
+            let is_own_beneficiary =
                 step.stack.peek(0).is_ok_and(|word| Address::from_word(word.into()) == contract);
-            self.destroying = favours_itself.then_some(contract);
+            self.self_destructing = is_own_beneficiary.then_some(contract);
         }
     }
 
-    /// Tell of a destruction that moved nothing, and so left no trace from which revm could tell.
-    fn tell_destruction<C>(&mut self, context: &C, result: InstructionResult)
+    /// Report a self-destruct that moved no ether: revm calls no hook for it.
+    fn report_selfdestruct<C>(&mut self, context: &C, result: InstructionResult)
     where
-        C: Watched + ContextTr<Journal: JournalExt>,
+        C: LimitedContext + ContextTr<Journal: JournalExt>,
     {
-        let Some(contract) = self.destroying.take_if(|_| result == InstructionResult::SelfDestruct)
+        let Some(contract) =
+            self.self_destructing.take_if(|_| result == InstructionResult::SelfDestruct)
         else {
             return;
         };
@@ -182,7 +183,7 @@ fn transfers(inspector: &TransferInspector) -> Vec<serde_json::Value> {
         .collect()
 }
 
-/// Pass a hook on to whichever inspector is recording.
+/// Call a hook of the inspector that records.
 macro_rules! delegate {
     ($self:ident, $inspector:ident => $call:expr) => {
         match &mut $self.recorder {
@@ -196,7 +197,7 @@ macro_rules! delegate {
 
 impl<C> Inspector<C> for TracerInspector
 where
-    C: Watched + ContextTr<Journal: JournalExt>,
+    C: LimitedContext + ContextTr<Journal: JournalExt>,
 {
     fn initialize_interp(&mut self, step: &mut Interpreter, context: &mut C) {
         delegate!(self, inspector => inspector.initialize_interp(step, context))
@@ -207,13 +208,13 @@ where
             && let DebugInspector::Default(tracing, _) | DebugInspector::Erc7562Tracer(tracing, _) =
                 debug.as_ref()
         {
-            self.budget.take_step(tracing, step);
+            self.limit.add_step(tracing, step);
         }
-        if !self.budget.check(context) {
+        if !self.limit.check(context) {
             step.halt_fatal();
             return;
         }
-        self.watch_destruction(step);
+        self.before_selfdestruct(step);
         delegate!(self, inspector => inspector.step(step, context))
     }
 
@@ -222,39 +223,39 @@ where
     }
 
     fn log(&mut self, context: &mut C, log: Log) {
-        self.budget.take_frame(log.data.data.len());
+        self.limit.add_frame(log.data.data.len());
         delegate!(self, inspector => inspector.log(context, log))
     }
 
     fn log_full(&mut self, step: &mut Interpreter, context: &mut C, log: Log) {
-        self.budget.take_frame(log.data.data.len());
+        self.limit.add_frame(log.data.data.len());
         delegate!(self, inspector => inspector.log_full(step, context, log))
     }
 
     fn call(&mut self, context: &mut C, inputs: &mut CallInputs) -> Option<CallOutcome> {
-        self.budget.take_frame(inputs.input.len());
+        self.limit.add_frame(inputs.input.len());
         delegate!(self, inspector => inspector.call(context, inputs))
     }
 
     fn call_end(&mut self, context: &mut C, inputs: &CallInputs, outcome: &mut CallOutcome) {
-        self.budget.take_frame(outcome.result.output.len());
-        self.tell_destruction(context, outcome.result.result);
+        self.limit.add_frame(outcome.result.output.len());
+        self.report_selfdestruct(context, outcome.result.result);
         delegate!(self, inspector => inspector.call_end(context, inputs, outcome))
     }
 
     fn create(&mut self, context: &mut C, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
-        self.budget.take_frame(inputs.init_code().len());
+        self.limit.add_frame(inputs.init_code().len());
         delegate!(self, inspector => inspector.create(context, inputs))
     }
 
     fn create_end(&mut self, context: &mut C, inputs: &CreateInputs, outcome: &mut CreateOutcome) {
-        self.budget.take_frame(outcome.result.output.len());
-        self.tell_destruction(context, outcome.result.result);
+        self.limit.add_frame(outcome.result.output.len());
+        self.report_selfdestruct(context, outcome.result.result);
         delegate!(self, inspector => inspector.create_end(context, inputs, outcome))
     }
 
     fn selfdestruct(&mut self, contract: Address, target: Address, value: U256) {
-        self.destroying = None;
+        self.self_destructing = None;
         delegate!(self, inspector => Inspector::<C>::selfdestruct(inspector, contract, target, value))
     }
 

@@ -1,4 +1,4 @@
-//! Ethereum transactions from bytes: strict decoding and sender recovery for types 0, 1, 2 and 4.
+//! Strict decoding and sender recovery of Ethereum transactions of types 0, 1, 2 and 4.
 //!
 //! The decoder is our own because alloy's leaves trailing bytes and a high `s` to its caller, and
 //! cannot say which field is wrong. What was decoded is held in alloy's types, which also give the
@@ -18,26 +18,26 @@ use crate::rlp::RlpError;
 
 use fields::Fields;
 
-/// A transaction, who signed it and how.
+/// A signed transaction and its sender.
 #[derive(Clone, Debug)]
-pub struct Decoded {
-    /// What was signed.
+pub struct DecodedTransaction {
+    /// The unsigned transaction.
     pub transaction: TypedTransaction,
-    /// The `v` of a legacy transaction as encoded, the parity of any other.
+    /// The `v` of a legacy transaction as encoded, the parity of any other type.
     pub v: u128,
-    /// Whether the signature's point has an odd ordinate.
-    pub odd: bool,
+    /// Parity of the signature's y coordinate.
+    pub y_parity: bool,
     /// The signature's `r`.
     pub r: U256,
     /// The signature's `s`.
     pub s: U256,
     /// The Keccak-256 hash of the encoding.
     pub hash: B256,
-    /// Who signed it.
+    /// The sender.
     pub sender: Address,
 }
 
-/// Why bytes are not a transaction that somebody signed.
+/// Why bytes are not a signed transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// The bytes are not a transaction.
@@ -45,13 +45,13 @@ pub enum DecodeError {
     Malformed {
         /// The wire name of the field, where it is known.
         field: Option<String>,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// The signature cannot be one.
+    /// The signature is not valid.
     #[error("invalid signature: {0}")]
     Signature(String),
-    /// The transaction has a type that is not decoded here.
+    /// The transaction type is not supported.
     #[error("transaction type not supported: {0:#x}")]
     Unsupported(u8),
 }
@@ -68,8 +68,8 @@ impl From<CryptoError> for DecodeError {
     }
 }
 
-/// Decode one transaction; a `sender` that is already known is believed instead of recovered.
-pub fn decode(raw: &[u8], sender: Option<Address>) -> Result<Decoded, DecodeError> {
+/// Decode a transaction; a known `sender` is trusted instead of recovered.
+pub fn decode(raw: &[u8], sender: Option<Address>) -> Result<DecodedTransaction, DecodeError> {
     let (transaction, signature) = match raw.first() {
         None => return Err(malformed(None, "empty input")),
         Some(1) => access_list_transaction(&raw[1..])?,
@@ -81,25 +81,27 @@ pub fn decode(raw: &[u8], sender: Option<Address>) -> Result<Decoded, DecodeErro
         }
         Some(0xc0..) => legacy_transaction(raw)?,
     };
-    let Signature { v, odd, r, s } = signature;
+    let Signature { v, y_parity, r, s } = signature;
     let mut rs = [0; 64];
     rs[..32].copy_from_slice(&r.to_be_bytes::<32>());
     rs[32..].copy_from_slice(&s.to_be_bytes::<32>());
     let sender = match sender {
         Some(sender) => crypto::check_scalars(&rs).map(|()| sender)?,
-        None => crypto::recover_compact(&transaction.signature_hash(), &rs, odd)?,
+        None => crypto::recover_compact(&transaction.signature_hash(), &rs, y_parity)?,
     };
-    Ok(Decoded { transaction, v, odd, r, s, hash: keccak256(raw), sender })
+    Ok(DecodedTransaction { transaction, v, y_parity, r, s, hash: keccak256(raw), sender })
 }
 
-/// Decode many transactions on all cores, each with its own outcome.
-pub fn decode_many<T: AsRef<[u8]> + Sync>(raws: &[T]) -> Vec<Result<Decoded, DecodeError>> {
+/// Decode many transactions on all cores.
+pub fn decode_many<T: AsRef<[u8]> + Sync>(
+    raws: &[T],
+) -> Vec<Result<DecodedTransaction, DecodeError>> {
     raws.par_iter().map(|raw| decode(raw.as_ref(), None)).collect()
 }
 
 struct Signature {
     v: u128,
-    odd: bool,
+    y_parity: bool,
     r: U256,
     s: U256,
 }
@@ -118,7 +120,7 @@ fn legacy_transaction(raw: &[u8]) -> Parts {
         input: fields.data("data")?,
     };
     let v = fields.wei("v")?;
-    let (chain_id, odd) = match v {
+    let (chain_id, y_parity) = match v {
         27 | 28 => (None, v == 28),
         35.. => {
             let chain_id = u64::try_from((v - 35) / 2)
@@ -131,7 +133,7 @@ fn legacy_transaction(raw: &[u8]) -> Parts {
         }
     };
     transaction.chain_id = chain_id;
-    let signature = Signature { v, odd, r: fields.word("r")?, s: fields.word("s")? };
+    let signature = Signature { v, y_parity, r: fields.word("r")?, s: fields.word("s")? };
     Ok((transaction.into(), signature))
 }
 
@@ -193,7 +195,7 @@ fn signature(fields: &mut Fields<'_>) -> Result<Signature, DecodeError> {
     if v > 1 {
         return Err(DecodeError::Signature(format!("yParity is 0 or 1, got {v}")));
     }
-    Ok(Signature { v, odd: v == 1, r: fields.word("r")?, s: fields.word("s")? })
+    Ok(Signature { v, y_parity: v == 1, r: fields.word("r")?, s: fields.word("s")? })
 }
 
 fn malformed(field: Option<&str>, problem: impl Into<String>) -> DecodeError {
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_alloy_encodes_is_decoded() {
+    fn decodes_what_alloy_encodes() {
         let access = TxEip2930 { chain_id: 1, ..Default::default() };
         let all = [
             signed(fee_market()),
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_sender_is_believed() {
+    fn a_known_sender_is_trusted() {
         let known = Address::repeat_byte(9);
         assert_eq!(decode(&signed(legacy(None)), Some(known)).unwrap().sender, known);
     }
@@ -300,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_are_not_decoded_are_unsupported() {
+    fn other_types_are_not_supported() {
         for other in [0, 3, 5, 0x71, 0x7f] {
             assert_eq!(decode(&[other, 0xc0], None).unwrap_err(), DecodeError::Unsupported(other));
         }

@@ -1,4 +1,4 @@
-//! The memory that a trace may take.
+//! Limit on the memory of a trace.
 
 use alloy_primitives::Address;
 use alloy_primitives::map::HashMap;
@@ -7,17 +7,17 @@ use revm::interpreter::Interpreter;
 use revm::interpreter::interpreter_types::{InputsTr, Jumps, ReturnData};
 use revm_inspectors::tracing::{StackSnapshotType, TracingInspector};
 
-use crate::watch::{Stop, Watched, halt};
+use super::limits::{LimitReached, LimitedContext, halt};
 
-/// Counts the bytes that a trace takes: recorded, turned into answers, and printed.
+/// Estimates the memory of a trace: recorded, converted and encoded as JSON.
 ///
-/// The weights were taken from the sizes of the structures involved, rounded up, so that the limit
-/// bounds the process's memory rather than the length of the answer.
-pub struct Budget {
+/// The weights are the sizes of the structures involved, rounded up, so that the limit bounds the
+/// process's memory rather than the length of the response.
+pub struct TraceLimit {
     limit: usize,
-    taken: usize,
+    used: usize,
     steps: u64,
-    /// How many slots each contract's storage shows, since every storage step prints them all.
+    /// Slots recorded for each contract: every storage step lists all of them.
     slots: HashMap<Address, usize>,
 }
 
@@ -28,20 +28,20 @@ const SLOT_BYTES: usize = 340;
 const FRAME_BYTES: usize = 2_000;
 const DATA_BYTES_PER_BYTE: usize = 5;
 
-impl Budget {
-    /// Allow `limit` bytes, or any number.
+impl TraceLimit {
+    /// Allow `limit` bytes, or any number of them.
     pub fn new(limit: Option<usize>) -> Self {
         let limit = limit.unwrap_or(usize::MAX);
-        Self { limit, taken: 0, steps: 0, slots: HashMap::default() }
+        Self { limit, used: 0, steps: 0, slots: HashMap::default() }
     }
 
-    /// Take what a call, a creation or a log with so much data needs.
-    pub fn take_frame(&mut self, data: usize) {
-        self.take(FRAME_BYTES + data * DATA_BYTES_PER_BYTE);
+    /// Count a call, a creation or a log with `data` bytes.
+    pub fn add_frame(&mut self, data: usize) {
+        self.add(FRAME_BYTES + data * DATA_BYTES_PER_BYTE);
     }
 
-    /// Take what one step needs, if `tracing` records it.
-    pub fn take_step(&mut self, tracing: &TracingInspector, step: &Interpreter) {
+    /// Count a step, if `tracing` records it.
+    pub fn add_step(&mut self, tracing: &TracingInspector, step: &Interpreter) {
         let config = tracing.config();
         if !config.record_steps || config.step_limit.is_some_and(|n| self.steps >= n.get()) {
             return;
@@ -62,17 +62,17 @@ impl Budget {
             *slots += 1;
             bytes += *slots * SLOT_BYTES;
         }
-        self.take(bytes);
+        self.add(bytes);
     }
 
-    fn take(&mut self, bytes: usize) {
-        self.taken = self.taken.saturating_add(bytes);
+    fn add(&mut self, bytes: usize) {
+        self.used = self.used.saturating_add(bytes);
     }
 
-    /// Stop the execution if more was taken than allowed, and say whether it goes on.
-    pub fn check<C: Watched>(&self, context: &mut C) -> bool {
-        if self.taken > self.limit {
-            halt(context, Stop::Trace);
+    /// Halt the execution above the limit; return whether it goes on.
+    pub fn check<C: LimitedContext>(&self, context: &mut C) -> bool {
+        if self.used > self.limit {
+            halt(context, LimitReached::Trace);
             return false;
         }
         true

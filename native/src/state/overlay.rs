@@ -1,4 +1,4 @@
-//! A block under construction, or a what-if question: changes laid over a snapshot.
+//! Uncommitted changes over a snapshot: a block being built, or state overrides.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use alloy_primitives::map::{AddressMap, B256Map, HashMap};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use revm::bytecode::Bytecode;
 
-use crate::changes::{AccountChange, Changes, SlotChange};
-use crate::snapshot::{Snapshot, analyse};
-use crate::state::{Account, Source, SourceError, State};
+use super::changes::{AccountChange, Changes, SlotChange};
+use super::snapshot::{Snapshot, analyse};
+use super::{Account, ProviderError, State, StateProvider};
 
-/// Changes laid over a snapshot, which stays as it is.
+/// Changes over a snapshot, which itself does not change.
 #[derive(Clone)]
 pub struct Overlay {
     base: Arc<Snapshot>,
@@ -23,21 +23,21 @@ pub struct Overlay {
 struct OverlaidAccount {
     before: Option<Account>,
     after: Option<Account>,
-    /// Slots of the base no longer count: the account was destroyed, or its storage replaced.
+    /// Hides the slots of the base: the account was destroyed, or its storage replaced.
     cleared: bool,
     storage: HashMap<U256, U256>,
 }
 
 impl Overlay {
-    /// Start with the state of `base`.
+    /// Start from the state of `base`.
     pub fn new(base: Arc<Snapshot>) -> Self {
         Self { base, accounts: AddressMap::default(), codes: B256Map::default() }
     }
 
-    /// Lay the changes of an execution on top.
-    pub fn apply(&mut self, changes: &Changes) -> Result<(), SourceError> {
+    /// Apply the changes of an execution.
+    pub fn apply(&mut self, changes: &Changes) -> Result<(), ProviderError> {
         for change in &changes.accounts {
-            // The base is asked before anything is changed, so that a failure changes nothing.
+            // Read the base first, so that an error leaves the overlay unchanged.
             self.touch(change.address)?;
         }
         for change in &changes.accounts {
@@ -52,12 +52,12 @@ impl Overlay {
         Ok(())
     }
 
-    /// Replace the account at `address`, keeping its storage; nothing removes it and its storage.
+    /// Replace the account at `address` but not its storage; `None` removes both.
     pub fn set_account(
         &mut self,
         address: Address,
         account: Option<Account>,
-    ) -> Result<(), SourceError> {
+    ) -> Result<(), ProviderError> {
         let overlaid = self.touch(address)?;
         overlaid.after = account;
         if account.is_none() {
@@ -66,8 +66,8 @@ impl Overlay {
         Ok(())
     }
 
-    /// Give the account at `address` this code, and return the code's hash.
-    pub fn set_code(&mut self, address: Address, code: Bytes) -> Result<B256, SourceError> {
+    /// Set the code of the account at `address`, and return its hash.
+    pub fn set_code(&mut self, address: Address, code: Bytes) -> Result<B256, ProviderError> {
         let hash = keccak256(&code);
         let overlaid = self.touch(address)?;
         overlaid.after.get_or_insert_default().code_hash = hash;
@@ -81,25 +81,25 @@ impl Overlay {
         address: Address,
         slot: U256,
         value: U256,
-    ) -> Result<(), SourceError> {
+    ) -> Result<(), ProviderError> {
         self.touch(address)?.storage.insert(slot, value);
         Ok(())
     }
 
-    /// Replace all storage of the account at `address`.
+    /// Replace the whole storage of the account at `address`.
     pub fn replace_storage(
         &mut self,
         address: Address,
         storage: impl IntoIterator<Item = (U256, U256)>,
-    ) -> Result<(), SourceError> {
+    ) -> Result<(), ProviderError> {
         let overlaid = self.touch(address)?;
         overlaid.clear_storage();
         overlaid.storage.extend(storage);
         Ok(())
     }
 
-    /// Return what differs from the snapshot below.
-    pub fn changes(&self) -> Result<Changes, SourceError> {
+    /// Return the changes since the base.
+    pub fn changes(&self) -> Result<Changes, ProviderError> {
         let mut changes = Changes { accounts: Vec::new(), codes: self.codes.clone() };
         for (address, overlaid) in &self.accounts {
             let change = AccountChange {
@@ -117,12 +117,12 @@ impl Overlay {
         Ok(changes)
     }
 
-    /// Return the snapshot that follows, now that `source` knows the changes.
-    pub fn seal(&self, source: Arc<dyn Source>) -> Result<Snapshot, SourceError> {
-        Ok(self.base.advance(&self.changes()?, source))
+    /// Return the next snapshot; `provider` already contains the changes.
+    pub fn seal(&self, provider: Arc<dyn StateProvider>) -> Result<Snapshot, ProviderError> {
+        Ok(self.base.advance(&self.changes()?, provider))
     }
 
-    fn touch(&mut self, address: Address) -> Result<&mut OverlaidAccount, SourceError> {
+    fn touch(&mut self, address: Address) -> Result<&mut OverlaidAccount, ProviderError> {
         match self.accounts.entry(address) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
             Entry::Vacant(entry) => {
@@ -141,7 +141,7 @@ impl Overlay {
         &self,
         address: Address,
         overlaid: &OverlaidAccount,
-    ) -> Result<HashMap<U256, SlotChange>, SourceError> {
+    ) -> Result<HashMap<U256, SlotChange>, ProviderError> {
         let mut changed = HashMap::default();
         if overlaid.after.is_none() {
             return Ok(changed);
@@ -151,7 +151,7 @@ impl Overlay {
                 Some(_) => self.base.slot(address, *slot)?,
                 None => U256::ZERO,
             };
-            // What was cleared has to be written again, even with the value it had.
+            // A cleared slot is a change even if it has its previous value again.
             if before != *after || (overlaid.cleared && !after.is_zero()) {
                 changed.insert(*slot, SlotChange { before, after: *after });
             }
@@ -168,21 +168,21 @@ impl OverlaidAccount {
 }
 
 impl State for Overlay {
-    fn account(&self, address: Address) -> Result<Option<Account>, SourceError> {
+    fn account(&self, address: Address) -> Result<Option<Account>, ProviderError> {
         match self.accounts.get(&address) {
             Some(overlaid) => Ok(overlaid.after),
             None => self.base.account(address),
         }
     }
 
-    fn code(&self, hash: B256) -> Result<Bytecode, SourceError> {
+    fn code(&self, hash: B256) -> Result<Bytecode, ProviderError> {
         match self.codes.get(&hash) {
             Some(code) => Ok(code.clone()),
             None => self.base.code(hash),
         }
     }
 
-    fn slot(&self, address: Address, slot: U256) -> Result<U256, SourceError> {
+    fn slot(&self, address: Address, slot: U256) -> Result<U256, ProviderError> {
         let Some(overlaid) = self.accounts.get(&address) else {
             return self.base.slot(address, slot);
         };
@@ -193,7 +193,7 @@ impl State for Overlay {
         }
     }
 
-    fn block_hash(&self, number: u64) -> Result<B256, SourceError> {
+    fn block_hash(&self, number: u64) -> Result<B256, ProviderError> {
         self.base.block_hash(number)
     }
 }

@@ -1,4 +1,4 @@
-//! What came of an execution.
+//! `ExecutionResult` and `Changes` for Python.
 
 use alloy_primitives::U256;
 use pyo3::prelude::*;
@@ -7,12 +7,12 @@ use revm::context_interface::result::{ExecutionResult as RevmResult, SuccessReas
 
 use super::account::Account;
 use super::convert::{PyAddress, PyData, PyHash};
-use crate::changes;
 use crate::evm;
+use crate::state::changes;
 
-/// How an execution ended, and what it did.
+/// The result of an execution, with its state changes and trace.
 #[pyclass(frozen, module = "entresol._native")]
-pub struct ExecutionResult(pub evm::Outcome);
+pub struct ExecutionResult(pub evm::ExecutionResult);
 
 #[pymethods]
 impl ExecutionResult {
@@ -26,7 +26,7 @@ impl ExecutionResult {
         }
     }
 
-    /// Why it ended that way.
+    /// Why the execution ended that way.
     #[getter]
     fn reason(&self) -> String {
         match &self.0.result {
@@ -83,7 +83,7 @@ impl ExecutionResult {
         Changes(self.0.changes.clone())
     }
 
-    /// Every account that was looked at, with its slots that were.
+    /// Every account that was accessed, with the slots accessed.
     #[getter]
     fn reads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let reads = PyDict::new(py);
@@ -100,19 +100,19 @@ impl ExecutionResult {
     }
 }
 
-/// Everything that an execution, or a block of them, changed.
+/// State changes of a transaction or a block.
 #[pyclass(frozen, module = "entresol._native")]
 pub struct Changes(pub changes::Changes);
 
 #[pymethods]
 impl Changes {
-    /// The changed accounts, in the order of their addresses.
+    /// Changed accounts, by address in ascending order.
     #[getter]
     fn accounts(&self) -> Vec<AccountChange> {
         self.0.accounts.iter().cloned().map(AccountChange).collect()
     }
 
-    /// The codes that are new, by hash.
+    /// New code, by hash.
     #[getter]
     fn codes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let codes = PyDict::new(py);
@@ -123,7 +123,7 @@ impl Changes {
     }
 }
 
-/// What became of one account.
+/// The change of one account.
 #[pyclass(frozen, module = "entresol._native")]
 pub struct AccountChange(changes::AccountChange);
 
@@ -144,13 +144,13 @@ impl AccountChange {
         self.0.after.map(Account)
     }
 
-    /// Whether all storage from before is gone, also the slots that `storage` does not name.
+    /// Whether all previous storage was cleared, including slots that `storage` does not list.
     #[getter]
     fn destroyed(&self) -> bool {
         self.0.destroyed
     }
 
-    /// The changed slots, each with the value before and after.
+    /// Changed slots, each with the value before and after.
     #[getter]
     fn storage<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let storage = PyDict::new(py);
@@ -161,7 +161,7 @@ impl AccountChange {
     }
 }
 
-/// Return the 32 bytes that stand for a slot, or for its value, in Python.
+/// Return a slot or its value as 32 bytes.
 pub fn word(py: Python<'_>, value: U256) -> Bound<'_, PyBytes> {
     PyBytes::new(py, &value.to_be_bytes::<32>())
 }

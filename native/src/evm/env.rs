@@ -1,0 +1,86 @@
+//! The environment of an execution: rules, block, transaction, checks and limits.
+
+use alloy_primitives::map::HashMap;
+use alloy_primitives::{B256, U256};
+use revm::context::{BlockEnv, TxEnv as RevmTxEnv};
+use revm::primitives::hardfork::SpecId;
+
+use super::limits::Limits;
+use super::precompiles::MovedPrecompiles;
+
+/// Chain parameters that hold for every execution.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Chain id.
+    pub chain_id: u64,
+    /// Hardfork.
+    pub fork: SpecId,
+}
+
+/// Validation that a transaction has to pass, and whether it pays fees.
+#[derive(Clone, Copy, Debug)]
+pub struct Checks {
+    /// The gas price reaches the base fee.
+    pub base_fee: bool,
+    /// Gas is paid for, and the beneficiary receives the tip.
+    pub fees: bool,
+    /// The sender can afford gas and value.
+    pub balance: bool,
+    /// The nonce is the sender's next.
+    pub nonce: bool,
+    /// The sender has no code (EIP-3607).
+    pub sender_code: bool,
+    /// The gas limit respects the caps of the transaction (EIP-7825) and of the block.
+    pub gas_cap: bool,
+}
+
+impl Checks {
+    /// All checks, for a transaction.
+    pub const ALL: Self = Self {
+        base_fee: true,
+        fees: true,
+        balance: true,
+        nonce: true,
+        sender_code: true,
+        gas_cap: true,
+    };
+    /// No checks, for an `eth_call`.
+    pub const NONE: Self = Self {
+        base_fee: false,
+        fees: false,
+        balance: false,
+        nonce: false,
+        sender_code: false,
+        gas_cap: false,
+    };
+}
+
+/// A transaction or a call.
+#[derive(Clone, Debug)]
+pub struct TxEnv {
+    /// The fields that Ethereum knows.
+    pub base: RevmTxEnv,
+    /// Wei minted to the sender first; a failed execution does not revert it.
+    pub mint: U256,
+    /// Leave the sender's nonce alone.
+    pub keeps_nonce: bool,
+}
+
+/// Everything that an execution depends on besides the state.
+#[derive(Clone, Debug)]
+pub struct ExecutionEnv {
+    /// Chain parameters.
+    pub rules: Rules,
+    /// The block that the transaction runs in.
+    pub block: BlockEnv,
+    /// Block hashes that take precedence over those of the state.
+    pub block_hashes: HashMap<u64, B256>,
+    /// Precompiles that are not at the address that the fork gives them.
+    pub precompiles: MovedPrecompiles,
+    /// The transaction.
+    pub tx: TxEnv,
+    /// Validation that the transaction has to pass.
+    pub checks: Checks,
+    /// Limits on the execution.
+    pub limits: Limits,
+}

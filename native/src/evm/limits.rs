@@ -1,0 +1,256 @@
+//! Gas, time, cancellation and trace limits of an execution.
+//!
+//! Only loops and calls can make an execution long, so `JUMPDEST` and the instructions that open a
+//! frame check the limits. The code size bounds everything between two checks.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use revm::bytecode::opcode::{CALL, CALLCODE, CREATE, CREATE2, DELEGATECALL, JUMPDEST, STATICCALL};
+use revm::context_interface::context::ContextError;
+use revm::context_interface::{ContextTr, JournalTr};
+use revm::handler::instructions::EthInstructions;
+use revm::interpreter::instructions::{contract, control};
+use revm::interpreter::interpreter::EthInterpreter;
+use revm::interpreter::{
+    Instruction, InstructionContext, InstructionExecResult, InstructionResult,
+};
+
+/// Checks between two reads of the clock and the cancellation flag.
+const CLOCK_INTERVAL: u32 = 256;
+
+/// Limits on an execution.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// Stop once this much gas was used, whatever the gas limit of the transaction.
+    pub gas: Option<u64>,
+    /// Stop at this time.
+    pub deadline: Option<Instant>,
+    /// Stop when this flag is set.
+    pub cancel: Option<Arc<AtomicBool>>,
+    /// Stop when a trace takes more bytes than this.
+    pub trace_bytes: Option<usize>,
+    /// Callbacks on the progress of the execution.
+    pub progress: Option<ProgressHooks>,
+}
+
+/// Callbacks on the progress of an execution, for a thread that holds a lock meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgressHooks {
+    /// Called at each check of the limits.
+    pub on_check: fn(),
+    /// Called before a precompile runs, which may take long.
+    pub before_precompile: fn(),
+}
+
+/// The limit that an execution reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitReached {
+    /// The gas limit of [`Limits`].
+    Gas,
+    /// The deadline.
+    Deadline,
+    /// The cancellation flag.
+    Cancelled,
+    /// The size of the trace.
+    Trace,
+}
+
+/// Checks the limits while an execution runs.
+#[derive(Debug, Default)]
+pub struct LimitChecker {
+    limits: Limits,
+    /// Gas used by the parent frames of each depth when they opened the next one.
+    gas_above: Vec<u64>,
+    checks: u32,
+    /// The limit that stopped the execution.
+    pub reached: Option<LimitReached>,
+}
+
+impl LimitChecker {
+    /// Check `limits`.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, gas_above: vec![0], checks: 0, reached: None }
+    }
+
+    /// Whether instructions have to check these limits.
+    pub fn is_needed(limits: &Limits) -> bool {
+        limits.gas.is_some()
+            || limits.deadline.is_some()
+            || limits.cancel.is_some()
+            || limits.progress.is_some()
+    }
+
+    /// Report that a precompile is about to run.
+    pub fn before_precompile(&self) {
+        if let Some(progress) = self.limits.progress {
+            (progress.before_precompile)();
+        }
+    }
+
+    fn check(&mut self, depth: usize, frame_gas: u64) -> Option<LimitReached> {
+        if let Some(progress) = self.limits.progress {
+            (progress.on_check)();
+        }
+        if self.limits.gas.is_some_and(|limit| self.gas_used(depth, frame_gas) > limit) {
+            return Some(LimitReached::Gas);
+        }
+        self.checks += 1;
+        if self.checks % CLOCK_INTERVAL != 1 {
+            return None;
+        }
+        if self.limits.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Some(LimitReached::Cancelled);
+        }
+        self.limits
+            .deadline
+            .is_some_and(|time| Instant::now() >= time)
+            .then_some(LimitReached::Deadline)
+    }
+
+    fn gas_used(&self, depth: usize, frame_gas: u64) -> u64 {
+        self.gas_above.get(depth).copied().unwrap_or_default() + frame_gas
+    }
+
+    fn enter(&mut self, depth: usize, frame_gas: u64) {
+        let used = self.gas_used(depth, frame_gas);
+        self.gas_above.truncate(depth + 1);
+        self.gas_above.push(used);
+    }
+}
+
+/// An EVM context that carries a [`LimitChecker`].
+pub trait LimitedContext: ContextTr<Chain = LimitChecker> {}
+impl<T: ContextTr<Chain = LimitChecker>> LimitedContext for T {}
+
+/// Make loop and call instructions check the limits.
+pub fn check_limits<C: LimitedContext>(instructions: &mut EthInstructions<EthInterpreter, C>) {
+    let table = instructions.instruction_table_mut();
+    table[JUMPDEST as usize] = Instruction::new(checked_jumpdest::<C>);
+    table[CALL as usize] = Instruction::new(checked_call::<CALL, C>);
+    table[CALLCODE as usize] = Instruction::new(checked_call::<CALLCODE, C>);
+    table[DELEGATECALL as usize] = Instruction::new(checked_call::<DELEGATECALL, C>);
+    table[STATICCALL as usize] = Instruction::new(checked_call::<STATICCALL, C>);
+    table[CREATE as usize] = Instruction::new(checked_create::<false, C>);
+    table[CREATE2 as usize] = Instruction::new(checked_create::<true, C>);
+}
+
+type Step<'a, C> = InstructionContext<'a, C, EthInterpreter>;
+
+fn checked_jumpdest<C: LimitedContext>(mut step: Step<'_, C>) -> InstructionExecResult {
+    check(&mut step)?;
+    control::jumpdest(step)
+}
+
+fn checked_call<const KIND: u8, C: LimitedContext>(mut step: Step<'_, C>) -> InstructionExecResult {
+    check(&mut step)?;
+    enter(&mut step);
+    contract::call::<KIND, _, _>(step)
+}
+
+fn checked_create<const IS_CREATE2: bool, C: LimitedContext>(
+    mut step: Step<'_, C>,
+) -> InstructionExecResult {
+    check(&mut step)?;
+    enter(&mut step);
+    contract::create::<IS_CREATE2, _, _>(step)
+}
+
+fn check<C: LimitedContext>(step: &mut Step<'_, C>) -> InstructionExecResult {
+    let (depth, gas) = position(step);
+    match step.host.chain_mut().check(depth, gas) {
+        None => Ok(()),
+        Some(limit) => Err(halt(step.host, limit)),
+    }
+}
+
+fn enter<C: LimitedContext>(step: &mut Step<'_, C>) {
+    let (depth, gas) = position(step);
+    step.host.chain_mut().enter(depth, gas);
+}
+
+/// Return the depth of the frame, from 0, and the gas that it has used.
+fn position<C: LimitedContext>(step: &Step<'_, C>) -> (usize, u64) {
+    (step.host.journal().depth().saturating_sub(1), step.interpreter.gas.total_gas_spent())
+}
+
+/// Record the limit that was reached and halt the execution.
+pub fn halt<C: LimitedContext>(context: &mut C, limit: LimitReached) -> InstructionResult {
+    context.chain_mut().reached = Some(limit);
+    *context.error() = Err(ContextError::Custom(String::from("limit reached")));
+    InstructionResult::FatalExternalError
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evm::tracer::Tracer;
+    use crate::evm::{ExecutionError, execute};
+    use crate::testing::{World, transaction};
+    use revm::bytecode::opcode::{ADDRESS, DUP1, GAS, JUMP, PUSH0};
+    use revm_inspectors::tracing::TransactionContext;
+
+    const LOOP: &[u8] = &[JUMPDEST, PUSH0, JUMP];
+    /// Calls itself twice, so that calls alone make it long.
+    const FORK: &[u8] = &[
+        PUSH0, PUSH0, PUSH0, PUSH0, PUSH0, ADDRESS, GAS, CALL, DUP1, PUSH0, PUSH0, PUSH0, PUSH0,
+        ADDRESS, GAS, CALL,
+    ];
+
+    fn limit_reached(code: &[u8], gas_limit: u64, limits: Limits) -> Option<LimitReached> {
+        let (_, snapshot) = World::with_contract(code).snapshot();
+        let mut env = transaction(0);
+        env.checks.gas_cap = false;
+        env.checks.balance = false;
+        env.tx.base.gas_limit = gas_limit;
+        env.limits = limits;
+        match execute(snapshot.as_ref(), &env, None) {
+            Err(ExecutionError::LimitReached(limit)) => Some(limit),
+            Ok(_) => None,
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn a_loop_stops_at_its_gas_limit() {
+        let limits = Limits { gas: Some(50_000), ..Limits::default() };
+        assert_eq!(limit_reached(LOOP, 1 << 40, limits), Some(LimitReached::Gas));
+    }
+
+    #[test]
+    fn calls_without_loops_stop_at_their_gas_limit() {
+        let limits = Limits { gas: Some(100_000), ..Limits::default() };
+        assert_eq!(limit_reached(FORK, 1 << 40, limits), Some(LimitReached::Gas));
+    }
+
+    #[test]
+    fn an_execution_within_its_limits_is_not_stopped() {
+        let limits = Limits { gas: Some(10_000_000), ..Limits::default() };
+        assert_eq!(limit_reached(LOOP, 9_000_000, limits.clone()), None);
+        assert_eq!(limit_reached(FORK, 1_000_000, limits), None);
+    }
+
+    #[test]
+    fn a_passed_deadline_stops_at_once() {
+        let limits = Limits { deadline: Some(Instant::now()), ..Limits::default() };
+        assert_eq!(limit_reached(LOOP, 1 << 40, limits), Some(LimitReached::Deadline));
+    }
+
+    #[test]
+    fn a_cancelled_execution_stops_at_once() {
+        let flag = Arc::new(AtomicBool::new(true));
+        let limits = Limits { cancel: Some(flag), ..Limits::default() };
+        assert_eq!(limit_reached(LOOP, 1 << 40, limits), Some(LimitReached::Cancelled));
+    }
+
+    #[test]
+    fn a_trace_stops_at_its_size_limit() {
+        let (_, snapshot) = World::with_contract(LOOP).snapshot();
+        let mut env = transaction(0);
+        env.limits.trace_bytes = Some(100_000);
+        let tracer = Tracer::parse(b"{}", TransactionContext::default()).unwrap();
+        let error = execute(snapshot.as_ref(), &env, Some(&tracer)).unwrap_err();
+        assert!(matches!(error, ExecutionError::LimitReached(LimitReached::Trace)));
+    }
+}

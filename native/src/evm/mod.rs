@@ -1,0 +1,359 @@
+//! Execution of a transaction or a call on a state, by revm.
+
+pub mod env;
+pub mod limits;
+pub mod precompiles;
+pub mod trace_limit;
+pub mod tracer;
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use alloy_primitives::U256;
+use revm::context::{BlockEnv, CfgEnv, Context, Evm, Journal, TxEnv as RevmTxEnv};
+use revm::context_interface::journaled_state::account::JournaledAccountTr;
+use revm::context_interface::result::{
+    EVMError, ExecutionResult as RevmResult, HaltReason, InvalidTransaction, ResultAndState,
+};
+use revm::context_interface::{ContextTr, FrameStack, JournalTr, Transaction, TransactionType};
+use revm::handler::instructions::EthInstructions;
+use revm::handler::pre_execution::{
+    calculate_caller_fee, validate_account_nonce_and_code_with_components,
+};
+use revm::handler::validation::validate_env;
+use revm::handler::{EthFrame, EvmTr, Handler};
+use revm::inspector::InspectorHandler;
+use revm::interpreter::InitialAndFloorGas;
+use revm::interpreter::interpreter::EthInterpreter;
+use revm::state::EvmState;
+
+use crate::state::changes::Changes;
+use crate::state::database::StateDatabase;
+use crate::state::{ProviderError, State};
+use env::{Checks, ExecutionEnv, Rules, TxEnv};
+use limits::{LimitChecker, LimitReached, check_limits};
+use precompiles::Precompiles;
+use tracer::{TraceError, Tracer, TracerInspector};
+
+/// The result of an execution, with its state changes and trace.
+#[derive(Debug)]
+pub struct ExecutionResult {
+    /// Success, revert or halt; gas, output and logs.
+    pub result: RevmResult,
+    /// State changes.
+    pub changes: Changes,
+    /// Every account and slot that was accessed.
+    pub touched: EvmState,
+    /// The trace, if a tracer was given.
+    pub trace: Option<Vec<u8>>,
+}
+
+/// Why an execution has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecutionError {
+    /// The transaction is not valid on this state or in this block.
+    #[error("{0}")]
+    Invalid(InvalidTransaction),
+    /// The state could not be read.
+    #[error("{0}")]
+    Provider(ProviderError),
+    /// A limit was reached.
+    #[error("limit reached: {0:?}")]
+    LimitReached(LimitReached),
+    /// The tracer is unknown, or failed.
+    #[error("{0}")]
+    Trace(String),
+    /// The engine panicked, which is a bug.
+    #[error("{0}")]
+    Panicked(String),
+}
+
+/// Execute a transaction on `state`, which does not change.
+pub fn execute(
+    state: &dyn State,
+    env: &ExecutionEnv,
+    tracer: Option<&Tracer>,
+) -> Result<ExecutionResult, ExecutionError> {
+    catch_panic(|| match tracer {
+        None => execute_plain(state, env),
+        Some(tracer) => execute_traced(state, env, tracer),
+    })
+}
+
+fn execute_plain(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResult, ExecutionError> {
+    let mut evm = build(state, env, ());
+    let result = TxHandler::new(env).run(&mut evm);
+    let touched = evm.ctx.journaled_state.finalize();
+    let result = result.map_err(|error| execution_error(error, evm.ctx.chain.reached))?;
+    Ok(ExecutionResult { changes: Changes::of(&touched), result, touched, trace: None })
+}
+
+fn execute_traced(
+    state: &dyn State,
+    env: &ExecutionEnv,
+    tracer: &Tracer,
+) -> Result<ExecutionResult, ExecutionError> {
+    let inspector = TracerInspector::new(tracer, env.limits.trace_bytes)?;
+    let mut evm = build(state, env, inspector);
+    let result = TxHandler::new(env).inspect_run(&mut evm);
+    let touched = evm.ctx.journaled_state.finalize();
+    let result = result.map_err(|error| execution_error(error, evm.ctx.chain.reached))?;
+    let changes = Changes::of(&touched);
+    let finished = ResultAndState::new(result, touched);
+    let database = StateDatabase { state, block_hashes: &env.block_hashes };
+    let trace = evm.inspector.finish(tracer, env, &finished, database)?;
+    let ResultAndState { result, state: touched } = finished;
+    Ok(ExecutionResult { changes, result, touched, trace: Some(trace) })
+}
+
+type Database<'a> = StateDatabase<'a>;
+type Ctx<'a> =
+    Context<BlockEnv, RevmTxEnv, CfgEnv, Database<'a>, Journal<Database<'a>>, LimitChecker>;
+type EngineEvm<'a, I> = Evm<
+    Ctx<'a>,
+    I,
+    EthInstructions<EthInterpreter, Ctx<'a>>,
+    Precompiles,
+    EthFrame<EthInterpreter>,
+>;
+
+fn build<'a, I>(state: &'a dyn State, env: &'a ExecutionEnv, inspector: I) -> EngineEvm<'a, I> {
+    let database = StateDatabase { state, block_hashes: &env.block_hashes };
+    let context =
+        Context::<BlockEnv, RevmTxEnv, CfgEnv, Database<'a>, Journal<Database<'a>>, ()>::new(
+            database,
+            env.rules.fork,
+        )
+        .with_chain(LimitChecker::new(env.limits.clone()))
+        .with_cfg(config(&env.rules, &env.checks))
+        .with_block(env.block.clone())
+        .with_tx(env.tx.base.clone());
+    let mut instructions = EthInstructions::new_mainnet_with_spec(env.rules.fork);
+    if LimitChecker::is_needed(&env.limits) {
+        check_limits(&mut instructions);
+    }
+    Evm {
+        ctx: context,
+        inspector,
+        instruction: instructions,
+        precompiles: Precompiles::new(env.rules.fork, env.precompiles.clone()),
+        // A frame allocates a stack of 32 KiB, and most calls need only one: see bench_engine.
+        frame_stack: FrameStack::new_prealloc(1),
+    }
+}
+
+fn config(rules: &Rules, checks: &Checks) -> CfgEnv {
+    let mut config = CfgEnv::new_with_spec(rules.fork).with_chain_id(rules.chain_id);
+    config.disable_base_fee = !checks.base_fee;
+    config.disable_fee_charge = !checks.fees;
+    config.disable_balance_check = !checks.balance;
+    config.disable_nonce_check = !checks.nonce;
+    config.disable_eip3607 = !checks.sender_code;
+    config.disable_block_gas_limit = !checks.gas_cap;
+    if !checks.gas_cap {
+        config.tx_gas_limit_cap = Some(u64::MAX);
+    }
+    config
+}
+
+/// Ethereum's transaction processing, with the mint and the nonce of priority transactions.
+struct TxHandler<'e, E> {
+    tx: &'e TxEnv,
+    checks: &'e Checks,
+    evm: std::marker::PhantomData<E>,
+}
+
+impl<'e, E> TxHandler<'e, E> {
+    fn new(env: &'e ExecutionEnv) -> Self {
+        Self { tx: &env.tx, checks: &env.checks, evm: std::marker::PhantomData }
+    }
+}
+
+/// Return the balance that `value` is sent from. revm checks it only where it charges fees.
+fn afford(balance: U256, value: U256, checks: &Checks) -> Result<U256, InvalidTransaction> {
+    if !checks.balance {
+        return Ok(balance.max(value));
+    }
+    if balance < value {
+        let (fee, balance) = (Box::new(value), Box::new(balance));
+        return Err(InvalidTransaction::LackOfFundForMaxFee { fee, balance });
+    }
+    Ok(balance)
+}
+
+impl<'a, I> Handler for TxHandler<'_, EngineEvm<'a, I>>
+where
+    EngineEvm<'a, I>: EvmTr<Context = Ctx<'a>, Frame = EthFrame<EthInterpreter>>,
+{
+    type Evm = EngineEvm<'a, I>;
+    type Error = EVMError<ProviderError>;
+    type HaltReason = HaltReason;
+
+    fn validate_env(&self, evm: &mut Self::Evm) -> Result<(), Self::Error> {
+        let tx = &evm.ctx.tx;
+        // revm leaves this check to the transaction decoder, which a call does not pass.
+        if tx.tx_type() == TransactionType::Eip7702 && tx.kind().is_create() {
+            let reason = "EIP-7702 transaction cannot be used to create contract";
+            return Err(InvalidTransaction::from(reason).into());
+        }
+        validate_env(evm.ctx())
+    }
+
+    fn validate_against_state_and_deduct_caller(
+        &self,
+        evm: &mut Self::Evm,
+        _: &mut InitialAndFloorGas,
+    ) -> Result<(), Self::Error> {
+        let (block, tx, cfg, journal, _, _) = evm.ctx().all_mut();
+        let mut sender = journal.load_account_with_code_mut(tx.caller())?.data;
+        validate_account_nonce_and_code_with_components(&sender.account().info, tx, cfg)?;
+        let minted = sender
+            .balance()
+            .checked_add(self.tx.mint)
+            .ok_or(InvalidTransaction::OverflowPaymentInTransaction)?;
+        let charged = calculate_caller_fee(minted, tx, block, cfg)?;
+        sender.set_balance(afford(charged, tx.value(), self.checks)?);
+        if tx.kind().is_call() && !self.tx.keeps_nonce {
+            sender.bump_nonce();
+        }
+        Ok(())
+    }
+}
+
+impl<'a> InspectorHandler for TxHandler<'_, EngineEvm<'a, TracerInspector>> {
+    type IT = EthInterpreter;
+}
+
+fn execution_error(
+    error: EVMError<ProviderError>,
+    reached: Option<LimitReached>,
+) -> ExecutionError {
+    match (error, reached) {
+        (_, Some(limit)) => ExecutionError::LimitReached(limit),
+        (EVMError::Transaction(invalid), None) => ExecutionError::Invalid(invalid),
+        (EVMError::Database(error), None) => ExecutionError::Provider(error),
+        (other, None) => ExecutionError::Panicked(other.to_string()),
+    }
+}
+
+impl From<TraceError> for ExecutionError {
+    fn from(error: TraceError) -> Self {
+        match error {
+            TraceError::Provider(error) => Self::Provider(error),
+            TraceError::Tracer(text) => Self::Trace(text),
+        }
+    }
+}
+
+fn catch_panic<T>(work: impl FnOnce() -> Result<T, ExecutionError>) -> Result<T, ExecutionError> {
+    // A panic leaves nothing half-written: locks are held only around map operations, and an overlay
+    // changes only when a result is applied to it.
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|payload| Err(ExecutionError::Panicked(panic_text(payload.as_ref()))))
+}
+
+fn panic_text(payload: &(dyn Any + Send)) -> String {
+    payload
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| String::from("panic"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::overlay::Overlay;
+    use crate::testing::{ALICE, BOB, CONTRACT, ReadMode, World, transaction};
+    use alloy_primitives::{B256, TxKind};
+    use revm::bytecode::opcode::*;
+
+    /// `slots[0] += 1`
+    const COUNT: &[u8] = &[PUSH1, 1, PUSH0, SLOAD, ADD, PUSH0, SSTORE];
+
+    #[test]
+    fn a_result_changes_nothing_until_it_is_applied() {
+        let (_, snapshot) = World::with_contract(COUNT).snapshot();
+        let mut overlay = Overlay::new(snapshot);
+        let result = execute(&overlay, &transaction(0), None).unwrap();
+        assert_eq!(overlay.slot(CONTRACT, U256::ZERO).unwrap(), U256::ZERO);
+        overlay.apply(&result.changes).unwrap();
+        assert_eq!(overlay.slot(CONTRACT, U256::ZERO).unwrap(), U256::ONE);
+        assert_eq!(overlay.account(ALICE).unwrap().unwrap().nonce, 1);
+    }
+
+    #[test]
+    fn a_failing_provider_fails_the_execution_and_may_recover() {
+        let (world, snapshot) = World::with_contract(COUNT).snapshot();
+        *world.mode.lock() = ReadMode::Error;
+        let error = execute(snapshot.as_ref(), &transaction(0), None).unwrap_err();
+        assert!(
+            matches!(error, ExecutionError::Provider(cause) if cause.to_string() == "disk on fire")
+        );
+        *world.mode.lock() = ReadMode::Ok;
+        assert!(execute(snapshot.as_ref(), &transaction(0), None).unwrap().result.is_success());
+    }
+
+    #[test]
+    fn a_panic_is_caught_and_leaves_the_snapshot_usable() {
+        let (world, snapshot) = World::with_contract(COUNT).snapshot();
+        *world.mode.lock() = ReadMode::Panic;
+        let error = execute(snapshot.as_ref(), &transaction(0), None).unwrap_err();
+        assert!(matches!(error, ExecutionError::Panicked(text) if text == "the provider panics"));
+        *world.mode.lock() = ReadMode::Ok;
+        assert!(execute(snapshot.as_ref(), &transaction(0), None).unwrap().result.is_success());
+    }
+
+    #[test]
+    fn a_mint_survives_a_failed_execution() {
+        let (_, snapshot) = World::with_contract(&[INVALID]).snapshot();
+        let mut env = transaction(7);
+        env.tx.base.caller = BOB;
+        env.tx.mint = U256::from(500);
+        env.tx.keeps_nonce = true;
+        env.checks = Checks { nonce: false, fees: false, ..Checks::ALL };
+        let result = execute(snapshot.as_ref(), &env, None).unwrap();
+        assert!(result.result.is_halt());
+        let bob = result.changes.accounts.iter().find(|change| change.address == BOB).unwrap();
+        assert_eq!(bob.before, None);
+        assert_eq!(bob.after.unwrap().balance, U256::from(500));
+        assert_eq!(bob.after.unwrap().nonce, 0);
+    }
+
+    #[test]
+    fn a_mint_that_overflows_is_rejected() {
+        let (_, snapshot) = World::with_contract(&[STOP]).snapshot();
+        let mut env = transaction(0);
+        env.tx.mint = U256::MAX;
+        let error = execute(snapshot.as_ref(), &env, None).unwrap_err();
+        assert!(matches!(
+            error,
+            ExecutionError::Invalid(InvalidTransaction::OverflowPaymentInTransaction)
+        ));
+    }
+
+    #[test]
+    fn a_block_hash_of_the_environment_precedes_that_of_the_state() {
+        let code = [PUSH1, 5, BLOCKHASH, PUSH0, SSTORE, PUSH1, 6, BLOCKHASH, PUSH1, 1, SSTORE];
+        let (_, snapshot) = World::with_contract(&code).snapshot();
+        let mut env = transaction(0);
+        env.block.number = U256::from(9);
+        env.block_hashes.insert(5, B256::repeat_byte(0x55));
+        let result = execute(snapshot.as_ref(), &env, None).unwrap();
+        let contract = &result.changes.accounts[1];
+        assert_eq!(contract.storage[&U256::ZERO].after, U256::from_be_bytes([0x55; 32]));
+        assert_eq!(contract.storage[&U256::ONE].after, U256::from(6));
+    }
+
+    #[test]
+    fn a_contract_that_destroys_itself_as_it_is_created_leaves_no_change() {
+        let (_, snapshot) = World::with_contract(&[]).snapshot();
+        let mut env = transaction(0);
+        env.tx.base.kind = TxKind::Create;
+        env.tx.base.data = vec![PUSH1, 1, PUSH0, SSTORE, CALLER, SELFDESTRUCT].into();
+        let result = execute(snapshot.as_ref(), &env, None).unwrap();
+        assert!(result.result.is_success());
+        let changed: Vec<_> = result.changes.accounts.iter().map(|c| c.address).collect();
+        assert_eq!(changed, [ALICE]);
+    }
+}

@@ -1,0 +1,121 @@
+//! Precompiles, which can take long in a single step and can be moved by state overrides.
+
+use alloy_primitives::Address;
+use alloy_primitives::map::HashMap;
+use revm::context_interface::ContextTr;
+use revm::handler::{EthPrecompiles, PrecompileProvider};
+use revm::interpreter::{CallInputs, InterpreterResult};
+use revm::primitives::AddressSet;
+use revm::primitives::hardfork::SpecId;
+
+use super::limits::LimitedContext;
+
+/// Precompiles that state overrides moved: for an address the original address of the precompile
+/// that runs there, or `None` if none does.
+pub type MovedPrecompiles = HashMap<Address, Option<Address>>;
+
+/// Return the addresses of the precompiles of `fork`.
+pub fn addresses(fork: SpecId) -> AddressSet {
+    EthPrecompiles::new(fork).warm_addresses().clone()
+}
+
+/// Ethereum's precompiles, some of them possibly moved.
+#[derive(Clone, Debug)]
+pub struct Precompiles {
+    inner: EthPrecompiles,
+    moved: MovedPrecompiles,
+}
+
+impl Precompiles {
+    /// Return the precompiles of `fork`, except for those in `moved`.
+    pub fn new(fork: SpecId, moved: MovedPrecompiles) -> Self {
+        Self { inner: EthPrecompiles::new(fork), moved }
+    }
+
+    /// Return the original address of the precompile that runs at `address`.
+    fn origin(&self, address: &Address) -> Option<Address> {
+        let origin = match self.moved.get(address) {
+            None => *address,
+            Some(origin) => (*origin)?,
+        };
+        self.inner.contains(&origin).then_some(origin)
+    }
+}
+
+impl<C: LimitedContext> PrecompileProvider<C> for Precompiles {
+    type Output = InterpreterResult;
+
+    fn set_spec(&mut self, spec: <C::Cfg as revm::context_interface::Cfg>::Spec) -> bool {
+        PrecompileProvider::<C>::set_spec(&mut self.inner, spec)
+    }
+
+    fn run(
+        &mut self,
+        context: &mut C,
+        inputs: &CallInputs,
+    ) -> Result<Option<Self::Output>, String> {
+        let Some(origin) = self.origin(&inputs.bytecode_address) else {
+            return Ok(None);
+        };
+        context.chain().before_precompile();
+        if origin == inputs.bytecode_address {
+            return self.inner.run(context, inputs);
+        }
+        let inputs = CallInputs { bytecode_address: origin, ..inputs.clone() };
+        self.inner.run(context, &inputs)
+    }
+
+    // As in geth, a transaction warms the original addresses.
+    fn warm_addresses(&self) -> &AddressSet {
+        PrecompileProvider::<C>::warm_addresses(&self.inner)
+    }
+
+    fn contains(&self, address: &Address) -> bool {
+        self.origin(address).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evm::{ExecutionResult, execute};
+    use crate::testing::{CONTRACT, World, transaction};
+    use alloy_primitives::{TxKind, address};
+    use revm::bytecode::opcode::INVALID;
+
+    const IDENTITY: Address = address!("0000000000000000000000000000000000000004");
+    const ELSEWHERE: Address = address!("00000000000000000000000000000000000e15e0");
+
+    fn send(to: Address, moved: &[(Address, Option<Address>)]) -> ExecutionResult {
+        let (_, snapshot) = World::with_contract(&[INVALID]).snapshot();
+        let mut env = transaction(0);
+        env.tx.base.kind = TxKind::Call(to);
+        env.tx.base.data = b"hello".as_slice().into();
+        env.precompiles = moved.iter().copied().collect();
+        execute(snapshot.as_ref(), &env, None).unwrap()
+    }
+
+    fn output(to: Address, moved: &[(Address, Option<Address>)]) -> Vec<u8> {
+        send(to, moved).result.output().unwrap().to_vec()
+    }
+
+    #[test]
+    fn a_moved_precompile_runs_only_at_its_new_address() {
+        let moved = [(IDENTITY, None), (ELSEWHERE, Some(IDENTITY))];
+        assert_eq!(output(IDENTITY, &[]), b"hello");
+        assert_eq!(output(ELSEWHERE, &[]), b"");
+        assert_eq!(output(IDENTITY, &moved), b"");
+        assert_eq!(output(ELSEWHERE, &moved), b"hello");
+    }
+
+    #[test]
+    fn a_moved_precompile_replaces_the_code_at_its_new_address() {
+        assert!(send(CONTRACT, &[]).result.is_halt());
+        assert_eq!(output(CONTRACT, &[(CONTRACT, Some(IDENTITY))]), b"hello");
+    }
+
+    #[test]
+    fn a_contract_cannot_be_moved_like_a_precompile() {
+        assert_eq!(output(ELSEWHERE, &[(ELSEWHERE, Some(CONTRACT))]), b"");
+    }
+}

@@ -1,0 +1,121 @@
+//! Execution for Python: `execute`, `call` and `Tracer`.
+
+use pyo3::prelude::*;
+use revm_inspectors::tracing::TransactionContext;
+
+use super::convert::PyHash;
+use super::env::{BlockEnv, Checks, Limits, Rules, TxEnv};
+use super::errors::{UnknownTracer, execution_error};
+use super::execution_result::ExecutionResult;
+use super::gil;
+use super::state::{Overlay, Snapshot};
+use crate::evm::env::{self, ExecutionEnv};
+use crate::evm::{self, tracer};
+
+/// A tracer with its options, and the position of the traced transaction.
+#[pyclass(frozen, module = "entresol._native")]
+pub struct Tracer(tracer::Tracer);
+
+#[pymethods]
+impl Tracer {
+    #[new]
+    #[pyo3(signature = (
+        options, *, transaction_hash = None, transaction_index = None, block_hash = None
+    ))]
+    fn new(
+        options: &[u8],
+        transaction_hash: Option<PyHash>,
+        transaction_index: Option<usize>,
+        block_hash: Option<PyHash>,
+    ) -> PyResult<Self> {
+        let context = TransactionContext {
+            block_hash: block_hash.map(|hash| hash.0),
+            tx_index: transaction_index,
+            tx_hash: transaction_hash.map(|hash| hash.0),
+        };
+        tracer::Tracer::parse(options, context)
+            .map(Self)
+            .map_err(|error| UnknownTracer::new_err(error.to_string()))
+    }
+}
+
+/// A snapshot or an overlay.
+#[derive(FromPyObject)]
+pub enum AnyState<'py> {
+    Snapshot(Bound<'py, Snapshot>),
+    Overlay(Bound<'py, Overlay>),
+}
+
+/// Execute a transaction on `state`, which does not change until the result is applied to it.
+#[pyfunction]
+#[pyo3(signature = (state, rules, block, tx, *, checks = None, limits = None, tracer = None))]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+pub fn execute(
+    py: Python<'_>,
+    state: AnyState<'_>,
+    rules: &Bound<'_, Rules>,
+    block: &Bound<'_, BlockEnv>,
+    tx: &Bound<'_, TxEnv>,
+    checks: Option<&Bound<'_, Checks>>,
+    limits: Option<&Bound<'_, Limits>>,
+    tracer: Option<&Bound<'_, Tracer>>,
+) -> PyResult<ExecutionResult> {
+    let checks = checks.map_or(env::Checks::ALL, |checks| checks.get().0);
+    execute_on(py, state, execution_env(rules, block, tx, checks, limits), tracer)
+}
+
+/// Execute a call on `state`, without fees and without checks of balance, nonce, sender and gas cap.
+#[pyfunction]
+#[pyo3(signature = (state, rules, block, tx, *, limits = None, tracer = None))]
+pub fn call(
+    py: Python<'_>,
+    state: AnyState<'_>,
+    rules: &Bound<'_, Rules>,
+    block: &Bound<'_, BlockEnv>,
+    tx: &Bound<'_, TxEnv>,
+    limits: Option<&Bound<'_, Limits>>,
+    tracer: Option<&Bound<'_, Tracer>>,
+) -> PyResult<ExecutionResult> {
+    execute_on(py, state, execution_env(rules, block, tx, env::Checks::NONE, limits), tracer)
+}
+
+fn execution_env(
+    rules: &Bound<'_, Rules>,
+    block: &Bound<'_, BlockEnv>,
+    tx: &Bound<'_, TxEnv>,
+    checks: env::Checks,
+    limits: Option<&Bound<'_, Limits>>,
+) -> ExecutionEnv {
+    let mut tx = tx.get().0.clone();
+    // A transaction without chain id is valid on any chain.
+    tx.base.chain_id.get_or_insert(rules.get().0.chain_id);
+    ExecutionEnv {
+        rules: rules.get().0,
+        block: block.get().env.clone(),
+        block_hashes: block.get().block_hashes.clone(),
+        precompiles: block.get().precompiles.clone(),
+        tx,
+        checks,
+        limits: limits.map_or_else(Limits::none, |limits| limits.get().start()),
+    }
+}
+
+fn execute_on(
+    py: Python<'_>,
+    state: AnyState<'_>,
+    env: ExecutionEnv,
+    tracer: Option<&Bound<'_, Tracer>>,
+) -> PyResult<ExecutionResult> {
+    let tracer = tracer.map(|tracer| &tracer.get().0);
+    let result = match state {
+        AnyState::Snapshot(snapshot) => {
+            let snapshot = &snapshot.get().0;
+            gil::release(py, || evm::execute(snapshot.as_ref(), &env, tracer))
+        }
+        AnyState::Overlay(overlay) => {
+            let overlay = overlay.get();
+            gil::release(py, || evm::execute(overlay.current().as_ref(), &env, tracer))
+        }
+    };
+    result.map(ExecutionResult).map_err(|error| execution_error(py, error, &env))
+}
