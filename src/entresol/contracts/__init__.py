@@ -1,7 +1,4 @@
-"""The compiled contracts of both layers, as package data.
-
-`make contracts` writes one file for each contract in the folder contracts/ of the sources.
-"""
+"""Compiled contracts of both layers, as package data that `make contracts` writes."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from entresol.primitives.values import Data, Hash32
 
 
 class Variable(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a contract keeps one of its variables."""
+    """The storage location of a contract's variable."""
 
     label: str
     slot: int
@@ -29,24 +26,24 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     name: str
     source: str
-    """Its file, seen from the folder of the contracts."""
+    """Its file, relative to the contracts folder."""
     source_hash: Hash32
-    """Changes with the file and with everything that it imports."""
+    """The hash of the file and of everything that it imports."""
     compiler: str
     evm_version: str
     abi: list[dict[str, Any]]
     storage_layout: list[Variable]
     immutables: dict[str, list[int]]
-    """Where in the runtime code the constructor puts the value of each immutable variable, in 32 bytes."""
+    """The offsets in the runtime code of each immutable variable, a 32-byte word each."""
     bytecode: Data
-    """What a transaction deploys, to be followed by the constructor's arguments."""
+    """The creation code, to be followed by the constructor's arguments."""
     runtime: Data
-    """What is then found at the address, except that immutable variables are still zero."""
+    """The runtime code, with zeros for immutable variables."""
 
     def with_immutables(self, values: dict[str, bytes]) -> Data:
-        """Return the runtime code as a constructor leaves it that sets the immutable variables to `values`.
+        """Return the runtime code with the immutable variables set to `values`.
 
-        Each value is given without its padding; every immutable variable must be named, and no other.
+        Values come without padding; every immutable variable must be given, and no other.
         """
         if values.keys() != self.immutables.keys():
             missing = sorted(values.keys() ^ self.immutables.keys())
@@ -54,15 +51,15 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
                 f"immutable variables of {self.name} do not match: {', '.join(missing)}"
             )
         code = bytearray(self.runtime)
-        for name, places in self.immutables.items():
-            for start in places:
+        for name, offsets in self.immutables.items():
+            for start in offsets:
                 code[start : start + 32] = values[name].rjust(32, b"\0")
         return Data(code)
 
 
 @cache
 def artifact(name: str) -> Artifact:
-    """Return the compiled contract called `name`."""
+    """Return the compiled contract `name`."""
     return decode(resources.files(__name__).joinpath(f"{name}.json").read_bytes())
 
 
@@ -75,7 +72,7 @@ def names() -> list[str]:
 
 
 def decode(text: bytes) -> Artifact:
-    """Return the contract that a file of `make contracts` describes."""
+    """Decode an artifact file."""
     return msgspec.json.decode(text, type=Artifact, dec_hook=_parse, strict=False)
 
 

@@ -1,4 +1,4 @@
-"""Variables of a contract as slots, so that a genesis can hold what an execution would have written."""
+"""Storage slots of a contract's variables, for predeployed contracts in a genesis."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAPPING: Final = re.compile(rf"mapping\((?:{_SIMPLE}) => (.+)\)")
 
 
 def storage_of(artifact: Artifact, values: Mapping[str, Value]) -> dict[Hash32, Hash32]:
-    """Return the slots in which the contract has `values` for the variables they name.
+    """Return the slots that hold `values`, by variable name.
 
     Variables that share a slot are packed.
     """
@@ -37,7 +37,7 @@ def storage_of(artifact: Artifact, values: Mapping[str, Value]) -> dict[Hash32, 
 
 
 def _slots_of(variable: Variable, value: Value) -> list[tuple[int, int]]:
-    found = _placed(variable.type, variable.slot, variable.offset, value)
+    found = _encode(variable.type, variable.slot, variable.offset, value)
     if found is None:
         raise ValueError(
             f"{variable.label} is a {variable.type}, which cannot be given as {value!r}"
@@ -45,8 +45,8 @@ def _slots_of(variable: Variable, value: Value) -> list[tuple[int, int]]:
     return found
 
 
-def _placed(kind: str, slot: int, offset: int, value: Value) -> list[tuple[int, int]] | None:
-    """Return the slots of a value of this kind, or None if it is of another."""
+def _encode(kind: str, slot: int, offset: int, value: Value) -> list[tuple[int, int]] | None:
+    """Return the slots of a value of type `kind`, or None if the value does not match it."""
     if not isinstance(value, Mapping):
         return [(slot, _number(value) << 8 * offset)] if _WORD.fullmatch(kind) else None
     mapping = _MAPPING.fullmatch(kind)
@@ -54,8 +54,8 @@ def _placed(kind: str, slot: int, offset: int, value: Value) -> list[tuple[int, 
         return None
     slots: list[tuple[int, int]] = []
     for key, inner in value.items():
-        place = keccak256(_number(key).to_bytes(32) + slot.to_bytes(32))
-        found = _placed(mapping[1], int.from_bytes(place), 0, inner)
+        location = keccak256(_number(key).to_bytes(32) + slot.to_bytes(32))
+        found = _encode(mapping[1], int.from_bytes(location), 0, inner)
         if found is None:
             return None
         slots += found

@@ -10,7 +10,9 @@ class UnknownAccount(EntresolError):
 
     def __init__(self, address: bytes | None) -> None:
         if address is None:
-            super().__init__("unknown account: the node has none, so name one in `from` and impersonate it")
+            super().__init__(
+                "unknown account: the node has none, so name one in `from` and impersonate it"
+            )
         else:
             super().__init__(
                 f"unknown account: 0x{address.hex()} is neither in eth_accounts nor impersonated"

@@ -1,1 +1,1 @@
-"""What a chain is made of: values, transactions, headers, receipts, logs and messages."""
+"""Values of a chain: transactions, headers, receipts, logs, records and batches."""

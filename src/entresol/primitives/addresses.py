@@ -1,4 +1,4 @@
-"""Where contracts land, and how an L1 contract is called on L2."""
+"""Addresses of created contracts, and the L2 alias of an L1 contract."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ _ZK_CREATE2: Final = keccak256(b"zksyncCreate2")
 
 
 def alias(l1_contract: Address) -> Address:
-    """Return the L2 address under which an L1 contract acts."""
+    """Return the L2 alias of an L1 contract."""
     return _shift(l1_contract, ALIAS_OFFSET)
 
 
 def unalias(l2_sender: Address) -> Address:
-    """Return the L1 contract that acts under `l2_sender`."""
+    """Return the L1 contract whose alias is `l2_sender`."""
     return _shift(l2_sender, -ALIAS_OFFSET)
 
 
 def create_address(creator: Address, nonce: int) -> Address:
-    """Return the address of the contract that `creator` makes at `nonce`."""
+    """Return the CREATE address for `creator` and `nonce`."""
     return Address(keccak256(rlp_encode([creator, encode_uint(nonce)]))[12:])
 
 
 def create2_address(creator: Address, salt: Hash32, init_code: bytes) -> Address:
-    """Return the address of the contract that `creator` makes from `init_code` and `salt`."""
+    """Return the CREATE2 address for `creator`, `salt` and `init_code`."""
     return Address(keccak256(b"\xff" + creator + salt + keccak256(init_code))[12:])
 
 
 def zk_create_address(creator: Address, deploy_nonce: int) -> Address:
-    """Return the address that the contract deployer gives to a `create`."""
+    """Return the EraVM address of a `create`."""
     return Address(
         keccak256(_ZK_CREATE + creator.rjust(32, b"\0") + deploy_nonce.to_bytes(32))[12:]
     )
@@ -44,10 +44,10 @@ def zk_create_address(creator: Address, deploy_nonce: int) -> Address:
 def zk_create2_address(
     creator: Address, salt: Hash32, bytecode_hash: Hash32, constructor_input: bytes
 ) -> Address:
-    """Return the address that the contract deployer gives to a `create2`."""
-    place = creator.rjust(32, b"\0") + salt
+    """Return the EraVM address of a `create2`."""
+    prefix = creator.rjust(32, b"\0") + salt
     content = bytecode_hash + keccak256(constructor_input)
-    return Address(keccak256(_ZK_CREATE2 + place + content)[12:])
+    return Address(keccak256(_ZK_CREATE2 + prefix + content)[12:])
 
 
 def _shift(address: Address, offset: int) -> Address:

@@ -1,4 +1,4 @@
-"""The ids under which both layers know a token."""
+"""Asset ids: how the bridge identifies a token on both layers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ L2_BASE_TOKEN: Final = Address((0x800A).to_bytes(20))
 L2_NATIVE_TOKEN_VAULT: Final = Address((0x10004).to_bytes(20))
 
 ETH_TOKEN: Final = Address((1).to_bytes(20))
-"""Stands for ether wherever a token's address is asked for."""
+"""The address that represents ETH as a token."""
 
 
 def asset_id(origin_chain_id: int, token: Address) -> Hash32:
-    """Return the id of the token that lives at an address of `origin_chain_id`."""
-    place = origin_chain_id.to_bytes(32) + L2_NATIVE_TOKEN_VAULT.rjust(32, b"\0")
-    return Hash32(keccak256(place + token.rjust(32, b"\0")))
+    """Return the asset id of a token of `origin_chain_id`."""
+    origin = origin_chain_id.to_bytes(32) + L2_NATIVE_TOKEN_VAULT.rjust(32, b"\0")
+    return Hash32(keccak256(origin + token.rjust(32, b"\0")))

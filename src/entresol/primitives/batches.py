@@ -1,4 +1,4 @@
-"""Batches: consecutive L2 blocks that settle together, and the steps of their settlement on L1."""
+"""Batches of consecutive L2 blocks, and the steps of their settlement on L1."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SettlementStep(IntEnum):
 
 
 class Batch(RecordPart, frozen=True):
-    """Consecutive blocks that settle together."""
+    """Consecutive blocks that are settled together."""
 
     number: Natural
     first_block: Natural
@@ -33,21 +33,21 @@ class Batch(RecordPart, frozen=True):
     first_timestamp: Natural
     last_timestamp: Natural
     transactions: Natural
-    """How many transactions there are, those from L1 among them."""
+    """The number of transactions, including those from L1."""
     l1_transactions: Natural
     first_priority_id: Natural
-    """The number of the first transaction from L1, or of the next one if there is none."""
+    """The id of the first priority transaction, or of the next one if the batch has none."""
     priority_hash: HashBytes
-    """The rolling hash over the transactions from L1."""
+    """The rolling hash of the priority transactions."""
     priority_frontier: tuple[HashBytes, ...]
-    """The tree of the transactions from L1 as it was before this batch."""
+    """The frontier of the priority tree before this batch."""
     logs: Natural
     message_root: HashBytes
     state_root: HashBytes
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """Read the bytes that `encode` writes."""
+        """Decode what `encode` writes."""
         if data[:1] != _VERSION_BYTE:
             raise MalformedValue(f"a batch of version {VERSION} is expected, got {data[:1].hex()}")
         try:
@@ -61,7 +61,7 @@ class Batch(RecordPart, frozen=True):
 
 
 class SettlementTransaction(NamedTuple):
-    """The L1 transaction by which a step of a batch was done."""
+    """The L1 transaction of a settlement step."""
 
     transaction: Hash32
     block: int

@@ -1,4 +1,4 @@
-"""Blocks: a header and the transactions it commits to."""
+"""Blocks: a header and its transactions."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
         return rlp.join([self.header.encode(), transactions, _NO_OMMERS])
 
     def size(self) -> int:
-        """Return how many bytes `encode` would write."""
+        """Return the size of the encoding."""
         return block_size(self.header, self.transactions)
 
 
 def block_size(header: Header, transactions: Sequence[Transaction]) -> int:
-    """Return the size of a block without building it."""
+    """Return the size of an encoded block without encoding it."""
     listed = rlp.joined_size(sum(len(_item(transaction)) for transaction in transactions))
     return rlp.joined_size(len(header.encode()) + listed + len(_NO_OMMERS))
 
 
 def _item(transaction: Transaction) -> bytes:
-    """Return a transaction as a list item: a legacy one is a list already."""
+    """Return a transaction as an RLP item; a legacy one is a list already."""
     return transaction.raw if transaction.type == 0 else rlp_encode(transaction.raw)

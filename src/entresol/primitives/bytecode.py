@@ -1,4 +1,4 @@
-"""Versioned hashes of bytecode, and which code may be published as a factory dependency."""
+"""Versioned bytecode hashes, and validation of factory dependencies."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MAX_SIZE: Final = MAX_WORDS * WORD
 MAX_EVM_SIZE: Final = 0xFFFF
 
 EMPTY_CODE_HASH: Final = Hash32(keccak256(b""))
-"""The Keccak-256 of no code: what an account without code has for its code hash."""
+"""The code hash of an account without code."""
 
 ERAVM_VERSION: Final = 1
 EVM_VERSION: Final = 2
 
 
 def validate_bytecode(code: bytes) -> None:
-    """Reject code that has no versioned hash; the messages are the ones clients know."""
+    """Reject code that has no versioned hash, in zksync-era's wording."""
     if len(code) > MAX_SIZE:
         raise InvalidBytecode(f"Bytecode too long: {len(code)} bytes, while max {MAX_SIZE} allowed")
     if len(code) % WORD:
@@ -38,7 +38,7 @@ def eravm_hash(code: bytes) -> Hash32:
 
 
 def evm_hash(code: bytes) -> Hash32:
-    """Return the versioned hash of EVM code, which counts its bytes before padding."""
+    """Return the versioned hash of EVM code; its length field is that before padding."""
     if len(code) > MAX_EVM_SIZE:
         raise InvalidBytecode(
             f"Bytecode too long: {len(code)} bytes, while max {MAX_EVM_SIZE} allowed"
@@ -47,7 +47,7 @@ def evm_hash(code: bytes) -> Hash32:
 
 
 def pad_evm(code: bytes) -> bytes:
-    """Fill EVM code with zeros to an odd number of words."""
+    """Pad EVM code with zeros to an odd number of words."""
     words = -(-len(code) // WORD)
     return code.ljust((words | 1) * WORD, b"\0")
 

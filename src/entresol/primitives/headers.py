@@ -1,4 +1,4 @@
-"""Block headers: the 16 fields of the London fork, whose hash any light client can check."""
+"""Block headers with the 16 fields of London, whose hash any light client can verify."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EMPTY_TRIE: Final = Hash32(keccak256(rlp_encode(b"")))
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """What a block commits to."""
+    """A block header."""
 
     parent_hash: Hash32
     ommers_hash: Hash32 = EMPTY_OMMERS
@@ -40,12 +40,12 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """Read the bytes that `encode` writes."""
+        """Decode what `encode` writes."""
         return cls.from_rlp(rlp.decode_fields(data, FIELD_COUNT, "a header"))
 
     @classmethod
     def from_rlp(cls, item: RlpItem) -> Self:
-        """Read a header from the item that `to_rlp` makes."""
+        """Decode the item that `to_rlp` returns."""
         items = rlp.read_fields(item, FIELD_COUNT, "header")
         return cls(
             parent_hash=rlp.read_fixed(items[0], Hash32, "parentHash"),
@@ -88,15 +88,15 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
     def encode(self) -> bytes:
-        """Return the bytes whose hash is the block's."""
+        """Return the RLP encoding, whose keccak is the block hash."""
         return rlp_encode(self.to_rlp())
 
     def hash(self) -> Hash32:
-        """Return the block hash; callers that need it often should keep it."""
+        """Return the block hash, which is computed on every call."""
         return Hash32(keccak256(self.encode()))
 
 
 def number_and_timestamp(data: bytes) -> tuple[int, int]:
-    """Return number and timestamp of an encoded header, without reading the rest of it."""
+    """Return number and timestamp of an encoded header without decoding the rest."""
     items = rlp.decode_fields(data, FIELD_COUNT, "a header")
     return rlp.read_uint(items[8], 64, "number"), rlp.read_uint(items[11], 64, "timestamp")

@@ -1,6 +1,6 @@
-"""What the contracts on L1 ask of the gas limit of a request to L2, whatever L2 itself would need.
+"""Bounds that the L1 contracts set for the gas limit of a priority transaction.
 
-The limit of a request has two parts: what its place in a batch costs, and what is left for its body.
+The gas limit has two parts: the overhead of the transaction in a batch, and its body.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ _OVERHEAD_PER_BYTE: Final = 10
 _BODY_BASE: Final = 167_157
 _BODY_PER_544_BYTES: Final = 1_656
 _BODY_PER_DEPENDENCY: Final = 2_473
-_BODY_LEAST: Final = 173_484
+_MIN_BODY: Final = 173_484
 _PUBDATA_BYTES: Final = 88
 _PUBDATA_BYTES_PER_DEPENDENCY: Final = 64
 
 
 def overhead(encoded_bytes: int) -> int:
-    """Return what the place of a request costs, given the size of its ABI encoding."""
+    """Return the overhead of a priority transaction with this ABI-encoded size."""
     return max(_SLOT_OVERHEAD, _OVERHEAD_PER_BYTE * encoded_bytes)
 
 
 def min_gas_limit(request: PriorityTransaction) -> int:
-    """Return the lowest gas limit with which L1 takes `request`; its own limit does not count."""
+    """Return the minimum gas limit with which L1 accepts `request`; its own limit is ignored."""
     size, dependencies = len(request.to_abi()), len(request.factory_dep_hashes)
     computation = max(
         _BODY_BASE + -(-size * _BODY_PER_544_BYTES // 544) + dependencies * _BODY_PER_DEPENDENCY,
-        _BODY_LEAST,
+        _MIN_BODY,
     )
     pubdata = _PUBDATA_BYTES + dependencies * _PUBDATA_BYTES_PER_DEPENDENCY
     return overhead(size) + computation + pubdata * request.gas_per_pubdata_limit
 
 
 def max_gas_limit(request: PriorityTransaction) -> int:
-    """Return the highest gas limit with which L1 takes `request`; its own limit does not count."""
+    """Return the maximum gas limit with which L1 accepts `request`; its own limit is ignored."""
     body = MAX_BODY_GAS
     if request.gas_per_pubdata_limit:
         # The contract divides and rounds down before it compares.

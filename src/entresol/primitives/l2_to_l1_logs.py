@@ -1,4 +1,4 @@
-"""L2-to-L1 logs: what a batch tells its settlement layer, one leaf of its message tree each."""
+"""L2-to-L1 logs, which are the leaves of a batch's message tree, and their proofs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from entresol.primitives.values import Address, Hash32
 PACKED_SIZE: Final = 88
 TREE_DEPTH: Final = 14
 MAX_LOGS_PER_BATCH: Final = 1 << TREE_DEPTH
-"""How many logs the message tree of a batch has places for, and so how many a block may have."""
+"""The leaves of a batch's message tree, and so the maximum for a block."""
 
 BOOTLOADER: Final = Address.parse("0x0000000000000000000000000000000000008001")
 L1_MESSENGER: Final = Address.parse("0x0000000000000000000000000000000000008008")
@@ -26,7 +26,7 @@ FAILED: Final = Hash32.zero()
 
 
 class L2ToL1Log(msgspec.Struct, frozen=True, kw_only=True):
-    """A log that L1 can check against the batch it settled."""
+    """A log that can be proven on L1 once its batch is executed there."""
 
     shard_id: int = 0
     is_service: bool = True
@@ -37,20 +37,20 @@ class L2ToL1Log(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_message(cls, tx_number: int, sender: Address, message: bytes) -> Self:
-        """Return the log that stands for a message `sender` gave to the messenger."""
+        """Return the log of a message that `sender` sent through the L1 messenger."""
         key = Hash32(sender.rjust(32, b"\0"))
         value = Hash32(keccak256(message))
         return cls(tx_number=tx_number, sender=L1_MESSENGER, key=key, value=value)
 
     @classmethod
     def of_status(cls, tx_number: int, tx_hash: Hash32, *, succeeded: bool) -> Self:
-        """Return the log by which the bootloader reports how a priority transaction ended."""
+        """Return the bootloader's log of a priority transaction's status."""
         value = SUCCEEDED if succeeded else FAILED
         return cls(tx_number=tx_number, sender=BOOTLOADER, key=tx_hash, value=value)
 
     @classmethod
     def unpack(cls, packed: bytes) -> Self:
-        """Read the 88 bytes that `pack` writes."""
+        """Decode the 88 bytes that `pack` writes."""
         if len(packed) != PACKED_SIZE:
             raise MalformedValue(f"an L2-to-L1 log is {PACKED_SIZE} bytes, got {len(packed)}")
         if packed[1] > 1:

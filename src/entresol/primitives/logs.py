@@ -1,4 +1,4 @@
-"""Events that contracts emit, and the bloom filters over them."""
+"""Logs that contracts emit, and their bloom filters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_TOPICS: Final = 4
 
 
 class Log(msgspec.Struct, frozen=True, kw_only=True):
-    """An event, without its place in a block."""
+    """A log without its location in the chain."""
 
     address: Address
     topics: tuple[Hash32, ...]
@@ -27,7 +27,7 @@ class Log(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_rlp(cls, item: RlpItem, field: str = "log") -> Self:
-        """Read a log from the item that `to_rlp` makes."""
+        """Decode the item that `to_rlp` returns."""
         address, topics, data = rlp.read_fields(item, 3, field)
         hashes = rlp.read_list(topics, f"{field}.topics")
         if len(hashes) > MAX_TOPICS:
@@ -48,7 +48,7 @@ class Log(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bloom_of(logs: Iterable[Log]) -> Bloom:
-    """Return the filter that contains every address and topic of `logs`."""
+    """Return the bloom filter of the addresses and topics of `logs`."""
     bits = 0
     for log in logs:
         bits |= _bits(log.address)
@@ -58,7 +58,7 @@ def bloom_of(logs: Iterable[Log]) -> Bloom:
 
 
 def union(blooms: Iterable[Bloom]) -> Bloom:
-    """Return the filter that contains whatever one of `blooms` contains."""
+    """Return the union of bloom filters."""
     bits = 0
     for bloom in blooms:
         bits |= int.from_bytes(bloom)
@@ -66,7 +66,7 @@ def union(blooms: Iterable[Bloom]) -> Bloom:
 
 
 def may_contain(bloom: Bloom, value: bytes) -> bool:
-    """Say whether an address or topic may be in `bloom`; a no is certain."""
+    """Return whether an address or topic may be in `bloom`; False is certain."""
     bits = _bits(value)
     return int.from_bytes(bloom) & bits == bits
 

@@ -1,4 +1,4 @@
-"""Receipts as consensus encodes them: what a block's receipts root commits to."""
+"""Receipts in their consensus encoding, which the receipts root commits to."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 FIELD_COUNT: Final = 4
 
-# Types of L1 transactions that look like the first byte of a list, but of one longer than 2^48
-# bytes: such a list never comes, so the byte is read as a type.
+# Types of L1 transactions that equal the first byte of a list longer than 2^48 bytes. There is no
+# such list, so the byte is a type.
 _HIGH_TYPES: Final = frozenset({0xFE, 0xFF})
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """How a transaction ended."""
+    """The receipt of a transaction."""
 
     type: int
     succeeded: bool
@@ -51,7 +51,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """Read the bytes that `encode` writes."""
+        """Decode what `encode` writes."""
         if not data:
             raise MalformedValue("a receipt is not empty")
         typed = 0 < data[0] < 0x80 or data[0] in _HIGH_TYPES

@@ -1,4 +1,4 @@
-"""The canonical record of a block: all there is to know of it, in bytes that any node can follow."""
+"""Block records: a sealed block with its results and state changes, in a canonical encoding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1
 
-# The hash of the others is that of their bytes.
+# Transactions whose hash is not the keccak of their raw bytes.
 _HASHED_BY_CONTENT: Final = L1_TYPES | {ZK_TYPE}
 
 AddressBytes: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=20, max_length=20)]
@@ -37,7 +37,7 @@ Natural: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class RecordPart(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A part of a record: an array that has its fields in their order, and no others."""
+    """A part of a record: encoded as an array of exactly its fields."""
 
 
 class StoredAccount(RecordPart, frozen=True):
@@ -49,9 +49,9 @@ class StoredAccount(RecordPart, frozen=True):
 
 
 class StoredChange(RecordPart, frozen=True):
-    """What a block made of one account.
+    """The changes of one account in a block.
 
-    `destroyed` says that all storage from before is gone; `slots` are written after that. A value is
+    `destroyed` means that all earlier storage is deleted before `slots` are written. A value is
     big-endian without leading zeros, so zero is empty.
     """
 
@@ -62,18 +62,18 @@ class StoredChange(RecordPart, frozen=True):
 
 
 class TransactionResult(RecordPart, frozen=True):
-    """How a transaction ended: what its receipt is made from."""
+    """The result of a transaction, from which its receipt is built."""
 
     succeeded: bool
     gas_used: Natural
     created: AddressBytes | None = None
     logs: tuple[tuple[AddressBytes, Topics, bytes], ...] = ()
     l2_to_l1_logs: tuple[Packed, ...] = ()
-    """Its L2-to-L1 logs, packed, with the transaction's place in the block for its number."""
+    """Packed L2-to-L1 logs, with the transaction's index in the block as `tx_number`."""
 
 
 class BlockRecord(RecordPart, frozen=True):
-    """A sealed block with its outcomes and changes; enough to apply it, or to execute it again."""
+    """A sealed block with its results and changes: enough to apply it or to re-execute it."""
 
     header_rlp: bytes
     transactions: tuple[tuple[NotEmpty, AddressBytes], ...]
@@ -82,11 +82,11 @@ class BlockRecord(RecordPart, frozen=True):
     changes: tuple[StoredChange, ...]
     codes: tuple[bytes, ...]
     edits: tuple[StoredChange, ...] = ()
-    """What a developer changed by hand before the first transaction; `changes` cover it too."""
+    """State edits before the first transaction; `changes` include them."""
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """Read the bytes that `encode` writes, and no others."""
+        """Decode what `encode` writes; reject any other encoding."""
         if not data or data[0] != VERSION:
             raise MalformedValue(f"a record of version {VERSION} is expected, got {data[:1].hex()}")
         try:
@@ -94,9 +94,9 @@ class BlockRecord(RecordPart, frozen=True):
         except msgspec.DecodeError as error:
             raise MalformedValue(f"a record is not readable: {error}") from error
         if len(record.transactions) != len(record.results):
-            counts = f"{len(record.transactions)} transactions and {len(record.results)} outcomes"
+            counts = f"{len(record.transactions)} transactions and {len(record.results)} results"
             raise MalformedValue(f"a record has {counts}")
-        # MessagePack has several ways to write a number or a length; a record has one.
+        # MessagePack can encode a number or a length in several ways; a record allows the shortest.
         if record.encode() != data:
             raise MalformedValue("a record is not written in the shortest way")
         return record
@@ -115,31 +115,31 @@ class BlockRecord(RecordPart, frozen=True):
         return load(raw, Address(sender))
 
     def transaction_hash(self, index: int) -> Hash32:
-        """Return the hash of the transaction at `index`, without reading more of it than needed."""
+        """Return the hash of the transaction at `index`, decoding it only if necessary."""
         raw, _ = self.transactions[index]
         if raw[0] in _HASHED_BY_CONTENT:
             return self.transaction(index).hash
         return Hash32(keccak256(raw))
 
     def priority_count(self) -> int:
-        """Return how many of the transactions users asked for on L1."""
+        """Return the number of priority transactions."""
         return sum(raw[0] in PRIORITY_TYPES for raw, _ in self.transactions)
 
     def receipts(self) -> Iterator[Receipt]:
-        """Yield the receipts that the header's root commits to."""
+        """Yield the receipts that the receipts root commits to."""
         cumulative = 0
-        for (raw, _), outcome in zip(self.transactions, self.results, strict=True):
-            cumulative += outcome.gas_used
+        for (raw, _), result in zip(self.transactions, self.results, strict=True):
+            cumulative += result.gas_used
             yield Receipt.of(
                 transaction_type(raw),
-                succeeded=outcome.succeeded,
+                succeeded=result.succeeded,
                 cumulative_gas_used=cumulative,
-                logs=tuple(logs_of(outcome)),
+                logs=tuple(logs_of(result)),
             )
 
 
 def _as_bytes(value: object) -> bytes:
-    """Return an address or a hash as the bytes it is; MessagePack knows no kinds of them."""
+    """Return an address or a hash as plain bytes, for MessagePack."""
     if isinstance(value, bytes):
         return bytes(value)
     raise TypeError(f"a record has no place for {type(value).__name__}")
@@ -151,24 +151,24 @@ _decoder: Final = msgspec.msgpack.Decoder(BlockRecord)
 
 
 def transaction_type(raw: bytes) -> int:
-    """Return the type of an encoded transaction; a legacy one starts with a list."""
+    """Return the type of an encoded transaction; a legacy one starts with an RLP list."""
     first = raw[0]
     return 0 if 0xC0 <= first < 0xFE else first
 
 
-def logs_of(outcome: TransactionResult) -> Iterator[Log]:
-    """Yield the events of a transaction."""
-    for address, topics, data in outcome.logs:
+def logs_of(result: TransactionResult) -> Iterator[Log]:
+    """Yield the logs of a transaction."""
+    for address, topics, data in result.logs:
         yield Log(address=Address(address), topics=tuple(map(Hash32, topics)), data=data)
 
 
-def messages_of(outcome: TransactionResult) -> Iterator[L2ToL1Log]:
+def l2_to_l1_logs_of(result: TransactionResult) -> Iterator[L2ToL1Log]:
     """Yield the L2-to-L1 logs of a transaction."""
-    return map(L2ToL1Log.unpack, outcome.l2_to_l1_logs)
+    return map(L2ToL1Log.unpack, result.l2_to_l1_logs)
 
 
 def stored_changes(changes: Changes) -> tuple[StoredChange, ...]:
-    """Return what a record keeps of `changes`."""
+    """Return `changes` in the form of a record."""
     return tuple(
         StoredChange(
             change.address,
@@ -183,7 +183,7 @@ def stored_changes(changes: Changes) -> tuple[StoredChange, ...]:
 
 
 def stored_account(account: Account) -> StoredAccount:
-    """Return an account in its stored form."""
+    """Return an account in the form of a record."""
     balance = account.balance
     stored_balance = balance.to_bytes(-(-balance.bit_length() // 8))
     return StoredAccount(account.nonce, stored_balance, account.code_hash)

@@ -1,4 +1,4 @@
-"""Reading named fields out of RLP items, and building items from values."""
+"""RLP helpers: decode items into checked fields, and encode values."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def encode_uint(value: int) -> bytes:
 
 
 def join(items: Iterable[bytes]) -> bytes:
-    """Return the list of items that are already encoded."""
+    """Return the encoding of a list of encoded items."""
     body = b"".join(items)
     return _list_prefix(len(body)) + body
 
 
 def joined_size(body_size: int) -> int:
-    """Return how long a list is whose encoded items take `body_size` bytes."""
+    """Return the size of an encoded list whose items take `body_size` bytes."""
     return len(_list_prefix(body_size)) + body_size
 
 

@@ -1,4 +1,4 @@
-"""Addresses, hashes, byte strings and quantities: the values every other value is made of."""
+"""Basic values: addresses, hashes, byte strings and quantities, with their hex encodings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Data(bytes):
             try:
                 return cls(unhexlify(text[2:]))
             except ValueError:
-                pass  # What is wrong is said below.
+                pass  # Reported below.
         digits = _digits(text, "data")
         if digits is text:
             raise MalformedValue("data starts with 0x")
@@ -40,7 +40,7 @@ class Data(bytes):
 
 
 class FixedBytes(bytes):
-    """A byte string whose kind fixes its length."""
+    """A byte string of a fixed length, which its subclass defines."""
 
     __slots__ = ()
 
@@ -48,7 +48,7 @@ class FixedBytes(bytes):
     noun: ClassVar[str]
 
     def __new__(cls, value: bytes) -> Self:
-        """Take exactly as many bytes as the kind has."""
+        """Reject a value of another length."""
         if len(value) != cls.size:
             raise MalformedValue(f"{cls.noun} is {cls.size} bytes, got {len(value)}")
         return bytes.__new__(cls, value)
@@ -60,7 +60,7 @@ class FixedBytes(bytes):
             try:
                 return bytes.__new__(cls, unhexlify(text[2:]))
             except ValueError:
-                pass  # What is wrong is said below.
+                pass  # Reported below.
         digits = _digits(text, cls.noun)
         if len(digits) % 2:
             raise MalformedValue(f"{cls.noun} is {cls.size} bytes, got {len(digits)} hex digits")
@@ -87,7 +87,7 @@ class Address(FixedBytes):
     noun = "an address"
 
     def checksummed(self) -> str:
-        """Return the text whose letter case guards against typing errors."""
+        """Return the text with the checksum of EIP-55."""
         digits = self.hex()
         case = keccak256(digits.encode()).hex()
         pairs = zip(digits, case, strict=False)
@@ -95,7 +95,7 @@ class Address(FixedBytes):
 
 
 class Hash32(FixedBytes):
-    """A hash, or any other word of 32 bytes."""
+    """A hash or any other 32-byte word."""
 
     __slots__ = ()
 
@@ -104,7 +104,7 @@ class Hash32(FixedBytes):
 
 
 class Bloom(FixedBytes):
-    """A filter that contains every address and topic of some logs."""
+    """A bloom filter of the addresses and topics of logs."""
 
     __slots__ = ()
 
@@ -113,7 +113,7 @@ class Bloom(FixedBytes):
 
 
 class Nonce8(FixedBytes):
-    """The nonce of a block header, a leftover of mining."""
+    """The nonce of a block header, unused since proof of work."""
 
     __slots__ = ()
 
@@ -129,7 +129,7 @@ class Quantity(int):
     bits: ClassVar[int] = 256
 
     def __new__(cls, value: int) -> Self:
-        """Take a number that fits the kind's width."""
+        """Reject a number that does not fit the width."""
         if value < 0 or value.bit_length() > cls.bits:
             raise MalformedValue(f"a quantity is from 0 to 2^{cls.bits} - 1, got {value:#x}")
         return int.__new__(cls, value)
@@ -140,7 +140,7 @@ class Quantity(int):
         digits = _digits(text, "a quantity")
         if not 1 <= len(digits) <= cls.bits // 4:
             raise MalformedValue(f"a quantity is 1 to {cls.bits // 4} digits, got {len(digits)}")
-        # So many digits fit.
+        # The number of digits is checked, so the value fits.
         return int.__new__(cls, digits, 16)
 
     def __str__(self) -> str:
@@ -159,7 +159,7 @@ class Quantity64(Quantity):
 
 
 def _digits(text: object, noun: str) -> str:
-    """Return the hex digits of `text` without their prefix, and `text` itself if it has none."""
+    """Return the hex digits of `text` without the prefix, or `text` itself if it has none."""
     if not isinstance(text, str):
         raise MalformedValue(f"{noun} is a hex string, got {_kind(text)}")
     digits = text.removeprefix("0x")
@@ -169,7 +169,7 @@ def _digits(text: object, noun: str) -> str:
 
 
 def _kind(value: object) -> str:
-    """Name the JSON kind of `value`."""
+    """Return the JSON type of `value`."""
     match value:
         case None:
             return "null"
@@ -185,5 +185,5 @@ def _kind(value: object) -> str:
 
 
 def _excerpt(text: str) -> str:
-    """Quote `text`, shortened so that an error never grows with its input."""
+    """Quote `text`, shortened so that an error does not grow with its input."""
     return repr(text if len(text) <= 70 else text[:67] + "...")

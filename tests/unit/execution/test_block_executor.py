@@ -24,7 +24,7 @@ from entresol.primitives.addresses import create_address
 from entresol.primitives.headers import EMPTY_TRIE
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, FAILED, L1_MESSENGER, SUCCEEDED, L2ToL1Log
 from entresol.primitives.logs import may_contain
-from entresol.primitives.records import StoredChange, messages_of, stored_account
+from entresol.primitives.records import StoredChange, l2_to_l1_logs_of, stored_account
 from entresol.primitives.transactions import (
     AccessListTransaction,
     Authorization,
@@ -302,7 +302,7 @@ def test_too_little_gas_to_begin_takes_all_of_it(producer: Producer) -> None:
     assert (outcome.succeeded, outcome.gas_used) == (False, 20_000)
     assert producer.balance(REFUND) == 2 * ETHER - fee
     assert producer.balance(BOB) == 100 * ETHER
-    (status,) = messages_of(outcome)
+    (status,) = l2_to_l1_logs_of(outcome)
     assert status.value == FAILED
 
 
@@ -358,7 +358,7 @@ def test_a_priority_transaction_larger_than_a_block_has_one_of_its_own(store: St
 def test_a_priority_transaction_has_one_status(producer: Producer, to: bytes, value: bytes) -> None:
     transaction = priority(to)
     executed = producer.seal(call(1, 0, BOB), transaction)
-    (status,) = messages_of(executed.record.results[1])
+    (status,) = l2_to_l1_logs_of(executed.record.results[1])
     expected = L2ToL1Log.of_status(1, transaction.hash, succeeded=value == SUCCEEDED)
     assert status == expected
     assert (status.sender, status.tx_number, status.value) == (BOOTLOADER, 1, value)
@@ -394,7 +394,7 @@ def test_no_wei_is_made_or_lost_but_what_l1_says(transactions: list[Transaction]
     store.close()
     assert sums(executed.overlay.changes()) == minted
     for transaction, outcome in zip(transactions, executed.record.results, strict=True):
-        statuses = [log for log in messages_of(outcome) if log.sender == BOOTLOADER]
+        statuses = [log for log in l2_to_l1_logs_of(outcome) if log.sender == BOOTLOADER]
         assert [log.key for log in statuses] == [transaction.hash]
 
 
@@ -407,7 +407,7 @@ def test_messages_come_in_order_with_caller_and_hash(producer: Producer) -> None
         call(2, 0, STORING),
         call(2, 1, L1_MESSENGER, data=b"two"),
     )
-    first, none, second = (list(messages_of(outcome)) for outcome in executed.record.results)
+    first, none, second = (list(l2_to_l1_logs_of(outcome)) for outcome in executed.record.results)
     assert first == [L2ToL1Log.of_message(0, ALICE, b"one")]
     assert none == []
     assert second == [L2ToL1Log.of_message(2, BOB, b"two")]
@@ -416,7 +416,7 @@ def test_messages_come_in_order_with_caller_and_hash(producer: Producer) -> None
 def test_the_status_comes_after_the_messages(producer: Producer) -> None:
     transaction = priority(L1_MESSENGER, data=b"hello")
     (outcome,) = producer.seal(transaction).record.results
-    assert list(messages_of(outcome)) == [
+    assert list(l2_to_l1_logs_of(outcome)) == [
         L2ToL1Log.of_message(0, Address(SOURCE), b"hello"),
         L2ToL1Log.of_status(0, transaction.hash, succeeded=True),
     ]

@@ -19,8 +19,8 @@ from entresol.primitives.records import (
     StoredAccount,
     StoredChange,
     TransactionResult,
+    l2_to_l1_logs_of,
     logs_of,
-    messages_of,
     stored_account,
     transaction_type,
 )
@@ -161,7 +161,7 @@ def encoded(**parts: object) -> bytes:
         (b"\x02" + FIXTURE.read_bytes()[1:], "version 1 is expected, got 02"),
         (FIXTURE.read_bytes()[:-1], "truncated"),
         (FIXTURE.read_bytes() + b"\0", "trailing"),
-        (encoded(results=()), "2 transactions and 0 outcomes"),
+        (encoded(results=()), "2 transactions and 0 results"),
         (encoded(transactions=((b"", b"\1" * 20),)), r"\$\[1\]\[0\]\[0\]"),
         (encoded(transactions=((b"\2", b"\1" * 19),)), r"\$\[1\]\[0\]\[1\]"),
         (encoded(results=((True, -1, None, (), ()),)), r"\$\[2\]\[0\]\[1\]"),
@@ -191,7 +191,7 @@ def test_transactions_come_back_with_hash_and_sender() -> None:
 
 
 def test_messages_are_unpacked() -> None:
-    (status,) = messages_of(frozen().results[0])
+    (status,) = l2_to_l1_logs_of(frozen().results[0])
     assert status == L2ToL1Log.of_status(0, deposit(5, value=10**18).hash, succeeded=False)
 
 

@@ -1,4 +1,4 @@
-"""Transactions of every type the node knows: what they say, who sent them, and their bytes."""
+"""Transactions of every supported type: payload, sender, hash and encoding."""
 
 from entresol.primitives.transactions.envelope import (
     Payload,

@@ -1,4 +1,4 @@
-"""The transaction the rest of the node passes around, and how it comes from bytes."""
+"""`Transaction`: a payload of any type with sender, hash and raw bytes; decoding and signing."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Payload: TypeAlias = SignedPayload | PriorityTransaction
 
 _ZK_PREFIX: Final = bytes([ZK_TYPE])
 
-# No point of the curve has this coordinate, so no key can make a signature with it, and nobody can be
-# recovered from one: what has it can only come from here or from a record.
-_NOBODYS_R: Final = 5
-_NOBODYS_S: Final = 1 << 160
+# No point of the curve has this coordinate, so no key can sign with it and no sender can be recovered
+# from it: a transaction with it can only come from here or from a record.
+_IMPERSONATION_R: Final = 5
+_IMPERSONATION_S: Final = 1 << 160
 
 
 class Transaction(msgspec.Struct, frozen=True, kw_only=True):
-    """A transaction with its sender, its hash and the bytes it came in.
+    """A transaction with its sender, its hash and its raw bytes.
 
-    Whatever its type, a payload answers `type`, `chain_id`, `nonce`, `gas_limit`, `to`, `value`,
-    `data`, `fee_cap`, `tip`, `access_list` and `authorizations`.
+    A payload of any type has `type`, `chain_id`, `nonce`, `gas_limit`, `to`, `value`, `data`,
+    `fee_cap`, `tip`, `access_list` and `authorizations`.
     """
 
     payload: Payload
@@ -39,7 +39,7 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_l1(cls, payload: PriorityTransaction) -> Self:
-        """Wrap a transaction that came from L1; its `raw` is the storage encoding."""
+        """Return the transaction of a priority payload; its `raw` is the storage encoding."""
         return cls(
             payload=payload, sender=payload.sender, hash=payload.hash(), raw=payload.encode()
         )
@@ -51,18 +51,18 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_impersonated(self) -> bool:
-        """Whether nobody signed it, and it runs all the same."""
+        """Whether it was sent by impersonation, without a signature."""
         payload = self.payload
-        if isinstance(payload, PriorityTransaction) or payload.r != _NOBODYS_R:
+        if isinstance(payload, PriorityTransaction) or payload.r != _IMPERSONATION_R:
             return False
-        # A custom signature counts alone, and whoever sends it may put anything beside it.
+        # Beside a custom signature, r and s have no meaning and may hold anything.
         return not (isinstance(payload, ZkTransaction) and payload.custom_signature)
 
 
 def decode(raw: bytes) -> Transaction:
-    """Decode what a user sent: type 0, 1, 2, 4 or 0x71, signed.
+    """Decode a signed transaction of type 0, 1, 2, 4 or 0x71.
 
-    Types that only L1 may send are rejected, whatever their bytes say.
+    Types that only L1 may send are rejected.
     """
     _reject_l1(raw)
     if raw.startswith(_ZK_PREFIX):
@@ -71,13 +71,13 @@ def decode(raw: bytes) -> Transaction:
 
 
 def decode_many(raws: Sequence[bytes]) -> list[Transaction | InvalidTransaction]:
-    """Decode like `decode`, on all cores; a rejection takes its transaction's place."""
+    """Decode like `decode`, on all cores; a rejected transaction yields its error."""
     results = _native.decode_transactions(list(raws))
-    return [_settle(outcome, raw) for outcome, raw in zip(results, raws, strict=True)]
+    return [_from_result(result, raw) for result, raw in zip(results, raws, strict=True)]
 
 
 def load(raw: bytes, sender: Address) -> Transaction:
-    """Read back the `raw` of any transaction, believing that `sender` was checked when it came."""
+    """Decode stored `raw` bytes of any type; `sender` was verified before they were stored."""
     if raw.startswith(_ZK_PREFIX):
         return _from_zk(ZkTransaction.decode(raw), raw)
     if raw and raw[0] in L1_TYPES:
@@ -95,24 +95,27 @@ def sign(payload: SignedPayload, secret: bytes) -> Transaction:
 
 
 def impersonate(payload: SignedPayload, sender: Address) -> Transaction:
-    """Return a transaction that `sender` did not sign, but that shall run as if.
+    """Return an unsigned transaction of `sender`, for impersonation.
 
-    In the place of a signature it names the sender, so that its bytes and its hash are its own.
+    Its signature fields contain the sender, so that its bytes and its hash are unique.
     """
-    signature: dict[str, int] = {"r": _NOBODYS_R, "s": _NOBODYS_S | int.from_bytes(sender)}
+    signature: dict[str, int] = {
+        "r": _IMPERSONATION_R,
+        "s": _IMPERSONATION_S | int.from_bytes(sender),
+    }
     signature["v" if isinstance(payload, ZkTransaction) else "y_parity"] = 0
     unsigned = msgspec.structs.replace(payload, **signature)
     return load(unsigned.encode(), sender)
 
 
-def _settle(
-    outcome: _native.DecodedTransaction | InvalidTransaction, raw: bytes
+def _from_result(
+    result: _native.DecodedTransaction | InvalidTransaction, raw: bytes
 ) -> Transaction | InvalidTransaction:
-    if isinstance(outcome, _native.DecodedTransaction):
-        return _from_native(outcome, raw)
+    if isinstance(result, _native.DecodedTransaction):
+        return _from_native(result, raw)
     try:
         _reject_l1(raw)
-        return _decode_zk(raw) if raw.startswith(_ZK_PREFIX) else outcome
+        return _decode_zk(raw) if raw.startswith(_ZK_PREFIX) else result
     except InvalidTransaction as error:
         return error
 

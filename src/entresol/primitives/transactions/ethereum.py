@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Access(msgspec.Struct, frozen=True):
-    """An account that a transaction declares it will touch, with some of its slots."""
+    """An entry of an access list: an account and some of its slots."""
 
     account: Address
     slots: tuple[Hash32, ...] = ()
 
 
 class Authorization(msgspec.Struct, frozen=True):
-    """A signed permission to run the code of `address` as one's own."""
+    """A signed authorization of EIP-7702 to delegate to the code of `address`."""
 
     chain_id: int
     address: Address
@@ -33,7 +33,7 @@ class Authorization(msgspec.Struct, frozen=True):
 
 
 class EthereumPayload(msgspec.Struct, frozen=True, kw_only=True):
-    """What the types of Ethereum have in common; unsigned as long as `r` and `s` are zero."""
+    """The common fields of Ethereum's types; unsigned while `r` and `s` are zero."""
 
     type: ClassVar[int]
 
@@ -48,7 +48,7 @@ class EthereumPayload(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def v(self) -> int:
-        """The last part of the signature as it is encoded."""
+        """The `v` of the signature as it is encoded."""
         return self.y_parity
 
     def encode(self) -> bytes:
@@ -57,11 +57,11 @@ class EthereumPayload(msgspec.Struct, frozen=True, kw_only=True):
         return self._enveloped([*self._signed_fields(), *signature])
 
     def signing_hash(self) -> Hash32:
-        """Return the digest that the sender signs."""
+        """Return the hash that the sender signs."""
         return Hash32(keccak256(self._enveloped(self._signed_fields())))
 
     def with_signature(self, signature: bytes) -> Self:
-        """Return this transaction signed with `r ‖ s ‖ parity`, parity being 0 or 1."""
+        """Return this transaction with the signature `r ‖ s ‖ y_parity`."""
         return msgspec.structs.replace(
             self,
             y_parity=signature[64],
@@ -77,7 +77,7 @@ class EthereumPayload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GasPricePayload(EthereumPayload, frozen=True, kw_only=True):
-    """What the types with one gas price have in common."""
+    """The common fields of the types with a gas price."""
 
     authorizations: ClassVar[tuple[Authorization, ...]] = ()
 
@@ -85,17 +85,17 @@ class GasPricePayload(EthereumPayload, frozen=True, kw_only=True):
 
     @property
     def fee_cap(self) -> int:
-        """The most wei it pays for a unit of gas."""
+        """The maximum wei for a unit of gas."""
         return self.gas_price
 
     @property
     def tip(self) -> int:
-        """The most wei of them that may go to the producer."""
+        """The maximum of it that goes to the block producer."""
         return self.gas_price
 
 
 class LegacyTransaction(GasPricePayload, frozen=True, kw_only=True):
-    """A transaction from before types; without a chain id it is valid on any chain."""
+    """An untyped transaction; without a chain id it is valid on any chain."""
 
     type: ClassVar[int] = 0
     access_list: ClassVar[tuple[Access, ...]] = ()
@@ -104,11 +104,11 @@ class LegacyTransaction(GasPricePayload, frozen=True, kw_only=True):
 
     @property
     def v(self) -> int:
-        """The parity, mixed with the chain id if there is one."""
+        """The parity, combined with the chain id of EIP-155 if there is one."""
         return self.y_parity + (27 if self.chain_id is None else 35 + 2 * self.chain_id)
 
     def signing_hash(self) -> Hash32:
-        """Return the digest that the sender signs."""
+        """Return the hash that the sender signs."""
         fields = self._signed_fields()
         if self.chain_id is not None:
             fields += [encode_uint(self.chain_id), b"", b""]
@@ -129,7 +129,7 @@ class LegacyTransaction(GasPricePayload, frozen=True, kw_only=True):
 
 
 class AccessListTransaction(GasPricePayload, frozen=True, kw_only=True):
-    """A transaction that declares what it will touch."""
+    """A transaction with an access list (EIP-2930)."""
 
     type: ClassVar[int] = 1
 
@@ -150,7 +150,7 @@ class AccessListTransaction(GasPricePayload, frozen=True, kw_only=True):
 
 
 class FeeCapPayload(EthereumPayload, frozen=True, kw_only=True):
-    """What the types with a fee cap and a tip have in common."""
+    """The common fields of the types with a fee cap and a tip."""
 
     chain_id: int
     max_priority_fee_per_gas: int
@@ -159,12 +159,12 @@ class FeeCapPayload(EthereumPayload, frozen=True, kw_only=True):
 
     @property
     def fee_cap(self) -> int:
-        """The most wei it pays for a unit of gas."""
+        """The maximum wei for a unit of gas."""
         return self.max_fee_per_gas
 
     @property
     def tip(self) -> int:
-        """The most wei of them that may go to the producer."""
+        """The maximum of it that goes to the block producer."""
         return self.max_priority_fee_per_gas
 
     def _signed_fields(self) -> list[RlpItem]:
@@ -182,14 +182,14 @@ class FeeCapPayload(EthereumPayload, frozen=True, kw_only=True):
 
 
 class FeeMarketTransaction(FeeCapPayload, frozen=True, kw_only=True):
-    """A transaction with a fee cap and a tip."""
+    """A transaction with a fee cap and a tip (EIP-1559)."""
 
     type: ClassVar[int] = 2
     authorizations: ClassVar[tuple[Authorization, ...]] = ()
 
 
 class SetCodeTransaction(FeeCapPayload, frozen=True, kw_only=True):
-    """A transaction that also makes accounts act by the code of others."""
+    """A transaction that sets delegations of accounts (EIP-7702)."""
 
     type: ClassVar[int] = 4
 
@@ -206,8 +206,8 @@ EthereumTransaction: TypeAlias = (
 
 
 def payload_of(decoded: DecodedTransaction) -> EthereumTransaction:
-    """Return the payload of a transaction that was decoded natively."""
-    # The crate has checked every field, so the keywords of a type are not checked again.
+    """Return the payload of a transaction that the crate decoded."""
+    # The crate has validated every field, so the keywords are not checked here.
     fields: dict[str, Any] = {
         "chain_id": decoded.chain_id,
         "nonce": decoded.nonce,

@@ -8,7 +8,7 @@ from typing import Final
 from entresol._native import keccak256
 from entresol.primitives.addresses import create_address
 from entresol.primitives.logs import bloom_of
-from entresol.primitives.records import BlockRecord, TransactionResult, logs_of, messages_of
+from entresol.primitives.records import BlockRecord, TransactionResult, l2_to_l1_logs_of, logs_of
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address, Bloom
 from entresol.rpc.render.hex import data, quantity
@@ -122,4 +122,4 @@ def _messages(
 ) -> str:
     if not result.l2_to_l1_logs:
         return "[]"
-    return l2_to_l1_logs_json(messages_of(result), inclusion, (tx_hash, index), first)
+    return l2_to_l1_logs_json(l2_to_l1_logs_of(result), inclusion, (tx_hash, index), first)
