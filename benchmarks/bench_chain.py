@@ -133,8 +133,8 @@ def anvil_rate(kind: str, raws: Sequence[bytes], size: int) -> float:
             hashes = []
             for first in range(0, len(calls), size):
                 hashes += anvil.batch(calls[first : first + size])
-                anvil.rpc("evm_mine")
-        while int(anvil.rpc("txpool_status")["pending"], 16):
+                anvil("evm_mine")
+        while int(anvil("txpool_status")["pending"], 16):
             time.sleep(0.001)
         anvil.receipt(hashes[-1])
         return len(raws) / (time.perf_counter() - start)
@@ -144,7 +144,7 @@ def found(anvil: Anvil, kind: str) -> None:
     """Give anvil the same beginning."""
     anvil.batch([("anvil_setBalance", ["0x" + a.hex(), hex(100 * ETHER)]) for a in ADDRESSES])
     if kind != "transfers":
-        anvil.rpc("anvil_setCode", str(TOKEN_ADDRESS), "0x" + TOKEN.hex())
+        anvil("anvil_setCode", str(TOKEN_ADDRESS), "0x" + TOKEN.hex())
         slots = [
             ("anvil_setStorageAt", [str(TOKEN_ADDRESS), str(s), str(v)]) for s, v in balances()
         ]

@@ -116,7 +116,7 @@ def raw_gas() -> Row:
     ours = best_seconds(lambda: call(snapshot, RULES, BLOCK, message), calls=1)
     with running_anvil("--gas-limit", str(BURN_GAS), "--hardfork", "osaka") as anvil:
         code = "0x" + bytes.fromhex(BURN).hex()
-        anvil.rpc("anvil_setCode", "0x" + CONTRACT.hex(), code)
+        anvil("anvil_setCode", "0x" + CONTRACT.hex(), code)
         request = {"to": "0x" + CONTRACT.hex(), "gas": hex(BURN_GAS)}
         theirs = best_seconds(lambda: anvil.batch([("eth_call", [request])]), calls=1)
     return Row(

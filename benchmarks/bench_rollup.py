@@ -5,35 +5,29 @@ from __future__ import annotations
 import asyncio
 import json
 import statistics
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from benchmarks.harness import Peer, Row, Target, best_seconds
 from entresol._native import keccak256
 from entresol.l1.operator import Operator
-from entresol.primitives import abi
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
-from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.message_tree import CAPACITY, MessageTree
 from entresol.rollup.proofs import LogProver
 from entresol.rollup.settler import Settler
-from entresol.rollup.system_contracts import MULTICALL
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.evm.programs import call_to, program, store, work
-from tests.support.node_process import running_node
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
-from tests.support.rollup.pair import USER, Pair
+from tests.support.rollup.pair import USER, Pair, running_pair
 from tests.support.rollup.settlement_contracts import deploy
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
+from tests.support.rpc_client import RpcClient
 
 DEPOSITS: Final = 200
 MESSAGES_A_TRANSACTION: Final = 256
@@ -44,12 +38,15 @@ LONG_CODE: Final = bytes(number * 7 % 256 for number in range(24 * 1024))
 # A transaction that sends more messages than these does not fit into a block.
 MESSAGES_AT_ONCE: Final = 450
 
+OPTIONS = ("--silent", "--l1-delay", "0.02", "--settle-interval", "1000")
+"""Batches are sealed on request."""
+
 
 def rows() -> Iterable[Row]:
     """Measure the ties between the layers."""
     yield from tree_and_proofs()
     yield from settlement()
-    with pair() as layers, running_anvil() as anvil:
+    with running_pair(*OPTIONS) as layers, running_anvil() as anvil:
         yield from beside_anvil(layers, anvil)
         yield deposits(layers)
         yield proofs_over_http(layers)
@@ -120,18 +117,6 @@ async def _settle() -> tuple[float, int]:
     return seconds, sum(it.gas_used for it in receipts if it is not None)
 
 
-@contextmanager
-def pair() -> Iterator[Pair]:
-    """Start both layers; batches are sealed on request."""
-    with tempfile.TemporaryDirectory() as directory:
-        info = Path(directory) / "facts.json"
-        options = ("--l1-delay", "0.02", "--settle-interval", "1000", "--config-out", str(info))
-        with running_node("--silent", *options, info=info):
-            layers = Pair(info)
-            yield layers
-            layers.close()
-
-
 def beside_anvil(layers: Pair, anvil: Anvil) -> Iterator[Row]:
     """Measure what anvil has under other names, with the same contracts on both."""
     codes = {
@@ -141,8 +126,8 @@ def beside_anvil(layers: Pair, anvil: Anvil) -> Iterator[Row]:
     }
     for client in (layers.l2, anvil):
         for address, code in codes.items():
-            client.rpc("anvil_setCode", str(address), "0x" + code)
-        client.rpc("evm_mine")
+            client("anvil_setCode", str(address), "0x" + code)
+        client("evm_mine")
     call = {"from": str(USER), "to": str(OUTER), "data": "0x" + "ab" * 100}
     ours, theirs = _latencies(
         (layers.l2, "zks_estimateGasL1ToL2", [call]), (anvil, "eth_estimateGas", [call])
@@ -165,7 +150,7 @@ def _beside(what: str, ours: float, theirs: float) -> Row:
     )
 
 
-def _latencies(*questions: tuple[Anvil, str, Sequence[object]]) -> list[float]:
+def _latencies(*questions: tuple[RpcClient, str, Sequence[object]]) -> list[float]:
     """Return the median seconds of each question, asked in turns by one client."""
     taken: list[list[float]] = [[] for _ in questions]
     connections = [HTTPConnection(urlsplit(client.url).netloc) for client, _, _ in questions]
@@ -198,12 +183,15 @@ def deposits(layers: Pair) -> Row:
 
 def proofs_over_http(layers: Pair) -> Row:
     """Measure proofs of one client in a full batch that L1 has executed."""
-    message = (L1_MESSENGER, abi.encode_call("sendToL1(bytes)", b"hello"))
-    call = abi.encode_call("aggregate((address,bytes)[])", [message] * MESSAGES_A_TRANSACTION)
-    layers.l2.rpc("anvil_zks_commitBatch", 1)
-    sent = [layers.send_l2(MULTICALL, call) for _ in range(CAPACITY // MESSAGES_A_TRANSACTION)]
+    message = (layers.messenger.address, layers.messenger.encode("sendToL1", b"hello"))
+    messages = [message] * MESSAGES_A_TRANSACTION
+    layers.l2("anvil_zks_commitBatch", 1)
+    sent = [
+        layers.send_l2(layers.multicall, "aggregate", messages)
+        for _ in range(CAPACITY // MESSAGES_A_TRANSACTION)
+    ]
     for transaction in sent:
-        assert layers.receipt_l2(transaction)["status"] == "0x1"
+        assert layers.l2.receipt(transaction)["status"] == "0x1"
     proof = layers.proven(sent[-1])
     assert proof["id"] == CAPACITY - MESSAGES_A_TRANSACTION
     (seconds,) = _latencies((layers.l2, "zks_getL2ToL1LogProof", [sent[-1], 0]))

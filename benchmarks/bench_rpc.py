@@ -34,9 +34,10 @@ from entresol._native import address_of, keccak256, public_key
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
 from entresol.server.limits import allow_open_files
-from tests.support.anvil import Anvil, free_port, running_anvil
+from tests.support.anvil import free_port, running_anvil
 from tests.support.differential.contracts import TOKEN
 from tests.support.node_process import running_node
+from tests.support.rpc_client import HttpRpcClient
 
 CHAIN_ID: Final = 31337
 GAS_LIMIT: Final = 1_000_000_000
@@ -67,7 +68,7 @@ class Server(msgspec.Struct, frozen=True):
     """A server under load."""
 
     name: str
-    client: Anvil
+    client: HttpRpcClient
     pid: int
 
     def resident_bytes(self) -> int:
@@ -169,15 +170,12 @@ def both(*, silent: bool = True) -> Iterator[tuple[Server, Server]]:
             node = stack.enter_context(running_node(*flags, *ours, info=info))
             port = stack.enter_context(free_port())
             anvil = stack.enter_context(running_anvil(*flags, "--hardfork", "osaka", port=port))
-        address = urlsplit(node.url)
-        assert address.hostname is not None
-        assert address.port is not None
-        client = Anvil(address.hostname, address.port, node.process.pid)
+        client = HttpRpcClient(node.url)
         stack.callback(client.close)
-        yield Server("node", client, client.pid), Server("anvil", anvil, anvil.pid)
+        yield Server("node", client, node.process.pid), Server("anvil", anvil, anvil.pid)
 
 
-def found(client: Anvil) -> Chain:
+def found(client: HttpRpcClient) -> Chain:
     """Give a server accounts, a token, empty blocks, a full one and one with logs."""
     done = client.batch(
         [("anvil_setBalance", [str(it), hex(100 * ETHER)]) for it in ADDRESSES[:500]]
@@ -196,15 +194,15 @@ def found(client: Anvil) -> Chain:
     return Chain(full, logged, hashes[-1])
 
 
-def mined(client: Anvil, senders: range) -> tuple[int, list[str]]:
+def mined(client: HttpRpcClient, senders: range) -> tuple[int, list[str]]:
     """Put a transfer of tokens by each sender into one block; return its number and the hashes."""
     raws = [raw_transaction(sender, 0, is_token=True) for sender in senders]
     hashes = client.batch([("eth_sendRawTransaction", ["0x" + raw.hex()]) for raw in raws])
-    client.rpc("evm_mine")
+    client("evm_mine")
     receipt = client.receipt(hashes[-1])
     assert receipt["status"] == "0x1"
     number = int(receipt["blockNumber"], 16)
-    assert int(client.rpc("eth_getBlockTransactionCountByNumber", hex(number)), 16) == len(raws)
+    assert int(client("eth_getBlockTransactionCountByNumber", hex(number)), 16) == len(raws)
     return number, hashes
 
 
@@ -266,9 +264,9 @@ def answers(question: Question, servers: Sequence[Server], chains: Sequence[Chai
     return row(question.what, samples, question.ratio)
 
 
-def check(client: Anvil, question: Question, body: bytes) -> None:
+def check(client: HttpRpcClient, question: Question, body: bytes) -> None:
     """See that a question has an answer at all."""
-    answer = client.send(body)
+    answer = msgspec.json.decode(client.post_bytes(body))
     for item in answer if isinstance(answer, list) else [answer]:
         assert item.get("result") is not None, (question.what, client.url, item)
 
@@ -348,10 +346,10 @@ def send_share(url: str, bodies: Sequence[bytes]) -> list[float]:
     return latencies
 
 
-def wait_until_mined(client: Anvil) -> None:
+def wait_until_mined(client: HttpRpcClient) -> None:
     """Wait until no transaction waits that could be in a block."""
     deadline = time.monotonic() + MINED_SECONDS
-    while int(client.rpc("txpool_status")["pending"], 16):
+    while int(client("txpool_status")["pending"], 16):
         assert time.monotonic() < deadline, "what was acknowledged is not mined"
         time.sleep(0.005)
 
@@ -375,7 +373,7 @@ def idle_connections() -> Iterator[Row]:
 def memory(server: Server) -> tuple[int, float]:
     """Return what a server takes with idle connections, and what each of them adds."""
     body = msgspec.json.encode(request("eth_chainId"))
-    server.client.send(body)
+    server.client.post_bytes(body)
     before = server.resident_bytes()
     address = urlsplit(server.client.url)
     connections = []

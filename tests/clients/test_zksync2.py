@@ -29,7 +29,7 @@ from zksync2.module.request_types import EIP712Meta
 from entresol.contracts import artifact
 from tests.support.anvil import running_anvil
 from tests.support.clients.accounts import ALICE, BOB, CHAIN_ID, NOBODY
-from tests.support.rollup.web3_pair import Pair, running_pair
+from tests.support.rollup.pair import USER, Pair, message_hash, running_pair
 
 pytestmark = [
     pytest.mark.clients,
@@ -66,6 +66,15 @@ class User(NamedTuple):
         assert self.zksync.wait_for_transaction_receipt(name)["status"] == 1
         return name
 
+    def send_l1(self, call: Any) -> Any:
+        """Call a contract on L1 by a transaction of Alice's, and return its receipt."""
+        fields = {"from": ALICE.address, "nonce": self.l1.eth.get_transaction_count(ALICE.address)}
+        signed = ALICE.sign_transaction(call.build_transaction(fields))
+        sent = self.l1.eth.send_raw_transaction(signed.raw_transaction)
+        receipt = self.l1.eth.wait_for_transaction_receipt(sent)
+        assert receipt["status"] == 1
+        return receipt
+
     def finalized(self, sent: Any) -> Any:
         """Wait until the batch of a transaction of L2 is executed on L1, and return the receipt."""
         receipt = self.zksync.wait_finalized(sent)
@@ -95,7 +104,7 @@ def user(pair: Pair) -> User:
 
 def user_of(pair: Pair, key: bytes) -> User:
     # A wallet changes the client that it is given.
-    web3, l1 = ZkSyncBuilder.build(pair.url), Web3(Web3.HTTPProvider(pair.l1_url))
+    web3, l1 = ZkSyncBuilder.build(pair.l2.url), Web3(Web3.HTTPProvider(pair.l1.url))
     return User(Wallet(web3, l1, Account.from_key(key)), web3.zksync, l1, pair)
 
 
@@ -103,11 +112,11 @@ def user_of(pair: Pair, key: bytes) -> User:
 def token(user: User) -> str:
     """Return a token on L1 of which Alice has some."""
     compiled = artifact("TestERC20")
-    contract = user.pair.l1.eth.contract(abi=compiled.abi, bytecode=bytes(compiled.bytecode))
-    creation = user.pair.l1_sent(contract.constructor("Coin", "COIN", 6))
-    address = str(creation["contractAddress"])
-    user.pair.l1_sent(user.pair.on_l1("TestERC20", address).functions.mint(ALICE.address, 1_000))
-    return address
+    factory = user.l1.eth.contract(abi=compiled.abi, bytecode=bytes(compiled.bytecode))
+    creation = user.send_l1(factory.constructor("Coin", "COIN", 6))
+    coin = user.l1.eth.contract(creation["contractAddress"], abi=compiled.abi)
+    user.send_l1(coin.functions.mint(ALICE.address, 1_000))
+    return str(coin.address)
 
 
 @pytest.fixture(scope="module")
@@ -128,9 +137,11 @@ def test_a_wallet_knows_its_balances_on_both_layers(pair: Pair) -> None:
 
 
 def test_the_wallet_finds_the_contracts(user: User) -> None:
-    assert user.wallet.main_contract.address == user.pair.chain.address
-    assert user.wallet.get_bridgehub_contract().address == user.pair.bridgehub.address
-    assert user.wallet.get_l1_bridge_contracts().shared.address == user.pair.router.address
+    pair, wallet = user.pair, user.wallet
+    assert wallet.main_contract.address == pair.chain.address.checksummed()
+    assert wallet.get_bridgehub_contract().address == pair.bridgehub.address.checksummed()
+    router = wallet.get_l1_bridge_contracts().shared
+    assert router.address == pair.asset_router.address.checksummed()
     assert user.zksync.is_eth_based_chain()
     assert user.zksync.zks_l1_chain_id() == user.l1.eth.chain_id
 
@@ -147,9 +158,10 @@ def test_a_deposit_is_confirmed_to_l1(user: User) -> None:
     sent = user.deposit(token=ETH, amount=1, refund_recipient=ALICE.address)
     user.finalized(sent)
     batch, place, number, proof = user.wallet.get_priority_op_confirmation(sent)
-    assert user.pair.bridgehub.functions.proveL1ToL2TransactionStatus(
-        CHAIN_ID, sent, int(batch, 16), place, int(number, 16), proof, 1
-    ).call()
+    arguments = (CHAIN_ID, HexBytes(sent), int(batch, 16), place, int(number, 16))
+    words = [HexBytes(word) for word in proof]
+    pair, function = user.pair, "proveL1ToL2TransactionStatus"
+    assert pair.call_l1(pair.bridgehub, function, *arguments, words, 1)
 
 
 def test_a_deposit_of_tokens_arrives_as_tokens(user: User, token: str, deposited: str) -> None:
@@ -229,15 +241,16 @@ def test_tokens_are_withdrawn(user: User, token: str, deposited: str) -> None:
 
 def test_a_message_is_proven_by_either_method(user: User) -> None:
     pair, message = user.pair, b"from Python"
-    said = pair.settled(pair.say(message))
+    said = pair.finalized(pair.send_message(message))
     block = int(said["blockNumber"], 16)
     by_message = user.zksync.zks_get_l2_to_l1_msg_proof(
-        block, pair.alice, Web3.keccak(message).to_0x_hex(), None
+        block, USER.checksummed(), message_hash(message), None
     )
     by_log = user.zksync.zks_get_log_proof(said["transactionHash"])
     assert by_message == by_log
-    proof = {"id": by_log.id, "proof": by_log.proof}
-    assert pair.believes(proof, said, pair.alice, message)
+    batch = int(said["l1BatchNumber"], 16)
+    proof = {"id": by_log.id, "proof": by_log.proof, "batchNumber": batch}
+    assert pair.is_included(proof, said, USER, message)
 
 
 def test_details_tell_how_far_l1_has_a_transaction(user: User) -> None:
@@ -282,17 +295,18 @@ def test_tokens_that_came_from_l1_are_listed_and_counted(
 
 def test_the_protocol_has_a_version(user: User) -> None:
     found = user.zksync.zks_get_protocol_version()
-    on_l1 = user.pair.chain.functions.getSemverProtocolVersion().call()
+    on_l1 = user.pair.call_l1(user.pair.chain, "getSemverProtocolVersion")
     assert found["minorVersion"] == on_l1[1]
 
 
 def test_a_transaction_is_sent_with_all_that_it_does(user: User) -> None:
+    messenger = user.pair.messenger
     signed = ALICE.sign_transaction(
         {
             "chainId": CHAIN_ID,
             "nonce": user.zksync.get_transaction_count(ALICE.address),
-            "to": user.pair.messenger.address,
-            "data": user.pair.messenger.encode_abi("sendToL1", [b"detailed"]),
+            "to": Web3.to_checksum_address(messenger.address),
+            "data": messenger.encode("sendToL1", b"detailed"),
             "gas": 200_000,
             "maxFeePerGas": 10**9,
             "maxPriorityFeePerGas": 0,
@@ -303,7 +317,7 @@ def test_a_transaction_is_sent_with_all_that_it_does(user: User) -> None:
     )
     assert output["transactionHash"] == signed.hash.to_0x_hex()
     (event,) = output["events"]
-    assert event["address"].lower() == user.pair.messenger.address.lower()
+    assert event["address"].lower() == str(messenger.address)
 
 
 def test_a_nonce_may_be_given(user: User) -> None:

@@ -3,8 +3,8 @@
 The number of a test is that of its item in the list of behaviours; `test_era_checklist.py` has the others.
 Where this node decides otherwise, the test has the word `here` in its name and says why.
 
-Batches are settled by hand, step by step, so that every state on the way can be looked at; two L1 blocks
-must stand on a step before it counts as final, so that there is a way.
+Batches are settled by hand, step by step, so that every state on the way can be checked; a step needs two
+confirmations on L1 before it counts as final, so that there is a way.
 """
 
 from __future__ import annotations
@@ -16,18 +16,27 @@ from typing import Any, Final
 
 import pytest
 import rlp
+from eth_utils.crypto import keccak
 from trie.hexary import HexaryTrie
-from web3 import Web3
 
+from entresol.l1.contracts import BATCH_COMMITTED
 from tests.support.polling import eventually
-from tests.support.rollup.web3_pair import MESSENGER, Pair, running_pair
+from tests.support.rollup.pair import (
+    RECEIVER,
+    USER,
+    Json,
+    Pair,
+    message_hash,
+    messages_in,
+    running_pair,
+)
+from tests.support.rpc_client import RpcError
 
 pytestmark = pytest.mark.clients
 
 CONFIRMATIONS: Final = 2
 GENESIS: Final = "0x0"
 UNKNOWN: Final = "0x" + "ab" * 32
-NOBODY: Final = Web3.to_checksum_address("0x00000000000000000000000000000000deadbeef")
 STEPS: Final = ("commit", "prove", "execute")
 HASH: Final = re.compile(r"0x[0-9a-f]{64}")
 
@@ -47,47 +56,58 @@ def slow() -> Iterator[Pair]:
         yield running
 
 
+def say(pair: Pair, message: bytes) -> Json:
+    """Send a message to L1, and return the receipt."""
+    return pair.l2.receipt(pair.send_message(message))
+
+
+def settled_message(pair: Pair, message: bytes) -> Json:
+    """Send a message to L1, and return the receipt after L1 has executed its batch."""
+    return pair.finalized(pair.send_message(message))
+
+
+def deposit(pair: Pair, value: int = 1) -> Json:
+    """Deposit ether at cost, and return the receipt on L2 after L1 has executed its batch."""
+    arrived = pair.arrived(pair.deposit_at_cost(value))
+    # Before that, its batch may change between two requests.
+    return pair.finalized(arrived["transactionHash"])
+
+
 def perform(pair: Pair, step: str, batch: int) -> str:
-    """Do a step of a batch, and return the transaction on L1."""
-    return str(pair.ask(f"anvil_zks_{step}Batch", batch))
+    """Perform a step of a batch, and return the transaction on L1."""
+    return str(pair.l2(f"anvil_zks_{step}Batch", batch))
 
 
 def confirm(pair: Pair) -> None:
-    """Put enough L1 blocks on the last step, and have the node look at L1 again."""
-    pair.l1.provider.make_request("anvil_mine", [hex(CONFIRMATIONS)])
+    """Put enough L1 blocks on the last step, and have the node poll L1 again."""
+    pair.l1("anvil_mine", hex(CONFIRMATIONS))
 
 
-def number_of(pair: Pair, tag: str) -> int:
-    return int(pair.ask("eth_getBlockByNumber", tag, False)["number"], 16)
+def balance_l1(pair: Pair, address: object) -> int:
+    return int(pair.l1("eth_getBalance", str(address), "latest"), 16)
 
 
-def status_of_batch(pair: Pair, number: int) -> Any:
-    return pair.ask("zks_getL1BatchDetails", number)
+def heads(pair: Pair) -> tuple[str, str]:
+    return pair.l1("eth_blockNumber"), pair.l2("eth_blockNumber")
 
 
 # Blocks and tags.
 
 
-def test_01_a_fresh_chain_is_at_batch_0_which_has_a_root(slow: Pair) -> None:
-    assert slow.ask("eth_blockNumber") == slow.ask("zks_L1BatchNumber") == "0x0"
-    details = slow.ask("zks_getL1BatchDetails", 0)
+def test_01_a_fresh_chain_is_at_block_0_and_at_batch_0_which_has_a_root(slow: Pair) -> None:
+    assert slow.l2("eth_blockNumber") == slow.l2("zks_L1BatchNumber") == "0x0"
+    details = slow.l2("zks_getL1BatchDetails", 0)
     assert HASH.fullmatch(details["rootHash"])
     assert (details["number"], details["status"]) == (0, "verified")
 
 
-def test_05_every_tag_of_the_network_gives_a_block(pair: Pair) -> None:
-    tags = ("committed", "finalized", "latest", "l1_committed", "safe", "fast_finalized")
-    assert all(number_of(pair, tag) >= 0 for tag in tags)
-    assert number_of(pair, "earliest") == 0
-
-
 def test_06_to_09_tags_follow_commit_and_execution_and_not_the_proof(slow: Pair) -> None:
     """Tags move only when a step is deep enough on L1; here `fast_finalized` waits for that, too."""
-    said = slow.say(b"on its way")["blockNumber"]
+    said = int(say(slow, b"on its way")["blockNumber"], 16)
 
     def tags() -> tuple[int, ...]:
         names = ("l1_committed", "safe", "precommitted", "finalized", "fast_finalized")
-        return tuple(number_of(slow, name) for name in names)
+        return tuple(slow.number_of(name) for name in names)
 
     assert tags() == (0, 0, 0, 0, 0)
     perform(slow, "commit", 1)
@@ -98,57 +118,96 @@ def test_06_to_09_tags_follow_commit_and_execution_and_not_the_proof(slow: Pair)
     perform(slow, "execute", 1)
     assert tags() == (said, said, said, 0, 0)
     confirm(slow)
-    slow.say(b"what makes the node look again")
+    say(slow, b"what makes the node poll again")
     perform(slow, "commit", 2)
     assert tags() == (said, said, said, said, said)
 
 
 def test_10_the_last_block_is_in_the_batch_that_was_sealed_last(pair: Pair) -> None:
-    receipt = pair.settled(pair.say(b"the last"))
-    block = pair.ask("eth_getBlockByNumber", "latest", False)
-    assert block["l1BatchNumber"] == receipt["l1BatchNumber"] == pair.ask("zks_L1BatchNumber")
+    receipt = settled_message(pair, b"the last")
+    block = pair.l2("eth_getBlockByNumber", "latest", False)
+    assert block["l1BatchNumber"] == receipt["l1BatchNumber"] == pair.l2("zks_L1BatchNumber")
 
 
 def test_11_and_12_nothing_is_pruned_here(pair: Pair) -> None:
     # Every block and every batch stays: there is no horizon below which an error would be due.
-    pair.settled(pair.say(b"something to keep"))
-    assert pair.ask("eth_getBlockByNumber", GENESIS, False)["l1BatchNumber"] == "0x0"
-    assert pair.ask("zks_getL1BatchDetails", 0) is not None
-    assert pair.ask("zks_getL1BatchBlockRange", 0) == ["0x0", "0x0"]
+    settled_message(pair, b"something to keep")
+    assert pair.l2("eth_getBlockByNumber", GENESIS, False)["l1BatchNumber"] == "0x0"
+    assert pair.l2("zks_getL1BatchDetails", 0) is not None
+    assert pair.l2("zks_getL1BatchBlockRange", 0) == ["0x0", "0x0"]
 
 
-def test_15_to_19_a_block_with_a_deposit_is_a_block_like_any_other(pair: Pair) -> None:
-    deposit = pair.deposit(pair.bob, 5, dependencies=(bytes(32),))
-    # Before that, what is told of its batch may change between two questions.
-    pair.settled(deposit.receipt)
-    number = hex(deposit.receipt["blockNumber"])
-    block = pair.ask("eth_getBlockByNumber", number, True)
-    receipts = pair.ask("eth_getBlockReceipts", number)
-    (transaction,) = block["transactions"]
-    assert int(block["gasUsed"], 16) >= sum(int(it["gasUsed"], 16) for it in receipts)
+@pytest.fixture(scope="module", params=["deposit", "three transactions"])
+def block(pair: Pair, request: pytest.FixtureRequest) -> Json:
+    """Return a settled block: with a transaction of L1, or with three of users, two of them with logs."""
+    if request.param == "deposit":
+        sent = pair.arrived(pair.deposit_at_cost(5, dependencies=(bytes(32),)))["transactionHash"]
+    else:
+        pair.l2("evm_setAutomine", False)
+        transfer = {"from": str(USER), "to": str(RECEIVER), "value": "0x1"}
+        sent = pair.send_message(b"the first log")
+        pair.l2("eth_sendTransaction", transfer)
+        pair.send_message(b"the second log")
+        pair.l2("evm_mine")
+        pair.l2("evm_setAutomine", True)
+    number = pair.finalized(sent)["blockNumber"]
+    block: Json = pair.l2("eth_getBlockByNumber", number, False)
+    assert len(block["transactions"]) == (1 if request.param == "deposit" else 3)
+    return block
+
+
+def test_15_the_bloom_of_a_block_is_the_union_of_its_receipts(pair: Pair, block: Json) -> None:
     assert len(block["logsBloom"]) == 514
-    assert receipts == [pair.ask("eth_getTransactionReceipt", deposit.hash)]
-    assert block == pair.ask("eth_getBlockByHash", block["hash"], True)
-    assert transaction == pair.ask("eth_getTransactionByBlockNumberAndIndex", number, "0x0")
-    assert transaction == pair.ask("eth_getTransactionByBlockHashAndIndex", block["hash"], "0x0")
-    assert transaction == pair.ask("eth_getTransactionByHash", deposit.hash)
+    union = 0
+    for receipt in pair.l2("eth_getBlockReceipts", block["number"]):
+        union |= int(receipt["logsBloom"], 16)
+    assert int(block["logsBloom"], 16) == union
+    assert (union != 0) == (len(block["transactions"]) == 3)
 
 
-def test_20_a_block_knows_its_batch_after_sealing_and_batches_follow_each_other(
-    slow: Pair,
-) -> None:
+def test_16_a_block_used_the_gas_of_its_receipts(pair: Pair, block: Json) -> None:
+    receipts = pair.l2("eth_getBlockReceipts", block["hash"])
+    assert int(block["gasUsed"], 16) >= sum(int(it["gasUsed"], 16) for it in receipts) > 0
+
+
+def test_17_the_receipts_of_a_block_are_those_of_its_transactions(pair: Pair, block: Json) -> None:
+    one_by_one = [pair.l2("eth_getTransactionReceipt", it) for it in block["transactions"]]
+    assert pair.l2("eth_getBlockReceipts", block["number"]) == one_by_one
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_18_a_block_is_the_same_by_hash_and_by_number(pair: Pair, block: Json, full: bool) -> None:
+    by_number = pair.l2("eth_getBlockByNumber", block["number"], full)
+    assert pair.l2("eth_getBlockByHash", block["hash"], full) == by_number
+    count = hex(len(block["transactions"]))
+    assert pair.l2("eth_getBlockTransactionCountByNumber", block["number"]) == count
+    assert pair.l2("eth_getBlockTransactionCountByHash", block["hash"]) == count
+
+
+def test_19_a_transaction_is_the_same_by_index_and_by_hash(pair: Pair, block: Json) -> None:
+    whole = pair.l2("eth_getBlockByNumber", block["number"], True)["transactions"]
+    for index, name in enumerate(block["transactions"]):
+        found = pair.l2("eth_getTransactionByHash", name)
+        place = (block["number"], hex(index))
+        assert whole[index] == found
+        assert pair.l2("eth_getTransactionByBlockNumberAndIndex", *place) == found
+        place = (block["hash"], hex(index))
+        assert pair.l2("eth_getTransactionByBlockHashAndIndex", *place) == found
+
+
+def test_20_a_block_has_its_batch_after_sealing_and_batches_follow_each_other(slow: Pair) -> None:
     for text in (b"one", b"two", b"three"):
-        slow.say(text)
-    before = slow.ask("eth_getBlockByNumber", "0x2", False)
+        say(slow, text)
+    before = slow.l2("eth_getBlockByNumber", "0x2", False)
     assert (before["l1BatchNumber"], before["l1BatchTimestamp"]) == (None, None)
     perform(slow, "commit", 1)
-    slow.say(b"four")
+    say(slow, b"four")
     perform(slow, "commit", 2)
-    assert slow.ask("zks_getL1BatchBlockRange", 1) == ["0x1", "0x3"]
-    assert slow.ask("zks_getL1BatchBlockRange", 2) == ["0x4", "0x4"]
-    assert slow.ask("zks_getL1BatchBlockRange", 3) is None
-    first = slow.ask("eth_getBlockByNumber", "0x1", False)
-    after = slow.ask("eth_getBlockByNumber", "0x2", False)
+    assert slow.l2("zks_getL1BatchBlockRange", 1) == ["0x1", "0x3"]
+    assert slow.l2("zks_getL1BatchBlockRange", 2) == ["0x4", "0x4"]
+    assert slow.l2("zks_getL1BatchBlockRange", 3) is None
+    first = slow.l2("eth_getBlockByNumber", "0x1", False)
+    after = slow.l2("eth_getBlockByNumber", "0x2", False)
     assert (after["l1BatchNumber"], after["l1BatchTimestamp"]) == ("0x1", first["timestamp"])
 
 
@@ -156,51 +215,49 @@ def test_20_a_block_knows_its_batch_after_sealing_and_batches_follow_each_other(
 
 
 def test_42_details_of_an_unknown_transaction_are_null(pair: Pair) -> None:
-    assert pair.ask("zks_getTransactionDetails", UNKNOWN) is None
+    assert pair.l2("zks_getTransactionDetails", UNKNOWN) is None
 
 
-def test_42_details_of_a_transaction_from_waiting_to_verified(slow: Pair) -> None:
-    slow.ask("evm_setAutomine", False)
-    sent = slow.messenger.functions.sendToL1(b"details").transact().to_0x_hex()
-    waiting = slow.ask("zks_getTransactionDetails", sent)
-    assert (waiting["status"], waiting["fee"], waiting["isL1Originated"]) == (
+def test_42_details_of_a_transaction_from_pending_to_verified(slow: Pair) -> None:
+    slow.l2("evm_setAutomine", False)
+    sent = slow.send_message(b"details")
+    pending = slow.l2("zks_getTransactionDetails", sent)
+    assert (pending["status"], pending["fee"], pending["isL1Originated"]) == (
         "pending",
         "0x0",
         False,
     )
-    assert waiting["initiatorAddress"] == slow.alice.lower()
-    slow.ask("evm_mine")
-    slow.ask("evm_setAutomine", True)
-    included = slow.ask("zks_getTransactionDetails", sent)
+    assert pending["initiatorAddress"] == str(USER)
+    slow.l2("evm_mine")
+    slow.l2("evm_setAutomine", True)
+    included = slow.l2("zks_getTransactionDetails", sent)
     assert (included["status"], included["ethCommitTxHash"]) == ("included", None)
     assert int(included["fee"], 16) > 0
     done = {step: perform(slow, step, 1) for step in STEPS}
-    executed = slow.ask("zks_getTransactionDetails", sent)
+    executed = slow.l2("zks_getTransactionDetails", sent)
     assert executed["status"] == "fastFinalized"
     keys = ("ethCommitTxHash", "ethProveTxHash", "ethExecuteTxHash")
     assert tuple(executed[key] for key in keys) == tuple(done.values())
 
 
-def test_42_a_transaction_of_l1_says_so_and_is_verified_in_the_end(pair: Pair) -> None:
-    deposit = pair.deposit(pair.bob, 1)
-    pair.settled(deposit.receipt)
-    details = pair.ask("zks_getTransactionDetails", deposit.hash)
+def test_42_a_transaction_of_l1_is_marked_and_verified_in_the_end(pair: Pair) -> None:
+    details = pair.l2("zks_getTransactionDetails", deposit(pair)["transactionHash"])
     assert (details["isL1Originated"], details["status"]) == (True, "verified")
     assert details["gasPerPubdata"] == hex(800)
 
 
 def test_43_hashes_and_statuses_appear_step_by_step(slow: Pair) -> None:
-    sent = slow.say(b"a walk")["transactionHash"].to_0x_hex()
-    block = slow.ask("zks_getBlockDetails", 1)
+    sent = say(slow, b"a walk")["transactionHash"]
+    block = slow.l2("zks_getBlockDetails", 1)
     assert (block["status"], block["commitTxHash"], block["l1BatchNumber"]) == ("sealed", None, 1)
-    assert status_of_batch(slow, 1) is None
+    assert slow.l2("zks_getL1BatchDetails", 1) is None
     seen = []
     for step in STEPS:
         done = perform(slow, step, 1)
-        batch = status_of_batch(slow, 1)
+        batch = slow.l2("zks_getL1BatchDetails", 1)
         assert batch[f"{step}TxHash"] == done
-        assert slow.ask("zks_getBlockDetails", 1)[f"{step}TxHash"] == done
-        assert batch[f"{step}ChainId"] == slow.l1.eth.chain_id
+        assert slow.l2("zks_getBlockDetails", 1)[f"{step}TxHash"] == done
+        assert batch[f"{step}ChainId"] == int(slow.l1("eth_chainId"), 16)
         seen.append((batch["status"], batch[f"{step}TxFinality"]))
     assert seen == [
         ("sealed", "fast_finalized"),
@@ -208,96 +265,93 @@ def test_43_hashes_and_statuses_appear_step_by_step(slow: Pair) -> None:
         ("fastFinalized", "fast_finalized"),
     ]
     confirm(slow)
-    slow.say(b"what makes the node look again")
+    say(slow, b"what makes the node poll again")
     perform(slow, "commit", 2)
-    batch = status_of_batch(slow, 1)
+    batch = slow.l2("zks_getL1BatchDetails", 1)
     assert (batch["status"], batch["executeTxFinality"]) == ("verified", "finalized")
-    assert slow.ask("zks_getTransactionDetails", sent)["status"] == "verified"
+    assert slow.l2("zks_getTransactionDetails", sent)["status"] == "verified"
 
 
-def test_44_receipts_logs_and_transactions_agree_about_their_batch(pair: Pair) -> None:
-    receipt = pair.settled(pair.say(b"agreed"))
-    batch = receipt["l1BatchNumber"]
-    transaction = pair.ask("eth_getTransactionByHash", receipt["transactionHash"])
-    (found,) = pair.ask("eth_getLogs", {"blockHash": receipt["blockHash"]})
+@pytest.mark.parametrize(("sealed", "batch"), [(False, None), (True, "0x1")])
+def test_44_block_receipt_logs_and_transaction_agree_about_their_batch(
+    slow: Pair, sealed: bool, batch: str | None
+) -> None:
+    sent = say(slow, b"agreed")["transactionHash"]
+    if sealed:
+        perform(slow, "commit", 1)
+    receipt = slow.l2.receipt(sent)
+    block = slow.l2("eth_getBlockByHash", receipt["blockHash"], False)
+    transaction = slow.l2("eth_getTransactionByHash", sent)
+    (found,) = slow.l2("eth_getLogs", {"blockHash": receipt["blockHash"]})
     (log,), (message,) = receipt["logs"], receipt["l2ToL1Logs"]
-    everywhere = (transaction, found, log, message)
-    assert [it["l1BatchNumber"] for it in everywhere] == [batch] * 4
+    everywhere = (block, receipt, transaction, found, log, message)
+    assert [it["l1BatchNumber"] for it in everywhere] == [batch] * 6
     assert message["txIndexInL1Batch"] == receipt["l1BatchTxIndex"]
     assert transaction["l1BatchTxIndex"] == receipt["l1BatchTxIndex"]
 
 
-def test_45_and_46_a_deposit_creates_no_contract(pair: Pair) -> None:
-    assert pair.deposit(pair.bob, 1).receipt["contractAddress"] is None
-
-
-def test_47_the_log_of_a_message_has_the_time_of_its_block(pair: Pair) -> None:
-    receipt = pair.settled(pair.say(b"timed"))
-    block = pair.ask("eth_getBlockByHash", receipt["blockHash"], False)
-    assert receipt["logs"][0]["blockTimestamp"] == block["timestamp"]
+@pytest.mark.parametrize("kind", ["call", "deposit"])
+def test_45_and_46_only_a_creation_has_a_contract_address(pair: Pair, kind: str) -> None:
+    receipt = deposit(pair) if kind == "deposit" else say(pair, b"no creation")
+    assert receipt["contractAddress"] is None
 
 
 # Proofs.
 
 
 def test_76_the_root_of_a_block_is_its_hash(pair: Pair) -> None:
-    receipt = pair.settled(pair.say(b"rooted"))
+    receipt = settled_message(pair, b"rooted")
     number = int(receipt["blockNumber"], 16)
-    details = pair.ask("zks_getBlockDetails", number)
+    details = pair.l2("zks_getBlockDetails", number)
     assert details["rootHash"] == receipt["blockHash"]
     assert details["number"] == number
 
 
 def test_77_l1_accepts_the_proof_of_a_log(pair: Pair) -> None:
-    receipt = pair.settled(pair.say(b"believe me"))
-    proof = pair.ask("zks_getL2ToL1LogProof", receipt["transactionHash"])
-    assert pair.believes(proof, receipt, pair.alice, b"believe me")
-    assert not pair.believes(proof, receipt, pair.alice, b"believe him")
+    receipt = settled_message(pair, b"believe me")
+    proof = pair.l2("zks_getL2ToL1LogProof", receipt["transactionHash"])
+    assert pair.is_included(proof, receipt, USER, b"believe me")
+    assert not pair.is_included(proof, receipt, USER, b"believe him")
 
 
 def test_78_two_equal_withdrawals_have_two_proofs_which_both_count(pair: Pair) -> None:
-    pair.settled(pair.deposit(pair.bob, 10).receipt)
-    receipts = [
-        pair.settled(pair.l2_sent(pair.base_token.functions.withdraw(pair.bob), 3))
-        for _ in range(2)
-    ]
-    before = pair.l1.eth.get_balance(pair.bob)
-    for receipt in receipts:
-        log = sent_in(receipt)
-        index = int(log["logIndex"], 16)
+    deposit(pair, 10)
+    before = balance_l1(pair, RECEIVER)
+    for receipt in [pair.finalized(pair.withdraw(3, to=RECEIVER)) for _ in range(2)]:
+        (log,) = messages_in(receipt)
         block, hashed = int(receipt["blockNumber"], 16), log["topics"][2]
-        asked = (block, pair.base_token.address, hashed, index)
-        proof = pair.ask("zks_getL2ToL1MsgProof", *asked)
-        assert proof == pair.ask("zks_getL2ToL1LogProof", receipt["transactionHash"], 0)
-        finalize(pair, receipt, proof)
-    assert pair.l1.eth.get_balance(pair.bob) - before == 6
+        named = (block, str(pair.base_token.address), hashed, int(log["logIndex"], 16))
+        proof = pair.l2("zks_getL2ToL1MsgProof", *named)
+        assert proof == pair.l2("zks_getL2ToL1LogProof", receipt["transactionHash"], 0)
+        claim_once(pair, receipt["transactionHash"])
+    assert balance_l1(pair, RECEIVER) - before == 6
 
 
 def test_78_equal_messages_of_one_batch_are_told_apart_by_their_position(slow: Pair) -> None:
-    same = [slow.say(b"again")["blockNumber"] for _ in range(3)]
+    receipts = [say(slow, b"again") for _ in range(3)]
+    same = [int(receipt["blockNumber"], 16) for receipt in receipts]
     for step in STEPS:
         perform(slow, step, 1)
-    hashed = Web3.keccak(b"again").to_0x_hex()
-    proofs = [slow.ask("zks_getL2ToL1MsgProof", block, slow.alice, hashed, 0) for block in same]
+    hashed = message_hash(b"again")
+    proofs = [slow.l2("zks_getL2ToL1MsgProof", block, str(USER), hashed, 0) for block in same]
     assert [proof["id"] for proof in proofs] == [0, 1, 2]
-    # Without a position it is the first of the batch, whichever block is asked about.
-    firsts = [slow.ask("zks_getL2ToL1MsgProof", block, slow.alice, hashed) for block in same]
+    # Without a position it is the first of the batch, whichever block is named.
+    firsts = [slow.l2("zks_getL2ToL1MsgProof", block, str(USER), hashed) for block in same]
     assert firsts == [proofs[0]] * 3
-    for block, proof in zip(same, proofs, strict=True):
-        (name,) = slow.ask("eth_getBlockByNumber", hex(block), False)["transactions"]
-        receipt = slow.ask("eth_getTransactionReceipt", name)
-        assert slow.believes(proof, receipt, slow.alice, b"again")
+    for receipt, proof in zip(receipts, proofs, strict=True):
+        batched = slow.l2.receipt(receipt["transactionHash"])
+        assert slow.is_included(proof, batched, USER, b"again")
 
 
 def test_79_a_proof_is_null_until_the_batch_is_executed(slow: Pair) -> None:
     """Here it needs no further L1 blocks: L1 accepts it from the execution on."""
-    said = slow.say(b"not yet")
-    name, hashed = said["transactionHash"].to_0x_hex(), Web3.keccak(b"not yet").to_0x_hex()
+    said = say(slow, b"not yet")
+    name, block = said["transactionHash"], int(said["blockNumber"], 16)
 
     def proofs() -> list[Any]:
-        by_log = slow.ask("zks_getL2ToL1LogProof", name)
-        by_message = slow.ask("zks_getL2ToL1MsgProof", said["blockNumber"], slow.alice, hashed)
-        return [by_log, by_message]
+        by_log = slow.l2("zks_getL2ToL1LogProof", name)
+        hashed = message_hash(b"not yet")
+        return [by_log, slow.l2("zks_getL2ToL1MsgProof", block, str(USER), hashed)]
 
     assert proofs() == [None, None]
     for step in STEPS:
@@ -305,106 +359,87 @@ def test_79_a_proof_is_null_until_the_batch_is_executed(slow: Pair) -> None:
         perform(slow, step, 1)
     by_log, by_message = proofs()
     assert by_log == by_message
-    receipt = slow.ask("eth_getTransactionReceipt", name)
-    assert slow.believes(by_log, receipt, slow.alice, b"not yet")
+    assert slow.is_included(by_log, slow.l2.receipt(name), USER, b"not yet")
 
 
-# What the list leaves out, and people ask for.
+# What the list leaves out, and users ask for.
 
 
 def test_steps_out_of_turn_are_rejected_with_the_reason(slow: Pair) -> None:
-    slow.say(b"impatient")
+    say(slow, b"impatient")
     for step, batch in (("prove", 1), ("execute", 1), ("commit", 7)):
-        answer = slow.l2.provider.make_request(f"anvil_zks_{step}Batch", [batch])
-        assert answer["error"]["message"]
-        assert slow.ask("zks_getFinalityStatus")["lastCommittedBatch"] == 0
+        with pytest.raises(RpcError, match=r"batch \d"):
+            perform(slow, step, batch)
+        assert slow.l2("zks_getFinalityStatus")["lastCommittedBatch"] == 0
 
 
-@pytest.mark.parametrize("asked", ["l1", "l2"])
-def test_both_layers_go_back_together(pair: Pair, asked: str) -> None:
-    layer = getattr(pair, asked).provider
-    pair.settled(pair.say(b"kept"))
-    heads = pair.l1.eth.block_number, pair.l2.eth.block_number
-    batch = pair.ask("zks_L1BatchNumber")
-    taken = layer.make_request("evm_snapshot", [])["result"]
-    gone = pair.deposit(pair.bob, 1)
-    pair.settled(gone.receipt)
-    assert layer.make_request("evm_revert", [taken])["result"] is True
-    assert (pair.l1.eth.block_number, pair.l2.eth.block_number) == heads
-    assert pair.ask("zks_L1BatchNumber") == batch
-    assert pair.ask("eth_getTransactionReceipt", gone.hash) is None
-    again = pair.settled(pair.deposit(pair.bob, 1).receipt)
-    assert int(again["l1BatchNumber"], 16) == int(batch, 16) + 1
+@pytest.mark.parametrize("side", ["l1", "l2"])
+def test_both_layers_are_reverted_together(pair: Pair, side: str) -> None:
+    layer = getattr(pair, side)
+    settled_message(pair, b"kept")
+    before, batch = heads(pair), pair.l2("zks_L1BatchNumber")
+    snapshot = layer("evm_snapshot")
+    reverted = deposit(pair)
+    assert layer("evm_revert", snapshot) is True
+    assert heads(pair) == before
+    assert pair.l2("zks_L1BatchNumber") == batch
+    assert pair.l2("eth_getTransactionReceipt", reverted["transactionHash"]) is None
+    assert int(deposit(pair)["l1BatchNumber"], 16) == int(batch, 16) + 1
 
 
 def test_what_accounts_have_from_the_beginning_can_be_withdrawn(slow: Pair) -> None:
     amount = 1_000 * 10**18
-    sent = slow.l2_sent(slow.base_token.functions.withdraw(slow.bob), amount)
+    sent = slow.withdraw(amount, to=RECEIVER)
+    slow.l2.receipt(sent)
     for step in STEPS:
         perform(slow, step, 1)
-    name = sent["transactionHash"].to_0x_hex()
-    before = slow.l1.eth.get_balance(slow.bob)
-    receipt = slow.ask("eth_getTransactionReceipt", name)
-    finalize(slow, receipt, slow.ask("zks_getL2ToL1LogProof", name))
-    assert slow.l1.eth.get_balance(slow.bob) - before == amount
+    before = balance_l1(slow, RECEIVER)
+    claim_once(slow, sent)
+    assert balance_l1(slow, RECEIVER) - before == amount
 
 
-def test_both_layers_answer_the_same_after_the_process_was_killed(tmp_path: Path) -> None:
+def test_both_layers_respond_the_same_after_the_process_was_killed(tmp_path: Path) -> None:
     arguments = ("--l1-delay", "0", "--data-dir", str(tmp_path / "chain"))
     with running_pair(*arguments) as before:
-        deposit = before.deposit(before.bob, 5)
-        said = before.settled(before.say(b"for ever"))
+        deposited = before.arrived(before.deposit_at_cost(5))["transactionHash"]
+        said = settled_message(before, b"for ever")
         name = said["transactionHash"]
-        questions = [
+        requests = [
             ("zks_getL2ToL1LogProof", name),
-            ("zks_getL2ToL1LogProof", deposit.hash),
+            ("zks_getL2ToL1LogProof", deposited),
             ("eth_getTransactionReceipt", name),
-            ("zks_getTransactionDetails", deposit.hash),
+            ("zks_getTransactionDetails", deposited),
             ("zks_getL1BatchDetails", int(said["l1BatchNumber"], 16)),
         ]
-        answers = [before.ask(*question) for question in questions]
+        results = [before.l2(*request) for request in requests]
     with running_pair(*arguments) as after:
-        eventually(lambda: number_of(after, "finalized") >= int(said["blockNumber"], 16))
-        assert [after.ask(*question) for question in questions] == answers
-        assert after.believes(answers[0], said, after.alice, b"for ever")
-        assert after.settled(after.deposit(after.bob, 1).receipt)["status"] == "0x1"
+        eventually(lambda: after.number_of("finalized") >= int(said["blockNumber"], 16))
+        assert [after.l2(*request) for request in requests] == results
+        assert after.is_included(results[0], said, USER, b"for ever")
+        assert deposit(after)["status"] == "0x1"
 
 
 def test_an_account_is_proven_under_the_root_that_l1_has_of_the_batch(pair: Pair) -> None:
     """The tree is here the state trie of Ethereum, read by a library that knows nothing of this node."""
-    receipt = pair.settled(pair.deposit(NOBODY, 7).receipt)
-    batch = int(receipt["l1BatchNumber"], 16)
-    answer = pair.ask("zks_getProof", NOBODY, [UNKNOWN], batch)
-    root = pair.ask("zks_getL1BatchDetails", batch)["rootHash"]
-    (committed,) = pair.chain.events.BlockCommit().get_logs(
-        from_block=0, argument_filters={"batchNumber": batch}
+    batch = int(deposit(pair, 7)["l1BatchNumber"], 16)
+    proof = pair.l2("zks_getProof", str(RECEIVER), [UNKNOWN], batch)
+    root = pair.l2("zks_getL1BatchDetails", batch)["rootHash"]
+    topics = [str(BATCH_COMMITTED), f"0x{batch:064x}"]
+    (committed,) = pair.l1(
+        "eth_getLogs", {"address": str(pair.chain.address), "topics": topics, "fromBlock": "0x0"}
     )
-    assert answer["stateRoot"] == root == "0x" + committed["args"]["batchHash"].hex()
-    nodes = [rlp.decode(bytes.fromhex(node[2:])) for node in answer["accountProof"]]
+    assert proof["stateRoot"] == root == committed["topics"][2]
+    nodes = [rlp.decode(bytes.fromhex(node[2:])) for node in proof["accountProof"]]
     prove: Any = HexaryTrie.get_from_proof
-    leaf = prove(bytes.fromhex(root[2:]), Web3.keccak(hexstr=NOBODY), nodes)
+    leaf = prove(bytes.fromhex(root[2:]), keccak(RECEIVER), nodes)
     nonce, balance, *_ = rlp.decode(leaf)
-    assert (nonce, int.from_bytes(balance)) == (b"", int(answer["balance"], 16))
+    assert (nonce, int.from_bytes(balance)) == (b"", int(proof["balance"], 16))
 
 
-def sent_in(receipt: Any) -> Any:
-    """Return the event of the one message that a transaction sent."""
-    (event,) = (log for log in receipt["logs"] if log["address"] == MESSENGER)
-    return event
-
-
-def finalize(pair: Pair, receipt: Any, proof: Any) -> None:
-    """Have L1 pay a withdrawal, and see that it pays once."""
-    (message,) = pair.l2.codec.decode(["bytes"], bytes.fromhex(sent_in(receipt)["data"][2:]))
-    number = int(receipt["l1BatchTxIndex"], 16)
-    call = pair.nullifier.functions.finalizeDeposit(
-        (
-            *(pair.chain_id, proof["batchNumber"], proof["id"], pair.base_token.address, number),
-            *(message, proof["proof"]),
-        )
-    )
-    pair.l1_sent(call)
-    named = (pair.chain_id, proof["batchNumber"], proof["id"])
-    eventually(lambda: pair.nullifier.functions.isWithdrawalFinalized(*named).call())
-    with pytest.raises(Exception, match="0x"):
-        call.call()
+def claim_once(pair: Pair, withdrawal: str) -> None:
+    """Have L1 pay a withdrawal, and check that it pays once."""
+    assert not pair.is_claimed(withdrawal)
+    assert pair.l1.receipt(pair.claim(withdrawal))["status"] == "0x1"
+    assert pair.is_claimed(withdrawal)
+    with pytest.raises(RpcError, match="reverted"):
+        pair.claim(withdrawal)

@@ -8,7 +8,7 @@ import pytest
 
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Data, Hash32
-from tests.support.anvil import Anvil, RpcError
+from tests.support.anvil import Anvil
 from tests.support.contracts.engine import ETHER, GWEI, Contract, Done, Engine, Reverted, error_of
 from tests.support.contracts.l1_contracts import (
     ALICE,
@@ -22,6 +22,7 @@ from tests.support.contracts.l1_contracts import (
     direct,
 )
 from tests.support.contracts.merkle_trees import proof_of
+from tests.support.rpc_client import RpcError
 
 pytestmark = pytest.mark.peer
 
@@ -33,8 +34,8 @@ class AnvilEngine(Engine):
         super().__init__()
         self.anvil = anvil
         for account in (DEPLOYER, OPERATOR, ALICE):
-            anvil.rpc("anvil_setBalance", str(account), hex(1000 * ETHER))
-            anvil.rpc("anvil_impersonateAccount", str(account))
+            anvil("anvil_setBalance", str(account), hex(1000 * ETHER))
+            anvil("anvil_impersonateAccount", str(account))
 
     def read(self, contract: Contract, function: str, *arguments: object) -> Any:
         """Call a function without changing anything."""
@@ -42,16 +43,16 @@ class AnvilEngine(Engine):
             "to": str(contract.address),
             "data": str(Data(contract.encode(function, *arguments))),
         }
-        output = self.anvil.rpc("eth_call", call, "latest")
+        output = self.anvil("eth_call", call, "latest")
         return contract.decode(function, Data.parse(output))
 
     def balance(self, address: Address) -> int:
         """Return what an account has."""
-        return int(self.anvil.rpc("eth_getBalance", str(address), "latest"), 16)
+        return int(self.anvil("eth_getBalance", str(address), "latest"), 16)
 
     def nonce(self, address: Address) -> int:
         """Return an account's next nonce."""
-        return int(self.anvil.rpc("eth_getTransactionCount", str(address), "latest"), 16)
+        return int(self.anvil("eth_getTransactionCount", str(address), "latest"), 16)
 
     def _run(self, sender: Address, to: Address | None, data: bytes, value: int) -> Done:
         # The price of a request, and so its hash, follow from the gas price.
@@ -60,11 +61,11 @@ class AnvilEngine(Engine):
         if to is not None:
             message["to"] = str(to)
         try:
-            output = self.anvil.rpc("eth_call", message, "latest")
-            gas = self.anvil.rpc("eth_estimateGas", message)
+            output = self.anvil("eth_call", message, "latest")
+            gas = self.anvil("eth_estimateGas", message)
         except RpcError as rejection:
             raise error_of(Data.parse(rejection.data)) from None
-        receipt = self.anvil.receipt(self.anvil.rpc("eth_sendTransaction", message | {"gas": gas}))
+        receipt = self.anvil.receipt(self.anvil("eth_sendTransaction", message | {"gas": gas}))
         assert receipt["status"] == "0x1"
         logs = [
             (
@@ -80,8 +81,8 @@ class AnvilEngine(Engine):
 
 def at_the_time_of(anvil: Anvil, l1: Deployed) -> None:
     """Let the clock of anvil agree with the batches."""
-    anvil.rpc("evm_setNextBlockTimestamp", l1.engine.timestamp)
-    anvil.rpc("evm_mine")
+    anvil("evm_setNextBlockTimestamp", l1.engine.timestamp)
+    anvil("evm_mine")
 
 
 def test_a_deposit_and_a_withdrawal_go_through(anvil: Anvil) -> None:

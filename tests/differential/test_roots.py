@@ -95,7 +95,7 @@ def _env(block: dict[str, Any]) -> BlockEnv:
 
 
 def anvil_dump(anvil: Anvil) -> dict[str, Any]:
-    dump: dict[str, Any] = json.loads(gzip.decompress(unhex(anvil.rpc("anvil_dumpState"))))
+    dump: dict[str, Any] = json.loads(gzip.decompress(unhex(anvil("anvil_dumpState"))))
     accounts: dict[str, Any] = dump["accounts"]
     return accounts
 

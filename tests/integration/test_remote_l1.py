@@ -76,7 +76,7 @@ def opened(config: NodeConfig) -> SettlementContracts:
 
 
 def nonce(anvil: Anvil) -> int:
-    return int(anvil.rpc("eth_getTransactionCount", str(OPERATOR.address), "latest"), 16)
+    return int(anvil("eth_getTransactionCount", str(OPERATOR.address), "latest"), 16)
 
 
 def test_a_deployment_is_told_step_by_step_and_written_down(
@@ -96,7 +96,7 @@ def test_a_deployment_is_told_step_by_step_and_written_down(
 
 def test_a_temporary_chain_is_deployed_after_whatever_the_operator_did_before(anvil: Anvil) -> None:
     transfer = {"from": str(OPERATOR.address), "to": str(OTHER.address), "value": "0x1"}
-    anvil.receipt(anvil.rpc("eth_sendTransaction", transfer))
+    anvil.receipt(anvil("eth_sendTransaction", transfer))
     first = opened(configured(anvil, deploy_l1=True))
     second = opened(configured(anvil, deploy_l1=True))
     assert first != second
@@ -128,16 +128,16 @@ def test_an_interrupted_deployment_is_gone_on_with(
 ) -> None:
     directory = ("--data-dir", str(tmp_path / "chain"))
     flags = (*directory, "--l1-url", anvil.url, "--deploy-l1", "--operator-key", KEY)
-    anvil.rpc("evm_setAutomine", False)
+    anvil("evm_setAutomine", False)
     with starting_node(*flags) as node:
-        eventually(lambda: int(anvil.rpc("txpool_status")["pending"], 16) == 1)
+        eventually(lambda: int(anvil("txpool_status")["pending"], 16) == 1)
         node.process.kill()
     if is_mined:
-        anvil.rpc("anvil_mine")
+        anvil("anvil_mine")
     first = f"1 of {STEPS}, deploy L1AssetRouter" if is_mined else f"0 of {STEPS}, deploy Bridgehub"
     with starting_node(*flags) as node:
         eventually(lambda: "contracts on L1" in node.printed())
-        anvil.rpc("evm_setAutomine", True)
+        anvil("evm_setAutomine", True)
         told = node.ready().output
         assert told.startswith(f"contracts on L1: {first}")
         assert f"contracts on L1: {STEPS} of {STEPS}, done" in told
@@ -145,30 +145,30 @@ def test_an_interrupted_deployment_is_gone_on_with(
 
 
 def test_an_operator_without_funds_is_told_so(anvil: Anvil) -> None:
-    anvil.rpc("anvil_setBalance", str(OPERATOR.address), "0x0")
+    anvil("anvil_setBalance", str(OPERATOR.address), "0x0")
     with pytest.raises(LayerOneMismatch, match=r"operator 0xf39F\w+ has not enough funds on http"):
         opened(configured(anvil, deploy_l1=True))
     assert nonce(anvil) == 0
 
 
 def test_a_deployment_that_ran_out_of_funds_is_gone_on_with(anvil: Anvil, tmp_path: Path) -> None:
-    anvil.rpc("anvil_setBalance", str(OPERATOR.address), hex(ETHER // 50))
+    anvil("anvil_setBalance", str(OPERATOR.address), hex(ETHER // 50))
     config = configured(anvil, str(tmp_path / "chain"), deploy_l1=True)
     with pytest.raises(LayerOneMismatch, match="has not enough funds"):
         opened(config)
     assert 0 < nonce(anvil) < STEPS
-    anvil.rpc("anvil_setBalance", str(OPERATOR.address), hex(ETHER))
+    anvil("anvil_setBalance", str(OPERATOR.address), hex(ETHER))
     opened(config)
     assert nonce(anvil) == STEPS
 
 
 def test_a_step_that_failed_while_nobody_looked_is_noticed(anvil: Anvil, tmp_path: Path) -> None:
-    anvil.rpc("anvil_setBalance", str(OPERATOR.address), hex(ETHER // 50))
+    anvil("anvil_setBalance", str(OPERATOR.address), hex(ETHER // 50))
     config = configured(anvil, str(tmp_path / "chain"), deploy_l1=True)
     with pytest.raises(LayerOneMismatch, match="has not enough funds"):
         opened(config)
-    anvil.rpc("anvil_setBalance", str(OPERATOR.address), hex(ETHER))
-    anvil.rpc("anvil_setNonce", str(OPERATOR.address), hex(STEPS))
+    anvil("anvil_setBalance", str(OPERATOR.address), hex(ETHER))
+    anvil("anvil_setNonce", str(OPERATOR.address), hex(STEPS))
     with pytest.raises(LayerOneMismatch, match=r"chain 270 is not registered at 0x\w+ on http"):
         opened(config)
 
@@ -176,7 +176,7 @@ def test_a_step_that_failed_while_nobody_looked_is_noticed(anvil: Anvil, tmp_pat
 def test_an_l1_that_went_back_to_before_the_deployment_is_rejected(tmp_path: Path) -> None:
     directory = str(tmp_path / "chain")
     with running_anvil() as anvil:
-        anvil.rpc("anvil_setNonce", str(OPERATOR.address), "0x5")
+        anvil("anvil_setNonce", str(OPERATOR.address), "0x5")
         opened(configured(anvil, directory, deploy_l1=True))
     with running_anvil() as anvil:
         with pytest.raises(

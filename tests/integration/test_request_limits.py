@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -46,10 +45,6 @@ def emit(client: Client, blocks: int) -> None:
     for nonce in range(blocks):
         client.chain.add(transaction(nonce, to=LOGGER, wei=0))
         client.chain.seal()
-
-
-def asked(client: Client, body: Any) -> Any:
-    return json.loads(asyncio.run(client.ask(json.dumps(body).encode())))
 
 
 def test_every_limit_can_be_set_from_outside() -> None:
@@ -200,8 +195,8 @@ def test_a_question_assumes_at_most_so_many_accounts_and_slots(
 def test_a_batch_has_at_most_so_many_calls(limited: Limited) -> None:
     client = limited(batch_limit=2)
     call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId"}
-    assert len(asked(client, [call] * 2)) == 2
-    rejected = asked(client, [call] * 3)["error"]
+    assert len(client.post([call] * 2)) == 2
+    rejected = client.post([call] * 3)["error"]
     assert (rejected["code"], rejected["data"]) == (-32010, "Exceeded max limit of 2")
 
 
@@ -211,7 +206,7 @@ def test_an_answer_has_at_most_so_many_bytes(limited: Limited) -> None:
         client("eth_getBlockByNumber", "latest", False)
     assert (error.value.code, error.value.data) == (-32008, "Exceeded max limit of 500")
     call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId"}
-    assert asked(client, [call] * 20)["error"]["code"] == -32011
+    assert client.post([call] * 20)["error"]["code"] == -32011
 
 
 def test_a_connection_has_at_most_so_many_subscriptions(limited: Limited) -> None:

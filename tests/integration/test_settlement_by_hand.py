@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -17,10 +14,9 @@ from entresol.l1.contracts import BATCH_COMMITTED
 from entresol.node.chains import OPERATOR
 from entresol.primitives import abi
 from entresol.primitives.assets import asset_id
-from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, MULTICALL
-from tests.support.anvil import Anvil, RpcError
+from tests.support.contracts.engine import Contract, find
 from tests.support.node_process import running_node
 from tests.support.polling import eventually
 from tests.support.rollup.layer_consistency import check_agreement
@@ -32,7 +28,9 @@ from tests.support.rollup.pair import (
     USER,
     Pair,
     message_hash,
+    messages_in,
 )
+from tests.support.rpc_client import RpcError, get
 
 QUICK = ("--l1-delay", "0.02", "--settle-interval", "0.02")
 DAY = 86_400
@@ -41,11 +39,11 @@ DAY = 86_400
 @contextmanager
 def pair_of(path: Path, *arguments: str, agree: bool = True) -> Iterator[Pair]:
     """Start both layers, and see at the end that they agree and that the supply adds up."""
-    info = path / "facts.json"
+    info = path / "info.json"
     info.unlink(missing_ok=True)
     data = ("--data-dir", str(path / "data"), "--config-out", str(info), "--silent")
     with running_node(*data, *arguments, info=info) as node:
-        pair = Pair(info)
+        pair = Pair.connect(info)
         nonce = operator_nonce(pair)
         try:
             yield pair
@@ -56,26 +54,22 @@ def pair_of(path: Path, *arguments: str, agree: bool = True) -> Iterator[Pair]:
         check_agreement(path / "data", nonce=nonce)
 
 
-def page(layer: Anvil, path: str) -> str:
-    connection = http.client.HTTPConnection(urlsplit(layer.url).netloc)
-    connection.request("GET", path)
-    text = connection.getresponse().read().decode()
-    connection.close()
-    return text
+def metrics_of(pair: Pair) -> list[str]:
+    return get(f"{pair.l2.url}/metrics").decode().splitlines()
 
 
 def settlement_health(pair: Pair) -> str | None:
-    health: str | None = json.loads(page(pair.l2, "/health"))["settlement"]
+    health: str | None = json.loads(get(f"{pair.l2.url}/health"))["settlement"]
     return health
 
 
 def heads(pair: Pair) -> tuple[str, str]:
-    l1, l2 = (it.rpc("eth_getBlockByNumber", "latest", False)["hash"] for it in (pair.l1, pair.l2))
+    l1, l2 = (it("eth_getBlockByNumber", "latest", False)["hash"] for it in (pair.l1, pair.l2))
     return l1, l2
 
 
 def batch_number(pair: Pair) -> int:
-    return int(pair.l2.rpc("zks_L1BatchNumber"), 16)
+    return int(pair.l2("zks_L1BatchNumber"), 16)
 
 
 @pytest.mark.slow
@@ -89,19 +83,19 @@ def test_both_layers_go_back_together_and_settlement_goes_on(tmp_path: Path, sid
             # Whatever is under way now: a deposit, a batch, or a step of one.
             for _ in range(randomness.randrange(3)):
                 pair.withdraw(2)
-            pair.receipt_l1(pair.deposit(3))
+            pair.l1.receipt(pair.deposit(3))
             # In this order: settlement goes on meanwhile, and what comes behind the snapshot goes.
-            before, checkpoint = heads(pair), layer.rpc("evm_snapshot")
+            before, checkpoint = heads(pair), layer("evm_snapshot")
             undone = [pair.withdraw(5) for _ in range(randomness.randrange(1, 4))]
             pair.deposit(7)
             if randomness.random() < 0.5:
                 pair.proven(undone[0])
-            assert layer.rpc("evm_revert", checkpoint) is True
-            gone = [pair.l2.rpc("eth_getTransactionReceipt", it) for it in undone]
+            assert layer("evm_revert", checkpoint) is True
+            gone = [pair.l2("eth_getTransactionReceipt", it) for it in undone]
             assert gone == [None] * len(undone)
-            assert pair.l1.rpc("eth_getBlockByHash", before[0], False) is not None
-            assert pair.l2.rpc("eth_getBlockByHash", before[1], False) is not None
-        pair.receipt_l1(pair.claim(pair.withdraw(11)))
+            assert pair.l1("eth_getBlockByHash", before[0], False) is not None
+            assert pair.l2("eth_getBlockByHash", before[1], False) is not None
+        pair.l1.receipt(pair.claim(pair.withdraw(11)))
         pair.settled()
         assert settlement_health(pair) is None
 
@@ -109,16 +103,16 @@ def test_both_layers_go_back_together_and_settlement_goes_on(tmp_path: Path, sid
 def test_time_can_be_moved_on_either_layer(tmp_path: Path) -> None:
     with pair_of(tmp_path, *QUICK) as pair:
         for layer in (pair.l1, pair.l2, pair.l1):
-            layer.rpc("evm_increaseTime", 30 * DAY)
-            layer.rpc("evm_mine")
+            layer("evm_increaseTime", 30 * DAY)
+            layer("evm_mine")
             pair.arrived(pair.deposit(ETHER))
-            assert pair.receipt_l1(pair.claim(pair.withdraw(1)))["status"] == "0x1"
+            assert pair.l1.receipt(pair.claim(pair.withdraw(1)))["status"] == "0x1"
         times = [
-            int(it.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
+            int(it("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
             for it in (pair.l1, pair.l2)
         ]
         assert times[0] - times[1] > 29 * DAY
-        pair.l2.rpc("anvil_mine", "0x40")
+        pair.l2("anvil_mine", "0x40")
         pair.send_message(b"after many empty blocks")
         pair.settled()
 
@@ -126,20 +120,19 @@ def test_time_can_be_moved_on_either_layer(tmp_path: Path) -> None:
 def test_a_deposit_that_failed_is_owed_until_it_is_claimed_back(tmp_path: Path) -> None:
     with pair_of(tmp_path, *QUICK, agree=False) as pair:
         nonce, token = operator_nonce(pair), pair.create_token(1_000)
-        code = pair.l2.rpc("eth_getCode", str(ASSET_ROUTER), "latest")
-        pair.l2.rpc("anvil_setCode", str(ASSET_ROUTER), "0x5f5ffd")
+        code = pair.l2("eth_getCode", str(ASSET_ROUTER), "latest")
+        pair.l2("anvil_setCode", str(ASSET_ROUTER), "0x5f5ffd")
         sent = pair.deposit_token(token, 400)
         failed = pair.arrived(sent)
         assert failed["status"] == "0x0"
-        pair.l2.rpc("anvil_setCode", str(ASSET_ROUTER), code)
+        pair.l2("anvil_setCode", str(ASSET_ROUTER), code)
         pair.arrived(pair.deposit_token(token, 100))
         pair.settled()
     check_agreement(tmp_path / "data", [token], nonce=nonce)
     with pair_of(tmp_path, *QUICK, agree=False) as pair:
         recovery = recovery_of(pair, token, 400, failed["transactionHash"])
-        assert pair.receipt_l1(recovery)["status"] == "0x1"
-        left = pair.call(pair.l1, token, abi.encode_call("balanceOf(address)", USER))
-        assert int.from_bytes(left) == 900
+        assert pair.l1.receipt(recovery)["status"] == "0x1"
+        assert pair.call_l1(Contract(token, find("TestERC20")), "balanceOf", USER) == 900
         with pytest.raises(RpcError, match="reverted"):
             recovery_of(pair, token, 400, failed["transactionHash"])
     check_agreement(tmp_path / "data", [token], nonce=nonce)
@@ -147,17 +140,16 @@ def test_a_deposit_that_failed_is_owed_until_it_is_claimed_back(tmp_path: Path) 
 
 def recovery_of(pair: Pair, token: Address, amount: int, failed: str) -> str:
     """Claim a failed deposit back on L1."""
-    proof, receipt = pair.proven(failed), pair.receipt_l2(failed)
-    call = abi.encode_call(
-        "bridgeRecoverFailedTransfer(uint256,address,bytes32,bytes,bytes32,uint256,uint256,uint16,"
-        "bytes32[])",
+    proof, receipt = pair.proven(failed), pair.l2.receipt(failed)
+    return pair.send_l1(
+        pair.nullifier,
+        "bridgeRecoverFailedTransfer",
         *(CHAIN_ID, USER, asset_id(L1_CHAIN_ID, token)),
         abi.encode("(uint256,address,address)", (amount, USER, token)),
         bytes.fromhex(failed[2:]),
         *(proof["batchNumber"], proof["id"], int(receipt["l1BatchTxIndex"], 16)),
         [bytes.fromhex(word[2:]) for word in proof["proof"]],
     )
-    return pair.send_l1(pair.contracts["nullifier"], call)
 
 
 def test_a_batch_is_settled_by_hand_step_by_step(tmp_path: Path) -> None:
@@ -167,14 +159,14 @@ def test_a_batch_is_settled_by_hand_step_by_step(tmp_path: Path) -> None:
         assert batch_number(pair) == 0
         for unknown in (0, 7):
             with pytest.raises(RpcError, match=f"there is no batch {unknown} to settle"):
-                pair.l2.rpc("anvil_zks_commitBatch", unknown)
+                pair.l2("anvil_zks_commitBatch", unknown)
         with pytest.raises(RpcError, match="execute of batch 1 failed"):
-            pair.l2.rpc("anvil_zks_executeBatch", 1)
+            pair.l2("anvil_zks_executeBatch", 1)
         totals = []
         for step in ("commit", "prove", "execute"):
-            done = pair.l2.rpc(f"anvil_zks_{step}Batch", hex(1))
-            assert pair.receipt_l1(done)["status"] == "0x1"
-            assert pair.l2.rpc(f"anvil_zks_{step}Batch", 1) == done
+            done = pair.l2(f"anvil_zks_{step}Batch", hex(1))
+            assert pair.l1.receipt(done)["status"] == "0x1"
+            assert pair.l2(f"anvil_zks_{step}Batch", 1) == done
             totals.append(pair.totals())
         assert totals == [(1, 0, 0), (1, 1, 0), (1, 1, 1)]
         assert pair.proven(sent)["batchNumber"] == 1
@@ -184,18 +176,18 @@ def test_the_commitment_in_the_details_is_the_one_that_l1_computed(tmp_path: Pat
     with pair_of(tmp_path, "--l1-delay", "0.02", "--no-settle", agree=False) as pair:
         pair.arrived(pair.deposit(ETHER))
         with pytest.raises(RpcError, match="execute of batch 1 failed"):
-            pair.l2.rpc("anvil_zks_executeBatch", 1)
-        assert pair.l2.rpc("zks_getL1BatchDetails", 1)["commitment"] is None
-        receipt = pair.receipt_l1(pair.l2.rpc("anvil_zks_commitBatch", 1))
+            pair.l2("anvil_zks_executeBatch", 1)
+        assert pair.l2("zks_getL1BatchDetails", 1)["commitment"] is None
+        receipt = pair.l1.receipt(pair.l2("anvil_zks_commitBatch", 1))
         (event,) = [it for it in receipt["logs"] if it["topics"][0] == str(BATCH_COMMITTED)]
-        assert pair.l2.rpc("zks_getL1BatchDetails", 1)["commitment"] == event["topics"][3]
+        assert pair.l2("zks_getL1BatchDetails", 1)["commitment"] == event["topics"][3]
 
 
 def test_a_batch_waits_for_its_age(tmp_path: Path) -> None:
     with pair_of(tmp_path, "--l1-delay", "0.02", "--settle-interval", "1000", agree=False) as pair:
-        pair.receipt_l2(pair.send_message(b"young"))
+        pair.l2.receipt(pair.send_message(b"young"))
         assert batch_number(pair) == 0
-        pair.l2.rpc("anvil_zks_commitBatch", 1)
+        pair.l2("anvil_zks_commitBatch", 1)
         eventually(lambda: pair.totals() == (1, 1, 1))
 
 
@@ -205,7 +197,7 @@ def test_a_step_that_reverts_stops_settlement_and_nothing_else(tmp_path: Path) -
         sent = [pair.send_message(b"not settled")]
         reason = eventually(lambda: settlement_health(pair))
         assert reason.startswith("commit of batch 1 failed: Unauthorized(")
-        metrics = page(pair.l2, "/metrics").splitlines()
+        metrics = metrics_of(pair)
         assert "entresol_settlement_stopped 1" in metrics
         assert 'entresol_settlement_problem{part="settlement"} 1' in metrics
         assert "entresol_settlement_sealed_batch 1" in metrics
@@ -213,13 +205,13 @@ def test_a_step_that_reverts_stops_settlement_and_nothing_else(tmp_path: Path) -
         # The layer 2 goes on, deposits included.
         assert pair.arrived(pair.deposit(1))["status"] == "0x1"
         sent.append(pair.send_message(b"later"))
-        assert all(pair.receipt_l2(it)["status"] == "0x1" for it in sent)
+        assert all(pair.l2.receipt(it)["status"] == "0x1" for it in sent)
         assert pair.totals() == (0, 0, 0)
         allow(pair, "add")
-        pair.l2.rpc("anvil_zks_commitBatch", 1)
+        pair.l2("anvil_zks_commitBatch", 1)
         last = pair.settled()
         eventually(lambda: settlement_health(pair) is None)
-        metrics = page(pair.l2, "/metrics").splitlines()
+        metrics = metrics_of(pair)
         for step in ("sealed", "committed", "proven", "executed"):
             assert f"entresol_settlement_{step}_batch {last}" in metrics
         assert "entresol_settlement_stopped 0" in metrics
@@ -227,11 +219,11 @@ def test_a_step_that_reverts_stops_settlement_and_nothing_else(tmp_path: Path) -
 
 def test_going_back_behind_what_stopped_settlement_lets_it_go_on(tmp_path: Path) -> None:
     with pair_of(tmp_path, *QUICK) as pair:
-        checkpoint = pair.l2.rpc("evm_snapshot")
+        checkpoint = pair.l2("evm_snapshot")
         allow(pair, "remove")
         pair.send_message(b"not settled")
         eventually(lambda: settlement_health(pair))
-        pair.l2.rpc("evm_revert", checkpoint)
+        pair.l2("evm_revert", checkpoint)
         pair.send_message(b"settled")
         pair.settled()
         assert settlement_health(pair) is None
@@ -239,17 +231,10 @@ def test_going_back_behind_what_stopped_settlement_lets_it_go_on(tmp_path: Path)
 
 def allow(pair: Pair, verb: str) -> None:
     """Let the operator settle, or do not."""
-    call = abi.encode_call(
-        f"{verb}Validator(address,address)", pair.contracts["chain"], OPERATOR.address
-    )
-    pair.l1.rpc("anvil_impersonateAccount", str(OPERATOR.address))
-    transaction = {
-        "from": str(OPERATOR.address),
-        "to": str(pair.contracts["validator_timelock"]),
-        "data": "0x" + call.hex(),
-    }
-    taken = pair.l1.rpc("eth_sendTransaction", transaction)
-    assert pair.receipt_l1(taken)["status"] == "0x1"
+    pair.l1("anvil_impersonateAccount", str(OPERATOR.address))
+    sender, named = OPERATOR.address, (pair.chain.address, OPERATOR.address)
+    sent = pair.send_l1(pair.timelock, f"{verb}Validator", *named, sender=sender)
+    assert pair.l1.receipt(sent)["status"] == "0x1"
 
 
 def test_identical_messages_have_proofs_of_their_own(tmp_path: Path) -> None:
@@ -262,47 +247,32 @@ def test_identical_messages_have_proofs_of_their_own(tmp_path: Path) -> None:
             # Twice in a transaction, and again in another one of the same batch.
             sent += [send_often(pair, message, 2), send_often(pair, message, 1)]
             for step in ("commit", "prove", "execute"):
-                pair.l2.rpc(f"anvil_zks_{step}Batch", batch)
+                pair.l2(f"anvil_zks_{step}Batch", batch)
         asked = [(sent[0], 0), (sent[0], 1), (sent[1], 0), (sent[2], 0), (sent[2], 1), (sent[3], 0)]
         places = []
         for transaction, index in asked:
-            proof, receipt = pair.proven(transaction, index), pair.receipt_l2(transaction)
-            position = [it["logIndex"] for it in messages_of(receipt)][index]
+            proof, receipt = pair.proven(transaction, index), pair.l2.receipt(transaction)
+            position = [it["logIndex"] for it in messages_in(receipt)][index]
             block = int(receipt["blockNumber"], 16)
-            by_message = pair.l2.rpc(
+            by_message = pair.l2(
                 "zks_getL2ToL1MsgProof",
                 *(block, str(MULTICALL), message_hash(message), int(position, 16)),
             )
             assert by_message["id"] == proof["id"]
             places.append((proof["batchNumber"], proof["id"]))
-            number = int(receipt["l1BatchTxIndex"], 16)
-            told = (number, bytes(MULTICALL), message)
-            assert included(pair, proof, told)
-            assert not included(pair, proof, (number + 1, *told[1:]))
-            assert not included(pair, proof, (number, bytes(BASE_TOKEN), message))
-            assert not included(pair, proof, (*told[:2], message + b"!"))
-            assert not included(pair, proof | {"batchNumber": 3 - places[-1][0]}, told)
+            sender, other_batch = MULTICALL, proof | {"batchNumber": 3 - places[-1][0]}
+            next_transaction = receipt | {
+                "l1BatchTxIndex": hex(int(receipt["l1BatchTxIndex"], 16) + 1)
+            }
+            assert pair.is_included(proof, receipt, sender, message)
+            assert not pair.is_included(proof, next_transaction, sender, message)
+            assert not pair.is_included(proof, receipt, BASE_TOKEN, message)
+            assert not pair.is_included(proof, receipt, sender, message + b"!")
+            assert not pair.is_included(other_batch, receipt, sender, message)
         assert places == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]
 
 
 def send_often(pair: Pair, message: bytes, times: int) -> str:
     """Send a message to L1 several times in one transaction."""
-    call = abi.encode_call("sendToL1(bytes)", message)
-    return pair.send_l2(
-        MULTICALL,
-        abi.encode_call("aggregate((address,bytes)[])", [(L1_MESSENGER, call)] * times),
-    )
-
-
-def messages_of(receipt: dict[str, Any]) -> list[dict[str, Any]]:
-    return [it for it in receipt["logs"] if it["topics"][0] == str(L1_MESSAGE_SENT)]
-
-
-def included(pair: Pair, proof: dict[str, Any], told: tuple[int, bytes, bytes]) -> bool:
-    """Ask the bridgehub on L1 whether a message is in a batch."""
-    words = [bytes.fromhex(word[2:]) for word in proof["proof"]]
-    call = abi.encode_call(
-        "proveL2MessageInclusion(uint256,uint256,uint256,(uint16,address,bytes),bytes32[])",
-        *(CHAIN_ID, proof["batchNumber"], proof["id"], told, words),
-    )
-    return any(pair.call(pair.l1, pair.contracts["bridgehub"], call))
+    call = (pair.messenger.address, pair.messenger.encode("sendToL1", message))
+    return pair.send_l2(pair.multicall, "aggregate", [call] * times)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import random
 import signal
@@ -10,7 +9,6 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -21,7 +19,8 @@ from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.rollup.layer_consistency import check_agreement
 from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rollup.node_crashes import Traffic, Victim, operator_nonce
-from tests.support.rollup.pair import ETHER, Pair, connect
+from tests.support.rollup.pair import ETHER, Pair
+from tests.support.rpc_client import HttpRpcClient, get
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 
@@ -54,9 +53,9 @@ class RestartableAnvil:
             self._process = None
 
     def _answers(self) -> bool:
-        client = connect(self.url)
+        client = HttpRpcClient(self.url)
         try:
-            return bool(client.rpc("eth_chainId"))
+            return bool(client("eth_chainId"))
         except OSError:
             return False
         finally:
@@ -74,7 +73,7 @@ def anvil(tmp_path: Path) -> Iterator[RestartableAnvil]:
 
 def arguments(anvil: RestartableAnvil, path: Path, *, confirmations: int = 0) -> list[str]:
     return [
-        *("--data-dir", str(path / "data"), "--config-out", str(path / "facts.json")),
+        *("--data-dir", str(path / "data"), "--config-out", str(path / "info.json")),
         *("--l1-url", anvil.url, "--operator-key", str(OPERATOR.secret)),
         *("--l1-confirmations", str(confirmations), "--deploy-l1"),
     ]
@@ -85,40 +84,36 @@ def l1_config(anvil: RestartableAnvil) -> L1Config:
 
 
 def health(url: str) -> dict[str, Any]:
-    parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc)
-    connection.request("GET", "/health")
-    answer: dict[str, Any] = json.loads(connection.getresponse().read())
-    connection.close()
+    answer: dict[str, Any] = json.loads(get(f"{url}/health"))
     return answer
 
 
 def test_the_node_waits_for_an_l1_that_is_away_and_goes_on(
     anvil: RestartableAnvil, tmp_path: Path
 ) -> None:
-    info = tmp_path / "facts.json"
+    info = tmp_path / "info.json"
     with running_node(*arguments(anvil, tmp_path), info=info) as node:
-        pair = Pair(info)
+        pair = Pair.connect(info)
         nonce = operator_nonce(pair, OPERATOR.address)
         token = pair.create_token()
         pair.arrived(pair.deposit(ETHER))
         pair.arrived(pair.deposit_token(token, 1_000))
         claimed = pair.withdraw(5)
-        pair.receipt_l1(pair.claim(claimed))
+        pair.l1.receipt(pair.claim(claimed))
         last_seen = pair.deposit(7)
         # What anvil has taken but not mined is gone when it stops.
-        pair.receipt_l1(last_seen)
+        pair.l1.receipt(last_seen)
         pair.l1.close()
         anvil.stop()
         sent = [pair.withdraw(number) for number in range(1, 4)]
-        assert all(pair.receipt_l2(it)["status"] == "0x1" for it in sent)
+        assert all(pair.l2.receipt(it)["status"] == "0x1" for it in sent)
         eventually(lambda: health(node.url)["settlement"])
         eventually(lambda: health(node.url)["deposits"])
         anvil.start()
         pair.arrived(last_seen)
         pair.arrived(pair.deposit(8))
         for transaction in sent:
-            assert pair.receipt_l1(pair.claim(transaction))["status"] == "0x1"
+            assert pair.l1.receipt(pair.claim(transaction))["status"] == "0x1"
         pair.settled()
         assert health(node.url)["settlement"] is None
         pair.close()
@@ -129,43 +124,43 @@ def test_the_node_waits_for_an_l1_that_is_away_and_goes_on(
 def test_an_l1_that_is_reorganised_above_the_confirmed_blocks_doubles_nothing(
     anvil: RestartableAnvil, tmp_path: Path
 ) -> None:
-    info = tmp_path / "facts.json"
+    info = tmp_path / "info.json"
     started = arguments(anvil, tmp_path, confirmations=CONFIRMATIONS)
     with running_node(*started, info=info) as node:
-        pair = Pair(info)
+        pair = Pair.connect(info)
         nonce = operator_nonce(pair, OPERATOR.address)
 
         def mine() -> None:
-            pair.l1.rpc("anvil_mine", hex(CONFIRMATIONS))
+            pair.l1("anvil_mine", hex(CONFIRMATIONS))
 
         def settled() -> bool:
             mine()
-            return pair.totals()[2] == int(pair.l2.rpc("zks_L1BatchNumber"), 16)
+            return pair.totals()[2] == int(pair.l2("zks_L1BatchNumber"), 16)
 
         def final() -> bool:
             mine()
-            last: str = pair.l2.rpc("eth_getBlockByNumber", "finalized", False)["number"]
-            return bool(last == pair.l2.rpc("eth_blockNumber"))
+            last: str = pair.l2("eth_getBlockByNumber", "finalized", False)["number"]
+            return bool(last == pair.l2("eth_blockNumber"))
 
         kept = pair.deposit(ETHER)
-        pair.receipt_l1(kept)
+        pair.l1.receipt(kept)
         mine()
         pair.arrived(kept)
         # Nothing is left to settle, so that the next deposit is in the last block of L1 and stays there.
         eventually(final)
         lost = pair.deposit(111)
         (name,) = pair.priority_hashes(lost)
-        pair.l1.rpc("anvil_reorg", 2, [])
-        assert pair.l1.rpc("eth_getTransactionReceipt", lost) is None
+        pair.l1("anvil_reorg", 2, [])
+        assert pair.l1("eth_getTransactionReceipt", lost) is None
         other = pair.deposit(222)
-        pair.receipt_l1(other)
+        pair.l1.receipt(other)
         mine()
         assert int(pair.arrived(other)["status"], 16) == 1
-        assert pair.l2.rpc("eth_getTransactionReceipt", "0x" + name) is None
+        assert pair.l2("eth_getTransactionReceipt", name) is None
         for _ in range(3):
             sent = pair.withdraw(3)
             assert pair.proven(sent)
-            pair.l1.rpc("anvil_reorg", 2, [])
+            pair.l1("anvil_reorg", 2, [])
             mine()
         eventually(settled)
         mine()

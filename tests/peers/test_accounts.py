@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.anvil import Anvil, RpcError, running_anvil
+from tests.support.anvil import Anvil, running_anvil
 from tests.support.node_process import running_node
+from tests.support.rpc_client import HttpRpcClient, RpcError
 from tests.support.typed_data import MAIL
 
 pytestmark = pytest.mark.peer
@@ -27,23 +27,23 @@ WHOLE = {
 class Both(NamedTuple):
     """The node and anvil, with the same accounts on chains with the same id."""
 
-    node: Anvil
+    node: HttpRpcClient
     anvil: Anvil
 
-    def rpc(self, method: str, *params: object) -> tuple[Any, Any]:
-        """Ask both; a rejection counts as the word for it."""
-        return _ask(self.node, method, params), _ask(self.anvil, method, params)
+    def __call__(self, method: str, *params: object) -> tuple[Any, Any]:
+        """Call both; a rejection counts as a result."""
+        return _result(self.node, method, params), _result(self.anvil, method, params)
 
     def agree(self, method: str, *params: object) -> Any:
-        """Ask both, and return the answer on which they agree."""
-        ours, theirs = self.rpc(method, *params)
+        """Call both, and return the result on which they agree."""
+        ours, theirs = self(method, *params)
         assert ours == theirs, method
         return ours
 
 
-def _ask(peer: Anvil, method: str, params: tuple[object, ...]) -> Any:
+def _result(peer: HttpRpcClient, method: str, params: tuple[object, ...]) -> Any:
     try:
-        return peer.rpc(method, *params)
+        return peer(method, *params)
     except RpcError:
         return "rejected"
 
@@ -51,24 +51,23 @@ def _ask(peer: Anvil, method: str, params: tuple[object, ...]) -> Any:
 @pytest.fixture(scope="module")
 def running() -> Iterator[Both]:
     with running_node() as node, running_anvil("--chain-id", "270") as anvil:
-        where = urlsplit(node.url)
-        ours = Anvil(where.hostname or "", where.port or 0, node.process.pid)
+        ours = HttpRpcClient(node.url)
         yield Both(ours, anvil)
         ours.close()
 
 
 @pytest.fixture
 def both(running: Both) -> Iterator[Both]:
-    """Return both, and let them forget what the test did."""
-    snapshots = running.rpc("evm_snapshot")
+    """Return both, and revert them to where they were after the test."""
+    snapshots = running("evm_snapshot")
     yield running
     for peer, snapshot in zip(running, snapshots, strict=True):
-        peer.rpc("evm_setAutomine", True)
-        assert peer.rpc("evm_revert", snapshot)
+        peer("evm_setAutomine", True)
+        assert peer("evm_revert", snapshot)
 
 
 def test_the_accounts_are_the_same(both: Both) -> None:
-    ours, theirs = both.rpc("eth_accounts")
+    ours, theirs = both("eth_accounts")
     assert ours[:10] == theirs
 
 
@@ -96,7 +95,7 @@ def test_signatures_are_the_same(both: Both, method: str, params: list[object]) 
     ],
 )
 def test_signed_transactions_are_the_same(both: Both, price: dict[str, object]) -> None:
-    ours, theirs = both.rpc("eth_signTransaction", {**WHOLE, **price})
+    ours, theirs = both("eth_signTransaction", {**WHOLE, **price})
     assert ours["raw"] == theirs
 
 
@@ -144,34 +143,34 @@ def test_answers_are_the_same(both: Both, method: str, params: list[object]) -> 
 
 
 def test_as_many_blocks_are_sealed(both: Both) -> None:
-    both.rpc("evm_mine", {"blocks": 3, "timestamp": 4_000_000_000})
-    both.rpc("anvil_mine", 2, 60)
-    both.rpc("hardhat_mine", "0x2")
+    both("evm_mine", {"blocks": 3, "timestamp": 4_000_000_000})
+    both("anvil_mine", 2, 60)
+    both("hardhat_mine", "0x2")
     both.agree("eth_blockNumber")
     both.agree("eth_getBlockTransactionCountByNumber", "latest")
 
 
 def test_a_pool_looks_the_same(both: Both) -> None:
-    both.rpc("evm_setAutomine", False)
+    both("evm_setAutomine", False)
     for nonce in ("0x0", "0x1", "0x5"):
-        both.rpc("eth_sendTransaction", {**WHOLE, "nonce": nonce, "gasPrice": "0x77359400"})
+        both("eth_sendTransaction", {**WHOLE, "nonce": nonce, "gasPrice": "0x77359400"})
     assert both.agree("txpool_status") == {"pending": "0x2", "queued": "0x1"}
-    ours, theirs = both.rpc("txpool_inspect")
+    ours, theirs = both("txpool_inspect")
     assert str(ours).lower() == str(theirs).lower()
-    ours, theirs = both.rpc("txpool_content")
+    ours, theirs = both("txpool_content")
     shared = theirs["queued"][ALICE]["5"]
     (found,) = ours["queued"].values()
     assert {key: found["5"][key] for key in shared} == shared
 
 
 def test_an_impersonated_account_looks_the_same(both: Both) -> None:
-    both.rpc("anvil_setBalance", STRANGER, hex(10**18))
-    both.rpc("anvil_impersonateAccount", STRANGER)
-    assert [accounts[-1] for accounts in both.rpc("eth_accounts")] == [STRANGER, STRANGER]
-    sent = both.rpc("eth_sendTransaction", {"from": STRANGER, "to": BOB, "value": "0x1"})
+    both("anvil_setBalance", STRANGER, hex(10**18))
+    both("anvil_impersonateAccount", STRANGER)
+    assert [accounts[-1] for accounts in both("eth_accounts")] == [STRANGER, STRANGER]
+    sent = both("eth_sendTransaction", {"from": STRANGER, "to": BOB, "value": "0x1"})
     ours, theirs = (peer.receipt(it) for peer, it in zip(both, sent, strict=True))
     for key in ("from", "to", "status", "gasUsed", "type", "contractAddress"):
         assert ours[key] == theirs[key]
     both.agree("eth_getTransactionCount", STRANGER, "latest")
-    both.rpc("anvil_stopImpersonatingAccount", STRANGER)
+    both("anvil_stopImpersonatingAccount", STRANGER)
     assert both.agree("eth_sendTransaction", {"from": STRANGER, "to": BOB}) == "rejected"

@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
-from tests.support.anvil import Anvil, RpcError, running_anvil
+from tests.support.anvil import Anvil, running_anvil
 from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.rpc_client import RpcError
 
 pytestmark = pytest.mark.peer
 
@@ -18,15 +19,15 @@ OTHER = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
 
 
 def test_a_transfer_arrives(anvil: Anvil) -> None:
-    before = int(anvil.rpc("eth_getBalance", OTHER, "latest"), 16)
-    sent = anvil.rpc("eth_sendTransaction", {"from": RICH, "to": OTHER, "value": "0x7"})
+    before = int(anvil("eth_getBalance", OTHER, "latest"), 16)
+    sent = anvil("eth_sendTransaction", {"from": RICH, "to": OTHER, "value": "0x7"})
     assert anvil.receipt(sent)["status"] == "0x1"
-    assert int(anvil.rpc("eth_getBalance", OTHER, "latest"), 16) == before + 7
+    assert int(anvil("eth_getBalance", OTHER, "latest"), 16) == before + 7
 
 
 def test_a_failed_call_raises_what_anvil_said(anvil: Anvil) -> None:
     with pytest.raises(RpcError) as caught:
-        anvil.rpc("eth_noSuchMethod")
+        anvil("eth_noSuchMethod")
     assert caught.value.code == -32601
 
 
@@ -40,7 +41,7 @@ def test_a_batch_keeps_its_order_and_its_errors(anvil: Anvil) -> None:
 
 def test_arguments_reach_anvil() -> None:
     with running_anvil("--chain-id", "270") as anvil:
-        assert anvil.rpc("eth_chainId") == "0x10e"
+        assert anvil("eth_chainId") == "0x10e"
 
 
 def test_a_rejected_argument_is_reported() -> None:
@@ -52,7 +53,7 @@ def test_it_is_gone_when_the_test_fails() -> None:
     with pytest.raises(ZeroDivisionError), running_anvil() as anvil:
         raise ZeroDivisionError
     with pytest.raises(ConnectionRefusedError):
-        anvil.rpc("eth_chainId")
+        anvil("eth_chainId")
 
 
 def test_it_is_gone_when_the_test_process_is_killed() -> None:

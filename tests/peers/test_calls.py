@@ -13,9 +13,10 @@ from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
-from tests.support.anvil import Anvil, RpcError, running_anvil
+from tests.support.anvil import Anvil, running_anvil
 from tests.support.evm.in_memory_state import EMPTY_CODE, World, word
 from tests.support.evm.programs import Step, call_to, create, demand_gas, program, store, work
+from tests.support.rpc_client import RpcError
 
 pytestmark = pytest.mark.peer
 
@@ -41,9 +42,9 @@ def running() -> Iterator[Anvil]:
 @pytest.fixture
 def peer(running: Anvil) -> Iterator[Anvil]:
     """Return an anvil that forgets what the test did."""
-    snapshot = running.rpc("evm_snapshot")
+    snapshot = running("evm_snapshot")
     yield running
-    running.rpc("evm_revert", snapshot)
+    running("evm_revert", snapshot)
 
 
 def deploy(peer: Anvil, codes: Sequence[str]) -> EvmEnv:
@@ -53,15 +54,15 @@ def deploy(peer: Anvil, codes: Sequence[str]) -> EvmEnv:
         address = contract(number)
         world.deploy(address, code)
         world.accounts[address] = Account(1, 1_000, world.accounts[address].code_hash)
-        peer.rpc("anvil_setCode", str(address), "0x" + bytes.fromhex(code).hex())
-        peer.rpc("anvil_setBalance", str(address), hex(1_000))
-        peer.rpc("anvil_setNonce", str(address), "0x1")
+        peer("anvil_setCode", str(address), "0x" + bytes.fromhex(code).hex())
+        peer("anvil_setBalance", str(address), hex(1_000))
+        peer("anvil_setNonce", str(address), "0x1")
         for slot in range(1, 31):
             value = word(1 if slot < 10 else 0)
             world.slots[address, word(slot)] = value
-            peer.rpc("anvil_setStorageAt", str(address), hex(slot), "0x" + value.hex())
-    peer.rpc("anvil_setBalance", str(SENDER), hex(BALANCE))
-    block = peer.rpc("eth_getBlockByNumber", "latest", WITH_TRANSACTIONS)
+            peer("anvil_setStorageAt", str(address), hex(slot), "0x" + value.hex())
+    peer("anvil_setBalance", str(SENDER), hex(BALANCE))
+    block = peer("eth_getBlockByNumber", "latest", WITH_TRANSACTIONS)
     parts = BlockEnv(
         number=int(block["number"], 16),
         timestamp=int(block["timestamp"], 16),
@@ -91,7 +92,7 @@ def as_json(request: CallRequest) -> dict[str, Any]:
 def test_calls_answer_alike(peer: Anvil, code: str, value: int) -> None:
     evm_env = deploy(peer, [code])
     request = CallRequest(sender=SENDER, to=contract(0), value=value, data=b"\x01\x02")
-    assert "0x" + call(evm_env, request).hex() == peer.rpc("eth_call", as_json(request), "latest")
+    assert "0x" + call(evm_env, request).hex() == peer("eth_call", as_json(request), "latest")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_reverts_are_worded_alike(peer: Anvil, data: bytes) -> None:
     with pytest.raises(ExecutionReverted) as ours:
         call(evm_env, request)
     with pytest.raises(RpcError) as theirs:
-        peer.rpc("eth_call", as_json(request), "latest")
+        peer("eth_call", as_json(request), "latest")
     assert (str(ours.value), "0x" + ours.value.data.hex()) == (
         theirs.value.message,
         theirs.value.data,
@@ -123,7 +124,7 @@ def test_halts_fail_alike(peer: Anvil, code: str) -> None:
     with pytest.raises(ExecutionHalted):
         call(evm_env, request)
     with pytest.raises(RpcError, match="EVM error"):
-        peer.rpc("eth_call", as_json(request), "latest")
+        peer("eth_call", as_json(request), "latest")
 
 
 def chain(depth: int, *inner: Step) -> list[list[Step]]:
@@ -155,7 +156,7 @@ def test_estimates_are_as_small_as_anvils_and_suffice_there(
     target = {"to": contract(0)} if contracts else {}
     request = CallRequest(**{"sender": SENDER, **target, **fields})
     estimate = estimate_gas(evm_env, request)
-    assert estimate.gas <= int(peer.rpc("eth_estimateGas", as_json(request)), 16) * 1.02
+    assert estimate.gas <= int(peer("eth_estimateGas", as_json(request)), 16) * 1.02
     sent = {**as_json(request), "gas": hex(estimate.gas)}
-    receipt = peer.receipt(peer.rpc("eth_sendTransaction", sent))
+    receipt = peer.receipt(peer("eth_sendTransaction", sent))
     assert receipt["status"] == "0x1"

@@ -45,24 +45,24 @@ def world() -> Iterator[World]:
 
 def prepared(anvil: Anvil) -> dict[str, str]:
     """Send anvil the transactions of our block, all into one of its own."""
-    anvil.rpc("anvil_setChainId", 270)
-    anvil.rpc("evm_setAutomine", False)
-    anvil.rpc("anvil_setNextBlockBaseFeePerGas", hex(100_000_000))
-    anvil.rpc("anvil_setCode", str(LOGGER), "0x" + LOG_CODE.hex())
-    anvil.rpc("anvil_setCode", "0x0000000000000000000000000000000000008008", "0x" + LOG_CODE.hex())
+    anvil("anvil_setChainId", 270)
+    anvil("evm_setAutomine", False)
+    anvil("anvil_setNextBlockBaseFeePerGas", hex(100_000_000))
+    anvil("anvil_setCode", str(LOGGER), "0x" + LOG_CODE.hex())
+    anvil("anvil_setCode", "0x0000000000000000000000000000000000008008", "0x" + LOG_CODE.hex())
     hashes = {}
     for (name, payload), secret, sender in zip(payloads().items(), SECRETS, SENDERS, strict=False):
         if name in NAMES:
-            anvil.rpc("anvil_setBalance", str(sender), hex(100 * ETHER))
-            hashes[name] = anvil.rpc("eth_sendRawTransaction", _raw(payload, secret))
-    anvil.rpc("evm_mine")
+            anvil("anvil_setBalance", str(sender), hex(100 * ETHER))
+            hashes[name] = anvil("eth_sendRawTransaction", _raw(payload, secret))
+    anvil("evm_mine")
     return hashes
 
 
 @pytest.mark.peer
 def test_every_key_of_anvil_is_here(world: World, anvil: Anvil) -> None:
     hashes = prepared(anvil)
-    theirs = anvil.rpc("eth_getBlockByNumber", "latest", True)
+    theirs = anvil("eth_getBlockByNumber", "latest", True)
     assert len(theirs["transactions"]) == len(NAMES)
     assert set(theirs) - set(world.block()) == NO_BLOCK_KEYS
     for name, transaction_hash in hashes.items():
@@ -73,7 +73,7 @@ def test_every_key_of_anvil_is_here(world: World, anvil: Anvil) -> None:
 
 def _compare_transaction(world: World, anvil: Anvil, name: str) -> None:
     ours = world.transaction(name)
-    theirs = anvil.rpc("eth_getTransactionByHash", ours["hash"])
+    theirs = anvil("eth_getTransactionByHash", ours["hash"])
     assert set(theirs) - set(ours) == set()
     elsewhere = {"blockHash", "blockNumber", "transactionIndex", "blockTimestamp", "gasPrice"}
     assert _without(theirs, elsewhere) == {key: ours[key] for key in _without(theirs, elsewhere)}

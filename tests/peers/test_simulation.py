@@ -114,7 +114,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_calls_end_alike(peer: Anvil, api: Api, name: str, transfers: bool) -> None:
     payload = {"blockStateCalls": CASES[name], "traceTransfers": transfers}
-    theirs = peer.rpc("eth_simulateV1", payload, "latest")
+    theirs = peer("eth_simulateV1", payload, "latest")
     mine = ours(api, payload)
     assert len(mine) == len(theirs)
     for block, other in zip(mine, theirs, strict=True):

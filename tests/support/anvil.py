@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import os
 import platform
 import re
@@ -11,13 +10,12 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, Final
-
-import msgspec
+from typing import IO, Final
 
 from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.rpc_client import HttpRpcClient
 
 STOP_SECONDS: Final = 5.0
 """Then it is killed."""
@@ -27,70 +25,12 @@ _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 _LISTENING: Final = re.compile(r"Listening on ([0-9.]+):([0-9]+)\s")
 
 
-class RpcError(Exception):
-    """Anvil answered a request with an error."""
-
-    def __init__(self, code: int, message: str, data: object = None) -> None:
-        super().__init__(f"{code}: {message}")
-        self.code = code
-        self.message = message
-        self.data = data
-
-
-class Anvil:
+class Anvil(HttpRpcClient):
     """A connection to a running anvil; for one thread at a time."""
 
-    def __init__(self, host: str, port: int, pid: int) -> None:
-        self.url = f"http://{host}:{port}"
+    def __init__(self, url: str, pid: int) -> None:
+        super().__init__(url)
         self.pid = pid
-        self._connection = http.client.HTTPConnection(host, port, timeout=PATIENCE_SECONDS)
-
-    def rpc(self, method: str, *params: object) -> Any:
-        """Return the result of one call, or raise its `RpcError`."""
-        outcome = self._outcome(self._post(_request(0, method, params)))
-        if isinstance(outcome, RpcError):
-            raise outcome
-        return outcome
-
-    def batch(self, calls: Iterable[tuple[str, Sequence[object]]]) -> list[Any]:
-        """Return the results of many calls in one request, with the `RpcError` of each that failed."""
-        requests = [_request(n, method, params) for n, (method, params) in enumerate(calls)]
-        if not requests:
-            return []
-        answers = {answer["id"]: answer for answer in self._post(requests)}
-        return [self._outcome(answers[n]) for n in range(len(requests))]
-
-    def receipt(self, transaction_hash: str) -> dict[str, Any]:
-        """Return the receipt of a transaction that anvil took; it mines a moment after it answers."""
-        receipt: dict[str, Any] = eventually(
-            lambda: self.rpc("eth_getTransactionReceipt", transaction_hash)
-        )
-        return receipt
-
-    def close(self) -> None:
-        """Close the connection; the next call opens another."""
-        self._connection.close()
-
-    def send(self, body: bytes) -> Any:
-        """Return the whole answer to a document."""
-        headers = {"Content-Type": "application/json"}
-        try:
-            self._connection.request("POST", "/", body, headers)
-            return msgspec.json.decode(self._connection.getresponse().read())
-        except Exception:
-            # A half-read answer must not be taken for that of the next call.
-            self._connection.close()
-            raise
-
-    def _post(self, body: object) -> Any:
-        return self.send(msgspec.json.encode(body))
-
-    @staticmethod
-    def _outcome(answer: dict[str, Any]) -> Any:
-        error = answer.get("error")
-        if error is None:
-            return answer["result"]
-        return RpcError(error["code"], error["message"], error.get("data"))
 
 
 @contextlib.contextmanager
@@ -115,7 +55,8 @@ def running_anvil(*arguments: str, port: int = 0) -> Iterator[Anvil]:
         )
         cleanup.callback(_stop, process)
         cleanup.enter_context(_killed_with_us(process))
-        anvil = Anvil(*_listening_address(process, log, port), process.pid)
+        host, listening = _listening_address(process, log, port)
+        anvil = Anvil(f"http://{host}:{listening}", process.pid)
         cleanup.callback(anvil.close)
         yield anvil
 
@@ -135,10 +76,6 @@ def find_program(name: str) -> Path:
     if found is None:
         raise FileNotFoundError(f"no {name} at {pinned} nor on the PATH; `make install` gets it")
     return Path(found)
-
-
-def _request(number: int, method: str, params: Sequence[object]) -> dict[str, object]:
-    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
 
 def _listening_address(

@@ -1,19 +1,25 @@
-"""A dispatcher, or namespaces behind one, asked as a client asks."""
+"""JSON-RPC clients: of a dispatcher in this process, of some namespaces, and of a server over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
-import json
+import http.client
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
 
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.method import Namespace
+from tests.support.polling import PATIENCE_SECONDS, eventually
 
 
 class RpcError(Exception):
-    """The node answered with an error."""
+    """The response has an error instead of a result."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(f"{error['code']}: {error['message']}")
@@ -22,30 +28,62 @@ class RpcError(Exception):
         self.data: Any = error.get("data")
 
 
-class DispatcherClient:
-    """Asks a dispatcher."""
+class RpcClient(ABC):
+    """Calls methods by name: `client("eth_getBalance", address, "latest")`."""
+
+    url: str = ""
+    """The server's address, if there is one."""
+
+    def __call__(self, method: str, *params: object) -> Any:
+        """Return the result of a method, or raise its `RpcError`."""
+        outcome = _outcome(self.post(_request(1, method, params)))
+        if isinstance(outcome, RpcError):
+            raise outcome
+        return outcome
+
+    def batch(self, calls: Iterable[tuple[str, Sequence[object]]]) -> list[Any]:
+        """Return the results of many calls in one request, with the `RpcError` of each that failed."""
+        requests = [_request(n, method, params) for n, (method, params) in enumerate(calls)]
+        if not requests:
+            return []
+        responses = {response["id"]: response for response in self.post(requests)}
+        return [_outcome(responses[n]) for n in range(len(requests))]
+
+    def receipt(self, transaction_hash: str) -> dict[str, Any]:
+        """Wait for the receipt of a transaction; anvil mines a moment after it responds."""
+        receipt: dict[str, Any] = eventually(
+            lambda: self("eth_getTransactionReceipt", transaction_hash)
+        )
+        return receipt
+
+    @abstractmethod
+    def post(self, document: object) -> Any:
+        """Return the whole response to any JSON document."""
+
+    def close(self) -> None:  # noqa: B027  # not every client holds something
+        """Release what the client holds."""
+
+
+class DispatcherClient(RpcClient):
+    """A client of a dispatcher."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
 
-    def __call__(self, method: str, *params: object) -> Any:
-        """Return the result of a method, or raise its error."""
-        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-        decoded = json.loads(asyncio.run(self.ask(body.encode())))
-        if "error" in decoded:
-            raise RpcError(decoded["error"])
-        return decoded["result"]
+    def post(self, document: object) -> Any:
+        """Return the whole response to any JSON document."""
+        return msgspec.json.decode(asyncio.run(self.handle(msgspec.json.encode(document))))
 
-    async def ask(self, body: bytes) -> bytes:
-        """Return the answer to a request as it came."""
-        answer = self._dispatcher.handle(body, LocalConnection())
-        settled = answer if isinstance(answer, bytes) or answer is None else await answer
-        assert settled is not None
-        return settled
+    async def handle(self, body: bytes) -> bytes:
+        """Return the bytes of the response to a request."""
+        response = self._dispatcher.handle(body, LocalConnection())
+        handled = response if isinstance(response, bytes) or response is None else await response
+        assert handled is not None
+        return handled
 
 
 class NamespaceClient(DispatcherClient):
-    """Asks some namespaces, and nothing else of a node."""
+    """A client of some namespaces, without the rest of a node."""
 
     def __init__(self, *namespaces: Namespace) -> None:
         self._executor = ThreadPoolExecutor(1)
@@ -54,3 +92,52 @@ class NamespaceClient(DispatcherClient):
     def close(self) -> None:
         """End the workers."""
         self._executor.shutdown()
+
+
+class HttpRpcClient(RpcClient):
+    """A connection to a server; for one thread at a time."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._connection = http.client.HTTPConnection(
+            urlsplit(url).netloc, timeout=PATIENCE_SECONDS
+        )
+
+    def post(self, document: object) -> Any:
+        """Return the whole response to any JSON document."""
+        return msgspec.json.decode(self.post_bytes(msgspec.json.encode(document)))
+
+    def post_bytes(self, body: bytes) -> bytes:
+        """Return the body of the response to a request."""
+        headers = {"Content-Type": "application/json"}
+        try:
+            self._connection.request("POST", "/", body, headers)
+            return self._connection.getresponse().read()
+        except Exception:
+            # A half-read response must not be taken for that of the next call.
+            self._connection.close()
+            raise
+
+    def close(self) -> None:
+        """Close the connection; the next call opens another."""
+        self._connection.close()
+
+
+def get(url: str) -> bytes:
+    """Return a page of a server."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=PATIENCE_SECONDS)
+    try:
+        connection.request("GET", parts.path)
+        return connection.getresponse().read()
+    finally:
+        connection.close()
+
+
+def _request(number: int, method: str, params: Sequence[object]) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+def _outcome(response: dict[str, Any]) -> Any:
+    error = response.get("error")
+    return response["result"] if error is None else RpcError(error)

@@ -9,6 +9,8 @@ from eth_account.signers.local import LocalAccount
 from eth_typing import ChecksumAddress
 from web3 import Web3
 
+from tests.support.rpc_client import RpcClient
+
 ALICE: Final[LocalAccount] = Account.from_key(
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 )
@@ -28,3 +30,16 @@ def signed_transfer(nonce: int) -> str:
     fields: dict[str, Any] = {"to": NOBODY, "value": 1, "gas": 21_000, "gasPrice": GWEI}
     signed = ALICE.sign_transaction({**fields, "chainId": CHAIN_ID, "nonce": nonce})
     return "0x" + bytes(signed.raw_transaction).hex()
+
+
+def sign_next(client: RpcClient, **fields: Any) -> str:
+    """Sign Alice's next transaction, and return its raw bytes in hex."""
+    nonce = int(client("eth_getTransactionCount", ALICE.address, "pending"), 16)
+    whole = {"chainId": CHAIN_ID, "nonce": nonce, "gas": 2_000_000, "value": 0}
+    fees = {"maxFeePerGas": GWEI, "maxPriorityFeePerGas": 0}
+    return Web3.to_hex(ALICE.sign_transaction({**whole, **fees, **fields}).raw_transaction)
+
+
+def send_next(client: RpcClient, **fields: Any) -> dict[str, Any]:
+    """Sign and send Alice's next transaction, and return its receipt."""
+    return client.receipt(client("eth_sendRawTransaction", sign_next(client, **fields)))

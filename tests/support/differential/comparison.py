@@ -9,10 +9,11 @@ from random import Random
 from typing import Any
 
 from entresol._native import Account, ExecutionResult, Snapshot
-from tests.support.anvil import Anvil, RpcError, running_anvil
+from tests.support.anvil import Anvil, running_anvil
 from tests.support.differential.replay import NO_CODE, ZERO, Ran, Replay, read_state, unhex
 from tests.support.differential.transactions import Signed
 from tests.support.differential.world import World, found
+from tests.support.rpc_client import RpcError
 
 GAS_LIMIT = 10**12
 LATEST = ("latest", False)
@@ -43,11 +44,11 @@ class Peers:
         # Anvil works on the calls of a batch at once, so nothing that has an order may be one.
         for signed in transactions:
             method, params = _send(signed)
-            assert self.anvil.rpc(method, *params) == "0x" + signed.hash.hex()
-        self.anvil.rpc("evm_setNextBlockTimestamp", FIRST_TIMESTAMP + 12 * len(self.mined))
-        self.anvil.rpc("evm_mine")
-        block = self.anvil.rpc("eth_getBlockByNumber", *LATEST)
-        receipts = self.anvil.rpc("eth_getBlockReceipts", "latest")
+            assert self.anvil(method, *params) == "0x" + signed.hash.hex()
+        self.anvil("evm_setNextBlockTimestamp", FIRST_TIMESTAMP + 12 * len(self.mined))
+        self.anvil("evm_mine")
+        block = self.anvil("eth_getBlockByNumber", *LATEST)
+        receipts = self.anvil("eth_getBlockReceipts", "latest")
         assert list(map(unhex, block["transactions"])) == [signed.hash for signed in transactions]
         ran = self.replay.run(block, [signed.message for signed in transactions])
         for signed, outcome, receipt in zip(transactions, ran.results, receipts, strict=True):

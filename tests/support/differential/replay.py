@@ -140,7 +140,7 @@ def environment(block: dict[str, Any]) -> BlockEnv:
 
 def read_state(anvil: Anvil) -> Source:
     """Return all of anvil's state."""
-    dump = json.loads(gzip.decompress(unhex(anvil.rpc("anvil_dumpState"))))
+    dump = json.loads(gzip.decompress(unhex(anvil("anvil_dumpState"))))
     source = Source()
     for address, account in dump["accounts"].items():
         code = unhex(account["code"])

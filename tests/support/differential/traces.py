@@ -53,8 +53,8 @@ class Traced:
         transaction_hash = "0x" + self.signed.hash.hex()
         if options.get("tracer") == "flatCallTracer":
             # Anvil's debug method answers {} for this tracer, which is its trace method's format.
-            return self.both.anvil.rpc("trace_transaction", transaction_hash)
-        return self.both.anvil.rpc("debug_traceTransaction", transaction_hash, options)
+            return self.both.anvil("trace_transaction", transaction_hash)
+        return self.both.anvil("debug_traceTransaction", transaction_hash, options)
 
 
 def traced(both: Peers) -> Iterator[Traced]:

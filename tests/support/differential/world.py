@@ -109,19 +109,19 @@ Kind = Callable[[World], Draft]
 
 def found(anvil: Anvil) -> None:
     """Make the accounts of the world on a fresh anvil."""
-    anvil.rpc("anvil_setCoinbase", _hex(COINBASE))
+    anvil("anvil_setCoinbase", _hex(COINBASE))
     for actor in ACTORS:
-        anvil.rpc("anvil_setBalance", _hex(actor.address), hex(10**6 * ETHER))
+        anvil("anvil_setBalance", _hex(actor.address), hex(10**6 * ETHER))
     for actor in AUTHORITIES + PAUPERS:
-        anvil.rpc("anvil_setBalance", _hex(actor.address), hex(PAUPER_BALANCE))
+        anvil("anvil_setBalance", _hex(actor.address), hex(PAUPER_BALANCE))
     for address, code in _CODES.items():
-        anvil.rpc("anvil_setCode", _hex(address), _hex(code))
-        anvil.rpc("anvil_setBalance", _hex(address), hex(100 * ETHER))
+        anvil("anvil_setCode", _hex(address), _hex(code))
+        anvil("anvil_setBalance", _hex(address), hex(100 * ETHER))
     for n, address in enumerate(BOMBS):
-        anvil.rpc("anvil_setCode", _hex(address), _hex(contracts.BOMB))
-        anvil.rpc("anvil_setBalance", _hex(address), hex(n))
-        anvil.rpc("anvil_setNonce", _hex(address), "0x1")
-        anvil.rpc("anvil_setStorageAt", _hex(address), _word(1), _word(0x1234 + n))
+        anvil("anvil_setCode", _hex(address), _hex(contracts.BOMB))
+        anvil("anvil_setBalance", _hex(address), hex(n))
+        anvil("anvil_setNonce", _hex(address), "0x1")
+        anvil("anvil_setStorageAt", _hex(address), _word(1), _word(0x1234 + n))
 
 
 def _hex(data: bytes) -> str:

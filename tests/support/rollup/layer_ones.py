@@ -91,23 +91,23 @@ class OnAnvil:
         self._anvil = anvil
         self.l1: LayerOne = RemoteLayerOne(anvil.url)
         for address, code in CODES.items():
-            anvil.rpc("anvil_setCode", str(address), "0x" + code.hex())
+            anvil("anvil_setCode", str(address), "0x" + code.hex())
 
     def mine(self, blocks: int = 1) -> None:
         """Seal empty blocks."""
-        self._anvil.rpc("anvil_mine", hex(blocks))
+        self._anvil("anvil_mine", hex(blocks))
 
     def checkpoint(self) -> int:
         """Remember the chain as it is."""
-        return int(self._anvil.rpc("evm_snapshot"), 16)
+        return int(self._anvil("evm_snapshot"), 16)
 
     def restore(self, checkpoint: int) -> None:
         """Go back."""
-        assert self._anvil.rpc("evm_revert", hex(checkpoint))
+        assert self._anvil("evm_revert", hex(checkpoint))
 
     def mine_on_request(self) -> None:
         """Let transactions wait for a block."""
-        self._anvil.rpc("evm_setAutomine", False)
+        self._anvil("evm_setAutomine", False)
 
 
 class EventfulLayerOne:

@@ -49,9 +49,9 @@ class Traffic:
     def check(self, pair: Pair) -> None:
         """Check that everything that was told is still so."""
         for deposit in self.deposits:
-            assert pair.arrived("0x" + deposit)["status"] == "0x1"
+            assert pair.arrived(deposit)["status"] == "0x1"
         for transaction in self.sent:
-            assert pair.receipt_l2(transaction)["status"] == "0x1"
+            assert pair.l2.receipt(transaction)["status"] == "0x1"
         for transaction, proof in self.proofs.items():
             assert pair.proof(transaction) == proof
 
@@ -61,8 +61,8 @@ class Traffic:
             taken = pair.deposit_token(self.token, amount)
         else:
             taken = pair.deposit(amount)
-        pair.receipt_l1(taken)
-        self.deposits.append(taken.removeprefix("0x"))
+        pair.l1.receipt(taken)
+        self.deposits.append(taken)
 
     def _send(self, pair: Pair) -> None:
         kind = self._random.random()
@@ -86,12 +86,12 @@ class Traffic:
         if ready:
             # A claim may have come through although nobody was told.
             if not pair.is_claimed(ready[0]):
-                pair.receipt_l1(pair.claim(ready[0]))
+                pair.l1.receipt(pair.claim(ready[0]))
             self.claimed.add(ready[0])
 
     def _pays(self, pair: Pair, transaction: str) -> bool:
         # A withdrawal has an event of its own beside the messenger's; a plain message has none.
-        return len(pair.receipt_l2(transaction)["logs"]) > 1
+        return len(pair.l2.receipt(transaction)["logs"]) > 1
 
 
 class Victim:
@@ -99,7 +99,7 @@ class Victim:
 
     def __init__(self, path: Path, *arguments: str) -> None:
         self.data = path / "data"
-        self._info = path / "facts.json"
+        self._info = path / "info.json"
         self._arguments = arguments
 
     def live(self, visit: Callable[[Pair], None], seconds: float | None = None) -> None:
@@ -107,7 +107,7 @@ class Victim:
         self._info.unlink(missing_ok=True)
         arguments = ("--data-dir", str(self.data), "--config-out", str(self._info), "--silent")
         with running_node(*arguments, *self._arguments, info=self._info) as node:
-            pair = Pair(self._info)
+            pair = Pair.connect(self._info)
             killer = None if seconds is None else threading.Timer(seconds, node.process.kill)
             if killer is not None:
                 killer.start()
@@ -137,4 +137,4 @@ def kill_again_and_again(
 
 def operator_nonce(pair: Pair, operator: Address = OPERATOR.address) -> int:
     """Return how many transactions of the operator are on L1."""
-    return int(pair.l1.rpc("eth_getTransactionCount", str(operator), "latest"), 16)
+    return int(pair.l1("eth_getTransactionCount", str(operator), "latest"), 16)

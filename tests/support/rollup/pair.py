@@ -1,23 +1,32 @@
-"""Both layers of a node, and what people do on them: deposit, send messages, withdraw and claim."""
+"""Both layers of a node, and what users do between them: deposit, send messages, withdraw and claim."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import urlsplit
+
+from eth_abi import abi
 
 from entresol._native import keccak256
-from entresol.contracts import artifact
 from entresol.l1.contracts import NEW_PRIORITY_REQUEST
-from entresol.primitives import abi
 from entresol.primitives.assets import asset_id
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address
-from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT
-from tests.support.anvil import Anvil as Client
+from entresol.rollup.system_contracts import (
+    ASSET_ROUTER,
+    BASE_TOKEN,
+    MULTICALL,
+    NATIVE_TOKEN_VAULT,
+)
+from tests.support.contracts.engine import Contract, find, types
+from tests.support.node_process import running_node
 from tests.support.polling import eventually
 from tests.support.rollup.layer_ones import ACCOUNTS
+from tests.support.rpc_client import HttpRpcClient, RpcClient
 
 CHAIN_ID = 270
 L1_CHAIN_ID = 31337
@@ -26,37 +35,49 @@ USER = ACCOUNTS[3].address
 RECEIVER = Address(b"\x5e" * 20)
 
 GAS_LIMIT = 2_000_000
+GAS_PER_PUBDATA = 800
 FEE = ETHER // 100
-"""What is paid for a deposit's gas: far too much, so that there is something to give back."""
+"""What is paid for a deposit's gas: far too much, so that there is something to refund."""
 
-DIRECT = (
-    "requestL2TransactionDirect((uint256,uint256,address,uint256,bytes,uint256,uint256,bytes[],"
-    "address))"
-)
-TWO_BRIDGES = (
-    "requestL2TransactionTwoBridges((uint256,uint256,uint256,uint256,uint256,address,address,"
-    "uint256,bytes))"
-)
-CLAIM = "finalizeDeposit((uint256,uint256,uint256,address,uint16,bytes,bytes32[]))"
+_BURN_DATA = ["uint256", "address", "address"]
+
+Json = dict[str, Any]
 
 
 class Pair:
-    """The two layers of a running node."""
+    """Both layers, and the contracts on them; `USER` signs everything."""
 
-    def __init__(self, info: Path) -> None:
-        told = json.loads(info.read_text(encoding="utf-8"))
-        self.l2 = connect(told["http_url"])
-        self.l1 = connect(told["l1"]["http_url"])
-        self.contracts = {
-            name: Address.parse(text) for name, text in told["l1"]["contracts"].items()
-        }
+    def __init__(self, l1: RpcClient, l2: RpcClient, contracts: Mapping[str, Address]) -> None:
+        self.l1 = l1
+        self.l2 = l2
+        self.bridgehub = Contract(contracts["bridgehub"], find("Bridgehub"))
+        self.nullifier = Contract(contracts["nullifier"], find("L1Nullifier"))
+        self.asset_router = Contract(contracts["asset_router"], find("L1AssetRouter"))
+        self.timelock = Contract(contracts["validator_timelock"], find("ValidatorTimelock"))
+        self.chain = Contract(contracts["chain"], find("ZKChain"))
+        self.messenger = Contract(L1_MESSENGER, find("L1Messenger"))
+        self.base_token = Contract(BASE_TOKEN, find("L2BaseToken"))
+        self.multicall = Contract(MULTICALL, find("Multicall3"))
+        self._l2_router = Contract(ASSET_ROUTER, find("L2AssetRouter"))
+        self._l2_vault = Contract(NATIVE_TOKEN_VAULT, find("L2NativeTokenVault"))
+
+    @classmethod
+    def connect(cls, info: Path) -> Pair:
+        """Connect to the node that wrote `info`."""
+        known = json.loads(info.read_text(encoding="utf-8"))
+        contracts = known["l1"]["contracts"].items()
+        return cls(
+            HttpRpcClient(known["l1"]["http_url"]),
+            HttpRpcClient(known["http_url"]),
+            {name: Address.parse(text) for name, text in contracts},
+        )
 
     def close(self) -> None:
         """Close the connections."""
         self.l1.close()
         self.l2.close()
 
-    # Going down
+    # From L1 to L2
 
     def deposit(
         self,
@@ -64,169 +85,237 @@ class Pair:
         *,
         to: Address = RECEIVER,
         data: bytes = b"",
+        dependencies: Sequence[bytes] = (),
         gas_limit: int = GAS_LIMIT,
+        fee: int = FEE,
+        gas_price: str | None = None,
     ) -> str:
-        """Deposit ether, and return L1's transaction."""
+        """Deposit ether, and return the transaction on L1."""
         request = (
-            CHAIN_ID, value + FEE, to, value, data, gas_limit, 800, (), USER,
-        )  # fmt: skip
-        call = abi.encode_call(DIRECT, request)
-        return self.send_l1(self.contracts["bridgehub"], call, value + FEE)
+            *(CHAIN_ID, value + fee, to, value, data, gas_limit, GAS_PER_PUBDATA),
+            *(dependencies, USER),
+        )
+        return self.send_l1(
+            self.bridgehub,
+            "requestL2TransactionDirect",
+            request,
+            value=value + fee,
+            gas_price=gas_price,
+        )
+
+    def deposit_at_cost(
+        self,
+        value: int = 1,
+        *,
+        to: Address = RECEIVER,
+        data: bytes = b"",
+        dependencies: Sequence[bytes] = (),
+    ) -> str:
+        """Deposit ether with the gas that the node estimates and the fee that L1 asks for it."""
+        call = {"from": str(USER), "to": str(to), "value": hex(value), "data": _hex(data)}
+        meta = {"gasPerPubdata": hex(GAS_PER_PUBDATA), "factoryDeps": list(map(list, dependencies))}
+        gas_limit = int(self.l2("zks_estimateGasL1ToL2", {**call, "eip712Meta": meta}), 16)
+        price = self.l1("eth_gasPrice")
+        cost = (CHAIN_ID, int(price, 16), gas_limit, GAS_PER_PUBDATA)
+        fee = self.call_l1(self.bridgehub, "l2TransactionBaseCost", *cost)
+        return self.deposit(
+            value,
+            to=to,
+            data=data,
+            dependencies=dependencies,
+            gas_limit=gas_limit,
+            fee=fee,
+            gas_price=price,
+        )
 
     def deposit_token(self, token: Address, amount: int, *, gas_limit: int = GAS_LIMIT) -> str:
-        """Deposit a token, and return L1's transaction."""
-        inner = abi.encode("(uint256,address,address)", (amount, USER, token))
-        data = b"\x01" + abi.encode("(bytes32,bytes)", (asset_id(L1_CHAIN_ID, token), inner))
+        """Deposit a token, and return the transaction on L1."""
+        inner = abi.encode(_BURN_DATA, [amount, USER, token])
+        data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(L1_CHAIN_ID, token), inner])
         request = (
-            CHAIN_ID, FEE, 0, gas_limit, 800, USER, self.contracts["asset_router"], 0, data,
-        )  # fmt: skip
-        return self.send_l1(self.contracts["bridgehub"], abi.encode_call(TWO_BRIDGES, request), FEE)
+            *(CHAIN_ID, FEE, 0, gas_limit, GAS_PER_PUBDATA, USER, self.asset_router.address),
+            *(0, data),
+        )
+        return self.send_l1(self.bridgehub, "requestL2TransactionTwoBridges", request, value=FEE)
 
     def create_token(self, amount: int = 10**6) -> Address:
         """Create a token on L1 that the user has, and may deposit."""
-        arguments = abi.encode("(string,string,uint8)", ("Token", "TOK", 18))
-        made = self.send_l1(None, artifact("TestERC20").bytecode + arguments)
-        token = Address.parse(self.receipt_l1(made)["contractAddress"])
-        mint = abi.encode_call("mint(address,uint256)", USER, amount)
-        approve = abi.encode_call(
-            "approve(address,uint256)", self.contracts["asset_router"], amount
-        )
-        for call in (mint, approve):
-            assert self.receipt_l1(self.send_l1(token, call))["status"] == "0x1"
-        return token
+        compiled = find("TestERC20")
+        (constructor,) = [entry for entry in compiled.abi if entry["type"] == "constructor"]
+        arguments = abi.encode(types(constructor["inputs"]), ["Token", "TOK", 18])
+        created = _send(self.l1, {"data": _hex(compiled.bytecode + arguments)})
+        token = Contract(Address.parse(self.l1.receipt(created)["contractAddress"]), compiled)
+        for call in (("mint", USER, amount), ("approve", self.asset_router.address, amount)):
+            assert self.l1.receipt(self.send_l1(token, *call))["status"] == "0x1"
+        return token.address
 
     def priority_hashes(self, transaction: str) -> list[str]:
-        """Return the hashes on L2 of what an L1 transaction sends there."""
+        """Return the hashes on L2 of what a transaction on L1 requests there."""
         return [
-            log["data"][66:130]
-            for log in self.receipt_l1(transaction)["logs"]
+            "0x" + log["data"][66:130]
+            for log in self.l1.receipt(transaction)["logs"]
             if log["topics"][0] == str(NEW_PRIORITY_REQUEST)
         ]
 
-    def arrived(self, transaction: str) -> dict[str, Any]:
+    def arrived(self, transaction: str) -> Json:
         """Wait for a deposit on L2, and return its receipt there."""
-        (named,) = self.priority_hashes(transaction)
-        return self.receipt_l2("0x" + named)
+        (requested,) = self.priority_hashes(transaction)
+        return self.l2.receipt(requested)
 
-    # Going up
+    # From L2 to L1
 
-    def withdraw(self, value: int = 1) -> str:
-        """Withdraw ether, and return L2's transaction."""
-        return self.send_l2(BASE_TOKEN, abi.encode_call("withdraw(address)", USER), value)
+    def withdraw(self, value: int = 1, *, to: Address = USER) -> str:
+        """Withdraw ether, and return the transaction on L2."""
+        return self.send_l2(self.base_token, "withdraw", to, value=value)
 
     def withdraw_token(self, token: Address, amount: int) -> str:
-        """Withdraw a token of L1, and return L2's transaction."""
-        inner = abi.encode("(uint256,address,address)", (amount, USER, self.token_on_l2(token)))
+        """Withdraw a token of L1, and return the transaction on L2."""
+        inner = abi.encode(_BURN_DATA, [amount, USER, self.token_on_l2(token)])
         asset = asset_id(L1_CHAIN_ID, token)
-        return self.send_l2(ASSET_ROUTER, abi.encode_call("withdraw(bytes32,bytes)", asset, inner))
+        return self.send_l2(self._l2_router, "withdraw(bytes32,bytes)", asset, inner)
 
     def send_message(self, message: bytes) -> str:
-        """Send a message to L1, and return L2's transaction."""
-        return self.send_l2(L1_MESSENGER, abi.encode_call("sendToL1(bytes)", message))
+        """Send a message to L1, and return the transaction on L2."""
+        return self.send_l2(self.messenger, "sendToL1", message)
 
     def token_on_l2(self, token: Address) -> Address:
-        """Return where a token of L1 is on L2; zero if it has not arrived."""
-        asked = abi.encode_call("tokenAddress(bytes32)", asset_id(L1_CHAIN_ID, token))
-        return Address(self.call(self.l2, NATIVE_TOKEN_VAULT, asked)[12:])
+        """Return the address on L2 of a token of L1; zero if none has arrived."""
+        asset = asset_id(L1_CHAIN_ID, token)
+        return Address.parse(self.call_l2(self._l2_vault, "tokenAddress", asset))
 
-    def proof(self, transaction: str, index: int = 0) -> dict[str, Any] | None:
-        """Return the proof of a log, or None if L1 does not have its batch yet."""
-        found: dict[str, Any] | None = self.l2.rpc("zks_getL2ToL1LogProof", transaction, index)
+    def proof(self, transaction: str, index: int = 0) -> Json | None:
+        """Return the proof of a log, or None if L1 has not executed its batch yet."""
+        found: Json | None = self.l2("zks_getL2ToL1LogProof", transaction, index)
         return found
 
-    def proven(self, transaction: str, index: int = 0) -> dict[str, Any]:
+    def proven(self, transaction: str, index: int = 0) -> Json:
         """Wait for the proof of a log."""
         return eventually(lambda: self.proof(transaction, index))
 
+    def is_included(self, proof: Json, receipt: Json, sender: Address, message: bytes) -> bool:
+        """Return whether L1 accepts the proof that `sender` sent `message` in this transaction."""
+        leaf = (int(receipt["l1BatchTxIndex"], 16), sender, message)
+        named = (CHAIN_ID, proof["batchNumber"], proof["id"])
+        function = "proveL2MessageInclusion"
+        included = self.call_l1(self.bridgehub, function, *named, leaf, _words(proof))
+        return bool(included)
+
     def claim(self, transaction: str) -> str:
-        """Wait until a withdrawal can be claimed, claim it, and return L1's transaction."""
-        proof = self.proven(transaction)
-        receipt = self.receipt_l2(transaction)
-        sent = next(it for it in receipt["logs"] if it["topics"][0] == str(L1_MESSAGE_SENT))
-        (message,) = abi.decode("(bytes)", bytes.fromhex(sent["data"][2:]))
+        """Wait until a withdrawal can be claimed, claim it, and return the transaction on L1."""
+        proof, receipt = self.proven(transaction), self.l2.receipt(transaction)
+        sent = messages_in(receipt)[0]
+        (message,) = abi.decode(["bytes"], bytes.fromhex(sent["data"][2:]))
         claim = (
-            CHAIN_ID,
-            int(receipt["l1BatchNumber"], 16),
-            proof["id"],
-            bytes.fromhex(sent["topics"][1][26:]),
-            int(receipt["l1BatchTxIndex"], 16),
-            message,
-            [bytes.fromhex(word[2:]) for word in proof["proof"]],
+            *(CHAIN_ID, proof["batchNumber"], proof["id"], "0x" + sent["topics"][1][26:]),
+            *(int(receipt["l1BatchTxIndex"], 16), message, _words(proof)),
         )
-        call = abi.encode_call(CLAIM, claim)
-        return self.send_l1(self.contracts["nullifier"], call)
+        return self.send_l1(self.nullifier, "finalizeDeposit", claim)
 
     def is_claimed(self, transaction: str) -> bool:
-        """Say whether a withdrawal that can be claimed was claimed."""
+        """Return whether a withdrawal that can be claimed was claimed."""
         proof = self.proven(transaction)
-        asked = abi.encode_call(
-            "isWithdrawalFinalized(uint256,uint256,uint256)",
-            *(CHAIN_ID, proof["batchNumber"], proof["id"]),
-        )
-        return any(self.call(self.l1, self.contracts["nullifier"], asked))
+        named = (CHAIN_ID, proof["batchNumber"], proof["id"])
+        return bool(self.call_l1(self.nullifier, "isWithdrawalFinalized", *named))
 
     # Settlement
 
     def totals(self) -> tuple[int, int, int]:
         """Return how many batches L1 has committed, proven and executed."""
-        chain = self.contracts["chain"]
         committed, proven, executed = (
-            int.from_bytes(self.call(self.l1, chain, abi.selector(f"getTotalBatches{step}()")))
+            self.call_l1(self.chain, f"getTotalBatches{step}")
             for step in ("Committed", "Verified", "Executed")
         )
         return committed, proven, executed
 
-    def settled(self) -> int:
-        """Wait until every transaction of L2 is in a batch that is executed; return the last batch."""
-
-        def look() -> int | None:
-            head = int(self.l2.rpc("eth_blockNumber"), 16)
-            final = self.l2.rpc("eth_getBlockByNumber", "finalized", False)
-            last = int(self.l2.rpc("zks_L1BatchNumber"), 16)
-            return last + 1 if int(final["number"], 16) == head else None
-
-        return eventually(look) - 1
-
-    # Transactions
-
-    def send_l1(self, to: Address | None, data: bytes, value: int = 0) -> str:
-        """Have L1 sign and take a transaction."""
-        return _send(self.l1, to, data, value)
-
-    def send_l2(self, to: Address, data: bytes, value: int = 0) -> str:
-        """Have L2 sign and take a transaction."""
-        return _send(self.l2, to, data, value)
-
-    def receipt_l1(self, transaction: str) -> dict[str, Any]:
-        """Wait for a receipt."""
-        return self.l1.receipt(transaction)
-
-    def receipt_l2(self, transaction: str) -> dict[str, Any]:
-        """Wait for a receipt."""
+    def finalized(self, transaction: str) -> Json:
+        """Wait until L1 has executed the batch of a transaction, and return its receipt then."""
+        number = int(self.l2.receipt(transaction)["blockNumber"], 16)
+        eventually(lambda: self.number_of("finalized") >= number)
         return self.l2.receipt(transaction)
 
-    def call(self, layer: Client, to: Address, data: bytes) -> bytes:
-        """Return what a call answers."""
-        answer: str = layer.rpc("eth_call", {"to": str(to), "data": "0x" + data.hex()}, "latest")
-        return bytes.fromhex(answer[2:])
+    def settled(self) -> int:
+        """Wait until L1 has executed the batches of all blocks; return the number of the last batch."""
+        eventually(lambda: self.number_of("finalized") == self.number_of("latest"))
+        return int(self.l2("zks_L1BatchNumber"), 16)
+
+    def number_of(self, tag: str) -> int:
+        """Return the number of the L2 block that a tag means."""
+        return int(self.l2("eth_getBlockByNumber", tag, False)["number"], 16)
+
+    # Calls and transactions
+
+    def call_l1(self, contract: Contract, function: str, *arguments: object) -> Any:
+        """Return what a function of a contract on L1 returns."""
+        return _call(self.l1, contract, function, arguments)
+
+    def call_l2(self, contract: Contract, function: str, *arguments: object) -> Any:
+        """Return what a function of a contract on L2 returns."""
+        return _call(self.l2, contract, function, arguments)
+
+    def send_l1(
+        self,
+        contract: Contract,
+        function: str,
+        *arguments: object,
+        value: int = 0,
+        sender: Address = USER,
+        gas_price: str | None = None,
+    ) -> str:
+        """Call a function of a contract on L1 by a transaction, and return its hash."""
+        fields = _transaction(contract, function, arguments, value)
+        if gas_price is not None:
+            fields["gasPrice"] = gas_price
+        return _send(self.l1, fields, sender)
+
+    def send_l2(self, contract: Contract, function: str, *arguments: object, value: int = 0) -> str:
+        """Call a function of a contract on L2 by a transaction, and return its hash."""
+        return _send(self.l2, _transaction(contract, function, arguments, value))
 
 
-def connect(url: str) -> Client:
-    """Return a connection to a layer."""
-    parts = urlsplit(url)
-    assert parts.hostname is not None
-    assert parts.port is not None
-    return Client(parts.hostname, parts.port, pid=0)
+@contextlib.contextmanager
+def running_pair(*arguments: str) -> Iterator[Pair]:
+    """Start a node with both its layers, and stop it at the end."""
+    with TemporaryDirectory() as folder:
+        info = Path(folder) / "info.json"
+        with running_node("--config-out", str(info), *arguments, info=info):
+            pair = Pair.connect(info)
+            try:
+                yield pair
+            finally:
+                pair.close()
+
+
+def messages_in(receipt: Json) -> list[Json]:
+    """Return the logs of the messages that a transaction sent to L1."""
+    return [log for log in receipt["logs"] if log["topics"][0] == str(L1_MESSAGE_SENT)]
 
 
 def message_hash(message: bytes) -> str:
-    """Return the hash by which a message is asked for."""
-    return "0x" + keccak256(message).hex()
+    """Return the hash by which a message is looked up."""
+    return _hex(keccak256(message))
 
 
-def _send(layer: Client, to: Address | None, data: bytes, value: int) -> str:
-    transaction = {"from": str(USER), "data": "0x" + data.hex(), "value": hex(value)}
-    if to is not None:
-        transaction["to"] = str(to)
-    taken: str = layer.rpc("eth_sendTransaction", transaction)
-    return taken
+def _call(layer: RpcClient, contract: Contract, function: str, arguments: Sequence[object]) -> Any:
+    call = {"to": str(contract.address), "data": _hex(contract.encode(function, *arguments))}
+    output: str = layer("eth_call", call, "latest")
+    return contract.decode(function, bytes.fromhex(output[2:]))
+
+
+def _transaction(
+    contract: Contract, function: str, arguments: Sequence[object], value: int
+) -> dict[str, str]:
+    data = contract.encode(function, *arguments)
+    return {"to": str(contract.address), "data": _hex(data), "value": hex(value)}
+
+
+def _send(layer: RpcClient, fields: Mapping[str, str], sender: Address = USER) -> str:
+    sent: str = layer("eth_sendTransaction", {"from": str(sender), **fields})
+    return sent
+
+
+def _words(proof: Json) -> list[bytes]:
+    return [bytes.fromhex(word[2:]) for word in proof["proof"]]
+
+
+def _hex(data: bytes) -> str:
+    return "0x" + data.hex()

@@ -169,7 +169,7 @@ def test_a_batch_of_questions_about_the_pending_block_runs_it_once(
 
     monkeypatch.setattr(client.chain.producer, "fill", counted)
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    answers = json.loads(asyncio.run(client.ask(json.dumps([call] * 500).encode())))
+    answers = client.post([call] * 500)
     assert len(answers) == 500
     assert all(it == answers[0] for it in answers)
     assert "result" in answers[0]

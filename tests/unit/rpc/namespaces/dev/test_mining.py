@@ -57,7 +57,7 @@ def test_others_are_answered_while_many_blocks_are_sealed(client: Client, method
     async def race() -> int:
         params = [{"blocks": 100}] if method == "evm_mine" else [100]
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        mining = asyncio.ensure_future(client.ask(json.dumps(body).encode()))
+        mining = asyncio.ensure_future(client.handle(json.dumps(body).encode()))
         await asyncio.sleep(0)
         reached = client.chain.number
         await mining

@@ -145,7 +145,7 @@ def test_transactions_sent_at_once_get_nonces_of_their_own(client: Client) -> No
             {"jsonrpc": "2.0", "id": n, "method": "eth_sendTransaction", "params": [given]}
             for n, given in enumerate([{"from": str(ALICE), "data": program}, fields()])
         ]
-        await asyncio.gather(*(client.ask(json.dumps(body).encode()) for body in bodies))
+        await asyncio.gather(*(client.handle(json.dumps(body).encode()) for body in bodies))
 
     asyncio.run(both())
     assert sorted(client.chain.pool.pending()[ALICE]) == [0, 1]

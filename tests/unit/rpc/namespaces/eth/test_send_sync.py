@@ -32,7 +32,7 @@ def test_the_receipt_comes_with_the_block(client: Client, timeout: object) -> No
         body = {"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransactionSync", "params": params}
         heard = asyncio.Event()
         client.chain.events.subscribe(wake=heard.set)
-        waiting = asyncio.ensure_future(client.ask(json.dumps(body).encode()))
+        waiting = asyncio.ensure_future(client.handle(json.dumps(body).encode()))
         await heard.wait()
         # An event that is not about a block must not end the wait.
         client.chain.add(transaction(0, by=1))
