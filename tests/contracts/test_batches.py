@@ -1,4 +1,4 @@
-"""Batches: committed, proven, executed, and everything about them that the proof does not say."""
+"""Commit, proof and execution of batches, and every check that the proof does not cover."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.support.contracts.merkle_trees import EMPTY
 
 @dataclass
 class Operator:
-    """Settles batches, and knows what was committed."""
+    """Settles batches, and records what was committed."""
 
     l1: Deployed
     chain: Contract
@@ -74,14 +74,14 @@ class Operator:
         self.l1.engine.send(sender, self.l1.timelock, function, *arguments)
 
     def revert(self, last: int) -> None:
-        """Take back the batches after `last`."""
+        """Revert the batches after `last`."""
         self.l1.engine.send(
             OPERATOR, self.l1.timelock, "revertBatchesSharedBridge", self.chain.address, last
         )
         del self.batches[last + 1 :]
 
     def totals(self) -> tuple[int, int, int]:
-        """Return how far the chain is committed, proven and executed."""
+        """Return the last committed, proven and executed batch."""
         committed, verified, executed = (
             self.l1.engine.read(self.chain, f"getTotalBatches{step}")
             for step in ("Committed", "Verified", "Executed")
@@ -143,14 +143,14 @@ def test_several_batches_are_proven_and_executed_at_once(operator: Operator) -> 
     assert operator.totals() == (3, 3, 3)
 
 
-def test_a_chain_without_data_on_l1_commits_to_none(l1: Deployed) -> None:
+def test_a_validium_commits_to_no_data(l1: Deployed) -> None:
     chain = l1.add_chain(OTHER_CHAIN_ID, da=1)
     validium = Operator(l1, chain, [l1.genesis])
     validium.settle(da_scheme=1, chain_id=OTHER_CHAIN_ID)
     assert validium.totals() == (1, 1, 1)
 
 
-def test_the_requests_of_batches_are_checked_in_their_order(operator: Operator) -> None:
+def test_the_requests_of_batches_are_checked_in_order(operator: Operator) -> None:
     requests = tuple(operator.request() for _ in range(11))
     known = {"all_requests": requests}
     operator.settle(requests=requests[:3], first_request=0, **known)
@@ -162,7 +162,7 @@ def test_the_requests_of_batches_are_checked_in_their_order(operator: Operator) 
     assert operator.l1.engine.read(operator.chain, "getPriorityQueueSize") == 0
 
 
-def test_paths_in_the_tree_of_an_earlier_moment_are_good(operator: Operator) -> None:
+def test_paths_to_an_earlier_root_of_the_tree_are_accepted(operator: Operator) -> None:
     requests = tuple(operator.request() for _ in range(3))
     for _ in range(6):
         operator.request()
@@ -170,7 +170,7 @@ def test_paths_in_the_tree_of_an_earlier_moment_are_good(operator: Operator) -> 
     assert operator.l1.engine.read(operator.chain, "getPriorityQueueSize") == 6
 
 
-def test_batches_that_were_not_executed_are_taken_back(operator: Operator) -> None:
+def test_batches_that_were_not_executed_are_reverted(operator: Operator) -> None:
     operator.settle()
     operator.prove(operator.commit())
     operator.commit()
@@ -246,7 +246,7 @@ DA_COMMITMENT = 7
         "missing byte",
     ],
 )  # fmt: skip
-def test_a_batch_whose_data_is_not_there_is_not_committed(
+def test_a_batch_without_its_data_is_not_committed(
     operator: Operator, place: int, change: Any, error: str
 ) -> None:
     fields = list(Batch(number=1).committed())
@@ -264,7 +264,7 @@ def test_a_batch_out_of_turn_is_not_committed(operator: Operator) -> None:
         operator.call("commit", 1, 1, data)
 
 
-def test_a_batch_on_another_past_is_not_committed(operator: Operator) -> None:
+def test_a_batch_after_another_batch_is_not_committed(operator: Operator) -> None:
     forged = replace(operator.batches[0], state=b"\x66" * 32)
     with rejected("BatchHashMismatch"):
         operator.call("commit", 1, 1, Batch(number=1).commit_data(forged))
@@ -306,7 +306,7 @@ def test_a_batch_is_not_proven_twice(operator: Operator) -> None:
         operator.prove(batch)
 
 
-def test_no_batch_is_no_proof(operator: Operator) -> None:
+def test_a_proof_of_no_batches_is_rejected(operator: Operator) -> None:
     with rejected("EmptyBatchRange"):
         operator.call("prove", 1, 0, prove_data(operator.batches[0], [], [3, 0, 13, 0]))
     with rejected("EmptyBatchRange"):
@@ -350,7 +350,7 @@ def test_the_development_verifier_rejects_what_is_no_fake_proof(
         )
 
 
-def test_a_proof_of_several_batches_is_about_all_of_them(operator: Operator) -> None:
+def test_a_proof_of_several_batches_covers_all_of_them(operator: Operator) -> None:
     first, second = operator.commit(), operator.commit()
     genesis = operator.batches[0]
     inputs = [first.public_input(genesis), second.public_input(first)]
@@ -399,7 +399,7 @@ def test_a_batch_may_not_invent_a_request(operator: Operator) -> None:
         operator.execute(batch)
 
 
-def test_a_batch_may_not_pass_off_a_part_of_the_tree_as_a_request(operator: Operator) -> None:
+def test_a_batch_may_not_use_an_inner_node_as_a_request(operator: Operator) -> None:
     first, second = operator.request(), operator.request()
     node = (keccak256(first + second),)
     batch = operator.commit(requests=node, all_requests=node)
@@ -409,7 +409,7 @@ def test_a_batch_may_not_pass_off_a_part_of_the_tree_as_a_request(operator: Oper
 
 
 @pytest.mark.parametrize("later", [0, 1], ids=["no request yet", "a request that came later"])
-def test_a_batch_may_not_pass_off_a_free_place_as_a_request(operator: Operator, later: int) -> None:
+def test_a_batch_may_not_use_an_empty_leaf_as_a_request(operator: Operator, later: int) -> None:
     requests = (*(operator.request() for _ in range(3)), EMPTY)
     for _ in range(later):
         operator.request()
@@ -491,7 +491,7 @@ def test_a_batch_that_depends_on_other_chains_is_not_executed(operator: Operator
         operator.execute(batch)
 
 
-def test_an_execution_says_something_of_every_batch(operator: Operator) -> None:
+def test_an_execution_needs_data_for_every_batch(operator: Operator) -> None:
     batch = operator.commit()
     operator.prove(batch)
     with rejected("InvalidBatchesDataLength"):
@@ -503,7 +503,7 @@ def test_an_execution_says_something_of_every_batch(operator: Operator) -> None:
 # --- Taking back ---
 
 
-def test_an_executed_batch_is_not_taken_back(operator: Operator) -> None:
+def test_an_executed_batch_is_not_reverted(operator: Operator) -> None:
     operator.settle()
     operator.commit()
     with rejected("CantRevertExecutedBatch"):
@@ -511,7 +511,7 @@ def test_an_executed_batch_is_not_taken_back(operator: Operator) -> None:
 
 
 @pytest.mark.parametrize("last", [1, 2])
-def test_there_must_be_something_to_take_back(operator: Operator, last: int) -> None:
+def test_reverting_no_batch_is_rejected(operator: Operator, last: int) -> None:
     operator.commit()
     with rejected("RevertedBatchNotAfterNewLastBatch"):
         operator.revert(last)
@@ -521,7 +521,7 @@ def test_there_must_be_something_to_take_back(operator: Operator, last: int) -> 
 
 
 @pytest.mark.parametrize("step", ["commit", "prove", "execute"])
-def test_strangers_do_not_settle(operator: Operator, step: str) -> None:
+def test_only_validators_settle(operator: Operator, step: str) -> None:
     with pytest.raises(Reverted, match="Unauthorized"):
         operator.call(step, 1, 1, b"", sender=ALICE)
     function = f"{step}BatchesSharedBridge"
@@ -530,7 +530,7 @@ def test_strangers_do_not_settle(operator: Operator, step: str) -> None:
         operator.l1.engine.send(OPERATOR, operator.chain, function, *arguments)
 
 
-def test_strangers_do_not_take_back(operator: Operator) -> None:
+def test_only_validators_revert_batches(operator: Operator) -> None:
     operator.commit()
     arguments = ("revertBatchesSharedBridge", operator.chain.address, 0)
     for sender, contract in ((ALICE, operator.l1.timelock), (OPERATOR, operator.chain)):
@@ -538,7 +538,7 @@ def test_strangers_do_not_take_back(operator: Operator) -> None:
             operator.l1.engine.send(sender, contract, *arguments)
 
 
-def test_a_batch_of_one_chain_is_not_settled_as_another_s(operator: Operator) -> None:
+def test_a_batch_of_one_chain_is_not_settled_on_another(operator: Operator) -> None:
     # The chain trusts the timelock, and is still called with the address of the chain that is meant.
     operator.l1.engine.send(DEPLOYER, operator.chain, "setValidator", OPERATOR, True)
     data = Batch(number=1).commit_data(operator.batches[0])
@@ -556,7 +556,7 @@ def test_an_operator_of_one_chain_does_not_settle_another(l1: Deployed) -> None:
     Operator(l1, l1.chain, [l1.genesis]).commit()
 
 
-def test_only_the_admin_of_a_chain_chooses_its_operators(l1: Deployed) -> None:
+def test_only_the_admin_of_a_chain_sets_its_validators(l1: Deployed) -> None:
     for function in ("addValidator", "removeValidator"):
         with pytest.raises(Reverted, match="Unauthorized"):
             l1.engine.send(OPERATOR, l1.timelock, function, l1.chain.address, ALICE)

@@ -1,4 +1,4 @@
-"""Registration of chains, what their contracts tell, and who decides about them."""
+"""Registration, getters and access control of chains."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_everything_is_found_from_the_bridgehub(l1: Deployed) -> None:
     assert ask(l1.chain, "getVerifier") == l1.verifier.address
 
 
-def test_of_an_unknown_chain_there_is_nothing(l1: Deployed) -> None:
+def test_getters_of_an_unknown_chain_return_zero(l1: Deployed) -> None:
     for contract, function in (
         (l1.bridgehub, "getZKChain"),
         (l1.bridgehub, "getHyperchain"),
@@ -104,17 +104,17 @@ def test_chains_are_listed(l1: Deployed) -> None:
         ("baseTokenGasPriceMultiplierDenominator", 1),
     ],
 )
-def test_a_chain_tells_about_itself(l1: Deployed, getter: str, expected: Any) -> None:
+def test_a_chain_has_its_getters(l1: Deployed, getter: str, expected: Any) -> None:
     assert l1.engine.read(l1.chain, getter) == expected
 
 
-def test_a_chain_begins_with_the_batch_that_it_was_registered_with(l1: Deployed) -> None:
+def test_a_chain_starts_at_the_batch_of_its_registration(l1: Deployed) -> None:
     genesis = keccak256(stored(l1.genesis.stored()))
     assert l1.engine.read(l1.chain, "storedBatchHash", 0) == genesis
     assert l1.engine.read(l1.chain, "storedBatchHash", 1) == bytes(32)
 
 
-def test_managers_and_chains_agree_about_the_version(l1: Deployed) -> None:
+def test_managers_and_chains_have_the_same_version(l1: Deployed) -> None:
     assert l1.engine.read(l1.manager, "getSemverProtocolVersion") == (0, 30, 2)
     assert l1.engine.read(l1.manager, "protocolVersion") == PROTOCOL_VERSION
 
@@ -174,7 +174,7 @@ def test_a_chain_is_initialised_by_the_bridgehub_alone(l1: Deployed, new_chain: 
         l1.engine.send(l1.bridgehub.address, l1.chain, "initialize", bytes(32), b"\1" * 32)
 
 
-def test_before_its_registration_a_chain_commits_to_nothing(
+def test_a_chain_commits_no_batch_before_its_registration(
     l1: Deployed, new_chain: Contract
 ) -> None:
     l1.engine.send(DEPLOYER, l1.timelock, "addValidator", new_chain.address, ALICE)
@@ -199,7 +199,7 @@ def test_before_its_registration_a_chain_commits_to_nothing(
         ("acceptAdmin", ()),
     ],
 )
-def test_strangers_do_not_decide_about_a_chain(
+def test_only_the_admin_changes_a_chain(
     l1: Deployed, function: str, arguments: tuple[object, ...]
 ) -> None:
     with pytest.raises(Reverted, match="Unauthorized"):
@@ -222,7 +222,7 @@ def test_settings_that_would_stop_requests_are_rejected(
         l1.engine.send(DEPLOYER, l1.chain, function, *arguments)
 
 
-def test_an_admin_leaves_in_two_steps(l1: Deployed) -> None:
+def test_an_admin_is_replaced_in_two_steps(l1: Deployed) -> None:
     l1.engine.send(DEPLOYER, l1.chain, "setPendingAdmin", ALICE)
     assert l1.engine.read(l1.chain, "getAdmin") == str(DEPLOYER)
     l1.engine.send(ALICE, l1.chain, "acceptAdmin")
@@ -231,7 +231,7 @@ def test_an_admin_leaves_in_two_steps(l1: Deployed) -> None:
         l1.engine.send(DEPLOYER, l1.chain, "setPendingAdmin", DEPLOYER)
 
 
-def test_an_owner_leaves_in_two_steps(l1: Deployed) -> None:
+def test_an_owner_is_replaced_in_two_steps(l1: Deployed) -> None:
     for contract in (l1.bridgehub, l1.timelock):
         with pytest.raises(Reverted, match="Unauthorized"):
             l1.engine.send(ALICE, contract, "transferOwnership", ALICE)
@@ -243,6 +243,6 @@ def test_an_owner_leaves_in_two_steps(l1: Deployed) -> None:
             l1.engine.send(DEPLOYER, contract, "acceptOwnership")
 
 
-def test_strangers_do_not_set_the_delay(l1: Deployed) -> None:
+def test_only_the_owner_sets_the_delay(l1: Deployed) -> None:
     with pytest.raises(Reverted, match="Unauthorized"):
         l1.engine.send(ALICE, l1.timelock, "setExecutionDelay", 1)

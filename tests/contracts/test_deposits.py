@@ -1,4 +1,4 @@
-"""Requests for transactions on L2."""
+"""Requests of L2 transactions, and deposits of tokens."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_request_is_the_last_event_of_the_chain(l1: Deployed) -> None:
     assert [it.name for it in l1.engine.events(l1.chain)][-1] == "NewPriorityRequest"
 
 
-def test_requests_are_numbered_and_kept_in_a_tree(l1: Deployed) -> None:
+def test_requests_have_consecutive_ids_and_are_in_the_priority_tree(l1: Deployed) -> None:
     hashes: list[bytes] = []
     for number in range(9):
         hashes.append(request(l1))
@@ -98,7 +98,7 @@ def test_requests_are_numbered_and_kept_in_a_tree(l1: Deployed) -> None:
     assert l1.engine.read(l1.chain, "getTotalPriorityTxs") == 9
 
 
-def test_the_vault_keeps_the_ether(l1: Deployed) -> None:
+def test_the_vault_receives_the_ether(l1: Deployed) -> None:
     before = l1.engine.balance(ALICE)
     request(l1, mint_value=3 * ETHER)
     assert l1.engine.balance(l1.vault.address) == 3 * ETHER
@@ -128,7 +128,7 @@ def test_the_price_is_that_of_the_transaction_on_l1(l1: Deployed) -> None:
     assert payload(l1).max_fee_per_gas == fee(1_000 * GWEI)
 
 
-def test_the_admin_sets_what_prices_are_made_from(l1: Deployed) -> None:
+def test_the_admin_sets_the_fee_parameters(l1: Deployed) -> None:
     deployer = l1.engine.read(l1.chain, "getAdmin")
     params = (1, 0, 120_000, 80_000_000, 99_000, 7)
     l1.engine.send(Address.parse(deployer), l1.chain, "changeFeeParams", params)
@@ -156,7 +156,7 @@ def test_a_wrong_request_is_rejected(
     assert rejection.value.args == error
 
 
-def test_only_the_bridgehub_hands_requests_to_a_chain(l1: Deployed) -> None:
+def test_only_the_bridgehub_sends_requests_to_a_chain(l1: Deployed) -> None:
     no_deps: list[bytes] = []
     asked = (ALICE, BOB, ETHER, 0, b"", 1_000_000, 800, no_deps, ALICE)
     with pytest.raises(Reverted, match="Unauthorized"):
@@ -167,21 +167,21 @@ def test_only_the_bridgehub_hands_requests_to_a_chain(l1: Deployed) -> None:
 
 
 def minimal_gas(data: bytes, deps: int = 0) -> int:
-    """Return the least gas limit that L1 accepts, by the rules of the protocol."""
+    """Return the minimum gas limit that L1 accepts, by the rules of the protocol."""
     length = 800 + -(-len(data) // 32) * 32 + 32 * deps
     computation = max(167_157 + -(-length * 1_656 // 544) + 2_473 * deps, 173_484)
     return max(10_000, 10 * length) + computation + (88 + 64 * deps) * 800
 
 
 @pytest.mark.parametrize("size", [0, 1, 32, 4_000])
-def test_the_least_gas_is_accepted_and_one_less_is_not(l1: Deployed, size: int) -> None:
+def test_the_minimum_gas_is_accepted_and_one_less_is_not(l1: Deployed, size: int) -> None:
     data = b"\xff" * size
     request(l1, l2_calldata=data, l2_gas_limit=minimal_gas(data))
     with pytest.raises(Reverted, match="ValidateTxnNotEnoughGas"):
         request(l1, l2_calldata=data, l2_gas_limit=minimal_gas(data) - 1)
 
 
-def test_a_dependency_asks_for_more_gas(l1: Deployed) -> None:
+def test_a_factory_dependency_needs_more_gas(l1: Deployed) -> None:
     code = bytes(96)
     needed = minimal_gas(b"", deps=1)
     request(l1, factory_deps=[code], l2_gas_limit=needed)
@@ -194,7 +194,7 @@ def test_gas_below_the_overhead_is_rejected(l1: Deployed) -> None:
         request(l1, l2_gas_limit=9_999)
 
 
-def test_the_most_gas_is_accepted_and_one_more_is_not(l1: Deployed) -> None:
+def test_the_maximum_gas_is_accepted_and_one_more_is_not(l1: Deployed) -> None:
     request(l1, l2_gas_limit=72_010_000)
     with pytest.raises(Reverted, match="TooMuchGas"):
         request(l1, l2_gas_limit=72_010_001)
@@ -212,7 +212,7 @@ def test_gas_for_too_much_pubdata_is_rejected(l1: Deployed) -> None:
 # --- Dependencies ---
 
 
-def test_dependencies_are_named_by_their_versioned_hashes(l1: Deployed) -> None:
+def test_factory_dependencies_have_their_versioned_hashes(l1: Deployed) -> None:
     code = bytes(range(96))
     request(l1, factory_deps=[code])
     name = b"\x01\x00\x00\x03" + hashlib.sha256(code).digest()[4:]
@@ -230,7 +230,7 @@ def test_dependencies_are_named_by_their_versioned_hashes(l1: Deployed) -> None:
     ],
     ids=["half a word", "even", "empty", "too many"],
 )
-def test_a_wrong_dependency_is_rejected(
+def test_an_invalid_factory_dependency_is_rejected(
     l1: Deployed, deps: list[bytes], error: tuple[object, ...]
 ) -> None:
     with pytest.raises(Reverted) as rejection:
@@ -246,7 +246,7 @@ def by_contract(l1: Deployed, actor: Contract, **fields: Any) -> None:
     l1.engine.send(ALICE, actor, "act", l1.bridgehub.address, data, value=ETHER)
 
 
-def test_a_contract_acts_under_its_alias(l1: Deployed) -> None:
+def test_the_sender_of_a_contracts_request_is_its_alias(l1: Deployed) -> None:
     actor = l1.engine.deploy("Actor", sender=ALICE)
     by_contract(l1, actor)
     assert payload(l1).sender == alias(actor.address)
@@ -258,12 +258,12 @@ def test_an_account_that_delegates_to_code_keeps_its_address(l1: Deployed) -> No
     assert (payload(l1).sender, payload(l1).refund_recipient) == (ALICE, ALICE)
 
 
-def test_without_a_recipient_the_sender_gets_what_is_left(l1: Deployed) -> None:
+def test_without_a_recipient_the_sender_gets_the_refund(l1: Deployed) -> None:
     request(l1, refund_recipient=Address.zero())
     assert payload(l1).refund_recipient == ALICE
 
 
-def test_without_a_recipient_the_alias_of_a_contract_gets_what_is_left(l1: Deployed) -> None:
+def test_without_a_recipient_the_alias_of_a_contract_gets_the_refund(l1: Deployed) -> None:
     actor = l1.engine.deploy("Actor", sender=ALICE)
     by_contract(l1, actor, refund_recipient=Address.zero())
     assert payload(l1).refund_recipient == alias(actor.address)
@@ -325,7 +325,7 @@ def test_a_token_is_deposited(l1: Deployed, form: Any) -> None:
     assert l1.engine.read(l1.nullifier, "depositHappened", CHAIN_ID, tx_hash) != bytes(32)
 
 
-def test_a_deposit_tells_what_happened(l1: Deployed) -> None:
+def test_a_deposit_emits_what_was_collected(l1: Deployed) -> None:
     token = approved(l1)
     deposit(l1, new_form(token, 7))
     names = [it.name for it in l1.engine.events(*l1.all)]
@@ -341,7 +341,7 @@ def test_a_deposit_tells_what_happened(l1: Deployed) -> None:
     ]
 
 
-def test_an_allowance_for_the_vault_serves_as_well(l1: Deployed) -> None:
+def test_an_allowance_for_the_vault_is_accepted_as_well(l1: Deployed) -> None:
     token = approved(l1, l1.vault)
     deposit(l1, new_form(token, 7))
     assert l1.engine.read(token, "balanceOf", l1.vault.address) == 7
@@ -352,7 +352,7 @@ def test_without_an_allowance_there_is_no_deposit(l1: Deployed) -> None:
         deposit(l1, new_form(l1.token(), 7))
 
 
-def test_ether_goes_as_an_asset_to_a_chain_with_another_base_token(l1: Deployed) -> None:
+def test_ether_is_deposited_as_an_asset_to_a_chain_with_another_base_token(l1: Deployed) -> None:
     base = approved(l1)
     l1.engine.send(ALICE, l1.vault, "registerToken", base.address)
     l1.add_chain(271, base.address)
@@ -364,7 +364,7 @@ def test_ether_goes_as_an_asset_to_a_chain_with_another_base_token(l1: Deployed)
     assert l1.engine.read(l1.vault, "chainBalance", 271, asset_id(ETH_TOKEN)) == 5
 
 
-def test_a_base_token_that_is_no_ether_is_taken_from_the_sender(l1: Deployed) -> None:
+def test_a_base_token_other_than_ether_is_collected_from_the_sender(l1: Deployed) -> None:
     base = approved(l1)
     l1.engine.send(ALICE, l1.vault, "registerToken", base.address)
     l1.add_chain(271, base.address)
@@ -393,7 +393,7 @@ def test_a_wrong_deposit_is_rejected(l1: Deployed, data: bytes, error: str) -> N
         deposit(l1, data)
 
 
-def test_a_deposit_under_the_name_of_another_asset_is_rejected(l1: Deployed) -> None:
+def test_a_deposit_with_another_asset_id_than_the_tokens_is_rejected(l1: Deployed) -> None:
     token, other = approved(l1), approved(l1)
     inner = burn_data(7, BOB, other.address)
     data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
@@ -419,7 +419,7 @@ def test_a_second_bridge_with_a_low_address_is_rejected(l1: Deployed) -> None:
         deposit(l1, b"", bridge=Address((0xFFFF).to_bytes(20)))
 
 
-def test_a_second_bridge_that_answers_nonsense_is_rejected(l1: Deployed) -> None:
+def test_a_second_bridge_without_the_magic_value_is_rejected(l1: Deployed) -> None:
     # Returns the offset of a tuple whose words are all zero, or empty at offset zero.
     code = "6020 5f 52 60e0 5f f3"
     l1.engine.overlay.set_code(BOB, bytes.fromhex(code))
@@ -439,7 +439,7 @@ def test_a_second_bridge_that_answers_nonsense_is_rejected(l1: Deployed) -> None
          (CHAIN_ID, ALICE, bytes(32), b"")),
     ],
 )  # fmt: skip
-def test_strangers_may_not_act_for_the_router(
+def test_only_the_bridgehub_and_the_nullifier_call_the_router(
     l1: Deployed, function: str, arguments: tuple[object, ...]
 ) -> None:
     with pytest.raises(Reverted, match="Unauthorized"):
@@ -454,14 +454,14 @@ def test_strangers_may_not_act_for_the_router(
         ("bridgeRecoverFailedTransfer", (CHAIN_ID, bytes(32), ALICE, b"")),
     ],
 )
-def test_strangers_may_not_act_for_the_vault(
+def test_only_the_router_calls_the_vault(
     l1: Deployed, function: str, arguments: tuple[object, ...]
 ) -> None:
     with pytest.raises(Reverted, match="Unauthorized"):
         l1.engine.send(OPERATOR, l1.vault, function, *arguments)
 
 
-def test_only_the_router_notes_deposits(l1: Deployed) -> None:
+def test_only_the_router_records_deposits(l1: Deployed) -> None:
     with pytest.raises(Reverted, match="Unauthorized"):
         l1.engine.send(
             ALICE,
@@ -473,7 +473,7 @@ def test_only_the_router_notes_deposits(l1: Deployed) -> None:
         )
 
 
-def test_a_token_cannot_deposit_again_while_it_is_deposited(l1: Deployed) -> None:
+def test_a_reentrant_deposit_is_rejected(l1: Deployed) -> None:
     token = l1.token("ReentrantToken")
     l1.engine.send(ALICE, token, "approve", l1.router.address, 2**256 - 1)
     again = two_bridges(l1.router.address, new_form(token, 7), mint_value=0)
@@ -487,7 +487,7 @@ def test_a_token_cannot_deposit_again_while_it_is_deposited(l1: Deployed) -> Non
     assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == 7
 
 
-def test_a_legacy_deposit_is_named_as_before(l1: Deployed) -> None:
+def test_a_legacy_deposit_has_the_legacy_hash(l1: Deployed) -> None:
     token = approved(l1)
     tx_hash = deposit(l1, old_form(token, 7))
     named = abi.encode(["address", "address", "uint256"], [ALICE, token.address, 7])

@@ -1,4 +1,4 @@
-"""The page about the contracts says what is so."""
+"""The page about the contracts matches the sources and tests."""
 
 from __future__ import annotations
 

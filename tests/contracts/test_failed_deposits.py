@@ -1,4 +1,4 @@
-"""Deposits that failed on L2: who is proven to have made one gets it back, once."""
+"""Refunds of deposits that failed on L2: proven, and once."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def owned(l1: Deployed, token: Contract) -> int:
 
 
 @pytest.mark.parametrize("legacy", [False, True])
-def test_a_failed_deposit_is_paid_back(l1: Deployed, legacy: bool) -> None:
+def test_a_failed_deposit_is_refunded(l1: Deployed, legacy: bool) -> None:
     token = l1.token()
     proof = status_proof(l1, deposit(l1, token, legacy=legacy))
     assert owned(l1, token) == 993 * ETHER
@@ -74,7 +74,7 @@ def test_a_failed_deposit_is_paid_back(l1: Deployed, legacy: bool) -> None:
     assert l1.engine.read(token, "balanceOf", l1.vault.address) == 0
 
 
-def test_the_nullifier_takes_the_claim_as_well(l1: Deployed) -> None:
+def test_the_nullifier_accepts_the_claim_as_well(l1: Deployed) -> None:
     token = l1.token()
     proof = status_proof(l1, deposit(l1, token, legacy=False))
     recover(l1, token, proof, by=l1.nullifier)
@@ -88,7 +88,7 @@ def test_a_legacy_deposit_is_claimed_by_token_and_amount(l1: Deployed) -> None:
 
 
 @pytest.mark.parametrize("legacy", [False, True])
-def test_a_deposit_is_not_paid_back_twice(l1: Deployed, legacy: bool) -> None:
+def test_a_deposit_is_not_refunded_twice(l1: Deployed, legacy: bool) -> None:
     token = l1.token()
     deposit(l1, token, legacy=legacy)
     proof = status_proof(l1, deposit(l1, token, legacy=legacy))
@@ -99,7 +99,7 @@ def test_a_deposit_is_not_paid_back_twice(l1: Deployed, legacy: bool) -> None:
         claim(l1, token, proof)
 
 
-def test_a_deposit_that_succeeded_is_not_paid_back(l1: Deployed) -> None:
+def test_a_deposit_that_succeeded_is_not_refunded(l1: Deployed) -> None:
     token = l1.token()
     proof = status_proof(l1, deposit(l1, token, legacy=False), succeeded=True)
     with pytest.raises(Reverted, match="InvalidProof"):
@@ -108,7 +108,7 @@ def test_a_deposit_that_succeeded_is_not_paid_back(l1: Deployed) -> None:
 
 @pytest.mark.parametrize("legacy", [False, True])
 @pytest.mark.parametrize("false", [{"sender": BOB}, {"amount": AMOUNT + 1}], ids=str)
-def test_a_deposit_is_paid_back_as_it_was_made(
+def test_a_claim_that_differs_from_its_deposit_is_rejected(
     l1: Deployed, legacy: bool, false: dict[str, Any]
 ) -> None:
     token = l1.token()
@@ -117,7 +117,7 @@ def test_a_deposit_is_paid_back_as_it_was_made(
         recover(l1, token, proof, **false)
 
 
-def test_another_token_is_not_paid_back(l1: Deployed) -> None:
+def test_another_token_is_not_refunded(l1: Deployed) -> None:
     token, other = l1.token(), l1.token()
     deposit(l1, other, legacy=False)
     proof = status_proof(l1, deposit(l1, token, legacy=False))
@@ -125,7 +125,7 @@ def test_another_token_is_not_paid_back(l1: Deployed) -> None:
         recover(l1, other, proof)
 
 
-def test_a_failed_transaction_that_was_no_deposit_pays_nothing(l1: Deployed) -> None:
+def test_a_failed_transaction_that_was_no_deposit_is_not_refunded(l1: Deployed) -> None:
     token = l1.token()
     deposit(l1, token, legacy=False)
     proof = status_proof(l1, Hash32(b"\x11" * 32))
@@ -133,7 +133,7 @@ def test_a_failed_transaction_that_was_no_deposit_pays_nothing(l1: Deployed) -> 
         recover(l1, token, proof)
 
 
-def test_a_deposit_whose_failure_is_not_proven_is_not_paid_back(l1: Deployed) -> None:
+def test_a_deposit_whose_failure_is_not_proven_is_not_refunded(l1: Deployed) -> None:
     token = l1.token()
     tx_hash, batch, index, number, path = status_proof(l1, deposit(l1, token, legacy=False))
     forged = [*path[:-1], b"\1" * 32]

@@ -1,4 +1,4 @@
-"""Selectors, topics and layouts: what clients were compiled against."""
+"""Selectors, topics and layouts that clients were compiled against."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ INDEXED = {
 
 
 @pytest.mark.parametrize(("contract", "function", "expected"), SELECTORS)
-def test_a_function_has_the_selector_that_clients_know(
+def test_a_function_has_the_selector_that_clients_use(
     contract: str, function: str, expected: str
 ) -> None:
     (entry,) = [
@@ -176,7 +176,7 @@ def test_a_function_has_the_selector_that_clients_know(
 
 
 @pytest.mark.parametrize(("contract", "event", "expected"), TOPICS)
-def test_an_event_has_the_topic_that_clients_know(contract: str, event: str, expected: str) -> None:
+def test_an_event_has_the_topic_that_clients_use(contract: str, event: str, expected: str) -> None:
     (entry,) = [
         it
         for it in contracts.artifact(contract).abi
@@ -188,7 +188,7 @@ def test_an_event_has_the_topic_that_clients_know(contract: str, event: str, exp
 
 
 def _shape(entry: dict[str, Any]) -> tuple[object, ...]:
-    """Return what a client that was compiled against an entry relies on."""
+    """Return the parts of an ABI entry that a compiled client relies on."""
     indexed = [it.get("indexed", False) for it in entry["inputs"]]
     outputs = [type_of(it) for it in entry.get("outputs", [])]
     return signature(entry), indexed, outputs
@@ -208,9 +208,7 @@ def _shape(entry: dict[str, Any]) -> tuple[object, ...]:
         ("TestERC20", "IERC20"),
     ],
 )
-def test_what_a_client_library_knows_by_name_has_the_shape_it_knows(
-    contract: str, theirs: str
-) -> None:
+def test_functions_and_events_match_the_abi_of_client_libraries(contract: str, theirs: str) -> None:
     known = json.loads((CLIENT_ABIS / f"{theirs}.json").read_text())
     ours = {
         signature(it): _shape(it)

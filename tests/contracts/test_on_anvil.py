@@ -1,4 +1,4 @@
-"""The contracts on another implementation of L1: deployed, deposited to, settled, withdrawn from."""
+"""The contracts on anvil: deployment, deposit, settlement, withdrawal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.peer
 
 
 class AnvilEngine(Engine):
-    """The same face as the project's engine has, on a running anvil."""
+    """The interface of the project's engine, on a running anvil."""
 
     def __init__(self, anvil: Anvil) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class AnvilEngine(Engine):
         return contract.decode(function, Data.parse(output))
 
     def balance(self, address: Address) -> int:
-        """Return what an account has."""
+        """Return the balance of an account."""
         return int(self.anvil("eth_getBalance", str(address), "latest"), 16)
 
     def nonce(self, address: Address) -> int:
@@ -55,7 +55,7 @@ class AnvilEngine(Engine):
         return int(self.anvil("eth_getTransactionCount", str(address), "latest"), 16)
 
     def _run(self, sender: Address, to: Address | None, data: bytes, value: int) -> Done:
-        # The price of a request, and so its hash, follow from the gas price.
+        # The fee of a request, and so its hash, depend on the gas price.
         message = {"from": str(sender), "data": str(Data(data)), "value": hex(value)}
         message["gasPrice"] = hex(3 * GWEI)
         if to is not None:
@@ -80,7 +80,7 @@ class AnvilEngine(Engine):
 
 
 def at_the_time_of(anvil: Anvil, l1: Deployed) -> None:
-    """Let the clock of anvil agree with the batches."""
+    """Set the clock of anvil to the time of the batches."""
     anvil("evm_setNextBlockTimestamp", l1.engine.timestamp)
     anvil("evm_mine")
 

@@ -1,4 +1,4 @@
-"""Proofs of what an L2 sent, as the chain's contract checks them."""
+"""Proofs of messages and logs, as the chain's contract checks them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def proven(
     return answer
 
 
-def test_the_worked_example_has_the_root_that_the_protocol_gives() -> None:
+def test_the_worked_example_has_the_root_of_the_protocol() -> None:
     assert root_of(LOGS) == BATCH_ROOT
     assert root_of([]).hex() == "692f35c99f9c698852289ffecf07f6dd45770904521149d79aa85aae598fa375"
     assert METADATA.hex() == "010f0001" + "00" * 28
@@ -83,7 +83,7 @@ def test_a_log_is_proven(l1: Deployed) -> None:
 
 
 @pytest.mark.parametrize(("status", "expected"), [(1, True), (0, False)])
-def test_how_a_priority_transaction_ended_is_proven(
+def test_the_status_of_a_priority_transaction_is_proven(
     l1: Deployed, status: int, expected: bool
 ) -> None:
     batch, proof = l1.settled_proof(*LOGS, index=0)
@@ -123,13 +123,13 @@ def test_a_wrong_claim_is_not_proven(l1: Deployed, claim: dict[str, object]) -> 
     assert not proven(l1, proof, **claim)  # type: ignore[arg-type]
 
 
-def test_a_proof_is_worth_nothing_for_another_batch(l1: Deployed) -> None:
+def test_a_proof_is_invalid_for_another_batch(l1: Deployed) -> None:
     _, proof = l1.settled_proof(*LOGS, index=1)
     l1.settle(LOGS[1])
     assert not proven(l1, proof, batch=2)
 
 
-def test_a_proof_is_worth_nothing_for_another_chain(l1: Deployed) -> None:
+def test_a_proof_is_invalid_for_another_chain(l1: Deployed) -> None:
     other = l1.add_chain()
     _, proof = l1.settled_proof(*LOGS, index=1)
     l1.settle(LOGS[1], chain=other)
@@ -177,7 +177,7 @@ def test_an_index_beyond_the_path_is_rejected(l1: Deployed) -> None:
     assert rejection.value.args == ("MerkleIndexOutOfBounds", 1 + 2**15, 15)
 
 
-def test_the_leaf_that_fills_the_tree_is_rejected(l1: Deployed) -> None:
+def test_the_default_leaf_is_rejected(l1: Deployed) -> None:
     batch, _ = l1.settled_proof(*LOGS, index=1)
     nothing = (0, False, 0, Address.zero(), bytes(32), bytes(32))
     proof = [METADATA, *path_of(LOGS, 3), bytes(32)]
@@ -192,7 +192,7 @@ def test_a_batch_that_was_not_executed_proves_nothing(l1: Deployed) -> None:
     assert rejection.value.args == ("BatchNotExecuted", 2)
 
 
-def test_genesis_proves_nothing(l1: Deployed) -> None:
+def test_the_genesis_batch_proves_nothing(l1: Deployed) -> None:
     with pytest.raises(Reverted, match="LocalRootIsZero"):
         proven(l1, proof_of(LOGS, 1), batch=0)
 
@@ -215,7 +215,7 @@ def nested_proof(l1: Deployed, layer: Contract) -> list[bytes]:
     chain_root = keccak256(neighbour + batch_leaf)
     chain_leaf = keccak256(CHAIN_LEAF + chain_root + CHAIN_ID.to_bytes(32))
     other_chain, local_root = keccak256(b"another chain"), keccak256(b"local")
-    # The chains' tree stands to the right of the layer's own logs.
+    # The tree of chains is to the right of the layer's own logs.
     root = keccak256(local_root + keccak256(chain_leaf + other_chain))
     number = l1.settle_root(root, layer)
     return [
@@ -231,7 +231,7 @@ def nested_proof(l1: Deployed, layer: Contract) -> list[bytes]:
     ]
 
 
-def test_a_proof_leads_through_the_chain_that_a_chain_settles_on(l1: Deployed) -> None:
+def test_a_proof_through_a_settlement_layer_is_valid(l1: Deployed) -> None:
     proof = nested_proof(l1, l1.add_chain())
     l1.engine.send(DEPLOYER, l1.bridgehub, "registerSettlementLayer", OTHER_CHAIN_ID, True)
     assert proven(l1, proof, batch=5)
@@ -239,13 +239,13 @@ def test_a_proof_leads_through_the_chain_that_a_chain_settles_on(l1: Deployed) -
     assert not proven(l1, proof, batch=6)
 
 
-def test_a_chain_that_is_not_listed_proves_nothing_for_others(l1: Deployed) -> None:
+def test_a_chain_that_is_no_settlement_layer_proves_nothing_for_others(l1: Deployed) -> None:
     proof = nested_proof(l1, l1.add_chain())
     with pytest.raises(Reverted) as rejection:
         proven(l1, proof, batch=5)
     assert rejection.value.args == ("InvalidSettlementLayer", OTHER_CHAIN_ID)
 
 
-def test_only_the_owner_lists_chains_that_prove_for_others(l1: Deployed) -> None:
+def test_only_the_owner_registers_settlement_layers(l1: Deployed) -> None:
     with pytest.raises(Reverted, match="Unauthorized"):
         l1.engine.send(ALICE, l1.bridgehub, "registerSettlementLayer", CHAIN_ID, True)

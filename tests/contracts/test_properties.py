@@ -1,4 +1,4 @@
-"""What holds whatever is done: the vault owes what it holds, and trees and prices follow their formulas."""
+"""Properties of the contracts: the vault's balances, the trees and the fees, after any actions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STEPS = st.tuples(st.sampled_from(["deposit", "withdraw", "claim"]), CHAINS, st.
 
 
 class Bridge:
-    """Deposits, withdrawals and claims on two chains, beside what they should lead to."""
+    """Deposits, withdrawals and claims on two chains, with a model of their effects."""
 
     def __init__(self) -> None:
         self.l1 = deploy()
@@ -86,7 +86,7 @@ class Bridge:
         self.owed[chain_id, is_token] -= amount
 
     def claim(self, chain_id: int, amount: int) -> None:
-        """Deposit the token, let that fail on L2, and claim it back."""
+        """Deposit the token, fail the deposit on L2, and claim the refund."""
         tx_hash = self.deposit(chain_id, amount, is_token=True)
         amount = max(amount, ETHER)
         logs = (L2ToL1Log.of_status(0, tx_hash, succeeded=False),)
@@ -99,7 +99,7 @@ class Bridge:
         self.owed[chain_id, True] -= amount
 
     def check(self) -> None:
-        """Compare what the vault holds and owes with what it should."""
+        """Compare the vault's balances with the model."""
         engine, vault = self.l1.engine, self.l1.vault
         for (chain_id, is_token), due in self.owed.items():
             asset = asset_id(self.token.address if is_token else ETH_TOKEN)
@@ -113,7 +113,9 @@ class Bridge:
 
 @settings(max_examples=25)
 @given(st.lists(STEPS, max_size=10))
-def test_the_vault_holds_what_it_owes(steps: list[tuple[str, int, bool, int]]) -> None:
+def test_the_vault_holds_the_balances_of_all_chains(
+    steps: list[tuple[str, int, bool, int]],
+) -> None:
     bridge = Bridge()
     for action, chain_id, is_token, amount in steps:
         if action == "deposit":
@@ -134,7 +136,7 @@ def request(l1: Deployed) -> bytes:
 
 @settings(max_examples=25)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.integers(0, 9))
-def test_batches_of_any_size_run_the_requests_in_order(sizes: list[int], more: int) -> None:
+def test_batches_of_any_size_have_the_requests_in_order(sizes: list[int], more: int) -> None:
     l1 = deploy()
     requests = tuple(request(l1) for _ in range(sum(sizes) + more))
     first = 0
@@ -153,7 +155,7 @@ def test_batches_of_any_size_run_the_requests_in_order(sizes: list[int], more: i
 
 @settings(max_examples=25)
 @given(st.data(), st.integers(1, 70))
-def test_any_log_of_any_batch_is_proven_at_its_place_alone(data: st.DataObject, size: int) -> None:
+def test_any_log_of_any_batch_is_proven_only_at_its_index(data: st.DataObject, size: int) -> None:
     l1 = deploy()
     logs = [L2ToL1Log.of_message(n, ALICE, n.to_bytes(2)) for n in range(size)]
     l1.settle(*logs)

@@ -1,4 +1,4 @@
-"""Tokens that are not as they should be."""
+"""Deposits of tokens that deviate from the standard."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def deposit(l1: Deployed, token: Contract, amount: int = 100) -> None:
 
 
 def description(l1: Deployed) -> list[bytes]:
-    """Return the name, the symbol and the decimals that the last deposit sent to L2."""
+    """Return the name, symbol and decimals in the last deposit."""
     (event,) = [it for it in l1.engine.events(l1.router) if it.name == "BridgehubDepositInitiated"]
     kinds = ["address", "address", "address", "uint256", "bytes"]
     metadata = abi.decode(kinds, event.fields["bridgeMintCalldata"])[4]
     assert metadata[:1] == b"\x01"
-    chain_id, *answers = abi.decode(["uint256", "bytes", "bytes", "bytes"], metadata[1:])
+    chain_id, *returned = abi.decode(["uint256", "bytes", "bytes", "bytes"], metadata[1:])
     assert chain_id == L1_CHAIN_ID
-    return answers
+    return returned
 
 
 @pytest.mark.parametrize(
-    ("oddity", "answer"),
+    ("oddity", "returned"),
     [
         (ONE_WORD, WORD),
         (DEAR, WORD),
@@ -53,16 +53,16 @@ def description(l1: Deployed) -> list[bytes]:
         (ALL_GAS, b""),
     ],
 )
-def test_a_token_with_an_odd_description_is_deposited(
-    l1: Deployed, oddity: int, answer: bytes
+def test_a_token_with_invalid_metadata_is_deposited(
+    l1: Deployed, oddity: int, returned: bytes
 ) -> None:
     token = l1.token("OddToken", oddity)
     deposit(l1, token)
-    assert description(l1) == [answer] * 3
+    assert description(l1) == [returned] * 3
     assert l1.engine.read(token, "balanceOf", l1.vault.address) == 100
 
 
-def test_the_least_gas_for_a_deposit_is_enough_for_the_description(l1: Deployed) -> None:
+def test_the_minimum_gas_of_a_deposit_is_enough_for_the_metadata(l1: Deployed) -> None:
     token = l1.token("OddToken", DEAR)
     too_little, enough = 21_000, 3_000_000
     while enough - too_little > 1:
@@ -78,21 +78,21 @@ def test_the_least_gas_for_a_deposit_is_enough_for_the_description(l1: Deployed)
     assert enough > 4 * 45_000
 
 
-def test_a_token_whose_transfers_answer_nothing_is_deposited(l1: Deployed) -> None:
+def test_a_token_whose_transfers_return_nothing_is_deposited(l1: Deployed) -> None:
     token = l1.token("SilentToken")
     deposit(l1, token)
     assert description(l1) == [b""] * 3
     assert l1.engine.read(token, "balanceOf", l1.vault.address) == 100
 
 
-def test_a_token_that_keeps_a_part_is_rejected(l1: Deployed) -> None:
+def test_a_token_with_a_transfer_fee_is_rejected(l1: Deployed) -> None:
     token = l1.token("FeeToken")
     with pytest.raises(Reverted, match="TokensWithFeesNotSupported"):
         deposit(l1, token)
     assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == 0
 
 
-def test_a_transfer_that_answers_false_is_rejected(l1: Deployed) -> None:
+def test_a_transfer_that_returns_false_is_rejected(l1: Deployed) -> None:
     with pytest.raises(Reverted, match="TokenTransferFailed"):
         deposit(l1, l1.token("RejectingToken"))
 
@@ -120,7 +120,7 @@ def test_an_account_without_code_is_no_token(l1: Deployed) -> None:
             l1.engine.send(BOB, l1.vault, function, BOB)
 
 
-def test_ether_describes_itself(l1: Deployed) -> None:
+def test_ether_has_metadata(l1: Deployed) -> None:
     metadata = l1.engine.read(l1.vault, "getERC20Getters", ETH_TOKEN, L1_CHAIN_ID)
     answers = [
         abi.encode([kind], [value])
@@ -130,7 +130,7 @@ def test_ether_describes_itself(l1: Deployed) -> None:
     assert metadata == b"\x01" + abi.encode(kinds, [L1_CHAIN_ID, *answers])
 
 
-def test_the_token_for_trying_out_is_an_ordinary_token(l1: Deployed) -> None:
+def test_the_test_token_is_a_standard_token(l1: Deployed) -> None:
     token, engine = l1.token("TestERC20", "Dai", "DAI", 6), l1.engine
     answers = [engine.read(token, it) for it in ("name", "symbol", "decimals", "totalSupply")]
     assert answers == ["Dai", "DAI", 6, 1000 * ETHER]

@@ -1,4 +1,4 @@
-"""Tokens that live on an L2: they arrive on L1, travel on, and return."""
+"""Tokens of an L2: withdrawn to L1, bridged to other chains, and deposited again."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def deposited(l1: Deployed) -> tuple[Any, ...]:
     return abi.decode(MINT, event.fields["bridgeMintCalldata"])
 
 
-def test_a_token_of_an_l2_is_made_when_it_arrives(l1: Deployed) -> None:
+def test_the_first_withdrawal_of_an_l2_token_deploys_its_bridged_token(l1: Deployed) -> None:
     arrive(l1, 5)
     arrive(l1, 3)
     token, engine = token_of(l1), l1.engine
@@ -90,14 +90,14 @@ def test_a_token_of_an_l2_is_made_when_it_arrives(l1: Deployed) -> None:
     assert engine.read(l1.vault, "originChainId", ASSET) == CHAIN_ID
 
 
-def test_it_returns_as_the_token_that_left(l1: Deployed) -> None:
+def test_a_deposit_of_the_bridged_token_names_the_l2_token(l1: Deployed) -> None:
     arrive(l1, 5)
     leave(l1, 2)
     assert l1.engine.read(token_of(l1), "totalSupply") == 3
     assert deposited(l1) == (str(ALICE), str(BOB), str(ORIGIN), 2, metadata(ANSWERS))
 
 
-def test_it_travels_on_to_another_chain_and_back(l1: Deployed) -> None:
+def test_it_is_bridged_to_another_chain_and_back(l1: Deployed) -> None:
     other = l1.add_chain()
     arrive(l1, 5)
     leave(l1, 4, OTHER_CHAIN_ID)
@@ -107,7 +107,7 @@ def test_it_travels_on_to_another_chain_and_back(l1: Deployed) -> None:
     assert l1.engine.read(token_of(l1), "totalSupply") == 5
 
 
-def test_another_chain_sends_no_more_than_it_got(l1: Deployed) -> None:
+def test_another_chain_withdraws_no_more_than_was_deposited_to_it(l1: Deployed) -> None:
     other = l1.add_chain()
     arrive(l1, 5)
     leave(l1, 4, OTHER_CHAIN_ID)
@@ -115,31 +115,31 @@ def test_another_chain_sends_no_more_than_it_got(l1: Deployed) -> None:
         arrive(l1, 5, chain_id=OTHER_CHAIN_ID, chain=other)
 
 
-def test_another_chain_cannot_bring_it_first(l1: Deployed) -> None:
+def test_another_chain_cannot_withdraw_it_first(l1: Deployed) -> None:
     other = l1.add_chain()
     with pytest.raises(Reverted, match="AssetIdNotSupported"):
         arrive(l1, 5, chain_id=OTHER_CHAIN_ID, chain=other)
 
 
 @pytest.mark.parametrize("raw", [b"", b"\x02" + metadata(ANSWERS)[1:]], ids=["none", "version"])
-def test_it_is_not_made_without_a_description(l1: Deployed, raw: bytes) -> None:
+def test_it_is_not_deployed_without_metadata(l1: Deployed, raw: bytes) -> None:
     with pytest.raises(Reverted, match="TokenDataOfUnknownVersion"):
         arrive(l1, 5, raw=raw)
 
 
-def test_odd_answers_stay_as_they_are(l1: Deployed) -> None:
+def test_invalid_metadata_is_returned_unchanged(l1: Deployed) -> None:
     arrive(l1, 5, answers=[b"ODD".ljust(32, b"\0"), b"", b"\xff" * 40])
     leave(l1, 5)
     assert deposited(l1)[4] == metadata([b"ODD".ljust(32, b"\0"), b"", b"\xff" * 40])
 
 
-def test_nobody_leaves_with_more_than_he_owns(l1: Deployed) -> None:
+def test_a_deposit_above_the_balance_is_rejected(l1: Deployed) -> None:
     arrive(l1, 5)
     with pytest.raises(Reverted, match="InsufficientBalance"):
         leave(l1, 6)
 
 
-def test_a_return_that_fails_on_l2_is_paid_back(l1: Deployed) -> None:
+def test_a_deposit_of_the_bridged_token_that_fails_on_l2_is_refunded(l1: Deployed) -> None:
     arrive(l1, 5)
     tx_hash = leave(l1, 2)
     logs = (L2ToL1Log.of_status(0, tx_hash, succeeded=False),)
@@ -151,7 +151,7 @@ def test_a_return_that_fails_on_l2_is_paid_back(l1: Deployed) -> None:
 
 
 @pytest.mark.parametrize("function", ["bridgeMint", "bridgeBurn"])
-def test_only_the_vault_makes_and_destroys_it(l1: Deployed, function: str) -> None:
+def test_only_the_vault_mints_and_burns_it(l1: Deployed, function: str) -> None:
     arrive(l1, 5)
     with pytest.raises(Reverted, match="Unauthorized"):
         l1.engine.send(ALICE, token_of(l1), function, ALICE, 1)

@@ -1,4 +1,4 @@
-"""Withdrawals: what is proven to have been sent is paid out, once."""
+"""Withdrawals: a proven message is paid out, once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def legacy_message(token: Contract, receiver: Address, amount: int) -> bytes:
 
 
 def claim(l1: Deployed, message: bytes, sender: Address, /, **changes: Any) -> tuple[Any, ...]:
-    """Settle a batch with the message, and return what its receiver tells the nullifier."""
+    """Settle a batch with the message, and return the claim for the nullifier."""
     logs = (FILLER, L2ToL1Log.of_message(7, sender, message))
     batch = l1.settle(*logs)
     params = {
@@ -113,7 +113,7 @@ def test_a_token_is_paid_out(l1: Deployed, message: Any) -> None:
     assert l1.engine.read(token, "balanceOf", l1.vault.address) == 5
 
 
-def test_everybody_knows_whether_a_withdrawal_was_paid(l1: Deployed) -> None:
+def test_all_bridges_return_whether_a_withdrawal_was_finalized(l1: Deployed) -> None:
     token = deposited_token(l1, 9)
     params = claim(l1, token_message(token, BOB, 4), L2_ASSET_ROUTER)
     _, batch, index, *_ = params
@@ -130,7 +130,7 @@ def test_everybody_knows_whether_a_withdrawal_was_paid(l1: Deployed) -> None:
     assert answers() == [True] * 3
 
 
-def test_older_clients_ask_the_shared_bridge(l1: Deployed) -> None:
+def test_older_clients_withdraw_through_the_shared_bridge(l1: Deployed) -> None:
     token = deposited_token(l1, 9)
     for message, sender in (
         (ether_message(BOB, 1), L2_BASE_TOKEN),
@@ -145,7 +145,7 @@ def test_older_clients_ask_the_shared_bridge(l1: Deployed) -> None:
     assert l1.engine.read(token, "balanceOf", BOB) == 2
 
 
-def test_the_oldest_clients_ask_the_bridge_of_tokens(l1: Deployed) -> None:
+def test_the_oldest_clients_withdraw_through_the_legacy_bridge(l1: Deployed) -> None:
     token = deposited_token(l1, 9)
     _, batch, index, _, number, message, proof = claim(
         l1, legacy_message(token, BOB, 2), L2_ASSET_ROUTER
@@ -223,7 +223,7 @@ def test_a_claim_for_an_unknown_chain_is_not_paid(l1: Deployed, chain_id: int) -
     ],
     ids=["stranger", "router as base token", "stranger's token", "base token as router"],
 )
-def test_a_message_of_somebody_else_is_not_paid(
+def test_a_message_of_another_sender_is_not_paid(
     l1: Deployed, message: bytes, sender: Address
 ) -> None:
     deposit_ether(l1)
@@ -260,13 +260,13 @@ def test_a_message_that_is_no_withdrawal_is_rejected(
         finalize(l1, claim(l1, message, L2_ASSET_ROUTER))
 
 
-def test_an_asset_that_nobody_registered_is_not_paid(l1: Deployed) -> None:
+def test_an_asset_that_is_not_registered_is_not_paid(l1: Deployed) -> None:
     message = token_message(l1.token(), BOB, 4)
     with pytest.raises(Reverted, match="AssetIdNotSupported"):
         finalize(l1, claim(l1, message, L2_ASSET_ROUTER))
 
 
-def test_a_chain_cannot_take_what_was_deposited_to_another(l1: Deployed) -> None:
+def test_a_chain_cannot_withdraw_the_deposits_of_another(l1: Deployed) -> None:
     l1.add_chain()
     deposit_ether(l1, chain_id=OTHER_CHAIN_ID)
     deposit_ether(l1, ETHER)
@@ -274,7 +274,7 @@ def test_a_chain_cannot_take_what_was_deposited_to_another(l1: Deployed) -> None
         finalize(l1, claim(l1, ether_message(BOB, ETHER + 1), L2_BASE_TOKEN))
 
 
-def test_a_receiver_cannot_be_paid_again_while_it_is_paid(l1: Deployed) -> None:
+def test_a_reentrant_receiver_is_not_paid_twice(l1: Deployed) -> None:
     deposit_ether(l1)
     actor = l1.engine.deploy("Actor", sender=ALICE)
     params = claim(l1, ether_message(actor.address, ETHER), L2_BASE_TOKEN)
@@ -286,7 +286,7 @@ def test_a_receiver_cannot_be_paid_again_while_it_is_paid(l1: Deployed) -> None:
     assert error_of(l1.engine.read(actor, "returnData")).error == "Reentrancy"
 
 
-def test_a_receiver_cannot_be_paid_another_withdrawal_while_it_is_paid(l1: Deployed) -> None:
+def test_a_reentrant_receiver_cannot_finalize_another_withdrawal(l1: Deployed) -> None:
     deposit_ether(l1)
     actor = l1.engine.deploy("Actor", sender=ALICE)
     other = claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN)
@@ -298,7 +298,7 @@ def test_a_receiver_cannot_be_paid_another_withdrawal_while_it_is_paid(l1: Deplo
     finalize(l1, other)
 
 
-def test_a_token_cannot_pay_again_while_it_is_paid(l1: Deployed) -> None:
+def test_a_reentrant_token_is_not_paid_twice(l1: Deployed) -> None:
     token = deposited_token(l1, 9, l1.token("ReentrantToken"))
     params = claim(l1, token_message(token, BOB, 4), L2_ASSET_ROUTER)
     again = l1.nullifier.encode("finalizeDeposit", params)

@@ -1,4 +1,4 @@
-"""Every proof that is served is accepted by the real contract, and nothing else is."""
+"""The real contract accepts every proof of the prover, and no forgery."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Settled:
         asyncio.run(self._settle())
 
     def ask(self, question: Question) -> bool:
-        """Ask the contract; what it rejects to look at is not accepted."""
+        """Call the contract; a revert counts as not accepted."""
         call = abi.encode_call(PROVE, *question)
         try:
             answer = asyncio.run(self.layer_one.l1.call(self.contract, call))
@@ -162,7 +162,7 @@ def test_a_proof_is_accepted_and_no_forgery_of_it(
     changed = forge(question)
     accepted = settled.ask(changed)
     assert accepted == settled.leads_to_the_root(changed)
-    # Logs of one transaction are alike, so another place may have the very same proof.
+    # Logs of one transaction may be equal, so another index may have the same proof.
     assert not accepted or (changed[0], *changed[2:]) == (question[0], *question[2:])
 
 

@@ -1,4 +1,4 @@
-"""An L1 that goes back, and a process that ends, between any two questions that settlement asks."""
+"""Reorgs of L1 and crashes between any two L1 requests of the settlement."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ProcessEnded(BaseException):
 
 
 class Race:
-    """A scenario with an L1 that goes back when it is told to."""
+    """A scenario whose L1 is reorganised before a given request."""
 
     def __init__(self, scenario: Scenario, embedded: Embedded, l1: EventfulLayerOne) -> None:
         self.scenario = scenario
@@ -38,34 +38,34 @@ class Race:
         l1.asked.clear()
         l1.sent.clear()
 
-    def go_back(self) -> None:
-        """Undo every block with a step; who wants a transaction in one has to send it again."""
+    def reorg(self) -> None:
+        """Remove every block with a settlement transaction; the transactions are dropped."""
         self.embedded.restore(self._first)
 
-    def reorganise(self) -> None:
-        """Put the transactions into other, later blocks."""
-        self.go_back()
+    def reorg_to_later_blocks(self) -> None:
+        """Move the transactions to other, later blocks."""
+        self.reorg()
         self.embedded.mine(2)
         self._submit(self.l1.sent)
 
-    def vanish(self) -> None:
-        """Undo every block with a step, and bring them back two questions later."""
+    def reorg_twice(self) -> None:
+        """Remove every block with a settlement transaction, and restore them two requests later."""
         sent = list(self.l1.sent)
-        self.go_back()
+        self.reorg()
         self.l1.before(len(self.l1.asked) + 2, lambda: self._submit(sent))
 
-    def end(self) -> None:
+    def crash(self) -> None:
         """End the process."""
         raise ProcessEnded
 
     def _submit(self, transactions: list[bytes]) -> None:
         for raw in transactions:
-            # A settler that looked at either side of it may have used a nonce twice.
+            # A settler that saw both sides of the reorg may have used a nonce twice.
             with contextlib.suppress(EntresolError):
                 self.embedded.chain.submit(raw)
 
     async def commit_one(self) -> Settler:
-        """Seal a batch and have it committed; return who settles it, with the proof as the next step."""
+        """Seal and commit a batch; return the settler, whose next step is the proof."""
         settler = self.scenario.settler
         self.scenario.seal_batch(1)
         await settler.step(0.0)
@@ -75,7 +75,7 @@ class Race:
     async def settle(self) -> None:
         """Settle until nothing is left to do, whatever happens meanwhile."""
         idle = 0
-        # A second time, so that L1 is looked at again after whatever happened.
+        # A second time, so that L1 is read again after the last event.
         while idle < 2:
             self._now += 0.6
             assert self._now < 100, "settlement comes to no end"
@@ -85,14 +85,14 @@ class Race:
             except ProcessEnded:
                 self.scenario.restart()
             except LayerOneMismatch:
-                # What `run` tells, and tries again.
+                # `run` logs it, and retries.
                 idle = 0
             else:
-                waits = self.scenario.batches.pending_settlement() is not None
-                idle = 0 if more or waits or self.l1.is_over != was_over else idle + 1
+                pending = self.scenario.batches.pending_settlement() is not None
+                idle = 0 if more or pending or self.l1.is_over != was_over else idle + 1
 
     async def check(self, batches: int) -> None:
-        """Check that everything is settled, and noted as L1 has it."""
+        """Check that everything is settled, and recorded as L1 has it."""
         assert self.scenario.settler.stopped is None
         assert await self.scenario.totals() == (batches, batches, batches)
         for number, step in itertools.product(range(1, batches + 1), SettlementStep):
@@ -124,10 +124,10 @@ def race(
         embedded.chain.close()
 
 
-def test_an_l1_that_goes_back_between_looking_and_sending_does_not_stop_settlement() -> None:
+def test_a_reorg_between_reading_and_sending_does_not_stop_settlement() -> None:
     async def play(it: Race) -> None:
         settler = await it.commit_one()
-        it.l1.before("estimate_gas", it.go_back)
+        it.l1.before("estimate_gas", it.reorg)
         with pytest.raises(LayerOneMismatch, match="reorg of the embedded L1"):
             await settler.step(0.0)
         assert settler.stopped is None
@@ -137,11 +137,11 @@ def test_an_l1_that_goes_back_between_looking_and_sending_does_not_stop_settleme
     race(play)
 
 
-def test_an_l1_that_is_elsewhere_for_a_moment_does_not_stop_settlement() -> None:
+def test_a_reorg_that_is_undone_at_once_does_not_stop_settlement() -> None:
     async def play(it: Race) -> None:
         settler = await it.commit_one()
-        # The estimate fails, the question for the totals is the one before they are back, and they are.
-        it.l1.before("estimate_gas", it.vanish)
+        # The estimate fails, and so does the read of the totals; then the blocks are back.
+        it.l1.before("estimate_gas", it.reorg_twice)
         with contextlib.suppress(LayerOneMismatch):
             await settler.step(0.0)
         assert settler.stopped is None
@@ -151,7 +151,7 @@ def test_an_l1_that_is_elsewhere_for_a_moment_does_not_stop_settlement() -> None
     race(play)
 
 
-def test_a_rejection_from_a_node_that_is_a_block_behind_does_not_stop_settlement(
+def test_a_revert_from_a_node_that_is_a_block_behind_does_not_stop_settlement(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def play(it: Race) -> None:
@@ -173,7 +173,7 @@ def test_a_rejection_from_a_node_that_is_a_block_behind_does_not_stop_settlement
     race(play)
 
 
-def test_a_batch_that_seemed_to_be_gone_for_a_moment_is_noted_again() -> None:
+def test_a_batch_that_a_reorg_removed_for_a_moment_is_recorded_again() -> None:
     async def play(it: Race) -> None:
         settler = it.scenario.settler
         it.scenario.seal_batch(1)
@@ -182,21 +182,21 @@ def test_a_batch_that_seemed_to_be_gone_for_a_moment_is_noted_again() -> None:
         await settler.step(0.0)
         await settler.step(0.0)
         assert it.scenario.pending().first == 2
-        # The first question of a step is how many batches are committed.
-        it.l1.before("call", it.vanish)
+        # The first request of a step reads the number of committed batches.
+        it.l1.before("call", it.reorg_twice)
         await it.settle()
         await it.check(2)
 
     race(play)
 
 
-def test_a_step_that_was_signed_while_l1_went_back_does_not_stop_settlement(
+def test_a_step_that_was_signed_during_a_reorg_does_not_stop_settlement(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def play(it: Race) -> None:
         settler = await it.commit_one()
-        # The estimate is from before, the nonce from after: the proof takes the place of the commit.
-        it.l1.before("nonce", it.go_back)
+        # The estimate is from before the reorg, the nonce from after: the proof gets the nonce of the commit.
+        it.l1.before("nonce", it.reorg)
         await settler.step(0.0)
         await settler.step(0.0)
         assert "prove of batch 1 failed because of a reorg of L1" in caplog.text
@@ -206,7 +206,7 @@ def test_a_step_that_was_signed_while_l1_went_back_does_not_stop_settlement(
     race(play)
 
 
-def test_a_step_that_fails_in_other_blocks_than_were_looked_at_does_not_stop_settlement() -> None:
+def test_a_step_that_reverts_after_a_reorg_does_not_stop_settlement() -> None:
     async def play(it: Race) -> None:
         settler = await it.commit_one()
         it.embedded.mine_on_request()
@@ -214,12 +214,12 @@ def test_a_step_that_fails_in_other_blocks_than_were_looked_at_does_not_stop_set
         (proof,) = it.scenario.pending().attempts
 
         def replace_the_commit() -> None:
-            it.go_back()
+            it.reorg()
             it.embedded.chain.submit(_transfer(decode(proof).payload.nonce - 1))
             it.embedded.chain.submit(proof)
             it.embedded.mine()
 
-        # The totals were asked for before that, and had the commit.
+        # The totals were read before that, and had the commit.
         it.l1.before("receipt", replace_the_commit)
         assert await settler.step(0.5)
         assert settler.stopped is None
@@ -244,12 +244,12 @@ def _transfer(nonce: int) -> bytes:
     return sign(payload, OPERATOR.secret).raw
 
 
-def test_a_step_that_l1_put_into_another_block_is_noted_there() -> None:
+def test_a_step_that_a_reorg_moved_is_recorded_in_its_new_block() -> None:
     async def play(it: Race) -> None:
         it.scenario.seal_batch(1)
         await it.scenario.settle()
         before = it.scenario.batches.settled(1, SettlementStep.EXECUTE)
-        it.reorganise()
+        it.reorg_to_later_blocks()
         await it.settle()
         await it.check(1)
         after = it.scenario.batches.settled(1, SettlementStep.EXECUTE)
@@ -260,7 +260,7 @@ def test_a_step_that_l1_put_into_another_block_is_noted_there() -> None:
     race(play)
 
 
-def test_what_is_deep_below_is_not_looked_at_again_after_a_restart(tmp_path: Path) -> None:
+def test_a_restart_does_not_recheck_steps_deeper_than_a_reorg(tmp_path: Path) -> None:
     async def play(it: Race) -> None:
         it.scenario.seal_batch(1)
         await it.scenario.settle()
@@ -268,19 +268,19 @@ def test_what_is_deep_below_is_not_looked_at_again_after_a_restart(tmp_path: Pat
         it.scenario.restart()
         it.l1.asked.clear()
         await it.settle()
-        # A node that keeps no old receipts is good enough.
+        # A node without old receipts is sufficient.
         assert "receipt" not in it.l1.asked
         await it.check(1)
 
     race(play, path=tmp_path / "chain")
 
 
-def test_what_l1_put_into_a_later_block_is_final_later() -> None:
+def test_a_step_that_a_reorg_moved_to_a_later_block_is_final_later() -> None:
     async def play(it: Race) -> None:
         chain = it.scenario.chain
         it.scenario.seal_batch(1)
         await it.scenario.settle()
-        it.reorganise()
+        it.reorg_to_later_blocks()
         await it.settle()
         it.embedded.mine()
         await it.settle()
@@ -293,7 +293,7 @@ def test_what_l1_put_into_a_later_block_is_final_later() -> None:
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-def test_whichever_of_two_attempts_l1_has_at_last_is_noted(tmp_path: Path, restarts: bool) -> None:
+def test_whichever_of_two_attempts_is_included_is_recorded(tmp_path: Path, restarts: bool) -> None:
     async def play(it: Race) -> None:
         settler = it.scenario.settler
         it.embedded.mine_on_request()
@@ -304,7 +304,7 @@ def test_whichever_of_two_attempts_l1_has_at_last_is_noted(tmp_path: Path, resta
         it.embedded.mine()
         await settler.step(31.0)
         assert _committed_by(it) == decode(dear).hash
-        it.go_back()
+        it.reorg()
         it.embedded.chain.submit(cheap)
         it.embedded.mine()
         if restarts:
@@ -324,7 +324,7 @@ def _committed_by(it: Race) -> bytes:
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-def test_an_l1_that_goes_back_below_a_replaced_transaction_gets_everything_again(
+def test_a_reorg_below_a_replaced_transaction_settles_everything_again(
     tmp_path: Path, restarts: bool
 ) -> None:
     async def play(it: Race) -> None:
@@ -334,7 +334,7 @@ def test_an_l1_that_goes_back_below_a_replaced_transaction_gets_everything_again
         await settler.step(30.0)
         assert it.scenario.pending().step is SettlementStep.PROVE
         assert len(it.scenario.pending().attempts) == 2
-        it.go_back()
+        it.reorg()
         if restarts:
             it.scenario.restart()
         it.embedded.chain.schedule.seal_at_once()
@@ -344,7 +344,7 @@ def test_an_l1_that_goes_back_below_a_replaced_transaction_gets_everything_again
     race(play, path=tmp_path / "chain")
 
 
-def test_a_block_that_comes_while_it_is_asked_for_belongs_to_nobody_else(
+def test_a_block_that_arrives_between_nonce_and_receipt_is_not_another_senders(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def play(it: Race) -> None:
@@ -359,7 +359,7 @@ def test_a_block_that_comes_while_it_is_asked_for_belongs_to_nobody_else(
     race(play)
 
 
-def test_a_step_by_hand_is_sent_again_if_l1_forgot_it() -> None:
+def test_a_step_by_hand_is_sent_again_if_l1_drops_it() -> None:
     async def play(it: Race) -> None:
         it.embedded.mine_on_request()
         before = it.embedded.checkpoint()
@@ -384,10 +384,15 @@ def test_a_step_by_hand_is_sent_again_if_l1_forgot_it() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "events",
-    [(Race.go_back,), (Race.reorganise,), (Race.vanish,), (Race.reorganise, Race.end)],
+    [
+        (Race.reorg,),
+        (Race.reorg_to_later_blocks,),
+        (Race.reorg_twice,),
+        (Race.reorg_to_later_blocks, Race.crash),
+    ],
     ids=lambda events: "-".join(event.__name__ for event in events),
 )
-def test_whatever_happens_before_any_question_everything_is_settled_once(
+def test_everything_is_settled_once_whatever_happens_before_any_request(
     tmp_path: Path, events: tuple[Callable[[Race], None], ...]
 ) -> None:
     async def play(it: Race, moment: int) -> bool:
@@ -403,7 +408,7 @@ def test_whatever_happens_before_any_question_everything_is_settled_once(
         await it.settle()
         if it.l1.is_over:
             await it.check(2)
-            # Two commits, a proof and an execution; the three before L1 went back may fail once more.
+            # Two commits, a proof and an execution; the three before the reorg may fail once more.
             assert await it.l1.nonce(OPERATOR.address) - nonce <= 7
         return it.l1.is_over
 

@@ -11,7 +11,7 @@ from tests.support.contracts.layer_two import LayerTwo
 
 @pytest.fixture
 def l2() -> Iterator[LayerTwo]:
-    """Return an L2 on which nothing has happened yet."""
+    """Return an L2 at its genesis."""
     layer = LayerTwo()
     yield layer
     layer.close()

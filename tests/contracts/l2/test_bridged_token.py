@@ -1,4 +1,4 @@
-"""The bridged token as its owners use it."""
+"""The bridged token: transfers, allowances and permits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def permit(
     signer: int = 0,
     high_s: bool = False,
 ) -> bytes:
-    """Return a call that lets Bob take from Alice, signed by one of them."""
+    """Return the call of a permit of Alice for Bob, signed by one of them."""
     signed = Account.sign_typed_data(
         SECRETS[signer],
         {
@@ -84,7 +84,7 @@ def test_owners_transfer_it(l2: LayerTwo, crown: Address) -> None:
     assert decode("(uint256)", data) == 10
 
 
-def test_a_spender_takes_what_he_was_allowed(l2: LayerTwo, crown: Address) -> None:
+def test_a_spender_transfers_its_allowance(l2: LayerTwo, crown: Address) -> None:
     l2.send(crown, calldata("approve(address,uint256)", BOB, 10))
     take = calldata("transferFrom(address,address,uint256)", ALICE, BOB, 7)
     assert l2.send(crown, take, by=1).succeeded
@@ -98,7 +98,7 @@ def test_a_signed_permit_allows_a_spender(l2: LayerTwo, crown: Address) -> None:
     assert l2.ask(crown, "nonces(address)(uint256)", ALICE) == 1
 
 
-def test_wallets_read_what_a_permit_is_signed_for(l2: LayerTwo, crown: Address) -> None:
+def test_wallets_read_the_eip_712_domain_of_permits(l2: LayerTwo, crown: Address) -> None:
     forms = "eip712Domain()(bytes1,string,string,uint256,address,bytes32,uint256[])"
     assert l2.ask(crown, forms) == (
         b"\x0f",
@@ -111,7 +111,7 @@ def test_wallets_read_what_a_permit_is_signed_for(l2: LayerTwo, crown: Address) 
     )
 
 
-def test_a_permit_counts_once(l2: LayerTwo, crown: Address) -> None:
+def test_a_permit_can_be_used_once(l2: LayerTwo, crown: Address) -> None:
     assert l2.send(crown, permit(crown), by=1).succeeded
     assert not l2.send(crown, permit(crown), by=1).succeeded
     assert l2.send(crown, permit(crown, nonce=1, value=5), by=1).succeeded
@@ -129,7 +129,7 @@ def test_a_permit_counts_once(l2: LayerTwo, crown: Address) -> None:
     ],
     ids=["somebody else", "another chain", "another nonce", "the other signature", "too late"],
 )
-def test_a_permit_that_does_not_fit_is_rejected(
+def test_a_permit_with_a_wrong_field_is_rejected(
     l2: LayerTwo, crown: Address, change: dict[str, int], error: bytes
 ) -> None:
     with pytest.raises(ExecutionReverted) as caught:
@@ -148,7 +148,7 @@ def test_a_permit_that_does_not_fit_is_rejected(
     ],
     ids=["mint", "burn", "initialise"],
 )
-def test_only_the_vault_makes_destroys_and_describes_it(
+def test_only_the_vault_mints_burns_and_initializes_it(
     l2: LayerTwo, crown: Address, call: bytes
 ) -> None:
     for place in (crown, BRIDGED_TOKEN_CODE):

@@ -1,4 +1,4 @@
-"""Whatever happens to tokens, there is as much of them as came and did not leave."""
+"""The supply of tokens is the sum of deposits less withdrawals, after any actions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_supply_is_what_was_deposited_and_not_withdrawn(
 
 @settings(max_examples=5)
 @given(st.lists(AMOUNTS, max_size=5))
-def test_the_base_token_keeps_what_was_withdrawn(amounts: list[int]) -> None:
+def test_the_base_token_contract_holds_what_was_withdrawn(amounts: list[int]) -> None:
     with closing(LayerTwo()) as l2:
         for amount in amounts:
             assert l2.send(BASE_TOKEN, calldata("withdraw(address)", BOB), value=amount).succeeded
@@ -54,7 +54,7 @@ def test_the_base_token_keeps_what_was_withdrawn(amounts: list[int]) -> None:
 
 
 def _do(l2: LayerTwo, kind: str, l1_token: Address, who: int, amount: int) -> int:
-    """Do one thing, and return by how much the supply should have changed."""
+    """Do one action, and return the expected change of the supply."""
     owner, other = (ALICE, BOB) if who == 0 else (BOB, ALICE)
     if kind == "deposit":
         assert l2.deposit(amount, receiver=owner, token=l1_token).succeeded

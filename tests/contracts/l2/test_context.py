@@ -1,4 +1,4 @@
-"""The small system contracts: what they tell of the chain."""
+"""The view functions of the small system contracts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.contracts.layer_two import (
 
 
 @pytest.mark.parametrize(
-    ("question", "answer"),
+    ("getter", "expected"),
     [
         ("chainId()(uint256)", CHAIN_ID),
         ("origin()(address)", str(ALICE)),
@@ -36,13 +36,15 @@ from tests.support.contracts.layer_two import (
         ("getBatchNumberAndTimestamp()(uint128,uint128)", (3, 1_002)),
     ],
 )
-def test_the_context_tells_where_a_call_runs(l2: LayerTwo, question: str, answer: object) -> None:
+def test_the_context_returns_chain_block_and_transaction(
+    l2: LayerTwo, getter: str, expected: object
+) -> None:
     l2.chain.seal()
     l2.chain.seal()
-    assert l2.ask(SYSTEM_CONTEXT, question) == answer
+    assert l2.ask(SYSTEM_CONTEXT, getter) == expected
 
 
-def test_the_context_knows_the_hashes_of_recent_blocks(l2: LayerTwo) -> None:
+def test_the_context_returns_the_hashes_of_recent_blocks(l2: LayerTwo) -> None:
     hashes = [l2.chain.head.hash(), l2.chain.seal().hash(), bytes(32)]
     told = [
         l2.ask(SYSTEM_CONTEXT, "getBlockHashEVM(uint256)(bytes32)", number) for number in range(3)
@@ -50,7 +52,7 @@ def test_the_context_knows_the_hashes_of_recent_blocks(l2: LayerTwo) -> None:
     assert told == hashes
 
 
-def test_the_bridgehub_knows_the_bridges_of_this_chain(l2: LayerTwo) -> None:
+def test_the_bridgehub_returns_the_bridges_of_this_chain(l2: LayerTwo) -> None:
     for getter in ("assetRouter()", "sharedBridge()"):
         assert Address.parse(l2.ask(BRIDGEHUB, f"{getter}(address)")) == ASSET_ROUTER
     assert Address.parse(l2.ask(BRIDGEHUB, "messageRoot()(address)")) == MESSAGE_ROOT
@@ -60,12 +62,12 @@ def test_the_bridgehub_knows_the_bridges_of_this_chain(l2: LayerTwo) -> None:
     assert l2.ask(BRIDGEHUB, "baseTokenAssetId(uint256)(bytes32)", 324) == bytes(32)
 
 
-def test_no_chain_settles_here(l2: LayerTwo) -> None:
+def test_the_aggregated_root_is_zero(l2: LayerTwo) -> None:
     assert l2.ask(MESSAGE_ROOT, "getAggregatedRoot()(bytes32)") == bytes(32)
     assert Address.parse(l2.ask(MESSAGE_ROOT, "BRIDGE_HUB()(address)")) == BRIDGEHUB
 
 
-def test_the_bootloader_takes_neither_calls_nor_ether(l2: LayerTwo) -> None:
+def test_the_bootloader_rejects_calls_and_ether(l2: LayerTwo) -> None:
     with pytest.raises(ExecutionReverted) as caught:
         l2.call(BOOTLOADER, b"\x12\x34\x56\x78")
     assert caught.value.data == failure("NothingToCall()")

@@ -1,4 +1,4 @@
-"""Deployments in the forms of the ZK Stack, and the counter beside them."""
+"""Deployments by the interface of the ZK Stack, and deployment nonces."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FAILING = bytes.fromhex("60075f5260205ffd")
 
 
 def deployed(outcome: TransactionResult, by: Address = ALICE) -> tuple[Address, bytes]:
-    """Return where a contract was deployed and the hash of its code, as clients read it."""
+    """Return the address and the code hash of a deployment, as clients read them."""
     assert outcome.succeeded
     ((_, topics, data),) = logs_of(outcome, CONTRACT_DEPLOYER, DEPLOYED)
     assert (topics[1], data) == (padded(by), b"")
@@ -43,7 +43,7 @@ def deployed(outcome: TransactionResult, by: Address = ALICE) -> tuple[Address, 
 
 
 def arguments(signature: str, init: bytes = INIT, bytecode_hash: bytes = INIT_HASH) -> bytes:
-    """Return a deployment in one of the four forms."""
+    """Return the call of a deployment by one of the four functions."""
     version = (1,) if "Account" in signature else ()
     return calldata(signature, SALT, bytecode_hash, init, *version)
 
@@ -57,7 +57,7 @@ def arguments(signature: str, init: bytes = INIT, bytecode_hash: bytes = INIT_HA
         (CREATE2_ACCOUNT, "5d382700"),
     ],
 )
-def test_each_form_deploys_evm_code(l2: LayerTwo, signature: str, selector: str) -> None:
+def test_each_function_deploys_evm_code(l2: LayerTwo, signature: str, selector: str) -> None:
     call = arguments(signature)
     assert call[:4].hex() == selector
     address, code_hash = deployed(l2.send(CONTRACT_DEPLOYER, call))
@@ -65,17 +65,17 @@ def test_each_form_deploys_evm_code(l2: LayerTwo, signature: str, selector: str)
     assert code_hash == evm_hash(l2.code(address))
 
 
-def test_a_deployment_answers_with_the_address(l2: LayerTwo) -> None:
+def test_a_deployment_returns_the_address(l2: LayerTwo) -> None:
     answer = l2.call(CONTRACT_DEPLOYER, arguments(CREATE))
     assert answer == padded(deployed(l2.send(CONTRACT_DEPLOYER, arguments(CREATE)))[0])
 
 
-def test_create_gives_another_address_each_time(l2: LayerTwo) -> None:
+def test_create_returns_another_address_each_time(l2: LayerTwo) -> None:
     results = [l2.send(CONTRACT_DEPLOYER, arguments(CREATE)) for _ in range(2)]
     assert len({deployed(outcome) for outcome in results}) == 2
 
 
-def test_create2_deploys_where_it_was_promised(l2: LayerTwo) -> None:
+def test_create2_deploys_at_the_computed_address(l2: LayerTwo) -> None:
     promised = l2.ask(
         CONTRACT_DEPLOYER,
         "getNewAddressCreate2(address,bytes32,bytes32,bytes)(address)",
@@ -89,7 +89,7 @@ def test_create2_deploys_where_it_was_promised(l2: LayerTwo) -> None:
     assert not l2.send(CONTRACT_DEPLOYER, arguments(CREATE2)).succeeded
 
 
-def test_create2_keeps_an_address_for_each_deployer(l2: LayerTwo) -> None:
+def test_create2_has_separate_addresses_for_each_deployer(l2: LayerTwo) -> None:
     of_alice, _ = deployed(l2.send(CONTRACT_DEPLOYER, arguments(CREATE2)))
     of_bob, _ = deployed(l2.send(CONTRACT_DEPLOYER, arguments(CREATE2), by=1), by=BOB)
     assert of_alice != of_bob
@@ -97,7 +97,7 @@ def test_create2_keeps_an_address_for_each_deployer(l2: LayerTwo) -> None:
 
 
 @pytest.mark.parametrize("signature", [CREATE2, CREATE2_ACCOUNT])
-def test_the_factory_deploys_at_the_same_address_for_everybody(
+def test_the_factory_deploys_at_the_same_address_for_every_caller(
     l2: LayerTwo, signature: str
 ) -> None:
     of_bob = Address(l2.call(CREATE2_FACTORY, arguments(signature), sender=BOB)[12:])
@@ -105,13 +105,13 @@ def test_the_factory_deploys_at_the_same_address_for_everybody(
     assert deployed(outcome, by=CREATE2_FACTORY)[0] == of_bob
 
 
-def test_the_factory_passes_on_why_a_deployment_failed(l2: LayerTwo) -> None:
+def test_the_factory_forwards_the_revert_reason_of_a_deployment(l2: LayerTwo) -> None:
     with pytest.raises(ExecutionReverted, match="EraVM bytecode cannot run on this chain"):
         l2.call(CREATE2_FACTORY, arguments(CREATE2, b"", eravm_hash(b"\x01" * 32)))
 
 
 @pytest.mark.parametrize("signature", [CREATE, CREATE2, CREATE_ACCOUNT, CREATE2_ACCOUNT])
-def test_code_of_the_other_machine_is_rejected_in_words(l2: LayerTwo, signature: str) -> None:
+def test_eravm_bytecode_is_rejected_with_a_message(l2: LayerTwo, signature: str) -> None:
     with pytest.raises(ExecutionReverted, match="EraVM bytecode cannot run on this chain"):
         l2.call(CONTRACT_DEPLOYER, arguments(signature, b"", eravm_hash(b"\x01" * 32)))
 
@@ -131,7 +131,7 @@ def test_code_of_the_other_machine_is_rejected_in_words(l2: LayerTwo, signature:
     ],
     ids=["unknown version", "other code", "too long", "invalid code", "failing constructor"],
 )
-def test_a_deployment_that_cannot_be_is_rejected(
+def test_an_invalid_deployment_is_rejected(
     l2: LayerTwo, init: bytes, bytecode_hash: bytes, error: bytes
 ) -> None:
     with pytest.raises(ExecutionReverted) as caught:
@@ -139,7 +139,7 @@ def test_a_deployment_that_cannot_be_is_rejected(
     assert caught.value.data == error
 
 
-def test_init_code_can_be_deployed_without_naming_its_hash(l2: LayerTwo) -> None:
+def test_init_code_can_be_deployed_without_its_hash(l2: LayerTwo) -> None:
     first, _ = deployed(l2.send(CONTRACT_DEPLOYER, calldata("createEVM(bytes)", INIT)))
     outcome = l2.send(CONTRACT_DEPLOYER, calldata("create2EVM(bytes32,bytes)", SALT, INIT))
     second, _ = deployed(outcome)
@@ -158,14 +158,14 @@ def test_init_code_can_be_deployed_without_naming_its_hash(l2: LayerTwo) -> None
 
 
 def test_value_goes_to_the_new_contract(l2: LayerTwo) -> None:
-    # Init code that returns nothing: a contract without code that may be paid.
+    # Init code that returns nothing: a contract without code, which accepts ether.
     outcome = l2.send(CONTRACT_DEPLOYER, arguments(CREATE, b"\0", evm_hash(b"\0")), value=5)
     address, _ = deployed(outcome)
     assert l2.balance(address) == 5
     assert l2.balance(CONTRACT_DEPLOYER) == 0
 
 
-def test_only_what_was_deployed_as_an_account_is_one(l2: LayerTwo) -> None:
+def test_only_a_contract_that_was_deployed_as_an_account_is_one(l2: LayerTwo) -> None:
     plain, _ = deployed(l2.send(CONTRACT_DEPLOYER, arguments(CREATE)))
     account, _ = deployed(l2.send(CONTRACT_DEPLOYER, arguments(CREATE_ACCOUNT)))
     info = "getAccountInfo(address)(uint8,uint8)"
@@ -185,7 +185,7 @@ def test_an_address_without_code_can_start_transactions(l2: LayerTwo) -> None:
     assert versions == [1, 1, 0, 0, 0]
 
 
-def test_an_address_that_delegates_to_code_still_belongs_to_its_key(l2: LayerTwo) -> None:
+def test_a_delegated_address_is_still_an_externally_owned_account(l2: LayerTwo) -> None:
     delegation = bytes.fromhex("ef0100") + CONTRACT_DEPLOYER
     l2.chain.edit(BOB, lambda state: state.set_code(BOB, delegation))
     assert l2.ask(CONTRACT_DEPLOYER, "extendedAccountVersion(address)(uint8)", BOB) == 1
@@ -201,13 +201,15 @@ def test_deployments_are_counted_for_each_deployer(l2: LayerTwo) -> None:
     assert counts == [2, 0, 1]
 
 
-def test_only_the_deployer_counts(l2: LayerTwo) -> None:
+def test_only_the_deployer_increments_deployment_nonces(l2: LayerTwo) -> None:
     with pytest.raises(ExecutionReverted) as caught:
         l2.call(NONCE_HOLDER, calldata("incrementDeploymentNonce(address)", ALICE))
     assert caught.value.data == failure("Unauthorized(address)", ALICE)
 
 
 @pytest.mark.parametrize("function", ["getMinNonce(address)", "getRawNonce(address)"])
-def test_nonces_of_transactions_are_to_be_asked_of_the_node(l2: LayerTwo, function: str) -> None:
+def test_reading_transaction_nonces_reverts_with_the_method_to_use(
+    l2: LayerTwo, function: str
+) -> None:
     with pytest.raises(ExecutionReverted, match="ask eth_getTransactionCount"):
         l2.call(NONCE_HOLDER, calldata(function, ALICE))

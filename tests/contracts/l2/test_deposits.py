@@ -1,4 +1,4 @@
-"""Tokens that arrive from L1: the first deposit makes the token, whatever it says of itself."""
+"""Deposits of tokens: the first one deploys the bridged token, whatever its metadata."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LEGACY_CROWN = encode(
 
 
 def l2_token(l2: LayerTwo, l1_token: Address = L1_TOKEN) -> Address:
-    """Return where a token of L1 is on L2, as clients find it."""
+    """Return the bridged token of an L1 token, as clients look it up."""
     return Address.parse(l2.ask(ASSET_ROUTER, "l2TokenAddress(address)(address)", l1_token))
 
 
@@ -65,7 +65,7 @@ def described(l2: LayerTwo, token: Address) -> tuple[str, str, int]:
     )
 
 
-def test_the_first_deposit_makes_the_token_where_it_was_promised(l2: LayerTwo) -> None:
+def test_the_first_deposit_deploys_the_token_at_the_computed_address(l2: LayerTwo) -> None:
     promised = l2_token(l2)
     assert l2.code(promised) == b""
     outcome = l2.deposit(1_000)
@@ -83,7 +83,7 @@ def test_the_second_deposit_mints_more_of_it(l2: LayerTwo) -> None:
     assert l2.ask(token, "totalSupply()(uint256)") == 1_500
 
 
-def test_a_token_knows_where_it_lives(l2: LayerTwo) -> None:
+def test_a_bridged_token_returns_its_origin(l2: LayerTwo) -> None:
     l2.deposit()
     token = l2_token(l2)
     for getter in ("l1Address()", "originToken()"):
@@ -93,7 +93,7 @@ def test_a_token_knows_where_it_lives(l2: LayerTwo) -> None:
     assert l2.ask(token, "assetId()(bytes32)") == L1_ASSET
 
 
-def test_the_vault_knows_the_token(l2: LayerTwo) -> None:
+def test_the_vault_returns_the_token_of_an_asset(l2: LayerTwo) -> None:
     l2.deposit()
     token = l2_token(l2)
     assert l2.ask(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", token) == L1_ASSET
@@ -111,7 +111,7 @@ def test_the_vault_knows_the_token(l2: LayerTwo) -> None:
     )
 
 
-def test_a_deposit_is_told_by_its_events(l2: LayerTwo) -> None:
+def test_a_deposit_emits_its_events(l2: LayerTwo) -> None:
     outcome = l2.deposit(1_000)
     ((_, topics, data),) = logs_of(
         outcome,
@@ -134,7 +134,7 @@ def test_a_deposit_is_told_by_its_events(l2: LayerTwo) -> None:
     [deposit_call(1_000, ALICE), calldata(LEGACY, BOB, ALICE, L1_TOKEN, 1_000, LEGACY_CROWN)],
     ids=["new", "legacy"],
 )
-def test_only_the_alias_of_the_router_of_l1_delivers(
+def test_only_the_alias_of_the_l1_router_finalizes_deposits(
     l2: LayerTwo, call: bytes, sender: Address
 ) -> None:
     outcome = l2.from_l1(call, sender=sender)
@@ -144,7 +144,7 @@ def test_only_the_alias_of_the_router_of_l1_delivers(
     assert caught.value.data == failure("Unauthorized(address)", sender)
 
 
-def test_only_the_router_moves_what_the_vault_has(l2: LayerTwo) -> None:
+def test_only_the_router_mints_and_burns_through_the_vault(l2: LayerTwo) -> None:
     calls = (
         calldata("bridgeMint(uint256,bytes32,bytes)", L1_CHAIN_ID, L1_ASSET, b""),
         calldata(
@@ -162,7 +162,7 @@ def test_only_the_router_moves_what_the_vault_has(l2: LayerTwo) -> None:
         assert caught.value.data == failure("Unauthorized(address)", ALICE)
 
 
-def test_the_legacy_form_makes_the_same_token(l2: LayerTwo) -> None:
+def test_the_legacy_encoding_deploys_the_same_token(l2: LayerTwo) -> None:
     call = calldata(LEGACY, BOB, ALICE, L1_TOKEN, 1_000, LEGACY_CROWN)
     assert call[:4].hex() == "cfe7af7c"
     assert l2.from_l1(call).succeeded
@@ -172,7 +172,9 @@ def test_the_legacy_form_makes_the_same_token(l2: LayerTwo) -> None:
 
 
 @pytest.mark.parametrize("deposited", [False, True], ids=["first", "later"])
-def test_clients_can_estimate_a_deposit_by_the_legacy_form(l2: LayerTwo, deposited: bool) -> None:
+def test_clients_can_estimate_a_deposit_by_the_legacy_encoding(
+    l2: LayerTwo, deposited: bool
+) -> None:
     if deposited:
         l2.deposit()
     call = calldata(LEGACY, ALICE, BOB, L1_TOKEN, 5, LEGACY_CROWN)
@@ -210,15 +212,15 @@ def test_the_estimate_is_enough_for_any_token(
     assert outcome.status == "success"
 
 
-def test_value_that_comes_with_a_token_fails_the_deposit(l2: LayerTwo) -> None:
+def test_a_token_deposit_with_value_fails(l2: LayerTwo) -> None:
     assert not l2.from_l1(deposit_call(1_000, ALICE), value=1).succeeded
 
 
-def test_a_deposit_for_nobody_fails(l2: LayerTwo) -> None:
+def test_a_deposit_to_the_zero_address_fails(l2: LayerTwo) -> None:
     assert not l2.deposit(receiver=Address.zero()).succeeded
 
 
-def test_a_token_of_another_chain_comes_through_l1(l2: LayerTwo) -> None:
+def test_a_token_of_another_chain_is_deposited_through_l1(l2: LayerTwo) -> None:
     asset = asset_id(324, L1_TOKEN)
     description = metadata(b"", b"", b"", chain_id=324)
     data = encode("(address,address,address,uint256,bytes)", BOB, ALICE, L1_TOKEN, 7, description)
@@ -243,7 +245,7 @@ def test_a_token_of_another_chain_comes_through_l1(l2: LayerTwo) -> None:
     ],
     ids=["wrong", "base token"],
 )
-def test_an_asset_that_is_not_the_token_is_rejected(
+def test_an_asset_id_that_does_not_match_the_token_is_rejected(
     l2: LayerTwo, asset: Hash32, error: bytes
 ) -> None:
     data = encode("(address,address,address,uint256,bytes)", BOB, ALICE, L1_TOKEN, 7, CROWN)
@@ -253,7 +255,7 @@ def test_an_asset_that_is_not_the_token_is_rejected(
     assert caught.value.data == error
 
 
-def test_a_token_of_this_chain_is_not_made_anew(l2: LayerTwo) -> None:
+def test_a_token_of_this_chain_gets_no_bridged_token(l2: LayerTwo) -> None:
     asset = asset_id(CHAIN_ID, L1_TOKEN)
     description = metadata(b"", b"", b"", chain_id=CHAIN_ID)
     data = encode("(address,address,address,uint256,bytes)", BOB, ALICE, L1_TOKEN, 7, description)
@@ -317,7 +319,7 @@ SIX = encode("(uint256)", 6)
         ),
     ],
 )
-def test_no_description_of_a_token_breaks_its_deposit(
+def test_no_metadata_breaks_a_deposit(
     l2: LayerTwo, description: bytes, expected: tuple[str, str, int]
 ) -> None:
     assert l2.deposit(1_000, description=description).succeeded
@@ -341,7 +343,7 @@ def test_clients_find_the_bridge_of_l1_and_the_base_token(l2: LayerTwo) -> None:
     )
 
 
-def test_a_token_that_nobody_deposited_is_unknown(l2: LayerTwo) -> None:
+def test_a_token_without_deposits_is_unknown(l2: LayerTwo) -> None:
     assert l2.ask(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", L1_TOKEN) == bytes(32)
     assert l2.ask(NATIVE_TOKEN_VAULT, "originChainId(bytes32)(uint256)", L1_ASSET) == 0
     assert int(l2.ask(ASSET_ROUTER, "l1TokenAddress(address)(address)", L1_TOKEN), 16) == 0

@@ -1,4 +1,4 @@
-"""The deployers that every chain has, proven by the transactions that first deployed them."""
+"""The deterministic deployers, compared with the keyless transactions that deployed them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INIT = artifact("L1Messenger").bytecode
 
 
 def signed(init_code: bytes, gas: int, r: int, s: int) -> Transaction:
-    """Return a legacy deployment at 100 gwei whose signature was chosen, and its sender by it."""
+    """Return a keyless deployment at 100 gwei: its signature was chosen, and its sender recovered."""
     numbers = [encode_uint(number) for number in (0, 100 * 10**9, gas)]
     signature = [encode_uint(number) for number in (27, r, s)]
     return decode(rlp_encode([*numbers, b"", b"", init_code, *signature]))
@@ -58,7 +58,7 @@ def signed(init_code: bytes, gas: int, r: int, s: int) -> Transaction:
     ],
     ids=["proxy", "singleton factory"],
 )
-def test_the_code_is_what_the_known_transaction_deploys(
+def test_the_code_is_what_the_keyless_transaction_deploys(
     l2: LayerTwo, transaction: Transaction, sender: str, address: Address
 ) -> None:
     assert str(transaction.sender) == sender

@@ -1,4 +1,4 @@
-"""Messages to L1, and the withdrawals of the base token that travel in them."""
+"""Messages to L1, and withdrawals of the base token."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def sent_message(l2: LayerTwo) -> bytes:
     return message
 
 
-def test_a_message_is_told_by_an_event_and_by_a_log_for_l1(l2: LayerTwo) -> None:
+def test_a_message_emits_an_event_and_an_l2_to_l1_log(l2: LayerTwo) -> None:
     outcome = l2.send(L1_MESSENGER, calldata("sendToL1(bytes)", b"hello"))
     ((address, topics, data),) = outcome.logs
     assert address == L1_MESSENGER
@@ -54,7 +54,7 @@ def test_a_message_is_told_by_an_event_and_by_a_log_for_l1(l2: LayerTwo) -> None
     assert log.is_service
 
 
-def test_the_messenger_answers_with_the_hash_of_the_message(l2: LayerTwo) -> None:
+def test_the_messenger_returns_the_hash_of_the_message(l2: LayerTwo) -> None:
     hash_ = l2.ask(L1_MESSENGER, "sendToL1(bytes)(bytes32)", b"hello")
     assert hash_ == keccak256(b"hello")
 
@@ -65,7 +65,7 @@ def test_a_message_has_any_size(l2: LayerTwo, message: bytes) -> None:
     assert [log.value for log in messages_of(outcome)] == [keccak256(message)]
 
 
-def test_logs_for_l1_come_in_the_order_of_the_messages(l2: LayerTwo) -> None:
+def test_l2_to_l1_logs_are_in_the_order_of_the_messages(l2: LayerTwo) -> None:
     words = [b"one", b"two", b"two", b"three"]
     calls = [(L1_MESSENGER, False, calldata("sendToL1(bytes)", word)) for word in words]
     outcome = l2.send(MULTICALL, calldata("aggregate3((address,bool,bytes)[])", calls))
@@ -90,7 +90,7 @@ BORROWING = (
     ids=["delegate", "callcode"],
 )
 @pytest.mark.parametrize("lender", [L1_MESSENGER, BASE_TOKEN], ids=["messenger", "base token"])
-def test_borrowed_code_sends_nothing_in_the_name_of_its_lender(
+def test_delegated_calls_send_no_message_as_the_messenger(
     l2: LayerTwo, lender: Address, value: str, instruction: str
 ) -> None:
     # Only CALLCODE takes a value.
@@ -124,7 +124,7 @@ FLOODING = assemble(
 @pytest.mark.parametrize(
     ("messages", "fit"), [(MAX_LOGS_PER_BATCH - 1, True), (MAX_LOGS_PER_BATCH, False)]
 )
-def test_a_priority_transaction_fails_whose_messages_fit_into_no_batch(
+def test_a_priority_transaction_with_more_messages_than_fit_into_a_batch_fails(
     l2: LayerTwo, messages: int, fit: bool
 ) -> None:
     created = l2.send(None, initcode(FLOODING)).created
@@ -153,7 +153,7 @@ def test_the_message_of_a_withdrawal_is_selector_receiver_and_amount(l2: LayerTw
     assert log.value.hex() == "f5d05ab07f85804d4673664019def552e59b9564cb3ee49848a54c9f5f5c6d1d"
 
 
-def test_a_withdrawal_is_told_by_its_event(l2: LayerTwo) -> None:
+def test_a_withdrawal_emits_its_event(l2: LayerTwo) -> None:
     outcome = l2.send(BASE_TOKEN, calldata("withdraw(address)", RECEIVER), value=AMOUNT)
     address, topics, data = outcome.logs[-1]
     assert address == BASE_TOKEN
@@ -165,7 +165,7 @@ def test_a_withdrawal_is_told_by_its_event(l2: LayerTwo) -> None:
     assert decode("(uint256)", data) == AMOUNT
 
 
-def test_a_withdrawal_with_a_message_names_its_sender(l2: LayerTwo) -> None:
+def test_a_withdrawal_with_a_message_contains_its_sender(l2: LayerTwo) -> None:
     call = calldata("withdrawWithMessage(address,bytes)", RECEIVER, b"note")
     outcome = l2.send(BASE_TOKEN, call, value=AMOUNT)
     assert sent_message(l2) == (
@@ -180,7 +180,7 @@ def test_a_withdrawal_with_a_message_names_its_sender(l2: LayerTwo) -> None:
     assert decode("(uint256,bytes)", data) == (AMOUNT, b"note")
 
 
-def test_withdrawn_ether_leaves_the_sender_and_circulates_no_more(l2: LayerTwo) -> None:
+def test_withdrawn_ether_moves_from_the_sender_to_the_base_token(l2: LayerTwo) -> None:
     before = l2.balance(ALICE)
     for _ in range(2):
         l2.send(BASE_TOKEN, calldata("withdraw(address)", RECEIVER), value=ETHER)
@@ -189,31 +189,31 @@ def test_withdrawn_ether_leaves_the_sender_and_circulates_no_more(l2: LayerTwo) 
     assert l2.ask(BASE_TOKEN, "totalWithdrawn()(uint256)") == 2 * ETHER
 
 
-def test_nothing_can_be_withdrawn_to_nobody(l2: LayerTwo) -> None:
+def test_a_withdrawal_to_the_zero_address_is_rejected(l2: LayerTwo) -> None:
     nobody = Address.zero()
     with pytest.raises(ExecutionReverted) as caught:
         l2.call(BASE_TOKEN, calldata("withdraw(address)", nobody), value=1)
     assert caught.value.data == failure("InvalidReceiver(address)", nobody)
 
 
-def test_ether_sent_to_the_base_token_without_a_word_comes_back(l2: LayerTwo) -> None:
+def test_ether_sent_to_the_base_token_without_call_data_is_rejected(l2: LayerTwo) -> None:
     assert not l2.send(BASE_TOKEN, b"", value=ETHER).succeeded
     assert l2.balance(BASE_TOKEN) == 0
 
 
-def test_the_base_token_knows_balances_and_describes_itself(l2: LayerTwo) -> None:
+def test_the_base_token_returns_balances_and_metadata(l2: LayerTwo) -> None:
     assert l2.ask(BASE_TOKEN, "balanceOf(uint256)(uint256)", int.from_bytes(BOB)) == 100 * ETHER
     assert l2.ask(BASE_TOKEN, "name()(string)") == "Ether"
     assert l2.ask(BASE_TOKEN, "symbol()(string)") == "ETH"
     assert l2.ask(BASE_TOKEN, "decimals()(uint8)") == 18
 
 
-def test_the_base_token_says_why_it_does_not_know_its_supply(l2: LayerTwo) -> None:
+def test_the_total_supply_of_the_base_token_reverts_with_a_reason(l2: LayerTwo) -> None:
     with pytest.raises(ExecutionReverted, match="what the bridge holds on L1"):
         l2.ask(BASE_TOKEN, "totalSupply()(uint256)")
 
 
-def test_an_imitated_event_is_no_message(l2: LayerTwo) -> None:
+def test_the_event_of_another_contract_is_no_message(l2: LayerTwo) -> None:
     imitation = l2.deploy(artifact("L1Messenger"))
     assert l2.code(imitation) == artifact("L1Messenger").runtime
     outcome = l2.send(imitation, calldata("sendToL1(bytes)", b"hello"))

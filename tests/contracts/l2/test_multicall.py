@@ -1,4 +1,4 @@
-"""Multicall3, in the forms that clients send."""
+"""Multicall3, as clients call it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REJECTED = failure("NothingToCall()")
 TARGET = Address(b"\x66" * 20)
 
 
-def test_clients_know_the_selectors() -> None:
+def test_the_selectors_are_those_of_clients() -> None:
     selectors = {
         "aggregate((address,bytes)[])": "252dba42",
         "tryAggregate(bool,(address,bytes)[])": "bce38bd7",
@@ -40,13 +40,13 @@ def test_clients_know_the_selectors() -> None:
     } == selectors
 
 
-def test_aggregate3_answers_for_each_call(l2: LayerTwo) -> None:
+def test_aggregate3_returns_a_result_for_each_call(l2: LayerTwo) -> None:
     calls = [(BASE_TOKEN, False, NAME), (BOOTLOADER, True, NAME), (TARGET, True, NAME)]
     answer = l2.ask(MULTICALL, "aggregate3((address,bool,bytes)[])((bool,bytes)[])", calls)
     assert answer == ((True, ETHER_NAME), (False, REJECTED), (True, b""))
 
 
-def test_aggregate_answers_with_the_block(l2: LayerTwo) -> None:
+def test_aggregate_returns_the_block(l2: LayerTwo) -> None:
     calls = [(BASE_TOKEN, NAME), (BASE_TOKEN, calldata("decimals()"))]
     answer = l2.ask(MULTICALL, "aggregate((address,bytes)[])(uint256,bytes[])", calls)
     assert answer == (1, (ETHER_NAME, encode("(uint8)", 18)))
@@ -63,12 +63,12 @@ def test_aggregate_answers_with_the_block(l2: LayerTwo) -> None:
         calldata("aggregate3Value((address,bool,uint256,bytes)[])", [(BOOTLOADER, False, 0, NAME)]),
     ],
 )
-def test_a_call_that_must_succeed_fails_them_all(l2: LayerTwo, call: bytes) -> None:
+def test_a_required_call_that_fails_reverts_all(l2: LayerTwo, call: bytes) -> None:
     with pytest.raises(ExecutionReverted, match="Multicall3: call failed"):
         l2.call(MULTICALL, call)
 
 
-def test_tries_tell_which_calls_failed(l2: LayerTwo) -> None:
+def test_try_aggregate_returns_which_calls_failed(l2: LayerTwo) -> None:
     calls = [(BASE_TOKEN, NAME), (BOOTLOADER, NAME)]
     results = ((True, ETHER_NAME), (False, REJECTED))
     forms = "tryAggregate(bool,(address,bytes)[])((bool,bytes)[])"
@@ -86,14 +86,14 @@ def test_value_is_split_among_the_calls(l2: LayerTwo) -> None:
     assert (l2.balance(TARGET), l2.balance(MULTICALL)) == (8, 2)
 
 
-def test_value_has_to_match_the_calls(l2: LayerTwo) -> None:
+def test_the_value_must_match_the_calls(l2: LayerTwo) -> None:
     call = calldata("aggregate3Value((address,bool,uint256,bytes)[])", [(TARGET, False, 3, b"")])
     with pytest.raises(ExecutionReverted, match="Multicall3: value mismatch"):
         l2.call(MULTICALL, call, value=4)
 
 
 @pytest.mark.parametrize(
-    ("question", "answer"),
+    ("getter", "expected"),
     [
         ("getBlockNumber()(uint256)", 2),
         ("getCurrentBlockCoinbase()(address)", str(Address.zero())),
@@ -104,12 +104,12 @@ def test_value_has_to_match_the_calls(l2: LayerTwo) -> None:
         ("getChainId()(uint256)", CHAIN_ID),
     ],
 )
-def test_it_tells_of_the_block(l2: LayerTwo, question: str, answer: object) -> None:
+def test_it_returns_the_fields_of_the_block(l2: LayerTwo, getter: str, expected: object) -> None:
     l2.chain.seal()
-    assert l2.ask(MULTICALL, question) == answer
+    assert l2.ask(MULTICALL, getter) == expected
 
 
-def test_it_tells_hashes_and_balances(l2: LayerTwo) -> None:
+def test_it_returns_hashes_and_balances(l2: LayerTwo) -> None:
     head = l2.chain.seal().hash()
     assert l2.ask(MULTICALL, "getLastBlockHash()(bytes32)") == head
     assert l2.ask(MULTICALL, "getBlockHash(uint256)(bytes32)", 1) == head

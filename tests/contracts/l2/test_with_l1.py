@@ -1,4 +1,4 @@
-"""Both layers' contracts together: what one writes, the other reads."""
+"""The contracts of both layers together: deposits, withdrawals and refunds end to end."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def l2(l1: Deployed) -> Iterator[LayerTwo]:
 
 
 def requested(l1: Deployed) -> PriorityTransaction:
-    """Return the transaction that L1 has asked for last, read from its event."""
+    """Return the last requested priority transaction, decoded from its event."""
     (event,) = [it for it in l1.engine.events(l1.chain) if it.name == "NewPriorityRequest"]
     (entry,) = [it for it in l1.chain.artifact.abi if it.get("name") == "NewPriorityRequest"]
     tuple_type = type_of(entry["inputs"][3])
@@ -56,7 +56,7 @@ def requested(l1: Deployed) -> PriorityTransaction:
 def deposit(
     l1: Deployed, l2: LayerTwo, token: Contract, *, receiver: Address = ALICE, form: str = "new"
 ) -> TransactionResult:
-    """Deposit a token on L1 and run what arrives on L2."""
+    """Deposit a token on L1, and execute the deposit on L2."""
     engine, router = l1.engine, l1.router.address
     engine.send(DEPOSITOR, token, "approve", router, AMOUNT)
     data = (
@@ -78,7 +78,7 @@ def deposit(
 
 
 def l2_token(l2: LayerTwo, token: Contract) -> Address:
-    """Return where a token is on L2."""
+    """Return the bridged token of a token."""
     return Address.parse(l2.ask(ASSET_ROUTER, "l2TokenAddress(address)(address)", token.address))
 
 
@@ -94,7 +94,7 @@ def claim(l1: Deployed, outcome: TransactionResult) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("form", ["new", "legacy"])
-def test_a_deposited_token_is_described_as_on_l1(l1: Deployed, l2: LayerTwo, form: str) -> None:
+def test_a_deposited_token_has_the_metadata_of_l1(l1: Deployed, l2: LayerTwo, form: str) -> None:
     token = l1.token("TestERC20", "Crown", "CRWN", 6)
     assert deposit(l1, l2, token, form=form).succeeded
     arrived = l2_token(l2, token)
@@ -146,7 +146,7 @@ def test_ether_goes_both_ways(l1: Deployed, l2: LayerTwo, call: bytes) -> None:
     assert l1.engine.balance(RECEIVER) == ETHER // 2
 
 
-def test_a_deposit_that_fails_on_l2_is_given_back(l1: Deployed, l2: LayerTwo) -> None:
+def test_a_deposit_that_fails_on_l2_is_refunded(l1: Deployed, l2: LayerTwo) -> None:
     token = l1.token()
     before = l1.engine.read(token, "balanceOf", DEPOSITOR)
     outcome = deposit(l1, l2, token, receiver=Address.zero())
@@ -171,7 +171,7 @@ def test_a_deposit_that_fails_on_l2_is_given_back(l1: Deployed, l2: LayerTwo) ->
     assert l1.engine.read(token, "balanceOf", DEPOSITOR) == before
 
 
-def test_a_token_that_says_nothing_of_itself_arrives(l1: Deployed, l2: LayerTwo) -> None:
+def test_a_token_without_metadata_is_deposited(l1: Deployed, l2: LayerTwo) -> None:
     token = l1.token("SilentToken")
     assert deposit(l1, l2, token).succeeded
     arrived = l2_token(l2, token)
@@ -185,7 +185,7 @@ def test_a_token_that_says_nothing_of_itself_arrives(l1: Deployed, l2: LayerTwo)
     [(0, "ODD"), (1, ""), (2, ""), (3, ""), (4, "")],
     ids=["one word", "reverts", "nothing", "too much", "all gas"],
 )
-def test_a_token_that_describes_itself_oddly_arrives(
+def test_a_token_with_invalid_metadata_is_deposited(
     l1: Deployed, l2: LayerTwo, oddity: int, name: str
 ) -> None:
     token = l1.token("OddToken", oddity)

@@ -1,4 +1,4 @@
-"""Tokens that leave for L1: those of L1 are burnt, those of this chain are kept until they return."""
+"""Withdrawals of tokens: bridged ones are burnt, those of this chain are locked in the vault."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def crown(l2: LayerTwo) -> Address:
 
 @pytest.fixture
 def native(l2: LayerTwo) -> Address:
-    """Return a token of this chain, of which Alice has a thousand and lets the vault take all."""
+    """Return a token of this chain, of which Alice has a thousand and has approved the vault for all."""
     token = l2.deploy(artifact("TestERC20"), "(string,string,uint8)", "Local", "LCL", 8)
     l2.send(token, calldata("mint(address,uint256)", ALICE, 1_000))
     l2.send(token, calldata("approve(address,uint256)", NATIVE_TOKEN_VAULT, 2**256 - 1))
@@ -62,7 +62,7 @@ def by_asset(asset: Hash32, amount: int, token: Address, receiver: Address = REC
     return calldata(BY_ASSET, asset, data)
 
 
-def tx_env_of(outcome: TransactionResult) -> bytes:
+def message_of(outcome: TransactionResult) -> bytes:
     """Return the only message of a transaction."""
     assert outcome.succeeded
     (log,) = logs_of(outcome, L1_MESSENGER, L1_MESSAGE_SENT)
@@ -74,19 +74,19 @@ def tx_env_of(outcome: TransactionResult) -> bytes:
 
 
 def rejection(l2: LayerTwo, call: bytes, sender: Address = ALICE) -> bytes:
-    """Return what the router reverts with."""
+    """Return the revert data of the router."""
     with pytest.raises(ExecutionReverted) as caught:
         l2.call(ASSET_ROUTER, call, sender=sender)
     return caught.value.data
 
 
 @pytest.mark.parametrize("form", ["asset", "token"])
-def test_the_message_is_the_call_by_which_the_asset_arrives_on_l1(
+def test_the_message_is_the_call_that_finalizes_the_withdrawal(
     l2: LayerTwo, crown: Address, form: str
 ) -> None:
     by_token = calldata(BY_ADDRESS, RECEIVER, crown, 400)
     call = by_asset(L1_ASSET, 400, crown) if form == "asset" else by_token
-    assert tx_env_of(l2.send(ASSET_ROUTER, call)) == (
+    assert message_of(l2.send(ASSET_ROUTER, call)) == (
         bytes.fromhex("9c884fd1")
         + CHAIN_ID.to_bytes(32)
         + L1_ASSET
@@ -97,7 +97,7 @@ def test_the_message_is_the_call_by_which_the_asset_arrives_on_l1(
 @pytest.mark.parametrize(
     ("signature", "selector"), [(BY_ASSET, "4a2e35ba"), (BY_ADDRESS, "d9caed12")]
 )
-def test_clients_know_the_selectors(signature: str, selector: str) -> None:
+def test_the_selectors_are_those_of_clients(signature: str, selector: str) -> None:
     assert keccak256(signature.encode())[:4].hex() == selector
 
 
@@ -110,7 +110,7 @@ def test_a_withdrawal_burns_the_token(l2: LayerTwo, crown: Address) -> None:
     assert decode("(uint256)", data) == 400
 
 
-def test_a_withdrawal_is_told_by_its_events(l2: LayerTwo, crown: Address) -> None:
+def test_a_withdrawal_emits_its_events(l2: LayerTwo, crown: Address) -> None:
     outcome = l2.send(ASSET_ROUTER, by_asset(L1_ASSET, 400, crown))
     ((_, topics, data),) = logs_of(
         outcome,
@@ -131,13 +131,13 @@ def test_a_withdrawal_is_told_by_its_events(l2: LayerTwo, crown: Address) -> Non
     assert data == padded(RECEIVER) + (400).to_bytes(32)
 
 
-def test_the_router_answers_with_the_hash_of_the_message(l2: LayerTwo, crown: Address) -> None:
+def test_the_router_returns_the_hash_of_the_message(l2: LayerTwo, crown: Address) -> None:
     call = by_asset(L1_ASSET, 400, crown)
     answer = l2.call(ASSET_ROUTER, call)
-    assert answer == keccak256(tx_env_of(l2.send(ASSET_ROUTER, call)))
+    assert answer == keccak256(message_of(l2.send(ASSET_ROUTER, call)))
 
 
-def test_nobody_withdraws_more_than_he_has(l2: LayerTwo, crown: Address) -> None:
+def test_a_withdrawal_above_the_balance_is_rejected(l2: LayerTwo, crown: Address) -> None:
     error = failure("InsufficientBalance(address,uint256,uint256)", ALICE, 1_000, 1_001)
     assert rejection(l2, by_asset(L1_ASSET, 1_001, crown)) == error
 
@@ -163,24 +163,26 @@ def test_nobody_withdraws_more_than_he_has(l2: LayerTwo, crown: Address) -> None
     ],
     ids=["nothing", "for nobody", "base token", "no token", "unknown token"],
 )
-def test_a_withdrawal_that_makes_no_sense_is_rejected(
-    l2: LayerTwo, call: bytes, error: bytes
-) -> None:
+def test_an_invalid_withdrawal_is_rejected(l2: LayerTwo, call: bytes, error: bytes) -> None:
     assert rejection(l2, call) == error
 
 
-def test_another_asset_cannot_be_claimed_for_a_token(l2: LayerTwo, crown: Address) -> None:
+def test_a_withdrawal_with_another_asset_id_than_the_tokens_is_rejected(
+    l2: LayerTwo, crown: Address
+) -> None:
     claimed = Hash32(b"\x99" * 32)
     error = failure("AssetIdMismatch(bytes32,bytes32)", L1_ASSET, claimed)
     assert rejection(l2, by_asset(claimed, 1, crown)) == error
 
 
-def test_a_token_of_this_chain_is_registered_as_it_leaves(l2: LayerTwo, native: Address) -> None:
+def test_a_token_of_this_chain_is_registered_by_its_first_withdrawal(
+    l2: LayerTwo, native: Address
+) -> None:
     asset = asset_id(CHAIN_ID, native)
     description = metadata(
         encode("(string)", "Local"), encode("(string)", "LCL"), encode("(uint8)", 8), CHAIN_ID
     )
-    assert tx_env_of(l2.send(ASSET_ROUTER, by_asset(asset, 400, native))) == (
+    assert message_of(l2.send(ASSET_ROUTER, by_asset(asset, 400, native))) == (
         bytes.fromhex("9c884fd1")
         + CHAIN_ID.to_bytes(32)
         + asset
@@ -194,7 +196,7 @@ def test_a_token_of_this_chain_is_registered_as_it_leaves(l2: LayerTwo, native: 
     assert l2.ask(NATIVE_TOKEN_VAULT, "bridgedTokensCount()(uint256)") == 0
 
 
-def test_a_token_of_this_chain_stays_where_l1_cannot_stand_for_it() -> None:
+def test_a_token_of_this_chain_cannot_be_withdrawn_to_an_l1_without_support() -> None:
     with closing(LayerTwo(l1_takes_l2_tokens=False)) as l2:
         token = l2.deploy(artifact("TestERC20"), "(string,string,uint8)", "Local", "LCL", 8)
         l2.send(token, calldata("mint(address,uint256)", ALICE, 1_000))
@@ -203,7 +205,9 @@ def test_a_token_of_this_chain_stays_where_l1_cannot_stand_for_it() -> None:
         assert rejection(l2, call) == failure("TokenNotSupported(address)", token)
 
 
-def test_a_token_of_this_chain_returns_from_the_vault(l2: LayerTwo, native: Address) -> None:
+def test_a_deposit_of_a_token_of_this_chain_is_paid_by_the_vault(
+    l2: LayerTwo, native: Address
+) -> None:
     asset = asset_id(CHAIN_ID, native)
     l2.send(ASSET_ROUTER, by_asset(asset, 400, native))
     data = encode("(address,address,address,uint256,bytes)", RECEIVER, BOB, native, 150, b"")
@@ -213,12 +217,12 @@ def test_a_token_of_this_chain_returns_from_the_vault(l2: LayerTwo, native: Addr
     assert l2.token_balance(native, NATIVE_TOKEN_VAULT) == 250
 
 
-def test_a_token_can_be_registered_before_it_leaves(l2: LayerTwo, native: Address) -> None:
+def test_a_token_can_be_registered_before_its_withdrawal(l2: LayerTwo, native: Address) -> None:
     asset = asset_id(CHAIN_ID, native)
     assert l2.send(NATIVE_TOKEN_VAULT, calldata("registerToken(address)", native)).succeeded
     ensured = "ensureTokenIsRegistered(address)(bytes32)"
     assert l2.ask(NATIVE_TOKEN_VAULT, ensured, native) == asset
-    assert tx_env_of(l2.send(ASSET_ROUTER, calldata(BY_ADDRESS, RECEIVER, native, 1)))
+    assert message_of(l2.send(ASSET_ROUTER, calldata(BY_ADDRESS, RECEIVER, native, 1)))
     with pytest.raises(ExecutionReverted) as caught:
         l2.call(NATIVE_TOKEN_VAULT, calldata("registerToken(address)", native))
     assert caught.value.data == failure("TokenAlreadyRegistered(address)", native)
@@ -236,30 +240,30 @@ def test_an_address_without_code_is_no_token(l2: LayerTwo) -> None:
         assert caught.value.data == failure("EmptyToken()")
 
 
-def test_the_vault_takes_only_what_it_is_allowed_to(l2: LayerTwo, native: Address) -> None:
+def test_a_withdrawal_needs_an_allowance_for_the_vault(l2: LayerTwo, native: Address) -> None:
     l2.send(native, calldata("transfer(address,uint256)", BOB, 10))
     error = failure("InsufficientAllowance(address,uint256,uint256)", NATIVE_TOKEN_VAULT, 0, 10)
     assert rejection(l2, by_asset(asset_id(CHAIN_ID, native), 10, native), BOB) == error
 
 
-def test_a_token_that_keeps_a_part_of_what_is_moved_cannot_leave(l2: LayerTwo) -> None:
+def test_a_token_with_a_transfer_fee_cannot_be_withdrawn(l2: LayerTwo) -> None:
     token = l2.deploy(artifact_for_tests("TaxedToken"))
     l2.send(token, calldata("approve(address,uint256)", NATIVE_TOKEN_VAULT, 1_000))
     call = by_asset(asset_id(CHAIN_ID, token), 1_000, token)
     assert rejection(l2, call) == failure("TokensWithFeesNotSupported()")
 
 
-def test_a_token_that_withdraws_while_it_is_withdrawn_is_rejected(l2: LayerTwo) -> None:
+def test_a_reentrant_withdrawal_is_rejected(l2: LayerTwo) -> None:
     token = l2.deploy(artifact_for_tests("RecursiveToken"))
     l2.send(token, calldata("approve(address,uint256)", NATIVE_TOKEN_VAULT, 1_000))
     call = by_asset(asset_id(CHAIN_ID, token), 1_000, token)
     assert rejection(l2, call) == failure("Reentered()")
 
 
-def test_a_token_older_than_the_standard_can_leave_and_return(l2: LayerTwo) -> None:
+def test_a_token_older_than_the_standard_is_withdrawn_and_deposited(l2: LayerTwo) -> None:
     token = l2.deploy(artifact_for_tests("OldToken"))
     asset = asset_id(CHAIN_ID, token)
-    message = tx_env_of(l2.send(ASSET_ROUTER, by_asset(asset, 1_000, token)))
+    message = message_of(l2.send(ASSET_ROUTER, by_asset(asset, 1_000, token)))
     description = metadata(b"Old token".ljust(32, b"\0"), b"OLD".ljust(32, b"\0"), b"", CHAIN_ID)
     assert decode("(address,address,address,uint256,bytes)", message[68:])[4] == description
     data = encode("(address,address,address,uint256,bytes)", RECEIVER, BOB, token, 1_000, b"")
@@ -268,7 +272,7 @@ def test_a_token_older_than_the_standard_can_leave_and_return(l2: LayerTwo) -> N
     assert l2.token_balance(token, BOB) == 1_000
 
 
-def test_a_transfer_that_says_no_is_a_failure(l2: LayerTwo) -> None:
+def test_a_transfer_that_returns_false_on_l2_is_rejected(l2: LayerTwo) -> None:
     token = l2.deploy(artifact_for_tests("OldToken"))
     asset = asset_id(CHAIN_ID, token)
     l2.send(ASSET_ROUTER, by_asset(asset, 1_000, token))

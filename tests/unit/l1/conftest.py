@@ -1,4 +1,4 @@
-"""Both kinds of layer 1, for tests that must hold on either."""
+"""Fixture of both kinds of L1: the embedded one and anvil."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from tests.support.rollup.layer_ones import SteeredLayerOne, layer_one
 
 @pytest.fixture(params=["embedded", pytest.param("anvil", marks=pytest.mark.peer)])
 def tested(request: pytest.FixtureRequest) -> Iterator[SteeredLayerOne]:
-    """Return a layer 1 with a fresh chain."""
+    """Return an L1 with a fresh chain."""
     with layer_one(request.param) as started:
         yield started

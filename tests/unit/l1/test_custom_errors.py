@@ -1,4 +1,4 @@
-"""What contracts say when they reject, in words."""
+"""Decoding of the contracts' custom errors."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ from entresol.primitives import abi
         (ExecutionReverted(b"\x08\xc3", "because"), "execution reverted: because"),
     ],
 )
-def test_a_rejection_is_told_by_its_name_or_its_bytes(failure: ExecutionFailed, words: str) -> None:
+def test_a_revert_is_decoded_to_its_custom_error_or_its_bytes(
+    failure: ExecutionFailed, words: str
+) -> None:
     assert failure_reason(failure) == words
 
 
-def test_what_is_no_revert_is_told_as_it_is() -> None:
+def test_another_failure_keeps_its_message() -> None:
     halted = ExecutionHalted("out of gas")
     assert failure_reason(halted) == str(halted)

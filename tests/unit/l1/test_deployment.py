@@ -1,4 +1,4 @@
-"""The contracts on an L1 that had none, and finding them again from one address."""
+"""Deployment of the contracts on an empty L1, and their discovery from the bridgehub."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_contracts_are_deployed_and_found_again(tested: SteeredLayerOne) -> 
     run(tested, play)
 
 
-def test_what_is_missing_is_named(tested: SteeredLayerOne) -> None:
+def test_an_error_names_the_missing_contract_or_chain(tested: SteeredLayerOne) -> None:
     nowhere = Address(b"\x0f" * 20)
 
     async def play(l1: LayerOne) -> None:
@@ -85,7 +85,7 @@ def test_what_is_missing_is_named(tested: SteeredLayerOne) -> None:
     run(tested, play)
 
 
-def test_an_operator_without_ether_is_told(tested: SteeredLayerOne) -> None:
+def test_an_operator_without_funds_is_rejected(tested: SteeredLayerOne) -> None:
     poor = Address(b"\x0e" * 20)
 
     async def play(l1: LayerOne) -> None:
@@ -96,7 +96,7 @@ def test_an_operator_without_ether_is_told(tested: SteeredLayerOne) -> None:
     run(tested, play)
 
 
-def test_ether_is_an_asset_by_the_chain_it_comes_from() -> None:
+def test_the_asset_id_of_ether_depends_on_its_origin_chain() -> None:
     assert asset_id(1, ETH_TOKEN) != asset_id(31337, ETH_TOKEN)
     words = [31337, 0x10004, 1]
     expected = keccak256(b"".join(word.to_bytes(32) for word in words))

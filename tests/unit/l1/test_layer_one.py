@@ -1,4 +1,4 @@
-"""One interface, two layer ones: what holds on the embedded one holds on anvil."""
+"""The interface of an L1, on the embedded one and on anvil."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ POOR = Address(b"\x0f" * 20)
 
 
 def run(tested: SteeredLayerOne, scenario: Callable[[LayerOne], Awaitable[None]]) -> None:
-    """Run a scenario, and let go of the connection in the same event loop."""
+    """Run a scenario, and close the connection in the same event loop."""
 
     async def whole() -> None:
         try:
@@ -50,12 +50,12 @@ def run(tested: SteeredLayerOne, scenario: Callable[[LayerOne], Awaitable[None]]
 async def post(l1: LayerOne, to: Address, data: bytes) -> SignedTransaction:
     """Send a transaction of the rich account."""
     operator = Operator(l1, RICH.secret)
-    outgoing = await operator.sign_call(to, data)
-    await operator.send(outgoing)
-    return outgoing
+    signed = await operator.sign_call(to, data)
+    await operator.send(signed)
+    return signed
 
 
-def test_it_tells_what_a_chain_is(tested: SteeredLayerOne) -> None:
+def test_it_returns_chain_id_head_fees_and_accounts(tested: SteeredLayerOne) -> None:
     async def scenario(l1: LayerOne) -> None:
         assert await l1.chain_id() == CHAIN_ID
         assert await l1.block_number() == 0
@@ -85,7 +85,7 @@ def test_blocks_are_found_by_number_and_by_hash(tested: SteeredLayerOne) -> None
     run(tested, scenario)
 
 
-def test_a_call_answers_or_says_why_it_failed(tested: SteeredLayerOne) -> None:
+def test_a_call_returns_its_output_or_raises_its_revert_reason(tested: SteeredLayerOne) -> None:
     reason = abi.encode_call("Error(string)", "not today")
 
     async def scenario(l1: LayerOne) -> None:
@@ -104,9 +104,9 @@ def test_a_call_answers_or_says_why_it_failed(tested: SteeredLayerOne) -> None:
 
 def test_a_transaction_is_sent_once_and_its_receipt_found(tested: SteeredLayerOne) -> None:
     async def scenario(l1: LayerOne) -> None:
-        outgoing = await post(l1, ECHO, b"\x01")
-        assert await l1.send(outgoing.raw) == outgoing.hash
-        receipt = await found(l1, outgoing.hash)
+        signed = await post(l1, ECHO, b"\x01")
+        assert await l1.send(signed.raw) == signed.hash
+        receipt = await found(l1, signed.hash)
         assert receipt == (True, 1)
         assert await l1.nonce(RICH.address) == 1
         assert await l1.receipt(Hash32.zero()) is None
@@ -115,21 +115,21 @@ def test_a_transaction_is_sent_once_and_its_receipt_found(tested: SteeredLayerOn
 
 
 async def found(l1: LayerOne, transaction: Hash32) -> tuple[bool, int]:
-    """Return how a transaction ended; anvil mines a moment after it answers."""
+    """Return status and block of a transaction; anvil mines a moment after its response."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while (receipt := await l1.receipt(transaction)) is None:
             pass
     return receipt.succeeded, receipt.block_number
 
 
-def test_what_it_rejects_it_says(tested: SteeredLayerOne) -> None:
+def test_a_rejected_transaction_has_a_reason(tested: SteeredLayerOne) -> None:
     async def scenario(l1: LayerOne) -> None:
         with pytest.raises(LayerOneRejected, match="eth_sendRawTransaction"):
             await l1.send(b"\x02\xc0")
         broke = Operator(l1, b"\x77" * 32)
-        outgoing = await broke.sign_call(ECHO, b"")
+        signed = await broke.sign_call(ECHO, b"")
         with pytest.raises(LayerOneRejected, match=r"(?i)insufficient funds"):
-            await broke.send(outgoing)
+            await broke.send(signed)
 
     run(tested, scenario)
 
@@ -139,8 +139,8 @@ def test_deposits_are_found_in_the_blocks_that_have_them(tested: SteeredLayerOne
 
     async def scenario(l1: LayerOne) -> None:
         for payload in (first, second):
-            outgoing = await post(l1, MAILBOX, request_data(payload))
-            assert (await found(l1, outgoing.hash))[0]
+            signed = await post(l1, MAILBOX, request_data(payload))
+            assert (await found(l1, signed.hash))[0]
         chain = ZkChain(l1, MAILBOX)
         deposits = await chain.deposits(0, 2)
         assert [it.payload for it in deposits] == [first, second]
@@ -154,12 +154,12 @@ def test_deposits_are_found_in_the_blocks_that_have_them(tested: SteeredLayerOne
     run(tested, scenario)
 
 
-def test_logs_are_told_apart_by_contract_and_topic(tested: SteeredLayerOne) -> None:
+def test_logs_are_filtered_by_contract_and_topic(tested: SteeredLayerOne) -> None:
     async def scenario(l1: LayerOne) -> None:
-        outgoing = await post(l1, MAILBOX, b"\1" * 32)
-        await found(l1, outgoing.hash)
+        signed = await post(l1, MAILBOX, b"\1" * 32)
+        await found(l1, signed.hash)
         [log] = await l1.logs(MAILBOX, [NEW_PRIORITY_REQUEST], 0, 1)
-        assert (log.data, log.transaction_hash, log.index) == (b"\1" * 32, outgoing.hash, 0)
+        assert (log.data, log.transaction_hash, log.index) == (b"\1" * 32, signed.hash, 0)
         assert await l1.logs(MAILBOX, [Hash32.zero()], 0, 1) == []
         assert await l1.logs(ECHO, [NEW_PRIORITY_REQUEST], 0, 1) == []
         assert len(await l1.logs(MAILBOX, [], 0, 1)) == 1
@@ -180,7 +180,7 @@ def test_a_stuck_transaction_is_replaced_by_one_that_pays_more(tested: SteeredLa
         assert better.nonce == stuck.nonce
         assert _fees(better) > _fees(stuck)
         await operator.send(better)
-        # That the first one comes again, too late, is no failure.
+        # Sending the replaced one again is no failure.
         await operator.send(stuck)
         tested.mine()
         assert await found(l1, better.hash) == (True, 1)
@@ -190,13 +190,13 @@ def test_a_stuck_transaction_is_replaced_by_one_that_pays_more(tested: SteeredLa
     run(tested, scenario)
 
 
-def _fees(outgoing: SignedTransaction) -> tuple[int, int]:
-    payload = decode(outgoing.raw).payload
+def _fees(signed: SignedTransaction) -> tuple[int, int]:
+    payload = decode(signed.raw).payload
     assert isinstance(payload, FeeMarketTransaction)
     return payload.max_fee_per_gas, payload.max_priority_fee_per_gas
 
 
-def test_an_address_without_the_contract_is_named(tested: SteeredLayerOne) -> None:
+def test_an_error_names_an_address_without_the_contract(tested: SteeredLayerOne) -> None:
     async def scenario(l1: LayerOne) -> None:
         with pytest.raises(LayerOneMismatch, match=r"getTotalBatchesCommitted\(\) at 0x0f0f"):
             await ZkChain(l1, POOR).totals()

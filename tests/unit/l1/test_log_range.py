@@ -1,4 +1,4 @@
-"""Telling a search that asked for too much from one that failed otherwise, and finding the right width."""
+"""Errors about the range of `eth_getLogs`, and how the range adapts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOO_WIDE = LayerOneRejected("eth_getLogs", -32602, "block range too large")
         (35, "ranges over 10000 blocks are not supported on freetier"),
     ],
 )  # fmt: skip
-def test_what_providers_say_of_a_range_is_understood(code: int, message: str) -> None:
+def test_errors_about_the_range_are_recognised(code: int, message: str) -> None:
     assert exceeds_range_limit(code, message)
 
 
@@ -44,11 +44,11 @@ def test_what_providers_say_of_a_range_is_understood(code: int, message: str) ->
         (0, "Must be authenticated!"),
     ],
 )
-def test_what_they_say_of_other_things_is_not_about_the_range(code: int, message: str) -> None:
+def test_other_errors_are_not_about_the_range(code: int, message: str) -> None:
     assert not exceeds_range_limit(code, message)
 
 
-def test_it_halves_what_was_rejected_and_doubles_it_after_some_answers() -> None:
+def test_the_range_halves_after_a_rejection_and_doubles_after_some_successes() -> None:
     width = LogRange()
     width.on_rejection(MAX_RANGE, TOO_WIDE)
     width.on_rejection(MAX_RANGE // 2, TOO_WIDE)
@@ -60,7 +60,7 @@ def test_it_halves_what_was_rejected_and_doubles_it_after_some_answers() -> None
     assert width.blocks == MAX_RANGE // 2
 
 
-def test_narrower_answers_say_nothing_about_a_wider_range() -> None:
+def test_successes_with_a_narrower_range_do_not_count() -> None:
     width = LogRange()
     width.on_rejection(100, TOO_WIDE)
     for _ in range(10 * SUCCESSES_TO_GROW):
@@ -68,7 +68,7 @@ def test_narrower_answers_say_nothing_about_a_wider_range() -> None:
     assert width.blocks == 50
 
 
-def test_it_never_grows_beyond_the_widest() -> None:
+def test_the_range_never_exceeds_the_maximum() -> None:
     width = LogRange()
     width.on_rejection(2 * 6_000, TOO_WIDE)
     for _ in range(3 * SUCCESSES_TO_GROW):
@@ -76,6 +76,6 @@ def test_it_never_grows_beyond_the_widest() -> None:
     assert width.blocks == MAX_RANGE
 
 
-def test_what_cannot_be_halved_is_raised() -> None:
+def test_a_rejection_that_a_narrower_range_cannot_avoid_is_raised() -> None:
     with pytest.raises(LayerOneRejected, match="too large"):
         LogRange().on_rejection(1, TOO_WIDE)

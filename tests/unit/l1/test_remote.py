@@ -1,4 +1,4 @@
-"""An L1 behind a URL that is slow, busy, broken or away; a real server answers as the test tells it."""
+"""A remote L1 that is slow, overloaded, broken or unreachable, played by a real server."""
 
 from __future__ import annotations
 
@@ -17,32 +17,34 @@ from entresol.primitives.values import Address, Hash32
 
 CONTRACT = Address(b"\x11" * 20)
 
-Answer = web.Response | dict[str, Any] | object
+ProviderResponse = web.Response | dict[str, Any] | object
 
 
 class Provider:
-    """Answers requests, in turn by `answers`, or else by `respond`."""
+    """Responds with `responses` in turn, then by `respond`."""
 
     def __init__(self) -> None:
-        self.answers: list[Answer] = []
-        self.respond: Callable[[str, list[Any]], Answer] = lambda _method, _params: "0x1"
-        self.asked: list[tuple[str, list[Any]]] = []
-        self.pauses: list[float] = []
+        self.responses: list[ProviderResponse] = []
+        self.respond: Callable[[str, list[Any]], ProviderResponse] = lambda _method, _params: "0x1"
+        self.requests: list[tuple[str, list[Any]]] = []
+        self.delays: list[float] = []
 
     async def handle(self, request: web.Request) -> web.Response:
         call = msgspec.json.decode(await request.read())
-        self.asked.append((call["method"], call["params"]))
-        if self.answers:
-            answer = self.answers.pop(0)
+        self.requests.append((call["method"], call["params"]))
+        if self.responses:
+            response = self.responses.pop(0)
         else:
-            answer = self.respond(call["method"], call["params"])
-        if isinstance(answer, web.Response):
-            return answer
-        body = answer if isinstance(answer, dict) and "error" in answer else {"result": answer}
+            response = self.respond(call["method"], call["params"])
+        if isinstance(response, web.Response):
+            return response
+        body = (
+            response if isinstance(response, dict) and "error" in response else {"result": response}
+        )
         return web.Response(body=msgspec.json.encode({"jsonrpc": "2.0", "id": 1} | body))
 
     async def pause(self, seconds: float) -> None:
-        self.pauses.append(seconds)
+        self.delays.append(seconds)
 
     @asynccontextmanager
     async def serve(self, path: str = "/", **options: Any) -> AsyncIterator[RemoteLayerOne]:
@@ -50,8 +52,8 @@ class Provider:
         app.router.add_post(path.partition("?")[0], self.handle)
         runner = web.AppRunner(app)
         await runner.setup()
-        settlement_layer = web.TCPSite(runner, "127.0.0.1", 0)
-        await settlement_layer.start()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
         host, port = runner.addresses[0][:2]
         l1 = RemoteLayerOne(f"http://{host}:{port}{path}", sleep=self.pause, **options)
         try:
@@ -61,10 +63,12 @@ class Provider:
             await runner.cleanup()
 
 
-def run(provider: Provider, ask: Callable[[RemoteLayerOne], Awaitable[Any]], **options: Any) -> Any:
+def run(
+    provider: Provider, request: Callable[[RemoteLayerOne], Awaitable[Any]], **options: Any
+) -> Any:
     async def whole() -> Any:
         async with provider.serve(**options) as l1:
-            return await ask(l1)
+            return await request(l1)
 
     return asyncio.run(whole())
 
@@ -84,24 +88,24 @@ def error(code: int, message: str, data: object = None) -> dict[str, Any]:
         error(-32005, "rate limit exceeded"),
     ],
 )
-def test_it_asks_again_and_waits_longer_each_time(trouble: Answer) -> None:
+def test_a_failed_request_is_retried_with_increasing_delays(trouble: ProviderResponse) -> None:
     provider = Provider()
     # Another response for each attempt: one cannot be sent twice.
     second = trouble if isinstance(trouble, dict) else web.Response(status=502)
-    provider.answers = [trouble, second, "0x7"]
+    provider.responses = [trouble, second, "0x7"]
     assert run(provider, lambda l1: l1.block_number()) == 7
-    assert provider.pauses == [0.1, 0.2]
+    assert provider.delays == [0.1, 0.2]
 
 
-def test_it_gives_up_after_some_attempts_and_says_where_and_why() -> None:
+def test_it_is_unreachable_after_the_last_attempt_with_url_and_reason() -> None:
     provider = Provider()
     provider.respond = lambda _method, _params: web.Response(status=503)
     with pytest.raises(LayerOneUnreachable, match=r"http://127.*HTTP status 503"):
         run(provider, lambda l1: l1.chain_id(), attempts=3)
-    assert len(provider.asked) == 3
+    assert len(provider.requests) == 3
 
 
-def test_an_answer_that_takes_too_long_is_none() -> None:
+def test_a_response_after_the_timeout_is_ignored() -> None:
     async def scenario() -> None:
         never = asyncio.Event()
 
@@ -118,7 +122,7 @@ def test_an_answer_that_takes_too_long_is_none() -> None:
     asyncio.run(scenario())
 
 
-def test_where_nobody_listens_it_is_unreachable() -> None:
+def test_a_closed_port_is_unreachable() -> None:
     async def scenario() -> None:
         provider = Provider()
         async with provider.serve() as l1:
@@ -132,7 +136,7 @@ def test_where_nobody_listens_it_is_unreachable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trouble", "told"),
+    ("trouble", "shown"),
     [
         (web.Response(status=503), "HTTP status 503"),
         (web.Response(status=307, headers={"Location": "ftp://l1.example/v2/sesame"}), "ftp://"),
@@ -142,26 +146,28 @@ def test_where_nobody_listens_it_is_unreachable() -> None:
         ({"error": "no project sesame"}, "no project …"),
     ],
 )
-def test_a_key_in_the_url_is_used_but_never_told(trouble: Answer, told: str) -> None:
+def test_a_key_in_the_url_is_used_but_redacted_in_messages(
+    trouble: ProviderResponse, shown: str
+) -> None:
     provider = Provider()
-    provider.answers = ["0x7", trouble]
+    provider.responses = ["0x7", trouble]
     path = "/v2/sesame?key=opensesame"
 
-    async def ask(l1: RemoteLayerOne) -> None:
+    async def request(l1: RemoteLayerOne) -> None:
         assert await l1.block_number() == 7
         with pytest.raises(LayerOneFailed) as failure:
             await l1.chain_id()
-        assert told in str(failure.value)
+        assert shown in str(failure.value)
         for text in (str(failure.value), repr(failure.value.args), l1.name):
             assert "sesame" not in text
 
-    run(provider, ask, path=path, attempts=1)
+    run(provider, request, path=path, attempts=1)
 
 
-def test_a_range_that_is_too_wide_is_asked_for_in_halves() -> None:
+def test_a_range_that_is_too_wide_is_requested_in_halves() -> None:
     provider = Provider()
 
-    def respond(_method: str, params: list[Any]) -> Answer:
+    def respond(_method: str, params: list[Any]) -> ProviderResponse:
         first, last = int(params[0]["fromBlock"], 16), int(params[0]["toBlock"], 16)
         if last - first >= 3:
             return error(-32005, "query returned more than 10000 results")
@@ -170,13 +176,13 @@ def test_a_range_that_is_too_wide_is_asked_for_in_halves() -> None:
     provider.respond = respond
     found = run(provider, lambda l1: l1.logs(CONTRACT, [Hash32.zero()], 5, 24))
     assert [log.block_number for log in found] == list(range(5, 25))
-    assert provider.pauses == []
+    assert provider.delays == []
 
 
-def test_the_range_that_was_answered_is_asked_for_the_next_time() -> None:
+def test_the_range_that_succeeded_is_used_for_the_next_request() -> None:
     provider = Provider()
 
-    def respond(_method: str, params: list[Any]) -> Answer:
+    def respond(_method: str, params: list[Any]) -> ProviderResponse:
         span = int(params[0]["toBlock"], 16) - int(params[0]["fromBlock"], 16) + 1
         return error(-32602, "block range too large") if span > 4 else []
 
@@ -184,9 +190,9 @@ def test_the_range_that_was_answered_is_asked_for_the_next_time() -> None:
 
     async def twice(l1: RemoteLayerOne) -> int:
         await l1.logs(CONTRACT, [], 0, 15)
-        before = len(provider.asked)
+        before = len(provider.requests)
         await l1.logs(CONTRACT, [], 16, 31)
-        return len(provider.asked) - before
+        return len(provider.requests) - before
 
     assert run(provider, twice) == 4
 
@@ -195,19 +201,19 @@ def test_a_range_that_was_too_wide_once_grows_back() -> None:
     provider = Provider()
     crowded = range(100)
 
-    def respond(_method: str, params: list[Any]) -> Answer:
+    def respond(_method: str, params: list[Any]) -> ProviderResponse:
         first, last = int(params[0]["fromBlock"], 16), int(params[0]["toBlock"], 16)
         return error(-32005, "more than 1 result") if first in crowded and first < last else []
 
     provider.respond = respond
 
-    async def ask(l1: RemoteLayerOne) -> int:
+    async def request(l1: RemoteLayerOne) -> int:
         await l1.logs(CONTRACT, [], 0, 199_999)
-        before = len(provider.asked)
+        before = len(provider.requests)
         await l1.logs(CONTRACT, [], 200_000, 209_999)
-        return len(provider.asked) - before
+        return len(provider.requests) - before
 
-    assert run(provider, ask) == 1
+    assert run(provider, request) == 1
 
 
 @pytest.mark.parametrize(
@@ -219,29 +225,29 @@ def test_a_rejection_that_is_not_about_the_range_does_not_narrow_it(
 ) -> None:
     provider = Provider()
 
-    async def ask(l1: RemoteLayerOne) -> None:
-        provider.answers = [error(code, message)]
+    async def request(l1: RemoteLayerOne) -> None:
+        provider.responses = [error(code, message)]
         with pytest.raises(LayerOneRejected, match=message):
             await l1.logs(CONTRACT, [], 0, 9_999)
-        provider.asked.clear()
-        provider.answers = [[]]
+        provider.requests.clear()
+        provider.responses = [[]]
         await l1.logs(CONTRACT, [], 0, 9_999)
-        assert len(provider.asked) == 1
+        assert len(provider.requests) == 1
 
-    run(provider, ask)
+    run(provider, request)
 
 
-def test_a_node_that_is_away_or_busy_does_not_narrow_the_range() -> None:
+def test_a_node_that_is_unreachable_or_overloaded_does_not_narrow_the_range() -> None:
     provider = Provider()
-    provider.answers = [
+    provider.responses = [
         web.Response(status=503),
         error(-32005, "daily request count exceeded, request rate limited"),
         error(429, "Too Many Requests"),
         [],
     ]
     assert run(provider, lambda l1: l1.logs(CONTRACT, [], 0, 9_999)) == []
-    assert {params[0]["toBlock"] for _, params in provider.asked} == {hex(9_999)}
-    assert provider.pauses == [0.1, 0.2, 0.4]
+    assert {params[0]["toBlock"] for _, params in provider.requests} == {hex(9_999)}
+    assert provider.delays == [0.1, 0.2, 0.4]
 
 
 def test_a_single_block_that_is_rejected_is_an_error() -> None:
@@ -252,14 +258,14 @@ def test_a_single_block_that_is_rejected_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("text", ["already known", "AlreadyKnown: already imported"])
-def test_a_transaction_that_is_known_was_sent(text: str) -> None:
+def test_an_already_known_transaction_counts_as_sent(text: str) -> None:
     provider = Provider()
-    provider.answers = [web.Response(status=502), error(-32000, text)]
+    provider.responses = [web.Response(status=502), error(-32000, text)]
     sent = run(provider, lambda l1: l1.send(b"raw"))
     assert len(sent) == 32
 
 
-def test_a_transaction_that_is_in_a_block_was_sent_whatever_the_node_says_now() -> None:
+def test_an_included_transaction_counts_as_sent_whatever_the_error() -> None:
     receipt = {
         "transactionHash": str(Hash32.zero()),
         "blockNumber": "0x5",
@@ -268,30 +274,30 @@ def test_a_transaction_that_is_in_a_block_was_sent_whatever_the_node_says_now() 
         "gasUsed": "0x1",
     }
     provider = Provider()
-    provider.answers = [web.Response(status=502), error(-32000, "nonce too low"), receipt]
+    provider.responses = [web.Response(status=502), error(-32000, "nonce too low"), receipt]
     assert len(run(provider, lambda l1: l1.send(b"raw"))) == 32
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason", "data"),
+    ("response", "reason", "data"),
     [
         (error(3, "execution reverted: no", "0x1234"), "no", b"\x12\x34"),
         (error(-32000, "execution reverted"), None, b""),
         (error(3, "execution reverted", {"odd": 1}), None, b""),
     ],
 )
-def test_reverts_are_told_with_what_the_node_says(
-    answer: Answer, reason: str | None, data: bytes
+def test_reverts_have_the_reason_and_data_of_the_response(
+    response: ProviderResponse, reason: str | None, data: bytes
 ) -> None:
     provider = Provider()
-    provider.answers = [answer]
+    provider.responses = [response]
     with pytest.raises(ExecutionReverted) as raised:
         run(provider, lambda l1: l1.call(CONTRACT, b""))
     assert raised.value.data == data
     assert str(raised.value).endswith(reason or "reverted")
 
 
-ASK: dict[str, Callable[[RemoteLayerOne], Awaitable[Any]]] = {
+CALLS: dict[str, Callable[[RemoteLayerOne], Awaitable[Any]]] = {
     "block number": lambda l1: l1.block_number(),
     "block": lambda l1: l1.block(1),
     "logs": lambda l1: l1.logs(CONTRACT, [], 0, 0),
@@ -300,24 +306,26 @@ ASK: dict[str, Callable[[RemoteLayerOne], Awaitable[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("question", sorted(ASK))
-@pytest.mark.parametrize("answer", [7, "nonsense", {"blockNumber": "0x1"}, [{}], ["0x1"]])
-def test_an_answer_of_another_kind_is_rejected_by_name(question: str, answer: object) -> None:
+@pytest.mark.parametrize("method", sorted(CALLS))
+@pytest.mark.parametrize("response", [7, "nonsense", {"blockNumber": "0x1"}, [{}], ["0x1"]])
+def test_a_result_of_another_type_is_rejected_with_its_method(
+    method: str, response: object
+) -> None:
     provider = Provider()
-    provider.respond = lambda _method, _params: answer
+    provider.respond = lambda _method, _params: response
     with pytest.raises(LayerOneRejected, match="unexpected response"):
-        run(provider, ASK[question])
+        run(provider, CALLS[method])
 
 
 @pytest.mark.parametrize("trouble", ["no such key", ["no such key"], {"code": "no such key"}])
-def test_an_error_of_another_form_is_told_as_it_is(trouble: object) -> None:
+def test_an_error_that_is_not_json_rpc_keeps_its_text(trouble: object) -> None:
     provider = Provider()
-    provider.answers = [{"error": trouble}]
+    provider.responses = [{"error": trouble}]
     with pytest.raises(LayerOneRejected, match="no such key"):
         run(provider, lambda l1: l1.chain_id())
 
 
-def test_a_node_without_a_tip_of_its_own_gets_the_usual_one() -> None:
+def test_the_tip_has_a_default_for_nodes_without_suggestion() -> None:
     provider = Provider()
     head = {
         "number": "0x1",
@@ -326,7 +334,7 @@ def test_a_node_without_a_tip_of_its_own_gets_the_usual_one() -> None:
         "timestamp": "0x1",
         "baseFeePerGas": "0x7",
     }
-    provider.answers = [head, error(-32601, "method not found")]
+    provider.responses = [head, error(-32601, "method not found")]
     fees = run(provider, lambda l1: l1.fees())
     assert (fees.base_fee, fees.tip) == (7, 10**9)
 

@@ -1,4 +1,4 @@
-"""What is shown of a URL, and what is not."""
+"""Redaction of secrets in URLs and messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEY = "Zx81-s3cr3t_k3y"
         ("", ""),
     ],
 )
-def test_only_scheme_host_and_port_are_shown(url: str, shown: str) -> None:
+def test_everything_but_scheme_host_and_port_is_redacted(url: str, shown: str) -> None:
     endpoint = Endpoint(url)
     assert endpoint.redacted == shown
     assert endpoint.has_secret == (url != shown)
@@ -47,13 +47,13 @@ def test_only_scheme_host_and_port_are_shown(url: str, shown: str) -> None:
         "https://l1.example/v2/" + KEY.replace("-", "%2D"),
     ],
 )
-def test_a_text_that_repeats_a_key_is_told_without_it(url: str) -> None:
+def test_a_key_is_redacted_in_a_text_that_repeats_it(url: str) -> None:
     text = Endpoint(url).redact(f"GET {url}: no such project as {KEY} on v2 of l1.example")
     assert KEY not in text
     assert url not in text
     assert text.endswith("on v2 of l1.example")
 
 
-def test_a_text_about_a_url_without_secrets_stays_as_it_is() -> None:
+def test_a_text_is_unchanged_if_the_url_has_no_secrets() -> None:
     text = "cannot connect to 127.0.0.1:8545: rpc is not there / yet"
     assert Endpoint("http://127.0.0.1:8545/").redact(text) == text

@@ -1,4 +1,4 @@
-"""Batches: when they are sealed, what is in them, and what stays of them."""
+"""Sealing of batches: limits, contents, restarts and reverts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_genesis_block_is_batch_0(chain: SettlingChain) -> None:
     assert stored_info_of(batcher.last, CHAIN_ID).commitment == Hash32((1).to_bytes(32))
 
 
-def test_a_chain_where_nothing_happens_makes_no_batches(chain: SettlingChain) -> None:
+def test_an_idle_chain_has_no_batches(chain: SettlingChain) -> None:
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=1))
     chain.seal()
     chain.seal()
@@ -67,7 +67,7 @@ def test_a_batch_is_due_when_its_first_transaction_is_old_enough(chain: Settling
     assert batcher.step(1_000.0) == []
 
 
-def test_an_old_batch_grows_while_another_is_on_its_way_unless_it_is_full(
+def test_a_deferred_batch_grows_until_it_is_full(
     chain: SettlingChain,
 ) -> None:
     held = True
@@ -76,7 +76,7 @@ def test_an_old_batch_grows_while_another_is_on_its_way_unless_it_is_full(
     chain.seal_messages(1)
     assert batcher.step(10.0) == []
     assert batcher.step(20.0) == []
-    # It is looked at again soon, but not at once.
+    # It is checked again soon, but not at once.
     assert 0 < batcher.due_in(20.0) < 1
     chain.seal_messages(2)
     held = False
@@ -117,7 +117,7 @@ def test_a_batch_is_sealed_on_request_even_without_transactions(chain: SettlingC
     assert batch.message_root == MessageTree([]).root
 
 
-def test_a_batch_has_the_logs_of_its_blocks_numbered_by_its_transactions(
+def test_the_logs_of_a_batch_have_the_transaction_index_in_the_batch(
     chain: SettlingChain,
 ) -> None:
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
@@ -145,7 +145,7 @@ def test_a_batch_has_the_logs_of_its_blocks_numbered_by_its_transactions(
     assert places == [BatchPosition(1, 0, 0), BatchPosition(1, 2, 1), None]
 
 
-def test_a_block_with_more_messages_than_a_tree_has_leaves_is_rejected_by_name(
+def test_a_block_with_more_messages_than_leaves_is_rejected_with_its_number(
     chain: SettlingChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "CAPACITY", 3)
@@ -157,7 +157,7 @@ def test_a_block_with_more_messages_than_a_tree_has_leaves_is_rejected_by_name(
 
 
 @pytest.mark.parametrize("limits", [{"max_logs": 3}, {"max_transactions": 1}])
-def test_a_block_with_more_than_a_batch_should_have_gets_one_of_its_own(
+def test_a_block_that_exceeds_a_limit_gets_a_batch_of_its_own(
     chain: SettlingChain, limits: dict[str, int]
 ) -> None:
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=1e9, **limits))
@@ -173,7 +173,7 @@ def test_a_block_with_more_than_a_batch_should_have_gets_one_of_its_own(
     ]
 
 
-def test_a_batch_has_no_more_deposits_than_one_transaction_of_l1_can_name(
+def test_the_deposits_of_a_batch_fit_into_one_l1_transaction(
     chain: SettlingChain,
 ) -> None:
     for _ in range(MOST_REQUESTS + 2):
@@ -187,12 +187,12 @@ def test_a_batch_has_no_more_deposits_than_one_transaction_of_l1_can_name(
 
 
 @pytest.mark.parametrize("limits", [{"max_logs": 16_385}, {"max_transactions": 65_536}])
-def test_a_policy_beyond_what_a_batch_can_have_is_rejected(limits: dict[str, int]) -> None:
+def test_a_policy_above_the_limits_of_the_protocol_is_rejected(limits: dict[str, int]) -> None:
     with pytest.raises(BatchOverflow):
         SealingPolicy(**limits)
 
 
-def test_deposits_are_proven_in_their_order_from_batch_to_batch(chain: SettlingChain) -> None:
+def test_deposits_are_proven_in_order_across_batches(chain: SettlingChain) -> None:
     batcher, expected = Batcher(chain.blocks, chain.batches, NEVER), Frontier()
     for count in (3, 0, 1, 4):
         hashes = [chain.deposit() for _ in range(count)]
@@ -233,7 +233,7 @@ def test_batches_and_the_open_one_are_the_same_after_a_restart(tmp_path: Path) -
     chain.close()
 
 
-def test_batches_vanish_with_their_blocks_and_the_rest_is_batched_again(
+def test_a_revert_removes_batches_with_reverted_blocks_and_batches_the_rest_again(
     chain: SettlingChain,
 ) -> None:
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=1e9, max_blocks=2))
@@ -254,7 +254,7 @@ def test_batches_vanish_with_their_blocks_and_the_rest_is_batched_again(
     assert (batch.number, batch.first_block, batch.last_block) == (2, 3, 4)
 
 
-def test_the_very_same_blocks_again_get_a_batch_again(chain: SettlingChain) -> None:
+def test_identical_blocks_after_a_revert_get_a_batch_again(chain: SettlingChain) -> None:
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
     checkpoint = chain.checkpoint()
     chain.seal()
@@ -272,7 +272,7 @@ def test_the_very_same_blocks_again_get_a_batch_again(chain: SettlingChain) -> N
     )
 )
 @settings(max_examples=25)
-def test_whatever_happens_batches_are_a_seamless_account_of_the_blocks(actions: list[str]) -> None:
+def test_batches_cover_all_blocks_without_gaps_after_any_actions(actions: list[str]) -> None:
     chain = SettlingChain.begin()
     batcher = Batcher(
         chain.blocks, chain.batches, SealingPolicy(max_age=1e9, max_blocks=3, max_logs=4)
@@ -290,12 +290,12 @@ def test_whatever_happens_batches_are_a_seamless_account_of_the_blocks(actions: 
         for action in actions:
             act[action]()
         batcher.seal(0.0)
-        assert_seamless(chain, batcher)
+        assert_no_gaps(chain, batcher)
     finally:
         chain.close()
 
 
-def assert_seamless(chain: SettlingChain, batcher: Batcher) -> None:
+def assert_no_gaps(chain: SettlingChain, batcher: Batcher) -> None:
     frontier, next_block = Frontier(), 0
     for number in range(batcher.last.number + 1):
         batch = chain.batches.get(number)
@@ -309,16 +309,16 @@ def assert_seamless(chain: SettlingChain, batcher: Batcher) -> None:
         assert batch.priority_hash == rolling_hash(hashes)
         frontier = frontier.extend(hashes)
         counted = sum(
-            len(outcome.l2_to_l1_logs)
+            len(result.l2_to_l1_logs)
             for block in range(batch.first_block, batch.last_block + 1)
-            for outcome in chain.blocks.record(block).results
+            for result in chain.blocks.record(block).results
         )
         assert counted == batch.logs == len(logs_of(chain, number))
         next_block = batch.last_block + 1
     assert next_block == chain.number + 1
 
 
-def test_running_it_seals_what_becomes_due(chain: SettlingChain) -> None:
+def test_run_seals_a_batch_when_it_is_due(chain: SettlingChain) -> None:
     async def scenario() -> Batch:
         sealed: asyncio.Queue[Batch] = asyncio.Queue()
         policy = SealingPolicy(max_age=0.001)
@@ -333,7 +333,7 @@ def test_running_it_seals_what_becomes_due(chain: SettlingChain) -> None:
     assert asyncio.run(scenario()).number == 1
 
 
-def test_running_it_says_what_keeps_it_from_sealing_and_goes_on_when_it_can(
+def test_a_failure_is_logged_and_retried_until_it_succeeds(
     chain: SettlingChain, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "CAPACITY", 3)

@@ -1,4 +1,4 @@
-"""What is said of batches on L1, held against the layouts of the protocol."""
+"""Batch commitments and call data, compared with the layouts of the protocol."""
 
 from __future__ import annotations
 
@@ -92,11 +92,11 @@ def test_the_commitment_is_the_keccak_of_the_packed_fields() -> None:
         {"message_root": Hash32.zero()},
     ],
 )
-def test_the_commitment_covers_what_l1_cannot_see_otherwise(change: dict[str, Any]) -> None:
+def test_the_commitment_covers_every_field_of_its_own(change: dict[str, Any]) -> None:
     assert statement(**change).commitment() != statement().commitment()
 
 
-def test_batch_0_is_as_a_chain_is_registered() -> None:
+def test_batch_0_is_that_of_the_chain_registration() -> None:
     assert stored_words(GENESIS) == (
         0,
         b"\x90" * 32,
@@ -110,7 +110,7 @@ def test_batch_0_is_as_a_chain_is_registered() -> None:
     )
 
 
-def test_l1_remembers_the_keccak_of_nine_words() -> None:
+def test_the_stored_batch_hash_is_the_keccak_of_nine_words() -> None:
     batch = statement().stored()
     words = b"".join(
         word.to_bytes(32) if isinstance(word, int) else word for word in stored_words(batch)
@@ -119,7 +119,7 @@ def test_l1_remembers_the_keccak_of_nine_words() -> None:
     assert batch.hash() == keccak256(words)
 
 
-def test_a_commit_carries_version_3_the_batch_before_and_one_batch() -> None:
+def test_commit_data_is_version_3_the_previous_batch_and_one_batch() -> None:
     payload = commit_data(GENESIS, statement())
     assert payload[0] == 3
     previous, batches = decode([STORED, f"{COMMITTED}[]"], payload[1:])
@@ -144,7 +144,7 @@ def test_a_commit_carries_version_3_the_batch_before_and_one_batch() -> None:
     )
 
 
-def test_a_proof_carries_version_1_the_batches_and_a_fake_for_their_public_input() -> None:
+def test_proof_data_is_version_1_the_batches_and_a_fake_proof_of_their_public_input() -> None:
     batches = [statement(number).stored() for number in (1, 2)]
     payload = proof_data(GENESIS, batches)
     assert payload[0] == 1
@@ -154,7 +154,7 @@ def test_a_proof_carries_version_1_the_batches_and_a_fake_for_their_public_input
     assert list(proof) == fake_proof(GENESIS, batches)
 
 
-def test_the_public_input_of_one_batch_is_shortened_and_several_are_folded() -> None:
+def test_public_inputs_are_shifted_and_those_of_several_batches_folded() -> None:
     first, second = (statement(number).stored() for number in (1, 2))
     one = int.from_bytes(keccak256(GENESIS.state_root + first.state_root + first.commitment)) >> 32
     other = public_input(first, second)
@@ -165,7 +165,7 @@ def test_the_public_input_of_one_batch_is_shortened_and_several_are_folded() -> 
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4))
-def test_an_execution_carries_version_1_and_the_l1_transactions_of_each_batch(
+def test_execute_data_is_version_1_and_the_priority_transactions_of_each_batch(
     counts: list[int],
 ) -> None:
     batches = [statement(number + 1).stored() for number in range(len(counts))]
@@ -190,7 +190,7 @@ def test_an_execution_carries_version_1_and_the_l1_transactions_of_each_batch(
     ("step", "selector"),
     [("commit", "0db9eb87"), ("prove", "9271e450"), ("execute", "a085344d")],
 )
-def test_each_step_calls_the_function_of_the_network(step: str, selector: str) -> None:
+def test_each_step_has_the_selector_of_the_protocol(step: str, selector: str) -> None:
     call = encode_call(step, Address(b"\x11" * 20), 3, 5, b"payload")
     assert call[:4].hex() == selector
     arguments = decode(["address", "uint256", "uint256", "bytes"], call[4:])

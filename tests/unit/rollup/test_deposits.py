@@ -1,4 +1,4 @@
-"""Deposits: each once and in order, whatever happens to either layer."""
+"""Deposits are executed once and in order, across reorgs, reverts and restarts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.rollup.settling_chain import RECEIVER, SettlingChain, deposit
 
 
 class Scenario:
-    """Two layers and what goes between them."""
+    """An L1, an L2 and the deposit watcher between them."""
 
     def __init__(
         self,
@@ -47,17 +47,17 @@ class Scenario:
         return DepositWatcher(self.chain, ZkChain(self.l1, MAILBOX), self.config)
 
     async def post(self, *payloads: PriorityTransaction) -> None:
-        """Have L1 send transactions, one a block."""
+        """Request priority transactions on L1, one a block."""
         operator = Operator(self.l1, ACCOUNTS[0].secret)
         for payload in payloads:
-            outgoing = await operator.sign_call(MAILBOX, request_data(payload))
-            await operator.send(outgoing)
+            signed = await operator.sign_call(MAILBOX, request_data(payload))
+            await operator.send(signed)
             async with asyncio.timeout(PATIENCE_SECONDS):
-                while await self.l1.receipt(outgoing.hash) is None:
+                while await self.l1.receipt(signed.hash) is None:
                     pass
 
     async def has_executed(self, count: int) -> None:
-        """Wait until the chain has so many transactions of L1."""
+        """Wait until the chain has executed so many priority transactions."""
         sealed = asyncio.Event()
         subscription = self.chain.events.subscribe(wake=sealed.set)
         while len(self.executed()) < count:
@@ -66,7 +66,7 @@ class Scenario:
         self.chain.events.unsubscribe(subscription)
 
     def executed(self) -> list[PriorityTransaction]:
-        """Return the transactions of L1 in the order the chain has them."""
+        """Return the executed priority transactions, in order."""
         payloads = []
         for number in range(1, self.chain.number + 1):
             record = self.chain.blocks.record(number)
@@ -97,7 +97,7 @@ DEPOSITS = [deposit(number, value=number + 1) for number in range(6)]
 OTHERS = [deposit(number, value=number + 100) for number in range(6)]
 
 
-def test_deposits_arrive_in_their_order_and_once(steered: SteeredLayerOne) -> None:
+def test_deposits_are_executed_once_and_in_order(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         assert await scenario.watcher.step() == 0
         await scenario.post(*DEPOSITS[:3])
@@ -125,7 +125,7 @@ def test_a_deposit_waits_for_its_confirmations(steered: SteeredLayerOne) -> None
     run(steered, play, DepositConfig(confirmations=3))
 
 
-def test_a_reorganisation_above_the_confirmed_blocks_goes_unnoticed(
+def test_a_reorg_of_unconfirmed_blocks_has_no_effect(
     steered: SteeredLayerOne,
 ) -> None:
     async def play(scenario: Scenario) -> None:
@@ -144,7 +144,7 @@ def test_a_reorganisation_above_the_confirmed_blocks_goes_unnoticed(
     run(steered, play, DepositConfig(confirmations=2))
 
 
-def test_a_reorganisation_below_them_is_survived_if_the_deposits_are_the_same(
+def test_a_reorg_of_confirmed_blocks_with_the_same_deposits_executes_none_twice(
     steered: SteeredLayerOne,
 ) -> None:
     async def play(scenario: Scenario) -> None:
@@ -160,7 +160,7 @@ def test_a_reorganisation_below_them_is_survived_if_the_deposits_are_the_same(
     run(steered, play)
 
 
-def test_another_deposit_in_the_place_of_an_executed_one_is_rejected(
+def test_a_reorg_that_replaces_an_executed_deposit_is_rejected(
     steered: SteeredLayerOne,
 ) -> None:
     async def play(scenario: Scenario) -> None:
@@ -177,7 +177,7 @@ def test_another_deposit_in_the_place_of_an_executed_one_is_rejected(
     run(steered, play)
 
 
-def test_an_l1_that_has_forgotten_deposits_is_rejected(steered: SteeredLayerOne) -> None:
+def test_a_reorg_that_removes_deposits_is_rejected(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         before = scenario.layer_one.checkpoint()
         await scenario.post(*DEPOSITS[:2])
@@ -190,7 +190,7 @@ def test_an_l1_that_has_forgotten_deposits_is_rejected(steered: SteeredLayerOne)
     run(steered, play)
 
 
-def test_a_missing_deposit_stops_those_behind_it(steered: SteeredLayerOne) -> None:
+def test_a_missing_deposit_blocks_later_ones(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         await scenario.post(DEPOSITS[0], DEPOSITS[2])
         for _ in range(2):
@@ -201,7 +201,7 @@ def test_a_missing_deposit_stops_those_behind_it(steered: SteeredLayerOne) -> No
     run(steered, play)
 
 
-def test_deposits_that_the_chain_has_undone_are_executed_again(steered: SteeredLayerOne) -> None:
+def test_reverted_deposits_are_executed_again(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         await scenario.post(DEPOSITS[0])
         await scenario.watcher.step()
@@ -215,7 +215,7 @@ def test_deposits_that_the_chain_has_undone_are_executed_again(steered: SteeredL
     run(steered, play)
 
 
-def test_what_waits_for_a_block_is_not_handed_over_again(steered: SteeredLayerOne) -> None:
+def test_a_pending_deposit_is_not_enqueued_again(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         scenario.chain.schedule.seal_on_request()
         await scenario.post(*DEPOSITS[:2])
@@ -229,12 +229,14 @@ def test_what_waits_for_a_block_is_not_handed_over_again(steered: SteeredLayerOn
     run(steered, play)
 
 
-def test_a_restart_goes_on_where_the_chain_stands(steered: SteeredLayerOne, tmp_path: Path) -> None:
+def test_a_restart_continues_after_the_last_executed_deposit(
+    steered: SteeredLayerOne, tmp_path: Path
+) -> None:
     async def whole() -> None:
         scenario = Scenario(steered, tmp_path / "chain")
         await scenario.post(*DEPOSITS[:2])
         await scenario.watcher.step()
-        # These are read, but no block has them when the process ends.
+        # These are enqueued, but in no block when the process ends.
         scenario.chain.schedule.seal_on_request()
         await scenario.post(*DEPOSITS[2:4])
         assert await scenario.watcher.step() == 2
@@ -249,12 +251,12 @@ def test_a_restart_goes_on_where_the_chain_stands(steered: SteeredLayerOne, tmp_
     asyncio.run(whole())
 
 
-def test_it_does_not_read_again_what_it_has_read_before_a_restart(tmp_path: Path) -> None:
-    asked: list[tuple[int, int]] = []
+def test_a_restart_continues_from_the_stored_cursor(tmp_path: Path) -> None:
+    ranges: list[tuple[int, int]] = []
 
-    class Noting(ZkChain):
+    class RecordingZkChain(ZkChain):
         async def deposits(self, first: int, last: int) -> list[Deposit]:
-            asked.append((first, last))
+            ranges.append((first, last))
             return await super().deposits(first, last)
 
     async def whole(steered: SteeredLayerOne) -> None:
@@ -264,25 +266,25 @@ def test_it_does_not_read_again_what_it_has_read_before_a_restart(tmp_path: Path
         scenario.chain.close()
         again = Scenario(steered, tmp_path / "chain")
         await again.post(DEPOSITS[3])
-        contract = Noting(steered.l1, MAILBOX)
+        contract = RecordingZkChain(steered.l1, MAILBOX)
         assert await DepositWatcher(again.chain, contract).step() == 1
         again.chain.close()
 
     with layer_one("embedded") as steered:
         asyncio.run(whole(steered))
-    assert asked == [(4, 4)]
+    assert ranges == [(4, 4)]
 
 
 class Unreliable(EmbeddedLayerOne):
-    """An embedded L1 that is away now and then."""
+    """An embedded L1 that is unreachable at times."""
 
-    away = 0
+    failures = 0
     missed = False
 
     async def block_number(self) -> int:
-        self.missed = self.away > 0
+        self.missed = self.failures > 0
         if self.missed:
-            self.away -= 1
+            self.failures -= 1
             raise LayerOneUnreachable(self.name, "gone fishing")
         return await super().block_number()
 
@@ -290,18 +292,18 @@ class Unreliable(EmbeddedLayerOne):
         await super().wait_for_block(0.0 if self.missed else seconds)
 
 
-def test_running_it_waits_out_an_l1_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
+def test_run_retries_while_l1_is_unreachable(caplog: pytest.LogCaptureFixture) -> None:
     async def whole() -> None:
         steered = Embedded()
         l1 = Unreliable(steered.chain)
         steered.l1 = l1
         scenario = Scenario(steered)
         await scenario.post(*DEPOSITS[:2])
-        l1.away = 3
+        l1.failures = 3
         running = asyncio.create_task(scenario.watcher.run())
         async with asyncio.timeout(PATIENCE_SECONDS):
             await scenario.has_executed(2)
-            # It is woken by the next block, not by its clock.
+            # The next block wakes it before its polling interval ends.
             await scenario.post(DEPOSITS[2])
             await scenario.has_executed(3)
         running.cancel()
@@ -310,5 +312,5 @@ def test_running_it_waits_out_an_l1_that_is_away(caplog: pytest.LogCaptureFixtur
         steered.chain.close()
 
     asyncio.run(whole())
-    complaints = [it for it in caplog.records if "gone fishing" in it.getMessage()]
-    assert [it.levelname for it in complaints] == ["WARNING"]
+    logged = [it for it in caplog.records if "gone fishing" in it.getMessage()]
+    assert [it.levelname for it in logged] == ["WARNING"]

@@ -1,4 +1,4 @@
-"""The message tree of a batch, held against the vectors of the network and a tree built in full."""
+"""The message tree of a batch, compared with vectors of the protocol and with a full tree."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ def tree_in_full(given_leaves: list[bytes]) -> list[list[bytes]]:
         (14, "375a5bf909cb02143e3695ca658e0641e739aa590f0004dba93572c44cdb9d2d"),
     ],
 )
-def test_empty_subtrees_have_the_roots_of_the_network(height: int, root: str) -> None:
+def test_empty_subtrees_have_the_roots_of_the_protocol(height: int, root: str) -> None:
     assert EMPTY_ROOTS[height].hex() == root
 
 
-def test_a_batch_without_logs_has_the_root_that_a_test_network_recorded() -> None:
+def test_a_batch_without_logs_has_the_root_recorded_on_a_testnet() -> None:
     tree = MessageTree([])
     assert tree.local_root == EMPTY_ROOTS[14]
     assert tree.root.hex() == "692f35c99f9c698852289ffecf07f6dd45770904521149d79aa85aae598fa375"
 
 
-def test_the_worked_example_of_three_logs_comes_out() -> None:
+def test_three_logs_have_the_root_of_the_worked_example() -> None:
     tree = MessageTree.of_logs(b"".join(log.pack() for log in WORKED_EXAMPLE))
     proof = tree.prove(1)
     assert WORKED_EXAMPLE[1].leaf().hex() == (
@@ -85,7 +85,7 @@ def test_the_worked_example_of_three_logs_comes_out() -> None:
     assert proof.words[4:] == (*EMPTY_ROOTS[3:14], Hash32.zero())
 
 
-def test_a_lone_message_has_the_root_that_others_computed() -> None:
+def test_a_single_message_has_the_root_of_other_implementations() -> None:
     log = L2ToL1Log.of_message(0, USER, b"Some L2->L1 message")
     aggregated = Hash32.parse("a9dab58cc1c014fc8188b493c38c9a498a0dbb6a80e4389f9faaf356b1f59aaa")
     tree = MessageTree([log.leaf()], aggregated)
@@ -97,7 +97,7 @@ def test_a_lone_message_has_the_root_that_others_computed() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 255, 1_000, CAPACITY - 1, CAPACITY])
-def test_it_is_the_tree_that_is_built_in_full(count: int) -> None:
+def test_the_sparse_tree_equals_the_full_tree(count: int) -> None:
     levels = tree_in_full(leaves(count))
     tree = MessageTree(leaves(count))
     assert tree.local_root == levels[-1][0]
@@ -107,9 +107,7 @@ def test_it_is_the_tree_that_is_built_in_full(count: int) -> None:
 
 
 @given(st.integers(1, 300), st.data())
-def test_a_proof_leads_to_the_root_and_only_for_its_own_leaf_and_place(
-    count: int, data: st.DataObject
-) -> None:
+def test_a_proof_is_valid_only_for_its_own_leaf_and_index(count: int, data: st.DataObject) -> None:
     tree = MessageTree(leaves(count))
     index = data.draw(st.integers(0, count - 1))
     proof, leaf = tree.prove(index), leaves(count)[index]
@@ -120,7 +118,7 @@ def test_a_proof_leads_to_the_root_and_only_for_its_own_leaf_and_place(
 
 
 @given(st.integers(1, 40), st.data())
-def test_a_flipped_bit_leads_elsewhere(count: int, data: st.DataObject) -> None:
+def test_a_proof_with_a_flipped_bit_has_another_root(count: int, data: st.DataObject) -> None:
     tree = MessageTree(leaves(count))
     index = data.draw(st.integers(0, count - 1))
     words = [bytearray(word) for word in tree.prove(index).words]
@@ -130,7 +128,7 @@ def test_a_flipped_bit_leads_elsewhere(count: int, data: st.DataObject) -> None:
     assert root_of_proof(leaves(count)[index], index, changed) != tree.root
 
 
-def test_what_l1_rejects_leads_nowhere() -> None:
+def test_a_proof_that_l1_rejects_has_no_root() -> None:
     words = MessageTree(leaves(2)).prove(0).words
     leaf = leaves(2)[0]
     assert root_of_proof(DEFAULT_LEAF, 0, words) is None
@@ -156,6 +154,6 @@ def test_a_full_tree_takes_a_fraction_of_a_second() -> None:
     packed = b"".join(number.to_bytes(88) for number in range(CAPACITY))
     started = time.process_time()
     tree = MessageTree.of_logs(packed)
-    # A tenth of this is usual; a tree that hashed its empty part for each log would take minutes.
+    # A tenth of this is usual; hashing the empty part for each log would take minutes.
     assert time.process_time() - started < 0.5
     assert tree.root == batch_root(tree.local_root)

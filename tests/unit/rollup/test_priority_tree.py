@@ -1,4 +1,4 @@
-"""The tree of L1 transactions, held against the one that L1 keeps."""
+"""The priority tree, compared with the algorithm of the contract."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HASHES = [Hash32(keccak256(number.to_bytes(4))) for number in range(300)]
 
 
 class PushTree:
-    """The tree as the contract keeps it: left sides and zeros by level, a level more when full."""
+    """The tree as the contract stores it: left sides and zeros by level, one more level when full."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -57,7 +57,7 @@ def roots_of_l1(count: int) -> list[bytes]:
 ROOTS = roots_of_l1(len(HASHES))
 
 
-def test_it_has_the_roots_that_l1_has_after_each_transaction() -> None:
+def test_the_root_after_each_transaction_is_that_of_l1() -> None:
     frontier = Frontier()
     for number, expected in enumerate(ROOTS):
         frontier = frontier.extend([HASHES[number]])
@@ -69,7 +69,7 @@ def test_an_empty_tree_has_the_root_zero() -> None:
 
 
 @given(st.integers(0, 290), st.integers(1, 10))
-def test_the_proof_of_any_range_leads_to_a_root_that_l1_has_had(start: int, count: int) -> None:
+def test_the_proof_of_any_range_has_a_root_of_l1(start: int, count: int) -> None:
     frontier = Frontier().extend(HASHES[:start])
     proof = frontier.prove(HASHES[start : start + count])
     assert root_of_range(start, proof) == ROOTS[start + count - 1]
@@ -77,7 +77,7 @@ def test_the_proof_of_any_range_leads_to_a_root_that_l1_has_had(start: int, coun
 
 
 @given(st.integers(1, 250), st.integers(1, 40), st.data())
-def test_wrong_transactions_or_a_wrong_start_lead_to_no_such_root(
+def test_wrong_transactions_or_a_wrong_start_have_no_root_of_l1(
     start: int, count: int, data: st.DataObject
 ) -> None:
     proof = Frontier().extend(HASHES[:start]).prove(HASHES[start : start + count])
@@ -90,7 +90,7 @@ def test_wrong_transactions_or_a_wrong_start_lead_to_no_such_root(
 
 
 @given(st.lists(st.integers(0, 20), max_size=8))
-def test_it_is_the_same_in_any_steps(sizes: list[int]) -> None:
+def test_the_frontier_does_not_depend_on_the_steps(sizes: list[int]) -> None:
     frontier, done = Frontier(), 0
     for size in sizes:
         frontier = frontier.extend(HASHES[done : done + size])
@@ -99,7 +99,7 @@ def test_it_is_the_same_in_any_steps(sizes: list[int]) -> None:
     assert len(frontier.nodes) == done.bit_count()
 
 
-def test_a_batch_without_l1_transactions_passes_empty_lists() -> None:
+def test_a_batch_without_priority_transactions_has_empty_paths() -> None:
     assert Frontier().extend(HASHES[:5]).prove([]) == PriorityOpsBatchInfo((), (), ())
 
 
@@ -116,12 +116,12 @@ def test_a_single_transaction_in_a_new_tree_needs_no_path() -> None:
         PriorityOpsBatchInfo(tuple(HASHES[:256]), tuple(HASHES[:256]), (HASHES[0],)),
     ],
 )
-def test_what_l1_rejects_is_rejected(proof: PriorityOpsBatchInfo) -> None:
+def test_a_proof_that_l1_rejects_is_rejected(proof: PriorityOpsBatchInfo) -> None:
     with pytest.raises(InvalidProof):
         root_of_range(0, proof)
 
 
-def test_the_rolling_hash_starts_with_nothing_and_takes_each_in_turn() -> None:
+def test_the_rolling_hash_starts_at_the_empty_hash_and_adds_each_in_order() -> None:
     assert rolling_hash([]).hex() == (
         "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
     )

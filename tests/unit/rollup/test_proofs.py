@@ -1,4 +1,4 @@
-"""Proofs of logs, found by transaction and by message, from what is stored."""
+"""Proofs of stored logs, by transaction and by message."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Scenario:
         self.prover = LogProver(self.chain.blocks, self.chain.batches)
 
     def settle(self) -> int:
-        """Seal a batch and say that L1 executed it."""
+        """Seal a batch and record that L1 executed it."""
         batch = self.batcher.seal(0.0)
         assert batch is not None
         self.chain.batches.settle([batch.number], SettlementStep.EXECUTE, DONE)
@@ -96,7 +96,7 @@ def test_there_is_no_proof_before_the_batch_is_sealed_and_executed(scenario: Sce
     assert scenario.prover.prove_transaction_log(sent) is not None
 
 
-def test_without_a_position_the_first_such_message_of_the_batch_is_proven(
+def test_without_a_log_index_the_first_such_message_of_the_batch_is_proven(
     scenario: Scenario,
 ) -> None:
     scenario.chain.seal_messages(9, 5)
@@ -107,7 +107,7 @@ def test_without_a_position_the_first_such_message_of_the_batch_is_proven(
         assert scenario.assert_valid(proven, batch).proof.id == 1
 
 
-def test_the_position_tells_identical_messages_apart(scenario: Scenario) -> None:
+def test_the_log_index_distinguishes_identical_messages(scenario: Scenario) -> None:
     scenario.chain.seal_messages(5)
     scenario.chain.deposit()
     scenario.chain.send_message(5, times=2)
@@ -125,7 +125,7 @@ def test_the_position_tells_identical_messages_apart(scenario: Scenario) -> None
     assert scenario.prover.prove_message(1, SENDER, word(5), 1) is None
 
 
-def test_nothing_is_proven_of_what_nobody_sent(scenario: Scenario) -> None:
+def test_a_message_that_was_not_sent_has_no_proof(scenario: Scenario) -> None:
     scenario.chain.seal_messages(5)
     scenario.settle()
     assert scenario.prover.prove_message(1, SENDER, word(6)) is None
@@ -134,14 +134,14 @@ def test_nothing_is_proven_of_what_nobody_sent(scenario: Scenario) -> None:
     assert scenario.prover.prove_message(0, SENDER, word(5)) is None
 
 
-def test_bytes_in_the_midst_of_logs_are_no_message(scenario: Scenario) -> None:
-    # The sender of the forged message would be what stands where keys and values meet.
+def test_bytes_across_two_logs_are_no_message(scenario: Scenario) -> None:
+    # The sender of the forged message would be the bytes where key and value meet.
     scenario.chain.seal_messages(int.from_bytes(L1_MESSENGER), 0)
     scenario.settle()
     assert scenario.prover.prove_message(1, Address.zero(), Hash32.zero()) is None
 
 
-def test_identical_messages_in_two_batches_have_proofs_of_their_own(scenario: Scenario) -> None:
+def test_identical_messages_in_two_batches_have_separate_proofs(scenario: Scenario) -> None:
     for block in (1, 2):
         scenario.chain.seal_messages(5)
         batch = scenario.settle()
@@ -161,7 +161,7 @@ def test_proofs_are_the_same_after_a_restart(tmp_path: Path) -> None:
     again.chain.close()
 
 
-def test_a_batch_that_came_after_going_back_is_proven_by_its_own_tree(scenario: Scenario) -> None:
+def test_a_batch_after_a_revert_is_proven_by_its_own_tree(scenario: Scenario) -> None:
     checkpoint = scenario.chain.checkpoint()
     scenario.chain.seal_messages(1)
     scenario.settle()

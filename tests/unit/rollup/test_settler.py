@@ -1,4 +1,4 @@
-"""Settlement on the real contract of a chain: commit, prove, execute, and everything that can go wrong."""
+"""Settlement with the real contracts: commit, prove, execute, crashes, reverts and reorgs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_batch_is_committed_proven_and_executed(steered: SteeredLayerOne) -> N
     run(steered, play)
 
 
-def test_the_chain_learns_what_is_safe_and_what_is_final() -> None:
+def test_commit_makes_blocks_safe_and_execution_makes_them_final() -> None:
     async def play(scenario: Scenario) -> None:
         scenario.seal_batch(1)
         scenario.chain.seal()
@@ -57,7 +57,7 @@ def test_the_chain_learns_what_is_safe_and_what_is_final() -> None:
     embedded(play)
 
 
-def test_what_is_settled_counts_when_enough_blocks_stand_on_it() -> None:
+def test_blocks_are_safe_and_final_after_enough_confirmations() -> None:
     async def play(scenario: Scenario) -> None:
         scenario.seal_batch(1)
         await scenario.settle()
@@ -85,7 +85,7 @@ def test_many_batches_are_proven_and_executed_together(steered: SteeredLayerOne)
     run(steered, play, config=SettlementConfig(max_batches=3))
 
 
-def test_one_transaction_executes_no_more_deposits_than_it_can_name(
+def test_one_transaction_executes_no_more_deposits_than_the_maximum(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def play(scenario: Scenario) -> None:
@@ -104,7 +104,7 @@ def test_one_transaction_executes_no_more_deposits_than_it_can_name(
     embedded(play)
 
 
-def test_deposits_are_settled_in_their_order(steered: SteeredLayerOne) -> None:
+def test_deposits_are_settled_in_order(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         scenario.chain.schedule.seal_at_once()
         for counts in ((1, 2), (3,), (0, 1)):
@@ -122,7 +122,7 @@ def test_deposits_are_settled_in_their_order(steered: SteeredLayerOne) -> None:
     run(steered, play)
 
 
-def test_every_proof_that_is_served_is_accepted_by_the_contract(steered: SteeredLayerOne) -> None:
+def test_the_contract_accepts_every_proof(steered: SteeredLayerOne) -> None:
     signature = (
         "proveL2LogInclusion(uint256,uint256,(uint8,bool,uint16,address,bytes32,bytes32),bytes32[])"
     )
@@ -139,8 +139,8 @@ def test_every_proof_that_is_served_is_accepted_by_the_contract(steered: Steered
         scenario.seal_batch(9)
         await scenario.settle()
         prover = LogProver(scenario.chain.blocks, scenario.chain.batches)
-        asked = [(deposited[0], 0), *((it, index) for it in sent for index in (0, 1))]
-        for transaction, index in asked:
+        wanted = [(deposited[0], 0), *((it, index) for it in sent for index in (0, 1))]
+        for transaction, index in wanted:
             proven = prover.prove_transaction_log(transaction, index)
             assert proven is not None
             log = proven.log
@@ -149,15 +149,15 @@ def test_every_proof_that_is_served_is_accepted_by_the_contract(steered: Steered
             for change, accepted in ((0, True), (1, False)):
                 moved = (arguments[0], arguments[1] ^ change, *arguments[2:])
                 call = abi.encode_call(signature, *moved)
-                answer = await scenario.l1.call(scenario.contracts.chain.address, call)
-                assert abi.decode("(bool)", answer) == (accepted,)
+                output = await scenario.l1.call(scenario.contracts.chain.address, call)
+                assert abi.decode("(bool)", output) == (accepted,)
         message = prover.prove_message(2, sender(USER), Hash32((2).to_bytes(32)))
         assert message == prover.prove_transaction_log(sent[2])
 
     run(steered, play)
 
 
-def test_it_goes_on_after_a_restart_at_any_point(tmp_path: Path) -> None:
+def test_settlement_continues_after_a_restart_at_any_step(tmp_path: Path) -> None:
     async def play(scenario: Scenario) -> None:
         for number in range(3):
             scenario.seal_batch(number)
@@ -179,7 +179,7 @@ class CrashError(Exception):
 
 
 @pytest.mark.parametrize("sent", [False, True])
-def test_a_crash_around_sending_sends_the_same_transaction_again(
+def test_a_crash_while_sending_sends_the_same_transaction_again(
     tmp_path: Path, sent: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def play(scenario: Scenario) -> None:
@@ -187,9 +187,9 @@ def test_a_crash_around_sending_sends_the_same_transaction_again(
         operator = scenario.settler._transactions._operator
         real = operator.send
 
-        async def crash(outgoing: object) -> None:
+        async def crash(signed: object) -> None:
             if sent:
-                await real(outgoing)  # type: ignore[arg-type]
+                await real(signed)  # type: ignore[arg-type]
             raise CrashError
 
         monkeypatch.setattr(operator, "send", crash)
@@ -206,7 +206,7 @@ def test_a_crash_around_sending_sends_the_same_transaction_again(
     embedded(play, path=tmp_path / "chain")
 
 
-def test_what_somebody_else_settled_is_found_and_noted(tmp_path: Path) -> None:
+def test_a_settlement_by_another_account_is_found_and_recorded(tmp_path: Path) -> None:
     async def play(scenario: Scenario) -> None:
         for number in range(2):
             scenario.seal_batch(number)
@@ -224,7 +224,7 @@ def test_what_somebody_else_settled_is_found_and_noted(tmp_path: Path) -> None:
     embedded(play, path=tmp_path / "chain")
 
 
-def test_a_stuck_transaction_is_replaced_by_a_dearer_one(steered: SteeredLayerOne) -> None:
+def test_a_stuck_transaction_is_replaced_with_a_higher_fee(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         scenario.seal_batch(1)
         scenario.layer_one.mine_on_request()
@@ -243,7 +243,7 @@ def test_a_stuck_transaction_is_replaced_by_a_dearer_one(steered: SteeredLayerOn
     run(steered, play)
 
 
-def test_a_transaction_that_l1_forgot_is_sent_again_as_it_is(steered: SteeredLayerOne) -> None:
+def test_a_dropped_transaction_is_sent_again_unchanged(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         scenario.layer_one.mine_on_request()
         before = scenario.layer_one.checkpoint()
@@ -283,7 +283,7 @@ def test_a_step_that_would_revert_stops_settlement_with_its_reason(
         assert "commit of batch 1 failed: Unauthorized(0x" in scenario.settler.stopped
         assert not await scenario.settler.step(0.0)
         assert await scenario.totals() == (0, 0, 0)
-        # The chain goes on, and so does settlement once the cause is gone.
+        # The chain continues, and settlement resumes once the cause is removed.
         scenario.seal_batch(2)
         allow = abi.encode_call(
             "addValidator(address,address)", contracts.chain.address, OPERATOR.address
@@ -299,7 +299,7 @@ def test_a_step_that_would_revert_stops_settlement_with_its_reason(
     ]
 
 
-def test_a_transaction_that_reverts_in_its_block_stops_settlement_with_its_reason(
+def test_an_included_transaction_that_reverted_stops_settlement_with_its_reason(
     steered: SteeredLayerOne,
 ) -> None:
     async def play(scenario: Scenario) -> None:
@@ -311,9 +311,9 @@ def test_a_transaction_that_reverts_in_its_block_stops_settlement_with_its_reaso
         )
         assert await scenario.settler.step(0.0)
         owner = Operator(scenario.l1, contracts.owner.secret)
-        # Dearer, so that it comes first in the block.
-        outgoing = await owner.sign_call(contracts.timelock, forbid)
-        await owner.send(await owner.sign_replacement(await owner.sign_replacement(outgoing)))
+        # A higher fee, so that it is first in the block.
+        signed = await owner.sign_call(contracts.timelock, forbid)
+        await owner.send(await owner.sign_replacement(await owner.sign_replacement(signed)))
         scenario.layer_one.mine()
         assert await scenario.settler.step(1.0)
         assert scenario.settler.stopped is not None
@@ -324,7 +324,7 @@ def test_a_transaction_that_reverts_in_its_block_stops_settlement_with_its_reaso
     run(steered, play)
 
 
-def test_a_batch_that_is_too_young_to_be_executed_is_waited_for() -> None:
+def test_a_batch_that_is_too_young_to_be_executed_is_retried() -> None:
     async def play(scenario: Scenario) -> None:
         contracts = scenario.contracts
         delay = abi.encode_call("setExecutionDelay(uint32)", 5)
@@ -340,7 +340,7 @@ def test_a_batch_that_is_too_young_to_be_executed_is_waited_for() -> None:
     embedded(play)
 
 
-def test_a_chain_that_went_back_below_a_settled_batch_stops_and_says_so() -> None:
+def test_a_revert_below_a_settled_batch_stops_settlement_with_its_reason() -> None:
     async def play(scenario: Scenario) -> None:
         before, below = scenario.chain.checkpoint(), scenario.layer_one.checkpoint()
         scenario.seal_batch(1)
@@ -353,7 +353,7 @@ def test_a_chain_that_went_back_below_a_settled_batch_stops_and_says_so() -> Non
             LayerOneMismatch, match="batch 1 on the embedded L1 is not this chain's"
         ):
             await scenario.settler.step(0.0)
-        # If L1 goes back, too, everything goes on.
+        # After a reorg of L1 to the same point, settlement continues.
         scenario.layer_one.restore(below)
         await scenario.settle()
         assert await scenario.totals() == (1, 1, 1)
@@ -361,7 +361,7 @@ def test_a_chain_that_went_back_below_a_settled_batch_stops_and_says_so() -> Non
     embedded(play)
 
 
-def test_an_l1_that_went_back_gets_its_batches_again(steered: SteeredLayerOne) -> None:
+def test_batches_are_settled_again_after_a_reorg(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         scenario.seal_batch(1)
         await scenario.settle()
@@ -376,7 +376,7 @@ def test_an_l1_that_went_back_gets_its_batches_again(steered: SteeredLayerOne) -
     run(steered, play)
 
 
-def test_batches_that_vanish_take_their_transaction_with_them() -> None:
+def test_a_revert_removes_the_pending_transaction_of_its_batches() -> None:
     async def play(scenario: Scenario) -> None:
         scenario.layer_one.mine_on_request()
         before = scenario.chain.checkpoint()
@@ -389,7 +389,7 @@ def test_batches_that_vanish_take_their_transaction_with_them() -> None:
     embedded(play)
 
 
-def test_a_single_step_is_done_by_hand(steered: SteeredLayerOne) -> None:
+def test_a_single_step_can_be_done_by_hand(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         scenario.seal_batch(1)
         done = await scenario.settler.settle(SettlementStep.COMMIT, 1)
@@ -403,17 +403,17 @@ def test_a_single_step_is_done_by_hand(steered: SteeredLayerOne) -> None:
     run(steered, play)
 
 
-def test_running_it_settles_and_waits_out_an_l1_that_is_away(
+def test_run_settles_and_retries_while_l1_is_unreachable(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def play(scenario: Scenario) -> None:
-        away = 2
+        failures = 2
         real = scenario.contracts.chain.totals
 
         async def totals() -> BatchTotals:
-            nonlocal away
-            if away:
-                away -= 1
+            nonlocal failures
+            if failures:
+                failures -= 1
                 scenario.settler.wake()
                 raise LayerOneUnreachable("http://l1", "gone fishing")
             return await real()
@@ -432,5 +432,5 @@ def test_running_it_settles_and_waits_out_an_l1_that_is_away(
         assert await scenario.totals() == (1, 1, 1)
 
     embedded(play)
-    complaints = [it for it in caplog.records if "gone fishing" in it.getMessage()]
-    assert [it.levelname for it in complaints] == ["WARNING"]
+    logged = [it for it in caplog.records if "gone fishing" in it.getMessage()]
+    assert [it.levelname for it in logged] == ["WARNING"]

@@ -1,4 +1,4 @@
-"""The genesis of an L2: every contract that clients look for is there."""
+"""The system contracts in the genesis of an L2."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_each_known_address_has_code(address: str) -> None:
     assert (account.nonce, account.balance) == (1, 0)
 
 
-def test_no_code_waits_for_a_constructor() -> None:
+def test_no_contract_needs_a_constructor() -> None:
     assert all(not contracts.artifact(name).immutables for name in CONTRACTS.values())
 
 
@@ -59,7 +59,7 @@ def test_every_contract_of_the_l2_is_deployed() -> None:
     assert {it.name for it in compiled if it.source.startswith("l2/")} == set(CONTRACTS.values())
 
 
-def test_the_addresses_are_those_that_the_contracts_know() -> None:
+def test_the_addresses_are_those_in_the_contracts() -> None:
     text = "".join(path.read_text() for path in sorted(SOURCES.glob("*/*.sol")))
     constants = re.findall(r"address constant (?:L2_)?(\w+) = address\((0x\w+)\);", text)
     renamed = {"DEPLOYER": "CONTRACT_DEPLOYER", "MESSENGER": "L1_MESSENGER"}
@@ -68,14 +68,14 @@ def test_the_addresses_are_those_that_the_contracts_know() -> None:
     assert {name: getattr(system_contracts, name) for name in known} == known
 
 
-def test_what_the_l2_settles_on_is_part_of_its_state() -> None:
+def test_the_settlement_layer_is_part_of_the_genesis_state() -> None:
     here = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER)
     there = system_genesis(l1_chain_id=1, l1_asset_router=Address(b"\x5c" * 20))
     differing = {address for address in here if here[address] != there[address]}
     assert differing == {ASSET_ROUTER, NATIVE_TOKEN_VAULT}
 
 
-def test_another_base_token_has_another_asset() -> None:
+def test_another_base_token_has_another_asset_id() -> None:
     token = Address(b"\x70" * 20)
     mine = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER, base_token=token)
     storage = mine[NATIVE_TOKEN_VAULT].storage
@@ -83,14 +83,14 @@ def test_another_base_token_has_another_asset() -> None:
     assert asset_id(9, ETH_TOKEN) not in storage.values()
 
 
-def test_an_asset_is_known_by_the_id_that_clients_compute() -> None:
+def test_an_asset_has_the_id_that_clients_compute() -> None:
     # keccak256(abi.encode(9, 0x10004, 1)), as ethers encodes it.
     assert str(asset_id(9, ETH_TOKEN)) == (
         "0x52f431aa35dd80982e3c66614112503ca2c6e344745f4a2bcfc9bd7e09c75584"
     )
 
 
-def test_the_contracts_go_into_a_genesis_beside_funded_accounts() -> None:
+def test_a_genesis_has_the_contracts_beside_funded_accounts() -> None:
     system = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER)
     genesis = Genesis.development(270, [Address(b"\xa1" * 20)], 1, system)
     assert Genesis.parse(genesis.dump()) == genesis
