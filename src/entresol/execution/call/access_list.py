@@ -20,7 +20,7 @@ _TRACER: Final = Tracer(b'{"tracer": "accessListTracer"}')
 Touched: TypeAlias = dict[Address, set[Hash32]]
 
 
-class AccessListResult(msgspec.Struct, frozen=True):
+class CreatedAccessList(msgspec.Struct, frozen=True):
     """An access list, the gas that the transaction uses with it, and its error if it fails."""
 
     access_list: tuple[Access, ...]
@@ -38,7 +38,7 @@ _DECODER: Final = msgspec.json.Decoder(list[_TracedAccess])
 
 def create_access_list(
     evm_env: EvmEnv, request: CallRequest, limits: CallLimits = DEFAULT_LIMITS
-) -> AccessListResult:
+) -> CreatedAccessList:
     """Return what `request` touches beside sender, target and precompiles.
 
     Entries that it already declares stay in the list. An access list changes gas costs, and with
@@ -55,7 +55,7 @@ def create_access_list(
         if not _extend(touched, result):
             failure = failure_of(result)
             error = None if failure is None else str(failure)
-            return AccessListResult(access_list, result.gas_used, error)
+            return CreatedAccessList(access_list, result.gas_used, error)
 
 
 def _declared(access_list: Iterable[Access]) -> Touched:

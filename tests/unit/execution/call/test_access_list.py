@@ -8,7 +8,7 @@ import pytest
 
 from entresol._native import Snapshot
 from entresol.errors import DeadlinePassed, GasBudgetSpent, InsufficientFunds
-from entresol.execution.call.access_list import AccessListResult, create_access_list
+from entresol.execution.call.access_list import CreatedAccessList, create_access_list
 from entresol.execution.call.call import CallRequest, run
 from entresol.execution.call.limits import CallLimits
 from entresol.execution.evm_env import BlockEnv, EvmEnv
@@ -30,7 +30,7 @@ def evm_env(code: str) -> EvmEnv:
     return EvmEnv(Snapshot(World.with_contract(code)), RULES, BLOCK)
 
 
-def listed(code: str, limits: CallLimits | None = None, **fields: Any) -> AccessListResult:
+def listed(code: str, limits: CallLimits | None = None, **fields: Any) -> CreatedAccessList:
     request = CallRequest(**{"sender": Address(ALICE), "to": TO, **fields})
     return create_access_list(evm_env(code), request, limits or CallLimits())
 
