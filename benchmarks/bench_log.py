@@ -1,4 +1,4 @@
-"""The log: what a request costs more for being told."""
+"""The log: what a line adds to the cost of a request."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Final, cast
 from benchmarks.harness import Row, Target, best_seconds
 from entresol.node.log.console import Console
 from entresol.node.log.entries import LogFormat
-from entresol.node.log.jsonl import JsonLines
+from entresol.node.log.jsonl import JsonLogFormat
 from entresol.node.log.requests import RequestLog
-from entresol.node.log.text import TextLines
+from entresol.node.log.text import TextLogFormat
 from entresol.server.handler import ClientConnection
 
 BODY: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
-ANSWER: Final = b'{"jsonrpc":"2.0","id":1,"result":"0x10e"}'
-NOBODY: Final = cast("ClientConnection", None)
+RESPONSE: Final = b'{"jsonrpc":"2.0","id":1,"result":"0x10e"}'
+NO_CONNECTION: Final = cast("ClientConnection", None)
 
 
 def rows() -> Iterable[Row]:
     """Measure a line of either kind, until it is written."""
-    yield _line("a line a request", TextLines(colours=False), Target(8, "at most"))
-    yield _line("a JSON object a request", JsonLines(), None)
+    yield _line("a line a request", TextLogFormat(colours=False), Target(8, "at most"))
+    yield _line("a JSON object a request", JsonLogFormat(), None)
 
 
-def _line(what: str, lines: LogFormat, target: Target | None) -> Row:
+def _line(what: str, log_format: LogFormat, target: Target | None) -> Row:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     console = Console(nowhere, nowhere, backlog=10**9)
-    log = RequestLog(lambda _body, _connection: ANSWER, lines, console.tell)
-    seconds = best_seconds(lambda: log(BODY, NOBODY))
+    log = RequestLog(lambda _body, _connection: RESPONSE, log_format, console.write)
+    seconds = best_seconds(lambda: log(BODY, NO_CONNECTION))
     console.close()
     os.close(nowhere)
     return Row(what=what, value=seconds * 1e6, unit="µs", target=target)

@@ -1,4 +1,4 @@
-"""The command line."""
+"""The command line: `entresol run`, `rebuild` and `verify`."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What only one command needs is imported by it: a mistake in a flag is told at once.
+# Modules that only one command needs are imported there, so that an error in a flag is reported at once.
 
 SWITCH_SECONDS: Final = 1e-3
-"""How soon a thread that asks for the interpreter gets it: calls on threads ask often."""
+"""The interpreter's switch interval: worker threads of calls often need the GIL."""
 
 FAILED: Final = 1
-MISUSED: Final = 2
+USAGE_ERROR: Final = 2
 INTERRUPTED: Final = 130
 
 PROGRESS_BLOCKS: Final = 1_000
@@ -39,18 +39,18 @@ LAYER_1, LAYER_2 = "layer 1", "layer 2"
 
 USAGE: Final = "entresol [run | rebuild | verify] [flags]"
 COMMANDS_HELP: Final = """\
-run (the default) starts a node; rebuild makes the indexes of a data directory anew from its blocks; \
-verify executes every block of a data directory again and compares; both do so for each layer in it"""
+run (the default) starts a node; rebuild derives the indexes of a data directory again from its blocks; \
+verify executes every block of a data directory again and compares the results; both cover L1 and L2"""
 EPILOG: Final = """\
-Each flag is also a variable (--chain-id is ENTRESOL_CHAIN_ID) and a key in the file that --config names \
-(chain_id under [chain]). A flag wins over a variable, a variable over the file."""
+Each flag is also an environment variable (--chain-id is ENTRESOL_CHAIN_ID) and a key in the TOML file of --config \
+(chain_id under [chain]). Flags override variables, and variables the file."""
 
 
 def command() -> NoReturn:
-    """Run the command as a process of its own, and end it."""
+    """Run the command line, and exit the process."""
     code = main()
     if threading.active_count() > 1:
-        # A call is still under way on a thread. Nobody waits for its answer any more, nor should we.
+        # A call is still running on a thread. Its client is disconnected, so there is no need to wait for it.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
@@ -58,17 +58,17 @@ def command() -> NoReturn:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command, and return its exit code."""
+    """Run the command line, and return the exit code."""
     try:
-        given = _parser().parse(arguments)
-        config = SETTINGS.load(given, os.environ, given["config"])
-        return _COMMANDS[given["command"]](config)
+        flags = _parser().parse(arguments)
+        config = SETTINGS.load(flags, os.environ, flags["config"])
+        return _COMMANDS[flags["command"]](config)
     except KeyboardInterrupt:
         return INTERRUPTED
     except InvalidConfig as error:
-        return _complain(error, MISUSED)
+        return _print_error(error, USAGE_ERROR)
     except EntresolError as error:
-        return _complain(error, FAILED)
+        return _print_error(error, FAILED)
 
 
 def _run(config: NodeConfig) -> int:
@@ -89,7 +89,7 @@ def _run(config: NodeConfig) -> int:
 
 async def _serve(config: NodeConfig, log: NodeLog) -> None:
     from entresol.node.node import Node  # noqa: PLC0415
-    from entresol.node.startup.info import NodeInfo  # noqa: PLC0415
+    from entresol.node.startup.banner import banner, ready_line  # noqa: PLC0415
 
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -100,20 +100,20 @@ async def _serve(config: NodeConfig, log: NodeLog) -> None:
         return
     await node.start()
     try:
-        # What exists now stays: the collector need not look at it again and again.
+        # What exists now stays: the garbage collector need not traverse it again.
         gc.collect()
         gc.freeze()
-        info = NodeInfo.of(node, config)
+        info = node.info()
         if config.log.config_out is not None:
             info.write(Path(config.log.config_out))
-        log.greet(info)
+        log.announce(banner(info), ready_line(info), info.to_json())
         await stopped.wait()
     finally:
         await node.stop()
 
 
 async def _unless(stopped: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:
-    """Return what comes of `work`, or None if the node is stopped before: L1 may be long in coming."""
+    """Return the result of `work`, or None if the node is stopped first: L1 may be unreachable for long."""
     task, stop = asyncio.create_task(work), asyncio.create_task(stopped.wait())
     try:
         await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -128,7 +128,7 @@ def _rebuild(config: NodeConfig) -> int:
     from entresol.chain.rebuild import rebuild  # noqa: PLC0415
     from entresol.storage.store import Store  # noqa: PLC0415
 
-    for layer, path in _layers(_directory(config)):
+    for layer, path in _layers(_data_directory(config)):
         store = Store.open(path, rebuilding=True)
         try:
             rebuild(store, _progress(layer, "rebuilt"))
@@ -139,10 +139,10 @@ def _rebuild(config: NodeConfig) -> int:
 
 def _verify(config: NodeConfig) -> int:
     from entresol.node.chains import open_layer_one, open_layer_two  # noqa: PLC0415
-    from entresol.node.settlement.settlement_layer import known_settlement_layer  # noqa: PLC0415
+    from entresol.node.settlement.settlement_layer import configured_contracts  # noqa: PLC0415
 
-    layers = dict(_layers(_directory(config)))
-    layer_two, _ = open_layer_two(config.chain, *known_settlement_layer(config))
+    layers = dict(_layers(_data_directory(config)))
+    layer_two, _ = open_layer_two(config.chain, *configured_contracts(config))
     with contextlib.closing(layer_two):
         code = _compare(LAYER_2, layer_two)
         if LAYER_1 in layers:
@@ -152,13 +152,13 @@ def _verify(config: NodeConfig) -> int:
 
 
 def _compare(layer: str, chain: Chain) -> int:
-    """Execute every block of a layer again, and say what comes of it."""
+    """Execute every block of a chain again, print the result, and return the exit code."""
     try:
         chain.verify(_progress(layer, "verified"))
     except ReplayMismatch as error:
-        return _complain(error, FAILED, f"{layer}: ")
+        return _print_error(error, FAILED, f"{layer}: ")
     head = f"block {chain.number} {chain.head.hash()}"
-    print(f"{layer}: {head} is what its transactions lead to")
+    print(f"{layer}: {head} matches its transactions")
     return 0
 
 
@@ -187,11 +187,11 @@ def _parser() -> Parser:
     return parser
 
 
-def _directory(config: NodeConfig) -> Path:
+def _data_directory(config: NodeConfig) -> Path:
     from entresol.storage.directory import FORMAT_FILE  # noqa: PLC0415
 
     if config.chain.data_dir is None:
-        raise InvalidConfig("--data-dir", "say which directory")
+        raise InvalidConfig("--data-dir", "this command needs a data directory")
     path = Path(config.chain.data_dir)
     if not (path / FORMAT_FILE).exists():
         raise InvalidConfig("--data-dir", f"there is no chain in {path}")
@@ -199,7 +199,7 @@ def _directory(config: NodeConfig) -> Path:
 
 
 def _layers(path: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the chains in a data directory, by the names of their layers."""
+    """Yield the layers of the chains in a data directory, and their paths."""
     from entresol.node.chains import L1_FOLDER  # noqa: PLC0415
     from entresol.storage.directory import FORMAT_FILE  # noqa: PLC0415
 
@@ -209,13 +209,13 @@ def _layers(path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _progress(layer: str, verb: str) -> Callable[[int, int], None]:
-    def tell(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         if done == total or done % PROGRESS_BLOCKS == 0:
             print(f"{layer}: {verb} {done:,} of {total:,} blocks", file=sys.stderr)
 
-    return tell
+    return report
 
 
-def _complain(error: EntresolError, code: int, where: str = "") -> int:
+def _print_error(error: EntresolError, code: int, where: str = "") -> int:
     print(f"error: {where}{error}", file=sys.stderr)
     return code

@@ -152,10 +152,10 @@ def test_an_interval_seals_blocks_by_itself() -> None:
         (["--port", "70000"], 2, "error: --port: Expected `int` <= 65535"),
         (["--hardfork", "atlantis"], 2, "error: --hardfork: Invalid enum value 'atlantis'"),
         (["--genesis", "none.json"], 1, "error: none.json: No such file or directory"),
-        (["rebuild"], 2, "error: --data-dir: say which directory"),
+        (["rebuild"], 2, "error: --data-dir: this command needs a data directory"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(arguments: list[str], code: int, complaint: str) -> None:
+def test_an_error_is_reported_in_one_line(arguments: list[str], code: int, complaint: str) -> None:
     ran = run_entresol(*arguments)
     assert ran.returncode == code
     assert ran.stderr.startswith(complaint)

@@ -19,7 +19,7 @@ from entresol.errors import InvalidConfig, LayerOneMismatch
 from entresol.l1.deployment import SettlementContracts
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig, SettlementSettings
 from entresol.node.node import Node
-from entresol.node.settlement.manifest import NOTE_FILE
+from entresol.node.settlement.manifest import MANIFEST_FILE
 from entresol.server.config import ServerConfig
 from tests.support.anvil import Anvil, free_port, running_anvil
 from tests.support.node_process import running_node, starting_node
@@ -79,18 +79,18 @@ def nonce(anvil: Anvil) -> int:
     return int(anvil("eth_getTransactionCount", str(OPERATOR.address), "latest"), 16)
 
 
-def test_a_deployment_is_told_step_by_step_and_written_down(
+def test_a_deployment_is_logged_step_by_step_and_recorded(
     anvil: Anvil, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "entresol.node.settlement.settlement_layer")
+    caplog.set_level(logging.INFO, "entresol.node.settlement.remote_setup")
     contracts = opened(configured(anvil, str(tmp_path / "chain"), deploy_l1=True))
     assert f"bridgehub: {contracts.bridgehub.checksummed()}" in caplog.messages
-    told = [text for text in caplog.messages if text.startswith("contracts on L1")]
-    assert told[0] == f"contracts on L1: 0 of {STEPS}, deploy Bridgehub"
-    assert told[-1] == f"contracts on L1: {STEPS} of {STEPS}, done"
-    note = json.loads((tmp_path / "chain" / NOTE_FILE).read_text())
-    assert note["l1_chain_id"] == 31337
-    assert note["contracts"]["bridgehub"] == str(contracts.bridgehub)
+    logged = [text for text in caplog.messages if text.startswith("contracts on L1")]
+    assert logged[0] == f"contracts on L1: 0 of {STEPS}, deploy Bridgehub"
+    assert logged[-1] == f"contracts on L1: {STEPS} of {STEPS}, done"
+    manifest = json.loads((tmp_path / "chain" / MANIFEST_FILE).read_text())
+    assert manifest["l1_chain_id"] == 31337
+    assert manifest["contracts"]["bridgehub"] == str(contracts.bridgehub)
     assert nonce(anvil) == STEPS
 
 
@@ -117,13 +117,13 @@ def test_everything_is_found_from_the_bridgehub(deployed: Deployed, tmp_path: Pa
     directory, bridgehub = str(tmp_path / "chain"), str(deployed.contracts.bridgehub)
     found = opened(configured(deployed.anvil, directory, bridgehub=bridgehub))
     assert found == deployed.contracts
-    # It is written down, so that it need not be said again.
+    # It is in the manifest, so that it need not be given again.
     assert opened(configured(deployed.anvil, directory)) == deployed.contracts
     assert opened(configured(deployed.anvil, directory, deploy_l1=True)) == deployed.contracts
 
 
 @pytest.mark.parametrize("is_mined", [True, False])
-def test_an_interrupted_deployment_is_gone_on_with(
+def test_an_interrupted_deployment_is_resumed(
     anvil: Anvil, tmp_path: Path, *, is_mined: bool
 ) -> None:
     directory = ("--data-dir", str(tmp_path / "chain"))
@@ -138,20 +138,20 @@ def test_an_interrupted_deployment_is_gone_on_with(
     with starting_node(*flags) as node:
         eventually(lambda: "contracts on L1" in node.printed())
         anvil("evm_setAutomine", True)
-        told = node.ready().output
-        assert told.startswith(f"contracts on L1: {first}")
-        assert f"contracts on L1: {STEPS} of {STEPS}, done" in told
+        output = node.ready().output
+        assert output.startswith(f"contracts on L1: {first}")
+        assert f"contracts on L1: {STEPS} of {STEPS}, done" in output
     assert nonce(anvil) == STEPS
 
 
-def test_an_operator_without_funds_is_told_so(anvil: Anvil) -> None:
+def test_an_operator_without_funds_is_rejected(anvil: Anvil) -> None:
     anvil("anvil_setBalance", str(OPERATOR.address), "0x0")
     with pytest.raises(LayerOneMismatch, match=r"operator 0xf39F\w+ has not enough funds on http"):
         opened(configured(anvil, deploy_l1=True))
     assert nonce(anvil) == 0
 
 
-def test_a_deployment_that_ran_out_of_funds_is_gone_on_with(anvil: Anvil, tmp_path: Path) -> None:
+def test_a_deployment_that_ran_out_of_funds_is_resumed(anvil: Anvil, tmp_path: Path) -> None:
     anvil("anvil_setBalance", str(OPERATOR.address), hex(ETHER // 50))
     config = configured(anvil, str(tmp_path / "chain"), deploy_l1=True)
     with pytest.raises(LayerOneMismatch, match="has not enough funds"):
@@ -162,7 +162,7 @@ def test_a_deployment_that_ran_out_of_funds_is_gone_on_with(anvil: Anvil, tmp_pa
     assert nonce(anvil) == STEPS
 
 
-def test_a_step_that_failed_while_nobody_looked_is_noticed(anvil: Anvil, tmp_path: Path) -> None:
+def test_a_step_that_failed_unnoticed_is_detected(anvil: Anvil, tmp_path: Path) -> None:
     anvil("anvil_setBalance", str(OPERATOR.address), hex(ETHER // 50))
     config = configured(anvil, str(tmp_path / "chain"), deploy_l1=True)
     with pytest.raises(LayerOneMismatch, match="has not enough funds"):
@@ -173,15 +173,13 @@ def test_a_step_that_failed_while_nobody_looked_is_noticed(anvil: Anvil, tmp_pat
         opened(config)
 
 
-def test_an_l1_that_went_back_to_before_the_deployment_is_rejected(tmp_path: Path) -> None:
+def test_an_l1_that_was_reset_to_before_the_deployment_is_rejected(tmp_path: Path) -> None:
     directory = str(tmp_path / "chain")
     with running_anvil() as anvil:
         anvil("anvil_setNonce", str(OPERATOR.address), "0x5")
         opened(configured(anvil, directory, deploy_l1=True))
     with running_anvil() as anvil:
-        with pytest.raises(
-            LayerOneMismatch, match="had sent 5 transactions when it began, and now 0"
-        ):
+        with pytest.raises(LayerOneMismatch, match="nonce was 5 when it began, and is 0 now"):
             opened(configured(anvil, directory, deploy_l1=True))
         with pytest.raises(LayerOneMismatch, match="there is no contract at 0x"):
             opened(configured(anvil, directory))
@@ -189,10 +187,10 @@ def test_an_l1_that_went_back_to_before_the_deployment_is_rejected(tmp_path: Pat
 
 def test_an_l1_with_another_chain_id_is_rejected(deployed: Deployed) -> None:
     with running_anvil("--chain-id", "9") as other:
-        problem = r"--l1-url.* it is chain 9, and what is in .*chain settles on chain 31337"
+        problem = r"--l1-url.* its chain id is 9, but the chain in .*chain settles on chain 31337"
         with pytest.raises(InvalidConfig, match=problem):
             opened(configured(other, deployed.directory))
-        with pytest.raises(InvalidConfig, match="it is chain 9, as is the layer 2 itself"):
+        with pytest.raises(InvalidConfig, match="its chain id is 9, the same as that of the L2"):
             opened(configured(other, chain=ChainConfig(chain_id=9), deploy_l1=True))
 
 
@@ -209,12 +207,14 @@ def test_a_bridgehub_must_be_one_and_know_the_chain(deployed: Deployed) -> None:
             opened(config)
 
 
-def test_a_chain_that_began_otherwise_is_rejected(deployed: Deployed, tmp_path: Path) -> None:
+def test_a_chain_with_another_genesis_is_rejected(deployed: Deployed, tmp_path: Path) -> None:
     directory, bridgehub = str(tmp_path / "chain"), str(deployed.contracts.bridgehub)
     poorer = configured(deployed.anvil, directory, ChainConfig(balance=1), bridgehub=bridgehub)
-    with pytest.raises(LayerOneMismatch, match="chain 270 began otherwise than the one that is"):
+    with pytest.raises(
+        LayerOneMismatch, match="the genesis of chain 270 differs from the one registered"
+    ):
         opened(poorer)
-    assert not Path(directory, NOTE_FILE).exists()
+    assert not Path(directory, MANIFEST_FILE).exists()
 
 
 def test_an_operator_that_may_not_settle_is_rejected_unless_nothing_is_settled(
@@ -237,12 +237,12 @@ def test_flags_that_contradict_the_data_directory_are_rejected(
     opened(NodeConfig(chain=ChainConfig(data_dir=development), server=ServerConfig(port=0)))
     other = str(OTHER.address)
     cases = [
-        (configured(anvil, development, deploy_l1=True), "settles on the L1 in it"),
-        (configured(anvil, directory, l1_url=None), "settles on chain 31337: say where that is"),
-        (configured(anvil, directory, bridgehub=other), r"--bridgehub.* settles at 0x"),
+        (configured(anvil, development, deploy_l1=True), "settles on its development L1"),
+        (configured(anvil, directory, l1_url=None), "settles on chain 31337: give the URL"),
+        (configured(anvil, directory, bridgehub=other), r"--bridgehub.* is registered with 0x"),
         (
             configured(anvil, directory, deploy_l1=True, operator_key=str(OTHER.secret)),
-            r"--operator-key.* another account deployed what .*settlement\.json tells of",
+            r"--operator-key.* the contracts in .*settlement\.json were deployed by another account",
         ),
     ]
     for config, problem in cases:
@@ -263,44 +263,44 @@ def test_flags_that_contradict_the_data_directory_are_rejected(
         ({"l1_url": "http://x", "operator_key": "0x12"}, "--operator-key"),
         ({"l1_url": "http://x", "bridgehub": "0x12"}, "--bridgehub"),
         ({"l1_url": "http://x", "bridgehub": "0x" + "12" * 20, "deploy_l1": True}, "--bridgehub"),
-        ({"deploy_l1": True}, "--deploy-l1.* say on which L1 by --l1-url"),
-        ({"bridgehub": "0x" + "12" * 20}, "--bridgehub.* say on which L1 by --l1-url"),
+        ({"deploy_l1": True}, "--deploy-l1.* this needs the L1's --l1-url"),
+        ({"bridgehub": "0x" + "12" * 20}, "--bridgehub.* this needs the L1's --l1-url"),
     ],
 )
-def test_flags_that_cannot_be_meant_are_rejected(flags: dict[str, Any], problem: str) -> None:
+def test_invalid_combinations_of_flags_are_rejected(flags: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidConfig, match=problem):
         opened(NodeConfig(l1=L1Config(**flags), server=ServerConfig(port=0)))
 
 
-def test_the_contracts_must_be_somewhere(deployed: Deployed) -> None:
-    with pytest.raises(InvalidConfig, match="by --bridgehub, or have them deployed by --deploy-l1"):
+def test_a_remote_l1_without_contracts_is_rejected(deployed: Deployed) -> None:
+    with pytest.raises(InvalidConfig, match="by --bridgehub, or deploy them by --deploy-l1"):
         opened(configured(deployed.anvil))
 
 
-def test_a_note_that_cannot_be_read_is_told(deployed: Deployed, tmp_path: Path) -> None:
-    (tmp_path / NOTE_FILE).write_text('{"l1_chain_id": 1, "contracts": {"bridgehub": "0x1"}}')
+def test_a_manifest_that_cannot_be_read_is_reported(deployed: Deployed, tmp_path: Path) -> None:
+    (tmp_path / MANIFEST_FILE).write_text('{"l1_chain_id": 1, "contracts": {"bridgehub": "0x1"}}')
     with pytest.raises(InvalidConfig, match=r"settlement\.json cannot be read"):
         opened(configured(deployed.anvil, str(tmp_path)))
 
 
-def test_the_node_waits_for_an_l1_that_is_away(tmp_path: Path) -> None:
+def test_the_node_waits_for_an_unreachable_l1(tmp_path: Path) -> None:
     with free_port() as port:
         url = f"http://127.0.0.1:{port}"
-        info = tmp_path / "facts.json"
+        info = tmp_path / "info.json"
         flags = ("--l1-url", url, "--deploy-l1", "--operator-key", KEY, "--config-out", str(info))
         with starting_node(*flags) as node:
             eventually(lambda: "cannot be reached" in node.printed())
-            assert "; waiting for it" in node.printed()
+            assert "; retrying" in node.printed()
             with running_anvil(port=port):
                 eventually(info.exists)
-                assert f"L1 at {url} answers" in node.printed()
+                assert f"L1 at {url} is reachable" in node.printed()
                 assert node.stop() == 0
 
 
 def test_a_key_in_the_url_of_an_l1_is_in_no_line_and_on_no_page(tmp_path: Path) -> None:
     with contextlib.ExitStack() as l1:
         host = l1.enter_context(running_anvil()).url.partition("://")[2]
-        url, info = f"http://user:sesame@{host}/?key=sesame", tmp_path / "facts.json"
+        url, info = f"http://user:sesame@{host}/?key=sesame", tmp_path / "info.json"
         flags = ("--l1-url", url, "--deploy-l1", "--operator-key", KEY)
         with running_node(*flags, "--config-out", str(info), "--log-level", "debug") as node:
             assert f"HTTP         http://…@{host}/…" in node.output
@@ -320,11 +320,11 @@ def read(url: str) -> str:
 
 def test_a_node_that_waits_for_l1_can_be_stopped() -> None:
     with starting_node("--l1-url", "http://127.0.0.1:1", "--deploy-l1") as node:
-        eventually(lambda: "waiting for it" in node.printed())
+        eventually(lambda: "; retrying" in node.printed())
         assert node.stop() == 0
 
 
 def test_a_directory_that_settles_elsewhere_can_be_verified(deployed: Deployed) -> None:
     with starting_node("verify", "--data-dir", deployed.directory) as node:
         assert node.process.wait(PATIENCE_SECONDS) == 0
-        assert "is what its transactions lead to" in node.printed()
+        assert "matches its transactions" in node.printed()

@@ -36,10 +36,7 @@ NO_MIRROR: Final = {
 PROTOCOLS: Final[dict[str, str]] = {}
 """Class names that a protocol shares with the class that implements it, with the reason."""
 
-KNOWN_CIRCLES: Final[set[frozenset[str]]] = {
-    frozenset({"entresol.node.config.flags", "entresol.node.config.loader"}),
-    frozenset({"entresol.node.log.log", "entresol.node.node", "entresol.node.startup.info"}),
-}
+KNOWN_CIRCLES: Final[set[frozenset[str]]] = set()
 """Import circles that are still to be broken."""
 
 KNOWN_LONG: Final = {"README.md"}

@@ -1,4 +1,4 @@
-"""The small readers by which methods see what lies behind them."""
+"""Adapters from chain, batches and configuration to the interfaces that RPC asks for."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from entresol.rpc.services.log_search import LogLimits
 from entresol.rpc.types.overrides import OverrideLimits
 
 if TYPE_CHECKING:
-    from entresol.chain.chain import Chain
     from entresol.chain.events import BlockSealed
+    from entresol.chain.mempool.view import PoolView
+    from entresol.chain.priority_queue import PriorityQueue
     from entresol.node.config.schema import LimitsConfig
     from entresol.primitives.batches import Batch
     from entresol.primitives.records import BlockRecord
@@ -54,7 +55,7 @@ def request_limits(config: LimitsConfig) -> RequestLimits:
 
 
 class NotificationRenderer:
-    """What subscribers are told, in the shapes of the answers."""
+    """Renders what subscribers are notified of, as the RPC methods render it."""
 
     def __init__(self, rendered: RenderedChain) -> None:
         self._rendered = rendered
@@ -72,52 +73,52 @@ class NotificationRenderer:
         )
 
     def transaction(self, transaction: Transaction) -> bytes:
-        """Return a transaction that waits."""
+        """Return a pending transaction."""
         return bytes(self._rendered.pending_transaction(transaction))
 
 
 class PendingTransactions:
-    """Whatever waits for a block: in the pool, or from the other layer."""
+    """The transactions of the pool and of the priority queue."""
 
-    def __init__(self, chain: Chain) -> None:
-        self._chain = chain
+    def __init__(self, pool: PoolView, priority: PriorityQueue) -> None:
+        self._pool = pool
+        self._priority = priority
 
     def get(self, transaction_hash: bytes) -> Transaction | None:
-        """Return the transaction with this hash."""
-        chain = self._chain
-        return chain.pool.get(transaction_hash) or chain.producer.priority.get(transaction_hash)
+        """Return the transaction with this hash, or None."""
+        return self._pool.get(transaction_hash) or self._priority.get(transaction_hash)
 
 
 class BatchInclusion:
-    """Which batch a block is in."""
+    """Finds the batch of a block."""
 
     def __init__(self, batches: BatchTable) -> None:
         self._batches = batches
 
     def batch_of(self, block: int) -> BatchInfo | None:
-        """Return the batch of a block, once it is sealed."""
-        place = self._batches.position_of_block(block)
-        batch = None if place is None else self._batches.get(place.batch)
-        if place is None or batch is None:
+        """Return the sealed batch of a block, or None."""
+        position = self._batches.position_of_block(block)
+        batch = None if position is None else self._batches.get(position.batch)
+        if position is None or batch is None:
             return None
         return BatchInfo(
             number=batch.number,
             timestamp=batch.first_timestamp,
-            first_transaction=place.transactions_before,
+            first_transaction=position.transactions_before,
         )
 
     def last_block(self) -> int | None:
-        """Return the last block that is in a sealed batch."""
+        """Return the last block of the last sealed batch, or None."""
         last = self._batches.last()
         return None if last is None else last.last_block
 
 
 class BatchCommitments:
-    """What L1 is told of batches."""
+    """Computes the commitments of batches, as L1 stores them."""
 
     def __init__(self, chain_id: int) -> None:
         self._chain_id = chain_id
 
     def commitment_of(self, batch: Batch) -> Hash32:
-        """Return the hash that binds a batch on L1."""
+        """Return the commitment of a batch."""
         return stored_info_of(batch, self._chain_id).commitment

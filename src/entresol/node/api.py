@@ -1,4 +1,4 @@
-"""Putting the methods of a chain together, each with the little that it needs."""
+"""The RPC API of a chain: wire the namespaces to what they read."""
 
 from __future__ import annotations
 
@@ -64,17 +64,17 @@ if TYPE_CHECKING:
     from entresol.rpc.jsonrpc.method import Namespace
 
 
-class LayerTwo(NamedTuple):
-    """What a layer 2 has beyond a chain: prices, and an L1 unless it stands alone."""
+class L2Components(NamedTuple):
+    """What an L2 has beyond a chain: a fee model, and a rollup if it settles on an L1."""
 
     fees: FeeModel
     rollup: Rollup | None
 
 
 class Api:
-    """The methods of one chain, and what they share."""
+    """The RPC methods of one chain, and the services they share."""
 
-    def __init__(  # noqa: PLR0913 - each is a choice of its own
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain: Chain,
         wake: Callable[[], None],
@@ -83,41 +83,20 @@ class Api:
         config: ApiConfig | None = None,
         limits: LimitsConfig | None = None,
         checkpoints: Checkpoints | None = None,
-        layer_two: LayerTwo | None = None,
+        layer_two: L2Components | None = None,
     ) -> None:
         self._chain = chain
         self._config = config or ApiConfig()
         self._limits = limits or LimitsConfig()
         self._keyring = keyring or Keyring()
         self._executor = ThreadPoolExecutor(POLICY.workers, thread_name_prefix="call")
-        self._waiting = PendingTransactions(chain)
-        self._rendered = self._follow(
-            RenderedChain(
-                chain.rules.chain_id,
-                chain.blocks,
-                self._waiting,
-                chain.pending_block,
-                batches=None if layer_two is None else BatchInclusion(chain.batches),
-            )
-        )
+        self._pending = PendingTransactions(chain.pool, chain.producer.priority)
+        self._rendered = self._new_rendered(layer_two)
+        self._events = chain.events.subscribe(wake=self._on_events)
         self._resolver = BlockResolver(chain)
         self._runner = CallRunner(call_limits(self._limits), override_limits(self._limits))
-        self._filters = Filters(
-            chain,
-            chain.blocks,
-            self._rendered.log_cache,
-            chain.events,
-            max_filters=self._limits.filter_limit,
-            limits=log_limits(self._limits),
-        )
-        self.subscriptions = Subscriptions(
-            chain.events,
-            chain.blocks,
-            NotificationRenderer(self._rendered),
-            wake=wake,
-            max_per_connection=self._limits.subscription_limit,
-            limits=log_limits(self._limits),
-        )
+        self._filters = self._new_filters()
+        self.subscriptions = self._new_subscriptions(wake)
         namespaces = self._ethereum()
         if layer_two is not None:
             namespaces += self._zk_stack(layer_two)
@@ -131,15 +110,51 @@ class Api:
         self._rendered.on_invalidate(self.dispatcher.invalidate_cache)
 
     def close(self) -> None:
-        """Stop listening to the chain and end the workers."""
+        """Unsubscribe from the chain, and shut the thread pool down."""
         self.subscriptions.close()
         self._filters.close()
         self._chain.events.unsubscribe(self._events)
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def batch_sealed(self, batch: Batch) -> None:
-        """Let go of answers that do not know their batch."""
+        """Invalidate cached responses of the blocks of `batch`, which now have a batch."""
         self._rendered.batch_sealed(batch.first_block, batch.last_block)
+
+    def _on_events(self) -> None:
+        """Invalidate cached responses before the next request can be handled."""
+        events, _ = self._events.take()
+        for event in events:
+            self._rendered.on_event(event)
+
+    def _new_rendered(self, layer_two: L2Components | None) -> RenderedChain:
+        chain = self._chain
+        return RenderedChain(
+            chain.rules.chain_id,
+            chain.blocks,
+            self._pending,
+            chain.pending_block,
+            batches=None if layer_two is None else BatchInclusion(chain.batches),
+        )
+
+    def _new_filters(self) -> Filters:
+        return Filters(
+            self._chain,
+            self._chain.blocks,
+            self._rendered.log_cache,
+            self._chain.events,
+            max_filters=self._limits.filter_limit,
+            limits=log_limits(self._limits),
+        )
+
+    def _new_subscriptions(self, wake: Callable[[], None]) -> Subscriptions:
+        return Subscriptions(
+            self._chain.events,
+            self._chain.blocks,
+            NotificationRenderer(self._rendered),
+            wake=wake,
+            max_per_connection=self._limits.subscription_limit,
+            limits=log_limits(self._limits),
+        )
 
     def _ethereum(self) -> list[Namespace]:
         chain, resolver, rendered = self._chain, self._resolver, self._rendered
@@ -165,7 +180,7 @@ class Api:
             Web3(),
         ]
 
-    def _zk_stack(self, layer_two: LayerTwo) -> list[Namespace]:
+    def _zk_stack(self, layer_two: L2Components) -> list[Namespace]:
         chain, rollup = self._chain, layer_two.rollup
         namespaces: list[Namespace] = [
             ZksBytecode(chain.bytecodes),
@@ -174,15 +189,15 @@ class Api:
         if rollup is None:
             return namespaces
         settlement_layer = rollup.settlement_layer
-        settling = BatchStatus(chain, settlement_layer.l1_chain_id)
+        batch_status = BatchStatus(chain, settlement_layer.l1_chain_id)
         return [
             *namespaces,
-            ZksBatches(chain, settling, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
+            ZksBatches(chain, batch_status, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
             ZksProofs(chain.blocks, chain.batches, chain.state_trie, rollup.prover),
             ZksProtocol(chain.blocks, chain.genesis),
             ZksContracts(settlement_layer.l1_chain_id, settlement_layer.contracts, L2_CONTRACTS),
             ZksTokens(self._resolver),
-            ZksTransactions(chain, settling, self._waiting, self._rendered),
+            ZksTransactions(chain, batch_status, self._pending, self._rendered),
         ]
 
     def _development(self, checkpoints: Checkpoints, rollup: Rollup | None) -> list[Namespace]:
@@ -193,14 +208,3 @@ class Api:
             Hardhat(chain, keyring),
         ]
         return namespaces if rollup is None else [*namespaces, AnvilSettlement(rollup)]
-
-    def _follow(self, rendered: RenderedChain) -> RenderedChain:
-        """Let cached answers go as soon as they are wrong, before anybody can ask again."""
-
-        def take() -> None:
-            events, _ = self._events.take()
-            for event in events:
-                rendered.on_event(event)
-
-        self._events = self._chain.events.subscribe(wake=take)
-        return rendered

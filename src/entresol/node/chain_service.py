@@ -1,4 +1,4 @@
-"""One layer of a node: a chain, its methods and its server, from start to stop."""
+"""A chain with its RPC API and its server, from start to stop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from entresol.node.metrics import of_chain, of_server, render
+from entresol.node.metrics import chain_samples, render, server_samples
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 from entresol.server.server import Server
 
@@ -32,9 +32,9 @@ PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class ChainService:
-    """A chain that is served and that seals its blocks when they are due.
+    """Serves a chain over RPC, and seals its blocks on schedule.
 
-    Remembers: nothing of its own. Persists: the chain does. Assumes: one event loop, whose thread
+    Remembers: nothing of its own. Persists: nothing; the chain does. Assumes: one event loop, whose thread
     alone changes the chain. Fails: to start, with the error that says why.
     """
 
@@ -46,42 +46,42 @@ class ChainService:
         *,
         log: ChainLog | None = None,
         health: Callable[[], dict[str, Any]] = dict,
-        figures: Callable[[], Iterable[Sample]] = tuple,
+        metrics: Callable[[], Iterable[Sample]] = tuple,
     ) -> None:
         self.chain = chain
         self._config = config
         self._health = health
-        self._figures = figures
-        self._pump_is_due = False
-        self.api = make_api(self._wake)
+        self._metrics = metrics
+        self._is_scheduled = False
+        self.api = make_api(self._schedule_notifications)
         self.handler: Handler = self.api.dispatcher.handle
         if log is not None:
-            self.handler = log.around(self.handler)
-            log.follow(chain)
-        on_rejection = None if log is None else log.rejections()
+            self.handler = log.wrap(self.handler)
+            log.follow(chain.events, chain.blocks)
+        on_rejection = None if log is None else log.on_rejection()
         self._server = Server(self.handler, JSON_RPC, config, self._pages(), on_rejection)
-        self._ticking: asyncio.Task[None] | None = None
+        self._tick_task: asyncio.Task[None] | None = None
 
     @property
     def address(self) -> str:
-        """Where it listens: host and port."""
+        """The host and port it listens on."""
         host = self._config.host
         shown = f"[{host}]" if ":" in host else host
         return f"{shown}:{self._server.port}"
 
     async def start(self) -> None:
-        """Listen, and seal blocks when they are due."""
+        """Listen, and start sealing blocks."""
         await self._server.start()
-        self._ticking = asyncio.create_task(self._tick())
+        self._tick_task = asyncio.create_task(self._tick())
 
     async def stop(self) -> None:
-        """Let answers under way finish, and stop listening."""
-        if self._ticking is not None:
-            self._ticking.cancel()
+        """Let requests in progress finish, and stop listening."""
+        if self._tick_task is not None:
+            self._tick_task.cancel()
         await self._server.stop()
 
     def close(self) -> None:
-        """Let go of the chain."""
+        """Close the API and the chain."""
         self.api.close()
         self.chain.close()
 
@@ -91,19 +91,19 @@ class ChainService:
             try:
                 self.chain.tick(time.monotonic())
             except Exception:
-                # A full disk may have room again.
+                # A full disk may have space again later.
                 logger.exception("a block could not be sealed; trying again")
                 pause = RETRY_SECONDS
             await asyncio.sleep(pause)
 
-    def _wake(self) -> None:
-        """Have subscribers told soon, once for everything that happens until then."""
-        if not self._pump_is_due:
-            self._pump_is_due = True
-            asyncio.get_running_loop().call_soon(self._pump)
+    def _schedule_notifications(self) -> None:
+        """Notify subscribers once the current callback ends, of all events until then together."""
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._notify)
 
-    def _pump(self) -> None:
-        self._pump_is_due = False
+    def _notify(self) -> None:
+        self._is_scheduled = False
         self.api.subscriptions.publish()
 
     def _pages(self) -> dict[str, Page]:
@@ -118,6 +118,10 @@ class ChainService:
         return 200, JSON, json.dumps({"status": "ready", **self._health()}).encode()
 
     def _metrics_page(self) -> tuple[int, str, bytes]:
-        figures = (*of_chain(self.chain), *of_server(self._server.counters), *self._figures())
-        text = render(figures) + self.api.dispatcher.render_metrics()
+        samples = (
+            *chain_samples(self.chain),
+            *server_samples(self._server.counters),
+            *self._metrics(),
+        )
+        text = render(samples) + self.api.dispatcher.render_metrics()
         return 200, PROMETHEUS, text.encode()

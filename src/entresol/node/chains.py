@@ -1,4 +1,4 @@
-"""Opening the chains of a node: what each begins with, where it is kept, and when it seals."""
+"""Open the L2 and the development L1 of a node: genesis, data directory, mining."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import ChainConfig, NodeConfig
 
 OPERATOR: Final = DevAccount.from_secret(Hash32(keccak256(b"entresol: the development operator")))
-"""Who deploys to the development L1 and settles there; everybody knows the key."""
+"""The operator of the development L1, which deploys and settles there; its key is publicly known."""
 
 L1_FOLDER: Final = "l1"
-"""Where in the data directory the development L1 is."""
+"""The folder of the development L1 in the data directory."""
 
 _CONTRACT_NONCE: Final = 1
-_MOST_BACKED: Final = 2**128
-"""What the bridge has in the beginning at most, so that any deposit still fits."""
+_MAX_VAULT_BALANCE: Final = 2**128
+"""Limit of the vault's genesis balance, so that it does not overflow by deposits."""
 
 
 @cache
 def development_accounts(config: ChainConfig) -> tuple[DevAccount, ...]:
-    """Return the accounts that the development genesis funds: the derived ones first."""
+    """Return the accounts that the development genesis funds, the derived ones first."""
     derived = derive(config.mnemonic, config.accounts)
     return (*derived, *ZK_STACK_ACCOUNTS)
 
 
 def open_keyring(config: NodeConfig) -> Keyring:
-    """Return what signs for the development accounts, unless others could make it sign."""
+    """Return the keyring of the development accounts; it is locked if other machines can reach the node."""
     host = config.server.host
     if not is_loopback(host) and not config.api.expose_unlocked_accounts:
-        reason = f"the node listens on {host}; --expose-unlocked-accounts unlocks them all the same"
+        reason = f"the node listens on {host}; --expose-unlocked-accounts unlocks them anyway"
         return Keyring(locked=reason)
     return Keyring(() if config.chain.genesis else development_accounts(config.chain))
 
@@ -63,7 +63,7 @@ def open_keyring(config: NodeConfig) -> Keyring:
 def open_layer_two(
     config: ChainConfig, l1_chain_id: int | None, contracts: SettlementContracts | None
 ) -> tuple[Chain, FeeModel]:
-    """Open the L2, with the system contracts of one that settles if there is an L1."""
+    """Open the L2, with the system contracts in its genesis if it settles on an L1."""
     predeploys: Mapping[Address, GenesisAccount] = {}
     if l1_chain_id is not None and contracts is not None:
         predeploys = system_genesis(
@@ -75,8 +75,8 @@ def open_layer_two(
     if genesis.chain_id == l1_chain_id:
         raise InvalidConfig(
             "--chain-id",
-            f"the L1 has {l1_chain_id}, too; give the development one another by --l1-chain-id, or "
-            "start without one by --no-l1",
+            f"the L1 has {l1_chain_id}, too; give the development L1 another one by --l1-chain-id, or "
+            "start without an L1 by --no-l1",
         )
     fees = FeeModel(FeeConstants(minimal_l2_gas_price=config.gas_price))
     rules = msgspec.structs.replace(
@@ -94,12 +94,12 @@ def open_layer_two(
 
 
 def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
-    """Open the development L1, on which `layer_two` is registered from the first block on."""
+    """Open the development L1, on which `layer_two` is registered from genesis."""
     deployment = development_deployment(config, layer_two)
     rules = ChainRules.layer_1(config.l1.l1_chain_id)
-    given = sum(account.balance for account in _genesis(config.chain, {}).alloc.values())
+    funded = sum(account.balance for account in _genesis(config.chain, {}).alloc.values())
     predeploys = fund_vault(
-        deployment_accounts(deployment, rules.fork), deployment, min(given, _MOST_BACKED)
+        deployment_accounts(deployment, rules.fork), deployment, min(funded, _MAX_VAULT_BALANCE)
     )
     operator = msgspec.structs.replace(predeploys[OPERATOR.address], balance=_balance(config))
     codes = {MULTICALL: _system_code(MULTICALL), **DEPLOYERS}
@@ -120,7 +120,7 @@ def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
 
 
 def development_deployment(config: NodeConfig, layer_two: Chain) -> Deployment:
-    """Return how `layer_two` is put on the development L1."""
+    """Return the deployment that registers `layer_two` on the development L1."""
     return Deployment(
         l1_chain_id=config.l1.l1_chain_id,
         chain_id=layer_two.rules.chain_id,
@@ -136,8 +136,8 @@ def chain_id_of(config: ChainConfig) -> int:
 
 
 def genesis_batch_hash(chain: Chain) -> Hash32:
-    """Return what L1 has to know of a chain's beginning."""
-    return StoredBatchInfo.genesis(chain.ledger.header(0).state_root).hash()
+    """Return the hash of the genesis batch, which L1 stores for a registered chain."""
+    return StoredBatchInfo.genesis(chain.blocks.header(0).state_root).hash()
 
 
 def _genesis(config: ChainConfig, predeploys: Mapping[Address, GenesisAccount]) -> Genesis:
@@ -145,11 +145,11 @@ def _genesis(config: ChainConfig, predeploys: Mapping[Address, GenesisAccount]) 
         addresses = [account.address for account in development_accounts(config)]
         balance = config.balance * ETHER
         funded = Genesis.development(config.chain_id, addresses, balance, predeploys)
-        # A question about the first block must not cost more than the second one will. The price
-        # that was set is no part of a genesis: a chain can be opened again with another one.
+        # A call on the genesis block must not cost more than one on the next block. --gas-price is
+        # not part of the genesis: a chain can be opened again with another one.
         return msgspec.structs.replace(funded, base_fee=DEFAULT_GAS_PRICE)
     genesis = Genesis.load(Path(config.genesis))
-    # What a file says of an address counts, also where the system has a contract.
+    # The accounts of a genesis file override the system contracts.
     return msgspec.structs.replace(genesis, alloc={**predeploys, **genesis.alloc})
 
 

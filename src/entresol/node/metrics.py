@@ -1,4 +1,4 @@
-"""Figures of a running node for whoever collects them: how far it is, and what keeps it from going on."""
+"""Metrics of chains and servers, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ if TYPE_CHECKING:
 
 
 class Sample(NamedTuple):
-    """One number under its name in Prometheus, which begins with `entresol_`."""
+    """One value of a metric; the name gets the prefix `entresol_`."""
 
     name: str
     description: str
     value: int
     kind: Literal["gauge", "counter"] = "gauge"
     labels: str = ""
-    """Names and values, as `part="deposits"`; figures of one name follow each other."""
+    """Names and values, as `part="deposits"`; samples of one metric follow each other."""
 
 
-def of_chain(chain: Chain) -> Iterator[Sample]:
-    """Yield the figures of a chain."""
+def chain_samples(chain: Chain) -> Iterator[Sample]:
+    """Yield the samples of a chain."""
     final = chain.finality
     yield Sample("head_block", "Number of the last block.", chain.number)
     yield Sample("head_timestamp_seconds", "Timestamp of the last block.", chain.head.timestamp)
     yield Sample("safe_block", "Number of the last safe block.", final.safe)
-    yield Sample("finalized_block", "Number of the last final block.", final.finalized)
-    yield Sample("pool_transactions", "Transactions that wait for a block.", len(chain.pool))
-    waiting = len(chain.producer.priority)
-    yield Sample("pool_priority_transactions", "Deposits that wait for a block.", waiting)
+    yield Sample("finalized_block", "Number of the last finalized block.", final.finalized)
+    yield Sample("pool_transactions", "Transactions in the pool.", len(chain.pool))
+    pending = len(chain.producer.priority)
+    yield Sample("pool_priority_transactions", "Pending priority transactions.", pending)
 
 
-def of_server(counters: Counters) -> Iterator[Sample]:
-    """Yield the figures of a server."""
+def server_samples(counters: Counters) -> Iterator[Sample]:
+    """Yield the samples of a server."""
     it = counters
-    yield Sample("connections_open", "Connections that are open.", it.connections_open)
-    yield Sample("websockets_open", "WebSockets that are open.", it.websockets_open)
+    yield Sample("connections_open", "Open connections.", it.connections_open)
+    yield Sample("websockets_open", "Open WebSockets.", it.websockets_open)
     for name, description, value in (
-        ("connections_total", "Connections that were opened.", it.connections_total),
-        ("connections_refused_total", "Connections that were rejected.", it.connections_rejected),
-        ("requests_total", "Requests that came in.", it.requests_total),
-        ("received_bytes_total", "Bytes that came in.", it.bytes_received),
-        ("sent_bytes_total", "Bytes that went out.", it.bytes_sent),
+        ("connections_total", "Connections accepted.", it.connections_total),
+        ("connections_refused_total", "Connections rejected.", it.connections_rejected),
+        ("requests_total", "Requests received.", it.requests_total),
+        ("received_bytes_total", "Bytes received.", it.bytes_received),
+        ("sent_bytes_total", "Bytes sent.", it.bytes_sent),
     ):
         yield Sample(name, description, value, "counter")
 
 
-def render(figures: Iterable[Sample]) -> str:
-    """Return figures in the text format of Prometheus."""
+def render(samples: Iterable[Sample]) -> str:
+    """Return samples in the text format of Prometheus."""
     lines, before = [], ""
-    for it in figures:
+    for it in samples:
         if it.name != before:
             lines.append(f"# HELP entresol_{it.name} {it.description}")
             lines.append(f"# TYPE entresol_{it.name} {it.kind}")

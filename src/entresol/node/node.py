@@ -1,4 +1,4 @@
-"""A running node: the layer 2, the development L1 below it, and what ties them."""
+"""A running node: the L2, the development L1 if there is one, and the workers between them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import msgspec
 
 from entresol.chain.dev.checkpoints import Checkpoints
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.node.api import Api, LayerTwo
+from entresol.l1.urls import Endpoint
+from entresol.node.api import Api, L2Components
 from entresol.node.chain_service import ChainService
 from entresol.node.chains import OPERATOR, open_keyring, open_layer_one, open_layer_two
+from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.rollup import Rollup
 from entresol.node.settlement.settlement_layer import (
     SettlementLayer,
-    check_development,
-    embedded_contracts,
-    find_settlement_layer,
-    tie,
+    check_development_l1,
+    development_contracts,
+    verify_registration,
 )
+from entresol.node.startup.info import L1Info, NodeInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,9 +34,9 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """A node that serves a layer 2, and the development L1 that it settles on unless there is another.
+    """A node that serves an L2, and the development L1 that it settles on unless there is a remote one.
 
-    Remembers: nothing of its own. Persists: the chains, if they have a directory. Assumes: one event
+    Remembers: nothing of its own. Persists: the chains, if there is a data directory. Assumes: one event
     loop, whose thread alone changes the chains. Fails: to start, with the error that says why; nothing
     is left open then.
     """
@@ -45,6 +47,7 @@ class Node:
         log: NodeLog | None = None,
         settlement_layer: SettlementLayer | None = None,
     ) -> None:
+        self._config = config
         self._log = log
         self.keyring = open_keyring(config)
         self.rollup: Rollup | None = None
@@ -52,7 +55,9 @@ class Node:
         l1_chain_id = (
             config.l1.l1_chain_id if settlement_layer is None else settlement_layer.l1_chain_id
         )
-        contracts = embedded_contracts() if settlement_layer is None else settlement_layer.contracts
+        contracts = (
+            development_contracts() if settlement_layer is None else settlement_layer.contracts
+        )
         settles = config.l1.l1
         chain, fees = open_layer_two(
             config.chain, l1_chain_id if settles else None, contracts if settles else None
@@ -75,20 +80,20 @@ class Node:
 
     @classmethod
     async def open(cls, config: NodeConfig, log: NodeLog | None = None) -> Self:
-        """Return a node, having found its L1 if that is another one."""
+        """Return a node; a remote L1 is connected first."""
         if not config.l1.l1:
             return cls(config, log)
         if config.l1.l1_url is None:
-            check_development(config)
+            check_development_l1(config)
             return cls(config, log)
-        settlement_layer = await find_settlement_layer(config)
+        settlement_layer = await connect_remote(config)
         try:
             node = cls(config, log, settlement_layer)
         except BaseException:
             await settlement_layer.l1.close()
             raise
         try:
-            await tie(config, settlement_layer, node.chain)
+            await verify_registration(config, settlement_layer, node.chain)
         except BaseException:
             await node.stop()
             raise
@@ -96,24 +101,24 @@ class Node:
 
     @property
     def chain(self) -> Chain:
-        """The layer 2."""
+        """The L2."""
         return self.layer_two.chain
 
     @property
     def handler(self) -> Handler:
-        """What answers requests to the layer 2."""
+        """The handler of requests to the L2."""
         return self.layer_two.handler
 
     @property
     def address(self) -> str:
-        """Where the layer 2 listens: host and port."""
+        """The host and port that the L2 listens on."""
         return self.layer_two.address
 
     async def start(self) -> None:
-        """Listen, seal blocks when they are due, and follow L1."""
+        """Start the servers and the workers."""
         try:
-            for layer in self._layers:
-                await layer.start()
+            for service in self._services:
+                await service.start()
         except BaseException:
             await self.stop()
             raise
@@ -121,18 +126,35 @@ class Node:
             self.rollup.start()
 
     async def stop(self) -> None:
-        """Let answers under way finish, and close everything."""
+        """Let requests in progress finish, and close everything."""
         if self.rollup is not None:
             await self.rollup.stop()
-        for layer in self._layers:
-            await layer.stop()
+        for service in self._services:
+            await service.stop()
         if self._log is not None:
             self._log.unfollow()
-        for layer in self._layers:
-            layer.close()
+        for service in self._services:
+            service.close()
+
+    def info(self) -> NodeInfo:
+        """Return what the banner and `--config-out` show."""
+        return NodeInfo.of(self.chain, self._config, self.keyring, self.address, self._l1_info())
+
+    def _l1_info(self) -> L1Info | None:
+        if self.rollup is None:
+            return None
+        settlement_layer, embedded = self.rollup.settlement_layer, self.layer_one
+        url = self._config.l1.l1_url if embedded is None else f"http://{embedded.address}"
+        assert url is not None
+        return L1Info(
+            chain_id=settlement_layer.l1_chain_id,
+            endpoint=Endpoint(url),
+            is_embedded=embedded is not None,
+            contracts=settlement_layer.contracts,
+        )
 
     @property
-    def _layers(self) -> list[ChainService]:
+    def _services(self) -> list[ChainService]:
         return [self.layer_two, *([] if self.layer_one is None else [self.layer_one])]
 
     def _serve(
@@ -148,14 +170,14 @@ class Node:
                 config=config.api,
                 limits=config.limits,
                 checkpoints=checkpoints,
-                layer_two=LayerTwo(fees, rollup),
+                layer_two=L2Components(fees, rollup),
             )
 
         health = dict if rollup is None else rollup.health
-        log = None if self._log is None else self._log.of_layer()
-        figures = tuple if rollup is None else rollup.figures
+        log = None if self._log is None else self._log.for_chain()
+        metrics = tuple if rollup is None else rollup.metrics
         self.layer_two = ChainService(
-            chain, make_api, config.server, log=log, health=health, figures=figures
+            chain, make_api, config.server, log=log, health=health, metrics=metrics
         )
         if rollup is not None:
             rollup.on_batch = self.layer_two.api.batch_sealed
@@ -172,8 +194,8 @@ class Node:
             )
 
         server = msgspec.structs.replace(config.server, port=config.l1.l1_port)
-        # The operator's transactions are told by the settlement.
-        log = None if self._log is None else self._log.of_layer("L1", hidden=OPERATOR.address)
+        # The settler logs the operator's transactions.
+        log = None if self._log is None else self._log.for_chain("L1", hidden=OPERATOR.address)
         self.layer_one = ChainService(chain, make_api, server, log=log)
 
 
@@ -181,6 +203,6 @@ def _embedded_settlement_layer(chain: Chain) -> SettlementLayer:
     return SettlementLayer(
         l1=EmbeddedLayerOne(chain),
         l1_chain_id=chain.rules.chain_id,
-        contracts=embedded_contracts(),
+        contracts=development_contracts(),
         operator_secret=OPERATOR.secret,
     )

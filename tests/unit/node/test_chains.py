@@ -1,5 +1,3 @@
-"""The chain that settings describe."""
-
 from __future__ import annotations
 
 import json
@@ -13,7 +11,7 @@ from entresol.chain.chain import Chain
 from entresol.errors import InvalidConfig
 from entresol.node.chains import open_layer_one, open_layer_two
 from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
-from entresol.node.settlement.settlement_layer import embedded_contracts
+from entresol.node.settlement.settlement_layer import development_contracts
 
 
 @contextmanager
@@ -23,12 +21,12 @@ def opened(config: ChainConfig) -> Iterator[Chain]:
     chain.close()
 
 
-def test_the_genesis_costs_what_the_next_block_does() -> None:
+def test_the_genesis_has_the_base_fee_of_the_next_block() -> None:
     with opened(ChainConfig()) as chain:
         assert chain.head.base_fee_per_gas == chain.next_base_fee() == 100_000_000
 
 
-def test_a_chain_is_opened_again_with_another_price(tmp_path: Path) -> None:
+def test_a_chain_can_be_opened_again_with_another_gas_price(tmp_path: Path) -> None:
     directory = str(tmp_path / "chain")
     with opened(ChainConfig(data_dir=directory)) as chain:
         genesis = chain.head
@@ -37,18 +35,18 @@ def test_a_chain_is_opened_again_with_another_price(tmp_path: Path) -> None:
         assert chain.next_base_fee() == 7
 
 
-def test_the_bridge_has_what_the_accounts_of_the_genesis_have() -> None:
+def test_the_vault_holds_the_balances_of_the_genesis_accounts() -> None:
     config = NodeConfig(chain=ChainConfig(accounts=3, balance=7))
     with opened(config.chain) as chain:
         layer_one = open_layer_one(config, chain)
-        vault = layer_one.ledger.store.account(embedded_contracts().native_token_vault, 0)
+        vault = layer_one.ledger.store.account(development_contracts().native_token_vault, 0)
         layer_one.close()
     assert vault is not None
-    # The three, and the two that clients of the ZK Stack know.
+    # The three, and the two well-known ones of the ZK Stack.
     assert vault.balance == 5 * 7 * ETHER
 
 
-def test_the_bridge_has_no_more_than_leaves_room_for_deposits(tmp_path: Path) -> None:
+def test_the_balance_of_the_vault_leaves_room_for_deposits(tmp_path: Path) -> None:
     genesis = tmp_path / "genesis.json"
     rich = {f"0x{number:040x}": {"balance": hex(2**256 - 1)} for number in (1, 2)}
     text = {
@@ -61,13 +59,13 @@ def test_the_bridge_has_no_more_than_leaves_room_for_deposits(tmp_path: Path) ->
     config = NodeConfig(chain=ChainConfig(genesis=str(genesis)))
     with opened(config.chain) as chain:
         layer_one = open_layer_one(config, chain)
-        vault = layer_one.ledger.store.account(embedded_contracts().native_token_vault, 0)
+        vault = layer_one.ledger.store.account(development_contracts().native_token_vault, 0)
         layer_one.close()
     assert vault is not None
     assert vault.balance == 2**128
 
 
-def test_both_layers_cannot_have_one_chain_id() -> None:
+def test_l1_and_l2_cannot_have_the_same_chain_id() -> None:
     config = ChainConfig(chain_id=31337)
     with pytest.raises(InvalidConfig, match="--chain-id: the L1 has 31337, too"):
-        open_layer_two(config, 31337, embedded_contracts())
+        open_layer_two(config, 31337, development_contracts())

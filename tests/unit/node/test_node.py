@@ -1,5 +1,3 @@
-"""A node in this process."""
-
 from __future__ import annotations
 
 import asyncio
@@ -18,7 +16,7 @@ from entresol.server.config import ServerConfig
 from tests.support.polling import PATIENCE_SECONDS
 
 
-def test_a_block_that_cannot_be_sealed_is_told_and_tried_again(
+def test_a_block_that_cannot_be_sealed_is_logged_and_retried(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.0)
@@ -27,7 +25,7 @@ def test_a_block_that_cannot_be_sealed_is_told_and_tried_again(
     async def live() -> None:
         node = Node(config)
         sealed = asyncio.Event()
-        seal, failures = node.chain.seal, [StoreFull(node.chain.ledger.store.path)]
+        seal, failures = node.chain.seal, [StoreFull(node.chain.blocks.path)]
 
         def fail_once() -> None:
             if failures:
@@ -46,7 +44,7 @@ def test_a_block_that_cannot_be_sealed_is_told_and_tried_again(
     assert "no space left" in caplog.text
 
 
-def test_a_node_that_cannot_be_made_leaves_neither_of_its_chains_open(
+def test_a_node_that_fails_to_open_closes_both_of_its_chains(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     config = NodeConfig(chain=ChainConfig(data_dir=str(tmp_path / "chain")))
@@ -56,10 +54,10 @@ def test_a_node_that_cannot_be_made_leaves_neither_of_its_chains_open(
 
     with monkeypatch.context() as patch:
         patch.setattr(node_module, "Rollup", fail)
-        # The error keeps alive what was open, so that only closing lets go of the directory.
-        with pytest.raises(StoreFull) as kept:
+        # The error keeps what was open alive, so that only closing releases the directory.
+        with pytest.raises(StoreFull) as caught:
             Node(config)
-    assert kept.tb is not None
+    assert caught.tb is not None
     asyncio.run(Node(config).stop())
 
 

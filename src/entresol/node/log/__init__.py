@@ -1,1 +1,1 @@
-"""What a running node tells: a line a request, a block of lines a transaction, and its own troubles."""
+"""The log: what is logged, how it is formatted, and where it is written."""

@@ -1,4 +1,4 @@
-"""Writing lines without ever waiting for whoever reads them."""
+"""Write lines to the terminal without blocking the event loop on a slow reader."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ OUT: Final = 1
 ERR: Final = 2
 
 COLLECT_SECONDS: Final = 0.01
-"""How long lines are collected before they are written in one piece."""
+"""How long lines are collected before they are written at once."""
 
-BACKLOG: Final = 10_000
-"""Lines that may wait for a reader who is slower than the node."""
+MAX_BACKLOG: Final = 10_000
+"""Lines that may be pending for a reader that is slower than the node."""
 
 CLOSE_SECONDS: Final = 0.3
 
@@ -23,36 +23,36 @@ CLOSE_SECONDS: Final = 0.3
 class Console:
     """Writes lines in order, from a thread of its own.
 
-    A terminal that is held, or a pipe that nobody reads, would stop the event loop in the middle of a write.
-    Here it stops the thread; further lines wait, and beyond the backlog they are counted in place of kept.
+    A stopped terminal, or a pipe that is not read, would block the event loop in the middle of a write.
+    Here it blocks the thread; further lines are queued, and those beyond the backlog are dropped and counted.
 
-    Remembers: lines that are not written yet. Persists: nothing. Assumes: nothing of who reads.
-    Fails: never; when the reader is gone, nothing more is written.
+    Remembers: lines that are not written yet. Persists: nothing. Assumes: nothing about the reader.
+    Fails: never; once the reader has closed its end, nothing more is written.
     """
 
-    def __init__(self, out: int = OUT, err: int = ERR, *, backlog: int = BACKLOG) -> None:
+    def __init__(self, out: int = OUT, err: int = ERR, *, backlog: int = MAX_BACKLOG) -> None:
         self._out = out
         self._err = err
         self._backlog = backlog
-        self._waiting: deque[tuple[int, str]] = deque()
-        self._lost = 0
+        self._pending: deque[tuple[int, str]] = deque()
+        self._dropped = 0
         self._due = threading.Event()
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="console", daemon=True)
         self._thread.start()
 
-    def tell(self, text: str, *, trouble: bool = False) -> None:
-        """Write `text` and the end of its line soon; troubles go where errors go."""
-        if len(self._waiting) >= self._backlog:
-            self._lost += 1
+    def write(self, text: str, *, to_stderr: bool = False) -> None:
+        """Queue `text` and a line break."""
+        if len(self._pending) >= self._backlog:
+            self._dropped += 1
             return
-        self._waiting.append((self._err if trouble else self._out, text))
-        # Looking is cheaper than setting what is set.
+        self._pending.append((self._err if to_stderr else self._out, text))
+        # Checking is cheaper than setting an event that is set.
         if not self._due.is_set():
             self._due.set()
 
     def close(self) -> None:
-        """Write what waits, if it is read in time, and end."""
+        """Write pending lines, as far as they are read in time, and end the thread."""
         self._closing = True
         self._due.set()
         self._thread.join(CLOSE_SECONDS)
@@ -67,32 +67,32 @@ class Console:
                 self._drain()
             self._drain()
         except OSError:
-            # Nobody is left to tell.
+            # The reader has closed its end.
             self._backlog = 0
-            self._waiting.clear()
+            self._pending.clear()
 
     def _drain(self) -> None:
-        while self._waiting:
-            self._write(*self._piece())
-        if self._lost:
-            lost, self._lost = self._lost, 0
-            self._write(self._out, f"({lost:,} lines are lost: nobody read them in time)\n")
+        while self._pending:
+            self._write_all(*self._chunk())
+        if self._dropped:
+            dropped, self._dropped = self._dropped, 0
+            self._write_all(self._out, f"({dropped:,} lines dropped: they were not read in time)\n")
 
-    def _piece(self) -> tuple[int, str]:
-        """Take the lines at the front that go to one place."""
-        place, text = self._waiting.popleft()
+    def _chunk(self) -> tuple[int, str]:
+        """Take the lines at the front that go to the same stream."""
+        stream, text = self._pending.popleft()
         lines = [text]
-        while self._waiting and self._waiting[0][0] == place:
-            lines.append(self._waiting.popleft()[1])
-        return place, "\n".join((*lines, ""))
+        while self._pending and self._pending[0][0] == stream:
+            lines.append(self._pending.popleft()[1])
+        return stream, "\n".join((*lines, ""))
 
     @staticmethod
-    def _write(place: int, text: str) -> None:
-        # Not through sys.stdout: a thread stuck in it would keep the interpreter from ending.
+    def _write_all(stream: int, text: str) -> None:
+        # Not through sys.stdout: a thread blocked in it would keep the interpreter from exiting.
         data = text.encode(errors="replace")
         while data:
             try:
-                data = data[os.write(place, data) :]
+                data = data[os.write(stream, data) :]
             except BlockingIOError:
-                # Another process that shares the terminal made it so.
+                # Another process that shares the terminal made it non-blocking.
                 time.sleep(COLLECT_SECONDS)

@@ -1,4 +1,4 @@
-"""What can be told of a node's work, before it is text of any kind."""
+"""Log entries as values, and the interface of what formats them."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from entresol.rpc.jsonrpc.errors import ErrorObject
 
 
 class RequestServed(msgspec.Struct, frozen=True):
-    """A request that was answered; `method` is what the client wrote."""
+    """A request with a response; `method` is what the client sent."""
 
     method: str
     seconds: float
-    failure: ErrorObject | None
+    error: ErrorObject | None
     layer: str = ""
 
 
 class BatchServed(msgspec.Struct, frozen=True):
-    """A batch that was answered; `failure` is the first of its calls', or its own."""
+    """A JSON-RPC batch with a response; `error` is the first of its calls', or its own."""
 
     methods: Counter[str]
     seconds: float
     failed: int
-    failure: ErrorObject | None
+    error: ErrorObject | None
     layer: str = ""
 
 
 class RequestRejected(msgspec.Struct, frozen=True):
-    """A request that was rejected before its method could be read; `status` is HTTP's or a WebSocket's."""
+    """A request that was rejected before it was dispatched; `status` is an HTTP status or a WebSocket close code."""
 
     status: int
     reason: str
@@ -39,8 +39,8 @@ class RequestRejected(msgspec.Struct, frozen=True):
     layer: str = ""
 
 
-class MoreRejected(msgspec.Struct, frozen=True):
-    """Further requests that were rejected, too many to tell one by one."""
+class RejectionsSuppressed(msgspec.Struct, frozen=True):
+    """Rejected requests that were too many to be logged one by one."""
 
     count: int
     layer: str = ""
@@ -58,12 +58,12 @@ class TransactionIncluded(msgspec.Struct, frozen=True, kw_only=True):
     block_hash: Hash32
     succeeded: bool
     failure: str | None
-    """Why it failed, if this node executed it."""
+    """Why it failed, if this process executed it."""
     layer: str = ""
 
 
 class LogMessage(msgspec.Struct, frozen=True):
-    """Anything else, in words."""
+    """A message of a Python logger."""
 
     level: str
     message: str
@@ -72,22 +72,22 @@ class LogMessage(msgspec.Struct, frozen=True):
 
 
 class LogFormat(Protocol):
-    """A way to write entries down."""
+    """Formats entries as lines."""
 
-    def answered(self, entry: RequestServed) -> str:
-        """Write a request down."""
+    def request(self, entry: RequestServed) -> str:
+        """Format a request."""
 
     def batch(self, entry: BatchServed) -> str:
-        """Write a batch down."""
+        """Format a batch."""
 
-    def rejected(self, entry: RequestRejected) -> str:
-        """Write a rejection down."""
+    def rejection(self, entry: RequestRejected) -> str:
+        """Format a rejection."""
 
-    def more_rejected(self, entry: MoreRejected) -> str:
-        """Write down that there were more."""
+    def suppressed(self, entry: RejectionsSuppressed) -> str:
+        """Format the number of further rejections."""
 
-    def included(self, entry: TransactionIncluded) -> str:
-        """Write a transaction down."""
+    def transaction(self, entry: TransactionIncluded) -> str:
+        """Format a transaction."""
 
-    def note(self, entry: LogMessage) -> str:
-        """Write anything else down."""
+    def message(self, entry: LogMessage) -> str:
+        """Format a message."""

@@ -1,4 +1,4 @@
-"""Entries as machines read them: a JSON object a line, with level, time, message and fields."""
+"""Log entries as JSON lines, with level, time, message and fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from entresol.node.log.entries import (
         BatchServed,
         LogMessage,
-        MoreRejected,
+        RejectionsSuppressed,
         RequestRejected,
         RequestServed,
         TransactionIncluded,
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
     from entresol.rpc.jsonrpc.errors import ErrorObject
 
 
-class JsonLines:
-    """An object a line; what goes wrong in a request is a field of it, not its level."""
+class JsonLogFormat:
+    """Formats entries as JSON lines; the error of a request is a field, not a level."""
 
-    def answered(self, entry: RequestServed) -> str:
-        """Write a request down."""
+    def request(self, entry: RequestServed) -> str:
+        """Format a request."""
         fields = {"method": entry.method, "ms": _ms(entry.seconds)}
-        return line("info", "request", _on(entry.layer) | fields | _failed(entry.failure))
+        return json_line("info", "request", _layer(entry.layer) | fields | _error(entry.error))
 
     def batch(self, entry: BatchServed) -> str:
-        """Write a batch down."""
+        """Format a batch."""
         fields = {
             "calls": entry.methods.total(),
             "methods": dict(entry.methods),
             "ms": _ms(entry.seconds),
             "failed": entry.failed,
         }
-        return line("info", "batch", _on(entry.layer) | fields | _failed(entry.failure))
+        return json_line("info", "batch", _layer(entry.layer) | fields | _error(entry.error))
 
-    def rejected(self, entry: RequestRejected) -> str:
-        """Write a rejection down."""
+    def rejection(self, entry: RequestRejected) -> str:
+        """Format a rejection."""
         fields = {"peer": entry.peer, "status": entry.status, "reason": entry.reason}
-        return line("info", "rejected", _on(entry.layer) | fields)
+        return json_line("info", "rejected", _layer(entry.layer) | fields)
 
-    def more_rejected(self, entry: MoreRejected) -> str:
-        """Write down that there were more."""
-        return line("info", "rejected more", _on(entry.layer) | {"requests": entry.count})
+    def suppressed(self, entry: RejectionsSuppressed) -> str:
+        """Format the number of further rejections."""
+        return json_line("info", "rejected more", _layer(entry.layer) | {"requests": entry.count})
 
-    def included(self, entry: TransactionIncluded) -> str:
-        """Write a transaction down."""
+    def transaction(self, entry: TransactionIncluded) -> str:
+        """Format a transaction."""
         fields: dict[str, Any] = {
             "hash": str(entry.hash),
             "from": str(entry.sender),
@@ -61,28 +61,30 @@ class JsonLines:
             fields["created"] = str(entry.created)
         if entry.failure is not None:
             fields["failure"] = entry.failure
-        return line("info", "transaction", _on(entry.layer) | fields)
+        return json_line("info", "transaction", _layer(entry.layer) | fields)
 
-    def note(self, entry: LogMessage) -> str:
-        """Write a note down."""
+    def message(self, entry: LogMessage) -> str:
+        """Format a message, with its stack trace as a field."""
         fields = {"source": entry.source}
         if entry.trace is not None:
             fields["trace"] = entry.trace
-        return line(entry.level, entry.message, fields)
+        return json_line(entry.level, entry.message, fields)
 
 
-def line(level: str, message: str, fields: dict[str, Any]) -> str:
-    """Return one line."""
+def json_line(level: str, message: str, fields: dict[str, Any]) -> str:
+    """Return an entry as one line of JSON."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     entry = {"level": level, "time": now, "message": message, "fields": fields}
     try:
         return msgspec.json.encode(entry).decode()
     except UnicodeEncodeError:
-        # Half a surrogate pair is a Python string, but no text.
-        return line(level, _text(message), {key: _text(value) for key, value in fields.items()})
+        # A lone surrogate is valid in a Python string, but not in UTF-8.
+        return json_line(
+            level, _encodable(message), {key: _encodable(value) for key, value in fields.items()}
+        )
 
 
-def _on(layer: str) -> dict[str, Any]:
+def _layer(layer: str) -> dict[str, Any]:
     return {"layer": layer} if layer else {}
 
 
@@ -90,9 +92,9 @@ def _ms(seconds: float) -> float:
     return round(seconds * 1e3, 3)
 
 
-def _failed(failure: ErrorObject | None) -> dict[str, Any]:
-    return {} if failure is None else {"error": msgspec.to_builtins(failure)}
+def _error(error: ErrorObject | None) -> dict[str, Any]:
+    return {} if error is None else {"error": msgspec.to_builtins(error)}
 
 
-def _text(value: object) -> str:
+def _encodable(value: object) -> str:
     return str(value).encode(errors="replace").decode()

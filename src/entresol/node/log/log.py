@@ -1,27 +1,26 @@
-"""The log of a node: what is told, how it is written, and where it goes."""
+"""The log of a node: what is logged at which level, in which format, and where it is written."""
 
 from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from entresol.node.log.console import OUT, Console
 from entresol.node.log.entries import LogMessage
-from entresol.node.log.jsonl import JsonLines, line
+from entresol.node.log.jsonl import JsonLogFormat, json_line
 from entresol.node.log.rejections import RejectionLog
 from entresol.node.log.requests import RequestLog
-from entresol.node.log.text import TextLines
+from entresol.node.log.text import TextLogFormat
 from entresol.node.log.transactions import TransactionLog
-from entresol.node.startup.banner import READY, banner
 
 if TYPE_CHECKING:
-    from entresol.chain.chain import Chain
+    from entresol.chain.events import ChainEvents
     from entresol.node.config.schema import LogConfig
     from entresol.node.log.entries import LogFormat
-    from entresol.node.startup.info import NodeInfo
     from entresol.primitives.values import Address
     from entresol.server.handler import Handler, OnRejection
+    from entresol.storage.readers import BlockReader
 
 LEVELS: Final = {
     "debug": logging.DEBUG,
@@ -32,7 +31,7 @@ LEVELS: Final = {
 
 
 class NodeLog:
-    """Tells of a node's work what the configuration asks for.
+    """Logs requests, rejections, transactions and messages, as far as the configuration wants them.
 
     Remembers: which chains it follows. Persists: nothing. Assumes: one node at a time uses it. Fails: never.
     """
@@ -41,106 +40,116 @@ class NodeLog:
         self._console = console
         self._silent = config.silent
         self._level = logging.ERROR if config.silent else LEVELS[config.log_level]
-        self._lines: JsonLines | TextLines = (
-            JsonLines() if config.json_logs else TextLines(colours=colours)
+        self._is_json = config.json_logs
+        self._format: LogFormat = (
+            JsonLogFormat() if self._is_json else TextLogFormat(colours=colours)
         )
-        self._following: list[TransactionLog] = []
-        self._hearing: list[RejectionLog] = []
-        self.handler = LogHandler(self._lines, console)
+        self._transactions: list[TransactionLog] = []
+        self._rejections: list[RejectionLog] = []
+        self.handler = LogHandler(self._format, console)
 
     @classmethod
     def to_terminal(cls, config: LogConfig) -> Self:
-        """Return a log that goes where the process writes, and takes what all modules have to say."""
+        """Return a log that writes to the terminal, and receives the messages of all modules."""
         coloured = os.isatty(OUT) and "NO_COLOR" not in os.environ
         log = cls(config, Console(), colours=coloured)
         logging.basicConfig(level=log._level, handlers=[log.handler], force=True)
         return log
 
     @property
-    def tells_work(self) -> bool:
-        """Whether requests and transactions are told."""
+    def logs_requests(self) -> bool:
+        """Whether requests and transactions are logged."""
         return self._level <= logging.INFO
 
-    def greet(self, info: NodeInfo) -> None:
-        """Tell that the node has started: the banner, or its facts in one line."""
+    def announce(self, banner: str, message: str, fields: dict[str, Any]) -> None:
+        """Write the banner of a node that has started, or in JSON a message with fields."""
         if self._silent:
             return
-        if isinstance(self._lines, JsonLines):
-            self._console.tell(line("info", f"{READY}{info.address}", info.to_json()))
+        if self._is_json:
+            self._console.write(json_line("info", message, fields))
         else:
-            self._console.tell(banner(info) + "\n")
+            self._console.write(banner + "\n")
 
-    def of_layer(self, name: str = "", hidden: Address | None = None) -> ChainLog:
-        """Return the log of one layer, which says its name and nothing of whom it is to hide."""
-        return ChainLog(self, name, hidden)
+    def for_chain(self, layer: str = "", hidden: Address | None = None) -> ChainLog:
+        """Return the log of one chain; transactions of the sender `hidden` are not logged."""
+        return ChainLog(self, layer, hidden)
 
-    def around(self, handler: Handler, layer: str = "") -> Handler:
-        """Return a handler that tells of requests to a layer; if they are not told, the same one."""
-        if not self.tells_work:
+    def wrap(self, handler: Handler, layer: str = "") -> Handler:
+        """Return a handler that also logs requests; the same one if they are not logged."""
+        if not self.logs_requests:
             return handler
-        return RequestLog(handler, self._lines, self._console.tell, layer)
+        return RequestLog(handler, self._format, self._console.write, layer)
 
-    def rejections(self, layer: str = "") -> OnRejection | None:
-        """Return what hears of requests that a layer rejects; None if requests are not told."""
-        if not self.tells_work:
+    def on_rejection(self, layer: str = "") -> OnRejection | None:
+        """Return a callback that logs rejected requests; None if requests are not logged."""
+        if not self.logs_requests:
             return None
-        hearing = RejectionLog(self._lines, self._console.tell, layer)
-        self._hearing.append(hearing)
-        return hearing
+        log = RejectionLog(self._format, self._console.write, layer)
+        self._rejections.append(log)
+        return log
 
-    def follow(self, chain: Chain, layer: str = "", hidden: Address | None = None) -> None:
-        """Tell of the transactions of `chain`, if they are told, but not of those of `hidden`."""
-        if self.tells_work:
-            tell = self._console.tell
-            self._following.append(TransactionLog(chain, self._lines, tell, layer, hidden))
+    def follow(
+        self,
+        events: ChainEvents,
+        blocks: BlockReader,
+        layer: str = "",
+        hidden: Address | None = None,
+    ) -> None:
+        """Log the transactions of a chain, if they are logged, except those of the sender `hidden`."""
+        if self.logs_requests:
+            write = self._console.write
+            self._transactions.append(
+                TransactionLog(events, blocks, self._format, write, layer, hidden)
+            )
 
     def unfollow(self) -> None:
-        """Stop listening to the chains and their servers."""
-        for hearing in self._hearing:
-            hearing.step()
-        self._hearing.clear()
-        for following in self._following:
-            following.close()
-        self._following.clear()
+        """Stop following the chains and their servers."""
+        for rejections in self._rejections:
+            rejections.step()
+        self._rejections.clear()
+        for transactions in self._transactions:
+            transactions.close()
+        self._transactions.clear()
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write pending lines."""
         logging.getLogger().removeHandler(self.handler)
         self._console.close()
 
 
 class ChainLog:
-    """What a log tells of one layer."""
+    """The log of one chain and its server."""
 
-    def __init__(self, log: NodeLog, name: str, hidden: Address | None) -> None:
+    def __init__(self, log: NodeLog, layer: str, hidden: Address | None) -> None:
         self._log = log
-        self._name = name
+        self._layer = layer
         self._hidden = hidden
 
-    def around(self, handler: Handler) -> Handler:
-        """Return a handler that tells of requests; if they are not told, the same one."""
-        return self._log.around(handler, self._name)
+    def wrap(self, handler: Handler) -> Handler:
+        """Return a handler that also logs requests; the same one if they are not logged."""
+        return self._log.wrap(handler, self._layer)
 
-    def rejections(self) -> OnRejection | None:
-        """Return what hears of rejected requests; None if requests are not told."""
-        return self._log.rejections(self._name)
+    def on_rejection(self) -> OnRejection | None:
+        """Return a callback that logs rejected requests; None if requests are not logged."""
+        return self._log.on_rejection(self._layer)
 
-    def follow(self, chain: Chain) -> None:
-        """Tell of the transactions of `chain`, if they are told."""
-        self._log.follow(chain, self._name, self._hidden)
+    def follow(self, events: ChainEvents, blocks: BlockReader) -> None:
+        """Log the chain's transactions, if they are logged."""
+        self._log.follow(events, blocks, self._layer, self._hidden)
 
 
 class LogHandler(logging.Handler):
-    """Takes what modules log, exceptions with their whole trace."""
+    """Writes the messages of Python loggers, exceptions with their stack trace."""
 
-    def __init__(self, lines: LogFormat, console: Console) -> None:
+    def __init__(self, log_format: LogFormat, console: Console) -> None:
         super().__init__()
-        self._lines = lines
+        self._format = log_format
         self._console = console
         self._formatter = logging.Formatter()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record down."""
+        """Write a message."""
         trace = self._formatter.formatException(record.exc_info) if record.exc_info else None
-        note = LogMessage(record.levelname.lower(), record.getMessage(), record.name, trace)
-        self._console.tell(self._lines.note(note), trouble=record.levelno >= logging.WARNING)
+        entry = LogMessage(record.levelname.lower(), record.getMessage(), record.name, trace)
+        is_problem = record.levelno >= logging.WARNING
+        self._console.write(self._format.message(entry), to_stderr=is_problem)

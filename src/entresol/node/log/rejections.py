@@ -1,4 +1,4 @@
-"""Telling of requests that were rejected before any handler saw them, and of a flood in few words."""
+"""Log requests that the server rejects, at a limited rate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from entresol.node.log.entries import MoreRejected, RequestRejected
+from entresol.node.log.entries import RejectionsSuppressed, RequestRejected
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,46 +15,48 @@ if TYPE_CHECKING:
     from entresol.server.handler import ClientConnection
     from entresol.server.responses import HttpResponse
 
-SPAN_SECONDS: Final = 1.0
-TOLD: Final = 20
-"""How many rejections of one span are told one by one; the rest is a number."""
+WINDOW_SECONDS: Final = 1.0
+MAX_LOGGED: Final = 20
+"""How many rejections of one window are logged one by one; the rest are counted."""
 
 
 class RejectionLog:
-    """Hears of rejections, tells the first of each second, and then how many more there were.
+    """Logs the first rejections of each second, and then how many more there were.
 
-    Whoever floods the node with bad requests would else fill the disk that its log is kept on.
+    Otherwise a client could fill the disk that holds the log, by a flood of bad requests.
 
-    Remembers: when the span began, and what was left out in it. Persists: nothing. Assumes: an event loop.
+    Remembers: when the window ends, and the rejections in it. Persists: nothing. Assumes: an event loop.
     Fails: never.
     """
 
-    def __init__(self, lines: LogFormat, tell: Callable[[str], None], layer: str = "") -> None:
-        self._lines = lines
-        self._tell = tell
+    def __init__(
+        self, log_format: LogFormat, write: Callable[[str], None], layer: str = ""
+    ) -> None:
+        self._format = log_format
+        self._write = write
         self._layer = layer
         self._end = 0.0
-        self._heard = 0
+        self._count = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def __call__(self, response: HttpResponse, connection: ClientConnection) -> None:
-        """Take note of a rejection."""
+        """Log or count a rejection."""
         now = monotonic()
         if now >= self._end:
             self.step()
-            self._end = now + SPAN_SECONDS
-        self._heard += 1
-        if self._heard <= TOLD:
+            self._end = now + WINDOW_SECONDS
+        self._count += 1
+        if self._count <= MAX_LOGGED:
             entry = RequestRejected(response.status, response.reason, connection.peer, self._layer)
-            self._tell(self._lines.rejected(entry))
+            self._write(self._format.rejection(entry))
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._end - now, self.step)
 
     def step(self) -> None:
-        """Tell how many were left out, and begin anew."""
-        left_out, self._heard = self._heard - TOLD, 0
+        """Log how many rejections were suppressed, and end the window."""
+        suppressed, self._count = self._count - MAX_LOGGED, 0
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if left_out > 0:
-            self._tell(self._lines.more_rejected(MoreRejected(left_out, self._layer)))
+        if suppressed > 0:
+            self._write(self._format.suppressed(RejectionsSuppressed(suppressed, self._layer)))

@@ -1,4 +1,4 @@
-"""Telling of requests: a handler around the handler, which is there only if somebody wants to know."""
+"""Log requests, by a handler that wraps the handler of a server."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ UNREADABLE: Final = "(unreadable)"
 
 
 class _Call(msgspec.Struct):
-    """As much of a request as is told."""
+    """The part of a request that is logged."""
 
     method: str = UNREADABLE
 
 
-class _Outcome(msgspec.Struct):
-    """As much of an answer as is told."""
+class _Response(msgspec.Struct):
+    """The part of a response that is logged."""
 
     error: ErrorObject | None = None
 
@@ -36,69 +36,75 @@ class _Outcome(msgspec.Struct):
 _call: Final = msgspec.json.Decoder(_Call).decode
 _calls: Final = msgspec.json.Decoder(list[_Call]).decode
 _items: Final = msgspec.json.Decoder(list[Raw]).decode
-_outcome: Final = msgspec.json.Decoder(_Outcome).decode
-_results: Final = msgspec.json.Decoder(list[_Outcome]).decode
+_response: Final = msgspec.json.Decoder(_Response).decode
+_responses: Final = msgspec.json.Decoder(list[_Response]).decode
 
 
 class RequestLog:
-    """Passes requests on, and tells how they were answered.
+    """Passes requests to the handler, and logs method, time and result.
 
-    It looks at the bytes that come and go, so that the handler has nothing to do with it.
+    It reads the bytes of requests and responses, so that the handler needs to know nothing of logging.
     """
 
     def __init__(
-        self, handler: Handler, lines: LogFormat, tell: Callable[[str], None], layer: str = ""
+        self,
+        handler: Handler,
+        log_format: LogFormat,
+        write: Callable[[str], None],
+        layer: str = "",
     ) -> None:
         self._handler = handler
-        self._lines = lines
-        self._tell = tell
+        self._format = log_format
+        self._write = write
         self._layer = layer
 
     def __call__(
         self, body: bytes, connection: ClientConnection
     ) -> bytes | Awaitable[bytes | None] | None:
-        """Answer `body` as the handler does."""
+        """Handle `body` as the handler does."""
         started = perf_counter()
-        answer = self._handler(body, connection)
-        if answer is None or isinstance(answer, bytes):
-            self._report(body, answer, perf_counter() - started)
-            return answer
-        return self._later(body, answer, started)
+        response = self._handler(body, connection)
+        if response is None or isinstance(response, bytes):
+            self._log(body, response, perf_counter() - started)
+            return response
+        return self._await_and_log(body, response, started)
 
-    async def _later(
+    async def _await_and_log(
         self, body: bytes, awaitable: Awaitable[bytes | None], started: float
     ) -> bytes | None:
-        answer = await awaitable
-        self._report(body, answer, perf_counter() - started)
-        return answer
+        response = await awaitable
+        self._log(body, response, perf_counter() - started)
+        return response
 
-    def _report(self, body: bytes, answer: bytes | None, seconds: float) -> None:
+    def _log(self, body: bytes, response: bytes | None, seconds: float) -> None:
         if body[:1] == b"[" or body.lstrip(b" \t\r\n")[:1] == b"[":
-            self._tell(self._lines.batch(batch_of(body, answer, seconds, self._layer)))
+            self._write(self._format.batch(batch_served(body, response, seconds, self._layer)))
             return
-        entry = RequestServed(_method_of(body), seconds, failure_in(answer), self._layer)
-        self._tell(self._lines.answered(entry))
+        entry = RequestServed(_method_of(body), seconds, error_in(response), self._layer)
+        self._write(self._format.request(entry))
 
 
-def failure_in(answer: bytes | None) -> ErrorObject | None:
-    """Return the error that an answer to one call consists of."""
-    # The id stands before the result, and no id has these bytes in it: its quotes would be escaped.
-    if answer is None or RESULT in answer:
+def error_in(response: bytes | None) -> ErrorObject | None:
+    """Return the error of the response to one call; None for a result."""
+    # The id precedes the result, and cannot contain these bytes: its quotes would be escaped.
+    if response is None or RESULT in response:
         return None
-    return _outcome(answer).error
+    return _response(response).error
 
 
-def batch_of(body: bytes, answer: bytes | None, seconds: float, layer: str = "") -> BatchServed:
-    """Return what is told of a batch."""
+def batch_served(
+    body: bytes, response: bytes | None, seconds: float, layer: str = ""
+) -> BatchServed:
+    """Return the log entry of a batch."""
     methods = Counter(_methods_of(body))
-    failed, failure = 0, None
-    if answer is not None and ERROR in answer:
-        if answer[:1] != b"[":
-            failed, failure = methods.total(), failure_in(answer)
+    failed, error = 0, None
+    if response is not None and ERROR in response:
+        if response[:1] != b"[":
+            failed, error = methods.total(), error_in(response)
         else:
-            failures = [it.error for it in _results(answer) if it.error is not None]
-            failed, failure = len(failures), failures[0] if failures else None
-    return BatchServed(methods, seconds, failed, failure, layer)
+            errors = [it.error for it in _responses(response) if it.error is not None]
+            failed, error = len(errors), errors[0] if errors else None
+    return BatchServed(methods, seconds, failed, error, layer)
 
 
 def _methods_of(body: bytes) -> list[str]:

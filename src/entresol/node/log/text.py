@@ -1,4 +1,4 @@
-"""Entries as people read them."""
+"""Log entries as text, with colours on a terminal."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ if TYPE_CHECKING:
     from entresol.node.log.entries import (
         BatchServed,
         LogMessage,
-        MoreRejected,
+        RejectionsSuppressed,
         RequestRejected,
         RequestServed,
         TransactionIncluded,
     )
     from entresol.rpc.jsonrpc.errors import ErrorObject
 
-LONGEST: Final = 300
+MAX_TEXT: Final = 300
 WIDTH: Final = 44
 TIME_WIDTH: Final = 11
-NAMED: Final = 3
-"""How many methods of a batch are named."""
+MAX_BATCH_METHODS: Final = 3
+"""How many methods of a batch are listed."""
 
 REJECTED: Final = "(rejected)"
-"""Stands where the method would: no request was read far enough to have one."""
+"""Takes the place of the method, which was not read."""
 
 _PLAIN: Final = {"dim": "", "red": "", "green": "", "yellow": "", "bold": "", "end": ""}
 _ANSI: Final = {
@@ -36,45 +36,45 @@ _ANSI: Final = {
 }
 
 
-class TextLines:
-    """A line a request, an indented block a transaction; with colours if they are wanted."""
+class TextLogFormat:
+    """Formats a request as a line and a transaction as an indented block."""
 
     def __init__(self, *, colours: bool) -> None:
         style = _ANSI if colours else _PLAIN
         self._dim, self._bold, self._end = style["dim"], style["bold"], style["end"]
-        self._bad, self._odd = style["red"], style["yellow"]
+        self._bad, self._warn = style["red"], style["yellow"]
         self._ok = f"{style['green']}ok{self._end}"
 
-    def answered(self, entry: RequestServed) -> str:
-        """Write the method, how long it took and how it ended."""
-        outcome = self._ok if entry.failure is None else self._failed(entry.failure)
-        return self._line(_padded(_on(entry.layer, entry.method)), entry.seconds, outcome)
+    def request(self, entry: RequestServed) -> str:
+        """Format the method, the time and the result."""
+        result = self._ok if entry.error is None else self._error(entry.error)
+        return self._line(_padded(_with_layer(entry.layer, entry.method)), entry.seconds, result)
 
     def batch(self, entry: BatchServed) -> str:
-        """Write how many calls there were, to which methods, and how many failed."""
+        """Format the number of calls, their methods, and how many failed."""
         calls = entry.methods.total()
-        named = [_times(*item) for item in entry.methods.most_common(NAMED)]
-        more = ", …" if len(entry.methods) > NAMED else ""
+        named = [_times(*item) for item in entry.methods.most_common(MAX_BATCH_METHODS)]
+        more = ", …" if len(entry.methods) > MAX_BATCH_METHODS else ""
         what = f"batch of {calls}: {', '.join(named)}{more}" if calls else "batch"
-        outcome = self._ok if entry.failure is None else self._failed(entry.failure)
+        result = self._ok if entry.error is None else self._error(entry.error)
         if entry.failed and calls > 1:
-            outcome = f"{self._bad}{entry.failed} of {calls} failed{self._end}, first: {outcome}"
-        return self._line(_on(entry.layer, what).ljust(WIDTH), entry.seconds, outcome)
+            result = f"{self._bad}{entry.failed} of {calls} failed{self._end}, first: {result}"
+        return self._line(_with_layer(entry.layer, what).ljust(WIDTH), entry.seconds, result)
 
-    def rejected(self, entry: RequestRejected) -> str:
-        """Write who was rejected, and why."""
-        what = _on(entry.layer, f"{REJECTED} {entry.peer}").ljust(WIDTH)
-        told = f"{self._bad}{entry.status}: {printable(entry.reason)}{self._end}"
-        return f"{what} {'':{TIME_WIDTH}}  {told}"
+    def rejection(self, entry: RequestRejected) -> str:
+        """Format the client's address and the reason."""
+        what = _with_layer(entry.layer, f"{REJECTED} {entry.peer}").ljust(WIDTH)
+        result = f"{self._bad}{entry.status}: {printable(entry.reason)}{self._end}"
+        return f"{what} {'':{TIME_WIDTH}}  {result}"
 
-    def more_rejected(self, entry: MoreRejected) -> str:
-        """Write how many more were rejected."""
-        return _on(entry.layer, f"{REJECTED} {entry.count:,} more")
+    def suppressed(self, entry: RejectionsSuppressed) -> str:
+        """Format the number of further rejections."""
+        return _with_layer(entry.layer, f"{REJECTED} {entry.count:,} more")
 
-    def included(self, entry: TransactionIncluded) -> str:
-        """Write what became of a transaction."""
+    def transaction(self, entry: TransactionIncluded) -> str:
+        """Format a transaction and its result."""
         rows = [
-            (_on(entry.layer, "Transaction"), str(entry.hash)),
+            (_with_layer(entry.layer, "Transaction"), str(entry.hash)),
             ("From", entry.sender.checksummed()),
         ]
         if entry.to is not None:
@@ -91,35 +91,35 @@ class TextLines:
         block = "\n".join(f"    {self._dim}{name:<18}{self._end}{value}" for name, value in rows)
         return f"\n{block}\n"
 
-    def note(self, entry: LogMessage) -> str:
-        """Write a note, below it the trace of what went wrong."""
-        colour = {"info": "", "debug": self._dim, "warning": self._odd}.get(entry.level, self._bad)
+    def message(self, entry: LogMessage) -> str:
+        """Format a message, with the stack trace below it."""
+        colour = {"info": "", "debug": self._dim, "warning": self._warn}.get(entry.level, self._bad)
         end = self._end if colour else ""
         label = "" if entry.level == "info" else f"{entry.level}: "
         line = f"{colour}{label}{printable(entry.message)}{end}"
         return line if entry.trace is None else f"{line}\n{entry.trace}"
 
-    def _line(self, what: str, seconds: float, outcome: str) -> str:
-        return f"{what} {self._dim}{seconds * 1e3:{TIME_WIDTH - 3}.2f} ms{self._end}  {outcome}"
+    def _line(self, what: str, seconds: float, result: str) -> str:
+        return f"{what} {self._dim}{seconds * 1e3:{TIME_WIDTH - 3}.2f} ms{self._end}  {result}"
 
-    def _failed(self, failure: ErrorObject) -> str:
-        told = printable(failure.message)
-        if failure.data is not None and failure.code != 3:
-            told = f"{told} ({printable(failure.data)})"
-        return f"{self._bad}error {failure.code}: {told}{self._end}"
+    def _error(self, error: ErrorObject) -> str:
+        text = printable(error.message)
+        if error.data is not None and error.code != 3:
+            text = f"{text} ({printable(error.data)})"
+        return f"{self._bad}error {error.code}: {text}{self._end}"
 
 
 def printable(text: str) -> str:
-    """Make text safe to show: what clients and contracts say may be meant for the terminal."""
-    if len(text) > LONGEST:
-        text = text[:LONGEST] + "…"
+    """Escape control characters: text of clients and contracts must not control the terminal."""
+    if len(text) > MAX_TEXT:
+        text = text[:MAX_TEXT] + "…"
     if text.isprintable():
         return text
     return "".join(it if it.isprintable() else it.encode("unicode_escape").decode() for it in text)
 
 
-def _on(layer: str, what: str) -> str:
-    """Say on which layer, if that is not the one that is always meant."""
+def _with_layer(layer: str, what: str) -> str:
+    """Prefix the layer, unless it is the L2."""
     return f"{layer} {what}" if layer else what
 
 

@@ -1,1 +1,1 @@
-"""The settlement layer of an L2, and the workers between the layers."""
+"""Settlement on an L1: which L1 and which contracts, and the workers between the two chains."""

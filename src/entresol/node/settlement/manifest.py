@@ -1,4 +1,4 @@
-"""What the data directory says of the L1 that its chain settles on."""
+"""The settlement manifest: which remote L1 and contracts the chain in a data directory settles on."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ from entresol.storage.directory import write_durably
 if TYPE_CHECKING:
     from entresol.node.config.schema import ChainConfig
 
-NOTE_FILE: Final = "settlement.json"
+MANIFEST_FILE: Final = "settlement.json"
 
 
 class SettlementManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a chain settles, other than on the development L1.
+    """The remote L1 that a chain settles on; there is none for the development L1.
 
-    It is written before a deployment, so that one that is interrupted can be gone on with.
+    It is written before a deployment begins, so that an interrupted one can be resumed.
     """
 
     l1_chain_id: int
     contracts: SettlementContracts
     first_nonce: int | None = None
-    """The operator's nonce when the deployment began; none if the contracts were there before."""
+    """The operator's nonce when the deployment began; None if the contracts existed before."""
 
 
 class ManifestFile:
-    """Keeps the note of one data directory.
+    """Reads and writes the manifest of one data directory.
 
-    Remembers: the note, also if the chain is temporary. Persists: it, beside the chain.
+    Remembers: the manifest, also of a temporary chain. Persists: it, beside the chain.
     """
 
     def __init__(self, config: ChainConfig) -> None:
         directory = config.data_dir
-        self.path = None if directory is None else Path(directory) / NOTE_FILE
-        self.note = self._read()
+        self.path = None if directory is None else Path(directory) / MANIFEST_FILE
+        self.manifest = self._read()
 
     @property
-    def is_development(self) -> bool:
-        """Whether the chain of the directory settles on the development L1 in it."""
+    def has_development_l1(self) -> bool:
+        """Whether the data directory contains a development L1."""
         return self.path is not None and (self.path.parent / L1_FOLDER).exists()
 
-    def write(self, note: SettlementManifest) -> None:
-        """Keep a note, in place of the one before."""
-        if note == self.note:
+    def write(self, manifest: SettlementManifest) -> None:
+        """Replace the manifest."""
+        if manifest == self.manifest:
             return
-        self.note = note
+        self.manifest = manifest
         if self.path is None:
             return
-        text = msgspec.json.format(msgspec.json.encode(note, enc_hook=str)) + b"\n"
+        text = msgspec.json.format(msgspec.json.encode(manifest, enc_hook=str)) + b"\n"
         try:
             write_durably(self.path, text)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""What runs between the layers: deposits come down, batches go up, prices follow."""
+"""The workers between L1 and L2: deposits, batches, settlement, L1 gas price."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PRICE_SECONDS: Final = 1.0
+GAS_PRICE_SECONDS: Final = 1.0
 
 
 class Rollup:
-    """Ties a layer 2 to the layer 1 of a site.
+    """Runs deposit watcher, batcher and settler of an L2.
 
-    Remembers: what its parts do. Persists: through them. Assumes: the event loop whose thread changes
-    the chain. Fails: each part says what is wrong with it in `health` and goes on when it can.
+    Remembers: nothing of its own. Persists: nothing; its workers do. Assumes: the event loop whose thread
+    changes the chain. Fails: each worker reports its problem in `health`, and retries.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Rollup:
             chain.blocks,
             chain.batches,
             policy,
-            on_sealed=self._sealed,
+            on_sealed=self._on_sealed,
             is_deferred=self._is_settling,
         )
         self.watcher = DepositWatcher(
@@ -76,21 +76,21 @@ class Rollup:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Follow both layers from now on."""
-        works = [self._follow_prices(), self.watcher.run()]
+        """Start the workers."""
+        workers = [self._follow_gas_price(), self.watcher.run()]
         if self._settles:
-            works += [self.batcher.run(self._chain.events), self.settler.run()]
-        self._tasks = [asyncio.create_task(self._guard(work)) for work in works]
+            workers += [self.batcher.run(self._chain.events), self.settler.run()]
+        self._tasks = [asyncio.create_task(_supervise(worker)) for worker in workers]
 
     async def stop(self) -> None:
-        """Stop following, and let go of L1."""
+        """Stop the workers, and close the connection to L1."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.settlement_layer.l1.close()
 
     async def settle(self, step: SettlementStep, batch: int) -> Hash32:
-        """Do a step of a batch by hand, sealing it if it is the next one, and return L1's transaction."""
+        """Send one settlement step of a batch, sealing the batch if it is the next one; return L1's transaction."""
         if batch == self.batcher.last.number + 1:
             self.batcher.seal(time.monotonic())
         if not 1 <= batch <= self.batcher.last.number:
@@ -99,15 +99,15 @@ class Rollup:
         return (await self.settler.settle(step, batch)).transaction
 
     def health(self) -> dict[str, Any]:
-        """Return what keeps each part from working; null is fine."""
+        """Return the problem of each worker; None if it works."""
         return {
             "deposits": self.watcher.problem,
             "batches": self.batcher.problem,
             "settlement": self.settler.stopped or self.settler.problem,
         }
 
-    def figures(self) -> Iterator[Sample]:
-        """Yield how far batches are settled, and which parts have a problem."""
+    def metrics(self) -> Iterator[Sample]:
+        """Yield how far batches are settled, and which workers have a problem."""
         totals = self.settler.totals
         for step, number in (
             ("sealed", self.batcher.last.number),
@@ -121,30 +121,31 @@ class Rollup:
         for part, problem in self.health().items():
             yield Sample(
                 "settlement_problem",
-                "Whether something keeps a part from going on.",
+                "Whether a worker has a problem.",
                 problem is not None,
                 labels=f'part="{part}"',
             )
 
     def _is_settling(self) -> bool:
-        """Say whether a batch is on its way; sealed faster than L1 takes them, they would pile up."""
+        """Return whether a sealed batch is not executed yet; batches sealed faster than L1 executes them would pile up."""
         return self.batcher.last.number > self.settler.totals.executed
 
-    def _sealed(self, batch: Batch) -> None:
+    def _on_sealed(self, batch: Batch) -> None:
         self.on_batch(batch)
         self.settler.wake()
 
-    async def _follow_prices(self) -> None:
+    async def _follow_gas_price(self) -> None:
         while True:
             try:
                 self._fees.observe((await self.settlement_layer.l1.fees()).gas_price)
             except EntresolError as error:
-                logger.debug("the gas price of L1 is not known: %s", error)
-            await self.settlement_layer.l1.wait_for_block(PRICE_SECONDS)
+                logger.debug("the gas price of L1 is unknown: %s", error)
+            await self.settlement_layer.l1.wait_for_block(GAS_PRICE_SECONDS)
 
-    async def _guard(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            await work
-        except Exception:
-            logger.exception("a part of the node stopped")
-            raise
+
+async def _supervise(worker: Coroutine[Any, Any, None]) -> None:
+    try:
+        await worker
+    except Exception:
+        logger.exception("a worker of the node stopped")
+        raise

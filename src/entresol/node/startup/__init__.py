@@ -1,1 +1,1 @@
-"""What a node reports when it has started: banner and `--config-out`."""
+"""What a node reports when it has started: the banner, and the file of `--config-out`."""

@@ -1,4 +1,4 @@
-"""What people see when a node starts."""
+"""The banner that a node prints at start-up."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 READY: Final = "Listening on "
 """How the last line begins, for scripts that wait for it; host and port follow."""
 
-TEMPORARY: Final = "temporary: gone when the node stops (--data-dir keeps it)"
+TEMPORARY: Final = "temporary: deleted when the node stops (--data-dir keeps it)"
 
 
 def banner(info: NodeInfo) -> str:
-    """Return the lines that greet who starts a node: accounts, keys, the chain, where it listens."""
+    """Return the banner: accounts, keys, the chain, the L1, the address."""
     lines = [
         "",
         f"Entresol {metadata.version('entresol')}, a layer-2 node of the ZK Stack family",
@@ -26,13 +26,18 @@ def banner(info: NodeInfo) -> str:
     if info.accounts:
         lines += _accounts(info)
     rows = [*_rows(info), *_layer_one(info)]
-    return "\n".join((*lines, *rows, "", f"{READY}{info.address}"))
+    return "\n".join((*lines, *rows, "", ready_line(info)))
+
+
+def ready_line(info: NodeInfo) -> str:
+    """Return the last line of the banner."""
+    return f"{READY}{info.address}"
 
 
 def _accounts(info: NodeInfo) -> Iterator[str]:
     shown = [f"{it.address.checksummed()} ({info.balance:,} ETH)" for it in info.accounts]
     yield from _section("Available accounts", shown)
-    yield from _section("Private keys, known to everybody", (it.secret for it in info.accounts))
+    yield from _section("Private keys, publicly known", (it.secret for it in info.accounts))
     yield f"Mnemonic     {info.mnemonic}"
 
 
@@ -63,7 +68,7 @@ def _layer_one(info: NodeInfo) -> Iterator[str]:
         yield "Layer 1      none: nothing settles (--no-l1)"
         return
     yield ""
-    yield f"Layer 1      {'for development, in this process' if l1.is_ours else 'at its own address'}"
+    yield f"Layer 1      {'development chain, in this process' if l1.is_embedded else 'remote'}"
     yield f"Chain id     {l1.chain_id}"
     yield f"HTTP         {l1.endpoint.redacted}"
     yield f"Bridgehub    {l1.contracts.bridgehub.checksummed()}"

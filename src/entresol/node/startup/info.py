@@ -1,4 +1,4 @@
-"""What people and scripts want to know of a node that has just started."""
+"""Accounts, chain, fees and URLs of a started node, for the banner and `--config-out`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from entresol.l1.urls import Endpoint
 from entresol.node.chains import development_accounts
 
 if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
     from entresol.chain.dev.keyring import Keyring
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.node import Node
 
 
 class L1Info(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,27 +26,12 @@ class L1Info(msgspec.Struct, frozen=True, kw_only=True):
 
     chain_id: int
     endpoint: Endpoint
-    is_ours: bool
+    is_embedded: bool
     """Whether it is the development L1, which runs in the same process."""
     contracts: SettlementContracts
 
-    @classmethod
-    def of(cls, node: Node, config: NodeConfig) -> L1Info | None:
-        """Collect them, if there is one."""
-        if node.rollup is None:
-            return None
-        settlement_layer, ours = node.rollup.settlement_layer, node.layer_one
-        url = config.l1.l1_url if ours is None else f"http://{ours.address}"
-        assert url is not None
-        return cls(
-            chain_id=settlement_layer.l1_chain_id,
-            endpoint=Endpoint(url),
-            is_ours=ours is not None,
-            contracts=settlement_layer.contracts,
-        )
-
     def to_json(self) -> dict[str, Any]:
-        """Return them with the contracts by their names, and the whole URL: scripts are to use it."""
+        """Return the fields of the JSON file, with the whole URL: scripts need it."""
         contracts = msgspec.structs.asdict(self.contracts)
         return {
             "chain_id": self.chain_id,
@@ -56,7 +41,7 @@ class L1Info(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A started node; the accounts are none if the genesis came from a file."""
+    """A started node; `accounts` is empty if the genesis came from a file."""
 
     accounts: tuple[DevAccount, ...]
     balance: int
@@ -75,9 +60,11 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
     l1: L1Info | None
 
     @classmethod
-    def of(cls, node: Node, config: NodeConfig) -> NodeInfo:
-        """Collect them."""
-        chain, settings = node.chain, config.chain
+    def of(
+        cls, chain: Chain, config: NodeConfig, keyring: Keyring, address: str, l1: L1Info | None
+    ) -> NodeInfo:
+        """Collect the information about the node that serves `chain` at `address`."""
+        settings = config.chain
         return cls(
             accounts=development_accounts(settings) if settings.genesis is None else (),
             balance=settings.balance,
@@ -88,26 +75,26 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             gas_limit=chain.rules.gas_limit,
             fork=settings.hardfork,
             head=chain.number,
-            unlocked=_unlocked(node.keyring),
+            unlocked=_unlocked(keyring),
             methods=_methods(config),
-            genesis_timestamp=chain.ledger.header(0).timestamp,
-            address=node.address,
+            genesis_timestamp=chain.blocks.header(0).timestamp,
+            address=address,
             data_dir=None if settings.data_dir is None else Path(settings.data_dir).absolute(),
-            l1=L1Info.of(node, config),
+            l1=l1,
         )
 
     @property
     def http_url(self) -> str:
-        """Where to send requests."""
+        """The URL for HTTP."""
         return f"http://{self.address}"
 
     @property
     def websocket_url(self) -> str:
-        """Where to open a WebSocket."""
+        """The URL for WebSockets."""
         return f"ws://{self.address}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return them under the names that anvil gives them, and with what anvil leaves out."""
+        """Return the fields of the JSON file: those of anvil, and more."""
         return {
             "available_accounts": [str(account.address) for account in self.accounts],
             "private_keys": [str(account.secret) for account in self.accounts],
@@ -127,9 +114,9 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def write(self, path: Path) -> None:
-        """Write them to a file, which is there whole as soon as it is there.
+        """Write the JSON file atomically.
 
-        Only its owner can read one with a URL that has a key in it.
+        If the L1's URL contains a key, only the owner can read the file.
         """
         unfinished = path.with_name(f"{path.name}.{os.getpid()}.new")
         is_secret = self.l1 is not None and self.l1.endpoint.has_secret
@@ -147,10 +134,10 @@ def _unlocked(keyring: Keyring) -> str:
     if keyring.locked is not None:
         return f"locked: {keyring.locked}"
     count = len(keyring.addresses)
-    return f"{count} unlocked: eth_sendTransaction signs for them, whoever asks"
+    return f"{count} unlocked: eth_sendTransaction signs for any client"
 
 
 def _methods(config: NodeConfig) -> str:
     if config.api.dev_methods:
-        return "with evm_, anvil_ and hardhat_ (--no-dev-methods leaves them out)"
+        return "with evm_, anvil_ and hardhat_ (--no-dev-methods disables them)"
     return "without evm_, anvil_ and hardhat_ (--no-dev-methods)"

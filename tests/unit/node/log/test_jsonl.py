@@ -1,5 +1,3 @@
-"""Entries as machines read them."""
-
 from __future__ import annotations
 
 import json
@@ -12,16 +10,16 @@ import msgspec
 from entresol.node.log.entries import (
     BatchServed,
     LogMessage,
-    MoreRejected,
+    RejectionsSuppressed,
     RequestRejected,
     RequestServed,
     TransactionIncluded,
 )
-from entresol.node.log.jsonl import JsonLines
+from entresol.node.log.jsonl import JsonLogFormat
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.errors import ErrorObject
 
-LINES = JsonLines()
+FORMAT = JsonLogFormat()
 REJECTED = ErrorObject(-32602, "params[0]: no")
 
 
@@ -34,7 +32,7 @@ def read(line: str) -> dict[str, Any]:
 
 
 def test_a_request_is_an_object() -> None:
-    entry = read(LINES.answered(RequestServed("eth_call", 0.0015, REJECTED)))
+    entry = read(FORMAT.request(RequestServed("eth_call", 0.0015, REJECTED)))
     assert (entry["level"], entry["message"]) == ("info", "request")
     assert entry["fields"] == {
         "method": "eth_call",
@@ -44,12 +42,14 @@ def test_a_request_is_an_object() -> None:
 
 
 def test_a_batch_is_an_object() -> None:
-    entry = read(LINES.batch(BatchServed(Counter({"a": 2}), 0.001, 0, None)))
+    entry = read(FORMAT.batch(BatchServed(Counter({"a": 2}), 0.001, 0, None)))
     assert entry["fields"] == {"calls": 2, "methods": {"a": 2}, "ms": 1.0, "failed": 0}
 
 
 def test_rejections_are_objects() -> None:
-    entry = read(LINES.rejected(RequestRejected(413, "Request is too big", "127.0.0.1:4000", "L1")))
+    entry = read(
+        FORMAT.rejection(RequestRejected(413, "Request is too big", "127.0.0.1:4000", "L1"))
+    )
     assert (entry["level"], entry["message"]) == ("info", "rejected")
     assert entry["fields"] == {
         "layer": "L1",
@@ -57,7 +57,7 @@ def test_rejections_are_objects() -> None:
         "status": 413,
         "reason": "Request is too big",
     }
-    more = read(LINES.more_rejected(MoreRejected(7)))
+    more = read(FORMAT.suppressed(RejectionsSuppressed(7)))
     assert (more["message"], more["fields"]) == ("rejected more", {"requests": 7})
 
 
@@ -73,19 +73,21 @@ def test_a_transaction_is_an_object() -> None:
         succeeded=True,
         failure=None,
     )
-    fields = read(LINES.included(included))["fields"]
+    fields = read(FORMAT.transaction(included))["fields"]
     assert (fields["created"], fields["to"], fields["gasUsed"]) == ("0x" + "33" * 20, None, 53_000)
     failed = msgspec.structs.replace(included, succeeded=False, failure="execution reverted")
-    fields = read(LINES.included(failed))["fields"]
+    fields = read(FORMAT.transaction(failed))["fields"]
     assert (fields["succeeded"], fields["failure"]) == (False, "execution reverted")
     assert "created" not in fields
 
 
-def test_a_note_keeps_its_trace_in_one_line() -> None:
-    entry = read(LINES.note(LogMessage("error", "it broke", "entresol.x", "Traceback\nValueError")))
+def test_a_message_has_its_stack_trace_in_one_line() -> None:
+    entry = read(
+        FORMAT.message(LogMessage("error", "it broke", "entresol.x", "Traceback\nValueError"))
+    )
     assert (entry["level"], entry["message"]) == ("error", "it broke")
     assert entry["fields"] == {"source": "entresol.x", "trace": "Traceback\nValueError"}
 
 
-def test_what_is_no_text_is_told_all_the_same() -> None:
-    assert read(LINES.note(LogMessage("info", "\ud800", "x")))["message"] == "?"
+def test_a_lone_surrogate_is_replaced() -> None:
+    assert read(FORMAT.message(LogMessage("info", "\ud800", "x")))["message"] == "?"

@@ -1,5 +1,3 @@
-"""What is told at which level, and where it goes."""
-
 from __future__ import annotations
 
 import asyncio
@@ -15,7 +13,7 @@ import pytest
 from entresol.node.config.schema import LogConfig
 from entresol.node.log.console import Console
 from entresol.node.log.log import NodeLog
-from entresol.node.log.rejections import TOLD
+from entresol.node.log.rejections import MAX_LOGGED
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.server.responses import BAD_REQUEST
@@ -23,7 +21,7 @@ from tests.support.example_namespace import Toy, request
 
 
 class Streams:
-    """Two files in the place of the terminal."""
+    """Two files instead of the terminal."""
 
     def __init__(self, directory: Path) -> None:
         self._paths = directory / "out", directory / "err"
@@ -46,21 +44,21 @@ def streams(tmp_path: Path) -> Iterator[Streams]:
 
 
 def ask(log: NodeLog, body: bytes) -> None:
-    log.around(Dispatcher([Toy()]).handle)(body, LocalConnection())
+    log.wrap(Dispatcher([Toy()]).handle)(body, LocalConnection())
 
 
 @pytest.mark.parametrize("settings", [{"silent": True}, {"log_level": "warning"}])
-def test_where_requests_are_not_told_nothing_stands_in_their_way(
+def test_a_handler_is_not_wrapped_if_requests_are_not_logged(
     streams: Streams, settings: dict[str, Any]
 ) -> None:
     handler = Dispatcher([Toy()]).handle
     log = streams.log(**settings)
-    assert log.around(handler) == handler
-    assert log.rejections() is None
+    assert log.wrap(handler) == handler
+    assert log.on_rejection() is None
     log.close()
 
 
-def test_at_info_requests_are_told(streams: Streams) -> None:
+def test_at_info_requests_are_logged(streams: Streams) -> None:
     log = streams.log()
     ask(log, request("toy_chainId"))
     log.close()
@@ -69,25 +67,25 @@ def test_at_info_requests_are_told(streams: Streams) -> None:
     assert err == ""
 
 
-def test_what_was_left_out_of_a_flood_is_told_when_the_node_stops(streams: Streams) -> None:
+def test_suppressed_rejections_are_counted_when_the_node_stops(streams: Streams) -> None:
     log = streams.log()
-    hear = log.of_layer("L1").rejections()
-    assert hear is not None
+    reject = log.for_chain("L1").on_rejection()
+    assert reject is not None
 
     async def flood() -> None:
-        for _ in range(TOLD + 5):
-            hear(BAD_REQUEST, LocalConnection())
+        for _ in range(MAX_LOGGED + 5):
+            reject(BAD_REQUEST, LocalConnection())
         log.unfollow()
 
     asyncio.run(flood())
     log.close()
     lines = streams.read()[0].splitlines()
     assert all(line.startswith("L1 (rejected) ") for line in lines)
-    assert (len(lines), lines[-1]) == (TOLD + 1, "L1 (rejected) 5 more")
+    assert (len(lines), lines[-1]) == (MAX_LOGGED + 1, "L1 (rejected) 5 more")
 
 
 @pytest.mark.parametrize("settings", [{}, {"silent": True}])
-def test_what_should_not_happen_is_told_whole_with_its_request_id(
+def test_an_internal_error_is_logged_with_its_request_id_and_stack_trace(
     streams: Streams, settings: dict[str, Any]
 ) -> None:
     log = streams.log(**settings)
@@ -104,7 +102,7 @@ def test_what_should_not_happen_is_told_whole_with_its_request_id(
     assert log.handler not in root.handlers
 
 
-def test_json_logs_keep_a_trace_in_its_line(streams: Streams) -> None:
+def test_json_logs_have_the_stack_trace_in_the_line(streams: Streams) -> None:
     log = streams.log(json_logs=True)
     logging.getLogger().addHandler(log.handler)
     Dispatcher([Toy()]).handle(request("toy_fail", "boom"), LocalConnection())

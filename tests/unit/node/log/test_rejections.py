@@ -1,5 +1,3 @@
-"""Telling of rejected requests."""
-
 from __future__ import annotations
 
 import asyncio
@@ -8,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from entresol.node.log import rejections
-from entresol.node.log.rejections import TOLD, RejectionLog
-from entresol.node.log.text import TextLines
+from entresol.node.log.rejections import MAX_LOGGED, RejectionLog
+from entresol.node.log.text import TextLogFormat
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 from entresol.server.documents import DocumentRejections
@@ -18,16 +16,16 @@ from entresol.server.responses import HttpResponse, wrong_host
 REJECTIONS = DocumentRejections(JSON_RPC, body_limit=1_000)
 
 
-class Heard:
-    """A rejection log, what it told, and a clock that stands until it is moved."""
+class Recorded:
+    """A rejection log, its lines, and a clock that is moved by hand."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.now = 1_000.0
         self.summary = asyncio.Event()
-        self.log = RejectionLog(TextLines(colours=False), self._take)
+        self.log = RejectionLog(TextLogFormat(colours=False), self._write)
 
-    def _take(self, line: str) -> None:
+    def _write(self, line: str) -> None:
         self.lines.append(line)
         if line.endswith(" more"):
             self.summary.set()
@@ -38,10 +36,10 @@ class Heard:
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
-    heard = Heard()
-    monkeypatch.setattr(rejections, "monotonic", lambda: heard.now)
-    return heard
+def recorded(monkeypatch: pytest.MonkeyPatch) -> Recorded:
+    recorded = Recorded()
+    monkeypatch.setattr(rejections, "monotonic", lambda: recorded.now)
+    return recorded
 
 
 def on_loop(work: Callable[[], None]) -> None:
@@ -62,38 +60,38 @@ def on_loop(work: Callable[[], None]) -> None:
     ],
 )
 def test_a_rejection_is_logged_with_its_reason(
-    heard: Heard, response: HttpResponse, reason: str
+    recorded: Recorded, response: HttpResponse, reason: str
 ) -> None:
-    heard.reject(response=response)
-    (line,) = heard.lines
+    recorded.reject(response=response)
+    (line,) = recorded.lines
     assert line.endswith(reason)
 
 
-def test_few_rejections_are_all_told_however_often_there_are_few(heard: Heard) -> None:
+def test_rejections_within_the_limit_are_all_logged(recorded: Recorded) -> None:
     for second in range(5):
-        heard.now = 1_000.0 + second
-        heard.reject(TOLD)
-    assert len(heard.lines) == 5 * TOLD
+        recorded.now = 1_000.0 + second
+        recorded.reject(MAX_LOGGED)
+    assert len(recorded.lines) == 5 * MAX_LOGGED
 
 
-def test_a_flood_is_told_as_a_number_with_the_next_rejection(heard: Heard) -> None:
-    on_loop(lambda: heard.reject(TOLD + 1_000))
-    assert len(heard.lines) == TOLD
-    heard.now += 1.0
-    heard.reject()
-    assert heard.lines[TOLD] == "(rejected) 1,000 more"
-    assert len(heard.lines) == TOLD + 2
+def test_a_flood_is_counted_with_the_next_rejection(recorded: Recorded) -> None:
+    on_loop(lambda: recorded.reject(MAX_LOGGED + 1_000))
+    assert len(recorded.lines) == MAX_LOGGED
+    recorded.now += 1.0
+    recorded.reject()
+    assert recorded.lines[MAX_LOGGED] == "(rejected) 1,000 more"
+    assert len(recorded.lines) == MAX_LOGGED + 2
 
 
-def test_a_flood_that_ends_is_told_as_a_number_all_the_same(
-    heard: Heard, monkeypatch: pytest.MonkeyPatch
+def test_a_flood_that_ends_is_counted_too(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rejections, "SPAN_SECONDS", 0.01)
+    monkeypatch.setattr(rejections, "WINDOW_SECONDS", 0.01)
 
     async def flood() -> None:
-        heard.reject(TOLD + 3)
+        recorded.reject(MAX_LOGGED + 3)
         async with asyncio.timeout(20):
-            await heard.summary.wait()
+            await recorded.summary.wait()
 
     asyncio.run(flood())
-    assert heard.lines[TOLD:] == ["(rejected) 3 more"]
+    assert recorded.lines[MAX_LOGGED:] == ["(rejected) 3 more"]

@@ -1,5 +1,3 @@
-"""Entries as people read them."""
-
 from __future__ import annotations
 
 from collections import Counter
@@ -10,16 +8,16 @@ import pytest
 from entresol.node.log.entries import (
     BatchServed,
     LogMessage,
-    MoreRejected,
+    RejectionsSuppressed,
     RequestRejected,
     RequestServed,
     TransactionIncluded,
 )
-from entresol.node.log.text import TextLines, printable
+from entresol.node.log.text import TextLogFormat, printable
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.errors import ErrorObject
 
-TEXT = TextLines(colours=False)
+TEXT = TextLogFormat(colours=False)
 MISSING = ErrorObject(-32601, "the method x does not exist/is not available")
 
 SENT = TransactionIncluded(
@@ -55,7 +53,7 @@ def words(line: str) -> str:
     ],
 )
 def test_a_request_is_a_line(failure: ErrorObject | None, line: str) -> None:
-    assert words(TEXT.answered(RequestServed("eth_call", 0.0015, failure))) == line
+    assert words(TEXT.request(RequestServed("eth_call", 0.0015, failure))) == line
 
 
 @pytest.mark.parametrize(
@@ -73,7 +71,7 @@ def test_a_batch_is_one_line(methods: dict[str, int], failed: int, line: str) ->
 
 
 def test_a_transaction_is_an_indented_block() -> None:
-    lines = TEXT.included(SENT).splitlines()
+    lines = TEXT.transaction(SENT).splitlines()
     assert lines == [
         "",
         "    Transaction       0x" + "11" * 32,
@@ -84,25 +82,25 @@ def test_a_transaction_is_an_indented_block() -> None:
     ]
 
 
-def test_a_created_contract_is_told_unless_its_creation_failed() -> None:
+def test_a_created_contract_is_shown_unless_its_creation_failed() -> None:
     created = msgspec.structs.replace(SENT, to=None, created=Address(b"\x55" * 20))
-    assert "    Contract created  0x" + "55" * 20 in TEXT.included(created)
+    assert "    Contract created  0x" + "55" * 20 in TEXT.transaction(created)
     failed = msgspec.structs.replace(created, succeeded=False, failure="execution reverted: no")
-    assert "Contract created" not in TEXT.included(failed)
-    assert "    Failed            execution reverted: no" in TEXT.included(failed)
+    assert "Contract created" not in TEXT.transaction(failed)
+    assert "    Failed            execution reverted: no" in TEXT.transaction(failed)
 
 
-def test_a_note_has_its_level_and_the_trace_below() -> None:
-    assert TEXT.note(LogMessage("info", "dropped", "entresol.x")) == "dropped"
-    assert TEXT.note(LogMessage("error", "it broke", "entresol.x", "Traceback…\nValueError")) == (
-        "error: it broke\nTraceback…\nValueError"
-    )
+def test_a_message_has_its_level_and_the_stack_trace_below() -> None:
+    assert TEXT.message(LogMessage("info", "dropped", "entresol.x")) == "dropped"
+    assert TEXT.message(
+        LogMessage("error", "it broke", "entresol.x", "Traceback…\nValueError")
+    ) == ("error: it broke\nTraceback…\nValueError")
 
 
-def test_colours_are_there_only_if_they_are_wanted() -> None:
+def test_colours_are_used_only_if_enabled() -> None:
     entry = RequestServed("eth_call", 0.001, None)
-    assert "\x1b" not in TEXT.answered(entry)
-    assert "\x1b[32mok\x1b[0m" in TextLines(colours=True).answered(entry)
+    assert "\x1b" not in TEXT.request(entry)
+    assert "\x1b[32mok\x1b[0m" in TextLogFormat(colours=True).request(entry)
 
 
 @pytest.mark.parametrize(
@@ -115,19 +113,19 @@ def test_colours_are_there_only_if_they_are_wanted() -> None:
         ("x" * 400, "x" * 300 + "…"),
     ],
 )
-def test_what_others_say_cannot_move_the_cursor(text: str, shown: str) -> None:
+def test_control_characters_are_escaped(text: str, shown: str) -> None:
     assert printable(text) == shown
 
 
-def test_a_rejection_is_a_line_with_the_reason_where_outcomes_stand() -> None:
-    line = TEXT.rejected(RequestRejected(405, "use POST", "127.0.0.1:4000"))
+def test_a_rejection_is_a_line_with_the_reason_in_the_column_of_results() -> None:
+    line = TEXT.rejection(RequestRejected(405, "use POST", "127.0.0.1:4000"))
     assert words(line) == "(rejected) 127.0.0.1:4000 405: use POST"
-    assert line.index("405") == TEXT.answered(RequestServed("eth_call", 0.0015, None)).index("ok")
+    assert line.index("405") == TEXT.request(RequestServed("eth_call", 0.0015, None)).index("ok")
 
 
-def test_a_flood_of_rejections_is_a_number() -> None:
-    assert TEXT.more_rejected(MoreRejected(1_234, "L1")) == "L1 (rejected) 1,234 more"
+def test_suppressed_rejections_are_a_number() -> None:
+    assert TEXT.suppressed(RejectionsSuppressed(1_234, "L1")) == "L1 (rejected) 1,234 more"
 
 
-def test_what_a_rejected_client_said_cannot_reach_the_terminal() -> None:
-    assert "\x1b" not in TEXT.rejected(RequestRejected(403, "the host \x1b[2J", "127.0.0.1:4000"))
+def test_control_characters_in_a_rejection_are_escaped() -> None:
+    assert "\x1b" not in TEXT.rejection(RequestRejected(403, "the host \x1b[2J", "127.0.0.1:4000"))

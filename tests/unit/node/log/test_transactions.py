@@ -1,5 +1,3 @@
-"""Telling of transactions."""
-
 from __future__ import annotations
 
 import asyncio
@@ -11,7 +9,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
-from entresol.node.log.text import TextLines
+from entresol.node.log.text import TextLogFormat
 from entresol.node.log.transactions import TransactionLog
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
@@ -51,12 +49,12 @@ def send(chain: Chain, nonce: int, data: bytes = b"", to: bytes | None = None) -
     return chain.submit(sign(payload, ALICE.secret).raw)
 
 
-def told(chain: Chain, work: Callable[[], object]) -> list[str]:
-    """Return what is told of what `work` does, a turn of the loop later."""
+def logged(chain: Chain, work: Callable[[], object]) -> list[str]:
+    """Return what is logged of what `work` does, one iteration of the loop later."""
     lines: list[str] = []
 
     async def run() -> None:
-        log = TransactionLog(chain, TextLines(colours=False), lines.append)
+        log = TransactionLog(chain.events, chain.blocks, TextLogFormat(colours=False), lines.append)
         work()
         assert lines == []
         await asyncio.sleep(0)
@@ -66,8 +64,8 @@ def told(chain: Chain, work: Callable[[], object]) -> list[str]:
     return lines
 
 
-def test_a_transaction_is_told_after_its_request(chain: Chain) -> None:
-    (block,) = told(chain, lambda: send(chain, 0, to=BOB))
+def test_a_transaction_is_logged_after_its_request(chain: Chain) -> None:
+    (block,) = logged(chain, lambda: send(chain, 0, to=BOB))
     assert f"From              {ALICE.address.checksummed()}" in block
     assert f"To                {Address(BOB).checksummed()}" in block
     assert "Gas used          21,000" in block
@@ -76,19 +74,19 @@ def test_a_transaction_is_told_after_its_request(chain: Chain) -> None:
 
 
 def test_a_created_contract_is_named(chain: Chain) -> None:
-    (block,) = told(chain, lambda: send(chain, 0, STOPS))
+    (block,) = logged(chain, lambda: send(chain, 0, STOPS))
     assert "Contract created  0x5FbDB2315678afecb367f032d93F642f64180aa3" in block
 
 
 @pytest.mark.parametrize(
     ("program", "reason"), [(says_no(), "execution reverted: no"), (HALTS, "invalid 0xFE opcode")]
 )
-def test_a_failure_is_told_with_its_reason(chain: Chain, program: bytes, reason: str) -> None:
-    (block,) = told(chain, lambda: send(chain, 0, program))
+def test_a_failure_is_logged_with_its_reason(chain: Chain, program: bytes, reason: str) -> None:
+    (block,) = logged(chain, lambda: send(chain, 0, program))
     assert f"Failed            {reason}" in block
 
 
-def test_the_transactions_of_a_block_are_told_in_order(chain: Chain) -> None:
+def test_the_transactions_of_a_block_are_logged_in_order(chain: Chain) -> None:
     chain.schedule.seal_on_request()
     hashes: list[Hash32] = []
 
@@ -96,30 +94,30 @@ def test_the_transactions_of_a_block_are_told_in_order(chain: Chain) -> None:
         hashes.extend([send(chain, 0, STOPS), send(chain, 1, says_no()), send(chain, 2, to=BOB)])
         chain.seal()
 
-    blocks = told(chain, work)
+    blocks = logged(chain, work)
     assert [block.split()[1] for block in blocks] == [str(it) for it in hashes]
     assert ["Failed" in block for block in blocks] == [False, True, False]
 
 
-def test_an_empty_block_is_not_told(chain: Chain) -> None:
-    assert told(chain, chain.seal) == []
+def test_an_empty_block_is_not_logged(chain: Chain) -> None:
+    assert logged(chain, chain.seal) == []
 
 
-def test_a_block_that_is_gone_is_not_told(chain: Chain) -> None:
+def test_a_reverted_block_is_not_logged(chain: Chain) -> None:
     def work() -> None:
         checkpoint = chain.checkpoint()
         send(chain, 0, to=BOB)
         assert chain.restore(checkpoint)
 
-    assert told(chain, work) == []
+    assert logged(chain, work) == []
 
 
-def test_a_block_that_took_the_place_of_another_is_told_once(chain: Chain) -> None:
+def test_a_block_that_replaces_another_is_logged_once(chain: Chain) -> None:
     def work() -> None:
         checkpoint = chain.checkpoint()
         send(chain, 0, to=BOB)
         chain.restore(checkpoint)
         send(chain, 0, STOPS)
 
-    (block,) = told(chain, work)
+    (block,) = logged(chain, work)
     assert "Contract created" in block

@@ -1,5 +1,3 @@
-"""What people and scripts learn of a node that has started."""
-
 from __future__ import annotations
 
 import json
@@ -16,7 +14,7 @@ from entresol.node.startup.banner import banner
 from entresol.node.startup.info import L1Info, NodeInfo
 
 ACCOUNTS = derive(DEVELOPMENT_MNEMONIC, 2)
-FACTS = NodeInfo(
+INFO = NodeInfo(
     accounts=ACCOUNTS,
     balance=10_000,
     mnemonic=DEVELOPMENT_MNEMONIC,
@@ -35,8 +33,8 @@ FACTS = NodeInfo(
 )
 
 
-def test_the_banner_tells_all_that_a_client_needs() -> None:
-    lines = banner(FACTS).splitlines()
+def test_the_banner_shows_all_that_a_client_needs() -> None:
+    lines = banner(INFO).splitlines()
     assert f"(1) {ACCOUNTS[1].address.checksummed()} (10,000 ETH)" in lines
     assert f"(1) {ACCOUNTS[1].secret}" in lines
     assert f"Mnemonic     {DEVELOPMENT_MNEMONIC}" in lines
@@ -50,48 +48,48 @@ def test_the_banner_tells_all_that_a_client_needs() -> None:
 
 
 def test_the_last_line_is_what_scripts_wait_for() -> None:
-    assert banner(FACTS).splitlines()[-1] == "Listening on 127.0.0.1:3050"
+    assert banner(INFO).splitlines()[-1] == "Listening on 127.0.0.1:3050"
 
 
-def test_a_temporary_chain_is_called_so() -> None:
-    assert "Directory    temporary: gone when the node stops" in banner(FACTS)
-    kept = msgspec.structs.replace(FACTS, data_dir=Path("/data/chain"))
-    assert "Directory    /data/chain" in banner(kept)
+def test_a_temporary_chain_is_shown_as_such() -> None:
+    assert "Directory    temporary: deleted when the node stops" in banner(INFO)
+    stored = msgspec.structs.replace(INFO, data_dir=Path("/data/chain"))
+    assert "Directory    /data/chain" in banner(stored)
 
 
-def test_a_genesis_of_ones_own_has_no_accounts_to_show() -> None:
-    text = banner(msgspec.structs.replace(FACTS, accounts=()))
+def test_a_genesis_file_has_no_accounts_to_show() -> None:
+    text = banner(msgspec.structs.replace(INFO, accounts=()))
     assert "Available accounts" not in text
     assert "Mnemonic" not in text
 
 
 def test_the_file_has_what_the_banner_has(tmp_path: Path) -> None:
-    path = tmp_path / "facts.json"
+    path = tmp_path / "info.json"
     path.write_text("older", encoding="utf-8")
-    FACTS.write(path)
+    INFO.write(path)
     info = json.loads(path.read_text(encoding="utf-8"))
     assert info["private_keys"] == [str(it.secret) for it in ACCOUNTS]
     assert (info["base_fee"], info["gas_price"]) == ("100000000", "100000001")
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_that_cannot_be_written_is_named_with_its_flag(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported_with_its_flag(tmp_path: Path) -> None:
     with pytest.raises(
-        InvalidConfig, match=r"^--config-out: .*facts\.json cannot be written: No such"
+        InvalidConfig, match=r"^--config-out: .*info\.json cannot be written: No such"
     ):
-        FACTS.write(tmp_path / "none" / "facts.json")
-    (tmp_path / "facts.json").mkdir()
+        INFO.write(tmp_path / "none" / "info.json")
+    (tmp_path / "info.json").mkdir()
     with pytest.raises(InvalidConfig, match="cannot be written: Is a directory"):
-        FACTS.write(tmp_path / "facts.json")
-    assert [it.name for it in tmp_path.iterdir()] == ["facts.json"]
+        INFO.write(tmp_path / "info.json")
+    assert [it.name for it in tmp_path.iterdir()] == ["info.json"]
 
 
 KEYED = msgspec.structs.replace(
-    FACTS,
+    INFO,
     l1=L1Info(
         chain_id=1,
         endpoint=Endpoint("https://l1.example/v2/sesame"),
-        is_ours=False,
+        is_embedded=False,
         contracts=addresses_of(ACCOUNTS[0].address),
     ),
 )
@@ -103,7 +101,7 @@ def test_the_banner_shows_no_key_of_an_l1() -> None:
 
 
 def test_the_file_has_the_whole_url_of_an_l1_and_is_for_its_owner_only(tmp_path: Path) -> None:
-    path = tmp_path / "facts.json"
+    path = tmp_path / "info.json"
     KEYED.write(path)
     info = json.loads(path.read_text(encoding="utf-8"))
     assert info["l1"]["http_url"] == "https://l1.example/v2/sesame"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.chain.fees.l2_fees import FeeModel
-from entresol.node.api import Api, LayerTwo
+from entresol.node.api import Api, L2Components
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from tests.support.chain.api_client import ACCOUNTS, Client
@@ -47,7 +47,7 @@ def test_a_tag_means_another_block_after_the_next_one(client: Client, tag: str) 
 def test_a_block_and_its_receipts_tell_their_batch_once_it_is_sealed() -> None:
     chain = SettlingChain.begin()
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=10.0**9))
-    api = Api(chain, lambda: None, layer_two=LayerTwo(FeeModel(), None))
+    api = Api(chain, lambda: None, layer_two=L2Components(FeeModel(), None))
     client = DispatcherClient(api.dispatcher)
     chain.seal_messages(1)
     for _ in range(2):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from entresol.chain.fees.l2_fees import FeeModel
-from entresol.node.api import Api, LayerTwo
+from entresol.node.api import Api, L2Components
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain
@@ -23,7 +23,7 @@ class Rollup(DispatcherClient):
 
     def __init__(self) -> None:
         self.chain = EmittingChain.begin()
-        self.api = Api(self.chain, lambda: None, layer_two=LayerTwo(FeeModel(), None))
+        self.api = Api(self.chain, lambda: None, layer_two=L2Components(FeeModel(), None))
         self.batcher = Batcher(
             self.chain.blocks,
             self.chain.batches,

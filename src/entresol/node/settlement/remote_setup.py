@@ -1,0 +1,209 @@
+"""Set up settlement on a remote L1: find the contracts there, or deploy them."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+
+from entresol.errors import InvalidConfig, LayerOneMismatch, MalformedValue
+from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of, deploy
+from entresol.l1.discovery import check_operator, find_contracts
+from entresol.l1.operator import Operator
+from entresol.l1.remote import RemoteLayerOne
+from entresol.l1.urls import Endpoint
+from entresol.node.chains import OPERATOR, chain_id_of, genesis_batch_hash, open_layer_two
+from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
+from entresol.node.settlement.settlement_layer import SettlementLayer, retry_until_reachable
+from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from entresol.l1.layer_one import LayerOne
+    from entresol.node.config.schema import NodeConfig
+
+log = logging.getLogger(__name__)
+
+
+async def connect_remote(config: NodeConfig) -> SettlementLayer:
+    """Find the contracts on the L1 of `--l1-url`, or deploy them; retry until L1 can be reached."""
+    setup = RemoteSetup(config)
+    try:
+        return await retry_until_reachable(setup.l1, setup.run)
+    except BaseException:
+        await setup.l1.close()
+        raise
+
+
+class RemoteSetup:
+    """Finds or deploys the contracts; it can be run again after L1 was unreachable.
+
+    Remembers: how far a deployment is. Persists: the manifest, unless the chain is temporary.
+    """
+
+    def __init__(self, config: NodeConfig) -> None:
+        self._config = config
+        self._bridgehub = _bridgehub(config)
+        self._secret = _operator_secret(config)
+        self._file = ManifestFile(config.chain)
+        self.l1: LayerOne = RemoteLayerOne(_checked_url(config))
+        self._operator = Operator(self.l1, self._secret)
+        self._check_flags()
+
+    async def run(self) -> SettlementLayer:
+        """Return the settlement layer."""
+        l1_chain_id = await self.l1.chain_id()
+        self._check_chain_id(l1_chain_id)
+        if self._deploys:
+            contracts = await self._deploy(l1_chain_id)
+        else:
+            contracts = await self._discover()
+        return SettlementLayer(
+            l1=self.l1,
+            l1_chain_id=l1_chain_id,
+            contracts=contracts,
+            operator_secret=self._secret,
+        )
+
+    @property
+    def _deploys(self) -> bool:
+        manifest = self._file.manifest
+        return self._config.l1.deploy_l1 and (manifest is None or manifest.first_nonce is not None)
+
+    async def _discover(self) -> SettlementContracts:
+        manifest, bridgehub = self._file.manifest, self._bridgehub
+        if bridgehub is None:
+            if manifest is None:
+                raise InvalidConfig(
+                    "--l1-url",
+                    "give the address of the contracts by --bridgehub, or deploy them by --deploy-l1",
+                )
+            bridgehub = manifest.contracts.bridgehub
+        elif manifest is not None and bridgehub != manifest.contracts.bridgehub:
+            raise InvalidConfig(
+                "--bridgehub",
+                f"the chain in {self._config.chain.data_dir} is registered with "
+                f"{manifest.contracts.bridgehub.checksummed()}",
+            )
+        return await self._registered(bridgehub)
+
+    async def _registered(self, bridgehub: Address) -> SettlementContracts:
+        chain_id = chain_id_of(self._config.chain)
+        contracts = await find_contracts(self.l1, bridgehub, chain_id)
+        if self._config.settlement.settle:
+            await check_operator(self.l1, contracts, self._operator.address)
+        return contracts
+
+    async def _deploy(self, l1_chain_id: int) -> SettlementContracts:
+        """Deploy the contracts, or resume a deployment that was interrupted."""
+        nonce, manifest = await self.l1.nonce(self._operator.address), self._file.manifest
+        recorded = None if manifest is None else manifest.first_nonce
+        first = nonce if recorded is None else recorded
+        contracts = addresses_of(self._operator.address, first)
+        self._check_deployment(contracts, first, nonce)
+        deployment = self._deployment(l1_chain_id, first)
+        if manifest is None:
+            self._file.write(
+                SettlementManifest(l1_chain_id=l1_chain_id, contracts=contracts, first_nonce=first)
+            )
+            for name, address in msgspec.structs.asdict(contracts).items():
+                log.info("%s: %s", name.replace("_", " "), address.checksummed())
+        await deploy(self.l1, self._operator, deployment, _log_progress, done=nonce - first)
+        # Another process may have used the account between the steps, and a step may have failed meanwhile.
+        if await self._registered(contracts.bridgehub) != contracts:
+            raise LayerOneMismatch(
+                f"the contracts on {self.l1.name} are not those of the deployment"
+            )
+        return contracts
+
+    def _check_deployment(self, contracts: SettlementContracts, first: int, nonce: int) -> None:
+        manifest = self._file.manifest
+        if manifest is not None and manifest.contracts != contracts:
+            raise InvalidConfig(
+                "--operator-key",
+                f"the contracts in {self._file.path} were deployed by another account: give its "
+                "key, or omit --deploy-l1",
+            )
+        if nonce < first:
+            raise LayerOneMismatch(
+                f"{self.l1.name} was reset to before the deployment: the operator's nonce was "
+                f"{first} when it began, and is {nonce} now"
+            )
+
+    def _deployment(self, l1_chain_id: int, first_nonce: int) -> Deployment:
+        operator = self._operator.address
+        contracts = addresses_of(operator, first_nonce)
+        # The genesis has to be known before the chain can be registered.
+        chain, _ = open_layer_two(self._config.chain, l1_chain_id, contracts)
+        try:
+            return Deployment(
+                l1_chain_id=l1_chain_id,
+                chain_id=chain.rules.chain_id,
+                deployer=operator,
+                operator=operator,
+                genesis_batch_hash=genesis_batch_hash(chain),
+                first_nonce=first_nonce,
+            )
+        finally:
+            chain.close()
+
+    def _check_flags(self) -> None:
+        if self._config.l1.deploy_l1 and self._bridgehub is not None:
+            raise InvalidConfig("--bridgehub", "this cannot be combined with --deploy-l1")
+        if self._file.manifest is None and self._file.has_development_l1:
+            raise InvalidConfig(
+                "--l1-url",
+                f"the chain in {self._config.chain.data_dir} settles on its development L1",
+            )
+
+    def _check_chain_id(self, l1_chain_id: int) -> None:
+        manifest = self._file.manifest
+        if manifest is not None and manifest.l1_chain_id != l1_chain_id:
+            raise InvalidConfig(
+                "--l1-url",
+                f"its chain id is {l1_chain_id}, but the chain in {self._config.chain.data_dir} "
+                f"settles on chain {manifest.l1_chain_id}",
+            )
+        if l1_chain_id == chain_id_of(self._config.chain):
+            raise InvalidConfig(
+                "--l1-url", f"its chain id is {l1_chain_id}, the same as that of the L2"
+            )
+
+
+def _log_progress(done: int, steps: int, step: str) -> None:
+    log.info("contracts on L1: %d of %d, %s", done, steps, step)
+
+
+def _checked_url(config: NodeConfig) -> str:
+    url = config.l1.l1_url
+    assert url is not None
+    try:
+        parts = urlsplit(url)
+        is_valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        redacted = Endpoint(url).redacted
+        raise InvalidConfig(
+            "--l1-url", f"{redacted!r} is no URL that begins with http:// or https://"
+        )
+    return url
+
+
+def _operator_secret(config: NodeConfig) -> Hash32:
+    if config.l1.operator_key is None:
+        return OPERATOR.secret
+    try:
+        return Hash32.parse(config.l1.operator_key)
+    except MalformedValue as error:
+        raise InvalidConfig("--operator-key", error.problem) from error
+
+
+def _bridgehub(config: NodeConfig) -> Address | None:
+    if config.l1.bridgehub is None:
+        return None
+    try:
+        return Address.parse(config.l1.bridgehub)
+    except MalformedValue as error:
+        raise InvalidConfig("--bridgehub", error.problem) from error
