@@ -1,8 +1,8 @@
-"""What the reference of the methods shows: for each method the parameters of one call.
+"""The examples of the method reference: for each method the parameters of one call.
 
-The call is made to a fresh node with three blocks (see `docs/tools/recording.py`), and the page shows what it answered. So
-adding an example is adding a line to `examples` below. What has to happen before the call is given as `before`, and
-`RESULT` among its parameters stands for what the last of those calls returned.
+`docs/tools/recording.py` makes the call to a fresh node with four blocks, and the page shows the response. So an example
+is one line in `examples` below. Preparatory calls are given as `before`; `RESULT` among the parameters is replaced by
+the result of the last of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Example(msgspec.Struct, frozen=True):
-    """The parameters of a call, the calls before it, and whether an error is all it can get."""
+    """The parameters of a call, its preparatory calls, and whether it is rejected."""
 
     params: tuple[Any, ...]
     before: tuple[Call, ...] = ()
@@ -33,7 +33,7 @@ class Example(msgspec.Struct, frozen=True):
 
 
 def call(method: str, *params: Any) -> Call:
-    """Return a call that goes before an example."""
+    """Return a preparatory call of an example."""
     return Call(method, params)
 
 
@@ -43,12 +43,12 @@ def example(*params: Any, before: tuple[Call, ...] = (), rejected: bool = False)
 
 
 def examples(world: World) -> dict[str, Example]:
-    """Return the example of each method; `hardhat_x` has that of `anvil_x` unless it has its own."""
+    """Return the example of each method; `hardhat_x` shares that of `anvil_x` unless it has its own."""
     alice, bob, counter = world.alice, world.bob, world.counter
     increment = {"from": alice, "to": counter}
     logs_of_counter = {"address": counter, "fromBlock": "0x0", "toBlock": "latest"}
     manual = call("evm_setAutomine", False)
-    waiting = (manual, call("eth_sendRawTransaction", world.next_transfer))
+    pending = (manual, call("eth_sendRawTransaction", world.next_transfer))
     letter = {
         "domain": {"name": "Post", "chainId": 270},
         "types": {
@@ -197,10 +197,10 @@ def examples(world: World) -> dict[str, Example]:
         "eth_submitWork": example(rejected=True),
         "eth_submitHashrate": example(rejected=True),
         # What waits.
-        "txpool_status": example(before=waiting),
-        "txpool_inspect": example(before=waiting),
-        "txpool_content": example(before=waiting),
-        "txpool_contentFrom": example(alice, before=waiting),
+        "txpool_status": example(before=pending),
+        "txpool_inspect": example(before=pending),
+        "txpool_content": example(before=pending),
+        "txpool_contentFrom": example(alice, before=pending),
         "rpc_modules": example(),
         "evm_setTime": example("0x69570000"),
         "anvil_setTime": example("0x69570000"),

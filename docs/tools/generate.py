@@ -29,14 +29,12 @@ MODULES: Final = re.compile(r"(?<=<!-- modules: generated -->\n).*?(?=<!-- end -
 
 
 def architecture() -> str:
-    """Return the architecture page with its list of modules renewed."""
+    """Return the architecture page with its module table regenerated."""
     page = ARCHITECTURE.read_text(encoding="utf-8")
-    table = "\n".join(("| module | what it is |", "|---|---|", *module_rows()))
+    table = "\n".join(("| module | description |", "|---|---|", *module_rows()))
     renewed, places = MODULES.subn(lambda _: f"\n{table}\n\n", page)
     if places != 1:
-        raise SystemExit(
-            f"{ARCHITECTURE}: expected one place for the list of modules, got {places}"
-        )
+        raise SystemExit(f"{ARCHITECTURE}: expected one module table, got {places}")
     return renewed
 
 
@@ -45,7 +43,7 @@ def module_rows() -> Iterator[str]:
     for path in sorted((*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")), key=module_name):
         docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
         if docstring is None:
-            raise SystemExit(f"{path}: a module starts with a sentence that says what it is")
+            raise SystemExit(f"{path}: a module starts with a docstring that says what it is")
         first_paragraph = " ".join(docstring.split("\n\n")[0].split())
         sentence = re.split(r"(?<=\.)\s", first_paragraph)[0]
         yield f"| `{module_name(path)}` | {sentence} |"
@@ -58,7 +56,7 @@ def module_name(path: Path) -> str:
 
 
 def main() -> None:
-    """Renew every page, or with `--check` fail if one is stale."""
+    """Regenerate every page, or with `--check` fail if one is stale."""
     pages = {
         ARCHITECTURE: architecture(),
         DOCS / "rpc.md": methods_page(*asyncio.run(record_all())),
@@ -71,7 +69,7 @@ def main() -> None:
 
 
 def renew(pages: Mapping[Path, str], *, check: bool) -> None:
-    """Write the pages that are stale; with `check`, only complain about them."""
+    """Write the pages that are stale; with `check`, fail instead."""
     stale = [path for path, text in pages.items() if _read(path) != text]
     if check and stale:
         names = ", ".join(f"{path.parent.name}/{path.name}" for path in stale)

@@ -25,17 +25,18 @@ GENERATED: Final = (
 )
 
 _METHODS: Final = """\
-Every method that a node serves, with its parameters, its result and the errors worth knowing. Parameters may be given by position or
-by name; those with a default may be left out or be null. [errors.md](errors.md) lists all errors. A running node describes itself in
-the same words at `/openrpc.json` and by `rpc.discover`.
+Every method that a node serves, with its parameters, its result and the errors worth knowing. Parameters are passed by
+position or by name; those with a default may be omitted or null. [errors.md](errors.md) lists all errors. A running
+node serves the same as an OpenRPC document, at `/openrpc.json` and by `rpc.discover`.
 
-The examples are real: they were asked of a fresh node on which Alice (`0xf39f…`) paid Bob (`0x7099…`) in block 1, made a contract that
-counts in block 2 and used it in block 3. `…` stands for what would not fit, and ids of filters and subscriptions are other ones each time."""
+The examples are recorded from a fresh node on which Alice (`0xf39f…`) paid Bob (`0x7099…`) in block 1, deployed a counter
+in block 2, incremented it in block 3 and sent a message to L1 in block 4. `…` marks omissions; ids of filters and
+subscriptions differ each time."""
 
 _SETTINGS: Final = """\
-What can be set about a node: by a flag, by a variable of the environment, or in a TOML file that `--config FILE` names. A flag wins
-over a variable, and a variable over the file. A switch is a flag without a value; its variable is `true` or `false`. Lists are
-divided by commas, except in the file, where they are lists.
+The settings of a node: by flag, by environment variable, or in the TOML file of `--config FILE`. A flag overrides a
+variable, and a variable overrides the file. A switch is a flag without a value; its variable is `true` or `false`.
+Lists are separated by commas, except in the file, where they are arrays.
 
 ```toml
 [chain]
@@ -47,26 +48,26 @@ port = 4000
 ```"""
 
 _ERRORS: Final = """\
-Failures that are part of normal operation form one tree, in `entresol.errors`; a client sees the code of the nearest error in the
-table of `entresol.rpc.jsonrpc.errors`. Whatever else goes wrong is a bug of the node: it is logged whole, and the client is told
--32603 with the id under which it is in the log."""
+Failures that are part of normal operation form one tree, in `entresol.errors`; a client receives the code of the
+nearest error in the table of `entresol.rpc.jsonrpc.errors`. Any other exception is a bug of the node: it is logged with
+its traceback, and the client receives -32603 with the id of the log entry."""
 
 _DECISIONS: Final = """\
 Decisions with their reasons, half a screen each: context, decision, measurement if there is one, consequence. A new
 one takes the next free number; one that is revised is rewritten in place."""
 
 _MEANINGS: Final = {
-    3: "The call reverted; `data` is what it said.",
-    -32000: "Rejected, in geth's words.",
-    -32600: "The body is JSON, but no request.",
-    -32602: "Parameters make no sense, or name what is not there.",
-    INTERNAL: "The node's own trouble; `data` is an id in its log.",
+    3: "The call reverted; `data` is the revert data.",
+    -32000: "Rejected, with geth's wording.",
+    -32600: "The body is JSON, but not a request.",
+    -32602: "Parameters are invalid, or name something unknown.",
+    INTERNAL: "A bug of the node; `data` is the id of the log entry.",
 }
 
 
 def methods_page(document: Mapping[str, Any], exchanges: Mapping[str, Exchange]) -> str:
     """Return the page of all methods, each with its example."""
-    shown = {name: (it.request, it.answer) for name, it in exchanges.items()}
+    shown = {name: (it.request, it.response) for name, it in exchanges.items()}
     title, _, rest = rpc_markdown(document, shown).partition("\n")
     return f"{title}\n\n{GENERATED}\n\n{_METHODS}\n{rest.rstrip()}\n"
 
@@ -77,7 +78,7 @@ def settings_page() -> str:
     for section, title in SETTINGS.titles().items():
         lines += [f"## {section}", "", title, ""]
         lines += [
-            "| flag | variable | key | takes | default | what it is |",
+            "| flag | variable | key | value | default | description |",
             "|---|---|---|---|---|---|",
         ]
         lines += [_setting_row(it) for it in SETTINGS.all if it.section == section]
@@ -88,9 +89,9 @@ def settings_page() -> str:
 def errors_page() -> str:
     """Return the page of all errors and their codes."""
     lines = ["# Errors", "", GENERATED, "", _ERRORS, "", "## Codes", ""]
-    lines += ["| code | when |", "|---|---|"]
+    lines += ["| code | meaning |", "|---|---|"]
     lines += [f"| {code} | {_meaning(code)} |" for code in sorted(set(CODES.values()))]
-    lines += ["", "## The tree", "", "| error | code | what happened |", "|---|---|---|"]
+    lines += ["", "## The tree", "", "| error | code | meaning |", "|---|---|---|"]
     lines += _tree(EntresolError, 0)
     return "\n".join((*lines, ""))
 
@@ -105,7 +106,7 @@ def decisions_page(folder: Path) -> str:
 
 
 def _meaning(code: int) -> str:
-    """Say what a code means: in words of its own if many errors share it, else in theirs."""
+    """Describe a code: by a text of its own if many errors share it, else by their docstrings."""
     if code in _MEANINGS:
         return _MEANINGS[code]
     return " ".join(_sentence(kind) for kind, its in CODES.items() if its == code)

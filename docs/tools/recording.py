@@ -1,4 +1,4 @@
-"""A node that is the same each time it is started, and what it answers."""
+"""Record the examples of the reference page from a node that is the same at each start."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.connection import LocalConnection
 
 MIDNIGHT: Final = 1_767_225_600.0
-"""When it is, always: the first second of 2026."""
+"""The time of the node's clock, always: the first second of 2026."""
 
 ALICE, BOB = derive(DEVELOPMENT_MNEMONIC, 2)
 COUNTER: Final = Address(create_address(ALICE.address, 1))
 
-# Adds one to its first slot; logs and returns what that is now.
+# Increments its first slot; emits and returns the new value.
 _INCREMENTED: Final = keccak256(b"Incremented(uint256)").hex()
 _PROGRAM: Final = bytes.fromhex(f"5f54600101805f555f527f{_INCREMENTED}60205fa160205ff3")
 _CREATION: Final = bytes([0x60, len(_PROGRAM), 0x80, 0x60, 9, 0x5F, 0x39, 0x5F, 0xF3]) + _PROGRAM
 
 CHANGING: Final = ("evm_", "anvil_", "hardhat_", "eth_send", "zks_send")
-"""How methods begin after which a node is not what it was."""
+"""Prefixes of the methods that change a node."""
 
 RANDOM: Final = frozenset(
     {
@@ -44,17 +44,17 @@ RANDOM: Final = frozenset(
         "eth_subscribe",
     }
 )
-"""Methods whose answer is another one each time."""
+"""Methods whose result is random."""
 
 STAND_IN: Final = "0xc7a3f1d05e924b68c7a3f1d05e924b68c7a3f1d05e924b68c7a3f1d05e924b68"
-"""What is shown in place of a random answer."""
+"""The id that the page shows in place of a random one."""
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
-    """What examples may speak of.
+    """The accounts, transactions and blocks that examples refer to.
 
-    Alice paid Bob in block 1, made a counter in block 2, used it in block 3 and sent a message to L1 in
-    block 4; the four are batch 1, which L1 has executed.
+    Alice paid Bob in block 1, deployed a counter in block 2, incremented it in block 3 and sent a message
+    to L1 in block 4; the four blocks are batch 1, which L1 has executed.
     """
 
     alice: str
@@ -74,14 +74,14 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """A request and its answer, as JSON values."""
+    """A request and its response, as JSON values."""
 
     request: dict[str, Any]
-    answer: dict[str, Any]
+    response: dict[str, Any]
 
 
 class Recorder:
-    """Makes calls to nodes that are all alike, a new one whenever the last one was changed."""
+    """Calls nodes that are all alike, a fresh one after each call that changed the last one."""
 
     def __init__(self) -> None:
         self._node: Node | None = None
@@ -93,13 +93,13 @@ class Recorder:
             self._node = None
 
     async def methods(self) -> Mapping[str, Any]:
-        """Return the description of all methods."""
-        answer = await self._ask(Call("rpc.discover"))
-        document: dict[str, Any] = answer["result"]
+        """Return the OpenRPC document."""
+        response = await self._call(Call("rpc.discover"))
+        document: dict[str, Any] = response["result"]
         return document
 
     async def world(self) -> World:
-        """Return what there is to speak of."""
+        """Return what examples refer to."""
         chain = (await self._fresh()).chain
         store = chain.ledger.store
         return World(
@@ -116,21 +116,21 @@ class Recorder:
         )
 
     async def record(self, method: str, shown: Example) -> Exchange:
-        """Make the call of an example, after those that go before it."""
+        """Make the call of an example, after its preparatory calls."""
         changes = bool(shown.before) or method.startswith(CHANGING)
         if changes:
             await self.close()
         result, stand_in = None, None
         for earlier in shown.before:
-            result = (await self._ask(earlier))["result"]
+            result = (await self._call(earlier))["result"]
             stand_in = STAND_IN if earlier.method in RANDOM else result
         request = _request(method, _filled(shown.params, stand_in))
-        answer = await self._ask(Call(method, _filled(shown.params, result)))
+        response = await self._call(Call(method, _filled(shown.params, result)))
         if changes:
             await self.close()
         if method in RANDOM:
-            answer["result"] = STAND_IN
-        return Exchange(request, answer)
+            response["result"] = STAND_IN
+        return Exchange(request, response)
 
     async def _fresh(self) -> Node:
         if self._node is None:
@@ -142,7 +142,7 @@ class Recorder:
         return self._node
 
     async def _settle(self, node: Node) -> None:
-        """Seal what there is as batch 1, and bring it to L1."""
+        """Seal all blocks as batch 1, and settle it on L1."""
         assert node.rollup is not None
         assert node.layer_one is not None
         l1 = node.layer_one.chain
@@ -150,22 +150,22 @@ class Recorder:
         l1.schedule.seal_at_once()
         for step in SettlementStep:
             await node.rollup.settle(step, 1)
-        # It also learns how far it is confirmed.
+        # This also sets the finality of its blocks.
         await node.rollup.settler.step(0.0)
 
-    async def _ask(self, made: Call) -> dict[str, Any]:
+    async def _call(self, made: Call) -> dict[str, Any]:
         node = await self._fresh()
         body = json.dumps(_request(made.method, made.params)).encode()
-        answer = node.handler(body, LocalConnection())
-        if answer is not None and not isinstance(answer, bytes):
-            answer = await answer
-        assert answer is not None
-        value: dict[str, Any] = json.loads(answer)
+        response = node.handler(body, LocalConnection())
+        if response is not None and not isinstance(response, bytes):
+            response = await response
+        assert response is not None
+        value: dict[str, Any] = json.loads(response)
         return value
 
 
 async def record_all() -> tuple[Mapping[str, Any], dict[str, Exchange]]:
-    """Return the description of all methods, and an exchange for each that has an example."""
+    """Return the OpenRPC document, and an exchange for each method that has an example."""
     recorder = Recorder()
     try:
         document = await recorder.methods()

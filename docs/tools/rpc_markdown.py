@@ -1,4 +1,4 @@
-"""The reference page of the methods, written from the OpenRPC document."""
+"""Render the OpenRPC document as the reference page of the methods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINE: Final = 150
 
 
 def rpc_markdown(document: Json, examples: Mapping[str, tuple[Json, Json]] | None = None) -> str:
-    """Return the page that describes every method of an OpenRPC document, with requests and answers."""
+    """Return the page that describes every method of an OpenRPC document, with requests and responses."""
     lines = ["# JSON-RPC methods", ""]
     for prefix, methods in groupby(document["methods"], key=_prefix):
         lines += [f"## {prefix}", ""]
@@ -47,19 +47,19 @@ def _section(method: Json) -> list[str]:
     return [*lines, ""] if errors else lines
 
 
-def _example(request: Json, answer: Json) -> list[str]:
-    return ["```json", *map(_written, (request, answer)), "```", ""]
+def _example(request: Json, response: Json) -> list[str]:
+    return ["```json", *map(_written, (request, response)), "```", ""]
 
 
 def _written(value: Any) -> str:
-    """Return JSON on one line, or on many if it does not fit there."""
+    """Return JSON on one line, or indented if it is too long."""
     value = abridged(value)
     line = json.dumps(value, ensure_ascii=False)
     return line if len(line) <= LINE else json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def abridged(value: Any, depth: int = 0) -> Any:
-    """Leave out of a JSON value what nobody reads: `…` takes its place."""
+    """Abridge a JSON value: `…` replaces long strings, further items and deep objects."""
     match value:
         case str() if len(value) > SHOWN_CHARACTERS:
             return f"{value[:34]}…{value[-8:]}"
@@ -84,7 +84,7 @@ def _row(param: Json) -> str:
 
 
 def _type(schema: Json) -> str:
-    """Name a type as briefly as a reader can understand it."""
+    """Return the short name of a type."""
     if "$ref" in schema:
         return f"`{schema['$ref'].rpartition('/')[2]}`"
     if "title" in schema:

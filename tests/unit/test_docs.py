@@ -1,4 +1,4 @@
-"""The pages say what is so: references, examples, links and names."""
+"""The pages are true: references, examples, links and names."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from docs.tools.generate import renew
 from docs.tools.pages import errors_page, settings_page
 from docs.tools.recording import Exchange, Recorder, example_of, record_all
 from docs.tools.rpc_markdown import abridged
+from entresol.errors import NonceTooLow
 from entresol.node.config.schema import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,20 +32,20 @@ Recorded = tuple[Mapping[str, Any], dict[str, Exchange]]
 
 @pytest.fixture(scope="module")
 def recorded() -> Recorded:
-    """Return the methods of a fresh node, and what it answers to the examples."""
+    """Return the methods of a fresh node, and its responses to the examples."""
     return asyncio.run(record_all())
 
 
 @pytest.fixture(scope="module")
 def known() -> dict[str, Example]:
-    async def ask() -> dict[str, Example]:
+    async def read() -> dict[str, Example]:
         recorder = Recorder()
         try:
             return examples(await recorder.world())
         finally:
             await recorder.close()
 
-    return asyncio.run(ask())
+    return asyncio.run(read())
 
 
 def test_every_method_has_an_example(recorded: Recorded) -> None:
@@ -59,19 +60,21 @@ def test_every_example_is_of_a_method(recorded: Recorded, known: dict[str, Examp
     assert not strays, f"docs/tools/examples.py has examples of no method: {', '.join(strays)}"
 
 
-def test_only_what_is_meant_to_be_rejected_is(
+def test_only_examples_of_rejections_are_rejected(
     recorded: Recorded, known: dict[str, Example]
 ) -> None:
-    failed = {name: it.answer["error"] for name, it in recorded[1].items() if "error" in it.answer}
+    failed = {
+        name: it.response["error"] for name, it in recorded[1].items() if "error" in it.response
+    }
     rejected = {name for name in recorded[1] if (it := example_of(name, known)) and it.rejected}
     assert set(failed) == rejected, f"docs/tools/examples.py: {failed}"
 
 
-def test_the_page_shows_what_a_fresh_node_answers(recorded: Recorded) -> None:
+def test_the_page_shows_the_responses_of_a_fresh_node(recorded: Recorded) -> None:
     shown = dict(exchanges_in((DOCS / "rpc.md").read_text(encoding="utf-8")))
     for name, exchange in recorded[1].items():
         assert name in shown, f"docs/rpc.md lacks the example of {name}: run `make docs`"
-        assert shown[name] == [abridged(exchange.request), abridged(exchange.answer)], name
+        assert shown[name] == [abridged(exchange.request), abridged(exchange.response)], name
     assert set(shown) == set(recorded[1])
 
 
@@ -98,7 +101,7 @@ def test_the_file_on_the_page_can_be_used(tmp_path: Path) -> None:
     assert (config.chain.block_time, config.server.port) == (1.0, 4000)
 
 
-def test_a_stale_page_is_written_anew_or_complained_about(tmp_path: Path) -> None:
+def test_a_stale_page_is_rewritten_or_reported(tmp_path: Path) -> None:
     current, stale, missing = (tmp_path / name for name in ("a.md", "b.md", "c.md"))
     current.write_text("same", encoding="utf-8")
     stale.write_text("old", encoding="utf-8")
@@ -117,7 +120,7 @@ def test_a_stale_page_is_written_anew_or_complained_about(tmp_path: Path) -> Non
 def test_every_error_is_on_its_page() -> None:
     page = errors_page()
     assert page == (DOCS / "errors.md").read_text(encoding="utf-8")
-    assert "| &emsp;`NonceTooLow` | -32000 | The sender already used this nonce. |" in page
+    assert f"| &emsp;`NonceTooLow` | -32000 | {NonceTooLow.__doc__} |" in page
     assert "| &emsp;`ExecutionReverted` | 3 |" in page
     assert "| `RequestError` | -32600 |" in page
 
@@ -132,7 +135,7 @@ def test_every_error_is_on_its_page() -> None:
         ([[[[[{"deep": 1}, {}, 3]]]]], [[[[["…", {}, 3]]]]]),
     ],
 )
-def test_what_nobody_reads_is_left_out(value: object, shown: object) -> None:
+def test_long_values_are_abridged(value: object, shown: object) -> None:
     assert abridged(value) == shown
 
 
@@ -217,14 +220,14 @@ def anchors_of(text: str) -> set[str]:
 
 
 def exchanges_in(page: str) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the name of each method on the page, with the request and the answer of its example."""
+    """Yield the name of each method on the page, with the request and the response of its example."""
     decoder = json.JSONDecoder()
     for name, text in re.findall(
         r"^### (\S+)\n(?:(?!^###).)*?```json\n(.*?)```", page, re.MULTILINE | re.DOTALL
     ):
         request, end = decoder.raw_decode(text)
-        answer, _ = decoder.raw_decode(text[end:].lstrip())
-        yield name, [request, answer]
+        response, _ = decoder.raw_decode(text[end:].lstrip())
+        yield name, [request, response]
 
 
 def test_the_examples_of_the_readme_give_what_they_show() -> None:
