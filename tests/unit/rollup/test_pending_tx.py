@@ -1,0 +1,93 @@
+"""The pending settlement transaction, and the operation that it does."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol.errors import MalformedValue
+from entresol.l1.contracts import BatchTotals
+from entresol.l1.operator import SignedTransaction
+from entresol.primitives.batches import SettlementStep
+from entresol.primitives.transactions import FeeMarketTransaction, sign
+from entresol.primitives.values import Address
+from entresol.rollup.pending_tx import PendingSettlement, SettlementOperation
+
+COMMIT, PROVE, EXECUTE = SettlementStep
+
+STORED = (
+    "950103050792c46502f8620907010a82520894111111111111111111111111111111111111111180"
+    "01c080a0b6ca9a4f75def12cc4d240917e39b7cd6cfafd4b8dd74d90be6919aad547ec05a03fc062"
+    "f1ba2b82720e55facf2953648188de64f814cf53d59033d94a6613bfa3c46502f862090701148252"
+    "089411111111111111111111111111111111111111118001c080a0a7cc9eadfaa3f1bd58bf56003f"
+    "8de85c24c8fdbe3541979099c7734f882fc55aa047b17b1c8f96d9f96be8334436802353258e9770"
+    "9a2536c494b15600a2d49765"
+)
+"""What data directories have had since the format exists."""
+
+
+def signed(max_fee: int) -> SignedTransaction:
+    payload = FeeMarketTransaction(
+        chain_id=9,
+        nonce=7,
+        max_priority_fee_per_gas=1,
+        max_fee_per_gas=max_fee,
+        gas_limit=21_000,
+        to=Address(b"\x11" * 20),
+        value=0,
+        data=b"\x01",
+    )
+    transaction = sign(payload, b"\x01" * 32)
+    return SignedTransaction(7, transaction.hash, transaction.raw)
+
+
+@pytest.mark.parametrize(
+    ("operation", "text"),
+    [
+        (SettlementOperation(COMMIT, 4, 4), "commit of batch 4"),
+        (SettlementOperation(EXECUTE, 1, 3), "execute of batches 1 to 3"),
+    ],
+)
+def test_an_operation_is_named_by_its_step_and_batches(
+    operation: SettlementOperation, text: str
+) -> None:
+    assert str(operation) == text
+
+
+@pytest.mark.parametrize(
+    ("operation", "totals", "expected"),
+    [
+        (SettlementOperation(COMMIT, 4, 4), BatchTotals(3, 1, 0), True),
+        (SettlementOperation(COMMIT, 4, 4), BatchTotals(4, 1, 0), False),
+        (SettlementOperation(COMMIT, 4, 4), BatchTotals(2, 1, 0), False),
+        (SettlementOperation(PROVE, 2, 3), BatchTotals(3, 1, 0), True),
+        (SettlementOperation(PROVE, 2, 3), BatchTotals(2, 1, 0), False),
+        (SettlementOperation(PROVE, 2, 3), BatchTotals(3, 2, 0), False),
+        (SettlementOperation(EXECUTE, 1, 2), BatchTotals(3, 2, 0), True),
+        (SettlementOperation(EXECUTE, 1, 2), BatchTotals(3, 1, 0), False),
+        (SettlementOperation(EXECUTE, 1, 2), BatchTotals(3, 2, 2), False),
+    ],
+)
+def test_an_operation_is_next_if_l1_has_what_it_builds_on_and_not_itself(
+    operation: SettlementOperation, totals: BatchTotals, expected: bool
+) -> None:
+    assert operation.is_next(totals) is expected
+
+
+def test_all_attempts_are_recorded_and_the_last_is_sent_first() -> None:
+    first, second = signed(10), signed(20)
+    operation = SettlementOperation(PROVE, 3, 5)
+    pending = PendingSettlement.of(operation, first).with_replacement(second)
+    assert pending.operation == operation
+    assert pending.transactions() == [second, first]
+    assert PendingSettlement.decode(pending.encode()) == pending
+
+
+def test_the_stored_bytes_do_not_change() -> None:
+    operation = SettlementOperation(PROVE, 3, 5)
+    pending = PendingSettlement.of(operation, signed(10)).with_replacement(signed(20))
+    assert pending.encode().hex() == STORED
+
+
+def test_malformed_bytes_are_rejected() -> None:
+    with pytest.raises(MalformedValue, match="the pending settlement transaction is not readable"):
+        PendingSettlement.decode(b"\x93\x00")
