@@ -9,7 +9,7 @@ from entresol.chain.priority_queue import PriorityQueue
 from entresol.errors import BlockFull, InvalidTransaction
 from entresol.execution.block_executor import BlockExecutor
 from entresol.primitives.transactions import Transaction
-from entresol.primitives.transactions.priority import MOST_REQUESTS
+from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,7 +95,7 @@ class BlockProducer:
     def _include_priority(self, executor: BlockExecutor, limit: int | None) -> bool:
         """Execute the priority transactions; return whether others may follow."""
         for transaction in self.priority:
-            if len(executor.transactions) >= MOST_REQUESTS:
+            if len(executor.transactions) >= MAX_PRIORITY_TRANSACTIONS:
                 return False
             if limit is not None and len(executor.transactions) >= limit:
                 return False

@@ -178,7 +178,7 @@ class Chain:
 
     def edit(self, address: Address, change: Callable[[Overlay], object]) -> None:
         """Edit the account at `address`; the next block records the change."""
-        edited = self._edits.make(self.ledger.latest, change)
+        edited = self._edits.apply(self.ledger.latest, change)
         self.pool.on_block([], edited, self.next_base_fee(), touched=[address])
 
     # Blocks

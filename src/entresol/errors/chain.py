@@ -74,12 +74,12 @@ class BlockFull(EntresolError):
 class BlockFullOfMessages(BlockFull):
     """The messages to L1 of a transaction do not fit: no batch could hold those of the block."""
 
-    def __init__(self, sent: int, most: int) -> None:
+    def __init__(self, sent: int, limit: int) -> None:
         super(BlockFull, self).__init__(
-            f"the block would have {sent:d} messages to L1, and a batch has {most:d} at most"
+            f"the block would have {sent:d} messages to L1, and a batch has {limit:d} at most"
         )
         self.sent = sent
-        self.most = most
+        self.limit = limit
 
 
 class ReplayMismatch(EntresolError):

@@ -67,11 +67,11 @@ class InvalidOverride(EntresolError):
 
 
 class TooManyOverrides(InvalidOverride):
-    """More accounts or slots are overridden than allowed; `place` is the path of the excess."""
+    """More accounts or slots are overridden than allowed; `path` is the path of the excess."""
 
-    def __init__(self, place: str, noun: str, count: int, limit: int) -> None:
-        super().__init__(f"{place}: a request overrides at most {limit} {noun}, got {count}")
-        self.place = place
+    def __init__(self, path: str, noun: str, count: int, limit: int) -> None:
+        super().__init__(f"{path}: a request overrides at most {limit} {noun}, got {count}")
+        self.path = path
         self.count = count
         self.limit = limit
 

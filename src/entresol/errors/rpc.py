@@ -58,9 +58,9 @@ class TooManyTopics(InvalidFilter):
 class TooManyAlternatives(InvalidFilter):
     """The filter has more addresses, or more topics at a position, than allowed."""
 
-    def __init__(self, place: str, count: int, limit: int) -> None:
-        super().__init__(f"{place}: a filter has at most {limit} values at a position, got {count}")
-        self.place = place
+    def __init__(self, path: str, count: int, limit: int) -> None:
+        super().__init__(f"{path}: a filter has at most {limit} values at a position, got {count}")
+        self.path = path
         self.count = count
         self.limit = limit
 

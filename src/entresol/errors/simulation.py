@@ -47,6 +47,6 @@ class SimulationGasSpent(InvalidSimulation):
 class SimulatedCallRejected(InvalidSimulation):
     """A simulated call that no block could include; the cause is chained."""
 
-    def __init__(self, place: str, reason: EntresolError) -> None:
-        super().__init__(f"{place}: {reason}")
+    def __init__(self, path: str, reason: EntresolError) -> None:
+        super().__init__(f"{path}: {reason}")
         self.reason = reason

@@ -202,9 +202,9 @@ class TooManyFactoryDeps(InvalidTransaction):
 class TooManyMessages(InvalidTransaction):
     """The transaction sends more messages to L1 than a batch can hold."""
 
-    def __init__(self, sent: int, most: int) -> None:
+    def __init__(self, sent: int, limit: int) -> None:
         super().__init__(
-            f"the transaction sends {sent:d} messages to L1, and a batch has {most:d} at most"
+            f"the transaction sends {sent:d} messages to L1, and a batch has {limit:d} at most"
         )
         self.sent = sent
-        self.most = most
+        self.limit = limit

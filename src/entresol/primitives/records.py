@@ -142,7 +142,7 @@ def _as_bytes(value: object) -> bytes:
     """Return an address or a hash as plain bytes, for MessagePack."""
     if isinstance(value, bytes):
         return bytes(value)
-    raise TypeError(f"a record has no place for {type(value).__name__}")
+    raise TypeError(f"a record cannot contain {type(value).__name__}")
 
 
 _VERSION_BYTE: Final = bytes([VERSION])

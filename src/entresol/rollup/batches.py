@@ -8,7 +8,7 @@ import msgspec
 
 from entresol.errors import BatchOverflow, StoreDamaged
 from entresol.primitives.batches import Batch
-from entresol.primitives.transactions.priority import MOST_REQUESTS, PRIORITY_TYPES
+from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS, PRIORITY_TYPES
 from entresol.primitives.values import Hash32
 from entresol.rollup.commitments import CommitBatchInfo, StoredBatchInfo
 from entresol.rollup.message_tree import CAPACITY, MessageTree
@@ -93,7 +93,7 @@ class OpenBatch:
             self.blocks < policy.max_blocks
             and self.transactions + transactions <= policy.max_transactions
             and len(self.logs) + logs <= policy.max_logs
-            and len(self.priority) + record.priority_count() <= MOST_REQUESTS
+            and len(self.priority) + record.priority_count() <= MAX_PRIORITY_TRANSACTIONS
         )
 
     def add(self, record: BlockRecord, now: float) -> None:

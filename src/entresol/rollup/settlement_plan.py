@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.primitives.batches import SettlementStep
-from entresol.primitives.transactions.priority import MOST_REQUESTS
+from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 from entresol.rollup.batches import commit_info_of, priority_ops_of, stored_info_of
 from entresol.rollup.commitments import commit_data, encode_call, execute_data, proof_data
 from entresol.rollup.pending_tx import SettlementOperation
@@ -72,6 +72,6 @@ class SettlementPlan:
         requests = self._l1_sync.batch(first).l1_transactions
         for number in range(first + 1, last + 1):
             requests += self._l1_sync.batch(number).l1_transactions
-            if requests > MOST_REQUESTS:
+            if requests > MAX_PRIORITY_TRANSACTIONS:
                 return number - 1
         return last

@@ -33,9 +33,9 @@ def check(database: Path) -> None:
         except StoreDamaged as error:
             # A crash may tear the last write, which was never acknowledged. Blocks behind the damage
             # show that it is not a torn last write.
-            kept, found = _head(links, "stop"), _head(links, "skip")
-            if found > kept:
-                lost = f"blocks {kept + 1} to {found} would be lost: {error.detail}"
+            recovered, found = _head(links, "stop"), _head(links, "skip")
+            if found > recovered:
+                lost = f"blocks {recovered + 1} to {found} would be lost: {error.detail}"
                 raise StoreDamaged(database, lost) from error
             _check_samples(links, "stop")
 

@@ -138,7 +138,7 @@ def test_what_cannot_be_executed_leaves_the_pool_and_the_next_block_is_kept(
     chain = counted.chain
     # The pool believes what it was told of the account, until a block says otherwise.
     chain.pool.on_block([], chain.latest, chain.next_base_fee(), touched=[])
-    chain._edits.make(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+    chain._edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
     first = chain.pending()
     assert list(first.transactions) == []
     assert len(chain.pool) == 0

@@ -53,7 +53,7 @@ from tests.support.chain.records import EMPTY_CODE, word
 from tests.support.evm.assembler import assemble, initcode
 
 ALICE, BOB = sender(1), sender(2)
-MOST_WEI = (1 << 256) - 1
+MAX_WEI = (1 << 256) - 1
 REFUND, SOURCE = b"\xef" * 20, b"\xf0" * 20
 
 STORING, REVERTING, LOGGING, SPENDING = (bytes([kind] * 20) for kind in (0xC1, 0xC2, 0xC3, 0xC4))
@@ -317,8 +317,8 @@ def test_what_l1_did_not_pay_for_is_not_minted(producer: Producer) -> None:
     ("value", "price", "succeeds"),
     [
         (0, GWEI, True),
-        (MOST_WEI // 2, GWEI, True),
-        (MOST_WEI - ETHER, GWEI, False),
+        (MAX_WEI // 2, GWEI, True),
+        (MAX_WEI - ETHER, GWEI, False),
         (0, 1 << 130, False),
     ],
     ids=["minted", "with a value", "value beyond a balance", "price beyond the engine"],
@@ -334,14 +334,14 @@ def test_no_amount_that_l1_can_write_down_stops_the_chain(
         max_fee_per_gas=price,
         nonce=0,
         value=value,
-        to_mint=MOST_WEI,
+        to_mint=MAX_WEI,
         refund_recipient=ALICE,
         data=b"",
     )
     (outcome,) = producer.seal(Transaction.from_l1(payload)).record.results
     assert outcome.succeeded is succeeds
     assert len(outcome.l2_to_l1_logs) == 1
-    assert 100 * ETHER < producer.balance(ALICE) <= MOST_WEI
+    assert 100 * ETHER < producer.balance(ALICE) <= MAX_WEI
 
 
 def test_a_priority_transaction_larger_than_a_block_has_one_of_its_own(store: Store) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from entresol.errors import BatchOverflow
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
-from entresol.primitives.transactions.priority import MOST_REQUESTS
+from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 from entresol.primitives.values import Hash32
 from entresol.rollup import batches
 from entresol.rollup.batcher import RETRY_SECONDS, Batcher
@@ -176,14 +176,14 @@ def test_a_block_that_exceeds_a_limit_gets_a_batch_of_its_own(
 def test_the_deposits_of_a_batch_fit_into_one_l1_transaction(
     chain: SettlingChain,
 ) -> None:
-    for _ in range(MOST_REQUESTS + 2):
+    for _ in range(MAX_PRIORITY_TRANSACTIONS + 2):
         chain.deposit()
     while chain.producer.priority:
         chain.seal()
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
     batcher.seal(0.0)
     stored = [chain.batches.get(number) for number in (1, 2)]
-    assert [batch and batch.l1_transactions for batch in stored] == [MOST_REQUESTS, 2]
+    assert [batch and batch.l1_transactions for batch in stored] == [MAX_PRIORITY_TRANSACTIONS, 2]
 
 
 @pytest.mark.parametrize("limits", [{"max_logs": 16_385}, {"max_transactions": 65_536}])

@@ -100,7 +100,7 @@ def test_one_transaction_executes_no_more_deposits_than_the_maximum(
         by = [it.transaction for it in done if it is not None]
         assert [by.index(it) + 1 for it in by] == [1, 1, 3, 4, 5, 5]
 
-    monkeypatch.setattr("entresol.rollup.settlement_plan.MOST_REQUESTS", 2)
+    monkeypatch.setattr("entresol.rollup.settlement_plan.MAX_PRIORITY_TRANSACTIONS", 2)
     embedded(play)
 
 

@@ -20,22 +20,22 @@ class Checkpoints:
 
     def __init__(self, *chains: Chain) -> None:
         self._chains = chains
-        self._taken: BoundedMap[int, tuple[int, ...]] = BoundedMap(MAX_CHECKPOINTS)
+        self._checkpoints: BoundedMap[int, tuple[int, ...]] = BoundedMap(MAX_CHECKPOINTS)
         self._last = 0
 
-    def take(self) -> int:
+    def create(self) -> int:
         """Create a checkpoint of all chains and return its id."""
         self._last += 1
-        self._taken.put(self._last, tuple(chain.checkpoint() for chain in self._chains))
+        self._checkpoints.put(self._last, tuple(chain.checkpoint() for chain in self._chains))
         return self._last
 
     def restore(self, number: int) -> bool:
         """Revert all chains to a checkpoint, which is dropped with all later ones."""
-        taken = self._taken.get(number)
-        if taken is None:
+        checkpoints = self._checkpoints.get(number)
+        if checkpoints is None:
             return False
-        for later in [it for it in self._taken if it >= number]:
-            self._taken.pop(later)
-        for chain, checkpoint in zip(self._chains, taken, strict=True):
+        for later in [it for it in self._checkpoints if it >= number]:
+            self._checkpoints.pop(later)
+        for chain, checkpoint in zip(self._chains, checkpoints, strict=True):
             chain.restore(checkpoint)
         return True

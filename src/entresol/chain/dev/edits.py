@@ -24,7 +24,7 @@ class Edits:
     def __init__(self) -> None:
         self._edited: Overlay | None = None
 
-    def make(self, latest: Snapshot, change: Callable[[Overlay], object]) -> Overlay:
+    def apply(self, latest: Snapshot, change: Callable[[Overlay], object]) -> Overlay:
         """Apply `change` on top of `latest` and earlier edits, and return the state; an error changes nothing."""
         edited = Overlay(latest) if self._edited is None else self._edited.fork()
         change(edited)

@@ -59,7 +59,7 @@ class _Key(msgspec.Struct, frozen=True):
         """Derive the child key at `index`; indexes from 2^31 on are hardened."""
         parent = b"\0" + self.secret if index >= _HARDENED else _compressed(self.secret)
         digest = hmac.digest(self.chain_code, parent + index.to_bytes(4), "sha512")
-        # One index in 2^127 has no key; BIP-32 lets that be ignored in practice.
+        # BIP-32 skips an index without a key; one in 2^127 has none, so it is not handled.
         secret = (int.from_bytes(digest[:32]) + int.from_bytes(self.secret)) % _CURVE_ORDER
         return _Key(secret.to_bytes(32), digest[32:])
 

@@ -74,16 +74,16 @@ def apply(overlay: Overlay, overrides: Mapping[Address, StateOverride]) -> None:
 
     Moved precompiles are not part of the state: see `precompiles_after`.
     """
-    for address, wanted in overrides.items():
-        _check(address, wanted)
-    for address, wanted in overrides.items():
-        _apply_one(overlay, address, wanted)
+    for address, requested in overrides.items():
+        _check(address, requested)
+    for address, requested in overrides.items():
+        _apply_one(overlay, address, requested)
 
 
 def override_block(block: BlockEnv, overrides: BlockOverrides) -> BlockEnv:
     """Return `block` with these overrides; block hashes are added to those it has."""
     hashes = {**(block.block_hashes or {}), **(overrides.block_hash or {})}
-    wanted = {
+    requested = {
         "number": overrides.number,
         "timestamp": overrides.time,
         "gas_limit": overrides.gas_limit,
@@ -94,27 +94,27 @@ def override_block(block: BlockEnv, overrides: BlockOverrides) -> BlockEnv:
         "difficulty": overrides.difficulty,
         "block_hashes": hashes or None,
     }
-    given = {name: value for name, value in wanted.items() if value is not None}
+    given = {name: value for name, value in requested.items() if value is not None}
     return msgspec.structs.replace(block, **given)
 
 
-def _check(address: Address, wanted: StateOverride) -> None:
-    if wanted.state is not None and wanted.state_diff is not None:
+def _check(address: Address, requested: StateOverride) -> None:
+    if requested.state is not None and requested.state_diff is not None:
         raise InvalidOverride(f"account {address} has both state and stateDiff")
-    if wanted.balance is not None and wanted.balance.bit_length() > 256:
+    if requested.balance is not None and requested.balance.bit_length() > 256:
         raise InvalidOverride(f"account {address}: a balance is less than 2^256")
-    if wanted.nonce is not None and wanted.nonce.bit_length() > 64:
+    if requested.nonce is not None and requested.nonce.bit_length() > 64:
         raise InvalidOverride(f"account {address}: a nonce is less than 2^64")
 
 
-def _apply_one(overlay: Overlay, address: Address, wanted: StateOverride) -> None:
-    if wanted.nonce is not None:
-        overlay.set_nonce(address, wanted.nonce)
-    if wanted.code is not None:
-        overlay.set_code(address, wanted.code)
-    if wanted.balance is not None:
-        overlay.set_balance(address, wanted.balance)
-    if wanted.state is not None:
-        overlay.replace_storage(address, dict[bytes, bytes](wanted.state.items()))
-    for slot, value in (wanted.state_diff or {}).items():
+def _apply_one(overlay: Overlay, address: Address, requested: StateOverride) -> None:
+    if requested.nonce is not None:
+        overlay.set_nonce(address, requested.nonce)
+    if requested.code is not None:
+        overlay.set_code(address, requested.code)
+    if requested.balance is not None:
+        overlay.set_balance(address, requested.balance)
+    if requested.state is not None:
+        overlay.replace_storage(address, dict[bytes, bytes](requested.state.items()))
+    for slot, value in (requested.state_diff or {}).items():
         overlay.set_slot(address, slot, value)

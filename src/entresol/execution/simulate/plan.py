@@ -38,7 +38,7 @@ class PlannedBlock(msgspec.Struct, frozen=True):
 
     number: int
     timestamp: int
-    wanted: BlockCalls
+    requested: BlockCalls
     index: int | None = None
 
 
@@ -55,8 +55,8 @@ def plan(
         raise SimulationTooLong(len(blocks), limit)
     planned: list[PlannedBlock] = []
     number, timestamp = parent.number, parent.timestamp
-    for index, wanted in enumerate(blocks):
-        last = number + 1 if wanted.block.number is None else wanted.block.number
+    for index, requested in enumerate(blocks):
+        last = number + 1 if requested.block.number is None else requested.block.number
         if last <= number:
             raise SimulatedNumberTooLow(last, number)
         if last - parent.number > limit:
@@ -64,12 +64,12 @@ def plan(
         for filling in _between(number, last, timestamp, interval):
             planned.append(filling)
             timestamp = filling.timestamp
-        time = timestamp + interval if wanted.block.time is None else wanted.block.time
+        time = timestamp + interval if requested.block.time is None else requested.block.time
         if time <= timestamp:
             raise SimulatedTimeTooLow(time, timestamp)
         if time > MAX_TIMESTAMP:
             raise InvalidOverride(f"the time of a block is at most {MAX_TIMESTAMP}, got {time:d}")
-        planned.append(PlannedBlock(last, time, wanted, index))
+        planned.append(PlannedBlock(last, time, requested, index))
         number, timestamp = last, time
     return planned
 

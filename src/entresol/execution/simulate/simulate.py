@@ -110,10 +110,10 @@ class _Simulation:
     def block(self, planned: PlannedBlock) -> SimulatedBlock:
         """Simulate one block on top of the previous one."""
         executor = self._begin(planned)
-        if planned.wanted.accounts:
-            overrides.apply(executor.overlay, planned.wanted.accounts)
+        if planned.requested.accounts:
+            overrides.apply(executor.overlay, planned.requested.accounts)
         results = []
-        for number, request in enumerate(planned.wanted.calls):
+        for number, request in enumerate(planned.requested.calls):
             try:
                 results.append(self._call(executor, request))
             except (InvalidTransaction, BlockFull) as error:
@@ -136,7 +136,7 @@ class _Simulation:
 
     def _env(self, planned: PlannedBlock) -> BlockEnv:
         """Return the block environment; BLOCKHASH returns simulated blocks too."""
-        moved = overrides.precompiles_after(planned.wanted.accounts or {}, self._base.rules)
+        moved = overrides.precompiles_after(planned.requested.accounts or {}, self._base.rules)
         validates = self._options.validation
         env = BlockEnv(
             number=planned.number,
@@ -147,10 +147,10 @@ class _Simulation:
             precompiles=moved or None,
         )
         # `plan` has applied number and time; a simulation ignores overrides of block hashes and difficulty.
-        wanted = msgspec.structs.replace(
-            planned.wanted.block, number=None, time=None, block_hash=None, difficulty=None
+        requested = msgspec.structs.replace(
+            planned.requested.block, number=None, time=None, block_hash=None, difficulty=None
         )
-        return overrides.override_block(env, wanted)
+        return overrides.override_block(env, requested)
 
     def _call(self, executor: BlockExecutor, request: CallRequest) -> CallResult:
         rules = self._base.rules

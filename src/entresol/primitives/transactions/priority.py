@@ -20,7 +20,7 @@ OS_PRIORITY_TYPE: Final = 0x7F
 OS_UPGRADE_TYPE: Final = 0x7E
 
 PRIORITY_TYPES: Final = frozenset({PRIORITY_TYPE, OS_PRIORITY_TYPE})
-MOST_REQUESTS: Final = 1_024
+MAX_PRIORITY_TRANSACTIONS: Final = 1_024
 """How many of them a block and a batch have at most.
 
 Who executes a batch on L1 names each by its hash, and nodes of L1 take no transaction above 128 KiB.

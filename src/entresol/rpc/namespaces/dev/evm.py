@@ -35,7 +35,7 @@ class TimeTravel:
 
         On a development pair it covers both layers, whichever receives the request.
         """
-        return Quantity(self._checkpoints.take())
+        return Quantity(self._checkpoints.create())
 
     @method()
     def revert(self, snapshot: Number) -> bool:
