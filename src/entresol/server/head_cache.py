@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from entresol.primitives.bounded_map import BoundedMap
 from entresol.server.request import HttpRequest
 from entresol.server.responses import JSON_OK
 
@@ -55,14 +56,14 @@ class HeadCache:
     """
 
     def __init__(self) -> None:
-        self._heads: dict[bytes, CachedHead] = {}
+        self._heads: BoundedMap[bytes, CachedHead] = BoundedMap(MAX_HEADS)
 
     def __len__(self) -> int:
         return len(self._heads)
 
     def find(self, data: bytes) -> CachedHead:
         """Return the cached head that `data` begins with, or `NO_HEAD`."""
-        return self._heads.get(data[: data.find(_END) + len(_END)], NO_HEAD)
+        return self._heads.get(data[: data.find(_END) + len(_END)]) or NO_HEAD
 
     def add(self, data: bytes, request: HttpRequest) -> None:
         """Cache the head of `data`, which is exactly `request`."""
@@ -70,10 +71,8 @@ class HeadCache:
         # A chunked body is shorter than its bytes on the wire.
         if end > MAX_HEAD_BYTES or len(data) - end != len(request.body):
             return
-        if len(self._heads) >= MAX_HEADS:
-            self._heads.clear()
         head = data[:end]
-        self._heads[head] = CachedHead(
+        cached = CachedHead(
             head,
             len(data),
             request.path,
@@ -82,3 +81,4 @@ class HeadCache:
             request.gzip,
             b"%b%bcontent-length: " % (JSON_OK, request.response_headers),
         )
+        self._heads.put(head, cached)
