@@ -39,9 +39,6 @@ PROTOCOLS: Final[dict[str, str]] = {}
 KNOWN_CIRCLES: Final[set[frozenset[str]]] = set()
 """Import circles that are still to be broken."""
 
-KNOWN_LONG: Final = {"README.md"}
-"""Pages that are still to be wrapped."""
-
 GENERATED: Final = {"docs/config.md", "docs/errors.md", "docs/rpc.md"}
 """Pages that docs/tools writes whole."""
 
@@ -91,7 +88,6 @@ def test_lines_of_the_docs_fit_a_screen() -> None:
     long = [
         f"{page}:{number}"
         for page in pages()
-        if page not in KNOWN_LONG
         for number, line in prose_of((ROOT / page).read_text(encoding="utf-8"))
         if len(line) > MAX_LINE
     ]
