@@ -1,8 +1,8 @@
 """Work that leaves the event loop: `Offload`, and the one policy of how much may stay on it.
 
-A hop to a worker thread and back takes about 0.1 ms, more than most calls. So a method works on the event loop what
-takes a fraction of a millisecond, and returns `Offload` with the rest. (The server decides by itself which responses
-it compresses on a worker, because it knows nothing of JSON-RPC.)
+A hop to a worker thread and back takes about 0.1 ms, longer than most calls. So a method that needs a fraction of a
+millisecond runs on the event loop, and others return `Offload`. (The server has a limit of its own for the responses
+that it compresses on the loop, because it knows nothing of JSON-RPC.)
 """
 
 from __future__ import annotations

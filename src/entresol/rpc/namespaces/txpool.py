@@ -1,4 +1,4 @@
-"""The pool: transactions that wait for a block."""
+"""The `txpool_` namespace."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ _TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 class PoolStatus(JsonModel, frozen=True, kw_only=True):
-    """How many transactions wait."""
+    """The numbers of pending and queued transactions."""
 
     pending: Quantity
     queued: Quantity
 
 
 class PoolContent(JsonModel, frozen=True, kw_only=True):
-    """The transactions that wait, by sender and nonce."""
+    """Pooled transactions by sender and nonce."""
 
     pending: dict[str, dict[str, Raw]]
     queued: dict[str, dict[str, Raw]]
 
 
 class PoolSummary(JsonModel, frozen=True, kw_only=True):
-    """A line for each transaction that waits, by sender and nonce."""
+    """Summaries of pooled transactions by sender and nonce."""
 
     pending: dict[str, dict[str, str]]
     queued: dict[str, dict[str, str]]
 
 
 class SenderContent(JsonModel, frozen=True, kw_only=True):
-    """The transactions of one sender that wait, by nonce."""
+    """Pooled transactions of one sender by nonce."""
 
     pending: dict[str, Raw]
     queued: dict[str, Raw]
 
 
 class TxPool:
-    """Transactions that can go into the next block, and those queued behind a missing nonce."""
+    """The pool: pending transactions are executable, queued ones follow a nonce gap."""
 
     prefix = "txpool"
 
@@ -62,44 +62,46 @@ class TxPool:
 
     @method()
     def status(self) -> PoolStatus:
-        """Return how many transactions are pending and queued."""
+        """Return the numbers of pending and queued transactions in the pool."""
         counts = self._pool.counts()
         return PoolStatus(pending=Quantity(counts.pending), queued=Quantity(counts.queued))
 
     @method()
     def content(self) -> PoolContent:
-        """Return all transactions that wait."""
-        show = self._rendered.pending_transaction
+        """Return all pooled transactions."""
+        render = self._rendered.pending_transaction
         return PoolContent(
-            pending=_shown(self._pool.pending(), show), queued=_shown(self._pool.queued(), show)
+            pending=_by_nonce(self._pool.pending(), render),
+            queued=_by_nonce(self._pool.queued(), render),
         )
 
     @method()
     def content_from(self, address: Address) -> SenderContent:
-        """Return the transactions of one sender that wait."""
-        name, show = address.checksummed(), self._rendered.pending_transaction
+        """Return the pooled transactions of one sender."""
+        name, render = address.checksummed(), self._rendered.pending_transaction
         return SenderContent(
-            pending=_shown(self._pool.pending(address), show).get(name, {}),
-            queued=_shown(self._pool.queued(address), show).get(name, {}),
+            pending=_by_nonce(self._pool.pending(address), render).get(name, {}),
+            queued=_by_nonce(self._pool.queued(address), render).get(name, {}),
         )
 
     @method()
     def inspect(self) -> PoolSummary:
-        """Return a line for each transaction that waits: where to, how much, at what price."""
+        """Return a text summary of each pooled transaction: recipient, value, gas and price."""
         return PoolSummary(
-            pending=_shown(self._pool.pending(), _line), queued=_shown(self._pool.queued(), _line)
+            pending=_by_nonce(self._pool.pending(), _summary),
+            queued=_by_nonce(self._pool.queued(), _summary),
         )
 
 
-def _shown(found: BySender, show: Callable[[Transaction], T]) -> dict[str, dict[str, T]]:
-    """Return transactions under the names that clients look for: checksums, and decimal nonces."""
+def _by_nonce(found: BySender, render: Callable[[Transaction], T]) -> dict[str, dict[str, T]]:
+    """Return transactions by checksummed sender and decimal nonce."""
     return {
-        sender.checksummed(): {str(nonce): show(it) for nonce, it in waiting.items()}
-        for sender, waiting in found.items()
+        sender.checksummed(): {str(nonce): render(it) for nonce, it in transactions.items()}
+        for sender, transactions in found.items()
     }
 
 
-def _line(transaction: Transaction) -> str:
+def _summary(transaction: Transaction) -> str:
     payload = transaction.payload
     to = "contract creation" if payload.to is None else payload.to.checksummed()
     return f"{to}: {payload.value} wei + {payload.gas_limit} gas {_TIMES} {payload.fee_cap} wei"

@@ -1,4 +1,4 @@
-"""What a node does for its own accounts: send and sign."""
+"""The node's own accounts: `eth_sendTransaction`, `eth_sign` and `personal_sign`."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ class EthAccounts:
 
     @method()
     def accounts(self) -> list[Address]:
-        """Return the accounts that the node sends for: its own, then those it impersonates."""
+        """Return the accounts that the node controls: its own, then impersonated ones."""
         return self._keyring.addresses
 
     @method(UnknownAccount, AccountsLocked, InvalidTransaction, PoolRejection, ExecutionFailed)
     async def send_transaction(self, transaction: TransactionObject) -> Hash32:
-        """Complete a transaction, sign it for one of the node's accounts, take it and return its hash."""
+        """Fill in, sign and submit a transaction of one of the node's accounts; return its hash."""
         sender = self._keyring.sender(transaction.from_)
         payload = await self._filler.fill(transaction, sender)
         return self._chain.send(self._keyring.transaction(payload, sender))
 
     @method(UnknownAccount, AccountsLocked, InvalidTransaction, ExecutionFailed)
     async def sign_transaction(self, transaction: TransactionObject) -> Raw:
-        """Complete and sign a transaction, and return its bytes and fields without taking it."""
+        """Fill in and sign a transaction without submitting it; return its bytes and fields."""
         sender = self._keyring.sender(transaction.from_)
         payload = await self._filler.fill(transaction, sender)
         signed = self._keyring.sign(payload, sender)
@@ -62,22 +62,22 @@ class EthAccounts:
 
     @method(UnknownAccount, AccountsLocked)
     def sign(self, address: Address, message: Data) -> Data:
-        """Sign bytes in the form that no transaction has (EIP-191)."""
+        """Return an EIP-191 signature over data."""
         return Data(self._keyring.sign_digest(address, personal_hash(message)))
 
     @method(UnknownAccount, AccountsLocked, name="eth_signTypedData_v4")
     def sign_typed_data_v4(self, address: Address, typed_data: TypedDataObject) -> Data:
-        """Sign a typed document (EIP-712)."""
+        """Return an EIP-712 signature over typed data."""
         return Data(self._keyring.sign_digest(address, typed_data.signing_hash))
 
     @method(UnknownAccount, AccountsLocked)
     def sign_typed_data(self, address: Address, typed_data: TypedDataObject) -> Data:
-        """Sign a typed document (EIP-712): another name of the fourth version."""
+        """Return an EIP-712 signature over typed data; an alias of `eth_signTypedData_v4`."""
         return self.sign_typed_data_v4(address, typed_data)
 
 
 class Personal:
-    """Signing by its older name."""
+    """The `personal_` namespace: signing by its older name."""
 
     prefix = "personal"
 
@@ -86,5 +86,5 @@ class Personal:
 
     @method(UnknownAccount, AccountsLocked)
     def sign(self, message: Data, address: Address) -> Data:
-        """Sign bytes in the form that no transaction has (EIP-191); a password counts for nothing."""
+        """Return an EIP-191 signature over data; a password is ignored."""
         return Data(self._keyring.sign_digest(address, personal_hash(message)))

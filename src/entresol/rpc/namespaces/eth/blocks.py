@@ -1,4 +1,4 @@
-"""Blocks, headers and their counts."""
+"""Blocks, headers, block receipts, transaction and uncle counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class EthBlocks:
-    """Blocks of the chain."""
+    """`eth_` methods about blocks."""
 
     prefix = "eth"
 
@@ -34,7 +34,7 @@ class EthBlocks:
     def get_block_by_number(
         self, block_number: BlockNumber, full_transactions: bool
     ) -> Raw | Offload[Raw] | None:
-        """Return a block by number or tag, with whole transactions or their hashes."""
+        """Return a block by number or tag, with full transactions or their hashes."""
         if block_number.tag is BlockTag.PENDING:
             return self._rendered.pending_block(full=full_transactions)
         number = self._resolver.number(block_number)
@@ -42,7 +42,7 @@ class EthBlocks:
 
     @method(cached=True)
     def get_block_by_hash(self, hash: Hash32, full_transactions: bool) -> Raw | Offload[Raw] | None:
-        """Return a block by hash, with whole transactions or their hashes."""
+        """Return a block by hash, with full transactions or their hashes."""
         number = self._blocks.block_number(hash)
         return None if number is None else self._rendered.block(number, full=full_transactions)
 
@@ -62,42 +62,42 @@ class EthBlocks:
 
     @method()
     def get_block_transaction_count_by_number(self, block_number: BlockNumber) -> Quantity | None:
-        """Return how many transactions a block has, by number or tag."""
+        """Return the number of transactions in a block, by number or tag."""
         if block_number.tag is BlockTag.PENDING:
             return Quantity(self._rendered.pending_transaction_count())
         return self._count(self._resolver.number(block_number))
 
     @method()
     def get_block_transaction_count_by_hash(self, hash: Hash32) -> Quantity | None:
-        """Return how many transactions a block has, by hash."""
+        """Return the number of transactions in a block, by hash."""
         return self._count(self._blocks.block_number(hash))
 
     @method(cached=True)
     def get_block_receipts(self, block: BlockId) -> Raw | Offload[Raw] | None:
-        """Return the receipts of a block's transactions, in order."""
+        """Return the receipts of a block by number, tag or hash."""
         number = self._resolver.number(block)
         return None if number is None else self._rendered.block_receipts(number)
 
     @method()
     def get_uncle_count_by_block_number(self, block_number: BlockNumber) -> Quantity | None:
-        """Return how many uncles a block has: none."""
+        """Return the number of uncles of a block, by number or tag: zero."""
         number = self._resolver.number(block_number)
         return None if self._count(number) is None else Quantity(0)
 
     @method()
     def get_uncle_count_by_block_hash(self, hash: Hash32) -> Quantity | None:
-        """Return how many uncles a block has: none."""
+        """Return the number of uncles of a block, by hash: zero."""
         return None if self._blocks.block_number(hash) is None else Quantity(0)
 
     @method()
     def get_uncle_by_block_number_and_index(
         self, block_number: BlockNumber, index: Quantity64
     ) -> None:
-        """Return null: no block has uncles."""
+        """Return an uncle of a block by number or tag: null, because no block has uncles."""
 
     @method()
     def get_uncle_by_block_hash_and_index(self, hash: Hash32, index: Quantity64) -> None:
-        """Return null: no block has uncles."""
+        """Return an uncle of a block by hash: null, because no block has uncles."""
 
     def _count(self, number: int | None) -> Quantity | None:
         count = None if number is None else self._rendered.transaction_count(number)

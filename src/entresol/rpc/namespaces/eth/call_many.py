@@ -1,4 +1,4 @@
-"""Many calls in one question, each on what the ones before it left."""
+"""`eth_callMany`: bundles of calls, each on the state that the ones before it left."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ MILLISECONDS = 1_000
 
 
 class CallManyResult(JsonModel, frozen=True, kw_only=True, omit_defaults=True):
-    """What a call gives back, or why it gives nothing back."""
+    """The return data of a call, or its error."""
 
     value: Data | None = None
     error: str | None = None
 
     @classmethod
-    def of(cls, ending: BundledResult) -> CallManyResult:
-        """Return the result that says how a call ended."""
-        if isinstance(ending, bytes):
-            return cls(value=Data(ending))
-        return cls(error=str(ending).encode(errors="replace").decode())
+    def of(cls, result: BundledResult) -> CallManyResult:
+        """Return the result of a call."""
+        if isinstance(result, bytes):
+            return cls(value=Data(result))
+        return cls(error=str(result).encode(errors="replace").decode())
 
 
 class EthCallMany:
-    """Calls that build on each other."""
+    """Calls that build on each other's state."""
 
     prefix = "eth"
 
@@ -70,23 +70,23 @@ class EthCallMany:
         state_override: StateOverrides | None = None,
         timeout: Number | None = None,
     ) -> list[list[CallManyResult]] | Offload[list[list[CallManyResult]]]:
-        """Return what calls give back that run one after another; `timeout` is in milliseconds."""
+        """Execute bundles of calls one after another, and return their results; `timeout` is in milliseconds."""
         context = state_context or StateContext()
         block, index = context.block_number or LATEST, context.transaction_index
         count = None if index is None else index.count
-        stage = self._stage(block, count)
+        evm_env = self._env_within(block, count)
         self._overrides.check(state_override)
 
-        def answer(limits: CallLimits) -> list[list[CallManyResult]]:
+        def run(limits: CallLimits) -> list[list[CallManyResult]]:
             wanted, accounts = [it.bundle() for it in bundles], state_overrides(state_override)
-            endings = call_many(override(stage(), accounts), wanted, limits)
-            return [[CallManyResult.of(it) for it in bundle] for bundle in endings]
+            results = call_many(override(evm_env(), accounts), wanted, limits)
+            return [[CallManyResult.of(it) for it in bundle] for bundle in results]
 
         limits = self._limits_for(timeout)
-        return Offload(lambda: run_limited(limits, answer))
+        return Offload(lambda: run_limited(limits, run))
 
-    def _stage(self, block: BlockId, count: int | None) -> Callable[[], EvmEnv]:
-        """Return what makes the scene behind the first `count` transactions of a block."""
+    def _env_within(self, block: BlockId, count: int | None) -> Callable[[], EvmEnv]:
+        """Return a function that builds the environment after the first `count` transactions of a block."""
         evm_env, blocks = self._resolver.evm_env(block), self._chain.blocks
         number = evm_env.block.number
         if count is None or number == 0 or block.tag is BlockTag.PENDING:
@@ -95,7 +95,7 @@ class EthCallMany:
         if count >= len(record.transactions):
             return lambda: evm_env
         rules, snapshot = evm_env.rules, self._chain.state_after(number - 1)
-        # Edits are on top of the head alone, which is nobody's parent.
+        # Only the state after the head may be an overlay, and this is a parent.
         assert isinstance(snapshot, Snapshot)
 
         def execute() -> EvmEnv:
@@ -105,7 +105,7 @@ class EthCallMany:
         return execute
 
     def _limits_for(self, timeout: int | None) -> CallLimits:
-        """Return the limits, with less time if the client wants to wait less."""
+        """Return the limits, with less time if the client wants less."""
         seconds = self._limits.seconds
         if timeout is None or (seconds is not None and timeout / MILLISECONDS >= seconds):
             return self._limits

@@ -1,4 +1,4 @@
-"""Calls, estimates and access lists: questions that run code."""
+"""`eth_call`, `eth_estimateGas` and `eth_createAccessList`."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class AccessListEntry(JsonModel, frozen=True, kw_only=True):
-    """An account with the slots of it that a call touches."""
+    """An account, and the slots of it that a call touches."""
 
     address: Address
     storage_keys: list[Hash32]
 
 
 class AccessListResult(JsonModel, frozen=True, kw_only=True):
-    """What a call touches, what it uses with that declared, and how it failed if it did."""
+    """The access list of a call, the gas it uses with that list, and its error if it failed."""
 
     access_list: list[AccessListEntry]
     gas_used: Quantity
@@ -41,7 +41,7 @@ class AccessListResult(JsonModel, frozen=True, kw_only=True):
 
 
 class EthCalls:
-    """Code that runs and leaves no trace."""
+    """Calls that change nothing."""
 
     prefix = "eth"
 
@@ -49,7 +49,7 @@ class EthCalls:
         self._resolver = resolver
         self._run = runner.run
         self._run_with_overrides = runner.run_with_overrides
-        self._answers = CallCache()
+        self._cache = CallCache()
 
     @method(UnknownBlock, ExecutionFailed, InvalidTransaction)
     def call(
@@ -59,7 +59,7 @@ class EthCalls:
         state_override: StateOverrides | None = None,
         block_override: BlockOverride | None = None,
     ) -> Annotated[Raw, Data] | Data | Offload[Data]:
-        """Return what a call gives back, run on the state after a block."""
+        """Execute a call on the state after a block, and return its output."""
         evm_env = self._resolver.evm_env(block)
         if state_override or block_override is not None:
             request = transaction.request()
@@ -67,17 +67,17 @@ class EthCalls:
                 evm_env,
                 state_override,
                 block_override,
-                lambda assumed, limits: Data(call(assumed, request, limits)),
+                lambda overridden, limits: Data(call(overridden, request, limits)),
             )
-        if (known := self._answers.get(evm_env, transaction)) is not None:
-            return known
+        if (cached := self._cache.get(evm_env, transaction)) is not None:
+            return cached
         request = transaction.request()
         output = self._run(lambda limits: Data(call(evm_env, request, limits)))
         if isinstance(output, Offload):
             return output
-        answer = Raw(encode(output))
-        self._answers.put(evm_env, transaction, answer)
-        return answer
+        result = Raw(encode(output))
+        self._cache.put(evm_env, transaction, result)
+        return result
 
     @method(UnknownBlock, ExecutionFailed, InvalidTransaction)
     def estimate_gas(
@@ -87,7 +87,7 @@ class EthCalls:
         state_override: StateOverrides | None = None,
         block_override: BlockOverride | None = None,
     ) -> Quantity | Offload[Quantity]:
-        """Return a gas limit with which a transaction succeeds, and hardly more than that."""
+        """Return an estimate of the gas that a transaction needs to succeed."""
         request = transaction.request()
         return self._run_with_overrides(
             self._resolver.evm_env(block),
@@ -100,10 +100,10 @@ class EthCalls:
     def create_access_list(
         self, transaction: CallObject, block: BlockId = LATEST
     ) -> AccessListResult | Offload[AccessListResult]:
-        """Return the accounts and slots that a transaction touches, to be declared in it."""
+        """Return an access list for a transaction, and the gas it uses with it."""
         evm_env, request = self._resolver.evm_env(block), transaction.request()
 
-        def answer(limits: CallLimits) -> AccessListResult:
+        def run(limits: CallLimits) -> AccessListResult:
             found = create_access_list(evm_env, request, limits)
             return AccessListResult(
                 access_list=[
@@ -114,4 +114,4 @@ class EthCalls:
                 error=None if found.error is None else str(found.error),
             )
 
-        return self._run(answer)
+        return self._run(run)

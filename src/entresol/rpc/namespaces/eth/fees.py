@@ -1,4 +1,4 @@
-"""What gas costs."""
+"""Gas prices and the fee history."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FeeHistoryResult(JsonModel, frozen=True, kw_only=True):
-    """The fees of some blocks in a row."""
+    """The fees of consecutive blocks."""
 
     oldest_block: Quantity
     base_fee_per_gas: list[Quantity]
@@ -30,7 +30,7 @@ class FeeHistoryResult(JsonModel, frozen=True, kw_only=True):
 
 
 class EthFees:
-    """Prices of gas."""
+    """`eth_` methods about fees."""
 
     prefix = "eth"
 
@@ -40,22 +40,22 @@ class EthFees:
 
     @method()
     def gas_price(self) -> Quantity:
-        """Return a price at which a transaction is included in the next block."""
+        """Return a gas price in wei at which the next block includes a transaction."""
         return Quantity(self._chain.next_base_fee() + self._chain.rules.suggested_tip)
 
     @method()
     def max_priority_fee_per_gas(self) -> Quantity:
-        """Return a tip at which a transaction is included in the next block."""
+        """Return a priority fee per gas in wei at which the next block includes a transaction."""
         return Quantity(self._chain.rules.suggested_tip)
 
     @method()
     def base_fee(self) -> Quantity:
-        """Return the base fee of the next block."""
+        """Return the base fee per gas of the next block, in wei."""
         return Quantity(self._chain.next_base_fee())
 
     @method()
     def blob_base_fee(self) -> Quantity:
-        """Return the base fee for blobs, which this chain does not take."""
+        """Return the base fee per blob gas: 1 wei, though the chain accepts no blobs."""
         return Quantity(1)
 
     @method(UnknownBlock, InvalidPercentiles)
@@ -65,7 +65,7 @@ class EthFees:
         newest_block: BlockNumber,
         reward_percentiles: list[float] | None = None,
     ) -> FeeHistoryResult | Offload[FeeHistoryResult]:
-        """Return base fees, how full blocks were, and tips at percentiles of gas, for blocks in a row."""
+        """Return base fees, gas used ratios and priority fees at percentiles of gas, for a range of blocks."""
         newest, percentiles = self._resolver.sealed(newest_block), reward_percentiles or []
         if block_count <= POLICY.fee_history_blocks:
             return self._history(block_count, newest, percentiles)

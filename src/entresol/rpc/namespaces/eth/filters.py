@@ -1,4 +1,4 @@
-"""Logs, filters over them, and subscriptions."""
+"""`eth_getLogs`, filters and subscriptions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class EthFilters:
-    """What happened, asked for or told."""
+    """Logs and events, by query, by polling or by subscription."""
 
     prefix = "eth"
 
@@ -48,54 +48,54 @@ class EthFilters:
 
     @method(InvalidFilter)
     def get_logs(self, filter: FilterObject) -> Raw | Offload[Raw]:
-        """Return the logs that a filter asks for, in order."""
-        return _found(LogSearch.of(self._logs, self._head, filter.wanted, self._limits))
+        """Return all logs that match a filter, in order."""
+        return _run(LogSearch.of(self._logs, self._head, filter.wanted, self._limits))
 
     @method(InvalidFilter)
     def new_filter(self, filter: FilterObject) -> Quantity:
-        """Install a filter for logs and return its id."""
+        """Install a filter for logs, and return its id."""
         return self._filters.new_log_filter(filter.wanted)
 
     @method()
     def new_block_filter(self) -> Quantity:
-        """Install a filter for new blocks and return its id."""
+        """Install a filter for new blocks, and return its id."""
         return self._filters.new_block_filter()
 
     @method()
     def new_pending_transaction_filter(self) -> Quantity:
-        """Install a filter for transactions that come in and return its id."""
+        """Install a filter for new pending transactions, and return its id."""
         return self._filters.new_pending_filter()
 
     @method(FilterNotFound)
     def get_filter_changes(self, idx: Quantity) -> Raw | list[Hash32] | Offload[Raw]:
-        """Return what happened since the filter was asked last."""
-        news = self._filters.poll(idx)
-        return _found(news) if isinstance(news, LogChanges) else news
+        """Return the logs, block hashes or transaction hashes since the filter's last poll."""
+        changes = self._filters.poll(idx)
+        return _run(changes) if isinstance(changes, LogChanges) else changes
 
     @method(FilterNotFound)
     def get_filter_logs(self, idx: Quantity) -> Raw | Offload[Raw]:
-        """Return all logs that a filter for logs asks for."""
-        return _found(self._filters.logs(idx))
+        """Return all logs that match an installed log filter."""
+        return _run(self._filters.logs(idx))
 
     @method()
     def uninstall_filter(self, idx: Quantity) -> bool:
-        """Remove a filter, and return whether there was one."""
+        """Uninstall a filter, and return whether it existed."""
         return self._filters.uninstall(idx)
 
     @method(SubscriptionRejected)
     def subscribe(self, connection: ClientConnection, kind: str, options: Any = None) -> str:
-        """Tell a WebSocket client of `newHeads`, `logs`, `newPendingTransactions` or `syncing`."""
+        """Subscribe a WebSocket client to `newHeads`, `logs`, `newPendingTransactions` or `syncing`."""
         if connection.transport == "http":
             raise NotificationsNotSupported
         return self._subscriptions.subscribe(connection, kind, options)
 
     @method()
     def unsubscribe(self, connection: ClientConnection, id: str) -> bool:
-        """Stop telling, and return whether there was such a subscription."""
+        """Cancel a subscription, and return whether it existed."""
         return self._subscriptions.unsubscribe(connection, id)
 
 
-def _found(search: LogSearch | LogChanges) -> Raw | Offload[Raw]:
-    """Search at once if that takes no time, or else on a worker thread."""
+def _run(search: LogSearch | LogChanges) -> Raw | Offload[Raw]:
+    """Search on the event loop if that is quick, or else on a worker thread."""
     found = search.run_if_quick()
     return Offload(lambda: raw_array(search.run())) if found is None else raw_array(found)

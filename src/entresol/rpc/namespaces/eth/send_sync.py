@@ -1,4 +1,4 @@
-"""Sending a transaction and waiting for what becomes of it."""
+"""`eth_sendRawTransactionSync` (EIP-7966): submit a transaction and wait for its receipt."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ DEFAULT_SECONDS: Final = 20.0
 
 
 class EthSendSync:
-    """Transactions whose senders wait."""
+    """Transactions whose senders wait for the receipt."""
 
     prefix = "eth"
 
-    def __init__(self, chain: Chain, rendered: RenderedChain, longest_seconds: float) -> None:
+    def __init__(self, chain: Chain, rendered: RenderedChain, max_seconds: float) -> None:
         self._chain = chain
         self._rendered = rendered
-        self._longest_seconds = longest_seconds
+        self._max_seconds = max_seconds
 
     @method(InvalidTransaction, PoolRejection, ReceiptTimeout)
     async def send_raw_transaction_sync(
         self, tx_bytes: Data, timeout_ms: Number | None = None
     ) -> Raw:
-        """Take a signed transaction and return its receipt, or an error if no block includes it in time."""
+        """Submit a signed transaction, and return its receipt; fail if no block includes it in time."""
         sent = self._chain.submit(bytes(tx_bytes))
         wanted = timeout_ms / 1000 if timeout_ms else DEFAULT_SECONDS
-        return await self._receipt(sent, min(wanted, self._longest_seconds))
+        return await self._receipt(sent, min(wanted, self._max_seconds))
 
     async def _receipt(self, sent: Hash32, seconds: float) -> Raw:
-        happened = asyncio.Event()
-        subscription = self._chain.events.subscribe(backlog=1, wake=happened.set)
+        event = asyncio.Event()
+        subscription = self._chain.events.subscribe(backlog=1, wake=event.set)
         try:
             async with asyncio.timeout(seconds):
                 while (receipt := self._rendered.receipt(sent)) is None:
-                    await happened.wait()
-                    happened.clear()
+                    await event.wait()
+                    event.clear()
         except TimeoutError:
             raise ReceiptTimeout(sent, seconds) from None
         finally:

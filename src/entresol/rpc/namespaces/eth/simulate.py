@@ -1,4 +1,4 @@
-"""Blocks that might be: calls simulated one after another on top of the chain."""
+"""`eth_simulateV1`: simulate blocks of calls on top of a block."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class EthSimulate:
-    """Simulations of blocks."""
+    """Simulated blocks."""
 
     prefix = "eth"
 
@@ -66,13 +66,13 @@ class EthSimulate:
     def simulate_v1(
         self, payload: SimulationPayload, block: BlockId = LATEST
     ) -> Raw | Offload[Raw]:
-        """Return the blocks that would follow a block, with how each of their calls ended."""
+        """Simulate blocks of calls on top of a block, and return them with the results of the calls."""
         base = self._base(block)
         wanted = payload.block_state_calls or ()
         self._overrides.check(*(it.state_overrides for it in wanted))
         full = bool(payload.return_full_transactions)
 
-        def answer(limits: CallLimits) -> Raw:
+        def run(limits: CallLimits) -> Raw:
             blocks = [it.block_calls() for it in wanted]
             simulated = simulate(base, blocks, payload.options(), limits)
             chain_id = base.rules.chain_id
@@ -81,7 +81,7 @@ class EthSimulate:
             )
             return raw(array(texts))
 
-        return Offload(lambda: run_limited(self._limits, answer))
+        return Offload(lambda: run_limited(self._limits, run))
 
     def _base(self, block: BlockId) -> SimulationBase:
         rules = self._chain.rules

@@ -1,4 +1,4 @@
-"""Accounts, code and storage as they stood after a block."""
+"""Accounts, code, storage and proofs as of a block."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_SLOTS: Final = 1_024
 
 
 class StorageResult(JsonModel, frozen=True, kw_only=True):
-    """A slot's value and the trie nodes that prove it."""
+    """A slot's value and its Merkle proof."""
 
     key: Hash32
     value: Quantity
@@ -33,7 +33,7 @@ class StorageResult(JsonModel, frozen=True, kw_only=True):
 
 
 class AccountResult(JsonModel, frozen=True, kw_only=True):
-    """An account, the trie nodes that prove it, and slots with theirs."""
+    """An account and its Merkle proof, and slots with theirs."""
 
     address: Address
     account_proof: list[Data]
@@ -53,7 +53,7 @@ class AccountInfo(JsonModel, frozen=True, kw_only=True):
 
 
 class AccountState(JsonModel, frozen=True, kw_only=True):
-    """An account as the state trie has it."""
+    """An account as in the state trie."""
 
     balance: Quantity
     nonce: Quantity
@@ -62,7 +62,7 @@ class AccountState(JsonModel, frozen=True, kw_only=True):
 
 
 class EthState:
-    """Accounts of the chain."""
+    """`eth_` methods about the state."""
 
     prefix = "eth"
 
@@ -82,19 +82,19 @@ class EthState:
 
     @method(UnknownBlock)
     def get_code(self, address: Address, block: BlockId = LATEST) -> Data:
-        """Return the code of a contract."""
+        """Return the code at an address."""
         state = self._resolver.state(block)
         account = state.account(address)
         return Data(b"" if account is None else state.code(account.code_hash))
 
     @method(UnknownBlock)
     def get_storage_at(self, address: Address, slot: Quantity, block: BlockId = LATEST) -> Hash32:
-        """Return the 32 bytes in a storage slot."""
+        """Return the value of a storage slot."""
         return Hash32(self._resolver.state(block).slot(address, slot.to_bytes(32)))
 
     @method(UnknownBlock)
     def get_transaction_count(self, address: Address, block: BlockId = LATEST) -> Quantity:
-        """Return how many transactions an account has sent; `pending` counts those that wait."""
+        """Return the number of transactions sent from an account; `pending` counts pending ones."""
         if block.tag is BlockTag.PENDING:
             return Quantity(self._pool.next_nonce(address))
         account = self._account(address, block)
@@ -102,7 +102,7 @@ class EthState:
 
     @method(UnknownBlock)
     def get_account_info(self, address: Address, block: BlockId = LATEST) -> AccountInfo:
-        """Return balance, nonce and code of an account together."""
+        """Return balance, nonce and code of an account."""
         state = self._resolver.state(block)
         account = state.account(address) or Account()
         return AccountInfo(
@@ -130,7 +130,7 @@ class EthState:
     def get_storage_values(
         self, requests: dict[Address, list[Quantity]], block: BlockId = LATEST
     ) -> dict[str, list[Hash32]]:
-        """Return the 32 bytes in several storage slots of several contracts."""
+        """Return the values of several storage slots of several accounts."""
         count = sum(map(len, requests.values()))
         if count == 0:
             raise MalformedValue("empty request")

@@ -1,4 +1,4 @@
-"""Transactions and receipts, and how transactions come in."""
+"""Transactions and receipts, and `eth_sendRawTransaction`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class EthTransactions:
-    """Transactions of the chain."""
+    """`eth_` methods about transactions."""
 
     prefix = "eth"
 
@@ -29,19 +29,19 @@ class EthTransactions:
 
     @method(InvalidTransaction, PoolRejection)
     def send_raw_transaction(self, tx_bytes: Data) -> Hash32:
-        """Take a signed transaction and return its hash."""
+        """Submit a signed transaction, and return its hash."""
         return self._chain.submit(bytes(tx_bytes))
 
     @method()
     def get_transaction_by_hash(self, hash: Hash32) -> Raw | None:
-        """Return a transaction that is in a block or waits for one."""
+        """Return a transaction by hash, pending or in a block."""
         return self._rendered.transaction(hash)
 
     @method()
     def get_transaction_by_block_number_and_index(
         self, block_number: BlockNumber, index: Quantity64
     ) -> Raw | None:
-        """Return a transaction by its place."""
+        """Return a transaction by block number and index."""
         number = self._resolver.number(block_number)
         return None if number is None else self._rendered.transaction_at(number, index)
 
@@ -49,25 +49,25 @@ class EthTransactions:
     def get_transaction_by_block_hash_and_index(
         self, block_hash: Hash32, index: Quantity64
     ) -> Raw | None:
-        """Return a transaction by its place."""
+        """Return a transaction by block hash and index."""
         number = self._chain.blocks.block_number(block_hash)
         return None if number is None else self._rendered.transaction_at(number, index)
 
     @method(cached=True)
     def get_transaction_receipt(self, hash: Hash32) -> Raw | None:
-        """Return how a transaction ended, or null until it is in a block."""
+        """Return the receipt of a transaction by hash, or null until it is in a block."""
         return self._rendered.receipt(hash)
 
     @method()
     def get_raw_transaction_by_hash(self, hash: Hash32) -> Raw | None:
-        """Return the bytes of a transaction."""
+        """Return the raw bytes of a transaction by hash."""
         return self._rendered.raw_transaction(hash)
 
     @method()
     def get_raw_transaction_by_block_number_and_index(
         self, block_number: BlockNumber, index: Quantity64
     ) -> Raw | None:
-        """Return the bytes of a transaction by its place."""
+        """Return the raw bytes of a transaction by block number and index."""
         number = self._resolver.number(block_number)
         return None if number is None else self._rendered.raw_transaction_at(number, index)
 
@@ -75,15 +75,15 @@ class EthTransactions:
     def get_raw_transaction_by_block_hash_and_index(
         self, block_hash: Hash32, index: Quantity64
     ) -> Raw | None:
-        """Return the bytes of a transaction by its place."""
+        """Return the raw bytes of a transaction by block hash and index."""
         number = self._chain.blocks.block_number(block_hash)
         return None if number is None else self._rendered.raw_transaction_at(number, index)
 
     @method()
     def get_transaction_by_sender_and_nonce(self, sender: Address, nonce: Quantity64) -> Raw | None:
-        """Return the transaction by which an account used a nonce, or will."""
+        """Return a transaction by sender and nonce, pending or in a block."""
         sent = self._chain.blocks.hash_by_nonce(sender, nonce)
         if sent is not None:
             return self._rendered.transaction(sent)
-        waiting = self._chain.pool.find(sender, nonce)
-        return None if waiting is None else self._rendered.pending_transaction(waiting)
+        pending = self._chain.pool.find(sender, nonce)
+        return None if pending is None else self._rendered.pending_transaction(pending)

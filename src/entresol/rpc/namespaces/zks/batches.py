@@ -1,4 +1,4 @@
-"""Batches: which blocks they have, and how far L1 has them."""
+"""Blocks and batches: details, prices and finality."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Stage: TypeAlias = Literal["pending", "committed", "executed", "finalized"]
 
 
 class BaseSystemContractsHashes(msgspec.Struct, frozen=True, kw_only=True):
-    """The hashes of code that an EVM chain does not have; the network spells the keys this way."""
+    """Hashes of system code, which an EVM chain does not have; zksync-era uses snake case here."""
 
     bootloader: Hash32
     default_aa: Hash32
@@ -33,7 +33,7 @@ class BaseSystemContractsHashes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BlockDetailsBase(SettlementFields, frozen=True, kw_only=True):
-    """What the details of a block and of a batch have in common."""
+    """The fields that block and batch details share."""
 
     number: int
     timestamp: int
@@ -52,7 +52,7 @@ NO_SYSTEM_CODE: Final = BaseSystemContractsHashes(
 
 
 class BlockDetails(BlockDetailsBase, frozen=True, kw_only=True):
-    """A block and its settlement."""
+    """A block and the settlement of its batch."""
 
     l1_batch_number: int
     operator_address: Address
@@ -60,20 +60,20 @@ class BlockDetails(BlockDetailsBase, frozen=True, kw_only=True):
 
 
 class L1BatchDetails(BlockDetailsBase, frozen=True, kw_only=True):
-    """A batch and its settlement; the root is that of the state after it."""
+    """A batch and its settlement; the root is the state root after it."""
 
     commitment: Hash32 | None
 
 
 class CommitmentReader(Protocol):
-    """Knows what L1 is told of batches."""
+    """The commitments of batches."""
 
     def commitment_of(self, batch: Batch) -> Hash32:
-        """Return the hash that binds a batch on L1."""
+        """Return the commitment of a batch, its hash on L1."""
 
 
 class BlockFinality(JsonModel, frozen=True, kw_only=True):
-    """How far L1 has a block."""
+    """The settlement stage of a block."""
 
     stage: Stage
     block_number: int
@@ -81,7 +81,7 @@ class BlockFinality(JsonModel, frozen=True, kw_only=True):
 
 
 class FinalityStatus(JsonModel, frozen=True, kw_only=True):
-    """How far L1 has the chain."""
+    """The last blocks and batches at each stage of settlement."""
 
     last_sealed_block: int
     last_committed_block: int
@@ -93,7 +93,7 @@ class FinalityStatus(JsonModel, frozen=True, kw_only=True):
 
 
 class BlockMetadata(msgspec.Struct, frozen=True, kw_only=True):
-    """The prices that a block was made with; the network spells the keys this way."""
+    """The prices of a block; zksync-os uses snake case here."""
 
     pubdata_price_per_byte: Quantity
     native_price: Quantity
@@ -101,35 +101,35 @@ class BlockMetadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ZksBatches:
-    """Blocks and batches on their way to L1."""
+    """`zks_` methods about blocks, batches and their settlement."""
 
     prefix = "zks"
 
     def __init__(
-        self, chain: Chain, settling: BatchStatus, fees: FeeModel, commitments: CommitmentReader
+        self, chain: Chain, batch_status: BatchStatus, fees: FeeModel, commitments: CommitmentReader
     ) -> None:
         self._chain = chain
-        self._settling = settling
+        self._batch_status = batch_status
         self._fees = fees
         self._commitments = commitments
 
     @method(name="zks_L1BatchNumber")
     def l1_batch_number(self) -> Quantity:
-        """Return the number of the batch that was sealed last."""
-        return Quantity(self._settling.last_batch)
+        """Return the number of the last sealed batch."""
+        return Quantity(self._batch_status.last_batch)
 
     @method()
     def get_l1_batch_block_range(self, batch: Number) -> tuple[Quantity, Quantity] | None:
-        """Return the first and the last block of a batch."""
-        found = self._settling.batches.get(batch)
+        """Return the numbers of the first and the last block of a batch."""
+        found = self._batch_status.batches.get(batch)
         if found is None:
             return None
         return Quantity(found.first_block), Quantity(found.last_block)
 
     @method()
     def get_l1_batch_details(self, batch: Number) -> L1BatchDetails | None:
-        """Return a sealed batch, its state root and its settlement, with its commitment once L1 has it."""
-        found = self._settling.batches.get(batch)
+        """Return a sealed batch: state root, prices and settlement, with the commitment once it is on L1."""
+        found = self._batch_status.batches.get(batch)
         if found is None:
             return None
         prices = self._prices_of(found.last_block)
@@ -145,17 +145,17 @@ class ZksBatches:
             fair_pubdata_price=prices.fair_pubdata_price,
             base_system_contracts_hashes=NO_SYSTEM_CODE,
             commitment=self._commitment_of(found),
-            **self._settling.fields_of(found),
+            **self._batch_status.fields_of(found),
         )
 
     @method()
     def get_block_details(self, block: Number) -> BlockDetails | None:
-        """Return a block and the settlement of its batch; the root is the hash of the block."""
+        """Return a block: prices and the settlement of its batch; `rootHash` is the hash of the block."""
         record = self._record(block)
         if record is None:
             return None
         header, prices = record.header(), self._prices_of(block)
-        batch = self._settling.batch_of(block)
+        batch = self._batch_status.batch_of(block)
         from_l1 = record.priority_count()
         return BlockDetails(
             number=header.number,
@@ -167,14 +167,14 @@ class ZksBatches:
             l2_fair_gas_price=header.base_fee_per_gas,
             fair_pubdata_price=prices.fair_pubdata_price,
             base_system_contracts_hashes=NO_SYSTEM_CODE,
-            l1_batch_number=self._settling.last_batch + 1 if batch is None else batch.number,
+            l1_batch_number=self._batch_status.last_batch + 1 if batch is None else batch.number,
             operator_address=header.beneficiary,
-            **self._settling.fields_of(batch),
+            **self._batch_status.fields_of(batch),
         )
 
     @method()
     def get_block_metadata_by_number(self, block: Number) -> BlockMetadata | None:
-        """Return the prices that a block was made with."""
+        """Return the prices that a block was sealed with."""
         record = self._record(block)
         if record is None:
             return None
@@ -183,34 +183,35 @@ class ZksBatches:
             native_price=Quantity(record.header().base_fee_per_gas),
         )
 
-    # How final
+    # Finality
 
     @method()
     def get_block_finality(self, block: Number) -> BlockFinality | None:
-        """Return how far L1 has a block."""
+        """Return the settlement stage of a block."""
         if block > self._chain.number:
             return None
-        return self._finality(block, self._settling.batch_of(block))
+        return self._finality(block, self._batch_status.batch_of(block))
 
     @method()
     def get_transaction_finality(self, hash: Hash32) -> BlockFinality | None:
-        """Return how far L1 has the block of a transaction."""
-        place = self._chain.blocks.locate_transaction(hash)
-        return (
-            None if place is None else self._finality(place[0], self._settling.batch_of(place[0]))
-        )
+        """Return the settlement stage of a transaction's block."""
+        location = self._chain.blocks.locate_transaction(hash)
+        if location is None:
+            return None
+        block = location.block_number
+        return self._finality(block, self._batch_status.batch_of(block))
 
     @method()
     def get_batch_finality(self, batch: Number) -> BlockFinality | None:
-        """Return how far L1 has a batch, and its last block."""
-        found = self._settling.batches.get(batch)
+        """Return the settlement stage of a batch, and its last block."""
+        found = self._batch_status.batches.get(batch)
         return None if found is None else self._finality(found.last_block, found)
 
     @method()
     def get_finality_status(self) -> FinalityStatus:
-        """Return how far L1 has the chain."""
+        """Return the last sealed, committed, executed and finalized blocks and batches."""
         finality = self._chain.finality
-        batches = self._settling.batches
+        batches = self._batch_status.batches
         executed = batches.get(batches.last_settled(SettlementStep.EXECUTE))
         return FinalityStatus(
             last_sealed_block=self._chain.number,
@@ -223,7 +224,7 @@ class ZksBatches:
         )
 
     def _finality(self, block: int, batch: Batch | None) -> BlockFinality:
-        steps, finality = self._settling.steps_of(batch), self._chain.finality
+        steps, finality = self._batch_status.steps_of(batch), self._chain.finality
         stage: Stage = "pending"
         if block <= finality.finalized:
             stage = "finalized"
@@ -236,16 +237,16 @@ class ZksBatches:
         return BlockFinality(stage=stage, block_number=int(block), batch_number=number)
 
     def _prices_of(self, block: int) -> Prices:
-        """Return what a block was made with; if nobody wrote it down, what the next one would be."""
+        """Return the prices of a block; those of the next one if none are stored."""
         return self._chain.prices.at(block) or self._fees.prices()
 
     def _commitment_of(self, batch: Batch) -> Hash32 | None:
-        """Return the commitment of a batch that L1 has; it has the first one since the chain is registered."""
-        committed = self._settling.steps_of(batch).commit is not None
+        """Return the commitment of a batch that is on L1; that of genesis is there from registration on."""
+        committed = self._batch_status.steps_of(batch).commit is not None
         return self._commitments.commitment_of(batch) if committed or not batch.number else None
 
     def _batch_number(self, block: int) -> int:
-        batch = self._settling.batch_of(block)
+        batch = self._batch_status.batch_of(block)
         return 0 if batch is None else batch.number
 
     def _record(self, block: int) -> BlockRecord | None:

@@ -1,4 +1,4 @@
-"""Where the layer 2 settles: the contracts on both layers."""
+"""Addresses of the bridge and settlement contracts on both layers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _NONE = Address.zero()
 
 
 class L2Contracts(msgspec.Struct, frozen=True, kw_only=True):
-    """The contracts on the layer 2 that clients ask for."""
+    """The contracts on L2 that clients look up."""
 
     asset_router: Address
     multicall: Address
 
 
 class BridgeContracts(JsonModel, frozen=True, kw_only=True):
-    """The bridges of both layers; clients want an address for each, also where there is none."""
+    """The bridges of both layers; clients want an address for each, zero where there is none."""
 
     l1_erc20_default_bridge: Address = msgspec.field(name="l1Erc20DefaultBridge")
     l2_erc20_default_bridge: Address = msgspec.field(name="l2Erc20DefaultBridge")
@@ -39,7 +39,7 @@ class BridgeContracts(JsonModel, frozen=True, kw_only=True):
 
 
 class ZksContracts:
-    """What binds the two layers."""
+    """`zks_` methods about contracts."""
 
     prefix = "zks"
 
@@ -52,12 +52,12 @@ class ZksContracts:
 
     @method()
     def get_bridgehub_contract(self) -> Address:
-        """Return the address of the bridgehub on L1."""
+        """Return the address of the Bridgehub on L1."""
         return self._contracts.bridgehub
 
     @method()
     def get_main_contract(self) -> Address:
-        """Return the address of this chain's contract on L1."""
+        """Return the address of this chain's diamond proxy on L1."""
         return self._contracts.chain
 
     @method()
@@ -78,7 +78,7 @@ class ZksContracts:
 
     @method()
     def get_base_token_l1_address(self) -> Address:
-        """Return the address on L1 of the token that fees are paid in; 0x…01 stands for ether."""
+        """Return the L1 address of the base token; 0x…01 stands for ether."""
         return ETH_TOKEN
 
     @method(name="zks_L1ChainId")
@@ -88,20 +88,20 @@ class ZksContracts:
 
     @method(name="zks_getL2Multicall3")
     def get_l2_multicall3(self) -> Address:
-        """Return the address of the contract that makes many calls at once."""
+        """Return the address of Multicall3 on L2."""
         return self._on_l2.multicall
 
     @method()
     def get_testnet_paymaster(self) -> Address | None:
-        """Return the address of the paymaster for tests; there is none."""
+        """Return the address of the testnet paymaster: null, because there is none."""
         return None
 
     @method()
     def get_timestamp_asserter(self) -> Address | None:
-        """Return the address of the contract that asserts timestamps; there is none."""
+        """Return the address of the timestamp asserter: null, because there is none."""
         return None
 
     @method()
     def get_bytecode_supplier_contract(self) -> Address | None:
-        """Return the address of the contract on L1 that publishes bytecode; none is needed."""
+        """Return the address of the bytecode supplier on L1: null, because none is needed."""
         return None

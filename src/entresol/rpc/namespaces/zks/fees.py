@@ -1,4 +1,4 @@
-"""What it costs to use the layer 2, from either layer."""
+"""Fees of an L2: estimates and fee parameters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PUBDATA_MARGIN_PERCENT = 30
 
 
 class Fee(msgspec.Struct, frozen=True, kw_only=True):
-    """What to offer for a transaction; the network spells these keys with underscores."""
+    """The fee fields for a transaction; zksync-era uses snake case here."""
 
     gas_limit: Quantity
     max_fee_per_gas: Quantity
@@ -42,21 +42,21 @@ class Fee(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ratio(msgspec.Struct, frozen=True, kw_only=True):
-    """How many units of the base token a unit of ether is worth."""
+    """The price of ether in the base token."""
 
     numerator: int = 1
     denominator: int = 1
 
 
 class ConversionRatio(Ratio, frozen=True, kw_only=True):
-    """The same for both layers below."""
+    """The same, with L1 and the settlement layer apart."""
 
     l1: Ratio = Ratio()
     sl: Ratio = Ratio()
 
 
 class FeeConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """What the operator decided about fees."""
+    """The operator's fee settings."""
 
     minimal_l2_gas_price: int
     compute_overhead_part: float
@@ -67,7 +67,7 @@ class FeeConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeeParamsV2(msgspec.Struct, frozen=True, kw_only=True):
-    """What fees are computed from."""
+    """The inputs of the fee formula."""
 
     config: FeeConfig
     l1_gas_price: int
@@ -76,13 +76,13 @@ class FeeParamsV2(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeeParams(msgspec.Struct, frozen=True, kw_only=True):
-    """What fees are computed from, by the version of the formula."""
+    """The inputs of the fee formula, by its version."""
 
     V2: FeeParamsV2
 
 
 class BatchFeeInput(msgspec.Struct, frozen=True, kw_only=True):
-    """The prices that the next batch is made with."""
+    """The prices for the next batch."""
 
     fair_l2_gas_price: int
     fair_pubdata_price: int
@@ -90,22 +90,22 @@ class BatchFeeInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ZksFees:
-    """Prices and estimates of a layer 2."""
+    """`zks_` methods about fees."""
 
     prefix = "zks"
 
     def __init__(self, resolver: BlockResolver, runner: CallRunner, model: FeeModel) -> None:
         self._resolver = resolver
-        self._ask = runner.run_with_overrides
+        self._run_with_overrides = runner.run_with_overrides
         self._model = model
 
     @method(ExecutionFailed, InvalidTransaction, UnserializableCall)
     def estimate_fee(
         self, req: CallObject, state_override: StateOverrides | None = None
     ) -> Fee | Offload[Fee]:
-        """Return what to offer for a transaction so that it is included and succeeds."""
+        """Return gas limit and fees with which a transaction is included and succeeds."""
         request, prices = req.request(), self._model.quoted()
-        return self._ask(
+        return self._run_with_overrides(
             self._resolver.evm_env(_PENDING),
             state_override,
             None,
@@ -116,14 +116,13 @@ class ZksFees:
     def estimate_gas_l1_to_l2(
         self, req: CallObject, state_override: StateOverrides | None = None
     ) -> Quantity | Offload[Quantity]:
-        """Return a gas limit with which L1 takes a request to L2 and with which it succeeds there.
+        """Return a gas limit with which L1 accepts a priority transaction and with which it succeeds on L2.
 
-        The sender is taken as given: if it is a contract on L1, give its alias. It needs no funds on
-        L2. The limit is reckoned with 800 gas for a published byte, whatever the call says, because L1
-        takes no request with another number.
+        The sender is used as given: for a contract on L1, pass its alias. It needs no funds on L2. The limit
+        assumes 800 gas per pubdata byte, whatever the call says, because L1 accepts no other value.
         """
         request = _l1_request(req, self._model.quoted().base_fee)
-        return self._ask(
+        return self._run_with_overrides(
             self._resolver.evm_env(_PENDING),
             state_override,
             None,
@@ -132,23 +131,23 @@ class ZksFees:
 
     @method()
     def gas_per_pubdata(self) -> Quantity:
-        """Return the gas that a published byte costs."""
+        """Return the gas per pubdata byte."""
         return Quantity(self._model.quoted().gas_per_pubdata)
 
     @method()
     def get_l1_gas_price(self) -> Quantity:
-        """Return the gas price of L1 that fees are reckoned with, in wei."""
+        """Return the L1 gas price that fees are computed from, in wei."""
         return Quantity(self._model.quoted().l1_gas_price)
 
     @method()
     def get_batch_fee_input(self) -> BatchFeeInput:
-        """Return the prices that the next batch is made with, in wei."""
+        """Return the prices for the next batch, in wei."""
         prices = self._model.quoted()
         return BatchFeeInput(**msgspec.structs.asdict(prices))
 
     @method()
     def get_fee_params(self) -> FeeParams:
-        """Return what fees are computed from."""
+        """Return the inputs of the fee formula."""
         model = self._model
         return FeeParams(
             V2=FeeParamsV2(
@@ -170,7 +169,7 @@ def _fee(gas: int, prices: FeeInput) -> Fee:
 
 
 def _l1_request(call: CallObject, gas_price: int) -> PriorityTransaction:
-    """Return the request that L1 would hand over for a call."""
+    """Return the priority transaction that L1 would request for a call."""
     request = call.request()
     if request.to is None:
         raise UnserializableCall("toAddressIsNull")

@@ -1,4 +1,4 @@
-"""Proofs: that a message is in a batch which L1 has, and what an account held after one."""
+"""Merkle proofs of L2-to-L1 logs and messages, and of accounts after a batch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Prover(Protocol):
 
 
 class L2ToL1LogProof(JsonModel, frozen=True, kw_only=True):
-    """What the contract on L1 needs to believe in a log."""
+    """The proof of an L2-to-L1 log, as the L1 contracts verify it."""
 
     id: int
     proof: list[Hash32]
@@ -38,7 +38,7 @@ class L2ToL1LogProof(JsonModel, frozen=True, kw_only=True):
 
 
 class BatchStorageProof(JsonModel, frozen=True, kw_only=True):
-    """A slot after a batch, and the trie nodes that prove it; it has no index in a Patricia trie."""
+    """A slot after a batch and its proof; in a Patricia trie it has no index."""
 
     key: Hash32
     value: Hash32
@@ -47,7 +47,7 @@ class BatchStorageProof(JsonModel, frozen=True, kw_only=True):
 
 
 class BatchAccountProof(JsonModel, frozen=True, kw_only=True):
-    """An account after a batch, and the trie nodes that prove it and its slots."""
+    """An account after a batch, with proofs of it and of its slots."""
 
     address: Address
     state_root: Hash32
@@ -60,7 +60,7 @@ class BatchAccountProof(JsonModel, frozen=True, kw_only=True):
 
 
 class ZksProofs:
-    """What can be shown to L1."""
+    """`zks_` methods about proofs."""
 
     prefix = "zks"
 
@@ -79,29 +79,29 @@ class ZksProofs:
         """Return the proof of a message that `sender` sent in the batch of `block`.
 
         `msg` is the keccak of the message. Without a position it is the first such message of the batch;
-        the position is the index in the block of the event `L1MessageSent`, and tells equal messages
-        apart. The answer is null until L1 has executed the batch.
+        the position is the index in the block of the event `L1MessageSent`, and distinguishes equal
+        messages. The result is null until the batch is executed on L1.
         """
-        return _answer(self._prover.prove_message(block, sender, msg, l2_log_position))
+        return _log_proof(self._prover.prove_message(block, sender, msg, l2_log_position))
 
     @method(name="zks_getL2ToL1LogProof")
     def get_l2_to_l1_log_proof(
         self,
         tx_hash: Hash32,
         index: Number | None = None,
-        interop_mode: str | None = None,  # noqa: ARG002 - there is one layer below, so all modes are one
+        interop_mode: str | None = None,  # noqa: ARG002 - with one settlement layer, all modes are the same
     ) -> L2ToL1LogProof | None:
-        """Return the proof of a transaction's L2-to-L1 log, the first unless `index` says which.
+        """Return the proof of a transaction's L2-to-L1 log, the first unless `index` is given.
 
-        `index` counts the `l2ToL1Logs` of the receipt. The answer is null until L1 has executed the batch.
+        `index` counts the `l2ToL1Logs` of the receipt. The result is null until the batch is executed on L1.
         """
-        return _answer(self._prover.prove_transaction_log(tx_hash, index or 0))
+        return _log_proof(self._prover.prove_transaction_log(tx_hash, index or 0))
 
     @method()
     def get_proof(
         self, address: Address, keys: list[Hash32], l1_batch_number: Number
     ) -> BatchAccountProof | None:
-        """Return an account and some of its slots as they stood after a batch, with proofs.
+        """Return an account and some of its slots after a batch, with Merkle proofs.
 
         The tree is the Ethereum state trie whose root is the `stateRoot` of the batch's last block, so
         the proofs are lists of RLP nodes and not the hashes of a binary tree.
@@ -113,7 +113,7 @@ class ZksProofs:
         return _account_proof(self._trie.prove(root, address, keys), address, root)
 
 
-def _answer(proven: ProvenLog | None) -> L2ToL1LogProof | None:
+def _log_proof(proven: ProvenLog | None) -> L2ToL1LogProof | None:
     if proven is None:
         return None
     proof = proven.proof

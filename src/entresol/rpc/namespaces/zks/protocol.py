@@ -1,4 +1,4 @@
-"""What a layer 2 is: the version of its protocol, and what it started with."""
+"""The protocol version and the genesis of an L2."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ EXECUTION_VERSION = 1
 
 
 class VerificationKeys(msgspec.Struct, frozen=True, kw_only=True):
-    """The keys of proofs that this chain does not make; the network spells the keys this way."""
+    """Verification keys of proofs that this chain does not make; zksync-era uses snake case here."""
 
     recursion_scheduler_level_vk_hash: Hash32
     fflonk_snark_wrapper_vk_hash: Hash32 | None = None
 
 
 class ProtocolVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """A version of the protocol; the network spells some keys one way, some the other, some both."""
+    """A protocol version; zksync-era has some keys in camel case, some in snake case, some in both."""
 
     version_id: int
     minor_version: int = msgspec.field(name="minorVersion")
@@ -45,17 +45,17 @@ class ProtocolVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FundedAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """What an account has in genesis beside code and storage."""
+    """Balance and nonce of an account in genesis."""
 
     balance: Quantity
     nonce: Quantity
 
 
 class GenesisInput(msgspec.Struct, frozen=True, kw_only=True):
-    """What a chain started with; the network spells the keys this way.
+    """The genesis of a chain; zksync-os uses snake case here.
 
-    Code and storage by address, and the root of the state that block 0 names. `initial_accounts` is
-    this node's own: balances and nonces, without which the root could not be computed.
+    Code and storage by address, and the state root of block 0. `initial_accounts` is this node's own: balances
+    and nonces, without which the root could not be computed.
     """
 
     initial_contracts: list[tuple[Address, Data]]
@@ -66,7 +66,7 @@ class GenesisInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ZksProtocol:
-    """The protocol of a layer 2, which is never upgraded."""
+    """`zks_` methods about the protocol, which is never upgraded."""
 
     prefix = "zks"
 
@@ -76,7 +76,7 @@ class ZksProtocol:
 
     @method()
     def get_protocol_version(self, version_id: Number | None = None) -> ProtocolVersion | None:
-        """Return the version of the protocol, or null if another one is asked for."""
+        """Return the protocol version, or null for any but the current one."""
         minor = PROTOCOL_VERSION[1]
         if version_id not in (None, minor):
             return None
@@ -92,7 +92,7 @@ class ZksProtocol:
 
     @method()
     def get_genesis(self) -> GenesisInput:
-        """Return what the chain started with: contracts, their storage, balances and the state root."""
+        """Return the genesis: contracts, their storage, balances and the state root."""
         alloc = {address: self._genesis.alloc[address] for address in sorted(self._genesis.alloc)}
         return GenesisInput(
             initial_contracts=[

@@ -1,4 +1,4 @@
-"""The tokens of a layer 2, and what an account has of them."""
+"""Tokens of an L2, and account balances."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from entresol.rpc.types.number import Number
 if TYPE_CHECKING:
     from entresol.rpc.services.block_resolver import BlockResolver
 
-MOST_AT_ONCE: Final = 255
+MAX_TOKENS: Final = 255
 
 
 class TokenInfo(JsonModel, frozen=True, kw_only=True):
-    """A token that can be moved between the layers; its addresses are zero if it is ether."""
+    """A token that can be bridged; its addresses are zero if it is ether."""
 
     l1_address: Address
     l2_address: Address
@@ -32,7 +32,7 @@ class TokenInfo(JsonModel, frozen=True, kw_only=True):
 
 
 class ZksTokens:
-    """Tokens of both layers."""
+    """`zks_` methods about tokens."""
 
     prefix = "zks"
 
@@ -41,15 +41,15 @@ class ZksTokens:
 
     @method()
     def get_confirmed_tokens(self, from_: Number, limit: Number) -> Offload[list[TokenInfo]]:
-        """Return tokens that came from L1, the base token first and then in the order they came.
+        """Return the bridged tokens, the base token first and then in the order of their first deposit.
 
-        `from` is how many to leave out, and `limit` how many to return, at most 255.
+        `from` is how many to skip, and `limit` how many to return, at most 255.
         """
-        if limit > MOST_AT_ONCE:
-            raise MalformedValue(f"at most {MOST_AT_ONCE}, got {int(limit)}", field="limit")
+        if limit > MAX_TOKENS:
+            raise MalformedValue(f"at most {MAX_TOKENS}, got {int(limit)}", field="limit")
         tokens = BridgedTokens(self._resolver.evm_env(LATEST))
-        # No chain has more tokens than a machine can count.
-        first = min(int(from_), sys.maxsize - MOST_AT_ONCE)
+        # `islice` takes no more than a machine word.
+        first = min(int(from_), sys.maxsize - MAX_TOKENS)
         return Offload(
             lambda: [
                 TokenInfo(
@@ -65,14 +65,14 @@ class ZksTokens:
 
     @method()
     def get_all_account_balances(self, address: Address) -> Offload[dict[str, Quantity]]:
-        """Return what an account has of each token, by the token's address on L2.
+        """Return the balances of an account by the token's address on L2.
 
-        The zero address stands for ether. Tokens of which it has nothing are left out.
+        The zero address stands for ether. Zero balances are left out.
         """
         tokens = BridgedTokens(self._resolver.evm_env(LATEST))
 
-        def answer() -> dict[str, Quantity]:
-            balances = ((token, tokens.balance(token, address)) for token in tokens.all())
-            return {str(token.l2_address): Quantity(wei) for token, wei in balances if wei}
+        def balances() -> dict[str, Quantity]:
+            found = ((token, tokens.balance(token, address)) for token in tokens.all())
+            return {str(token.l2_address): Quantity(amount) for token, amount in found if amount}
 
-        return Offload(answer)
+        return Offload(balances)

@@ -1,4 +1,4 @@
-"""Transactions with what a layer 2 knows of them beyond Ethereum."""
+"""Transaction details, raw transactions, and submission with detailed output."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class TransactionDetails(JsonModel, frozen=True, kw_only=True):
-    """A transaction and its settlement; null is what is not done yet."""
+    """A transaction and its settlement; null for steps not taken yet."""
 
     is_l1_originated: bool
     status: str
@@ -56,7 +56,7 @@ class StorageLog(JsonModel, frozen=True, kw_only=True):
 
 
 class DetailedOutput(JsonModel, frozen=True, kw_only=True):
-    """The hash of a transaction, and what it does if it is the next one."""
+    """The hash of a transaction, and its effects if it is the next one."""
 
     transaction_hash: Hash32
     storage_logs: list[StorageLog]
@@ -64,32 +64,36 @@ class DetailedOutput(JsonModel, frozen=True, kw_only=True):
 
 
 class ZksTransactions:
-    """Transactions of a layer 2."""
+    """`zks_` methods about transactions."""
 
     prefix = "zks"
 
     def __init__(
-        self, chain: Chain, settling: BatchStatus, waiting: PendingReader, rendered: RenderedChain
+        self,
+        chain: Chain,
+        batch_status: BatchStatus,
+        pending: PendingReader,
+        rendered: RenderedChain,
     ) -> None:
         self._chain = chain
-        self._settling = settling
-        self._waiting = waiting
+        self._batch_status = batch_status
+        self._pending = pending
         self._rendered = rendered
 
     @method()
     def get_transaction_details(self, hash: Hash32) -> TransactionDetails | None:
-        """Return the state of a transaction, what it cost, and how far L1 has it."""
-        place = self._chain.blocks.locate_transaction(hash)
-        if place is not None:
-            return self._included(*place)
-        waiting = self._waiting.get(hash)
-        if waiting is None:
+        """Return the status, fee and settlement of a transaction."""
+        location = self._chain.blocks.locate_transaction(hash)
+        if location is not None:
+            return self._included(*location)
+        pending = self._pending.get(hash)
+        if pending is None:
             return None
-        return _details(waiting, status="pending", fee=0, received=time.time())
+        return _details(pending, status="pending", fee=0, received=time.time())
 
     @method()
     def get_raw_block_transactions(self, block: Number) -> list[RawTransaction]:
-        """Return the transactions of a block with every field; none for a block that is not there."""
+        """Return the transactions of a block with all their fields; none for an unknown block."""
         if block > self._chain.number:
             return []
         record = self._chain.blocks.record(block)
@@ -101,23 +105,23 @@ class ZksTransactions:
 
     @method(InvalidTransaction, PoolRejection)
     def send_raw_transaction_with_detailed_output(self, tx_bytes: Data) -> DetailedOutput:
-        """Send a transaction, and return what it does if it is the next one."""
+        """Submit a signed transaction, and return the storage writes and logs it has if it is the next one."""
         transaction = decode(bytes(tx_bytes))
         pending = self._chain.pending()
-        ran = execute(
+        executed = execute(
             pending.overlay,
             self._chain.rules.evm_rules(),
             pending.env.native,
             tx_env_of(transaction),
         )
-        events = self._events(transaction, pending, ran.logs)
+        events = self._events(transaction, pending, executed.logs)
         writes = [
             StorageLog(
                 address=Address(change.address),
                 key=Quantity(int.from_bytes(slot)),
                 written_value=Quantity(int.from_bytes(after)),
             )
-            for change in ran.changes.accounts
+            for change in executed.changes.accounts
             for slot, (_, after) in sorted(change.storage.items())
         ]
         self._chain.submit(bytes(tx_bytes))
@@ -126,7 +130,7 @@ class ZksTransactions:
     def _events(
         self, transaction: Transaction, pending: BlockExecutor, logs: list[Log]
     ) -> list[Raw]:
-        before = sum(len(outcome.logs) for outcome in pending.results)
+        before = sum(len(result.logs) for result in pending.results)
         return [
             self._rendered.log(
                 LocatedLog(
@@ -147,17 +151,17 @@ class ZksTransactions:
 
     def _included(self, block: int, index: int) -> TransactionDetails:
         record = self._chain.blocks.record(block)
-        header, outcome = record.header(), record.results[index]
+        header, result = record.header(), record.results[index]
         transaction = record.transaction(index)
-        batch = self._settling.batch_of(block)
-        steps = self._settling.steps_of(batch)
-        settled = self._settling.status_of(batch)
+        batch = self._batch_status.batch_of(block)
+        steps = self._batch_status.steps_of(batch)
+        settled = self._batch_status.status_of(batch)
         status = "included" if settled == "sealed" else settled
         price = effective_gas_price(transaction.payload, header.base_fee_per_gas)
         return _details(
             transaction,
-            status=status if outcome.succeeded else "failed",
-            fee=outcome.gas_used * price,
+            status=status if result.succeeded else "failed",
+            fee=result.gas_used * price,
             received=header.timestamp,
             eth_commit_tx_hash=steps.commit and steps.commit.transaction,
             eth_prove_tx_hash=steps.prove and steps.prove.transaction,
