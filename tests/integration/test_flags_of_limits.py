@@ -1,4 +1,4 @@
-"""Every limit that `entresol --help` names, set by its flag, held by a real node, and told in its own words."""
+"""Every limit of `entresol --help`, set by its flag, enforced by a real node, and reported in its own words."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ ENDLESS, LOGGING = "0x5b5f56", "0x" + "5f5fa0" * 6
 
 
 def words(flags: dict[str, str]) -> list[str]:
-    """Return flags as a command has them."""
+    """Return flags as a command line has them."""
     return ["--no-mining", "--log-level", "warning", *(it for flag in flags.items() for it in flag)]
 
 
@@ -106,7 +106,7 @@ def ask_websocket(client: Client, method: str, *params: object) -> Any:
     return outcome(client.frame()[1])
 
 
-def test_no_limit_is_forgotten() -> None:
+def test_every_limit_is_tested() -> None:
     fields = [*ServerConfig.__struct_fields__, *LimitsConfig.__struct_fields__]
     fields += ApiConfig.__struct_fields__
     assert {"--" + it.replace("_", "-") for it in fields} == FLAGS.keys() | TIMES.keys() | ELSEWHERE
@@ -133,7 +133,7 @@ def test_headers_have_a_limit(client: Client) -> None:
     assert client.ask(CHAIN_ID, "X-Long: " + "x" * 5_000).status == 431
 
 
-def test_a_connection_has_a_limit_of_requests_a_second(client: Client) -> None:
+def test_a_connection_has_a_limit_of_requests_per_second(client: Client) -> None:
     # Many more than a second's, since answering them takes some time, too.
     client.send(post(CHAIN_ID) * 1_000)
     answers = [client.response() for _ in range(1_000)]
@@ -156,14 +156,14 @@ def _answer_or_rejection(client: Client) -> Response:
     return client.response()
 
 
-def test_other_names_than_the_allowed_are_rejected(client: Client) -> None:
+def test_hosts_that_are_not_allowed_are_rejected(client: Client) -> None:
     assert client.ask(CHAIN_ID, "Host: node.example:3050").status == 200
     status, _, body = client.ask(CHAIN_ID, "Host: other.example")
     assert status == 403
     assert b"other.example" in body
 
 
-def test_other_pages_than_the_allowed_may_not_read(client: Client) -> None:
+def test_origins_that_are_not_allowed_cannot_read(client: Client) -> None:
     allowed = client.ask(CHAIN_ID, "Origin: http://page.example").headers
     assert allowed["access-control-allow-origin"] == "http://page.example"
     others = client.ask(CHAIN_ID, "Origin: http://other.example").headers
@@ -172,7 +172,7 @@ def test_other_pages_than_the_allowed_may_not_read(client: Client) -> None:
     assert client.response().status == 403
 
 
-def test_longer_answers_are_compressed(client: Client) -> None:
+def test_longer_responses_are_compressed(client: Client) -> None:
     accept = "Accept-Encoding: gzip"
     assert "content-encoding" not in client.ask(CHAIN_ID, accept).headers
     assert client.ask(request("rpc_modules"), accept).headers["content-encoding"] == "gzip"
@@ -182,7 +182,7 @@ def test_longer_answers_are_compressed(client: Client) -> None:
 
 
 @pytest.mark.parametrize("half", [b"POST / HTTP/1.1\r\n", post(CHAIN_ID)[:-1]])
-def test_headers_and_bodies_have_their_time(hurried: RunningNode, half: bytes) -> None:
+def test_headers_and_bodies_have_a_time_limit(hurried: RunningNode, half: bytes) -> None:
     assert answer_to(hurried.port, half).startswith(b"HTTP/1.1 408 ")
 
 
@@ -190,7 +190,7 @@ def test_an_idle_connection_is_closed(hurried: RunningNode) -> None:
     assert answer_to(hurried.port, post(CHAIN_ID)).startswith(b"HTTP/1.1 200 ")
 
 
-def test_a_silent_websocket_is_asked_and_closed(hurried: RunningNode) -> None:
+def test_a_silent_websocket_is_pinged_and_closed(hurried: RunningNode) -> None:
     answer = answer_to(hurried.port, opening())
     assert answer.startswith(b"HTTP/1.1 101 ")
     ping, end = answer.partition(b"\r\n\r\n")[2][:2], answer[-64:]
@@ -198,7 +198,7 @@ def test_a_silent_websocket_is_asked_and_closed(hurried: RunningNode) -> None:
     assert (1011).to_bytes(2) in end
 
 
-def test_a_receipt_is_awaited_so_long(hurried: RunningNode) -> None:
+def test_a_receipt_is_awaited_up_to_its_limit(hurried: RunningNode) -> None:
     error = last_outcome(hurried, request("eth_sendRawTransactionSync", signed_transfer(0)))
     assert error["code"] == 4
     assert "no block included it in 0.1 s" in error["message"]
@@ -213,7 +213,7 @@ def test_a_batch_has_a_limit(client: Client) -> None:
     assert (error["code"], error["data"]) == (-32010, "Exceeded max limit of 3")
 
 
-def test_an_answer_has_a_limit_and_so_have_the_answers_of_a_batch(client: Client) -> None:
+def test_a_response_has_a_limit_and_so_have_the_responses_of_a_batch(client: Client) -> None:
     def returning(size: int) -> tuple[object, ...]:
         code = "0x62" + size.to_bytes(3).hex() + "5ff3"
         return {"to": CONTRACT, "gas": "0xf4240"}, "latest", {CONTRACT: {"code": code}}
@@ -245,7 +245,7 @@ def test_a_range_of_logs_has_a_limit_of_blocks_and_results(client: Client) -> No
     assert re.search(r"range \[0x0, 0x\d\]", error["message"])
 
 
-def test_a_filter_for_logs_has_a_limit_of_what_it_names(client: Client) -> None:
+def test_a_log_filter_has_a_limit_of_addresses_and_topics(client: Client) -> None:
     assert call(client, "eth_getLogs", {"address": [CONTRACT, ALICE, "0x" + "00" * 20]}) == []
     error = call(client, "eth_getLogs", {"topics": [None, [f"0x{it:064x}" for it in range(4)]]})
     assert (error["code"], error["message"]) == (
@@ -254,7 +254,7 @@ def test_a_filter_for_logs_has_a_limit_of_what_it_names(client: Client) -> None:
     )
 
 
-def test_what_a_question_assumes_has_limits(client: Client) -> None:
+def test_state_overrides_have_limits(client: Client) -> None:
     accounts = {f"0x{it:040x}": {"balance": "0x1"} for it in range(1, 5)}
     error = call(client, "eth_call", {"to": CONTRACT}, "latest", accounts)
     assert (error["code"], error["message"]) == (
@@ -269,7 +269,7 @@ def test_what_a_question_assumes_has_limits(client: Client) -> None:
     )
 
 
-def test_the_filter_used_longest_ago_gives_way(client: Client) -> None:
+def test_the_least_recently_used_filter_is_evicted(client: Client) -> None:
     first, *others = [call(client, "eth_newBlockFilter") for _ in range(3)]
     assert call(client, "eth_getFilterChanges", first) == {
         "code": -32000,
@@ -286,7 +286,7 @@ def test_a_connection_has_a_limit_of_subscriptions(client: Client) -> None:
     assert error == {"code": -32006, "message": "Too many subscriptions on the connection"}
 
 
-def test_a_call_has_its_time(hurried: RunningNode) -> None:
+def test_a_call_has_a_time_limit(hurried: RunningNode) -> None:
     overrides = {CONTRACT: {"code": ENDLESS}}
     error = last_outcome(hurried, request("eth_call", {"to": CONTRACT}, "latest", overrides))
     assert (error["code"], error["message"]) == (

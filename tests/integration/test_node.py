@@ -1,4 +1,4 @@
-"""A whole node, started as people start it and used by an unmodified client."""
+"""A whole node, started from the command line and used by an unmodified client."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def get(url: str) -> tuple[int, bytes]:
         return answer.status, answer.read()
 
 
-def test_the_banner_tells_accounts_keys_and_where_to_connect(node: RunningNode) -> None:
+def test_the_banner_shows_accounts_keys_and_address(node: RunningNode) -> None:
     assert ALICE.address in node.output
     assert "0x" + bytes(ALICE.key).hex() in node.output
     assert "test test test" in node.output
@@ -76,7 +76,7 @@ def test_web3_deploys_a_contract_and_reads_its_logs(web3: Web3) -> None:
     assert (bytes(log["data"]), log["transactionHash"]) == (b"\x12\x34", called.transactionHash)
 
 
-def test_a_filter_tells_of_new_blocks(web3: Web3) -> None:
+def test_a_filter_returns_new_blocks(web3: Web3) -> None:
     blocks = web3.eth.filter("latest")
     receipt = send(web3, to=BOB.address, value=1)
     assert blocks.get_new_entries() == [receipt.blockHash]
@@ -85,15 +85,15 @@ def test_a_filter_tells_of_new_blocks(web3: Web3) -> None:
     assert web3.eth.uninstall_filter(blocks.filter_id)
 
 
-def test_a_websocket_is_told_of_new_heads(node: RunningNode, web3: Web3) -> None:
+def test_a_websocket_is_notified_of_new_heads(node: RunningNode, web3: Web3) -> None:
     with connect(node.url.replace("http", "ws")) as websocket:
         ask = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
         websocket.send(json.dumps(ask))
         subscription = json.loads(websocket.recv(PATIENCE_SECONDS))["result"]
         receipt = send(web3, to=BOB.address, value=1)
-        told = json.loads(websocket.recv(PATIENCE_SECONDS))["params"]
-    assert told["subscription"] == subscription
-    assert told["result"]["hash"] == Web3.to_hex(receipt.blockHash)
+        notification = json.loads(websocket.recv(PATIENCE_SECONDS))["params"]
+    assert notification["subscription"] == subscription
+    assert notification["result"]["hash"] == Web3.to_hex(receipt.blockHash)
 
 
 def test_the_path_may_name_the_method(node: RunningNode) -> None:
@@ -147,7 +147,7 @@ def test_an_interval_seals_blocks_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "complaint"),
+    ("arguments", "code", "problem"),
     [
         (["--port", "70000"], 2, "error: --port: Expected `int` <= 65535"),
         (["--hardfork", "atlantis"], 2, "error: --hardfork: Invalid enum value 'atlantis'"),
@@ -155,14 +155,14 @@ def test_an_interval_seals_blocks_by_itself() -> None:
         (["rebuild"], 2, "error: --data-dir: this command needs a data directory"),
     ],
 )
-def test_an_error_is_reported_in_one_line(arguments: list[str], code: int, complaint: str) -> None:
+def test_an_error_is_reported_in_one_line(arguments: list[str], code: int, problem: str) -> None:
     ran = run_entresol(*arguments)
     assert ran.returncode == code
-    assert ran.stderr.startswith(complaint)
+    assert ran.stderr.startswith(problem)
     assert ran.stderr.count("\n") == 1
 
 
-def test_a_busy_port_is_named_with_the_flag_that_helps() -> None:
+def test_a_busy_port_is_reported_with_the_flag_that_helps() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ran = run_entresol("--port", str(taken.getsockname()[1]))
     assert ran.returncode == 1

@@ -59,12 +59,12 @@ async def later(body: bytes) -> bytes:
 
 
 def sometimes_later(body: bytes, connection: ClientConnection) -> bytes | Awaitable[bytes]:
-    """Answer requests that say so after others would be."""
+    """Delay the response to requests that say so."""
     return later(body) if b"later" in body else echo(body, connection)
 
 
 class Gate:
-    """A handler that answers when it is let."""
+    """A handler that responds when it is allowed to."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -79,13 +79,13 @@ class Gate:
 # Framing.
 
 
-def test_a_request_is_answered_with_json(client: Client) -> None:
+def test_a_request_gets_a_json_response(client: Client) -> None:
     status, headers, body = client.ask()
     assert (status, body) == (200, HELLO)
     assert headers["content-type"] == "application/json; charset=utf-8"
 
 
-def test_a_connection_is_kept_for_more_requests(client: Client) -> None:
+def test_a_connection_is_reused(client: Client) -> None:
     assert [client.ask(b'{"n":%d}' % n).body for n in range(3)] == [
         b'{"n":0}',
         b'{"n":1}',
@@ -93,12 +93,12 @@ def test_a_connection_is_kept_for_more_requests(client: Client) -> None:
     ]
 
 
-def test_notifications_alone_are_answered_with_nothing(serve: Serve) -> None:
+def test_a_notification_gets_an_empty_response(serve: Serve) -> None:
     with serve(lambda _body, _connection: None) as server, server.client() as client:
         assert client.ask()[::2] == (200, b"")
 
 
-def test_pipelined_requests_are_answered_in_order(serve: Serve) -> None:
+def test_pipelined_requests_get_responses_in_order(serve: Serve) -> None:
     bodies = [b'{"later":%d}' % n if n % 3 else b'{"now":%d}' % n for n in range(50)]
     with serve(sometimes_later) as server, server.client() as client:
         client.send(b"".join(map(post, bodies)))
@@ -106,7 +106,7 @@ def test_pipelined_requests_are_answered_in_order(serve: Serve) -> None:
 
 
 def of_any_kind(body: bytes, _connection: ClientConnection) -> bytes | Awaitable[bytes] | None:
-    """Answer as a request says: at once or later, short or long, with nothing, or by failing."""
+    """Respond as a request says: at once or later, short or long, with nothing, or by raising."""
     kind = json.loads(body)["kind"]
     if kind == "fail":
         raise RuntimeError(kind)
@@ -120,7 +120,7 @@ KINDS = ("once", "late", "long", "none", "fail")
 
 
 @pytest.mark.parametrize("zipped", [False, True])
-def test_requests_with_one_head_are_answered_each_in_its_way(serve: Serve, zipped: bool) -> None:
+def test_requests_with_the_same_head_get_their_own_responses(serve: Serve, zipped: bool) -> None:
     accepted = ["Accept-Encoding: gzip"] if zipped else []
     kinds = [kind for first in KINDS for second in KINDS for kind in (first, second, "once")]
     with serve(of_any_kind) as server, server.client() as client:
@@ -136,7 +136,7 @@ def test_requests_with_one_head_are_answered_each_in_its_way(serve: Serve, zippe
             assert bool(body) == (kind != "none")
 
 
-def test_a_body_of_the_same_length_that_is_no_json_is_rejected_behind_a_known_head(
+def test_a_body_that_is_no_json_is_rejected_behind_a_cached_head(
     client: Client,
 ) -> None:
     for _ in range(3):
@@ -146,7 +146,7 @@ def test_a_body_of_the_same_length_that_is_no_json_is_rejected_behind_a_known_he
     assert client.ask().body == HELLO
 
 
-def test_a_client_that_expects_to_be_told_is_told_to_go_on(client: Client) -> None:
+def test_a_client_that_expects_100_continue_gets_it(client: Client) -> None:
     whole = post(HELLO, "Expect: 100-continue")
     client.send(whole[: -len(HELLO)])
     assert client.response().status == 100
@@ -168,7 +168,7 @@ def test_a_chunked_body_is_read(client: Client) -> None:
     assert client.ask().status == 200
 
 
-def test_long_answers_are_compressed_when_asked(client: Client) -> None:
+def test_long_responses_are_compressed_on_request(client: Client) -> None:
     for size in (1025, 100_000):
         body = b"[" + b" " * size + b"]"
         _, headers, data = client.ask(body, "Accept-Encoding: deflate, gzip;q=0.5")
@@ -178,15 +178,15 @@ def test_long_answers_are_compressed_when_asked(client: Client) -> None:
 
 
 @pytest.mark.parametrize("accepted", ["Accept-Encoding: gzip;q=0", "Accept-Encoding: br", "X: y"])
-def test_answers_are_not_compressed_unasked(client: Client, accepted: str) -> None:
+def test_responses_are_not_compressed_without_request(client: Client, accepted: str) -> None:
     assert "content-encoding" not in client.ask(b"[" + b" " * 2000 + b"]", accepted).headers
 
 
-def test_short_answers_are_not_compressed(client: Client) -> None:
+def test_short_responses_are_not_compressed(client: Client) -> None:
     assert "content-encoding" not in client.ask(HELLO, "Accept-Encoding: gzip").headers
 
 
-def test_a_late_long_answer_is_compressed_too(serve: Serve) -> None:
+def test_a_delayed_long_response_is_compressed_too(serve: Serve) -> None:
     body = b'["later"' + b" " * 100_000 + b"]"
     with serve(sometimes_later) as server, server.client() as client:
         client.send(post(body, "Accept-Encoding: gzip") + post(HELLO))
@@ -194,7 +194,7 @@ def test_a_late_long_answer_is_compressed_too(serve: Serve) -> None:
         assert client.response().body == HELLO
 
 
-def test_a_long_answer_arrives_whole(client: Client) -> None:
+def test_a_long_response_arrives_whole(client: Client) -> None:
     body = b"[" + b"1" * 5_000_000 + b"]"
     assert client.ask(body).body == body
 
@@ -205,13 +205,13 @@ def test_connection_close_is_obeyed(client: Client) -> None:
     assert client.rest() == b""
 
 
-def test_http_1_0_ends_with_the_answer(client: Client) -> None:
+def test_http_1_0_closes_after_the_response(client: Client) -> None:
     client.send(b"POST / HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]")
     assert client.response().body == b"[]"
     assert client.rest() == b""
 
 
-def test_http_1_0_may_ask_to_stay(client: Client) -> None:
+def test_http_1_0_may_request_keep_alive(client: Client) -> None:
     head = b"POST / HTTP/1.0\r\nConnection: keep-alive\r\nContent-Type: application/json\r\n"
     for _ in range(2):
         client.send(head + b"Content-Length: 2\r\n\r\n[]")
@@ -257,7 +257,7 @@ def test_a_broken_page_leaves_the_server_working(
 
 
 @pytest.mark.parametrize("verb", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
-def test_other_verbs_are_not_allowed(client: Client, verb: str) -> None:
+def test_other_methods_are_not_allowed(client: Client, verb: str) -> None:
     client.send(f"{verb} / HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     response = client.response()
     assert response.status == 405
@@ -271,7 +271,7 @@ def test_head_is_not_allowed_and_has_no_body(client: Client) -> None:
     assert client.ask().status == 200
 
 
-def test_any_web_page_may_ask_by_default(client: Client) -> None:
+def test_any_origin_is_allowed_by_default(client: Client) -> None:
     assert client.ask().headers["access-control-allow-origin"] == "*"
     client.send(
         b"OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://page\r\n"
@@ -284,7 +284,7 @@ def test_any_web_page_may_ask_by_default(client: Client) -> None:
     assert client.ask().status == 200
 
 
-def test_only_chosen_web_pages_may_ask(serve: Serve) -> None:
+def test_only_configured_origins_are_allowed(serve: Serve) -> None:
     with serve(echo, cors_origins=("http://page",)) as server, server.client() as client:
         allowed = client.ask(HELLO, "Origin: http://page").headers
         assert allowed["access-control-allow-origin"] == "http://page"
@@ -307,7 +307,7 @@ def test_only_chosen_web_pages_may_ask(serve: Serve) -> None:
         "Application/JSON-RPC;Charset=UTF-8",
     ],
 )
-def test_json_content_types_are_taken(client: Client, kind: str) -> None:
+def test_json_content_types_are_accepted(client: Client, kind: str) -> None:
     assert client.ask(HELLO, f"Content-Type: {kind}").status == 200
 
 
@@ -323,11 +323,11 @@ def test_a_body_that_is_no_object_or_array_is_a_bad_request(client: Client, body
     assert (status, json.loads(answer)) == (400, PARSE_ERROR)
 
 
-def test_space_may_come_first(client: Client) -> None:
+def test_leading_whitespace_is_accepted(client: Client) -> None:
     assert client.ask(b" \r\n\t[]").status == 200
 
 
-def test_a_body_that_says_it_is_too_long_is_rejected_at_once(serve: Serve) -> None:
+def test_a_content_length_over_the_limit_is_rejected_at_once(serve: Serve) -> None:
     with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
         assert client.ask(b"[" + b" " * 998 + b"]").status == 200
         client.send(post(b" " * 1001)[:-1001])
@@ -341,7 +341,7 @@ def test_a_body_that_says_it_is_too_long_is_rejected_at_once(serve: Serve) -> No
         assert client.rest() == b""
 
 
-def test_a_client_that_sends_a_long_body_first_still_reads_why(serve: Serve) -> None:
+def test_a_client_that_sends_a_long_body_first_still_reads_the_rejection(serve: Serve) -> None:
     with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
         assert client.ask(b" " * 8_000_000).status == 413
 
@@ -362,7 +362,7 @@ def test_endless_trailers_are_rejected(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:3050", "localhost.evil.example"])
-def test_a_name_that_is_not_ours_is_rejected(client: Client, host: str) -> None:
+def test_a_foreign_host_is_rejected(client: Client, host: str) -> None:
     status, _, body = client.ask(HELLO, f"Host: {host}")
     assert status == 403
     assert host.encode() in body
@@ -370,11 +370,11 @@ def test_a_name_that_is_not_ours_is_rejected(client: Client, host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1", "[::1]:3050", "app.localhost"])
-def test_names_of_loopback_are_ours(client: Client, host: str) -> None:
+def test_hosts_of_loopback_are_accepted(client: Client, host: str) -> None:
     assert client.ask(HELLO, f"Host: {host}").status == 200
 
 
-def test_names_can_be_allowed(serve: Serve) -> None:
+def test_hosts_can_be_allowed(serve: Serve) -> None:
     with serve(echo, allowed_hosts=("node.example",)) as server, server.client() as client:
         assert client.ask(HELLO, "Host: Node.Example:80").status == 200
         assert client.ask().status == 403
@@ -385,7 +385,7 @@ def test_http_1_1_needs_a_host(client: Client) -> None:
     assert client.response().status == 400
 
 
-def test_a_handler_that_raises_is_logged_and_answered_without_internals(
+def test_a_handler_that_raises_is_logged_and_reported_without_internals(
     serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fail_later() -> bytes:
@@ -404,7 +404,7 @@ def test_a_handler_that_raises_is_logged_and_answered_without_internals(
     assert caplog.text.count("ValueError: secret") == 2
 
 
-def test_requests_a_second_can_be_limited(serve: Serve) -> None:
+def test_requests_per_second_can_be_limited(serve: Serve) -> None:
     with serve(echo, requests_per_second=0.01) as server, server.client() as client:
         assert client.ask().status == 200
         status, headers, body = client.ask()
@@ -412,7 +412,7 @@ def test_requests_a_second_can_be_limited(serve: Serve) -> None:
         assert json.loads(body)["error"] == {"code": 429, "message": "Too many requests"}
 
 
-def test_one_connection_too_many_is_told_so(serve: Serve) -> None:
+def test_a_connection_over_the_limit_is_rejected(serve: Serve) -> None:
     with serve(echo, connection_limit=2) as server, server.client() as first:
         with server.client() as second:
             assert first.ask().status == second.ask().status == 200
@@ -465,7 +465,7 @@ def test_idle_connections_are_closed(serve: Serve) -> None:
         assert client.rest() == b""
 
 
-def test_a_connection_that_never_asks_is_closed(serve: Serve) -> None:
+def test_a_connection_that_never_sends_a_request_is_closed(serve: Serve) -> None:
     with serve(echo, header_seconds=0.1) as server, server.client() as client:
         assert client.rest() == b""
 
@@ -484,7 +484,7 @@ def test_a_slow_handler_is_not_a_slow_client(serve: Serve) -> None:
         assert client.response().body == HELLO
 
 
-def test_a_client_that_never_reads_is_cut_off(serve: Serve) -> None:
+def test_a_client_that_never_reads_is_disconnected(serve: Serve) -> None:
     answer = b"[" + b"1" * 1_000_000 + b"]"
     limits = {"write_seconds": 0.2, "write_buffer_bytes": 100_000}
     with (
@@ -531,7 +531,7 @@ def test_garbage_is_a_bad_request(client: Client, garbage: bytes) -> None:
     assert client.rest() == b""
 
 
-def test_garbage_behind_requests_is_rejected_after_their_answers(serve: Serve) -> None:
+def test_garbage_behind_requests_is_rejected_after_their_responses(serve: Serve) -> None:
     with serve(sometimes_later) as server, server.client() as client:
         client.send(post(b'{"later":1}') + post(HELLO) + b"garbage\r\n\r\n")
         assert client.response().body == b'{"later":1}'
@@ -546,13 +546,13 @@ def test_endless_headers_are_rejected(client: Client, piece: bytes) -> None:
     assert client.response().status == 431
 
 
-def test_long_headers_in_one_piece_are_rejected(serve: Serve) -> None:
+def test_long_headers_in_one_chunk_are_rejected(serve: Serve) -> None:
     with serve(echo, header_limit_bytes=1000) as server, server.client() as client:
         assert client.ask(HELLO, "X: " + "y" * 800).status == 200
         assert client.ask(HELLO, "X: " + "y" * 1000).status == 431
 
 
-def test_a_half_closed_client_gets_its_answer(serve: Serve) -> None:
+def test_a_half_closed_client_gets_its_response(serve: Serve) -> None:
     gate = Gate()
     with serve(gate) as server, server.client() as client:
         client.send(post(HELLO) + post(b"[]"))
@@ -564,7 +564,7 @@ def test_a_half_closed_client_gets_its_answer(serve: Serve) -> None:
         assert client.rest() == b""
 
 
-def test_half_a_request_and_an_end_is_forgotten(serve: Serve) -> None:
+def test_half_a_request_before_eof_is_dropped(serve: Serve) -> None:
     with serve(echo) as server, server.client() as client:
         client.send(post(HELLO)[:-1])
         client.socket.shutdown(socket.SHUT_WR)
@@ -572,7 +572,7 @@ def test_half_a_request_and_an_end_is_forgotten(serve: Serve) -> None:
         eventually(lambda: server.server.counters.connections_open == 0)
 
 
-def test_a_client_that_leaves_is_noticed_and_its_request_finishes(serve: Serve) -> None:
+def test_the_request_of_a_disconnected_client_finishes(serve: Serve) -> None:
     left = asyncio.Event()
     finished = []
 
@@ -591,7 +591,7 @@ def test_a_client_that_leaves_is_noticed_and_its_request_finishes(serve: Serve) 
         eventually(lambda: finished == [True])
 
 
-def test_thousands_of_idle_connections_are_held(serve: Serve) -> None:
+def test_thousands_of_idle_connections_stay_open(serve: Serve) -> None:
     count = 2000
     assert allow_open_files(2 * count + 200) >= 2 * count + 200
     # However long it takes to connect all of them.
@@ -604,7 +604,7 @@ def test_thousands_of_idle_connections_are_held(serve: Serve) -> None:
 # Start and stop.
 
 
-def test_stopping_lets_answers_under_way_finish(serve: Serve) -> None:
+def test_stopping_lets_requests_in_progress_finish(serve: Serve) -> None:
     gate = Gate()
     with serve(gate) as server, server.client() as busy, server.client() as idle:
         busy.send(post(HELLO))
@@ -668,7 +668,7 @@ STREAM = (
 
 @pytest.fixture(scope="module")
 def splitting() -> Iterator[tuple[Running, bytes]]:
-    """Return a server, and its answer to the whole stream in one piece."""
+    """Return a server, and its response to the whole stream in one chunk."""
     with running(echo, pages={"/health": lambda: (200, "text/plain", b"well")}) as server:
         with server.client() as client:
             client.send(STREAM)

@@ -27,7 +27,7 @@ def serve(request: pytest.FixtureRequest) -> Serve:
 
 
 class Subscriptions:
-    """A handler that keeps the connection, to push to it."""
+    """A handler that stores the connection, to push to it."""
 
     def __init__(self) -> None:
         self.connection: ClientConnection | None = None
@@ -47,7 +47,7 @@ class Subscriptions:
 
 
 @pytest.mark.parametrize("kind", [Opcode.TEXT, Opcode.BINARY])
-def test_a_request_is_answered_in_the_kind_it_was_asked(serve: Serve, kind: Opcode) -> None:
+def test_a_response_has_the_opcode_of_its_request(serve: Serve, kind: Opcode) -> None:
     with serve(echo) as server, server.client() as client:
         assert client.open_websocket().status == 101
         client.send_frame(kind, HELLO)
@@ -76,7 +76,7 @@ def test_compression_is_off_by_default(serve: Serve) -> None:
         assert "sec-websocket-extensions" not in response.headers
 
 
-def test_fragments_are_put_together_around_control_frames(serve: Serve) -> None:
+def test_fragments_are_assembled_around_control_frames(serve: Serve) -> None:
     with serve(echo) as server, server.client() as client:
         client.open_websocket()
         client.send_frame(Opcode.TEXT, b'{"a', fin=False)
@@ -94,7 +94,7 @@ def test_frames_behind_the_handshake_are_read(serve: Serve) -> None:
         assert client.frame() == (Opcode.TEXT, HELLO)
 
 
-def test_requests_run_beside_each_other(serve: Serve) -> None:
+def test_requests_run_concurrently(serve: Serve) -> None:
     gate = asyncio.Event()
 
     async def wait(body: bytes) -> bytes:
@@ -126,7 +126,7 @@ def test_documents_are_pushed_as_text(serve: Serve) -> None:
         assert client.frame() == (Opcode.TEXT, b"[1]")
 
 
-def test_the_end_of_a_connection_is_told_once(serve: Serve) -> None:
+def test_close_callbacks_run_once(serve: Serve) -> None:
     handler = Subscriptions()
     with serve(handler) as server:
         with server.client() as client:
@@ -153,7 +153,7 @@ def test_a_subscriber_that_does_not_read_is_closed(serve: Serve) -> None:
         assert client.close_code() == 1008
 
 
-def test_a_subscriber_that_never_reads_is_cut_off(serve: Serve) -> None:
+def test_a_subscriber_that_never_reads_is_disconnected(serve: Serve) -> None:
     handler = Subscriptions()
     limits = {"websocket_queue_bytes": 1_000_000, "linger_seconds": 0.1}
     with serve(handler, **limits) as server, server.client(receive_buffer=4096) as client:
@@ -164,7 +164,7 @@ def test_a_subscriber_that_never_reads_is_cut_off(serve: Serve) -> None:
         eventually(lambda: handler.ended == 1)
 
 
-def test_a_clean_close_is_answered(serve: Serve) -> None:
+def test_a_clean_close_is_acknowledged(serve: Serve) -> None:
     with serve(echo) as server, server.client() as client:
         client.open_websocket()
         client.send_frame(Opcode.CLOSE, (1000).to_bytes(2, "big") + b"bye")
@@ -199,7 +199,7 @@ def test_text_that_is_not_utf8_closes(serve: Serve) -> None:
         b"\x89\xfe\x00\x80" + bytes(132),  # a ping that is too long
     ],
 )
-def test_a_frame_against_the_rules_closes(serve: Serve, wrong: bytes) -> None:
+def test_an_invalid_frame_closes(serve: Serve, wrong: bytes) -> None:
     with serve(echo) as server, server.client() as client:
         client.open_websocket()
         client.send(wrong)
@@ -214,7 +214,7 @@ def test_a_silent_client_is_pinged_and_then_closed(serve: Serve) -> None:
         assert client.close_code() == 1011
 
 
-def test_a_client_that_answers_is_pinged_again(serve: Serve) -> None:
+def test_a_client_that_sends_a_pong_is_pinged_again(serve: Serve) -> None:
     def is_pinged_again() -> bool:
         # Who answers too late is closed, and comes back.
         with server.client() as client:
@@ -236,7 +236,7 @@ def test_a_bad_handshake_is_rejected(serve: Serve) -> None:
         assert client.rest() == b""
 
 
-def test_a_websocket_cannot_begin_behind_unanswered_requests(serve: Serve) -> None:
+def test_an_upgrade_behind_pending_requests_is_rejected(serve: Serve) -> None:
     async def later(body: bytes, _connection: ClientConnection) -> bytes:
         return body
 
@@ -258,7 +258,7 @@ def test_other_origins_are_rejected(serve: Serve) -> None:
             assert client.open_websocket().status == 101
 
 
-def test_names_that_are_not_ours_are_rejected(serve: Serve) -> None:
+def test_foreign_hosts_are_rejected(serve: Serve) -> None:
     with serve(echo) as server, server.client() as client:
         client.send(
             b"GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: upgrade\r\n"
@@ -268,7 +268,7 @@ def test_names_that_are_not_ours_are_rejected(serve: Serve) -> None:
         assert client.response().status == 403
 
 
-def test_requests_a_second_can_be_limited(serve: Serve) -> None:
+def test_requests_per_second_can_be_limited(serve: Serve) -> None:
     with serve(echo, requests_per_second=0.01) as server, server.client() as client:
         client.open_websocket()
         client.send_frame(Opcode.TEXT, HELLO)
@@ -277,7 +277,9 @@ def test_requests_a_second_can_be_limited(serve: Serve) -> None:
         assert json.loads(client.frame()[1])["error"]["code"] == 429
 
 
-def test_a_handler_that_raises_is_answered(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_handler_that_raises_gets_an_error_response(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
     async def fail(_body: bytes, _connection: ClientConnection) -> bytes:
         raise ValueError("secret")
 
@@ -288,7 +290,7 @@ def test_a_handler_that_raises_is_answered(serve: Serve, caplog: pytest.LogCaptu
     assert "secret" in caplog.text
 
 
-def test_stopping_answers_what_is_under_way_and_says_going_away(serve: Serve) -> None:
+def test_stopping_finishes_requests_in_progress_and_closes_as_going_away(serve: Serve) -> None:
     gate = asyncio.Event()
 
     async def wait(body: bytes, _connection: ClientConnection) -> bytes:

@@ -1,4 +1,4 @@
-"""The node as a process: what it prints, what it says when it cannot start, and how it stops."""
+"""The node as a process: its output, its errors at start-up, its log, signals, `verify` and `rebuild`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ALICE: LocalAccount = Account.from_key(
 BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 FOREVER = "0x" + "f0" * 20
 STOP_SECONDS = 20.0
-"""A second is the rule; the machine may have other things to do, but clients that never end do not count."""
+"""A second is the rule; a busy machine may take longer, but clients that never end must not matter."""
 
 
 def entresol(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -71,17 +71,17 @@ def transfer(nonce: int, **fields: Any) -> str:
     return "0x" + bytes(ALICE.sign_transaction(transaction).raw_transaction).hex()
 
 
-def told(node: RunningNode, text: str) -> str:
-    """Wait until the node has told `text`, and return everything it told."""
+def output_with(node: RunningNode, text: str) -> str:
+    """Wait until the node has printed `text`, and return its output."""
     eventually(lambda: text in node.printed())
     return node.printed()
 
 
-# Mistakes
+# Errors at start-up
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "complaint"),
+    ("arguments", "code", "problem"),
     [
         (["--prot", "4"], 2, "--prot: there is no such flag; did you mean --port?"),
         (["--frobnicate"], 2, "--frobnicate: there is no such flag; --help lists them"),
@@ -95,20 +95,20 @@ def told(node: RunningNode, text: str) -> str:
         (["--config-out", "none/x.json"], 2, "--config-out: none/x.json cannot be written"),
     ],
 )
-def test_a_mistake_is_one_line(arguments: list[str], code: int, complaint: str) -> None:
+def test_an_error_is_one_line(arguments: list[str], code: int, problem: str) -> None:
     ran = entresol("--silent", *arguments)
     assert ran.stderr.startswith("error: ")
-    assert complaint in ran.stderr
+    assert problem in ran.stderr
     assert (ran.stderr.count("\n"), ran.stdout, ran.returncode) == (1, "", code)
 
 
-def test_a_variable_is_named_in_the_complaint_about_it() -> None:
+def test_an_invalid_variable_is_reported_by_name() -> None:
     ran = entresol(ENTRESOL_CHAIN_ID="zero")
     assert ran.stderr == "error: ENTRESOL_CHAIN_ID: Expected `int`, got `str`\n"
     assert ran.returncode == 2
 
 
-def test_a_broken_file_is_one_line_with_its_place(tmp_path: Path) -> None:
+def test_a_malformed_file_is_reported_in_one_line_with_its_position(tmp_path: Path) -> None:
     file = tmp_path / "node.toml"
     file.write_text("[chain\nchain_id = 1\n", encoding="utf-8")
     ran = entresol("--config", str(file))
@@ -129,7 +129,7 @@ def test_a_busy_port_is_one_line_and_leaves_nothing_behind(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_directory_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     directory = tmp_path / "file" / "chain"
     ran = entresol("--data-dir", str(directory))
@@ -168,14 +168,14 @@ def test_the_help_is_grouped_and_complete() -> None:
     assert "Ellipsis" not in text
 
 
-# What is told
+# The log
 
 
 def test_a_request_is_a_line_and_a_transaction_a_block() -> None:
     with running_node() as node:
         ask(node.url, "eth_nothing")
         transaction = ask(node.url, "eth_sendRawTransaction", transfer(0))["result"]
-        output = told(node, "\n    Block             1")
+        output = output_with(node, "\n    Block             1")
     after = output.partition("Listening on ")[2].splitlines()
     assert " ".join(after[2].split()).endswith(
         "ms error -32601: the method eth_nothing does not exist/is not available"
@@ -190,7 +190,7 @@ def test_a_rejected_request_is_a_line_and_a_flood_of_them_a_number() -> None:
     with running_node() as node, Client(node.port) as client:
         client.send(post(b"{}").replace(b"POST", b"PUT") * 50)
         assert {client.response().status for _ in range(50)} == {405}
-        lines = told(node, " more").splitlines()
+        lines = output_with(node, " more").splitlines()
     rejected = [line for line in lines if line.startswith("(rejected) 127.0.0.1:")]
     assert rejected[0].endswith("  405: use POST, with a JSON-RPC request as the body")
     # A node that is held up may take more than a second for them, and then tells twenty more.
@@ -198,7 +198,7 @@ def test_a_rejected_request_is_a_line_and_a_flood_of_them_a_number() -> None:
 
 
 @pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
-def test_a_terminal_has_colours_unless_it_wants_none(
+def test_a_terminal_gets_colours_unless_disabled(
     environment: dict[str, str], coloured: bool
 ) -> None:
     ours, theirs = os.openpty()
@@ -218,10 +218,10 @@ def test_a_terminal_has_colours_unless_it_wants_none(
     assert (b"\x1b" in seen) is coloured
 
 
-def test_json_logs_are_an_object_a_line() -> None:
+def test_json_logs_have_an_object_per_line() -> None:
     with running_node("--json-logs") as node:
         ask(node.url, "eth_sendRawTransaction", transfer(0))
-        entries = [json.loads(line) for line in told(node, '"transaction"').splitlines()]
+        entries = [json.loads(line) for line in output_with(node, '"transaction"').splitlines()]
     assert [entry["message"].partition(" 127")[0] for entry in entries] == [
         "Listening on",
         "request",
@@ -231,7 +231,7 @@ def test_json_logs_are_an_object_a_line() -> None:
     assert entries[0]["fields"]["chain_id"] == 270
 
 
-def test_a_log_level_above_info_tells_no_requests() -> None:
+def test_a_log_level_above_info_logs_no_requests() -> None:
     with running_node("--log-level", "warning") as node:
         ask(node.url, "eth_sendRawTransaction", transfer(0))
         node.stop()
@@ -246,7 +246,7 @@ def test_a_silent_node_prints_nothing(tmp_path: Path) -> None:
         assert node.printed() == ""
 
 
-def test_output_that_nobody_reads_does_not_stop_the_node() -> None:
+def test_output_that_is_not_read_does_not_block_the_node() -> None:
     command = [sys.executable, "-m", "entresol", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -264,7 +264,7 @@ def test_output_that_nobody_reads_does_not_stop_the_node() -> None:
         assert process.wait(PATIENCE_SECONDS) == 0
 
 
-def test_what_was_started_is_written_down_for_scripts(tmp_path: Path) -> None:
+def test_config_out_describes_the_node(tmp_path: Path) -> None:
     path = tmp_path / "facts.json"
     with running_node("--config-out", str(path), "--data-dir", str(tmp_path / "chain")) as node:
         info = json.loads(path.read_text(encoding="utf-8"))
@@ -279,7 +279,7 @@ def test_what_was_started_is_written_down_for_scripts(tmp_path: Path) -> None:
 
 
 @pytest.mark.peer
-def test_scripts_that_know_anvils_file_can_read_ours(tmp_path: Path) -> None:
+def test_scripts_for_anvils_file_can_read_ours(tmp_path: Path) -> None:
     theirs, ours = tmp_path / "anvil.json", tmp_path / "entresol.json"
     with running_anvil("--config-out", str(theirs)):
         expected = json.loads(theirs.read_text(encoding="utf-8"))
@@ -302,7 +302,7 @@ def node() -> Iterator[RunningNode]:
 
 
 @pytest.mark.parametrize("host", ["rebound.example", "localhost.example:3050"])
-def test_a_page_that_rebinds_its_name_is_rejected(node: RunningNode, host: str) -> None:
+def test_dns_rebinding_is_rejected(node: RunningNode, host: str) -> None:
     body = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
     headers = {"Content-Type": "application/json", "Host": host}
     with pytest.raises(urllib.error.HTTPError) as caught:
@@ -315,7 +315,7 @@ def test_a_page_that_rebinds_its_name_is_rejected(node: RunningNode, host: str) 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_the_node_soon_whatever_it_does(number: signal.Signals) -> None:
+def test_a_signal_stops_the_node_soon_while_it_is_busy(number: signal.Signals) -> None:
     with running_node() as node:
         clients = [threading.Thread(target=call_forever, args=[node.url]) for _ in range(12)]
         for client in clients:
@@ -357,7 +357,7 @@ def test_nothing_that_was_acknowledged_is_lost_by_a_signal(tmp_path: Path) -> No
 
 
 def call_forever(url: str) -> None:
-    """Ask for what takes as long as a call may, until there is no answer any more."""
+    """Send calls that run into the time limit, until there is no response any more."""
     # Hashes 64 KiB again and again.
     code = {FOREVER: {"code": "0x5b620100005f20505f56"}}
     try:
@@ -368,7 +368,7 @@ def call_forever(url: str) -> None:
 
 
 def is_busy(url: str) -> bool:
-    """Say whether calls are under way: some were answered, and their clients go on."""
+    """Return whether calls are in progress: some got responses, and their clients continue."""
     with urllib.request.urlopen(f"{url}/metrics", timeout=PATIENCE_SECONDS) as answer:
         return b'entresol_rpc_seconds_count{method="eth_call"}' in answer.read()
 
@@ -378,7 +378,7 @@ def is_busy(url: str) -> bool:
 
 @pytest.fixture
 def directory(tmp_path: Path) -> str:
-    """Return a directory with both layers, of some blocks each."""
+    """Return a data directory with L1 and L2, of some blocks each."""
     path = str(tmp_path / "chain")
     quick = ("--l1-delay", "0.02", "--settle-interval", "0.02")
     with running_node("--data-dir", path, *quick) as node:
@@ -401,7 +401,7 @@ def test_both_layers_of_a_directory_are_verified_with_progress(directory: str) -
     assert ran.returncode == 0
 
 
-def test_a_directory_that_settles_nowhere_is_verified(tmp_path: Path) -> None:
+def test_a_directory_without_l1_is_verified(tmp_path: Path) -> None:
     alone = ("--no-l1", "--data-dir", str(tmp_path / "chain"))
     with running_node(*alone) as node:
         ask(node.url, "eth_sendRawTransaction", transfer(0))
@@ -411,13 +411,13 @@ def test_a_directory_that_settles_nowhere_is_verified(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("layer", "folder"), [("layer 1", "l1"), ("layer 2", "")])
-def test_a_layer_that_is_not_what_its_transactions_lead_to_is_named(
+def test_a_layer_that_does_not_match_its_transactions_is_reported(
     directory: str, layer: str, folder: str
 ) -> None:
     forge_last_block(Path(directory) / folder)
     ran = entresol("verify", "--data-dir", directory)
-    (complaint,) = [line for line in ran.stderr.splitlines() if line.startswith("error: ")]
-    assert re.match(rf"error: {layer}: block \d+ differs from its record: ", complaint)
+    (problem,) = [line for line in ran.stderr.splitlines() if line.startswith("error: ")]
+    assert re.match(rf"error: {layer}: block \d+ differs from its record: ", problem)
     # The other one is fine, and said to be.
     assert len(ran.stdout.splitlines()) == 1
     assert not ran.stdout.startswith(layer)
@@ -425,7 +425,7 @@ def test_a_layer_that_is_not_what_its_transactions_lead_to_is_named(
 
 
 def forge_last_block(path: Path) -> None:
-    """Put a block in the place of the last one whose transaction used other gas than it says."""
+    """Replace the last block by one whose transaction records other gas than it used."""
     store = Store.open(path)
     number = store.head_number
     assert number is not None
@@ -452,7 +452,7 @@ def test_both_layers_of_a_directory_are_rebuilt_with_progress_and_serve_again(
 
 
 @pytest.mark.parametrize("folder", ["", "l1"])
-def test_a_rebuild_that_was_interrupted_can_be_done_again(directory: str, folder: str) -> None:
+def test_an_interrupted_rebuild_can_be_repeated(directory: str, folder: str) -> None:
     path = Path(directory) / folder
     store = Store.open(path)
 
