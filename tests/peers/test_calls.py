@@ -48,7 +48,7 @@ def peer(running: Anvil) -> Iterator[Anvil]:
 
 
 def deploy(peer: Anvil, codes: Sequence[str]) -> EvmEnv:
-    """Put the same contracts into anvil and into a scene, each with some wei and used slots."""
+    """Put the same contracts into anvil and into an EVM environment, each with some wei and used slots."""
     world = World(accounts={SENDER: Account(0, BALANCE, EMPTY_CODE)})
     for number, code in enumerate(codes):
         address = contract(number)

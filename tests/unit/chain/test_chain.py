@@ -51,7 +51,7 @@ def test_a_transaction_is_sealed_as_it_comes(chain: Chain) -> None:
     assert balance(chain, NOBODY) == 5
 
 
-def test_a_manual_chain_seals_what_waits_in_one_block(manual: Chain) -> None:
+def test_a_manual_chain_seals_all_pending_transactions_in_one_block(manual: Chain) -> None:
     for nonce in range(3):
         manual.submit(transaction(nonce).raw)
     assert manual.number == 0
@@ -59,7 +59,7 @@ def test_a_manual_chain_seals_what_waits_in_one_block(manual: Chain) -> None:
     assert len(manual.ledger.record(1).transactions) == 3
 
 
-def test_a_gapped_nonce_waits_until_the_gap_is_filled(chain: Chain) -> None:
+def test_a_transaction_behind_a_gap_is_queued_until_the_gap_is_filled(chain: Chain) -> None:
     chain.submit(transaction(1).raw)
     assert chain.number == 0
     chain.submit(transaction(0).raw)
@@ -70,8 +70,8 @@ def test_the_better_tip_goes_first(manual: Chain) -> None:
     low = manual.submit(transaction(0, by=0, tip=1).raw)
     high = manual.submit(transaction(0, by=1, tip=2).raw)
     manual.seal()
-    places = [manual.ledger.store.locate_transaction(sent) for sent in (high, low)]
-    assert places == [(1, 0), (1, 1)]
+    locations = [manual.ledger.store.locate_transaction(sent) for sent in (high, low)]
+    assert locations == [(1, 0), (1, 1)]
 
 
 def test_a_rejected_transaction_changes_nothing(chain: Chain) -> None:
@@ -83,7 +83,7 @@ def test_a_rejected_transaction_changes_nothing(chain: Chain) -> None:
     assert chain.number == 1
 
 
-def test_blocks_are_a_second_apart_when_time_stands_still(chain: Chain) -> None:
+def test_blocks_are_a_second_apart_when_the_clock_stops(chain: Chain) -> None:
     times = [chain.seal().timestamp for _ in range(3)]
     assert times == [1_000, 1_001, 1_002]
 
@@ -99,8 +99,8 @@ def test_priority_transactions_come_before_all_others(manual: Chain) -> None:
     first = manual.enqueue(deposit(0))
     second = manual.enqueue(deposit(1))
     manual.seal()
-    places = [manual.ledger.store.locate_transaction(sent) for sent in (first, second)]
-    assert places == [(1, 0), (1, 1)]
+    locations = [manual.ledger.store.locate_transaction(sent) for sent in (first, second)]
+    assert locations == [(1, 0), (1, 1)]
     assert not manual.producer.priority
 
 
@@ -131,7 +131,7 @@ def test_the_pending_block_is_what_would_be_sealed(manual: Chain) -> None:
     assert balance(manual, NOBODY) == 0
 
 
-def test_a_block_takes_no_more_than_its_gas(manual: Chain) -> None:
+def test_a_block_includes_no_more_than_its_gas_limit(manual: Chain) -> None:
     for nonce in range(400):
         manual.submit(transaction(nonce, by=nonce % 3 and 0).raw)
     first = manual.seal()
@@ -185,14 +185,14 @@ def test_a_checkpoint_restores_state_pool_clock_and_confirmations(manual: Chain)
     assert [raw for raw, _ in manual.ledger.record(1).transactions] == [transaction(0, wei=5).raw]
 
 
-def test_a_checkpoint_serves_once_and_takes_the_later_ones_along(chain: Chain) -> None:
+def test_a_checkpoint_is_restored_once_and_drops_the_later_ones(chain: Chain) -> None:
     first, second = chain.checkpoint(), chain.checkpoint()
     assert chain.restore(first)
     assert not chain.restore(first)
     assert not chain.restore(second)
 
 
-def test_of_too_many_checkpoints_the_oldest_are_forgotten(chain: Chain) -> None:
+def test_the_oldest_of_too_many_checkpoints_are_dropped(chain: Chain) -> None:
     first, second, *_ = [chain.checkpoint() for _ in range(MAX_CHECKPOINTS + 1)]
     assert not chain.restore(first)
     assert chain.restore(second)
@@ -208,7 +208,7 @@ def test_a_checkpoint_does_not_keep_the_state_in_memory(chain: Chain) -> None:
     assert chain.pool.next_nonce(ALICE) == 0
 
 
-def test_listeners_hear_of_blocks_that_are_gone(chain: Chain) -> None:
+def test_subscribers_receive_reverted_blocks(chain: Chain) -> None:
     checkpoint = chain.checkpoint()
     chain.submit(transaction(0).raw)
     chain.submit(transaction(1).raw)
@@ -220,7 +220,7 @@ def test_listeners_hear_of_blocks_that_are_gone(chain: Chain) -> None:
     assert removed.head == 0
 
 
-def test_transactions_of_rewound_blocks_wait_again(manual: Chain) -> None:
+def test_transactions_of_rewound_blocks_are_pending_again(manual: Chain) -> None:
     first = manual.enqueue(deposit(0))
     manual.submit(transaction(0).raw)
     manual.seal()

@@ -1,4 +1,4 @@
-"""Events for whoever listens."""
+"""Events and subscriptions."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def test_events_come_in_order_and_once() -> None:
     assert subscription.take() == ([], 0)
 
 
-def test_nothing_from_before_is_told() -> None:
+def test_earlier_events_are_not_received() -> None:
     feed = ChainEvents()
     feed.publish(event(1))
     assert feed.subscribe().take() == ([], 0)
 
 
-def test_a_slow_listener_loses_the_oldest_and_is_told_how_many() -> None:
+def test_a_slow_subscriber_loses_the_oldest_events_and_learns_how_many() -> None:
     feed = ChainEvents()
     slow, other = feed.subscribe(backlog=2), feed.subscribe()
     for head in range(5):
@@ -43,7 +43,7 @@ def test_a_listener_is_woken_by_each_event() -> None:
     assert len(woken) == 2
 
 
-def test_who_stops_listening_hears_nothing() -> None:
+def test_an_ended_subscription_receives_nothing() -> None:
     feed = ChainEvents()
     subscription = feed.subscribe()
     feed.unsubscribe(subscription)

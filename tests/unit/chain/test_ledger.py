@@ -85,11 +85,11 @@ def test_a_chain_with_another_genesis_is_rejected(store: Store, other: Genesis) 
         Ledger(store, RULES, other)
 
 
-def test_a_chain_goes_back_and_on_another_way(ledger: Ledger) -> None:
+def test_a_chain_unwinds_and_continues_on_another_branch(ledger: Ledger) -> None:
     for nonce in range(4):
         seal_block(ledger, transaction(nonce, wei=10))
-    gone = ledger.unwind(2)
-    assert [record.header().number for record in gone] == [4, 3]
+    reverted = ledger.unwind(2)
+    assert [record.header().number for record in reverted] == [4, 3]
     assert balance(ledger, NOBODY, ledger.number) == 20
     with pytest.raises(UnknownBlock):
         ledger.state_after(3)
@@ -123,10 +123,10 @@ def test_a_follower_rejects_a_record_that_lies_about_the_state(ledger: Ledger) -
     assert ledger.number == 0
 
 
-def test_a_follower_that_executes_finds_a_lie_in_an_outcome(ledger: Ledger) -> None:
+def test_re_execution_finds_a_wrong_result(ledger: Ledger) -> None:
     record = execute_block(ledger, transaction(0)).record
-    outcome = msgspec.structs.replace(record.results[0], gas_used=20_999)
-    lying = msgspec.structs.replace(record, results=(outcome,))
+    result = msgspec.structs.replace(record.results[0], gas_used=20_999)
+    lying = msgspec.structs.replace(record, results=(result,))
     with pytest.raises(ReplayMismatch, match="other results"):
         ledger.import_block(lying, execute=True)
 
@@ -146,7 +146,7 @@ def test_a_block_that_is_not_there_is_unknown(ledger: Ledger, number: int) -> No
 
 
 @pytest.mark.parametrize("execute", [False, True])
-def test_prices_are_noted_by_who_sealed_a_block_and_not_by_who_follows(execute: bool) -> None:
+def test_prices_are_recorded_for_sealed_but_not_for_imported_blocks(execute: bool) -> None:
     model = FeeModel(l1_gas_price=7)
     rules = msgspec.structs.replace(RULES, fees=L2BaseFee(model))
     ours, theirs = (Store.temporary() for _ in range(2))

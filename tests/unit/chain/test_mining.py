@@ -8,7 +8,7 @@ from entresol.chain.mining import MiningMode, MiningSchedule
 from entresol.errors import InvalidInterval
 
 
-def test_a_chain_seals_at_once_unless_told_otherwise() -> None:
+def test_automine_is_the_default() -> None:
     schedule = MiningSchedule()
     assert schedule.mode is MiningMode.AUTO
     assert not schedule.is_due(10**9)
@@ -21,7 +21,7 @@ def test_blocks_of_an_interval_are_due_one_after_the_other() -> None:
     assert due == [102.0, 104.0]
 
 
-def test_who_comes_late_makes_one_block() -> None:
+def test_a_late_tick_seals_one_block() -> None:
     schedule = MiningSchedule()
     schedule.seal_every(1.0, now=0.0)
     assert schedule.is_due(50.0)
@@ -42,7 +42,7 @@ def test_an_interval_is_a_positive_time(seconds: float) -> None:
         MiningSchedule().seal_every(seconds, now=0.0)
 
 
-def test_a_transaction_is_sealed_when_it_has_waited_long_enough() -> None:
+def test_a_transaction_is_sealed_after_the_delay() -> None:
     schedule = MiningSchedule()
     schedule.seal_after(0.5)
     moments = [(9, False), (10, True), (10.25, True), (10.5, True), (11, True), (11.5, True)]
@@ -50,7 +50,7 @@ def test_a_transaction_is_sealed_when_it_has_waited_long_enough() -> None:
     assert due == [10.5, 11.5]
 
 
-def test_a_delay_begins_anew_with_the_next_transaction_that_waits() -> None:
+def test_a_delay_restarts_with_the_next_pending_transaction() -> None:
     schedule = MiningSchedule()
     schedule.seal_after(0.5)
     assert not schedule.is_due(10.0, has_work=True)

@@ -1,4 +1,4 @@
-"""The pending block: built once, and anew as soon as it would come out otherwise."""
+"""The pending block: built once, and again when one of its inputs changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.chain.dev_chain import ALICE, GENESIS, NOBODY, balance, depos
 
 
 class Counted:
-    """A chain that seals on request, whose clock stands, and which counts how often it runs its pool."""
+    """A manual chain with a stopped clock that counts how often its pool is executed."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -43,7 +43,7 @@ def counted() -> Iterator[Counted]:
     counted.chain.close()
 
 
-def test_the_pool_runs_once_for_any_number_of_questions(counted: Counted) -> None:
+def test_the_pool_is_executed_once_for_any_number_of_calls(counted: Counted) -> None:
     first = counted.chain.pending()
     assert all(counted.chain.pending() is first for _ in range(500))
     assert counted.chain.pending_block() is counted.chain.pending_block()
@@ -66,7 +66,7 @@ def reject(counted: Counted) -> None:
         lambda it: it.chain.clock.increase(0),
     ],
 )
-def test_what_changes_nothing_keeps_the_block(
+def test_an_unrelated_change_leaves_the_block_cached(
     counted: Counted, act: Callable[[Counted], object]
 ) -> None:
     first = counted.chain.pending()
@@ -97,7 +97,7 @@ def restore(counted: Counted) -> None:
         restore,
     ],
 )
-def test_what_changes_the_block_has_it_built_anew(
+def test_a_change_of_an_input_rebuilds_the_block(
     counted: Counted, act: Callable[[Counted], object]
 ) -> None:
     first = counted.chain.pending()
@@ -109,7 +109,7 @@ def test_what_changes_the_block_has_it_built_anew(
     assert chain.pending_block().header == built.header
 
 
-def test_a_block_that_came_back_is_not_taken_for_the_one_before(counted: Counted) -> None:
+def test_a_block_with_a_reverted_blocks_number_is_a_new_block(counted: Counted) -> None:
     chain = counted.chain
     chain.seal()
     chain.submit(transaction(1, wei=1).raw)
@@ -132,11 +132,11 @@ def test_another_base_fee_is_another_block() -> None:
     chain.close()
 
 
-def test_what_cannot_be_executed_leaves_the_pool_and_the_next_block_is_kept(
+def test_an_invalid_transaction_is_dropped_and_the_next_block_is_cached(
     counted: Counted,
 ) -> None:
     chain = counted.chain
-    # The pool believes what it was told of the account, until a block says otherwise.
+    # The pool does not see an edit of the account before the next block.
     chain.pool.on_block([], chain.latest, chain.next_base_fee(), touched=[])
     chain._edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
     first = chain.pending()
@@ -147,7 +147,7 @@ def test_what_cannot_be_executed_leaves_the_pool_and_the_next_block_is_kept(
     assert chain.pending() is second
 
 
-def test_questions_leave_the_block_as_it_is(counted: Counted) -> None:
+def test_calls_do_not_change_the_pending_block(counted: Counted) -> None:
     chain = counted.chain
     before = chain.pending_block().header
     assert balance(chain, NOBODY) == 0

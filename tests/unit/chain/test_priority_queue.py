@@ -1,4 +1,4 @@
-"""Transactions from L1 that wait: in order, and found by their hash."""
+"""The queue of priority transactions: in order, and with lookup by hash."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from entresol.chain.priority_queue import PriorityQueue
 from entresol.primitives.transactions import Transaction
 from tests.support.rollup.settling_chain import deposit
 
-WAITING = [Transaction.from_l1(deposit(number)) for number in range(5)]
+QUEUED = [Transaction.from_l1(deposit(number)) for number in range(5)]
 
 
 def queue_of(*transactions: Transaction) -> PriorityQueue:
@@ -22,36 +22,36 @@ def test_an_empty_queue_has_neither_a_first_nor_a_last() -> None:
     assert not queue
 
 
-def test_it_keeps_the_order_in_which_they_came() -> None:
-    queue = queue_of(*WAITING)
-    assert (list(queue), len(queue)) == (WAITING, 5)
-    assert (queue.first, queue.last) == (WAITING[0], WAITING[4])
+def test_the_queue_is_in_order_of_arrival() -> None:
+    queue = queue_of(*QUEUED)
+    assert (list(queue), len(queue)) == (QUEUED, 5)
+    assert (queue.first, queue.last) == (QUEUED[0], QUEUED[4])
 
 
 def test_one_is_found_by_its_hash_until_its_turn_is_over() -> None:
-    queue = queue_of(*WAITING)
-    assert queue.get(WAITING[0].hash) is WAITING[0]
-    assert queue.get(bytes(WAITING[3].hash)) is WAITING[3]
+    queue = queue_of(*QUEUED)
+    assert queue.get(QUEUED[0].hash) is QUEUED[0]
+    assert queue.get(bytes(QUEUED[3].hash)) is QUEUED[3]
     queue.pop_first()
-    assert queue.get(WAITING[0].hash) is None
-    assert queue.first is WAITING[1]
+    assert queue.get(QUEUED[0].hash) is None
+    assert queue.first is QUEUED[1]
 
 
 def test_what_is_put_back_comes_before_all_others_in_its_own_order() -> None:
-    queue = queue_of(*WAITING[2:])
-    queue.push_front(WAITING[:2])
-    assert list(queue) == WAITING
-    assert queue.last is WAITING[4]
+    queue = queue_of(*QUEUED[2:])
+    queue.push_front(QUEUED[:2])
+    assert list(queue) == QUEUED
+    assert queue.last is QUEUED[4]
 
 
-def test_what_waits_again_waits_once() -> None:
-    queue = queue_of(*WAITING[:3])
-    queue.push_front(WAITING[:2])
-    assert list(queue) == WAITING[:3]
+def test_a_transaction_is_queued_again_once() -> None:
+    queue = queue_of(*QUEUED[:3])
+    queue.push_front(QUEUED[:2])
+    assert list(queue) == QUEUED[:3]
 
 
 def test_all_are_replaced_at_once() -> None:
-    queue = queue_of(*WAITING[:2])
-    queue.replace(WAITING[3:])
-    assert list(queue) == WAITING[3:]
-    assert queue.get(WAITING[0].hash) is None
+    queue = queue_of(*QUEUED[:2])
+    queue.replace(QUEUED[3:])
+    assert list(queue) == QUEUED[3:]
+    assert queue.get(QUEUED[0].hash) is None

@@ -20,7 +20,7 @@ from tests.support.chain.dev_chain import (
 )
 
 
-def test_a_rebuilt_chain_answers_as_before_and_goes_on() -> None:
+def test_a_rebuilt_chain_reads_as_before_and_continues() -> None:
     store = Store.temporary()
     ledger = Ledger(store, RULES, GENESIS)
     sent = [transaction(nonce, wei=10) for nonce in range(4)]

@@ -135,7 +135,7 @@ def test_the_bloom_contains_every_log(producer: Producer) -> None:
 
 def test_gas_adds_up(producer: Producer) -> None:
     executed = producer.seal(*mixed_block())
-    used = [outcome.gas_used for outcome in executed.record.results]
+    used = [result.gas_used for result in executed.record.results]
     assert executed.header.gas_used == sum(used)
     assert [r.cumulative_gas_used for r in executed.record.receipts()][-1] == sum(used)
     assert used[-1] == 21_000
@@ -173,23 +173,23 @@ def test_the_base_fee_is_burnt(store: Store) -> None:
     assert sums(executed.overlay.changes()) == -21_000 * GWEI
 
 
-def test_a_creation_says_where(producer: Producer) -> None:
+def test_a_creation_reports_its_address(producer: Producer) -> None:
     creation = call(1, 0, None, data=initcode(CODES[STORING]))
-    (outcome,) = producer.seal(creation).record.results
-    assert outcome.created == create_address(ALICE, 0)
+    (result,) = producer.seal(creation).record.results
+    assert result.created == create_address(ALICE, 0)
     account = producer.store.account(create_address(ALICE, 0), 1)
     assert account is not None
     assert producer.store.code(account.code_hash) == CODES[STORING]
 
 
 def test_a_call_creates_nothing(producer: Producer) -> None:
-    (outcome,) = producer.seal(call(1, 0, STORING, data=word(1))).record.results
-    assert outcome.created is None
+    (result,) = producer.seal(call(1, 0, STORING, data=word(1))).record.results
+    assert result.created is None
 
 
 def test_a_failed_transaction_is_in_the_block_without_logs(producer: Producer) -> None:
-    (outcome,) = producer.seal(call(1, 0, REVERTING)).record.results
-    assert (outcome.succeeded, outcome.logs) == (False, ())
+    (result,) = producer.seal(call(1, 0, REVERTING)).record.results
+    assert (result.succeeded, result.logs) == (False, ())
     assert producer.nonce(ALICE) == 1
     assert producer.store.slot(REVERTING, word(0), 1) == b""
 
@@ -264,9 +264,9 @@ def test_transactions_see_what_came_before_them(producer: Producer) -> None:
 
 def test_a_deposit_mints(producer: Producer) -> None:
     executed = producer.seal(priority(BOB, value=ETHER, to_mint=2 * ETHER))
-    (outcome,) = executed.record.results
-    fee = outcome.gas_used * GWEI
-    assert outcome.succeeded
+    (result,) = executed.record.results
+    fee = result.gas_used * GWEI
+    assert result.succeeded
     assert producer.balance(BOB) == 101 * ETHER
     assert producer.balance(BENEFICIARY) == fee
     assert producer.balance(REFUND) == ETHER - fee
@@ -275,9 +275,9 @@ def test_a_deposit_mints(producer: Producer) -> None:
 
 @pytest.mark.parametrize("to", [REVERTING, SPENDING])
 def test_a_failed_deposit_goes_to_the_refund_recipient(producer: Producer, to: bytes) -> None:
-    (outcome,) = producer.seal(priority(to, value=ETHER, to_mint=2 * ETHER)).record.results
-    fee = outcome.gas_used * GWEI
-    assert not outcome.succeeded
+    (result,) = producer.seal(priority(to, value=ETHER, to_mint=2 * ETHER)).record.results
+    fee = result.gas_used * GWEI
+    assert not result.succeeded
     assert producer.balance(REFUND) == 2 * ETHER - fee
     assert producer.balance(BENEFICIARY) == fee
     assert producer.balance(to) == producer.balance(SOURCE) == 0
@@ -291,18 +291,18 @@ def test_the_nonce_of_the_l1_sender_stays(producer: Producer, to: bytes) -> None
 
 
 def test_an_l1_sender_may_have_code(producer: Producer) -> None:
-    (outcome,) = producer.seal(priority(BOB, source=STORING)).record.results
-    assert outcome.succeeded
+    (result,) = producer.seal(priority(BOB, source=STORING)).record.results
+    assert result.succeeded
 
 
-def test_too_little_gas_to_begin_takes_all_of_it(producer: Producer) -> None:
+def test_too_little_gas_to_start_uses_all_of_it(producer: Producer) -> None:
     executed = producer.seal(priority(BOB, value=ETHER, to_mint=2 * ETHER, gas_limit=20_000))
-    (outcome,) = executed.record.results
+    (result,) = executed.record.results
     fee = 20_000 * GWEI
-    assert (outcome.succeeded, outcome.gas_used) == (False, 20_000)
+    assert (result.succeeded, result.gas_used) == (False, 20_000)
     assert producer.balance(REFUND) == 2 * ETHER - fee
     assert producer.balance(BOB) == 100 * ETHER
-    (status,) = l2_to_l1_logs_of(outcome)
+    (status,) = l2_to_l1_logs_of(result)
     assert status.value == FAILED
 
 
@@ -338,9 +338,9 @@ def test_no_amount_that_l1_can_write_down_stops_the_chain(
         refund_recipient=ALICE,
         data=b"",
     )
-    (outcome,) = producer.seal(Transaction.from_l1(payload)).record.results
-    assert outcome.succeeded is succeeds
-    assert len(outcome.l2_to_l1_logs) == 1
+    (result,) = producer.seal(Transaction.from_l1(payload)).record.results
+    assert result.succeeded is succeeds
+    assert len(result.l2_to_l1_logs) == 1
     assert 100 * ETHER < producer.balance(ALICE) <= MAX_WEI
 
 
@@ -386,15 +386,15 @@ addresses = st.sampled_from([ALICE, BOB, BENEFICIARY, Address(REFUND), Address(S
         max_size=4,
     )
 )
-def test_no_wei_is_made_or_lost_but_what_l1_says(transactions: list[Transaction]) -> None:
+def test_only_l1_mints(transactions: list[Transaction]) -> None:
     store = Store.temporary()
     executed = Producer(store, codes=CODES).seal(*transactions)
     payloads = (it.payload for it in transactions)
     minted = sum(it.to_mint for it in payloads if isinstance(it, PriorityTransaction))
     store.close()
     assert sums(executed.overlay.changes()) == minted
-    for transaction, outcome in zip(transactions, executed.record.results, strict=True):
-        statuses = [log for log in l2_to_l1_logs_of(outcome) if log.sender == BOOTLOADER]
+    for transaction, result in zip(transactions, executed.record.results, strict=True):
+        statuses = [log for log in l2_to_l1_logs_of(result) if log.sender == BOOTLOADER]
         assert [log.key for log in statuses] == [transaction.hash]
 
 
@@ -407,7 +407,7 @@ def test_messages_come_in_order_with_caller_and_hash(producer: Producer) -> None
         call(2, 0, STORING),
         call(2, 1, L1_MESSENGER, data=b"two"),
     )
-    first, none, second = (list(l2_to_l1_logs_of(outcome)) for outcome in executed.record.results)
+    first, none, second = (list(l2_to_l1_logs_of(result)) for result in executed.record.results)
     assert first == [L2ToL1Log.of_message(0, ALICE, b"one")]
     assert none == []
     assert second == [L2ToL1Log.of_message(2, BOB, b"two")]
@@ -415,8 +415,8 @@ def test_messages_come_in_order_with_caller_and_hash(producer: Producer) -> None
 
 def test_the_status_comes_after_the_messages(producer: Producer) -> None:
     transaction = priority(L1_MESSENGER, data=b"hello")
-    (outcome,) = producer.seal(transaction).record.results
-    assert list(l2_to_l1_logs_of(outcome)) == [
+    (result,) = producer.seal(transaction).record.results
+    assert list(l2_to_l1_logs_of(result)) == [
         L2ToL1Log.of_message(0, Address(SOURCE), b"hello"),
         L2ToL1Log.of_status(0, transaction.hash, succeeded=True),
     ]
@@ -425,9 +425,9 @@ def test_the_status_comes_after_the_messages(producer: Producer) -> None:
 def test_only_the_messenger_sends_messages(store: Store) -> None:
     imposter = b"\x99" * 20
     producer = Producer(store, balances={ALICE: ETHER}, codes={imposter: CODES[L1_MESSENGER]})
-    (outcome,) = producer.seal(call(1, 0, imposter, data=b"one")).record.results
-    assert len(outcome.logs) == 1
-    assert outcome.l2_to_l1_logs == ()
+    (result,) = producer.seal(call(1, 0, imposter, data=b"one")).record.results
+    assert len(result.logs) == 1
+    assert result.l2_to_l1_logs == ()
 
 
 @pytest.mark.parametrize(
@@ -448,7 +448,7 @@ def test_a_block_has_no_more_messages_than_a_batch(
     producer.finish(block)
     assert producer.nonce(BOB) == 0
     following = producer.seal(last).record.results
-    assert [len(outcome.l2_to_l1_logs) > 0 for outcome in following] == [True]
+    assert [len(result.l2_to_l1_logs) > 0 for result in following] == [True]
 
 
 def test_a_transaction_whose_messages_fit_into_no_batch_is_invalid(

@@ -27,7 +27,7 @@ MORTAL = b"\xc2" * 20
 EDITED = b"\xed" * 20
 
 STORING = assemble("0 calldataload 0 sstore 0 0 log0")
-# Without input it destroys itself, else it keeps the input.
+# Without input it destroys itself, else it stores the input.
 DESTROYING = assemble("calldatasize @keep jumpi 0 selfdestruct keep: 0 calldataload dup1 sstore")
 
 
@@ -102,7 +102,7 @@ def test_a_follower_that_applies_has_the_same_bytes(producer: Producer) -> None:
     follower.store.close()
 
 
-def test_the_nodes_can_be_made_anew(producer: Producer) -> None:
+def test_the_nodes_can_be_rebuilt(producer: Producer) -> None:
     before = dump(producer.store)
 
     def nodes_of(record: BlockRecord) -> list[tuple[bytes, bytes]]:

@@ -1,4 +1,4 @@
-"""What the engine is told of a transaction, seen by what it does."""
+"""The `TxEnv` of a transaction, observed by its execution."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ def signed(kind: type[SignedPayload], **fields: Any) -> Transaction:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_transaction_of_any_type_says_what_it_says(kind: type[SignedPayload]) -> None:
+def test_the_contract_sees_sender_price_and_value_of_any_type(kind: type[SignedPayload]) -> None:
     transaction = signed(kind)
-    outcome = execute(Snapshot(world()), RULES, BLOCK, tx_env_of(transaction))
+    result = execute(Snapshot(world()), RULES, BLOCK, tx_env_of(transaction))
     # The gas price, or the base fee with the tip, which type 0x71 does not pay.
     price = BASE_FEE if kind is ZkTransaction else 9
-    assert outcome.output == bytes(12) + SENDER + word(9) + word(price) + word(77)
+    assert result.output == bytes(12) + SENDER + word(9) + word(price) + word(77)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -117,8 +117,8 @@ def test_a_transaction_of_any_type_needs_its_chain(kind: type[SignedPayload]) ->
 
 
 def test_a_legacy_transaction_without_a_chain_runs_on_any() -> None:
-    message = tx_env_of(signed(LegacyTransaction, chain_id=None))
-    assert execute(Snapshot(world()), Rules(271), BLOCK, message).status == "success"
+    tx_env = tx_env_of(signed(LegacyTransaction, chain_id=None))
+    assert execute(Snapshot(world()), Rules(271), BLOCK, tx_env).status == "success"
 
 
 @pytest.mark.parametrize("kind", [AccessListTransaction, FeeMarketTransaction, SetCodeTransaction])
@@ -141,8 +141,8 @@ def test_an_authorization_delegates() -> None:
 
 @pytest.mark.parametrize("kind", [LegacyTransaction, AccessListTransaction, FeeMarketTransaction])
 def test_a_transaction_without_a_target_creates(kind: type[SignedPayload]) -> None:
-    message = tx_env_of(signed(kind, to=None, data=bytes.fromhex("5f5ff3")))
-    assert execute(Snapshot(world()), RULES, BLOCK, message).created is not None
+    tx_env = tx_env_of(signed(kind, to=None, data=bytes.fromhex("5f5ff3")))
+    assert execute(Snapshot(world()), RULES, BLOCK, tx_env).created is not None
 
 
 def priority(**fields: Any) -> PriorityTransaction:
@@ -162,9 +162,9 @@ def priority(**fields: Any) -> PriorityTransaction:
 
 def test_a_priority_transaction_mints_its_value_and_pays_nothing_yet() -> None:
     overlay = Overlay(Snapshot(world()))
-    outcome = execute(overlay, RULES, BLOCK, priority_tx_env(priority()), checks=PRIORITY_CHECKS)
-    assert outcome.output == bytes(12) + b"\x77" * 20 + word(500) + word(3) + word(77)
-    overlay.apply(outcome)
+    result = execute(overlay, RULES, BLOCK, priority_tx_env(priority()), checks=PRIORITY_CHECKS)
+    assert result.output == bytes(12) + b"\x77" * 20 + word(500) + word(3) + word(77)
+    overlay.apply(result)
     assert overlay.account(b"\x77" * 20) is None
     assert overlay.account(CONTRACT) == Account(1, 500, keccak256(bytes.fromhex(MIRROR)))
 
@@ -179,7 +179,7 @@ def test_a_priority_transaction_leaves_the_senders_nonce_alone() -> None:
     assert overlay.account(b"\x77" * 20) == Account(7, 1, EMPTY_CODE)
 
 
-def test_a_failed_priority_transaction_keeps_the_mint() -> None:
+def test_the_mint_of_a_failed_priority_transaction_remains() -> None:
     made = world()
     made.deploy(CONTRACT, "fe")
     overlay = Overlay(Snapshot(made))
@@ -190,12 +190,12 @@ def test_a_failed_priority_transaction_keeps_the_mint() -> None:
 
 
 def test_a_contract_may_send_a_priority_transaction() -> None:
-    message = priority_tx_env(priority(sender=TO, gas_limit=60_000_000))
-    outcome = execute(Snapshot(world()), RULES, BLOCK, message, checks=PRIORITY_CHECKS)
-    assert outcome.status == "success"
+    tx_env = priority_tx_env(priority(sender=TO, gas_limit=60_000_000))
+    result = execute(Snapshot(world()), RULES, BLOCK, tx_env, checks=PRIORITY_CHECKS)
+    assert result.status == "success"
 
 
-def test_message_of_takes_what_came_from_l1_too() -> None:
-    message = tx_env_of(Transaction.from_l1(priority()))
-    outcome = execute(Snapshot(world()), RULES, BLOCK, message, checks=PRIORITY_CHECKS)
-    assert outcome.status == "success"
+def test_a_priority_transaction_has_a_tx_env() -> None:
+    tx_env = tx_env_of(Transaction.from_l1(priority()))
+    result = execute(Snapshot(world()), RULES, BLOCK, tx_env, checks=PRIORITY_CHECKS)
+    assert result.status == "success"

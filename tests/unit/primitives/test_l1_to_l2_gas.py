@@ -1,4 +1,4 @@
-"""The gas limits that L1 takes, by the rules of its contracts."""
+"""The bounds of the L1 contracts for the gas limit of a priority transaction."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def request_with(data: bytes = b"", deps: int = 0, pubdata: int = 800) -> Priori
     )
 
 
-def test_a_plain_deposit_needs_what_the_network_says() -> None:
+def test_a_plain_deposit_needs_the_gas_of_the_network() -> None:
     assert min_gas_limit(request_with()) == 10_000 + 173_484 + 88 * 800
 
 
-def test_data_beyond_a_size_makes_place_and_body_dearer() -> None:
+def test_large_data_raises_overhead_and_body() -> None:
     size = len(request_with(bytes(10_000)).to_abi())
     expected = 10 * size + 167_157 + -(-size * 1_656 // 544) + 88 * 800
     assert min_gas_limit(request_with(bytes(10_000))) == expected
@@ -39,14 +39,12 @@ def test_each_dependency_costs_computation_and_published_bytes() -> None:
 
 
 @pytest.mark.parametrize(("size", "gas"), [(0, 10_000), (1_000, 10_000), (1_001, 10_010)])
-def test_a_place_costs_at_least_a_slot(size: int, gas: int) -> None:
+def test_the_overhead_is_at_least_that_of_a_slot(size: int, gas: int) -> None:
     assert overhead(size) == gas
 
 
 @pytest.mark.parametrize(("pubdata", "body"), [(800, 72_000_000), (100, 99_001 * 100 - 1)])
-def test_the_highest_limit_keeps_to_the_gas_and_the_data_of_a_request(
-    pubdata: int, body: int
-) -> None:
+def test_the_maximum_limit_bounds_body_gas_and_pubdata(pubdata: int, body: int) -> None:
     limit = max_gas_limit(request_with(pubdata=pubdata))
     assert limit - 10_000 == body
     assert body // pubdata <= 99_000

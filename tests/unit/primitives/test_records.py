@@ -173,7 +173,7 @@ def encoded(**parts: object) -> bytes:
         (FIXTURE.read_bytes().replace(b"\x96\xc5", b"\xdc\0\x06\xc5", 1), "shortest way"),
     ],
 )  # fmt: skip
-def test_a_record_that_no_node_writes_says_what_is_wrong(data: bytes, complaint: str) -> None:
+def test_a_malformed_record_is_rejected_with_its_problem(data: bytes, complaint: str) -> None:
     with pytest.raises(MalformedValue, match=complaint):
         BlockRecord.decode(data)
 
@@ -198,7 +198,7 @@ def test_messages_are_unpacked() -> None:
 @pytest.mark.parametrize(
     ("first", "kind"), [(0xC0, 0), (0xF8, 0), (0xFD, 0), (1, 1), (4, 4), (0x71, 0x71), (0x7F, 0x7F), (0xFE, 0xFE), (0xFF, 0xFF)]
 )  # fmt: skip
-def test_the_first_byte_tells_the_type(first: int, kind: int) -> None:
+def test_the_first_byte_is_the_type(first: int, kind: int) -> None:
     assert transaction_type(bytes([first])) == kind
 
 

@@ -46,7 +46,7 @@ def test_the_engine_reads_a_state(store: Store) -> None:
     assert snapshot.slot(ALICE, word(1)) == word(2)
 
 
-def test_no_code_is_known_without_looking(store: Store) -> None:
+def test_the_empty_code_is_not_read(store: Store) -> None:
     assert HistoricalState(store, 0).code(EMPTY_CODE) == b""
 
 
@@ -61,7 +61,7 @@ def test_block_hashes_are_those_of_the_store(store: Store) -> None:
     assert state.block_hash(9) == bytes(32)
 
 
-def test_a_closed_store_is_told_by_the_engine(store: Store) -> None:
+def test_a_closed_store_makes_the_state_unavailable(store: Store) -> None:
     snapshot = Snapshot(HistoricalState(store, 3))
     store.close()
     with pytest.raises(StateUnavailable) as caught:
@@ -69,13 +69,13 @@ def test_a_closed_store_is_told_by_the_engine(store: Store) -> None:
     assert isinstance(caught.value.__cause__, StoreFailed)
 
 
-def test_a_snapshot_is_kept(store: Store) -> None:
+def test_a_snapshot_is_cached(store: Store) -> None:
     snapshots = Snapshots(store)
     assert snapshots.after(2) is snapshots.after(2)
     assert snapshots.after(2).account(ALICE) == Account(0, 2, keccak256(b"\x01"))
 
 
-def test_the_snapshot_used_longest_ago_goes_first(store: Store) -> None:
+def test_the_least_recently_used_snapshot_is_evicted(store: Store) -> None:
     snapshots = Snapshots(store, max_snapshots=2)
     first, second = snapshots.after(0), snapshots.after(1)
     assert snapshots.after(0) is first
@@ -84,22 +84,22 @@ def test_the_snapshot_used_longest_ago_goes_first(store: Store) -> None:
     assert snapshots.after(1) is not second
 
 
-def test_snapshots_of_blocks_that_are_gone_go_too(store: Store) -> None:
+def test_snapshots_of_reverted_blocks_are_evicted(store: Store) -> None:
     snapshots = Snapshots(store)
-    kept, gone = snapshots.after(1), snapshots.after(2)
+    cached, reverted = snapshots.after(1), snapshots.after(2)
     store.unwind(1)
     snapshots.evict_above(1)
-    assert snapshots.after(1) is kept
-    assert snapshots.after(2) is not gone
+    assert snapshots.after(1) is cached
+    assert snapshots.after(2) is not reverted
 
 
-def test_snapshots_may_be_asked_for_from_any_thread(store: Store) -> None:
+def test_snapshots_may_be_read_from_any_thread(store: Store) -> None:
     snapshots = Snapshots(store, max_snapshots=2)
 
-    def ask(turn: int) -> None:
+    def read(turn: int) -> None:
         number = turn % 4
         assert snapshots.after(number).account(ALICE) == Account(0, number, keccak256(b"\x01"))
         snapshots.evict_above(turn % 3)
 
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(ask, range(400)))
+        list(pool.map(read, range(400)))

@@ -11,7 +11,7 @@ from entresol.storage.store import Store
 
 @pytest.fixture
 def store() -> Iterator[Store]:
-    """Return an empty store that is gone after the test."""
+    """Return an empty store that is deleted after the test."""
     store = Store.temporary()
     yield store
     store.close()

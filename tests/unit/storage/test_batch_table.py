@@ -70,11 +70,16 @@ def test_batches_are_found_by_number_by_block_and_as_the_last_one(store: Store) 
     assert table.last() == table.get(1) == batch(1, 1, 2)
     assert table.get(2) is None
     assert (table.logs(0), table.logs(1)) == (b"", b"\xaa" * 176)
-    places = [table.position_of_block(block) for block in range(4)]
-    assert places == [BatchPosition(0, 0, 0), BatchPosition(1, 0, 0), BatchPosition(1, 2, 1), None]
+    positions = [table.position_of_block(block) for block in range(4)]
+    assert positions == [
+        BatchPosition(0, 0, 0),
+        BatchPosition(1, 0, 0),
+        BatchPosition(1, 2, 1),
+        None,
+    ]
 
 
-def test_a_step_is_noted_once_it_is_done_and_ends_what_was_under_way(store: Store) -> None:
+def test_a_settled_step_is_recorded_and_clears_the_pending_transaction(store: Store) -> None:
     table, done = store.batches, SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234)
     table.set_pending_settlement(b"under way")
     assert table.pending_settlement() == b"under way"
@@ -88,7 +93,7 @@ def test_a_step_is_noted_once_it_is_done_and_ends_what_was_under_way(store: Stor
 
 
 @pytest.mark.parametrize("done", [0, 1, 4, 5])
-def test_the_last_batch_with_a_step_is_found_among_those_that_wait(store: Store, done: int) -> None:
+def test_the_last_batch_with_a_step_is_found_among_unsettled_ones(store: Store, done: int) -> None:
     table = store.batches
     assert table.last_settled(SettlementStep.EXECUTE) == 0
     for number in range(6):
@@ -154,7 +159,7 @@ def test_a_rebuild_makes_the_index_again_and_leaves_batches_alone(store: Store) 
     assert any(key.startswith(tables.PRIORITY) for key in before)
 
 
-def test_going_back_leaves_nothing_of_a_batch_that_had_a_forgotten_block(store: Store) -> None:
+def test_an_unwind_deletes_batches_with_unwound_blocks(store: Store) -> None:
     chain = [record_after(None)]
     for _ in range(4):
         chain.append(record_after(chain[-1]))

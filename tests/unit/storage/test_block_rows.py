@@ -1,4 +1,4 @@
-"""Going back, making the indexes anew, and following a log: always the same bytes."""
+"""Unwinding, rebuilding and importing: always the same rows."""
 
 from __future__ import annotations
 
@@ -109,13 +109,13 @@ def test_following_the_records_gives_the_same_bytes(chain: list[BlockRecord]) ->
     follower.close()
 
 
-def test_every_table_but_the_records_can_be_made_anew() -> None:
+def test_every_table_but_the_records_can_be_rebuilt() -> None:
     store = Store.temporary()
     fill(store, random_chain(random.Random(3), 30))
-    kept = (tables.RECORD, tables.META)
+    retained = (tables.RECORD, tables.META)
     before = dump(store)
-    assert {key[:1] for key in before} == {*kept, *tables.DERIVED}
-    store._db.write([], [key for key in before if not key.startswith(kept)])
+    assert {key[:1] for key in before} == {*retained, *tables.DERIVED}
+    store._db.write([], [key for key in before if not key.startswith(retained)])
     store.rebuild(nodes_of)
     assert dump(store) == before
     store.close()
@@ -131,7 +131,7 @@ def test_going_back_to_the_head_or_beyond_changes_nothing(store: Store) -> None:
         assert (store.head_number, dump(store)) == (2, before)
 
 
-def test_what_was_read_before_going_back_is_forgotten(store: Store) -> None:
+def test_a_cached_record_is_dropped_by_an_unwind(store: Store) -> None:
     genesis = record_after(None)
     ours, theirs = record_after(genesis, salt=b"1"), record_after(genesis, salt=b"2")
     fill(store, [genesis, ours])
@@ -186,7 +186,7 @@ def test_an_interrupted_rebuild_can_only_be_done_again(tmp_path: Path) -> None:
     Store.open(tmp_path).close()
 
 
-def test_a_head_without_its_block_is_not_gone_back_from(store: Store) -> None:
+def test_a_head_without_its_block_is_not_unwound(store: Store) -> None:
     fill(store, random_chain(random.Random(8), 3))
     store._db.write([], [tables.record_key(1)])
     with pytest.raises(StoreFailed, match="block 1 is missing"):

@@ -1,4 +1,4 @@
-"""The directory of a chain: which ones are taken, and that the others are left as they are."""
+"""The data directory: which ones are accepted, and that others are not changed."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_path_under_a_file_cannot_be_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("found", [2, 10, 999_999_999])
-def test_a_newer_format_asks_for_an_update(chain: Path, found: int) -> None:
+def test_a_newer_format_requires_an_update(chain: Path, found: int) -> None:
     (chain / "FORMAT").write_text(f"entresol chain, format {found}\n")
     rejected(chain, StoreTooNew, f"has format {found}, .* update entresol")
 
@@ -150,7 +150,7 @@ def test_a_directory_without_a_format_whose_database_is_ready_is_finished(chain:
     assert (fresh / "FORMAT").exists()
 
 
-def test_another_process_keeps_a_directory_to_itself(
+def test_a_directory_is_locked_by_another_process(
     chain: Path, holder: subprocess.Popen[str]
 ) -> None:
     rejected(chain, StoreLocked, "in use by another process")
@@ -212,7 +212,7 @@ def failing(number: int) -> Callable[..., int]:
         (errno.ENOLCK, StoreFailed, "cannot be used: No locks available"),
     ],
 )
-def test_what_the_system_rejects_is_told(
+def test_an_error_of_the_system_is_reported(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     number: int,
@@ -225,7 +225,7 @@ def test_what_the_system_rejects_is_told(
     assert type(caught.value) is kind
 
 
-def test_a_temporary_directory_is_gone_after_closing() -> None:
+def test_a_temporary_directory_is_removed_by_closing() -> None:
     store = Store.temporary()
     fill(store, [record_after(None)])
     assert store.path.exists()
@@ -233,7 +233,7 @@ def test_a_temporary_directory_is_gone_after_closing() -> None:
     assert not store.path.exists()
 
 
-def test_a_temporary_directory_is_gone_when_nobody_has_it() -> None:
+def test_an_unreferenced_temporary_directory_is_removed() -> None:
     store = Store.temporary()
     path = store.path
     del store
@@ -241,7 +241,7 @@ def test_a_temporary_directory_is_gone_when_nobody_has_it() -> None:
 
 
 @pytest.mark.parametrize("ending", ["", "raise SystemExit(1)", "1 / 0"])
-def test_a_temporary_directory_is_gone_after_the_program(ending: str) -> None:
+def test_a_temporary_directory_is_removed_at_exit(ending: str) -> None:
     program = f"""
 from entresol.storage.store import Store
 from tests.support.chain.records import fill, record_after

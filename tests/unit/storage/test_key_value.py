@@ -23,7 +23,7 @@ def engine(tmp_path: Path) -> KeyValueStore:
 
 
 def test_a_database_is_reopened_with_the_same_options(tmp_path: Path) -> None:
-    # The binding takes them from the files otherwise, with a cache too small for an index.
+    # Otherwise the binding loads them from the files, with a cache too small for an index.
     for create in (True, False):
         engine = KeyValueStore(tmp_path / "database", create=create)
         capacity = engine._db.property_value("rocksdb.block-cache-capacity")
@@ -96,7 +96,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill_up(store: Store) -> tuple[list[BlockRecord], BlockRecord]:
-    """Append until there is no space left; return what was taken, and what was not."""
+    """Append until there is no space left; return what was appended, and what was not."""
     taken: list[BlockRecord] = []
     for record in incompressible_chain():
         try:
@@ -107,7 +107,7 @@ def fill_up(store: Store) -> tuple[list[BlockRecord], BlockRecord]:
     raise AssertionError
 
 
-def test_a_full_disk_takes_nothing_back(small_disk: Path) -> None:
+def test_a_full_disk_reverts_nothing(small_disk: Path) -> None:
     store = Store.open(small_disk / "chain")
     acknowledged, rejected = fill_up(store)
     assert list(store.records()) == acknowledged
@@ -134,7 +134,7 @@ def test_a_full_disk_cannot_take_a_new_chain(small_disk: Path) -> None:
     assert [entry.name for entry in small_disk.iterdir()] == ["ballast"]
 
 
-def test_a_limit_of_the_system_takes_nothing_back(tmp_path: Path) -> None:
+def test_a_file_size_limit_reverts_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-c", UNTIL_REJECTED, str(tmp_path)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     head, _, error = ran.stdout.partition(" ")

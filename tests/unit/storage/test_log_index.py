@@ -1,4 +1,4 @@
-"""The log index: the right blocks, from either end, with no more looking than they take."""
+"""The log index: the right blocks, in both directions, with as few seeks as possible."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def chain_with(logs_of_blocks: Sequence[Sequence[Log]]) -> list[BlockRecord]:
     return chain
 
 
-class CountingEngine(KeyValueStore):
-    """An engine that counts how often it is asked."""
+class CountingStore(KeyValueStore):
+    """A key-value store that counts seeks."""
 
     seeks = 0
 
@@ -102,7 +102,7 @@ def test_with_one_log_a_block_only_matching_blocks_are_found(
         (LogQuery(topics=(frozenset(), frozenset(), frozenset())), False),
     ],
 )
-def test_a_query_looks_at_addresses_and_positions(query: LogQuery, accepted: bool) -> None:
+def test_a_query_matches_addresses_and_topic_positions(query: LogQuery, accepted: bool) -> None:
     assert query.accepts(address(1), (word(1), word(2))) is accepted
 
 
@@ -127,11 +127,11 @@ MATCHES = [7, 30_000, 30_001, 99_998]
 
 
 @pytest.fixture(scope="module")
-def long_index() -> Iterator[CountingEngine]:
+def long_index() -> Iterator[CountingStore]:
     """Return the index of a long chain, without the chain."""
     store = Store.temporary()
     store._db.close()
-    engine = CountingEngine(store._directory.database, durable=False)
+    engine = CountingStore(store._directory.database, durable=False)
     usual = chain_with([[(BUSY, (COMMON,), b"")]])[0]
     special = chain_with([[(BUSY, (COMMON, RARE), b""), (QUIET, (RARE,), b"")]])[0]
     for start in range(0, BLOCKS, 1_000):
@@ -154,8 +154,8 @@ SPARSE = [
 
 @pytest.mark.parametrize("newest_first", [False, True])
 @pytest.mark.parametrize("query", SPARSE)
-def test_a_sparse_filter_looks_only_where_it_may_match(
-    long_index: CountingEngine, query: LogQuery, newest_first: bool
+def test_a_sparse_filter_reads_only_where_it_may_match(
+    long_index: CountingStore, query: LogQuery, newest_first: bool
 ) -> None:
     long_index.seeks = 0
     found = list(candidates(long_index, query, 0, BLOCKS, newest_first=newest_first))
@@ -165,7 +165,7 @@ def test_a_sparse_filter_looks_only_where_it_may_match(
     assert long_index.seeks <= 3 * terms * (len(MATCHES) + 1)
 
 
-def test_a_filter_that_matches_nothing_looks_once(long_index: CountingEngine) -> None:
+def test_a_filter_that_matches_nothing_seeks_once(long_index: CountingStore) -> None:
     long_index.seeks = 0
     query = LogQuery(addresses=frozenset({BUSY}), topics=(frozenset({word(9)}),))
     assert list(candidates(long_index, query, 0, BLOCKS)) == []
@@ -173,8 +173,8 @@ def test_a_filter_that_matches_nothing_looks_once(long_index: CountingEngine) ->
 
 
 @pytest.mark.parametrize("newest_first", [False, True])
-def test_the_first_match_does_not_wait_for_the_others(
-    long_index: CountingEngine, newest_first: bool
+def test_the_first_match_is_yielded_before_the_others_are_searched(
+    long_index: CountingStore, newest_first: bool
 ) -> None:
     long_index.seeks = 0
     query = LogQuery(addresses=frozenset({BUSY}), topics=(frozenset({COMMON}),))
@@ -186,7 +186,7 @@ def test_the_first_match_does_not_wait_for_the_others(
     assert long_index.seeks == 4
 
 
-def test_only_the_address_that_was_passed_is_looked_for_again(long_index: CountingEngine) -> None:
+def test_only_a_passed_prefix_is_searched_again(long_index: CountingStore) -> None:
     long_index.seeks = 0
     many = frozenset({BUSY, *map(address, range(100, 200))})
     found = candidates(long_index, LogQuery(addresses=many), 0, 49)
@@ -196,7 +196,7 @@ def test_only_the_address_that_was_passed_is_looked_for_again(long_index: Counti
 
 
 @pytest.mark.parametrize("newest_first", [False, True])
-def test_a_range_ends_where_it_is_told_to(long_index: CountingEngine, newest_first: bool) -> None:
+def test_a_search_ends_with_its_range(long_index: CountingStore, newest_first: bool) -> None:
     query = LogQuery(addresses=frozenset({QUIET}))
     found = candidates(long_index, query, 8, 30_000, newest_first=newest_first)
     assert list(found) == [30_000]

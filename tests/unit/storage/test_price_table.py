@@ -1,4 +1,4 @@
-"""The prices of blocks: written when they change, found for any block, and forgotten with theirs."""
+"""The prices of blocks: written when they change, read for any block, and unwound with theirs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_prices_that_stay_take_no_room(store: Store) -> None:
     assert [store.prices.at(block) for block in range(5)] == [CHEAP] * 3 + [DEAR] * 2
 
 
-def test_blocks_that_are_forgotten_take_their_prices_with_them(store: Store) -> None:
+def test_unwound_blocks_lose_their_prices(store: Store) -> None:
     fill(store, CHEAP, DEAR, CHEAP, DEAR)
     store.unwind(1)
     assert rows(store) == [0, 1]
@@ -69,7 +69,7 @@ def test_prices_are_there_after_a_restart(tmp_path: Path) -> None:
     store.close()
 
 
-def test_rebuilding_keeps_them(store: Store) -> None:
+def test_rebuilding_preserves_them(store: Store) -> None:
     fill(store, CHEAP, DEAR)
     store.rebuild(lambda _record: [])
     assert (store.prices.at(0), store.prices.at(1)) == (CHEAP, DEAR)

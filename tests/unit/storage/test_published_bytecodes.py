@@ -1,4 +1,4 @@
-"""Code is found by every hash that somebody may have of it, from the block that published it."""
+"""Bytecodes are found by each of their hashes, from the block that published them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_factory_dependency_is_found_by_the_hash_it_was_published_under(
     assert store.bytecode(keccak256(DEPENDENCY)) is None
 
 
-def test_nothing_is_found_before_the_block_that_published_it_or_after_that_block_is_gone(
+def test_nothing_is_found_before_the_publishing_block_or_after_its_unwind(
     store: Store,
 ) -> None:
     genesis = record_after(None)

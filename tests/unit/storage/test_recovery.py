@@ -1,4 +1,4 @@
-"""Damaged files: rejected as they are, or read without a wrong answer."""
+"""Damaged files: rejected unchanged, or read without wrong data."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_missing_file_is_damage(copy: Path, pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["IDENTITY", "OPTIONS-*", "rocksdict-config.json"])
-def test_files_that_nobody_needs_may_be_lost(copy: Path, pattern: str) -> None:
+def test_unused_files_may_be_lost(copy: Path, pattern: str) -> None:
     damage(copy, pattern, cut(0))
     store = Store.open(copy)
     assert list(store.records()) == CHAIN
@@ -150,7 +150,7 @@ def test_an_unreadable_block_of_a_table_is_an_error_not_an_absence(copy: Path) -
 
 
 def ask_everything(store: Store) -> tuple[list[bool], int]:
-    """Ask for every record and account; return whether each answer was right, and the errors."""
+    """Read every record and account; return whether each was right, and the errors."""
     right: list[bool] = []
     errors = 0
     for number, record in enumerate(CHAIN):
@@ -170,7 +170,7 @@ def ask_everything(store: Store) -> tuple[list[bool], int]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_random_damage_never_gives_a_wrong_answer(copy: Path, seed: int) -> None:
+def test_random_damage_never_reads_wrong_data(copy: Path, seed: int) -> None:
     randomness = random.Random(seed)
     names = [f for f in (copy / "database").iterdir() if f.name not in {"LOG", "LOCK"}]
     file = randomness.choice(sorted(names))
@@ -193,14 +193,14 @@ def test_random_damage_never_gives_a_wrong_answer(copy: Path, seed: int) -> None
     store.close()
 
 
-def test_a_record_of_a_kind_that_nobody_writes_is_damage(store: Store) -> None:
+def test_a_record_of_an_unknown_version_is_damage(store: Store) -> None:
     fill(store, CHAIN[:2])
     store._db.write([(tables.record_key(1), b"\x02")])
     with pytest.raises(StoreDamaged, match="block 1: a record of version 1 is expected, got 02"):
         store.get_record(1)
 
 
-def test_a_record_is_not_taken_for_another_one(store: Store) -> None:
+def test_a_stored_record_is_read_back_unchanged(store: Store) -> None:
     record = record_after(None, changes=[change(b"\1" * 20)])
     fill(store, [record])
     assert store.get_record(0) == BlockRecord.decode(record.encode())

@@ -67,7 +67,7 @@ def test_records_come_in_order_from_any_block_on(store: Store) -> None:
     assert list(store.records(5)) == []
 
 
-def test_a_block_that_was_asked_for_too_early_is_found_later(store: Store) -> None:
+def test_a_block_that_was_missing_is_found_once_it_is_appended(store: Store) -> None:
     assert store.get_record(0) is None
     fill(store, chain := chain_of({}))
     assert store.get_record(0) == chain[0]
@@ -172,7 +172,7 @@ def test_codes_and_nodes_are_found_by_hash(store: Store) -> None:
 
 @pytest.mark.parametrize("head", [None, 0, 1])
 @pytest.mark.parametrize("number", [0, 1, 2, 3])
-def test_only_the_next_block_is_taken(store: Store, head: int | None, number: int) -> None:
+def test_only_the_next_block_is_appended(store: Store, head: int | None, number: int) -> None:
     chain = chain_of({}, {}, {}, {})
     expected = 0 if head is None else head + 1
     fill(store, chain[:expected])
@@ -210,7 +210,7 @@ def test_a_record_that_cannot_be_indexed_leaves_nothing(store: Store) -> None:
     fill(store, [record_after(genesis)])
 
 
-def test_a_closed_store_says_so() -> None:
+def test_a_closed_store_is_reported() -> None:
     store = Store.temporary()
     fill(store, chain_of({"changes": [change(ALICE)]}))
     walk = store._db.scan(b"")
@@ -310,7 +310,7 @@ def test_the_past_stays_as_it_was(store: Store) -> None:
     beside_readers(read, lambda: fill(store, chain[50:]))
 
 
-def test_a_slow_read_is_not_kept_after_truncating(store: Store) -> None:
+def test_a_slow_read_is_not_cached_after_an_unwind(store: Store) -> None:
     genesis = record_after(None)
     ours, theirs = record_after(genesis, salt=b"1"), record_after(genesis, salt=b"2")
     fill(store, [genesis, ours])

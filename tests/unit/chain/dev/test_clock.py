@@ -9,7 +9,7 @@ from entresol.errors import TimestampTooHigh, TimestampTooLow
 
 
 class Wall:
-    """A wall clock that stands still until it is moved."""
+    """A wall clock that is stopped until it is set."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -56,7 +56,7 @@ def test_the_time_can_be_set() -> None:
     assert clock.now() == 77
 
 
-def test_a_clock_goes_back_to_what_it_remembered() -> None:
+def test_a_clock_is_restored_from_its_state() -> None:
     clock = Clock(Wall(1_000))
     before = clock.state
     clock.increase(60)

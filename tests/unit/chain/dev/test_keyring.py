@@ -49,7 +49,7 @@ def test_it_signs_for_its_accounts(keyring: Keyring) -> None:
     assert decode(sent.raw).sender == FIRST
 
 
-def test_the_first_account_sends_if_nobody_is_named(keyring: Keyring) -> None:
+def test_the_first_account_is_the_default_sender(keyring: Keyring) -> None:
     assert keyring.sender(None) == FIRST
     assert keyring.sender(SECOND) == SECOND
     with pytest.raises(UnknownAccount, match="unknown account: the node has none"):
@@ -65,7 +65,7 @@ def test_the_first_account_sends_if_nobody_is_named(keyring: Keyring) -> None:
         lambda keyring: keyring.transaction(payload(), ALICE),
     ],
 )
-def test_it_acts_for_nobody_else(keyring: Keyring, act: Callable[[Keyring], object]) -> None:
+def test_other_accounts_are_unknown(keyring: Keyring, act: Callable[[Keyring], object]) -> None:
     with pytest.raises(UnknownAccount, match=f"unknown account: {ALICE} is neither"):
         act(keyring)
 
@@ -102,14 +102,16 @@ def test_everybody_may_be_impersonated(keyring: Keyring) -> None:
         lambda keyring: keyring.impersonate_all(enabled=True),
     ],
 )
-def test_a_locked_one_does_nothing_and_says_why(act: Callable[[Keyring], object]) -> None:
+def test_a_locked_keyring_rejects_everything_with_its_reason(
+    act: Callable[[Keyring], object],
+) -> None:
     keyring = Keyring(ZK_STACK_ACCOUNTS, locked="strangers listen")
     assert keyring.addresses == []
     with pytest.raises(AccountsLocked, match="strangers listen"):
         act(keyring)
 
 
-# What a chain makes of transactions that nobody signed
+# Impersonated transactions on a chain
 
 
 def test_a_contract_sends_what_it_did_not_sign(tmp_path: Path) -> None:
@@ -121,13 +123,13 @@ def test_a_contract_sends_what_it_did_not_sign(tmp_path: Path) -> None:
 
     again = open_chain(tmp_path / "chain")
     assert again.ledger.store.locate_transaction(sent) == (1, 0)
-    kept = again.ledger.record(1).transaction(0)
-    assert (kept.sender, kept.hash, kept.is_impersonated) == (LOGGER, sent, True)
+    stored = again.ledger.record(1).transaction(0)
+    assert (stored.sender, stored.hash, stored.is_impersonated) == (LOGGER, sent, True)
     again.ledger.verify()
     again.close()
 
 
-def test_the_indexes_of_such_a_block_can_be_made_anew(tmp_path: Path) -> None:
+def test_the_indexes_of_such_a_block_can_be_rebuilt(tmp_path: Path) -> None:
     chain = open_chain(tmp_path / "chain")
     sent = chain.send(impersonate(payload(), ALICE))
     chain.close()
@@ -168,7 +170,7 @@ def test_an_impersonated_sender_pays_like_any_other(manual: Chain) -> None:
         manual.add(impersonate(payload(), Address(b"\xdd" * 20)))
 
 
-def test_a_chain_that_goes_back_lets_it_wait_again(manual: Chain) -> None:
+def test_a_rewound_chain_has_it_pending_again(manual: Chain) -> None:
     unsigned = impersonate(payload(), ALICE)
     manual.add(unsigned)
     manual.seal()

@@ -43,7 +43,7 @@ def test_a_market_fee_follows_how_full_the_block_was(
     assert Eip1559BaseFee().next(parent(gas_used=gas_used, base_fee=base_fee)) == expected
 
 
-def test_a_market_fee_keeps_to_its_lowest() -> None:
+def test_the_base_fee_does_not_fall_below_its_minimum() -> None:
     assert Eip1559BaseFee(lowest=900).next(parent(gas_used=0, base_fee=1_000)) == 900
 
 

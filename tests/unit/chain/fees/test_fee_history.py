@@ -56,7 +56,7 @@ def test_a_block_without_transactions_has_no_tips(chain: Chain) -> None:
     assert fee_history(chain.blocks, chain.rules.fees, 1, 1, [10, 90]).rewards == ((0, 0),)
 
 
-def test_a_deposit_tips_nobody(chain: Chain) -> None:
+def test_a_deposit_has_no_tip(chain: Chain) -> None:
     chain.enqueue(deposit(0))
     chain.seal()
     assert fee_history(chain.blocks, chain.rules.fees, 1, 1, [50]).rewards == ((0,),)

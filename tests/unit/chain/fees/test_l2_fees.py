@@ -17,7 +17,7 @@ def test_gas_costs_a_tenth_of_a_gwei_while_gas_on_l1_costs_one() -> None:
     assert model.current().base_fee == model.quoted().base_fee == 100_000_000
 
 
-def test_the_formula_gives_what_it_gives_by_hand() -> None:
+def test_the_formula_matches_a_manual_calculation() -> None:
     prices = FeeModel(l1_gas_price=2 * GWEI).quoted()
     assert prices.l1_gas_price == 3 * GWEI
     assert prices.fair_l2_gas_price == 100_000_000
@@ -25,7 +25,7 @@ def test_the_formula_gives_what_it_gives_by_hand() -> None:
     assert prices.gas_per_pubdata == -(-prices.fair_pubdata_price // 100_000_000)
 
 
-def test_the_operators_parts_of_the_overhead_count() -> None:
+def test_the_operators_overhead_parts_are_applied() -> None:
     constants = FeeConstants(compute_overhead_part=0.5, pubdata_overhead_part=0.0)
     prices = FeeModel(constants, GWEI).current()
     assert prices.fair_l2_gas_price == 100_000_000 + (800_000 * GWEI // 200_000_000) // 2
@@ -33,7 +33,7 @@ def test_the_operators_parts_of_the_overhead_count() -> None:
 
 
 @pytest.mark.parametrize("gas_price", [0, 7, 100_000_000])
-def test_gas_costs_what_the_operator_says_however_dear_data_is(gas_price: int) -> None:
+def test_the_gas_price_is_the_operators_whatever_pubdata_costs(gas_price: int) -> None:
     constants = FeeConstants(minimal_l2_gas_price=gas_price)
     prices = FeeModel(constants, l1_gas_price=1_000_000 * GWEI).current()
     assert prices.base_fee == gas_price

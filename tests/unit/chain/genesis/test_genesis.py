@@ -181,7 +181,7 @@ def test_the_state_has_every_account_codes_by_hash_and_no_zero_slots() -> None:
 
 @settings(max_examples=30)
 @given(GENESES)
-def test_a_seeded_overlay_changes_exactly_what_the_state_says(genesis: Genesis) -> None:
+def test_a_seeded_overlay_changes_exactly_the_genesis_state(genesis: Genesis) -> None:
     state = genesis.state()
     overlay = Overlay(Snapshot(World()))
     for address, account in state.accounts.items():
@@ -301,7 +301,7 @@ def test_a_file_is_loaded_by_its_path(tmp_path: Path) -> None:
         ({"alloc": {ALICE: None}}, f"alloc.{ALICE}: should be an object"),
     ],
 )
-def test_a_problem_says_where_it_is(changes: dict[str, object], problem: str) -> None:
+def test_an_error_has_the_path_of_the_field(changes: dict[str, object], problem: str) -> None:
     with pytest.raises(InvalidGenesis) as caught:
         Genesis.parse(document(**changes))
     assert str(caught.value).startswith(problem)
@@ -320,7 +320,7 @@ def test_a_problem_says_where_it_is(changes: dict[str, object], problem: str) ->
         ({"storage": {"0x1": "0x0", "01": "0x0"}}, "storage.01: appears twice, in different"),
     ],
 )
-def test_a_problem_of_an_account_says_whose(members: dict[str, object], problem: str) -> None:
+def test_an_error_of_an_account_names_its_address(members: dict[str, object], problem: str) -> None:
     with pytest.raises(InvalidGenesis) as caught:
         Genesis.parse(document(alloc={ALICE: members}))
     assert str(caught.value).startswith(f"alloc.{ALICE}.{problem}")
@@ -402,6 +402,6 @@ def test_a_development_chain_funds_its_accounts_and_holds_its_predeploys() -> No
     assert genesis == Genesis(chain_id=270, alloc=funded | {Address.zero(): predeploy})
 
 
-def test_a_predeploy_may_not_take_the_place_of_a_funded_account() -> None:
+def test_a_predeploy_may_not_replace_a_funded_account() -> None:
     with pytest.raises(InvalidGenesis, match=f"alloc.{BOB}: is both funded and a predeploy"):
         Genesis.development(270, [Address.parse(BOB)], 5, {Address.parse(BOB): GenesisAccount()})

@@ -59,7 +59,7 @@ def payloads(draw: st.DrawFn) -> Payload:
 
 
 @given(payloads())
-def test_the_engine_rejects_less_and_takes_this_much(payload: Payload) -> None:
+def test_the_engine_rejects_less_than_the_intrinsic_gas(payload: Payload) -> None:
     needed = intrinsic_gas(payload)
     with pytest.raises(IntrinsicGasTooLow) as rejection:
         attempt(payload, needed - 1)

@@ -24,7 +24,7 @@ def pool_of(
 # --- Pending and queued --------------------------------------------------------
 
 
-def test_a_gapped_nonce_waits_and_is_promoted_when_the_gap_is_filled() -> None:
+def test_a_transaction_behind_a_gap_is_promoted_when_the_gap_is_filled() -> None:
     first, second, third = (transfer(nonce=nonce) for nonce in range(3))
     pool = pool_of(first)
     assert not pool.add(third).is_pending
@@ -241,7 +241,7 @@ def test_bytes_are_limited_and_several_may_leave_for_one() -> None:
     assert added.evicted == (small[2].hash, small[1].hash)
 
 
-def test_nobody_leaves_for_one_that_is_rejected_in_the_end() -> None:
+def test_a_rejected_transaction_evicts_nothing() -> None:
     transactions = [transfer(ANN, tip=1, size=100), transfer(BEN, tip=9, size=100)]
     pool = pool_of(*transactions, config=PoolConfig(limit_bytes=200))
     for _ in range(2):
@@ -267,7 +267,7 @@ def test_a_sender_has_a_limit() -> None:
     assert pool.add(transfer(BEN)).is_pending
 
 
-def test_a_queue_has_a_limit_but_takes_lower_nonces_for_higher_ones() -> None:
+def test_a_full_queue_evicts_higher_nonces_for_lower_ones() -> None:
     config = PoolConfig(queue_limit=2)
     pool = pool_of(transfer(nonce=5), last := transfer(nonce=6), config=config)
     with pytest.raises(errors.SenderLimitExceeded):
@@ -276,7 +276,7 @@ def test_a_queue_has_a_limit_but_takes_lower_nonces_for_higher_ones() -> None:
     assert pool.add(transfer(nonce=0)).evicted == ()
 
 
-def test_the_missing_nonce_is_taken_from_a_sender_at_the_limit() -> None:
+def test_the_missing_nonce_is_accepted_from_a_sender_at_the_limit() -> None:
     config = PoolConfig(sender_limit=2)
     pool = pool_of(second := transfer(nonce=1), last := transfer(nonce=2), config=config)
     added = pool.add(first := transfer(nonce=0))
@@ -312,7 +312,7 @@ def test_a_sole_transaction_can_give_way_to_a_lower_nonce() -> None:
 # --- Following the head ----------------------------------------------------------
 
 
-def test_a_block_takes_what_it_included() -> None:
+def test_a_block_removes_what_it_included() -> None:
     first, second, other = transfer(), transfer(nonce=1), transfer(BEN)
     pool = pool_of(first, second, other)
     refreshed = pool.on_block([first.hash], Accounts(nonces={ANN: 1}), BASE_FEE)
@@ -368,7 +368,7 @@ def test_only_touched_senders_are_read_if_they_are_named() -> None:
     assert (list(pool), accounts.reads) == ([untouched], 2)
 
 
-def test_going_back_takes_back_what_was_included() -> None:
+def test_a_reset_adds_the_transactions_of_reverted_blocks() -> None:
     first, second = transfer(tip=1), transfer(nonce=1, tip=9)
     pool = pool_of(first, second)
     pool.on_block([first.hash], Accounts(nonces={ANN: 1}), BASE_FEE)
@@ -387,7 +387,7 @@ def test_going_back_without_them_leaves_a_gap() -> None:
     assert list(pool.best()) == []
 
 
-def test_what_cannot_be_taken_back_is_reported() -> None:
+def test_a_reverted_transaction_that_is_rejected_is_reported() -> None:
     pool = pool_of()
     reverted = transfer(fee_cap=BASE_FEE)
     (dropped,) = pool.reset(Accounts(), BASE_FEE + 1, reverted=[reverted]).dropped
@@ -395,7 +395,7 @@ def test_what_cannot_be_taken_back_is_reported() -> None:
     assert (dropped.hash, type(dropped.reason)) == (reverted.hash, errors.FeeCapTooLow)
 
 
-def test_what_leaves_for_something_taken_back_is_reported() -> None:
+def test_an_eviction_for_a_reverted_transaction_is_reported() -> None:
     pool = pool_of(low := transfer(tip=1), config=PoolConfig(limit=1))
     refreshed = pool.reset(Accounts(), BASE_FEE, reverted=[high := transfer(BEN, tip=9)])
     assert refreshed.promoted == (high.hash,)

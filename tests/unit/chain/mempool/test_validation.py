@@ -75,11 +75,11 @@ def pool_of(rules: ValidationRules = RULES, accounts: Accounts | None = None) ->
 
 
 @pytest.mark.parametrize("payload", [LEGACY, ACCESS, MARKET, SET_CODE, ZK])
-def test_every_type_of_a_user_is_taken(payload: Payload) -> None:
+def test_every_user_transaction_type_is_accepted(payload: Payload) -> None:
     assert pool_of().add(wrap(payload)).is_pending
 
 
-def test_a_signed_transaction_is_taken_from_its_signer() -> None:
+def test_a_signed_transaction_has_its_signer_as_sender() -> None:
     transaction = sign(MARKET, bytes([7] * 32))
     pool = pool_of()
     pool.add(transaction)
@@ -99,7 +99,7 @@ def test_a_priority_transaction_does_not_come_through_the_pool() -> None:
     assert rejected(PRIORITY) == "transaction type not supported: 0xff"
 
 
-def test_the_rules_say_which_types_are_taken() -> None:
+def test_the_rules_define_the_accepted_types() -> None:
     ethereum = replace(RULES, accepted_types=frozenset({0, 1, 2, 4}))
     assert rejected(ZK, ethereum) == "transaction type not supported: 0x71"
 
@@ -109,7 +109,7 @@ def test_a_transaction_of_another_chain_is_rejected() -> None:
     assert rejected(replace(MARKET, chain_id=1)) == expected
 
 
-def test_a_transaction_for_any_chain_is_taken_unless_the_rules_forbid_it() -> None:
+def test_an_unprotected_transaction_is_accepted_unless_the_rules_forbid_it() -> None:
     anywhere = replace(LEGACY, chain_id=None)
     assert pool_of().add(wrap(anywhere)).is_pending
     expected = "only replay-protected (EIP-155) transactions allowed over RPC"
@@ -163,7 +163,7 @@ def test_a_tip_stays_below_the_fee_cap() -> None:
     )
 
 
-def test_a_pool_can_ask_for_a_tip() -> None:
+def test_a_pool_can_require_a_tip() -> None:
     expected = "transaction underpriced: gas tip cap 1, minimum needed 2"
     assert rejected(MARKET, replace(RULES, min_tip=2)) == expected
 
@@ -218,7 +218,7 @@ def test_all_transactions_of_a_sender_must_be_affordable_together() -> None:
         pool.add(transfer(nonce=2))
 
 
-def test_a_replacement_counts_in_the_place_of_what_it_replaces() -> None:
+def test_the_cost_of_a_replaced_transaction_does_not_count() -> None:
     pool = pool_of(accounts=Accounts(balances={ANN: 42_000_000}))
     pool.add(transfer(nonce=0))
     pool.add(transfer(nonce=1, fee_cap=900))
@@ -230,7 +230,7 @@ def test_less_than_a_constant_base_fee_is_rejected() -> None:
         pool_of().add(transfer(fee_cap=BASE_FEE - 1))
 
 
-def test_less_than_a_changing_base_fee_may_wait() -> None:
+def test_less_than_a_changing_base_fee_is_accepted() -> None:
     pool = pool_of(replace(RULES, accepts_below_base_fee=True))
     pool.add(transfer(fee_cap=BASE_FEE - 1))
     assert list(pool.best()) == []

@@ -66,7 +66,7 @@ def test_what_is_declared_stays() -> None:
     assert result.access_list == (Access(OTHER, slots(1)), Access(TO, slots(5, 9)))
 
 
-def test_a_failure_is_told_beside_the_list() -> None:
+def test_a_failure_is_returned_beside_the_list() -> None:
     result = listed(SLOAD_5 + "5f 5f fd")
     assert result.error == "execution reverted"
     assert result.access_list == (Access(TO, slots(5)),)

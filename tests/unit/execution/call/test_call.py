@@ -1,4 +1,4 @@
-"""Calls: what they answer, what they cost their sender, and where they are stopped."""
+"""Calls: their results, what they cost the sender, and their limits."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def evm_env(code: str, rules: Rules = RULES) -> EvmEnv:
     return EvmEnv(Snapshot(World.with_contract(code)), rules, BLOCK)
 
 
-def ask(code: str, limits: CallLimits | None = None, **fields: Any) -> bytes:
+def call_code(code: str, limits: CallLimits | None = None, **fields: Any) -> bytes:
     request = CallRequest(**{"to": TO, **fields})
     return call(evm_env(code), request, limits or CallLimits())
 
 
 def number(code: str, **fields: Any) -> int:
-    return int.from_bytes(ask(code + RETURN_TOP, **fields))
+    return int.from_bytes(call_code(code + RETURN_TOP, **fields))
 
 
 @pytest.mark.parametrize(
@@ -65,18 +65,18 @@ def number(code: str, **fields: Any) -> int:
         ("46", {}, 270),
     ],
 )
-def test_the_contract_sees_what_the_call_says(
+def test_the_contract_sees_the_fields_of_the_call(
     opcode: str, fields: dict[str, Any], expected: int
 ) -> None:
     assert number(opcode, **fields) == expected
 
 
-def test_a_call_to_nobody_answers_nothing() -> None:
-    assert ask("fe", to=POOR) == b""
+def test_a_call_to_an_empty_account_returns_nothing() -> None:
+    assert call_code("fe", to=POOR) == b""
 
 
 def test_a_call_without_a_target_runs_init_code() -> None:
-    assert ask("fe", to=None, data=bytes.fromhex("6001" + RETURN_TOP)) == word(1)
+    assert call_code("fe", to=None, data=bytes.fromhex("6001" + RETURN_TOP)) == word(1)
 
 
 @pytest.mark.parametrize("fields", [{"nonce": 7}, {"sender": TO}, {"nonce": 2**64 - 1}])
@@ -99,9 +99,9 @@ def test_neither_nonce_nor_code_of_the_sender_matter(fields: dict[str, Any]) -> 
         (bytes.fromhex("deadbeef") + word(1), "execution reverted"),
     ],
 )
-def test_a_revert_tells_its_reason_and_keeps_its_data(data: bytes, text: str) -> None:
+def test_a_revert_has_its_reason_and_its_data(data: bytes, text: str) -> None:
     with pytest.raises(ExecutionReverted) as caught:
-        ask(ECHO_REVERT, data=data)
+        call_code(ECHO_REVERT, data=data)
     assert str(caught.value) == text
     assert caught.value.data == data
 
@@ -110,32 +110,32 @@ def test_a_revert_tells_its_reason_and_keeps_its_data(data: bytes, text: str) ->
     ("code", "reason"),
     [("fe", "invalid 0xFE opcode"), ("01", "stack underflow"), ("5f 56", "invalid jump")],
 )
-def test_a_halt_tells_its_reason(code: str, reason: str) -> None:
+def test_a_halt_has_its_reason(code: str, reason: str) -> None:
     with pytest.raises(ExecutionHalted, match=reason):
-        ask(code)
+        call_code(code)
 
 
-def test_running_returns_a_failure_as_an_outcome() -> None:
-    outcome = run(evm_env("fe"), CallRequest(to=TO))
-    assert outcome.status == "halt"
+def test_running_returns_a_failure_as_a_result() -> None:
+    result = run(evm_env("fe"), CallRequest(to=TO))
+    assert result.status == "halt"
 
 
-def test_an_outcome_can_be_applied_before_the_next_call() -> None:
+def test_a_result_can_be_applied_before_the_next_call() -> None:
     overlay = Overlay(Snapshot(World.with_contract("5f 54 6001 01 80 5f 55" + RETURN_TOP)))
     there = EvmEnv(overlay, RULES, BLOCK)
     answers = []
     for _ in range(3):
-        outcome = run(there, CallRequest(to=TO))
-        overlay.apply(outcome)
-        answers.append(outcome.output)
+        result = run(there, CallRequest(to=TO))
+        overlay.apply(result)
+        answers.append(result.output)
     assert answers == [word(1), word(2), word(3)]
 
 
 def test_a_call_can_be_traced() -> None:
     tracer = Tracer(b'{"tracer": "callTracer"}')
-    outcome = run(evm_env("00"), CallRequest(to=TO), tracer=tracer)
-    assert outcome.trace is not None
-    assert b'"type":"CALL"' in outcome.trace
+    result = run(evm_env("00"), CallRequest(to=TO), tracer=tracer)
+    assert result.trace is not None
+    assert b'"type":"CALL"' in result.trace
 
 
 # --- Fees and funds --------------------------------------------------------------
@@ -161,17 +161,17 @@ def test_a_priced_call_is_paid_before_it_runs() -> None:
 @pytest.mark.parametrize("value", [1, ETHER])
 def test_value_beyond_the_balance_is_rejected(value: int) -> None:
     with pytest.raises(InsufficientFunds, match=f"have 0 want {value}$"):
-        ask("00", sender=POOR, value=value)
+        call_code("00", sender=POOR, value=value)
 
 
 def test_a_price_beyond_the_balance_is_rejected() -> None:
     with pytest.raises(InsufficientFunds, match=f"have {ETHER} want {10**5 * 10**18}$"):
-        ask("00", sender=RICH, gas=100_000, gas_price=10**18)
+        call_code("00", sender=RICH, gas=100_000, gas_price=10**18)
 
 
 def test_a_price_that_buys_no_transaction_is_rejected() -> None:
     with pytest.raises(InsufficientFunds, match=f"have 0 want {21_000 * 7}$"):
-        ask("00", sender=POOR, gas_price=7)
+        call_code("00", sender=POOR, gas_price=7)
 
 
 def test_a_priced_call_without_gas_gets_what_its_sender_can_afford() -> None:
@@ -185,7 +185,7 @@ def test_a_priced_call_without_gas_gets_what_its_sender_can_afford() -> None:
 )
 def test_a_price_below_the_base_fee_is_rejected(fields: dict[str, Any]) -> None:
     with pytest.raises(FeeCapTooLow):
-        ask("00", sender=RICH, **fields)
+        call_code("00", sender=RICH, **fields)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_price_below_the_base_fee_is_rejected(fields: dict[str, Any]) -> None:
 )
 def test_a_tip_above_the_fee_cap_is_rejected(fields: dict[str, Any]) -> None:
     with pytest.raises(TipAboveFeeCap):
-        ask("00", sender=RICH, **fields)
+        call_code("00", sender=RICH, **fields)
 
 
 @pytest.mark.parametrize("field", ["max_fee_per_gas", "max_priority_fee_per_gas"])
@@ -208,16 +208,16 @@ def test_prices_of_both_kinds_are_rejected(field: str) -> None:
 def test_a_number_that_no_transaction_can_have_is_rejected(field: str) -> None:
     fields: dict[str, Any] = {"gas": 100_000, field: 2**256}
     with pytest.raises(MalformedValue, match="too large"):
-        ask("00", sender=RICH, **fields)
+        call_code("00", sender=RICH, **fields)
 
 
 # --- Fields of later types -------------------------------------------------------
 
 
 def test_a_call_for_another_chain_is_rejected() -> None:
-    assert ask("00", chain_id=270) == b""
+    assert call_code("00", chain_id=270) == b""
     with pytest.raises(WrongChain):
-        ask("00", chain_id=1)
+        call_code("00", chain_id=1)
 
 
 def test_an_access_list_makes_slots_warm() -> None:
@@ -228,7 +228,7 @@ def test_an_access_list_makes_slots_warm() -> None:
 
 def test_an_empty_list_of_authorizations_is_rejected() -> None:
     with pytest.raises(EmptyAuthorizations):
-        ask("00", authorizations=())
+        call_code("00", authorizations=())
 
 
 # --- Limits ----------------------------------------------------------------------
@@ -238,10 +238,10 @@ def test_an_empty_list_of_authorizations_is_rejected() -> None:
     ("gas", "cap", "limit"),
     [(None, 80_000, 80_000), (70_000, 80_000, 70_000), (2**80, 90_000, 90_000)],
 )
-def test_the_gas_limit_is_what_is_asked_up_to_the_cap(
+def test_the_gas_limit_is_the_requested_one_up_to_the_cap(
     gas: int | None, cap: int, limit: int
 ) -> None:
-    left = ask("5a" + RETURN_TOP, CallLimits(gas_cap=cap), gas=gas)
+    left = call_code("5a" + RETURN_TOP, CallLimits(gas_cap=cap), gas=gas)
     assert int.from_bytes(left) == limit - 21_002
 
 
@@ -251,30 +251,30 @@ def test_a_call_may_use_more_than_a_block() -> None:
 
 def test_too_little_gas_to_start_is_rejected() -> None:
     with pytest.raises(IntrinsicGasTooLow):
-        ask("00", gas=20_999)
+        call_code("00", gas=20_999)
 
 
 def test_a_call_that_outgrows_its_budget_surfaces() -> None:
     with pytest.raises(GasBudgetSpent):
-        ask(LOOP, CallLimits(gas_budget=100_000))
+        call_code(LOOP, CallLimits(gas_budget=100_000))
 
 
-def test_a_call_within_its_budget_answers() -> None:
-    assert ask("5b 6003" + RETURN_TOP, CallLimits(gas_budget=100_000)) == word(3)
+def test_a_call_within_its_budget_succeeds() -> None:
+    assert call_code("5b 6003" + RETURN_TOP, CallLimits(gas_budget=100_000)) == word(3)
 
 
 def test_a_call_without_a_budget_runs_out_of_gas() -> None:
     with pytest.raises(ExecutionHalted, match="out of gas"):
-        ask(LOOP, CallLimits(gas_cap=1_000_000))
+        call_code(LOOP, CallLimits(gas_cap=1_000_000))
 
 
 def test_a_call_is_stopped_at_its_time_limit() -> None:
     with pytest.raises(DeadlinePassed):
-        ask(LOOP, CallLimits(gas_cap=2**50, seconds=0.01))
+        call_code(LOOP, CallLimits(gas_cap=2**50, seconds=0.01))
 
 
 def test_a_call_is_stopped_by_its_flag() -> None:
     flag = CancelFlag()
     flag.set()
     with pytest.raises(ExecutionCancelled):
-        ask(LOOP, CallLimits(cancel=flag))
+        call_code(LOOP, CallLimits(cancel=flag))

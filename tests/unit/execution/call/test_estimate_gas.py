@@ -71,11 +71,11 @@ def world_of(*contracts: Sequence[Step]) -> World:
     return world
 
 
-def scene_of(*contracts: Sequence[Step], rules: Rules = RULES) -> EvmEnv:
+def env_of(*contracts: Sequence[Step], rules: Rules = RULES) -> EvmEnv:
     return EvmEnv(Snapshot(world_of(*contracts)), rules, BLOCK)
 
 
-def scene_with(code: str) -> EvmEnv:
+def env_with(code: str) -> EvmEnv:
     return EvmEnv(Snapshot(World.with_contract(code)), RULES, BLOCK)
 
 
@@ -83,42 +83,40 @@ def request(**fields: Any) -> CallRequest:
     return CallRequest(**{"sender": RICH, "to": TO, **fields})
 
 
-def attempt(evm_env: EvmEnv, asked: CallRequest, gas: int) -> ExecutionResult | None:
-    fields = {name: getattr(asked, name) for name in asked.__struct_fields__}
+def attempt(evm_env: EvmEnv, requested: CallRequest, gas: int) -> ExecutionResult | None:
+    fields = {name: getattr(requested, name) for name in requested.__struct_fields__}
     try:
         return run(evm_env, CallRequest(**{**fields, "gas": gas}))
     except IntrinsicGasTooLow:
         return None
 
 
-def succeeds(evm_env: EvmEnv, asked: CallRequest, gas: int) -> bool:
-    outcome = attempt(evm_env, asked, gas)
-    return outcome is not None and outcome.status == "success"
+def succeeds(evm_env: EvmEnv, requested: CallRequest, gas: int) -> bool:
+    result = attempt(evm_env, requested, gas)
+    return result is not None and result.status == "success"
 
 
-def does_the_same(evm_env: EvmEnv, asked: CallRequest, gas: int) -> bool:
+def does_the_same(evm_env: EvmEnv, requested: CallRequest, gas: int) -> bool:
     """Tell whether a run succeeds and did not save anything that costs gas."""
-    outcome, ample = attempt(evm_env, asked, gas), attempt(evm_env, asked, CAP)
+    result, ample = attempt(evm_env, requested, gas), attempt(evm_env, requested, CAP)
     assert ample is not None
-    return (
-        outcome is not None and outcome.status == "success" and outcome.gas_spent >= ample.gas_spent
-    )
+    return result is not None and result.status == "success" and result.gas_spent >= ample.gas_spent
 
 
-def smallest(evm_env: EvmEnv, asked: CallRequest) -> int:
+def smallest(evm_env: EvmEnv, requested: CallRequest) -> int:
     """Return the smallest limit that succeeds, by trying as often as it takes."""
     low, high = 0, CAP
     while low + 1 < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if succeeds(evm_env, asked, middle) else (middle, high)
+        low, high = (low, middle) if succeeds(evm_env, requested, middle) else (middle, high)
     return high
 
 
-def check(evm_env: EvmEnv, asked: CallRequest) -> Estimate:
+def check(evm_env: EvmEnv, requested: CallRequest) -> Estimate:
     """Estimate, and compare with the smallest limit there is."""
-    estimate = estimate_gas(evm_env, asked)
-    least = smallest(evm_env, asked)
-    assert succeeds(evm_env, asked, estimate.gas)
+    estimate = estimate_gas(evm_env, requested)
+    least = smallest(evm_env, requested)
+    assert succeeds(evm_env, requested, estimate.gas)
     assert least <= estimate.gas <= least / 0.985 + 1
     return estimate
 
@@ -134,19 +132,19 @@ def nested(depth: int, *inner: Step) -> list[list[Step]]:
 
 @pytest.mark.parametrize("value", [0, 1, ETHER])
 def test_a_transfer_needs_21000_and_one_run(value: int) -> None:
-    assert estimate_gas(scene_of([]), request(to=POOR, value=value)) == Estimate(21_000, 1)
+    assert estimate_gas(env_of([]), request(to=POOR, value=value)) == Estimate(21_000, 1)
 
 
 def test_a_transfer_to_oneself_needs_21000() -> None:
-    assert estimate_gas(scene_of([]), request(to=RICH, value=1)).gas == 21_000
+    assert estimate_gas(env_of([]), request(to=RICH, value=1)).gas == 21_000
 
 
 def test_a_precompile_is_no_plain_account() -> None:
-    assert estimate_gas(scene_of([]), request(to=Address(word(4)[12:]))).gas == 21_015
+    assert estimate_gas(env_of([]), request(to=Address(word(4)[12:]))).gas == 21_015
 
 
 def test_a_contract_that_does_nothing_needs_21000() -> None:
-    assert estimate_gas(scene_with("00"), request()) == Estimate(21_000, 2)
+    assert estimate_gas(env_with("00"), request()) == Estimate(21_000, 2)
 
 
 # --- What a transaction can be -------------------------------------------------------
@@ -169,7 +167,7 @@ def test_a_contract_that_does_nothing_needs_21000() -> None:
     ],
 )
 def test_a_contract_on_its_own(steps: list[Step], runs: int) -> None:
-    assert check(scene_of(steps), request()).runs <= runs
+    assert check(env_of(steps), request()).runs <= runs
 
 
 @pytest.mark.parametrize(
@@ -189,12 +187,12 @@ def test_a_contract_on_its_own(steps: list[Step], runs: int) -> None:
     ],
 )
 def test_contracts_that_call_one_another(depth: int, inner: Step, runs: int) -> None:
-    assert check(scene_of(*nested(depth, inner)), request()).runs <= runs
+    assert check(env_of(*nested(depth, inner)), request()).runs <= runs
 
 
 def test_calls_with_a_fixed_amount_of_gas() -> None:
     caller = [call_to(contract(1), gas=100_000), work(10)]
-    assert check(scene_of(caller, [work(2_000)]), request()).runs <= 5
+    assert check(env_of(caller, [work(2_000)]), request()).runs <= 5
 
 
 @pytest.mark.parametrize(
@@ -213,20 +211,20 @@ def test_calls_with_a_fixed_amount_of_gas() -> None:
     ],
 )
 def test_transactions_of_every_shape_take_few_runs(fields: dict[str, Any]) -> None:
-    evm_env = scene_of([work(100), store(20, 1), store(1, 0)])
+    evm_env = env_of([work(100), store(20, 1), store(1, 0)])
     # A transfer with an access list is tried as a plain one first.
     assert check(evm_env, request(**fields)).runs <= 3
 
 
 def test_data_costs_its_floor() -> None:
-    estimate = estimate_gas(scene_with("00"), request(data=b"\x01" * 1_000))
+    estimate = estimate_gas(env_with("00"), request(data=b"\x01" * 1_000))
     assert estimate == Estimate(21_000 + 40 * 1_000, 2)
 
 
 def test_an_authorization_is_paid_in_full_before_its_refund() -> None:
     # Nobody signed it, so it does nothing, but it costs.
     unsigned = Authorization(270, TO, 0, 0, 1, 1)
-    assert check(scene_with("00"), request(authorizations=(unsigned,))).gas == 21_000 + 25_000
+    assert check(env_with("00"), request(authorizations=(unsigned,))).gas == 21_000 + 25_000
 
 
 def test_code_of_a_delegate_runs() -> None:
@@ -240,7 +238,7 @@ def test_code_of_a_delegate_runs() -> None:
 
 def test_a_contract_that_needs_a_tip_over_the_base_fee_is_estimated_without_a_price() -> None:
     # Reverts if GASPRICE is below BASEFEE, which no transaction's is.
-    assert estimate_gas(scene_with("48 3a 10 15 600a 57 5f 5f fd 5b"), request()).gas > 21_000
+    assert estimate_gas(env_with("48 3a 10 15 600a 57 5f 5f fd 5b"), request()).gas > 21_000
 
 
 # --- Contracts that look at the gas they have ----------------------------------------
@@ -256,7 +254,7 @@ def test_a_contract_that_needs_a_tip_over_the_base_fee_is_estimated_without_a_pr
     ],
 )
 def test_the_limit_suffices_for_what_ample_gas_would_do(contracts: list[list[Step]]) -> None:
-    evm_env = scene_of(*contracts)
+    evm_env = env_of(*contracts)
     gas = estimate_gas(evm_env, request()).gas
     assert does_the_same(evm_env, request(), gas)
     assert not does_the_same(evm_env, request(), int(gas * 0.985) - 1)
@@ -273,7 +271,7 @@ def test_the_limit_suffices_for_what_ample_gas_would_do(contracts: list[list[Ste
 def test_a_contract_that_spends_all_it_gets_needs_what_it_cannot_do_without(
     contracts: list[list[Step]],
 ) -> None:
-    assert check(scene_of(*contracts), request()).runs <= 20
+    assert check(env_of(*contracts), request()).runs <= 20
 
 
 # --- Any contract --------------------------------------------------------------------
@@ -316,7 +314,7 @@ def ample_run_succeeds(evm_env: EvmEnv) -> bool:
 @settings(max_examples=150)
 @given(contract_chains(demands, checked=True))
 def test_an_estimate_suffices_and_little_less_does_not(contracts: list[list[Step]]) -> None:
-    evm_env = scene_of(*contracts)
+    evm_env = env_of(*contracts)
     if not ample_run_succeeds(evm_env):
         with pytest.raises((ExecutionReverted, ExecutionHalted)):
             estimate_gas(evm_env, request())
@@ -330,7 +328,7 @@ def test_an_estimate_suffices_and_little_less_does_not(contracts: list[list[Step
 @settings(max_examples=150)
 @given(contract_chains(demands | branches, checked=False))
 def test_an_estimate_leaves_nothing_undone(contracts: list[list[Step]]) -> None:
-    evm_env = scene_of(*contracts)
+    evm_env = env_of(*contracts)
     if not ample_run_succeeds(evm_env):
         return
     estimate = estimate_gas(evm_env, request())
@@ -341,15 +339,15 @@ def test_an_estimate_leaves_nothing_undone(contracts: list[list[Step]]) -> None:
 # --- Rejections ------------------------------------------------------------------------
 
 
-def test_a_revert_tells_its_reason() -> None:
+def test_a_revert_has_its_reason() -> None:
     with pytest.raises(ExecutionReverted, match=r"^execution reverted: no$") as caught:
-        estimate_gas(scene_with(REVERT), request())
+        estimate_gas(env_with(REVERT), request())
     assert caught.value.data.startswith(bytes.fromhex("08c379a0"))
 
 
-def test_a_halt_tells_its_reason() -> None:
+def test_a_halt_has_its_reason() -> None:
     with pytest.raises(ExecutionHalted, match="invalid 0xFE opcode"):
-        estimate_gas(scene_with("fe"), request())
+        estimate_gas(env_with("fe"), request())
 
 
 @pytest.mark.parametrize(
@@ -363,7 +361,7 @@ def test_a_halt_tells_its_reason() -> None:
         ("prague", 20_999, 50_000_000, 30_000_000),
     ],
 )
-def test_the_allowance_is_the_least_of_its_bounds(
+def test_the_allowance_is_the_minimum_of_its_bounds(
     fork: str, gas: int | None, gas_cap: int, allowance: int
 ) -> None:
     evm_env = EvmEnv(Snapshot(World.with_contract(LOOP)), Rules(270, fork), BLOCK)
@@ -374,15 +372,15 @@ def test_the_allowance_is_the_least_of_its_bounds(
 
 def test_an_allowance_below_the_intrinsic_gas_does_not_suffice() -> None:
     with pytest.raises(GasAllowanceExceeded, match=r"\(22000\)"):
-        estimate_gas(scene_with("00"), request(gas=22_000, data=b"\x01" * 1_000))
+        estimate_gas(env_with("00"), request(gas=22_000, data=b"\x01" * 1_000))
 
 
 def test_a_price_bounds_the_allowance_by_the_balance() -> None:
     price = ETHER // 100_000
     with pytest.raises(GasAllowanceExceeded, match=r"\(100000\)"):
-        estimate_gas(scene_with(LOOP), request(gas_price=price))
+        estimate_gas(env_with(LOOP), request(gas_price=price))
     with pytest.raises(GasAllowanceExceeded, match=r"\(50000\)"):
-        estimate_gas(scene_with(LOOP), request(max_fee_per_gas=price, value=ETHER // 2))
+        estimate_gas(env_with(LOOP), request(max_fee_per_gas=price, value=ETHER // 2))
 
 
 @pytest.mark.parametrize(
@@ -397,14 +395,14 @@ def test_a_price_bounds_the_allowance_by_the_balance() -> None:
 @pytest.mark.parametrize("target", [POOR, TO])
 def test_what_the_sender_cannot_pay_is_rejected(target: Address, fields: dict[str, Any]) -> None:
     with pytest.raises(InsufficientFunds):
-        estimate_gas(scene_with("00"), request(to=target, **fields))
+        estimate_gas(env_with("00"), request(to=target, **fields))
 
 
 # --- Limits --------------------------------------------------------------------------
 
 
 def test_the_budget_covers_all_runs() -> None:
-    evm_env, runs = scene_of([work(5_000)]), 2
+    evm_env, runs = env_of([work(5_000)]), 2
     gas = estimate_gas(evm_env, request()).gas
     assert estimate_gas(evm_env, request(), CallLimits(gas_budget=runs * gas)).runs == runs
     with pytest.raises(GasBudgetSpent):
@@ -413,20 +411,20 @@ def test_the_budget_covers_all_runs() -> None:
 
 def test_the_time_covers_all_runs() -> None:
     with pytest.raises(DeadlinePassed):
-        estimate_gas(scene_with("00"), request(), CallLimits(seconds=0.0))
+        estimate_gas(env_with("00"), request(), CallLimits(seconds=0.0))
 
 
 def test_an_estimate_is_stopped_by_its_flag() -> None:
     flag = CancelFlag()
     flag.set()
     with pytest.raises(ExecutionCancelled):
-        estimate_gas(scene_with(LOOP), request(), CallLimits(cancel=flag))
+        estimate_gas(env_with(LOOP), request(), CallLimits(cancel=flag))
 
 
 def test_the_search_serves_any_runner() -> None:
-    evm_env, asked = scene_of([work(100)]), request()
+    evm_env, requested = env_of([work(100)]), request()
 
     def runner(gas: int) -> ExecutionResult:
         return run(evm_env, CallRequest(sender=RICH, to=TO, gas=gas))
 
-    assert smallest_gas(runner, CAP) == estimate_gas(evm_env, asked)
+    assert smallest_gas(runner, CAP) == estimate_gas(evm_env, requested)

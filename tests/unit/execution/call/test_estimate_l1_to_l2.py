@@ -1,4 +1,4 @@
-"""The gas limit of a request from L1: L1 takes it, L2 executes it, and it is hardly more."""
+"""The estimate for a priority transaction: L1 accepts it, L2 executes it, and it is close to the minimum."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def succeeds(world: World, request: PriorityTransaction, gas_limit: int) -> bool
     return executor.run(Transaction.from_l1(paid)).succeeded
 
 
-def test_a_transfer_needs_what_l1_asks_for() -> None:
+def test_a_transfer_needs_the_minimum_of_l1() -> None:
     request = request_to(NOBODY, value=10**18)
     assert estimate(World(), request) == min_gas_limit(request)
 
@@ -80,7 +80,7 @@ def test_a_sender_without_funds_can_be_estimated() -> None:
     ),
     st.integers(0, 2_000),
 )
-def test_the_estimate_succeeds_and_is_at_most_a_third_above_the_least(
+def test_the_estimate_succeeds_and_is_at_most_a_third_above_the_minimum(
     steps: list[Step], size: int
 ) -> None:
     world, request = world_with(*steps), request_to(data=bytes(size))
@@ -93,7 +93,7 @@ def test_the_estimate_succeeds_and_is_at_most_a_third_above_the_least(
 
 
 @pytest.mark.parametrize("name", ["", "BAB", "Bread and Butter " * 9])
-def test_a_deposit_estimated_by_the_old_call_is_taken_by_l1_with_the_new_one(name: str) -> None:
+def test_a_deposit_estimated_by_the_old_call_is_accepted_by_l1_with_the_new_one(name: str) -> None:
     described = tuple(abi.encode("(string)", (text,)) for text in (name, "BAB"))
     decimals = bytes(31) + b"\x12"
     token = (NOBODY, NOBODY, NOBODY, 10**18)
@@ -111,14 +111,14 @@ def test_a_deposit_estimated_by_the_old_call_is_taken_by_l1_with_the_new_one(nam
     assert needed <= estimate(World(), request_to(data=old)) <= needed * 1.02
 
 
-def test_more_gas_than_a_block_has_can_be_asked_for() -> None:
+def test_an_estimate_may_exceed_the_gas_limit_of_a_block() -> None:
     world, request = world_with(demand_gas(40_000_000)), request_to()
     gas = estimate(world, request)
     assert gas > 40_000_000
     assert succeeds(world, request, gas)
 
 
-def test_a_revert_is_the_answer() -> None:
+def test_a_revert_is_raised() -> None:
     world = World()
     world.deploy(CONTRACT, REVERT)
     with pytest.raises(ExecutionReverted, match="execution reverted: no"):

@@ -1,4 +1,4 @@
-"""Precompiles that a question assumes elsewhere."""
+"""Precompiles that state overrides move or replace."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def moving(to: Address, **fields: object) -> StateOverride:
     return StateOverride(move_precompile_to=to, **fields)  # type: ignore[arg-type]
 
 
-def asked(wanted: dict[Address, StateOverride], to: Address) -> bytes:
-    """Return what a call says whose contract, where there is code, breaks off."""
+def output_of(wanted: dict[Address, StateOverride], to: Address) -> bytes:
+    """Return the output of a call to `to`; the code that is deployed halts."""
     evm_env = EvmEnv(Snapshot(World.with_contract("fe")), RULES, BLOCK)
     return call(override(evm_env, wanted), CallRequest(to=to, data=b"hello"))
 
@@ -47,9 +47,9 @@ def asked(wanted: dict[Address, StateOverride], to: Address) -> bytes:
     [
         ({IDENTITY: moving(THERE)}, THERE, b"hello"),
         ({IDENTITY: moving(THERE)}, IDENTITY, b""),
-        # In place of the code that is there.
+        # Replaces the code there.
         ({IDENTITY: moving(HERE)}, HERE, b"hello"),
-        # In place of the precompile that is there, which is nowhere then.
+        # Replaces the precompile there, which then runs nowhere.
         ({IDENTITY: moving(SHA256)}, SHA256, b"hello"),
         # With code where it was.
         ({IDENTITY: moving(THERE, code=NINE)}, IDENTITY, word(9)),
@@ -64,7 +64,7 @@ def asked(wanted: dict[Address, StateOverride], to: Address) -> bytes:
 def test_a_precompile_runs_where_it_is_assumed(
     wanted: dict[Address, StateOverride], to: Address, output: bytes
 ) -> None:
-    assert asked(wanted, to) == output
+    assert output_of(wanted, to) == output
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_move_that_cannot_be_is_rejected(
     wanted: dict[Address, StateOverride], error: type[Exception], text: str
 ) -> None:
     with pytest.raises(error, match=text):
-        asked(wanted, HERE)
+        output_of(wanted, HERE)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What-if questions."""
+"""State and block overrides."""
 
 from __future__ import annotations
 

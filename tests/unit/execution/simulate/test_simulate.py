@@ -1,4 +1,4 @@
-"""Simulated blocks: their places, their calls, and what they leave for the next.
+"""Simulated blocks: numbers and times, calls, and the state for the next block.
 
 The hashes and roots of the transfers are those that the tests of the execution APIs expect.
 """
@@ -102,7 +102,7 @@ def words(data: bytes) -> list[int]:
     return [int.from_bytes(data[at : at + 32]) for at in range(0, len(data), 32)]
 
 
-def places(blocks: list[SimulatedBlock]) -> list[tuple[int, int]]:
+def numbers_and_times(blocks: list[SimulatedBlock]) -> list[tuple[int, int]]:
     headers = [it.executed.header for it in blocks]
     return [(header.number, header.timestamp) for header in headers]
 
@@ -173,7 +173,7 @@ def test_calls_see_the_block_that_is_described(base: SimulationBase) -> None:
     first_hash = int.from_bytes(first.executed.header.hash())
     recipient = int.from_bytes(C2)
     assert words(first.results[0].output) == [1, 1_012, 0, recipient, 1_000_000, base_hash]
-    # The gas limit is that of the block before; the recipient is nobody again.
+    # The gas limit is that of the block before; the fee recipient is zero again.
     assert words(second.results[0].output) == [2, 5_000, 7, 0, 1_000_000, first_hash]
 
 
@@ -189,7 +189,7 @@ def test_only_validation_has_a_base_fee(
 
 def test_gaps_are_filled_with_empty_blocks(base: SimulationBase) -> None:
     blocks = simulate(base, [block(), block(number=4), block(time=2_000)])
-    assert places(blocks) == [(1, 1_012), (2, 1_024), (3, 1_036), (4, 1_048), (5, 2_000)]
+    assert numbers_and_times(blocks) == [(1, 1_012), (2, 1_024), (3, 1_036), (4, 1_048), (5, 2_000)]
     parents = [it.executed.header.parent_hash for it in blocks[1:]]
     assert parents == [it.executed.header.hash() for it in blocks[:-1]]
 
@@ -207,7 +207,7 @@ def test_gaps_are_filled_with_empty_blocks(base: SimulationBase) -> None:
         ([block()] * 257, SimulationTooLong, "257, and a simulation has at most 256"),
     ],
 )
-def test_places_that_do_not_follow_are_rejected(
+def test_blocks_out_of_order_are_rejected(
     base: SimulationBase, blocks: list[BlockCalls], error: type[Exception], text: str
 ) -> None:
     with pytest.raises(error, match=text):
@@ -216,7 +216,7 @@ def test_places_that_do_not_follow_are_rejected(
 
 def test_a_simulation_may_have_256_blocks(base: SimulationBase) -> None:
     blocks = simulate(base, [block(number=256)])
-    assert (len(blocks), places(blocks)[-1]) == (256, (256, 1_000 + 256 * 12))
+    assert (len(blocks), numbers_and_times(blocks)[-1]) == (256, (256, 1_000 + 256 * 12))
 
 
 @pytest.mark.parametrize(
@@ -325,27 +325,27 @@ def test_failures_are_results_and_undo_what_they_did(base: SimulationBase) -> No
     assert (sender.nonce, sender.balance) == (2, 2_000)
 
 
-def test_transfers_are_told_in_the_order_of_the_logs(base: SimulationBase) -> None:
+def test_transfers_are_in_order_with_the_logs(base: SimulationBase) -> None:
     accounts = {**funded(), **coded(SEND_CODE)}
     wanted = block(CallRequest(sender=C0, to=C1, value=10), accounts=accounts)
     (quiet,) = simulate(base, [wanted])
-    (told,) = simulate(base, [wanted], SimulationOptions(trace_transfers=True))
+    (traced,) = simulate(base, [wanted], SimulationOptions(trace_transfers=True))
 
     def transfer(sender: Address, to: Address, wei: int) -> Any:
         return EMITTER, (TRANSFER, sender.rjust(32, b"\0"), to.rjust(32, b"\0")), word(wei)
 
     first, second = (C1, (), b""), (C1, (word(7),), b"")
     assert quiet.results[0].logs == (first, second)
-    assert told.results[0].logs == (transfer(C0, C1, 10), first, transfer(C1, C2, 1), second)
+    assert traced.results[0].logs == (transfer(C0, C1, 10), first, transfer(C1, C2, 1), second)
     # Receipts and bloom are those of a chain, which knows no such logs.
-    assert told.executed.header == quiet.executed.header
+    assert traced.executed.header == quiet.executed.header
 
 
-def test_a_self_destruction_tells_where_the_ether_went(base: SimulationBase) -> None:
+def test_a_self_destruction_logs_its_transfer(base: SimulationBase) -> None:
     accounts = {C1: StateOverride(balance=5, code=bytes.fromhex(f"73{C2.hex()}ff"))}
     wanted = block(CallRequest(sender=C0, to=C1), accounts=accounts)
-    (told,) = simulate(base, [wanted], SimulationOptions(trace_transfers=True))
-    ((emitter, topics, data),) = told.results[0].logs
+    (traced,) = simulate(base, [wanted], SimulationOptions(trace_transfers=True))
+    ((emitter, topics, data),) = traced.results[0].logs
     assert (emitter, topics[2][12:], data) == (EMITTER, C2, word(5))
 
 
@@ -353,8 +353,8 @@ def test_what_reverts_inside_moves_no_ether(base: SimulationBase) -> None:
     code = f"5f5f5f5f600173{C2.hex()}5af150"
     accounts = {**funded(), **coded(code), **coded("5f5ffd", C2)}
     wanted = block(CallRequest(sender=C0, to=C1, value=10), accounts=accounts)
-    (told,) = simulate(base, [wanted], SimulationOptions(trace_transfers=True))
-    assert [words(data) for _, _, data in told.results[0].logs] == [[10]]
+    (traced,) = simulate(base, [wanted], SimulationOptions(trace_transfers=True))
+    assert [words(data) for _, _, data in traced.results[0].logs] == [[10]]
 
 
 @pytest.mark.parametrize(

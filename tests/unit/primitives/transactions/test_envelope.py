@@ -121,7 +121,7 @@ def test_no_bytes_have_two_meanings(raw: bytes) -> None:
 
 @given(payloads)
 @settings(deadline=None, max_examples=20)
-def test_every_payload_answers_the_same_questions(payload: SignedPayload) -> None:
+def test_every_payload_has_the_same_fields(payload: SignedPayload) -> None:
     answers = [payload.type, payload.nonce, payload.gas_limit, payload.value, payload.fee_cap]
     assert all(isinstance(answer, int) for answer in answers)
     assert isinstance(payload.tip, int)
@@ -214,7 +214,7 @@ def test_signing_a_set_code_transaction_gives_the_bytes_that_eth_account_gives()
 
 
 @pytest.mark.parametrize("kind", [0x7E, 0x7F, 0xFE, 0xFF])
-def test_nobody_but_l1_sends_what_l1_sends(kind: int) -> None:
+def test_only_l1_sends_l1_types(kind: int) -> None:
     payload = PriorityTransaction(
         type=kind,
         sender=TO,
@@ -231,7 +231,7 @@ def test_nobody_but_l1_sends_what_l1_sends(kind: int) -> None:
     assert load(transaction.raw, TO) == transaction
 
 
-def test_a_rejection_among_many_takes_its_place() -> None:
+def test_a_rejection_among_many_is_at_its_position() -> None:
     good = sign(TRANSFER, SECRET)
     results = decode_many([good.raw, b"", b"\x71\xc0", b"\x03", good.raw])
     kinds = [type(outcome) for outcome in results]
@@ -296,7 +296,9 @@ every_type = pytest.mark.parametrize("payload", PAYLOADS, ids=lambda it: f"{it.t
 
 
 @every_type
-def test_what_a_record_keeps_of_it_reads_back(payload: EthereumTransaction) -> None:
+def test_an_impersonated_transaction_is_loaded_from_its_raw_bytes(
+    payload: EthereumTransaction,
+) -> None:
     unsigned = impersonate(payload, IMPERSONATED)
     assert load(unsigned.raw, IMPERSONATED) == unsigned
     assert unsigned.is_impersonated
@@ -306,7 +308,7 @@ def test_what_a_record_keeps_of_it_reads_back(payload: EthereumTransaction) -> N
 @every_type
 @pytest.mark.parametrize("sender", [IMPERSONATED, Address.zero(), Address(b"\xff" * 20)])
 @pytest.mark.parametrize("parity", [0, 1])
-def test_nobody_can_send_its_bytes(
+def test_its_bytes_cannot_be_sent(
     payload: EthereumTransaction, sender: Address, parity: int
 ) -> None:
     unsigned = impersonate(payload, sender)
@@ -328,7 +330,7 @@ def test_what_could_not_be_read_back_is_rejected() -> None:
         )
 
 
-def test_type_0x71_reads_back_and_nobody_can_send_it() -> None:
+def test_type_0x71_round_trips_and_cannot_be_sent() -> None:
     unsigned = impersonate(ZK, IMPERSONATED)
     assert load(unsigned.raw, IMPERSONATED) == unsigned
     assert unsigned.is_impersonated

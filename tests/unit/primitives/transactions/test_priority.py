@@ -120,7 +120,7 @@ def test_a_damaged_record_is_rejected_or_is_another(
     check_mutation(payload.encode(), again, data)
 
 
-def test_a_priority_transaction_answers_like_any_other() -> None:
+def test_a_priority_transaction_has_the_fields_of_any_payload() -> None:
     payload = deposit()
     assert (payload.type, payload.chain_id, payload.tip) == (0xFF, None, 0)
     assert payload.fee_cap == payload.max_fee_per_gas
