@@ -26,7 +26,8 @@ from entresol.execution.tx_env import tx_env_of
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.primitives.values import Address
 from tests.support.anvil import running_anvil
-from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, EMPTY_CODE, ETHER, World, word
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, EMPTY_CODE, ETHER, World
+from tests.support.hex_data import word
 
 RULES: Final = Rules(31337)
 BLOCK: Final = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000)

@@ -24,6 +24,7 @@ from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.log_index import LogQuery
 from entresol.storage.store import Store
+from tests.support.hex_data import word
 
 # A million blocks take minutes to make, so they have to be asked for.
 LONGEST: Final = int(os.environ.get("ENTRESOL_BENCH_BLOCKS", "100000"))
@@ -205,11 +206,6 @@ def transfer(nonce: int, to: Address) -> FeeMarketTransaction:
 def address(name: int) -> bytes:
     """Return one of many addresses."""
     return keccak256(name.to_bytes(4))[:20]
-
-
-def word(value: int) -> bytes:
-    """Return `value` as 32 bytes."""
-    return value.to_bytes(32)
 
 
 def _exhaust(search: Callable[[], Iterable[int]]) -> None:

@@ -23,8 +23,9 @@ from entresol.storage.store import Store
 from tests.support.anvil import Anvil
 from tests.support.differential.comparison import Mined, peers
 from tests.support.differential.generator import blocks
-from tests.support.differential.replay import HISTORY, HISTORY_SLOTS, NO_CODE, Source, unhex
+from tests.support.differential.replay import HISTORY, HISTORY_SLOTS, NO_CODE, Source
 from tests.support.differential.transactions import CHAIN_ID, Draft
+from tests.support.hex_data import unhex
 
 pytestmark = pytest.mark.peer
 

@@ -13,9 +13,9 @@ from tests.support.differential.comparison import Peers, peers
 from tests.support.differential.generator import blocks
 from tests.support.differential.kinds.calls import every_failure
 from tests.support.differential.kinds.storage import vain_destructions
-from tests.support.differential.replay import unhex
 from tests.support.differential.traces import Options, Trace, Traced, intrinsic_gas, traced
 from tests.support.differential.world import BOMBS
+from tests.support.hex_data import unhex
 
 pytestmark = pytest.mark.peer
 

@@ -10,12 +10,12 @@ from entresol._native import Account, BlockEnv, Overlay, execute
 from entresol.errors import InvalidTransaction
 from tests.support.differential.comparison import Peers, peers, rejects
 from tests.support.differential.generator import blocks, kinds_of
-from tests.support.differential.kinds.creations import word
 from tests.support.differential.kinds.delegations import new_account
 from tests.support.differential.kinds.rejections import rejections
 from tests.support.differential.replay import Replay, Source
 from tests.support.differential.transactions import Draft, Signed
 from tests.support.differential.world import ACTORS, RECURSE
+from tests.support.hex_data import word
 
 pytestmark = pytest.mark.peer
 

@@ -14,8 +14,9 @@ from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.evm.in_memory_state import EMPTY_CODE, World, word
+from tests.support.evm.in_memory_state import EMPTY_CODE, World
 from tests.support.evm.programs import Step, call_to, create, demand_gas, program, store, work
+from tests.support.hex_data import word
 from tests.support.rpc_client import RpcError
 
 pytestmark = pytest.mark.peer

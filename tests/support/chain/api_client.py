@@ -13,6 +13,7 @@ from entresol.node.api import Api
 from entresol.node.config.schema import ApiConfig, LimitsConfig
 from entresol.primitives.values import Hash32
 from tests.support.chain.dev_chain import SECRETS, open_chain, transaction
+from tests.support.hex_data import hexed
 from tests.support.rpc_client import DispatcherClient
 
 ACCOUNTS = [DevAccount.from_secret(Hash32(secret)) for secret in SECRETS]
@@ -51,11 +52,6 @@ def running_api() -> Iterator[Client]:
     finally:
         client.api.close()
         chain.close()
-
-
-def hexed(data: bytes) -> str:
-    """Return bytes as JSON-RPC writes them."""
-    return "0x" + data.hex()
 
 
 def send(client: Client, nonce: int = 0, **fields: Any) -> str:

@@ -18,6 +18,7 @@ from entresol.primitives.transactions import (
 from entresol.primitives.values import Address, Hash32
 from entresol.storage import tables
 from entresol.storage.store import Store
+from tests.support.hex_data import word
 
 EMPTY_CODE = keccak256(b"")
 SECRET = bytes(31) + b"\x01"
@@ -28,11 +29,6 @@ Log = tuple[bytes, tuple[bytes, ...], bytes]
 def address(name: int) -> Address:
     """Return one of many addresses."""
     return Address(keccak256(b"address" + name.to_bytes(4))[:20])
-
-
-def word(value: int) -> bytes:
-    """Return `value` as 32 bytes."""
-    return value.to_bytes(32)
 
 
 def transfer(nonce: int, *, value: int = 1, to: Address | None = None) -> Transaction:

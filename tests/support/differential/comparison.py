@@ -10,9 +10,10 @@ from typing import Any
 
 from entresol._native import Account, ExecutionResult, Snapshot
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.differential.replay import NO_CODE, ZERO, Ran, Replay, read_state, unhex
+from tests.support.differential.replay import NO_CODE, ZERO, Ran, Replay, read_state
 from tests.support.differential.transactions import Signed
 from tests.support.differential.world import World, found
+from tests.support.hex_data import unhex
 from tests.support.rpc_client import RpcError
 
 GAS_LIMIT = 10**12

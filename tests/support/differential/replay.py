@@ -22,6 +22,7 @@ from entresol._native import (
 )
 from tests.support.anvil import Anvil
 from tests.support.differential.transactions import CHAIN_ID
+from tests.support.hex_data import unhex
 
 NO_CODE = keccak256(b"")
 ZERO = bytes(32)
@@ -153,8 +154,3 @@ def read_state(anvil: Anvil) -> Source:
         if slots:
             source.storage[unhex(address)] = slots
     return source
-
-
-def unhex(text: str) -> bytes:
-    """Return the bytes of a hexadecimal string."""
-    return bytes.fromhex(text.removeprefix("0x"))

@@ -9,8 +9,8 @@ from typing import Any
 
 from entresol._native import Overlay, Tracer, execute
 from tests.support.differential.comparison import Mined, Peers
-from tests.support.differential.replay import unhex
 from tests.support.differential.transactions import Signed
+from tests.support.hex_data import unhex
 
 Options = dict[str, Any]
 Trace = Any

@@ -9,6 +9,7 @@ from random import Random
 from tests.support.anvil import Anvil
 from tests.support.differential import contracts
 from tests.support.differential.transactions import CHAIN_ID, Actor, Authorization, Draft, Signed
+from tests.support.hex_data import hexed, word
 
 ETHER = 10**18
 FORKS = ("london", "paris", "shanghai", "cancun", "prague", "osaka")
@@ -109,24 +110,16 @@ Kind = Callable[[World], Draft]
 
 def found(anvil: Anvil) -> None:
     """Make the accounts of the world on a fresh anvil."""
-    anvil("anvil_setCoinbase", _hex(COINBASE))
+    anvil("anvil_setCoinbase", hexed(COINBASE))
     for actor in ACTORS:
-        anvil("anvil_setBalance", _hex(actor.address), hex(10**6 * ETHER))
+        anvil("anvil_setBalance", hexed(actor.address), hex(10**6 * ETHER))
     for actor in AUTHORITIES + PAUPERS:
-        anvil("anvil_setBalance", _hex(actor.address), hex(PAUPER_BALANCE))
+        anvil("anvil_setBalance", hexed(actor.address), hex(PAUPER_BALANCE))
     for address, code in _CODES.items():
-        anvil("anvil_setCode", _hex(address), _hex(code))
-        anvil("anvil_setBalance", _hex(address), hex(100 * ETHER))
+        anvil("anvil_setCode", hexed(address), hexed(code))
+        anvil("anvil_setBalance", hexed(address), hex(100 * ETHER))
     for n, address in enumerate(BOMBS):
-        anvil("anvil_setCode", _hex(address), _hex(contracts.BOMB))
-        anvil("anvil_setBalance", _hex(address), hex(n))
-        anvil("anvil_setNonce", _hex(address), "0x1")
-        anvil("anvil_setStorageAt", _hex(address), _word(1), _word(0x1234 + n))
-
-
-def _hex(data: bytes) -> str:
-    return "0x" + data.hex()
-
-
-def _word(number: int) -> str:
-    return f"0x{number:064x}"
+        anvil("anvil_setCode", hexed(address), hexed(contracts.BOMB))
+        anvil("anvil_setBalance", hexed(address), hex(n))
+        anvil("anvil_setNonce", hexed(address), "0x1")
+        anvil("anvil_setStorageAt", hexed(address), hexed(word(1)), hexed(word(0x1234 + n)))

@@ -85,11 +85,6 @@ class World:
             raise self.failure
 
 
-def word(value: int) -> bytes:
-    """Return `value` as 32 bytes."""
-    return value.to_bytes(32, "big")
-
-
 def to_contract(data: bytes = b"", *, gas_limit: int = 1_000_000, value: int = 0) -> TxEnv:
     """Return a message from Alice to the contract."""
     return TxEnv(sender=ALICE, to=CONTRACT, data=data, gas_limit=gas_limit, value=value)

@@ -23,6 +23,7 @@ from entresol.rollup.system_contracts import (
     NATIVE_TOKEN_VAULT,
 )
 from tests.support.contracts.engine import Contract, find, types
+from tests.support.hex_data import hexed
 from tests.support.node_process import running_node
 from tests.support.polling import eventually
 from tests.support.rollup.layer_ones import ACCOUNTS
@@ -112,7 +113,7 @@ class Pair:
         dependencies: Sequence[bytes] = (),
     ) -> str:
         """Deposit ether with the gas that the node estimates and the fee that L1 asks for it."""
-        call = {"from": str(USER), "to": str(to), "value": hex(value), "data": _hex(data)}
+        call = {"from": str(USER), "to": str(to), "value": hex(value), "data": hexed(data)}
         meta = {"gasPerPubdata": hex(GAS_PER_PUBDATA), "factoryDeps": list(map(list, dependencies))}
         gas_limit = int(self.l2("zks_estimateGasL1ToL2", {**call, "eip712Meta": meta}), 16)
         price = self.l1("eth_gasPrice")
@@ -143,7 +144,7 @@ class Pair:
         compiled = find("TestERC20")
         (constructor,) = [entry for entry in compiled.abi if entry["type"] == "constructor"]
         arguments = abi.encode(types(constructor["inputs"]), ["Token", "TOK", 18])
-        created = _send(self.l1, {"data": _hex(compiled.bytecode + arguments)})
+        created = _send(self.l1, {"data": hexed(compiled.bytecode + arguments)})
         token = Contract(Address.parse(self.l1.receipt(created)["contractAddress"]), compiled)
         for call in (("mint", USER, amount), ("approve", self.asset_router.address, amount)):
             assert self.l1.receipt(self.send_l1(token, *call))["status"] == "0x1"
@@ -292,11 +293,11 @@ def messages_in(receipt: Json) -> list[Json]:
 
 def message_hash(message: bytes) -> str:
     """Return the hash by which a message is looked up."""
-    return _hex(keccak256(message))
+    return hexed(keccak256(message))
 
 
 def _call(layer: RpcClient, contract: Contract, function: str, arguments: Sequence[object]) -> Any:
-    call = {"to": str(contract.address), "data": _hex(contract.encode(function, *arguments))}
+    call = {"to": str(contract.address), "data": hexed(contract.encode(function, *arguments))}
     output: str = layer("eth_call", call, "latest")
     return contract.decode(function, bytes.fromhex(output[2:]))
 
@@ -305,7 +306,7 @@ def _transaction(
     contract: Contract, function: str, arguments: Sequence[object], value: int
 ) -> dict[str, str]:
     data = contract.encode(function, *arguments)
-    return {"to": str(contract.address), "data": _hex(data), "value": hex(value)}
+    return {"to": str(contract.address), "data": hexed(data), "value": hex(value)}
 
 
 def _send(layer: RpcClient, fields: Mapping[str, str], sender: Address = USER) -> str:
@@ -315,7 +316,3 @@ def _send(layer: RpcClient, fields: Mapping[str, str], sender: Address = USER) -
 
 def _words(proof: Json) -> list[bytes]:
     return [bytes.fromhex(word[2:]) for word in proof["proof"]]
-
-
-def _hex(data: bytes) -> str:
-    return "0x" + data.hex()

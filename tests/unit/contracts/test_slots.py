@@ -8,6 +8,7 @@ from entresol._native import keccak256
 from entresol.contracts import Artifact, Variable
 from entresol.contracts.slots import storage_of
 from entresol.primitives.values import Data, Hash32
+from tests.support.hex_data import word
 
 
 def contract(*variables: tuple[str, int, int, str]) -> Artifact:
@@ -40,10 +41,6 @@ BOX = contract(
     ("list", 6, 0, "uint256[]"),
 )
 OWNER = bytes([0xAB] * 20)
-
-
-def word(number: int) -> Hash32:
-    return Hash32(number.to_bytes(32))
 
 
 def test_a_word_lies_in_the_slot_of_its_variable() -> None:

@@ -49,8 +49,9 @@ from tests.support.chain.block_production import (
     sender,
     sums,
 )
-from tests.support.chain.records import EMPTY_CODE, word
+from tests.support.chain.records import EMPTY_CODE
 from tests.support.evm.assembler import assemble, initcode
+from tests.support.hex_data import word
 
 ALICE, BOB = sender(1), sender(2)
 MAX_WEI = (1 << 256) - 1

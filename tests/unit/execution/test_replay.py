@@ -18,8 +18,9 @@ from entresol.primitives.values import Address, Bloom, Hash32
 from entresol.state.history import HistoricalState
 from entresol.storage.store import Store
 from tests.support.chain.block_production import ETHER, Producer, call, changes_of, priority, sender
-from tests.support.chain.records import EMPTY_CODE, dump, word
+from tests.support.chain.records import EMPTY_CODE, dump
 from tests.support.evm.assembler import assemble, initcode
+from tests.support.hex_data import word
 
 ALICE, BOB = sender(1), sender(2)
 TARGET = b"\xc1" * 20

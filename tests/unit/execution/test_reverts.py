@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entresol.execution.reverts import MAX_REASON_BYTES, PANICS, revert_reason
-from tests.support.evm.in_memory_state import word
+from tests.support.hex_data import word
 
 ERROR = bytes.fromhex("08c379a0")
 PANIC = bytes.fromhex("4e487b71")

@@ -35,7 +35,8 @@ from entresol.primitives.transactions import (
     sign,
 )
 from entresol.primitives.values import Address, Hash32
-from tests.support.evm.in_memory_state import CONTRACT, EMPTY_CODE, ETHER, RULES, World, word
+from tests.support.evm.in_memory_state import CONTRACT, EMPTY_CODE, ETHER, RULES, World
+from tests.support.hex_data import word
 
 SECRET = bytes([0x46]) * 32
 SENDER = Address(address_of(public_key(SECRET)))

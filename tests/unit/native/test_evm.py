@@ -27,8 +27,8 @@ from tests.support.evm.in_memory_state import (
     World,
     run,
     to_contract,
-    word,
 )
+from tests.support.hex_data import word
 
 STORE_7 = "6007 5f 55"
 RETURN_CALLER = "33 5f 52 6020 5f f3"

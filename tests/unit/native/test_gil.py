@@ -12,15 +12,8 @@ import pytest
 
 from entresol import errors
 from entresol._native import Overlay, Snapshot, Tracer, TxEnv, call, execute
-from tests.support.evm.in_memory_state import (
-    ALICE,
-    BLOCK,
-    CONTRACT,
-    RULES,
-    World,
-    to_contract,
-    word,
-)
+from tests.support.evm.in_memory_state import ALICE, BLOCK, CONTRACT, RULES, World, to_contract
+from tests.support.hex_data import word
 
 # Returns the sum of the slots 1 to 200.
 SUM_SLOTS = "5f 60c8 5b 80 54 90 91 01 90 6001 90 03 80 6003 57 50 5f 52 6020 5f f3"

@@ -17,8 +17,8 @@ from tests.support.evm.in_memory_state import (
     World,
     produce,
     to_contract,
-    word,
 )
+from tests.support.hex_data import word
 
 COUNT = "6001 5f 54 01 5f 55"
 RETURN_COUNT = "5f 54 5f 52 6020 5f f3"

@@ -11,16 +11,8 @@ import pytest
 
 from entresol import errors
 from entresol._native import Account, Snapshot, Tracer, TxEnv, call, execute
-from tests.support.evm.in_memory_state import (
-    ALICE,
-    BLOCK,
-    BOB,
-    CONTRACT,
-    RULES,
-    World,
-    to_contract,
-    word,
-)
+from tests.support.evm.in_memory_state import ALICE, BLOCK, BOB, CONTRACT, RULES, World, to_contract
+from tests.support.hex_data import hexed, word
 
 # Calls Bob's contract with the selector 0x11223344 and 3 wei.
 CALL_BOB = "6311223344 5f 52 5f 5f 6004 601c 6003 73" + BOB.hex() + "61ffff f1"
@@ -37,10 +29,6 @@ def trace(code: str, options: dict[str, Any], **position: Any) -> Any:
     outcome = execute(Snapshot(world), RULES, BLOCK, to_contract(), tracer=tracer)
     assert outcome.trace is not None
     return json.loads(outcome.trace)
-
-
-def hexed(data: bytes) -> str:
-    return "0x" + data.hex()
 
 
 def test_struct_logs_show_each_step() -> None:

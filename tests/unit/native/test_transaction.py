@@ -17,6 +17,7 @@ from entresol.errors import (
     MalformedTransaction,
     UnsupportedType,
 )
+from tests.support.hex_data import unhex
 
 ACCOUNT = Account.from_key(bytes([0x46]) * 32)
 TO = bytes([0x11]) * 20
@@ -68,10 +69,6 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
         }
         request["authorizationList"] = [ACCOUNT.sign_authorization(authorization)]
     return request
-
-
-def unhex(text: str) -> bytes:
-    return bytes.fromhex(text[2:])
 
 
 def signed(**changes: Any) -> bytes:

@@ -25,7 +25,8 @@ from entresol.primitives.records import (
     transaction_type,
 )
 from entresol.primitives.values import Address, Hash32
-from tests.support.chain.records import deposit, transfer, word
+from tests.support.chain.records import deposit, transfer
+from tests.support.hex_data import word
 
 FIXTURE = Path(__file__).parent / "record-v1.bin"
 

@@ -17,14 +17,11 @@ from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.message_tree import root_of_proof
 from entresol.rollup.proofs import LogProver
 from tests.support.chain.block_production import sender
+from tests.support.hex_data import word
 from tests.support.rollup.settling_chain import USER, SettlingChain
 
 DONE = SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234)
 SENDER = sender(USER)
-
-
-def word(number: int) -> Hash32:
-    return Hash32(number.to_bytes(32))
 
 
 class Scenario:

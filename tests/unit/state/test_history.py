@@ -12,7 +12,8 @@ from entresol.errors import StateUnavailable, StoreFailed
 from entresol.state.history import HistoricalState
 from entresol.state.snapshots import Snapshots
 from entresol.storage.store import Store
-from tests.support.chain.records import EMPTY_CODE, address, change, fill, record_after, word
+from tests.support.chain.records import EMPTY_CODE, address, change, fill, record_after
+from tests.support.hex_data import word
 
 ALICE = address(1)
 

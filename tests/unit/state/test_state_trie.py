@@ -13,8 +13,9 @@ from entresol.errors import InvalidProof, MissingNode
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Hash32
 from entresol.state.state_trie import AccountProof, StateTrie
-from tests.support.chain.records import address, word
+from tests.support.chain.records import address
 from tests.support.evm.in_memory_state import World
+from tests.support.hex_data import word
 
 Accounts = dict[bytes, Account]
 Slots = dict[tuple[bytes, bytes], bytes]

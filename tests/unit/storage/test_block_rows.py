@@ -23,8 +23,8 @@ from tests.support.chain.records import (
     random_chain,
     record_after,
     without_shared,
-    word,
 )
+from tests.support.hex_data import word
 
 chains = st.builds(random_chain, st.randoms(use_true_random=False), st.integers(1, 12))
 few = settings(max_examples=25)

@@ -12,7 +12,8 @@ from entresol.primitives.records import BlockRecord
 from entresol.storage.key_value import KeyValueStore
 from entresol.storage.log_index import LogQuery, candidates, index_keys
 from entresol.storage.store import Store
-from tests.support.chain.records import Log, address, fill, record_after, transfer, word
+from tests.support.chain.records import Log, address, fill, record_after, transfer
+from tests.support.hex_data import word
 
 few = settings(max_examples=60)
 

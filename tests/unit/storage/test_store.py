@@ -25,8 +25,8 @@ from tests.support.chain.records import (
     random_chain,
     record_after,
     transfer,
-    word,
 )
+from tests.support.hex_data import word
 
 ALICE, BOB = address(1), address(2)
 

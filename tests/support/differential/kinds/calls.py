@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tests.support.differential.contracts import FAULTS
-from tests.support.differential.kinds.creations import word
 from tests.support.differential.transactions import Draft
 from tests.support.differential.world import (
     ACTORS,
@@ -19,6 +18,7 @@ from tests.support.differential.world import (
     World,
 )
 from tests.support.evm.assembler import OPCODES, assemble
+from tests.support.hex_data import word
 
 CALL, CALLCODE, DELEGATECALL, STATICCALL = range(4)
 QUIET, STRICT = 16, 32

@@ -8,14 +8,10 @@ from tests.support.differential import contracts
 from tests.support.differential.transactions import Draft
 from tests.support.differential.world import ACTORS, FACTORY, World
 from tests.support.evm.assembler import OPCODES, assemble, initcode, push
+from tests.support.hex_data import word
 
 MAX_CODE = 24_576
 MAX_INITCODE = 2 * MAX_CODE
-
-
-def word(number: int) -> bytes:
-    """Return a 32-byte word."""
-    return number.to_bytes(32, "big")
 
 
 def of_contract(world: World) -> Draft:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tests.support.differential.kinds.calls import forward
-from tests.support.differential.kinds.creations import word
 from tests.support.differential.transactions import CHAIN_ID, Actor, Authorization, Draft
 from tests.support.differential.world import (
     ACTORS,
@@ -16,6 +15,7 @@ from tests.support.differential.world import (
     TRANSIENT,
     World,
 )
+from tests.support.hex_data import word
 
 PAYLOAD = word(1) + word(5)
 

@@ -18,9 +18,9 @@ from tests.support.differential.curves import (
     sign_p256,
 )
 from tests.support.differential.kinds.calls import CALL, STATICCALL, forward
-from tests.support.differential.kinds.creations import word
 from tests.support.differential.transactions import Draft
 from tests.support.differential.world import ACTORS, FORWARD, World
+from tests.support.hex_data import word
 
 Input = Callable[[Random], bytes]
 

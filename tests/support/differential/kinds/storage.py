@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from entresol._native import keccak256
 from tests.support.differential import contracts
-from tests.support.differential.kinds.creations import word
 from tests.support.differential.transactions import Draft
 from tests.support.differential.world import (
     ACTORS,
@@ -17,6 +16,7 @@ from tests.support.differential.world import (
     World,
 )
 from tests.support.evm.assembler import initcode
+from tests.support.hex_data import word
 
 MINT, TRANSFER, APPROVE, TRANSFER_FROM, BALANCE_OF = (
     bytes.fromhex(selector)

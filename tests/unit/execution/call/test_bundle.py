@@ -12,7 +12,8 @@ from entresol.execution.call.limits import CallLimits
 from entresol.execution.call.overrides import BlockOverrides
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
-from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, ETHER, World, word
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, ETHER, World
+from tests.support.hex_data import word
 
 COUNT = "5f54600101805f555f5260205ff3"
 NUMBER = "435f5260205ff3"

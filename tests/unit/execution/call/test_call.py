@@ -27,7 +27,8 @@ from entresol.execution.call.limits import CallLimits
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.transactions import Access
 from entresol.primitives.values import Address, Hash32
-from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, ETHER, RULES, World, word
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, ETHER, RULES, World
+from tests.support.hex_data import word
 
 RICH, POOR, TO = Address(ALICE), Address(BOB), Address(CONTRACT)
 BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)

@@ -24,7 +24,8 @@ from entresol.execution.call.overrides import (
 )
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
-from tests.support.evm.in_memory_state import CONTRACT, RULES, World, word
+from tests.support.evm.in_memory_state import CONTRACT, RULES, World
+from tests.support.hex_data import word
 
 BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
 ONE, SHA256, IDENTITY, BLS, P256 = (Address(it.to_bytes(20)) for it in (1, 2, 4, 11, 256))

@@ -12,16 +12,8 @@ from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.overrides import BlockOverrides, StateOverride, apply, override
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address, Hash32
-from tests.support.evm.in_memory_state import (
-    ALICE,
-    BOB,
-    CONTRACT,
-    EMPTY_CODE,
-    ETHER,
-    RULES,
-    World,
-    word,
-)
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, EMPTY_CODE, ETHER, RULES, World
+from tests.support.hex_data import word
 
 TO = Address(CONTRACT)
 BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)

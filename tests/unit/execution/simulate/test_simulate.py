@@ -56,7 +56,7 @@ from entresol.primitives.transactions import (
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.store import Store
 from tests.support.chain.block_production import Producer
-from tests.support.chain.records import word
+from tests.support.hex_data import word
 
 C0, C1, C2 = (Address(bytes([number]) + bytes(19)) for number in (0xC0, 0xC1, 0xC2))
 SPEC_CHAIN = 0xC72DD9D5E883E

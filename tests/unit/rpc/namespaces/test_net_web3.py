@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from entresol._native import keccak256
-from tests.support.chain.api_client import Client, hexed
+from tests.support.chain.api_client import Client
+from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.chain.api_client import Client, hexed, send
+from tests.support.chain.api_client import Client, send
 from tests.support.chain.dev_chain import NOBODY
+from tests.support.hex_data import hexed
 
 
 def test_a_fresh_chain_is_at_block_zero(client: Client) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.chain.api_client import Client
 from tests.support.chain.dev_chain import ALICE, NOBODY, transaction
+from tests.support.hex_data import hexed, word
 from tests.support.rpc_client import RpcError
 
 COUNTER = "0xc100000000000000000000000000000000000000"
@@ -18,10 +19,6 @@ BALANCES = {COUNTER: {"code": "0x5f35315f5260205ff3"}}
 BALANCE = {"to": COUNTER, "data": "0x" + bytes(NOBODY).rjust(32, b"\0").hex()}
 
 
-def word(number: int) -> str:
-    return f"0x{number:064x}"
-
-
 def values(answer: Any) -> list[list[int]]:
     return [[int(call["value"], 16) for call in bundle] for bundle in answer]
 
@@ -29,7 +26,10 @@ def values(answer: Any) -> list[list[int]]:
 def test_calls_build_on_each_other_across_bundles(client: Client) -> None:
     bundles = [{"transactions": [COUNT, COUNT]}, {"transactions": [COUNT]}]
     answer = client("eth_callMany", bundles, {"blockNumber": "latest"}, COUNTING)
-    assert answer == [[{"value": word(1)}, {"value": word(2)}], [{"value": word(3)}]]
+    assert answer == [
+        [{"value": hexed(word(1))}, {"value": hexed(word(2))}],
+        [{"value": hexed(word(3))}],
+    ]
 
 
 def test_a_failure_is_told_in_its_place(client: Client) -> None:
@@ -79,7 +79,7 @@ def test_a_block_is_overridden_under_the_names_of_either_dialect(
     client: Client, names: dict[str, str]
 ) -> None:
     code = {COUNTER: {"code": "0x435f52426020524160405248606052605e4060805260a05ff3"}}
-    override = {**names, "blockHash": {"94": word(9)}}
+    override = {**names, "blockHash": {"94": hexed(word(9))}}
     bundles = [{"transactions": [COUNT], "blockOverride": override}]
     ((seen,),) = client("eth_callMany", bundles, None, code)
     found = [seen["value"][2:][at : at + 64] for at in range(0, 320, 64)]
@@ -98,7 +98,7 @@ def test_a_client_may_wait_less_than_it_is_allowed(client: Client) -> None:
         ([[{}]], r"params\[0\]\[0\]\.transactions"),
         ([[{"transactions": [{"to": 5}]}]], r"params\[0\]\[0\]\.transactions\[0\]\.to"),
         ([[], {"transactionIndex": "some"}], r"params\[1\]\.transactionIndex"),
-        ([[{"transactions": [], "blockOverride": {"blockHash": {"x": word(1)}}}]], "x: "),
+        ([[{"transactions": [], "blockOverride": {"blockHash": {"x": hexed(word(1))}}}]], "x: "),
     ],
 )
 def test_a_wrong_field_is_named(client: Client, params: list[Any], place: str) -> None:

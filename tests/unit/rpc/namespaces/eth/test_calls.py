@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.chain.api_client import REVERT, TARGET, Client, hexed, with_code
+from tests.support.chain.api_client import REVERT, TARGET, Client, with_code
 from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY, transaction
-from tests.support.evm.in_memory_state import word
+from tests.support.hex_data import hexed, word
 from tests.support.rpc_client import RpcError
 
 RETURN_NUMBER = "0x43 5f 52 6020 5f f3".replace(" ", "")

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from entresol.node.config.schema import ApiConfig
-from tests.support.chain.api_client import Client, hexed
+from tests.support.chain.api_client import Client
 from tests.support.chain.dev_chain import open_chain, transaction
+from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
 RAW = hexed(transaction(0).raw)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from entresol._native import EMPTY_ROOT, keccak256, rlp_encode, verify_proof
-from tests.support.chain.api_client import Client, hexed, send
+from tests.support.chain.api_client import Client, send
 from tests.support.chain.dev_chain import ALICE, ETHER, LOG_CODE, LOGGER, NOBODY
+from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.chain.api_client import Client, hexed, send
+from tests.support.chain.api_client import Client, send
 from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY, transaction
+from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
 
