@@ -165,12 +165,12 @@ class Api:
             EthClient(chain),
             EthBlocks(chain.blocks, resolver, rendered),
             EthCalls(resolver, self._runner),
-            EthCallMany(chain, resolver, call_limits(limits), override_limits(limits)),
+            EthCallMany(chain, resolver, self._runner),
             EthFees(chain, resolver),
             EthFilters(
                 chain, rendered.log_cache, self._filters, self.subscriptions, log_limits(limits)
             ),
-            EthSimulate(chain, resolver, call_limits(limits), override_limits(limits)),
+            EthSimulate(chain, resolver, self._runner),
             EthState(resolver, chain.blocks, chain.state_trie, chain.pool),
             EthTransactions(chain, resolver, rendered),
             EthSendSync(chain, rendered, self._config.receipt_seconds),

@@ -27,8 +27,8 @@ _TYPES: Final = {
 _DEFAULT_GAS_PER_PUBDATA: Final = 50_000
 
 
-class RawFee(msgspec.Struct, frozen=True, kw_only=True):
-    """The fee fields of a transaction."""
+class Fee(msgspec.Struct, frozen=True, kw_only=True):
+    """The fee fields of a transaction; zksync-era uses snake case here."""
 
     gas_limit: Quantity
     max_fee_per_gas: Quantity
@@ -54,7 +54,7 @@ class L2CommonData(JsonModel, frozen=True, kw_only=True):
     """The fields of an L2 transaction besides its call."""
 
     nonce: int
-    fee: RawFee
+    fee: Fee
     initiator_address: Address
     signature: ByteArray
     transaction_type: str
@@ -139,7 +139,7 @@ def gas_per_pubdata(payload: Payload) -> int:
 def _from_l2(transaction: Transaction, payload: SignedPayload) -> L2CommonData:
     return L2CommonData(
         nonce=payload.nonce,
-        fee=RawFee(
+        fee=Fee(
             gas_limit=Quantity(payload.gas_limit),
             max_fee_per_gas=Quantity(payload.fee_cap),
             max_priority_fee_per_gas=Quantity(priority_fee(payload)),

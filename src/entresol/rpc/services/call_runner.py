@@ -35,7 +35,20 @@ class CallRunner:
         try:
             return run_limited(self._on_loop, call)
         except GasBudgetSpent:
-            return Offload(lambda: run_limited(self._limits, call))
+            return self.offload(call)
+
+    def offload(
+        self, call: Callable[[CallLimits], T], max_seconds: float | None = None
+    ) -> Offload[T]:
+        """Return a call that is always work for a worker, with less time than usual if so wanted."""
+        limits = self._limits
+        if max_seconds is not None and (limits.seconds is None or max_seconds < limits.seconds):
+            limits = msgspec.structs.replace(limits, seconds=max_seconds)
+        return Offload(lambda: run_limited(limits, call))
+
+    def check_overrides(self, *overrides: StateOverrides | None) -> int:
+        """Reject too many overrides; return how many accounts and slots there are."""
+        return self._overrides.check(*overrides)
 
     def run_with_overrides(
         self,
@@ -45,7 +58,7 @@ class CallRunner:
         call: Callable[[EvmEnv, CallLimits], T],
     ) -> T | Offload[T]:
         """Return the result of a call with overrides, or the work for a worker."""
-        size = self._overrides.check(accounts)
+        size = self.check_overrides(accounts)
 
         def overridden(limits: CallLimits) -> T:
             block_overrides = None if block is None else block.override()
@@ -53,4 +66,4 @@ class CallRunner:
 
         if size <= POLICY.overrides:
             return self.run(overridden)
-        return Offload(lambda: run_limited(self._limits, overridden))
+        return self.offload(overridden)

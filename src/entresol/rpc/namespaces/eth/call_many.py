@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from entresol._native import Snapshot
 from entresol.chain.finality import BlockTag
 from entresol.errors import InvalidOverride, UnknownBlock
 from entresol.execution.call.bundle import BundledResult, call_many
-from entresol.execution.call.limits import CallLimits, run_limited
 from entresol.execution.call.overrides import override
 from entresol.execution.evm_env import EvmEnv
 from entresol.execution.replay import state_at_transaction
@@ -22,13 +19,13 @@ from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_bundle import CallBundle, StateContext
 from entresol.rpc.types.number import Number
-from entresol.rpc.types.overrides import OverrideLimits, StateOverrides, state_overrides
+from entresol.rpc.types.overrides import StateOverrides, state_overrides
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.execution.call.limits import CallLimits
     from entresol.rpc.services.block_resolver import BlockResolver
-
-MILLISECONDS = 1_000
+    from entresol.rpc.services.call_runner import CallRunner
 
 
 class CallManyResult(JsonModel, frozen=True, kw_only=True, omit_defaults=True):
@@ -50,17 +47,10 @@ class EthCallMany:
 
     prefix = "eth"
 
-    def __init__(
-        self,
-        chain: Chain,
-        resolver: BlockResolver,
-        limits: CallLimits | None = None,
-        overrides: OverrideLimits | None = None,
-    ) -> None:
+    def __init__(self, chain: Chain, resolver: BlockResolver, runner: CallRunner) -> None:
         self._chain = chain
         self._resolver = resolver
-        self._limits = limits or CallLimits()
-        self._overrides = overrides or OverrideLimits()
+        self._runner = runner
 
     @method(UnknownBlock, InvalidOverride)
     def call_many(
@@ -75,15 +65,14 @@ class EthCallMany:
         block, index = context.block_number or LATEST, context.transaction_index
         count = None if index is None else index.count
         evm_env = self._env_within(block, count)
-        self._overrides.check(state_override)
+        self._runner.check_overrides(state_override)
 
         def run(limits: CallLimits) -> list[list[CallManyResult]]:
             wanted, accounts = [it.bundle() for it in bundles], state_overrides(state_override)
             results = call_many(override(evm_env(), accounts), wanted, limits)
             return [[CallManyResult.of(it) for it in bundle] for bundle in results]
 
-        limits = self._limits_for(timeout)
-        return Offload(lambda: run_limited(limits, run))
+        return self._runner.offload(run, None if timeout is None else timeout / 1_000)
 
     def _env_within(self, block: BlockId, count: int | None) -> Callable[[], EvmEnv]:
         """Return a function that builds the environment after the first `count` transactions of a block."""
@@ -103,10 +92,3 @@ class EthCallMany:
             return EvmEnv(state, rules, evm_env.block)
 
         return execute
-
-    def _limits_for(self, timeout: int | None) -> CallLimits:
-        """Return the limits, with less time if the client wants less."""
-        seconds = self._limits.seconds
-        if timeout is None or (seconds is not None and timeout / MILLISECONDS >= seconds):
-            return self._limits
-        return msgspec.structs.replace(self._limits, seconds=timeout / MILLISECONDS)

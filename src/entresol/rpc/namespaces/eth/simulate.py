@@ -18,7 +18,6 @@ from entresol.errors import (
     SimulationTooLong,
     UnknownBlock,
 )
-from entresol.execution.call.limits import CallLimits, run_limited
 from entresol.execution.simulate.simulate import SimulationBase, simulate
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import method
@@ -26,12 +25,13 @@ from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.render.hex import array, raw
 from entresol.rpc.render.simulations import simulated_block_json
 from entresol.rpc.types.block_id import LATEST, BlockId
-from entresol.rpc.types.overrides import OverrideLimits
 from entresol.rpc.types.simulation import SimulationPayload
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.execution.call.limits import CallLimits
     from entresol.rpc.services.block_resolver import BlockResolver
+    from entresol.rpc.services.call_runner import CallRunner
 
 
 class EthSimulate:
@@ -39,17 +39,10 @@ class EthSimulate:
 
     prefix = "eth"
 
-    def __init__(
-        self,
-        chain: Chain,
-        resolver: BlockResolver,
-        limits: CallLimits | None = None,
-        overrides: OverrideLimits | None = None,
-    ) -> None:
+    def __init__(self, chain: Chain, resolver: BlockResolver, runner: CallRunner) -> None:
         self._chain = chain
         self._resolver = resolver
-        self._limits = limits or CallLimits()
-        self._overrides = overrides or OverrideLimits()
+        self._runner = runner
 
     @method(
         EmptySimulation,
@@ -69,7 +62,7 @@ class EthSimulate:
         """Simulate blocks of calls on top of a block, and return them with the results of the calls."""
         base = self._base(block)
         wanted = payload.block_state_calls or ()
-        self._overrides.check(*(it.state_overrides for it in wanted))
+        self._runner.check_overrides(*(it.state_overrides for it in wanted))
         full = bool(payload.return_full_transactions)
 
         def run(limits: CallLimits) -> Raw:
@@ -81,7 +74,7 @@ class EthSimulate:
             )
             return raw(array(texts))
 
-        return Offload(lambda: run_limited(self._limits, run))
+        return self._runner.offload(run)
 
     def _base(self, block: BlockId) -> SimulationBase:
         rules = self._chain.rules

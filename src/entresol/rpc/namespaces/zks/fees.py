@@ -20,6 +20,7 @@ from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
+from entresol.rpc.render.raw_transactions import Fee
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.overrides import StateOverrides
@@ -30,15 +31,6 @@ if TYPE_CHECKING:
 
 _PENDING = BlockId(tag=BlockTag.PENDING)
 _PUBDATA_MARGIN_PERCENT = 30
-
-
-class Fee(msgspec.Struct, frozen=True, kw_only=True):
-    """The fee fields for a transaction; zksync-era uses snake case here."""
-
-    gas_limit: Quantity
-    max_fee_per_gas: Quantity
-    max_priority_fee_per_gas: Quantity
-    gas_per_pubdata_limit: Quantity
 
 
 class Ratio(msgspec.Struct, frozen=True, kw_only=True):
