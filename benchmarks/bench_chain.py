@@ -111,9 +111,9 @@ def our_rate(raws: Sequence[bytes], size: int, *, durable: bool) -> float:
                 chain.add(transaction)
             chain.seal()
         taken = time.perf_counter() - start
-        sealed = sum(len(record.transactions) for record in chain.ledger.store.records())
+        sealed = sum(len(record.transactions) for record in chain.blocks.records())
         assert sealed == len(raws)
-        assert all(o.succeeded for r in chain.ledger.store.records() for o in r.results)
+        assert all(o.succeeded for r in chain.blocks.records() for o in r.results)
     return len(raws) / taken
 
 

@@ -62,7 +62,7 @@ def tree_and_proofs() -> Iterator[Row]:
         left -= min(left, MESSAGES_AT_ONCE)
         chain.seal()
     batcher.seal(0.0)
-    batches = chain.ledger.store.batches
+    batches = chain.batches
     batches.settle([1], SettlementStep.EXECUTE, SettlementTransaction(Hash32.zero(), 1, 1))
     logs = batches.logs(1)
     yield Row(
@@ -107,7 +107,7 @@ async def _settle() -> tuple[float, int]:
         pass
     seconds = time.perf_counter() - begun
     assert settler.totals.executed == BATCHES
-    batches = chain.ledger.store.batches
+    batches = chain.batches
     done = [
         batches.settled(number, step) for number in range(1, BATCHES + 1) for step in SettlementStep
     ]

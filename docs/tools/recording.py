@@ -101,7 +101,7 @@ class Recorder:
     async def world(self) -> World:
         """Return what examples refer to."""
         chain = (await self._fresh()).chain
-        store = chain.ledger.store
+        store = chain.blocks
         return World(
             alice=str(ALICE.address),
             bob=str(BOB.address),

@@ -61,7 +61,7 @@ def web3(world: World) -> Web3:
 
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_web3_reads_blocks(web3: Web3, world: World, number: int) -> None:
-    block, header = web3.eth.get_block(number), world.chain.ledger.header(number)
+    block, header = web3.eth.get_block(number), world.chain.blocks.header(number)
     assert block["number"] == number
     assert bytes(block["hash"]) == header.hash()
     assert bytes(block["parentHash"]) == header.parent_hash

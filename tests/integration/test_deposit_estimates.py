@@ -51,7 +51,7 @@ class InProcessLayers:
                 raise
             return False
         assert asyncio.run(self.rollup.watcher.step()) == 1
-        return self.node.chain.ledger.record(self.node.chain.number).results[0].succeeded
+        return self.node.chain.blocks.record(self.node.chain.number).results[0].succeeded
 
 
 @pytest.fixture(scope="module")

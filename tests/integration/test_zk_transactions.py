@@ -218,7 +218,7 @@ def test_a_priority_fee_is_shown_but_never_taken(client: Client) -> None:
 
 @pytest.fixture
 def zks(client: Client) -> Iterator[NamespaceClient]:
-    asking = NamespaceClient(ZksBytecode(client.chain.ledger.store))
+    asking = NamespaceClient(ZksBytecode(client.chain.bytecodes))
     yield asking
     asking.close()
 

@@ -142,7 +142,7 @@ class ChainMachine(RuleBasedStateMachine):
     @invariant()
     def money_is_neither_made_nor_lost(self) -> None:
         minted = burned = 0
-        for record in self.chain.ledger.store.records():
+        for record in self.chain.blocks.records():
             for index, outcome in enumerate(record.results):
                 payload = record.transaction(index).payload
                 if isinstance(payload, PriorityTransaction):
@@ -163,7 +163,7 @@ class ChainMachine(RuleBasedStateMachine):
     def included(self) -> list[Transaction]:
         return [
             record.transaction(index)
-            for record in self.chain.ledger.store.records()
+            for record in self.chain.blocks.records()
             for index in range(len(record.transactions))
         ]
 

@@ -43,7 +43,7 @@ class FilterMachine(RuleBasedStateMachine):
         super().__init__()
         self.chain = EmittingChain.begin()
         self.book = self.chain.log_cache()
-        self.filters = Filters(self.chain, self.chain.ledger.store, self.book, self.chain.events)
+        self.filters = Filters(self.chain, self.chain.blocks, self.book, self.chain.events)
         self.asked: dict[int, LogFilter] = {}
         self.known: dict[int, list[dict[str, Any]]] = {}
         self.next_block: dict[int, int] = {}
@@ -131,7 +131,7 @@ class FilterMachine(RuleBasedStateMachine):
     @rule(filter_id=block_filters)
     def ask_for_blocks(self, filter_id: Quantity) -> None:
         numbers = range(self.next_block[filter_id], self.chain.number + 1)
-        expected = [self.chain.ledger.header(number).hash() for number in numbers]
+        expected = [self.chain.blocks.header(number).hash() for number in numbers]
         assert self.filters.changes(filter_id) == expected
         self.next_block[filter_id] = self.chain.number + 1
 

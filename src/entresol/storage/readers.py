@@ -52,6 +52,9 @@ class BlockReader(LogReader, Protocol):
     def record(self, number: int) -> BlockRecord:
         """Return the record of a block; raise `UnknownBlock` if there is none."""
 
+    def records(self, first: int = 0) -> Iterator[BlockRecord]:
+        """Yield the records from block `first` on."""
+
     def header(self, number: int) -> Header:
         """Return the header of a block; raise `UnknownBlock` if there is none."""
 

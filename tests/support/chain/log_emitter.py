@@ -98,14 +98,12 @@ class EmittingChain(Chain):
     def all_logs(self) -> list[LocatedLog]:
         """Return every log there is, found without any index."""
         return [
-            log
-            for record in self.ledger.store.records()
-            for log in logs_of_block(record, LogQuery())
+            log for record in self.blocks.records() for log in logs_of_block(record, LogQuery())
         ]
 
     def log_cache(self, batches: BatchReader | None = None, **options: int) -> LogCache:
         """Return the chain's logs as clients read them, told as in a node when the chain goes back."""
-        book = LogCache(self.ledger.store, batches or NoBatches(), **options)
+        book = LogCache(self.blocks, batches or NoBatches(), **options)
 
         def follow() -> None:
             for event in events.take()[0]:

@@ -142,7 +142,7 @@ class World:
         self.cache = RenderedCache(cache_bytes)
         self.rendered = RenderedChain(
             CHAIN_ID,
-            self.chain.ledger.store,
+            self.chain.blocks,
             self.chain.pool,
             self.chain.pending_block,
             batches=batches,
@@ -152,11 +152,11 @@ class World:
     @property
     def record(self) -> BlockRecord:
         """The record of block 2."""
-        return self.chain.ledger.record(2)
+        return self.chain.blocks.record(2)
 
     def index(self, name: str) -> int:
         """Return where a transaction is in block 2."""
-        place = self.chain.ledger.store.locate_transaction(self.hashes[name])
+        place = self.chain.blocks.locate_transaction(self.hashes[name])
         assert place is not None
         assert place[0] == 2
         return place[1]

@@ -209,7 +209,7 @@ class LayerTwo:
 
     def last(self) -> TransactionResult:
         """Return how the last transaction ended."""
-        return self.chain.ledger.record(self.chain.number).results[-1]
+        return self.chain.blocks.record(self.chain.number).results[-1]
 
     def balance(self, address: Address) -> int:
         account = self.chain.latest.account(address)

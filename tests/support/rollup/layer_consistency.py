@@ -65,7 +65,7 @@ async def check_deposits(node: Node, rollup: Rollup) -> None:
     assert [it.priority_id for it in sent] == list(range(len(sent)))
     executed = [
         record.transaction(index)
-        for record in node.chain.ledger.store.records()
+        for record in node.chain.blocks.records()
         for index in range(len(record.transactions))
     ]
     ours = [it.hash for it in executed if isinstance(it.payload, PriorityTransaction)]
@@ -78,7 +78,7 @@ async def check_settlement(node: Node, rollup: Rollup, nonce: int) -> None:
         rollup.settlement_layer.l1,
         ZkChain(rollup.settlement_layer.l1, rollup.settlement_layer.contracts.chain),
     )
-    batches = node.chain.ledger.store.batches
+    batches = node.chain.batches
     last = batches.last()
     assert last is not None
     assert await contract.totals() == BatchTotals(last.number, last.number, last.number)

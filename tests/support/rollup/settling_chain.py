@@ -62,7 +62,7 @@ class SettlingChain(Chain):
     def deposit(self) -> Hash32:
         """Let the next transaction from L1 wait."""
         waiting = len(self.producer.priority)
-        return self.enqueue(deposit(self.ledger.store.next_priority_id() + waiting))
+        return self.enqueue(deposit(self.blocks.next_priority_id() + waiting))
 
     def seal_messages(self, *messages: int) -> None:
         """Seal a block that sends these, one a transaction."""

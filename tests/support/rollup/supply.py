@@ -125,7 +125,7 @@ class Bookkeeper:
         place = self._store.locate_priority(deposit.priority_id)
         if not amount or place is None:
             return amount
-        if self._chain.ledger.record(place[0]).results[place[1]].succeeded:
+        if self._chain.blocks.record(place[0]).results[place[1]].succeeded:
             return 0
         named = (self._chain_id, deposit.payload.hash())
         asked = ("depositHappened(uint256,bytes32)", "bytes32", *named)

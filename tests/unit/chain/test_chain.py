@@ -47,7 +47,7 @@ def manual(chain: Chain) -> Chain:
 def test_a_transaction_is_sealed_as_it_comes(chain: Chain) -> None:
     sent = chain.submit(transaction(0, wei=5).raw)
     assert chain.number == 1
-    assert chain.ledger.store.locate_transaction(sent) == (1, 0)
+    assert chain.blocks.locate_transaction(sent) == (1, 0)
     assert balance(chain, NOBODY) == 5
 
 
@@ -56,21 +56,21 @@ def test_a_manual_chain_seals_all_pending_transactions_in_one_block(manual: Chai
         manual.submit(transaction(nonce).raw)
     assert manual.number == 0
     assert manual.seal().gas_used == 3 * 21_000
-    assert len(manual.ledger.record(1).transactions) == 3
+    assert len(manual.blocks.record(1).transactions) == 3
 
 
 def test_a_transaction_behind_a_gap_is_queued_until_the_gap_is_filled(chain: Chain) -> None:
     chain.submit(transaction(1).raw)
     assert chain.number == 0
     chain.submit(transaction(0).raw)
-    assert len(chain.ledger.record(1).transactions) == 2
+    assert len(chain.blocks.record(1).transactions) == 2
 
 
 def test_the_better_tip_goes_first(manual: Chain) -> None:
     low = manual.submit(transaction(0, by=0, tip=1).raw)
     high = manual.submit(transaction(0, by=1, tip=2).raw)
     manual.seal()
-    locations = [manual.ledger.store.locate_transaction(sent) for sent in (high, low)]
+    locations = [manual.blocks.locate_transaction(sent) for sent in (high, low)]
     assert locations == [(1, 0), (1, 1)]
 
 
@@ -91,7 +91,7 @@ def test_blocks_are_a_second_apart_when_the_clock_stops(chain: Chain) -> None:
 def test_an_empty_block_can_be_sealed(chain: Chain) -> None:
     header = chain.seal()
     assert (header.number, header.gas_used) == (1, 0)
-    assert header.state_root == chain.ledger.header(0).state_root
+    assert header.state_root == chain.blocks.header(0).state_root
 
 
 def test_priority_transactions_come_before_all_others(manual: Chain) -> None:
@@ -99,7 +99,7 @@ def test_priority_transactions_come_before_all_others(manual: Chain) -> None:
     first = manual.enqueue(deposit(0))
     second = manual.enqueue(deposit(1))
     manual.seal()
-    locations = [manual.ledger.store.locate_transaction(sent) for sent in (first, second)]
+    locations = [manual.blocks.locate_transaction(sent) for sent in (first, second)]
     assert locations == [(1, 0), (1, 1)]
     assert not manual.producer.priority
 
@@ -109,7 +109,7 @@ def test_a_deposit_credits_its_target_and_refunds_the_rest(manual: Chain) -> Non
     manual.seal()
     assert balance(manual, NOBODY) == 3 * ETHER
     assert balance(manual, CAROL) == 100 * ETHER + (100_000 - 21_000) * FEE
-    (message,) = manual.ledger.record(1).results[0].l2_to_l1_logs
+    (message,) = manual.blocks.record(1).results[0].l2_to_l1_logs
     assert L2ToL1Log.unpack(message) == L2ToL1Log.of_status(0, sent, succeeded=True)
 
 
@@ -117,7 +117,7 @@ def test_a_deposit_too_poor_in_gas_is_in_the_block_all_the_same(manual: Chain) -
     manual.enqueue(deposit(0, wei=ETHER, gas_limit=20_000))
     manual.submit(transaction(0).raw)
     manual.seal()
-    failed, other = manual.ledger.record(1).results
+    failed, other = manual.blocks.record(1).results
     assert (failed.succeeded, failed.gas_used, other.succeeded) == (False, 20_000, True)
     assert balance(manual, CAROL) == 101 * ETHER
 
@@ -137,7 +137,7 @@ def test_a_block_includes_no_more_than_its_gas_limit(manual: Chain) -> None:
     first = manual.seal()
     assert first.gas_used <= manual.rules.gas_limit
     manual.seal_pending()
-    assert sum(len(r.transactions) for r in manual.ledger.store.records()) == 400
+    assert sum(len(r.transactions) for r in manual.blocks.records()) == 400
 
 
 def test_logs_are_found_by_address_and_topic(chain: Chain) -> None:
@@ -146,13 +146,13 @@ def test_logs_are_found_by_address_and_topic(chain: Chain) -> None:
     chain.submit(transaction(0, by=1, to=LOGGER, wei=0, data=b"bob's").raw)
     topic = Hash32(bytes(12) + ALICE)
     query = LogQuery(addresses=frozenset({LOGGER}), topics=(frozenset({topic}),))
-    found = list(find_logs(chain.ledger.store, query, 0, chain.number))
+    found = list(find_logs(chain.blocks, query, 0, chain.number))
     assert [(log.data, log.block_number) for log in found] == [
         (b"one", 1),
         (b"two", 2),
         (b"three", 3),
     ]
-    newest = next(find_logs(chain.ledger.store, query, 0, chain.number, newest_first=True))
+    newest = next(find_logs(chain.blocks, query, 0, chain.number, newest_first=True))
     assert newest.data == b"three"
     assert newest.transaction_hash == transaction(2, to=LOGGER, wei=0, data=b"three").hash
 
@@ -182,7 +182,7 @@ def test_a_checkpoint_restores_state_pool_clock_and_confirmations(manual: Chain)
     assert manual.clock.now() == 1_000
     header = manual.seal()
     assert header.timestamp == 1_000
-    assert [raw for raw, _ in manual.ledger.record(1).transactions] == [transaction(0, wei=5).raw]
+    assert [raw for raw, _ in manual.blocks.record(1).transactions] == [transaction(0, wei=5).raw]
 
 
 def test_a_checkpoint_is_restored_once_and_drops_the_later_ones(chain: Chain) -> None:
@@ -229,8 +229,8 @@ def test_transactions_of_rewound_blocks_are_pending_again(manual: Chain) -> None
     manual.rewind(0)
     assert manual.number == 0
     manual.seal()
-    assert manual.ledger.store.locate_transaction(first) == (1, 0)
-    assert len(manual.ledger.record(1).transactions) == 3
+    assert manual.blocks.locate_transaction(first) == (1, 0)
+    assert len(manual.blocks.record(1).transactions) == 3
 
 
 def test_safe_and_finalized_start_at_genesis_and_are_moved(chain: Chain) -> None:
@@ -266,7 +266,7 @@ def test_a_chain_follows_another_by_its_records(chain: Chain) -> None:
     follower = open_chain()
     follower.schedule.seal_on_request()
     follower.submit(transaction(0).raw)
-    for record in list(chain.ledger.store.records())[1:]:
+    for record in list(chain.blocks.records())[1:]:
         follower.import_block(record)
     assert follower.head == chain.head
     assert follower.pool.get(transaction(0).hash) is None

@@ -39,7 +39,7 @@ def test_the_vault_holds_the_balances_of_the_genesis_accounts() -> None:
     config = NodeConfig(chain=ChainConfig(accounts=3, balance=7))
     with opened(config.chain) as chain:
         layer_one = open_layer_one(config, chain)
-        vault = layer_one.ledger.store.account(development_contracts().native_token_vault, 0)
+        vault = layer_one.state_after(0).account(development_contracts().native_token_vault)
         layer_one.close()
     assert vault is not None
     # The three, and the two well-known ones of the ZK Stack.
@@ -59,7 +59,7 @@ def test_the_balance_of_the_vault_leaves_room_for_deposits(tmp_path: Path) -> No
     config = NodeConfig(chain=ChainConfig(genesis=str(genesis)))
     with opened(config.chain) as chain:
         layer_one = open_layer_one(config, chain)
-        vault = layer_one.ledger.store.account(development_contracts().native_token_vault, 0)
+        vault = layer_one.state_after(0).account(development_contracts().native_token_vault)
         layer_one.close()
     assert vault is not None
     assert vault.balance == 2**128

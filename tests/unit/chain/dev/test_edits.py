@@ -50,8 +50,8 @@ def test_the_next_block_records_an_edit(chain: Chain) -> None:
     header = chain.seal()
     assert balance(chain, NOBODY, 1) == 77
     assert balance(chain, NOBODY, 0) == 0
-    assert len(chain.ledger.record(1).edits) == 1
-    assert chain.ledger.trie.prove(header.state_root, NOBODY).balance == 77
+    assert len(chain.blocks.record(1).edits) == 1
+    assert chain.state_trie.prove(header.state_root, NOBODY).balance == 77
 
 
 def test_a_chain_with_edits_verifies(chain: Chain) -> None:
@@ -61,7 +61,7 @@ def test_a_chain_with_edits_verifies(chain: Chain) -> None:
     chain.submit(transaction(0, to=NOBODY, wei=0).raw)
     chain.seal()
     chain.seal()
-    chain.ledger.verify()
+    chain.verify()
     assert chain.latest.slot(NOBODY, bytes(32)) == b"\1" * 32
 
 

@@ -122,10 +122,10 @@ def test_a_contract_sends_what_it_did_not_sign(tmp_path: Path) -> None:
     with_directory.close()
 
     again = open_chain(tmp_path / "chain")
-    assert again.ledger.store.locate_transaction(sent) == (1, 0)
-    stored = again.ledger.record(1).transaction(0)
+    assert again.blocks.locate_transaction(sent) == (1, 0)
+    stored = again.blocks.record(1).transaction(0)
     assert (stored.sender, stored.hash, stored.is_impersonated) == (LOGGER, sent, True)
-    again.ledger.verify()
+    again.verify()
     again.close()
 
 

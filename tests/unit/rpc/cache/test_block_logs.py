@@ -60,7 +60,7 @@ def test_a_block_that_is_known_still_takes_time_if_it_has_many_logs(world: World
 
 
 def test_a_block_without_logs_has_none(world: World) -> None:
-    logs = BlockLogs(world.chain.ledger.record(1), None)
+    logs = BlockLogs(world.chain.blocks.record(1), None)
     assert len(logs) == logs.cost == 0
     assert list(logs.matching(query())) == []
 

@@ -74,12 +74,12 @@ def test_a_block_that_changed_while_it_was_read_is_not_kept(chain: EmittingChain
     chain.seal_emission()
 
     class Slow:
-        block_number = staticmethod(chain.ledger.store.block_number)
-        blocks_with_logs = staticmethod(chain.ledger.store.blocks_with_logs)
+        block_number = staticmethod(chain.blocks.block_number)
+        blocks_with_logs = staticmethod(chain.blocks.blocks_with_logs)
 
         @staticmethod
         def get_record(number: int) -> BlockRecord | None:
-            record = chain.ledger.store.get_record(number)
+            record = chain.blocks.get_record(number)
             book.invalidate(1, 1)
             return record
 
@@ -92,7 +92,7 @@ def test_a_block_of_before_is_not_taken_for_the_one_with_its_number(chain: Emitt
     book = chain.log_cache()
     checkpoint = chain.checkpoint()
     chain.seal_emission(EMITTERS[0])
-    before = chain.ledger.record(1)
+    before = chain.blocks.record(1)
     assert book.logs_in(before) is book.logs_of(1)
     chain.restore(checkpoint)
     assert [it["address"] for it in read(book.logs_in(before).matching(ANY))] == [str(EMITTERS[0])]
@@ -113,13 +113,13 @@ class BookMachine(RuleBasedStateMachine):
     @initialize(max_bytes=st.sampled_from([SMALL, LARGE]))
     def begin(self, max_bytes: int) -> None:
         self.chain = EmittingChain.begin()
-        store, pool = self.chain.ledger.store, self.chain.pool
-        self.batches = BatchInclusion(store.batches)
-        self.rendered = RenderedChain(270, store, pool, self.unasked, batches=self.batches)
+        blocks, pool = self.chain.blocks, self.chain.pool
+        self.batches = BatchInclusion(self.chain.batches)
+        self.rendered = RenderedChain(270, blocks, pool, self.unasked, batches=self.batches)
         self.max_bytes = max_bytes
-        self.rendered.log_cache = LogCache(store, self.batches, max_bytes)
+        self.rendered.log_cache = LogCache(blocks, self.batches, max_bytes)
         self.events = self.chain.events.subscribe(wake=self.follow)
-        store.batches.append(batch(0, 0, 0), b"", [(0, 0)])
+        self.chain.batches.append(batch(0, 0, 0), b"", [(0, 0)])
 
     def unasked(self) -> NoReturn:
         raise AssertionError
@@ -146,7 +146,7 @@ class BookMachine(RuleBasedStateMachine):
 
     @rule(blocks=st.integers(1, 6))
     def seal_batch(self, blocks: int) -> None:
-        table = self.chain.ledger.store.batches
+        table = self.chain.batches
         last = table.last()
         assert last is not None
         first = last.last_block + 1

@@ -36,7 +36,7 @@ def filters_of(
     chain: EmittingChain, *, max_filters: int = 10_000, results: int = 10_000
 ) -> Filters:
     limits = LogLimits(results=results)
-    store, book = chain.ledger.store, chain.log_cache()
+    store, book = chain.blocks, chain.log_cache()
     return Filters(chain, store, book, chain.events, max_filters=max_filters, limits=limits)
 
 

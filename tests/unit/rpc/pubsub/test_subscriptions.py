@@ -82,7 +82,7 @@ def shapes() -> PlainShapes:
 
 @pytest.fixture
 def subscriptions(chain: EmittingChain, shapes: PlainShapes) -> Subscriptions:
-    return Subscriptions(chain.events, chain.ledger.store, shapes)
+    return Subscriptions(chain.events, chain.blocks, shapes)
 
 
 def test_67_new_heads_are_told(chain: EmittingChain, subscriptions: Subscriptions) -> None:
@@ -234,7 +234,7 @@ def test_a_closed_connection_is_forgotten(
 
 
 def test_a_connection_has_a_limit_of_its_own(chain: EmittingChain, shapes: PlainShapes) -> None:
-    subscriptions = Subscriptions(chain.events, chain.ledger.store, shapes, max_per_connection=2)
+    subscriptions = Subscriptions(chain.events, chain.blocks, shapes, max_per_connection=2)
     one, other = Client(), Client()
     first = subscriptions.subscribe(one, "newHeads")
     subscriptions.subscribe(one, "logs")
@@ -283,7 +283,7 @@ def test_more_events_than_the_feed_keeps_are_all_told(
 def test_the_shell_is_woken_once_until_it_pumps(chain: EmittingChain, shapes: PlainShapes) -> None:
     woken: list[None] = []
     subscriptions = Subscriptions(
-        chain.events, chain.ledger.store, shapes, wake=lambda: woken.append(None)
+        chain.events, chain.blocks, shapes, wake=lambda: woken.append(None)
     )
     chain.seal()
     assert not woken

@@ -55,13 +55,13 @@ def fields(header: dict[str, Any]) -> list[Any]:
 def test_a_header_hashes_to_its_hash(world: World, number: int) -> None:
     block = world.block(number)
     assert "0x" + keccak(rlp.encode(fields(block))).hex() == block["hash"]
-    assert block["hash"] == str(world.chain.ledger.store.block_hash(number))
+    assert block["hash"] == str(world.chain.blocks.block_hash(number))
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_the_size_is_that_of_the_rlp(world: World, number: int) -> None:
     block = world.block(number)
-    raws = [raw for raw, _ in world.chain.ledger.record(number).transactions]
+    raws = [raw for raw, _ in world.chain.blocks.record(number).transactions]
     items = [rlp.decode(raw) if 0xC0 <= raw[0] < 0xFE else raw for raw in raws]
     assert int(block["size"], 16) == len(rlp.encode([fields(block), items, []]))
 

@@ -66,7 +66,7 @@ def test_a_log_without_data_has_empty_data(world: World) -> None:
 
 
 def test_a_log_by_itself_is_the_one_of_the_receipt(world: World) -> None:
-    placed = find_logs(world.chain.ledger.store, LogQuery(), 0, 2)
+    placed = find_logs(world.chain.blocks, LogQuery(), 0, 2)
     assert [parsed(world.rendered.log(it)) for it in placed] == in_receipts(world)
 
 

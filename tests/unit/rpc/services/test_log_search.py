@@ -58,7 +58,7 @@ def blocks_of(chain: EmittingChain, value: dict[str, object]) -> list[int]:
 
 
 def block_range(chain: EmittingChain, value: dict[str, object]) -> BlockRange:
-    return resolve_range(LogFilter.parse(value), chain, chain.ledger.store)
+    return resolve_range(LogFilter.parse(value), chain, chain.blocks)
 
 
 # Which blocks
@@ -82,7 +82,7 @@ def test_a_range_that_ends_before_it_begins_is_empty(chain: EmittingChain) -> No
 
 
 def test_65_logs_by_block_hash_equal_those_by_number(chain: EmittingChain) -> None:
-    block_hash = str(chain.ledger.header(3).hash())
+    block_hash = str(chain.blocks.header(3).hash())
     by_hash = find(chain, LogFilter.parse({"blockHash": block_hash}))
     numbers = {"fromBlock": "0x3", "toBlock": "0x3"}
     assert by_hash == find(chain, LogFilter.parse(numbers))
@@ -167,7 +167,7 @@ def test_a_block_that_was_replaced_while_it_was_read_is_unknown(chain: EmittingC
             return 3
 
     wanted = LogFilter(block_hash=Hash32(topic(9)))
-    search = LogSearch.of(Confused(chain.ledger.store, NoBatches()), chain, wanted)
+    search = LogSearch.of(Confused(chain.blocks, NoBatches()), chain, wanted)
     for look in (search.run, search.run_if_quick):
         with pytest.raises(UnknownBlock):
             look()

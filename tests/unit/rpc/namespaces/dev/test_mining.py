@@ -48,7 +48,7 @@ def test_mining_rejects_what_is_no_time(client: Client, params: list[object]) ->
 @editors
 def test_blocks_are_sealed_some_seconds_apart(client: Client, prefix: str) -> None:
     client(f"{prefix}_mine", "0x3", 60)
-    times = [client.chain.ledger.header(number).timestamp for number in range(1, 4)]
+    times = [client.chain.blocks.header(number).timestamp for number in range(1, 4)]
     assert [later - sooner for sooner, later in pairwise(times)] == [60, 60]
 
 

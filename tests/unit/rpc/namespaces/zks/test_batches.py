@@ -63,7 +63,7 @@ class Rollup(NamespaceClient):
         """Note that steps were done on L1."""
         for step in steps:
             by = SettlementTransaction(TRANSACTIONS[step], 7, 1_700_000_000)
-            self.chain.ledger.store.batches.settle([batch], step, by)
+            self.chain.batches.settle([batch], step, by)
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_fresh_chain_has_batch_0_which_is_verified(rollup: Rollup) -> None:
     assert rollup("zks_getL1BatchBlockRange", 0) == ["0x0", "0x0"]
     details = rollup("zks_getL1BatchDetails", 0)
     assert details["status"] == "verified"
-    assert details["rootHash"] == str(rollup.chain.ledger.header(0).state_root)
+    assert details["rootHash"] == str(rollup.chain.blocks.header(0).state_root)
 
 
 def test_a_block_that_is_in_no_batch_yet_names_the_next_one(rollup: Rollup) -> None:
@@ -161,7 +161,7 @@ def test_prices_that_nobody_wrote_down_are_those_of_today(rollup: Rollup) -> Non
 def test_the_last_executed_batch_is_found_without_looking_at_all_that_wait(
     rollup: Rollup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = rollup.chain.ledger.store.batches
+    table = rollup.chain.batches
     for number in range(1, 41):
         rollup.chain.seal_messages(number)
         rollup.seal_batch()

@@ -23,7 +23,7 @@ def chain() -> Iterator[Chain]:
 
 @pytest.fixture
 def zks(chain: Chain) -> Iterator[NamespaceClient]:
-    client = NamespaceClient(ZksBytecode(chain.ledger.store))
+    client = NamespaceClient(ZksBytecode(chain.bytecodes))
     yield client
     client.close()
 

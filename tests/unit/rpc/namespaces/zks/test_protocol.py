@@ -70,7 +70,7 @@ def test_the_genesis_names_contracts_storage_and_root(
     assert all(len(code) > 2 for code in contracts.values())
     assert str(NATIVE_TOKEN_VAULT) in genesis["additional_storage"]
     assert genesis["execution_version"] == 1
-    assert genesis["genesis_root"] == str(chain.ledger.header(0).state_root)
+    assert genesis["genesis_root"] == str(chain.blocks.header(0).state_root)
 
 
 def test_the_root_of_the_genesis_follows_from_the_rest_of_it(
@@ -92,7 +92,7 @@ def test_the_root_of_the_genesis_follows_from_the_rest_of_it(
     }
     again = Chain.open(None, ChainRules.layer_2(), Genesis(chain_id=270, alloc=alloc))
     try:
-        assert str(again.ledger.header(0).state_root) == told["genesis_root"]
+        assert str(again.blocks.header(0).state_root) == told["genesis_root"]
         assert again.ledger.head_hash == chain.ledger.head_hash
     finally:
         again.close()
