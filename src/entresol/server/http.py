@@ -230,7 +230,7 @@ class HttpConnection(ClientProtocol):
             await work
         finally:
             self._task = None
-            if not self.closing:
+            if not self._transport.is_closing():
                 self._serve_pending()
 
     async def _await_result(self, request: HttpRequest, result: Awaitable[bytes | None]) -> None:
@@ -239,7 +239,7 @@ class HttpConnection(ClientProtocol):
         except Exception:
             logger.exception(HANDLER_FAILED)
             body = self._state.internal_error
-        if self.closing:
+        if self._transport.is_closing():
             return
         writing = self._writer.write_document(request, body)
         if writing is not None:
@@ -249,7 +249,7 @@ class HttpConnection(ClientProtocol):
 
     async def _await_written(self, request: HttpRequest, writing: Awaitable[None]) -> None:
         await writing
-        if request.closes and not self.closing:
+        if request.closes and not self._transport.is_closing():
             self._hang_up()
 
     def _serve_pending(self) -> None:
