@@ -1,4 +1,4 @@
-"""The README's commands and programs, run as they stand there."""
+"""The README's commands and programs print what it shows."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def blocks() -> Iterator[Block]:
 
 
 def is_session(block: Block) -> bool:
-    """Tell Python that is no program: tests/unit/test_docs.py replays it."""
+    """Return whether a block is a Python session, which tests/unit/test_docs.py replays."""
     return ">>>" in block.text
 
 
 def programs() -> list[Block]:
-    """Return the programs that talk to a node; a block without an address goes on where the last one ended."""
+    """Return the programs that call a node; a block without an address continues the one before."""
     found: list[Block] = []
     for block in blocks():
         if ADDRESS in block.text:
@@ -66,15 +66,15 @@ def programs() -> list[Block]:
 
 
 def name_of(block: Block) -> str:
-    """Return what tells a program from the others: its language, and what it prints first."""
+    """Return the id of a program: its language, and the first word that it prints."""
     return f"{block.language}: {(block.output or '').split()[0]}"
 
 
 @pytest.fixture(scope="module")
 def command() -> list[str]:
-    """Return what `make run` starts, without building anything."""
+    """Return the command that `make run` runs, without building anything."""
     run = next(block.text.strip() for block in blocks() if block.text.startswith("make run"))
-    # What a make above us was given is not for this one.
+    # The arguments of a make above us are not for this one.
     environment = {
         name: value for name, value in os.environ.items() if name != "ARGS" and "MAKE" not in name
     }
@@ -87,11 +87,11 @@ def command() -> list[str]:
 
 @pytest.fixture
 def info(command: list[str], tmp_path: Path) -> Iterator[dict[str, Any]]:
-    """Start a node as the README says, and return what it tells of itself."""
-    told = tmp_path / "facts.json"
-    started = [str(ROOT / command[0]), *command[1:], "--config-out", str(told)]
-    with running_node(command=started, info=told):
-        yield json.loads(told.read_text(encoding="utf-8"))
+    """Start a node as the README does, and return its `--config-out`."""
+    path = tmp_path / "node.json"
+    started = [str(ROOT / command[0]), *command[1:], "--config-out", str(path)]
+    with running_node(command=started, info=path):
+        yield json.loads(path.read_text(encoding="utf-8"))
 
 
 def test_every_block_is_of_a_kind_that_is_run() -> None:
@@ -115,7 +115,7 @@ def test_what_running_installs_is_what_was_tested() -> None:
 
 
 def start_of(language: str) -> list[str]:
-    """Return what a program of a language is an argument of."""
+    """Return the command that takes a program of a language as its argument."""
     return {
         "python": [sys.executable, "-c"],
         "sh": ["sh", "-euc"],
