@@ -1,1 +1,1 @@
-"""Running a transaction, a call, an estimate or a trace against a state."""
+"""Execution of transactions, calls, estimates and simulations against a state."""

@@ -1,4 +1,4 @@
-"""Development accounts with public keys: derived from a mnemonic, or those of the ZK Stack."""
+"""Development accounts, whose keys are publicly known: derived from a mnemonic, or those of the ZK Stack."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STEP: Final = re.compile("([0-9]{1,10})(['hH]?)")
 
 
 class DevAccount(msgspec.Struct, frozen=True):
-    """A development account; its secret key is public."""
+    """A development account; its secret key is publicly known."""
 
     address: Address
     secret: Hash32
