@@ -42,8 +42,8 @@ class FilterMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.chain = EmittingChain.begin()
-        self.book = self.chain.log_cache()
-        self.filters = Filters(self.chain, self.chain.blocks, self.book, self.chain.events)
+        self.log_cache = self.chain.log_cache()
+        self.filters = Filters(self.chain, self.chain.blocks, self.log_cache, self.chain.events)
         self.asked: dict[int, LogFilter] = {}
         self.known: dict[int, list[dict[str, Any]]] = {}
         self.next_block: dict[int, int] = {}
@@ -154,7 +154,7 @@ class FilterMachine(RuleBasedStateMachine):
     # The model
 
     def canonical(self, wanted: LogFilter) -> list[dict[str, Any]]:
-        """Return the logs that a client should know, found without index, cursor or book."""
+        """Return the logs that a client should know, found without index, cursor or cache."""
         first = wanted.from_block if isinstance(wanted.from_block, int) else 0
         last = wanted.to_block if isinstance(wanted.to_block, int) else self.chain.number
         return [

@@ -103,12 +103,12 @@ class EmittingChain(Chain):
 
     def log_cache(self, batches: BatchReader | None = None, **options: int) -> LogCache:
         """Return the chain's logs as clients read them, told as in a node when the chain goes back."""
-        book = LogCache(self.blocks, batches or NoBatches(), **options)
+        log_cache = LogCache(self.blocks, batches or NoBatches(), **options)
 
         def follow() -> None:
             for event in events.take()[0]:
                 if isinstance(event, BlocksReverted):
-                    book.invalidate_above(event.head)
+                    log_cache.invalidate_above(event.head)
 
         events = self.events.subscribe(wake=follow)
-        return book
+        return log_cache

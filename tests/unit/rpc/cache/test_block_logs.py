@@ -41,7 +41,7 @@ def test_a_query_finds_what_a_plain_scan_finds(world: World, wanted: LogQuery) -
     assert list(logs.matching(wanted)) == plain
 
 
-def test_a_text_is_written_once_and_only_if_it_is_asked_for(world: World) -> None:
+def test_a_log_is_rendered_once_and_only_if_it_matches(world: World) -> None:
     logs = BlockLogs(world.record, None)
     assert logs.cost == len(logs)
     (one,) = logs.matching(query(topics=({SENDER_TOPIC},)))
@@ -52,7 +52,7 @@ def test_a_text_is_written_once_and_only_if_it_is_asked_for(world: World) -> Non
     assert logs.cost == 0
 
 
-def test_a_block_that_is_known_still_takes_time_if_it_has_many_logs(world: World) -> None:
+def test_a_cached_block_with_many_logs_still_costs(world: World) -> None:
     logs = BlockLogs(with_logs(world.record, count=3_200, data=b""), None)
     assert logs.cost == 3_400
     assert len(list(logs.matching(query()))) == 3_200
@@ -67,7 +67,7 @@ def test_a_block_without_logs_has_none(world: World) -> None:
 
 @pytest.mark.parametrize("size", [0, 32, 1_000, 50_000])
 @pytest.mark.parametrize("count", [0, 1, 100])
-def test_it_takes_no_more_memory_than_it_says(world: World, size: int, count: int) -> None:
+def test_it_takes_no_more_memory_than_its_weight(world: World, size: int, count: int) -> None:
     data = with_logs(world.record, count=count, data=b"\xab" * size).encode()
     gc.collect()
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""The cache of answers: bounded, and never behind the chain."""
+"""The cache of rendered responses: bounded, and never stale."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def values(cache: RenderedCache) -> list[msgspec.Raw]:
     return [entry[0] for entry in entries if entry is not None]
 
 
-def test_what_was_put_is_got() -> None:
+def test_a_response_is_cached() -> None:
     cache, block = RenderedCache(), answer(3)
     cache.put((ResponseKind.BLOCK, 1), block, block=1, generation=cache.generation)
     assert cache.get((ResponseKind.BLOCK, 1)) is block
@@ -37,7 +37,7 @@ def test_what_was_put_is_got() -> None:
     assert cache.size == ENTRY_BYTES + 3
 
 
-def test_the_one_used_longest_ago_leaves_first() -> None:
+def test_the_least_recently_used_is_evicted_first() -> None:
     cache = RenderedCache(3 * ENTRY_BYTES)
     for number in (1, 2, 3):
         put(cache, number)
@@ -46,14 +46,14 @@ def test_the_one_used_longest_ago_leaves_first() -> None:
     assert [has(cache, number) for number in (1, 2, 3, 4)] == [True, False, True, True]
 
 
-def test_one_that_is_too_large_is_not_kept() -> None:
+def test_a_response_that_is_too_large_is_not_cached() -> None:
     cache = RenderedCache(2 * ENTRY_BYTES)
     put(cache, 1)
     put(cache, 2, size=ENTRY_BYTES + 1)
     assert (has(cache, 1), has(cache, 2)) == (True, False)
 
 
-def test_going_back_drops_what_was_above() -> None:
+def test_a_revert_invalidates_the_blocks_above() -> None:
     cache = RenderedCache()
     for number in range(5):
         put(cache, number)
@@ -61,7 +61,7 @@ def test_going_back_drops_what_was_above() -> None:
     assert [has(cache, number) for number in range(5)] == [True, True, True, False, False]
 
 
-def test_a_batch_drops_what_is_in_it() -> None:
+def test_a_batch_invalidates_its_blocks() -> None:
     cache = RenderedCache()
     for number in range(5):
         put(cache, number)
@@ -69,7 +69,7 @@ def test_a_batch_drops_what_is_in_it() -> None:
     assert [has(cache, number) for number in range(5)] == [True, False, False, False, True]
 
 
-def test_an_answer_from_before_a_change_is_not_kept() -> None:
+def test_a_response_from_before_an_invalidation_is_not_cached() -> None:
     cache = RenderedCache()
     generation = cache.generation
     cache.invalidate_above(0)
@@ -87,7 +87,7 @@ def test_an_answer_from_before_a_change_is_not_kept() -> None:
         )
     )
 )
-def test_its_books_are_always_in_order(steps: list[tuple[str, int, int]]) -> None:
+def test_its_index_always_agrees_with_its_entries(steps: list[tuple[str, int, int]]) -> None:
     cache = RenderedCache(3_000)
     for step, first, second in steps:
         match step:
@@ -106,7 +106,7 @@ def test_its_books_are_always_in_order(steps: list[tuple[str, int, int]]) -> Non
         assert all(cache._by_block.values())
 
 
-def test_views_answer_again_with_the_same_bytes(own_world: World) -> None:
+def test_rendered_objects_are_cached(own_world: World) -> None:
     world = own_world
     sent = world.hashes["legacy"]
     assert world.rendered.block(2, full=True) is world.rendered.block(2, full=True)
@@ -116,7 +116,7 @@ def test_views_answer_again_with_the_same_bytes(own_world: World) -> None:
     assert world.rendered.block_receipts(2) is world.rendered.block_receipts(2)
 
 
-def test_views_follow_a_chain_that_goes_back(own_world: World) -> None:
+def test_rendered_objects_follow_a_revert(own_world: World) -> None:
     world = own_world
     events = world.chain.events.subscribe()
     one = world.chain.submit(transfer(1).raw)
@@ -135,15 +135,15 @@ def test_views_follow_a_chain_that_goes_back(own_world: World) -> None:
     assert world.block(2)["hash"] == world.block(3)["parentHash"]
 
 
-def test_views_keep_what_was_below(own_world: World) -> None:
-    kept = own_world.rendered.block(1, full=False)
+def test_a_revert_leaves_the_blocks_below(own_world: World) -> None:
+    cached = own_world.rendered.block(1, full=False)
     own_world.rendered.block(2, full=False)
     own_world.rendered.on_event(BlocksReverted((), 1))
-    assert own_world.rendered.block(1, full=False) is kept
+    assert own_world.rendered.block(1, full=False) is cached
     assert own_world.cache.get((ResponseKind.BLOCK, 2)) is None
 
 
-def test_a_transaction_that_waits_again_is_not_remembered(own_world: World) -> None:
+def test_a_transaction_that_is_pending_again_is_invalidated(own_world: World) -> None:
     sent = own_world.sent["legacy"]
     own_world.transaction("legacy")
     own_world.receipt("legacy")
@@ -152,7 +152,7 @@ def test_a_transaction_that_waits_again_is_not_remembered(own_world: World) -> N
     assert own_world.cache.get((ResponseKind.RECEIPT, sent.hash)) is None
 
 
-def test_a_batch_that_seals_shows_in_blocks_that_were_asked_for_before() -> None:
+def test_a_sealed_batch_shows_in_blocks_that_were_cached() -> None:
     class Batches:
         sealed = False
 

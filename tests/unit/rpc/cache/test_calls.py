@@ -1,4 +1,4 @@
-"""Answers to calls are kept as long as they are right."""
+"""The cache of call results."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from tests.support.evm.in_memory_state import RULES, World
 BLOCK = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000)
 
 
-def a_scene() -> EvmEnv:
+def new_env() -> EvmEnv:
     return EvmEnv(Snapshot(World()), RULES, BLOCK)
 
 
-def test_the_same_call_on_the_same_scene_is_answered_again() -> None:
-    answers, evm_env, call, answer = CallCache(), a_scene(), CallObject(), Raw(b'"0x"')
-    assert answers.get(evm_env, call) is None
-    answers.put(evm_env, call, answer)
-    assert answers.get(evm_env, call) is answer
+def test_the_result_of_the_same_call_in_the_same_environment_is_cached() -> None:
+    cache, evm_env, call, result = CallCache(), new_env(), CallObject(), Raw(b'"0x"')
+    assert cache.get(evm_env, call) is None
+    cache.put(evm_env, call, result)
+    assert cache.get(evm_env, call) is result
 
 
-def test_another_scene_has_answers_of_its_own() -> None:
-    answers, first, second, call = CallCache(), a_scene(), a_scene(), CallObject()
-    answers.put(first, call, Raw(b"1"))
-    assert answers.get(second, call) is None
-    answers.put(second, call, Raw(b"2"))
-    assert answers.get(first, call) is None
+def test_another_environment_has_results_of_its_own() -> None:
+    cache, first, second, call = CallCache(), new_env(), new_env(), CallObject()
+    cache.put(first, call, Raw(b"1"))
+    assert cache.get(second, call) is None
+    cache.put(second, call, Raw(b"2"))
+    assert cache.get(first, call) is None
 
 
-def test_another_call_is_not_taken_for_one_that_is_gone() -> None:
-    answers, evm_env = CallCache(), a_scene()
+def test_another_call_is_not_confused_with_an_evicted_one() -> None:
+    cache, evm_env = CallCache(), new_env()
     calls = [CallObject() for _ in range(2 * MAX_CALLS)]
     for number, call in enumerate(calls):
-        answers.put(evm_env, call, Raw(str(number).encode()))
-    known = [answers.get(evm_env, call) for call in calls]
-    assert sum(answer is not None for answer in known) <= MAX_CALLS
+        cache.put(evm_env, call, Raw(str(number).encode()))
+    cached = [cache.get(evm_env, call) for call in calls]
+    assert sum(result is not None for result in cached) <= MAX_CALLS
     assert all(
-        answer is None or bytes(answer) == str(number).encode()
-        for number, answer in enumerate(known)
+        result is None or bytes(result) == str(number).encode()
+        for number, result in enumerate(cached)
     )

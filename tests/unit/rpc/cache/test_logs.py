@@ -1,4 +1,4 @@
-"""The book of logs: never behind the chain, and never larger than it may be."""
+"""The cache of logs: bounded, and never stale."""
 
 from __future__ import annotations
 
@@ -40,37 +40,37 @@ def batch(number: int, first: int, last: int) -> Batch:
     return Batch(number, first, last, 1, 2, 3, 0, 0, word, (), 0, word, word)
 
 
-def test_what_was_asked_for_is_at_hand(chain: EmittingChain) -> None:
+def test_a_block_that_was_read_is_cached(chain: EmittingChain) -> None:
     chain.seal_emission()
-    book = chain.log_cache()
-    assert not book.is_cached(1)
-    logs = book.logs_of(1)
-    assert book.is_cached(1)
-    assert book.logs_of(1) is logs
-    assert book.logs_of(2) is None
+    log_cache = chain.log_cache()
+    assert not log_cache.is_cached(1)
+    logs = log_cache.logs_of(1)
+    assert log_cache.is_cached(1)
+    assert log_cache.logs_of(1) is logs
+    assert log_cache.logs_of(2) is None
 
 
-def test_a_search_through_many_blocks_keeps_only_as_many_as_fit(chain: EmittingChain) -> None:
+def test_a_search_through_many_blocks_caches_as_many_as_fit(chain: EmittingChain) -> None:
     for _ in range(40):
         chain.seal_emission()
-    book = chain.log_cache(max_bytes=SMALL)
-    found = LogSearch.of(book, chain, LogFilter(from_block=0)).run()
+    log_cache = chain.log_cache(max_bytes=SMALL)
+    found = LogSearch.of(log_cache, chain, LogFilter(from_block=0)).run()
     assert [it["blockNumber"] for it in read(found)] == [hex(number) for number in range(1, 41)]
-    assert 0 < book.size <= SMALL
-    assert [book.is_cached(number) for number in (1, 40)] == [False, True]
+    assert 0 < log_cache.size <= SMALL
+    assert [log_cache.is_cached(number) for number in (1, 40)] == [False, True]
 
 
 def test_a_block_that_is_too_large_is_read_each_time(chain: EmittingChain) -> None:
     chain.seal_emission()
-    book = chain.log_cache(max_bytes=100)
-    first, second = book.logs_of(1), book.logs_of(1)
+    log_cache = chain.log_cache(max_bytes=100)
+    first, second = log_cache.logs_of(1), log_cache.logs_of(1)
     assert first is not None
     assert second is not None
     assert list(first.matching(ANY)) == list(second.matching(ANY))
-    assert not book.is_cached(1)
+    assert not log_cache.is_cached(1)
 
 
-def test_a_block_that_changed_while_it_was_read_is_not_kept(chain: EmittingChain) -> None:
+def test_a_block_that_changed_while_it_was_read_is_not_cached(chain: EmittingChain) -> None:
     chain.seal_emission()
 
     class Slow:
@@ -80,25 +80,31 @@ def test_a_block_that_changed_while_it_was_read_is_not_kept(chain: EmittingChain
         @staticmethod
         def get_record(number: int) -> BlockRecord | None:
             record = chain.blocks.get_record(number)
-            book.invalidate(1, 1)
+            log_cache.invalidate(1, 1)
             return record
 
-    book = LogCache(Slow(), NoBatches())
-    assert book.logs_of(1) is not None
-    assert not book.is_cached(1)
+    log_cache = LogCache(Slow(), NoBatches())
+    assert log_cache.logs_of(1) is not None
+    assert not log_cache.is_cached(1)
 
 
-def test_a_block_of_before_is_not_taken_for_the_one_with_its_number(chain: EmittingChain) -> None:
-    book = chain.log_cache()
+def test_a_reverted_block_is_not_confused_with_the_one_with_its_number(
+    chain: EmittingChain,
+) -> None:
+    log_cache = chain.log_cache()
     checkpoint = chain.checkpoint()
     chain.seal_emission(EMITTERS[0])
     before = chain.blocks.record(1)
-    assert book.logs_in(before) is book.logs_of(1)
+    assert log_cache.logs_in(before) is log_cache.logs_of(1)
     chain.restore(checkpoint)
-    assert [it["address"] for it in read(book.logs_in(before).matching(ANY))] == [str(EMITTERS[0])]
+    assert [it["address"] for it in read(log_cache.logs_in(before).matching(ANY))] == [
+        str(EMITTERS[0])
+    ]
     chain.seal_emission(EMITTERS[1])
-    assert [it["address"] for it in read(book.logs_in(before).matching(ANY))] == [str(EMITTERS[0])]
-    now = book.logs_of(1)
+    assert [it["address"] for it in read(log_cache.logs_in(before).matching(ANY))] == [
+        str(EMITTERS[0])
+    ]
+    now = log_cache.logs_of(1)
     assert now is not None
     assert [it["address"] for it in read(now.matching(ANY))] == [str(EMITTERS[1])]
 
@@ -187,9 +193,9 @@ class BookMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_it_knows_is_so(self) -> None:
-        book = self.rendered.log_cache
-        for number in filter(book.is_cached, range(13)):
-            logs = book.logs_of(number)
+        log_cache = self.rendered.log_cache
+        for number in filter(log_cache.is_cached, range(13)):
+            logs = log_cache.logs_of(number)
             assert logs is not None
             assert list(logs.matching(ANY)) == self.plain(ANY, number, number)
 

@@ -16,12 +16,12 @@ from tests.support.example_namespace import Toy, caller, dispatch, request
 from tests.support.polling import PATIENCE_SECONDS
 
 
-def test_a_quick_method_is_answered_at_once() -> None:
-    answer = Dispatcher([Toy()]).handle(request("toy_chainId"), LocalConnection())
-    assert answer == b'{"jsonrpc":"2.0","id":1,"result":"0x10e"}'
+def test_a_quick_method_responds_at_once() -> None:
+    response = Dispatcher([Toy()]).handle(request("toy_chainId"), LocalConnection())
+    assert response == b'{"jsonrpc":"2.0","id":1,"result":"0x10e"}'
 
 
-def test_results_take_their_wire_form() -> None:
+def test_results_are_encoded() -> None:
     assert caller()(request("toy_getBlock", params=["0x1", True]))["result"] == {
         "blockHash": "0x" + "00" * 32,
         "size": "0x5",
@@ -32,8 +32,8 @@ def test_results_take_their_wire_form() -> None:
 
 
 def test_a_raw_result_is_spliced_as_it_is() -> None:
-    answer = dispatch(Dispatcher([Toy()]), request("toy_cached"))
-    assert answer == b'{"jsonrpc":"2.0","id":1,"result":{ "kept": 1.0 }}'
+    response = dispatch(Dispatcher([Toy()]), request("toy_cached"))
+    assert response == b'{"jsonrpc":"2.0","id":1,"result":{ "kept": 1.0 }}'
 
 
 def test_an_async_method_is_awaited() -> None:
@@ -64,9 +64,9 @@ def test_offloaded_calls_of_a_batch_run_beside_each_other() -> None:
 
     with ThreadPoolExecutor(3) as executor:
         dispatcher = Dispatcher([Meeting()], executor=executor)
-        answer = dispatch(dispatcher, b"[" + b",".join([request("meeting_meet")] * 3) + b"]")
-    assert answer is not None
-    assert answer.count(b"result") == 3
+        response = dispatch(dispatcher, b"[" + b",".join([request("meeting_meet")] * 3) + b"]")
+    assert response is not None
+    assert response.count(b"result") == 3
 
 
 def test_a_long_batch_lets_the_loop_have_its_turn() -> None:
@@ -110,7 +110,7 @@ def test_a_cancelled_batch_cancels_its_calls() -> None:
 
 
 @pytest.mark.parametrize("name", ["toy_fail", "toy_wait"])
-def test_an_unexpected_exception_is_logged_and_not_told(
+def test_an_unexpected_exception_is_logged_and_hidden(
     name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
@@ -121,7 +121,7 @@ def test_an_unexpected_exception_is_logged_and_not_told(
     assert "boom" not in str(error)
 
 
-def test_a_failure_of_the_store_is_not_told_either(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_of_the_store_is_hidden_too(caplog: pytest.LogCaptureFixture) -> None:
     error = caller()(request("toy_fail", "store"))["error"]
     assert (error["code"], error["message"]) == (-32603, "Internal error")
     assert "/secret/path" in caplog.text
@@ -139,12 +139,12 @@ def test_a_revert_always_has_data(params: list[str], message: str, data: str) ->
     assert error == {"code": 3, "message": message, "data": data}
 
 
-def test_a_rejection_keeps_its_words() -> None:
+def test_a_rejection_keeps_its_message() -> None:
     error = caller()(request("toy_fail", "nonce"))["error"]
     assert error == {"code": -32000, "message": "nonce too low: next nonce 5, tx nonce 3"}
 
 
-def test_a_missing_block_is_told_as_the_network_does() -> None:
+def test_a_missing_block_has_the_networks_message() -> None:
     assert caller()(request("toy_fail", "block"))["error"] == {
         "code": -32602,
         "message": "Block with such an ID doesn't exist yet",
@@ -152,7 +152,7 @@ def test_a_missing_block_is_told_as_the_network_does() -> None:
     }
 
 
-def test_a_long_answer_is_rejected() -> None:
+def test_a_long_response_is_rejected() -> None:
     send = caller(limits=RequestLimits(response_bytes=100))
     fits = 100 - len(b'{"jsonrpc":"2.0","id":1,"result":""}')
     assert len(send(request("toy_long", fits))["result"]) == fits
@@ -170,9 +170,9 @@ def test_the_results_of_a_batch_have_a_limit_together(name: str) -> None:
     params = [200] if name == "toy_long" else ["x" * 200]
     item = request(name, *params)
     assert len(send(b"[" + b",".join([item] * 3) + b"]")) == 3
-    answer = send(b"[" + b",".join([item] * 9) + b"]")
-    assert answer["error"]["code"] == -32011
-    assert answer["id"] is None
+    response = send(b"[" + b",".join([item] * 9) + b"]")
+    assert response["error"]["code"] == -32011
+    assert response["id"] is None
 
 
 def test_calls_are_counted() -> None:

@@ -56,7 +56,7 @@ def test_an_id_comes_back_as_it_was_sent(dispatcher: Dispatcher, identity: str) 
         (b"[" * 100_000, -32700, None),
         (b"[" * 100_000 + b"]" * 100_000, -32700, None),
         (b'{"x":' * 100_000 + b"1" + b"}" * 100_000, -32700, None),
-        # An object that is no request, with an id to answer to.
+        # An object that is no request, with an id to response to.
         (b'{"id":5}', -32600, 5),
         (b'{"id":5,"method":"toy_chainId"}', -32600, 5),
         (b'{"id":5,"jsonrpc":"1.0","method":"toy_chainId"}', -32600, 5),
@@ -82,13 +82,13 @@ def test_an_id_comes_back_as_it_was_sent(dispatcher: Dispatcher, identity: str) 
     ],
 )
 def test_what_is_no_call_is_rejected(body: bytes, code: int, identity: object) -> None:
-    answer = caller()(body)
-    assert answer["error"]["code"] == code
-    assert answer["id"] == identity
-    assert answer["jsonrpc"] == "2.0"
+    response = caller()(body)
+    assert response["error"]["code"] == code
+    assert response["id"] == identity
+    assert response["jsonrpc"] == "2.0"
 
 
-def test_an_unknown_method_is_rejected_in_the_words_that_clients_know() -> None:
+def test_an_unknown_method_is_rejected_with_the_message_that_clients_match() -> None:
     message = caller()(request("eth_fillTransaction"))["error"]["message"]
     assert message == "the method eth_fillTransaction does not exist/is not available"
 
@@ -111,7 +111,7 @@ def test_calls_may_be_written_in_many_ways(body: bytes) -> None:
     assert caller()(body) == {"jsonrpc": "2.0", "id": 1, "result": "0x10e"}
 
 
-def test_a_notification_is_carried_out_and_not_answered() -> None:
+def test_a_notification_is_carried_out_without_a_response() -> None:
     toy = Toy()
     body = b'{"jsonrpc":"2.0","method":"toy_remember","params":["a"]}'
     assert dispatch(Dispatcher([toy]), body) is None
@@ -120,7 +120,7 @@ def test_a_notification_is_carried_out_and_not_answered() -> None:
 
 
 @pytest.mark.parametrize("name", ["toy_nothing", "toy_fail", "toy_wait", "toy_thread"])
-def test_a_notification_that_fails_is_not_answered_either(name: str) -> None:
+def test_a_notification_that_fails_has_no_response_either(name: str) -> None:
     body = {"jsonrpc": "2.0", "method": name, "params": ["nonce"]}
     assert caller()(json.dumps(body).encode()) is None
 
@@ -129,7 +129,7 @@ def test_a_null_id_makes_no_notification() -> None:
     assert caller()(request("toy_chainId", id=None))["result"] == "0x10e"
 
 
-def test_a_batch_is_answered_in_order_item_by_item() -> None:
+def test_a_batch_has_a_response_per_item_in_order() -> None:
     items = [
         request("toy_wait", "slow", 50, id="a"),
         b"1",
@@ -141,8 +141,8 @@ def test_a_batch_is_answered_in_order_item_by_item() -> None:
         b"[]",
         b'{"foo":"bar"}',
     ]
-    answers = caller()(b"[" + b",".join(items) + b"]")
-    found = [(answer["id"], answer.get("result", answer.get("error", {}).get("code"))) for answer in answers]  # fmt: skip
+    responses = caller()(b"[" + b",".join(items) + b"]")
+    found = [(response["id"], response.get("result", response.get("error", {}).get("code"))) for response in responses]  # fmt: skip
     assert found == [
         ("a", "slow"), (None, -32600), ("b", "0x10e"), (7, -32600), ("c", -32601),
         (None, -32600), (None, -32600), (None, -32600),
@@ -153,10 +153,10 @@ def test_a_batch_is_answered_in_order_item_by_item() -> None:
 def test_a_batch_has_a_limit(item: bytes) -> None:
     send = caller(limits=RequestLimits(batch=3))
     assert len(send(b"[" + b",".join([item] * 3) + b"]")) == 3
-    answer = send(b"[" + b",".join([item] * 4) + b"]")
-    assert answer["error"]["code"] == -32010
-    assert answer["error"]["data"] == "Exceeded max limit of 3"
-    assert answer["id"] is None
+    response = send(b"[" + b",".join([item] * 4) + b"]")
+    assert response["error"]["code"] == -32010
+    assert response["error"]["data"] == "Exceeded max limit of 3"
+    assert response["id"] is None
 
 
 @pytest.mark.parametrize(
@@ -171,5 +171,5 @@ def test_a_path_that_names_another_method_is_an_error() -> None:
     error = send(request("toy_nothing"), "/toy_chainId")["error"]
     assert error["code"] == -32600
     assert error["data"] == "the path says toy_chainId, the body toy_nothing"
-    answers = send(b"[" + CHAIN_ID + b"," + request("toy_cached") + b"]", "/toy_chainId")
-    assert ["error" in answer for answer in answers] == [False, True]
+    responses = send(b"[" + CHAIN_ID + b"," + request("toy_cached") + b"]", "/toy_chainId")
+    assert ["error" in response for response in responses] == [False, True]

@@ -35,7 +35,7 @@ def test_any_other_exception_is_a_bug(kind: type[Exception]) -> None:
     assert code_of(kind) == -32603
 
 
-def test_what_a_contract_says_may_be_no_text() -> None:
+def test_a_revert_reason_may_be_no_valid_text() -> None:
     failure = error_object_of(ExecutionReverted(b"", "\ud800"), "eth_call")
     assert failure.message == "execution reverted: ?"
 
@@ -51,7 +51,7 @@ def test_what_a_contract_says_may_be_no_text() -> None:
         TooManyToSeal,
     ],
 )
-def test_numbers_are_told_in_decimal_however_they_were_sent(
+def test_numbers_are_reported_in_decimal_however_they_were_sent(
     kind: Callable[[int, int], Exception],
 ) -> None:
     text = str(kind(Quantity(21_000), Quantity(30_000)))

@@ -1,4 +1,4 @@
-"""What is answered on the event loop, and what is handed to a worker thread."""
+"""What runs on the event loop, and what is offloaded to a worker thread."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def emit(client: Client, blocks: int, each: int = 1) -> None:
 
 
 def ask(client: Client, method: str, *params: object) -> tuple[bool, Any]:
-    """Return whether the answer came at once, and its result."""
+    """Return whether the response came at once, and its result."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
     async def settle() -> tuple[bool, Any]:
-        answer = client.api.dispatcher.handle(body.encode(), LocalConnection())
-        at_once = isinstance(answer, bytes)
-        settled = answer if isinstance(answer, bytes) else await answer  # type: ignore[misc]
+        response = client.api.dispatcher.handle(body.encode(), LocalConnection())
+        at_once = isinstance(response, bytes)
+        settled = response if isinstance(response, bytes) else await response  # type: ignore[misc]
         return at_once, json.loads(settled or b"")["result"]
 
     return asyncio.run(settle())
@@ -52,7 +52,7 @@ def test_a_wide_range_of_logs_leaves_the_loop(client: Client, blocks: int, quick
     assert [log["data"] for log in logs] == [f"0x{number:02x}" for number in range(blocks)]
 
 
-def test_a_block_with_many_logs_leaves_the_loop_until_it_is_known(client: Client) -> None:
+def test_a_block_with_many_logs_is_offloaded_until_it_is_cached(client: Client) -> None:
     emit(client, 1, each=200)
     block = {"fromBlock": "0x1", "toBlock": "0x1"}
     at_once, logs = ask(client, "eth_getLogs", block)
@@ -60,7 +60,7 @@ def test_a_block_with_many_logs_leaves_the_loop_until_it_is_known(client: Client
     assert ask(client, "eth_getLogs", block) == (True, logs)
 
 
-def test_many_logs_that_are_gone_leave_the_loop(client: Client) -> None:
+def test_many_removed_logs_are_offloaded(client: Client) -> None:
     wide = client("eth_newFilter", WIDE)
     emit(client, 1, each=200)
     logs = client("eth_getFilterChanges", wide)
@@ -88,13 +88,13 @@ def test_many_changes_of_a_filter_leave_the_loop_and_come_once(client: Client) -
 
 
 @pytest.mark.parametrize("method", ["eth_getBlockReceipts", "eth_getBlockByNumber"])
-def test_a_long_block_leaves_the_loop_until_it_is_known(client: Client, method: str) -> None:
+def test_a_long_block_is_offloaded_until_it_is_cached(client: Client, method: str) -> None:
     emit(client, 1, each=100)
     params: list[Any] = ["0x1"] if method == "eth_getBlockReceipts" else ["0x1", True]
-    at_once, answer = ask(client, method, *params)
+    at_once, response = ask(client, method, *params)
     assert not at_once
-    assert len(answer if isinstance(answer, list) else answer["transactions"]) == 100
-    assert ask(client, method, *params) == (True, answer)
+    assert len(response if isinstance(response, list) else response["transactions"]) == 100
+    assert ask(client, method, *params) == (True, response)
 
 
 @pytest.mark.parametrize(("slots", "quick"), [(2, True), (100, False)])
@@ -104,7 +104,7 @@ def test_proofs_of_many_slots_leave_the_loop(client: Client, slots: int, quick: 
     assert (at_once, len(proof["storageProof"])) == (quick, slots)
 
 
-def test_a_filter_whose_changes_are_too_many_is_gone() -> None:
+def test_a_filter_with_too_many_changes_is_removed() -> None:
     chain = open_chain()
     client = Client(chain, limits=LimitsConfig(log_limit=10))
     wide = client("eth_newFilter", WIDE)
@@ -134,10 +134,10 @@ def test_many_assumptions_leave_the_loop(client: Client, slots: int, quick: bool
     assert 21_000 < int(gas, 16) < 30_000
 
 
-def test_long_parameters_are_read_beside_other_questions(client: Client) -> None:
+def test_long_parameters_are_decoded_beside_other_requests(client: Client) -> None:
     data = "0x" + "00" * POLICY.params_bytes
-    at_once, answer = ask(client, "eth_call", {"to": str(ALICE), "data": data})
-    assert (at_once, answer) == (False, "0x")
+    at_once, response = ask(client, "eth_call", {"to": str(ALICE), "data": data})
+    assert (at_once, response) == (False, "0x")
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_long_parameters_are_read_beside_other_questions(client: Client) -> None
         ("eth_call", [{"to": TARGET}, "pending"], 1),
     ],
 )
-def test_a_batch_of_questions_about_the_pending_block_runs_it_once(
+def test_a_batch_of_requests_about_the_pending_block_builds_it_once(
     client: Client,
     monkeypatch: pytest.MonkeyPatch,
     method: str,
@@ -169,10 +169,10 @@ def test_a_batch_of_questions_about_the_pending_block_runs_it_once(
 
     monkeypatch.setattr(client.chain.producer, "fill", counted)
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    answers = client.post([call] * 500)
-    assert len(answers) == 500
-    assert all(it == answers[0] for it in answers)
-    assert "result" in answers[0]
+    responses = client.post([call] * 500)
+    assert len(responses) == 500
+    assert all(it == responses[0] for it in responses)
+    assert "result" in responses[0]
     assert len(transitions) == runs
 
 

@@ -82,7 +82,9 @@ def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
         assert reference.removeprefix("#/components/schemas/") in document["components"]["schemas"]
 
 
-def test_the_document_has_the_shape_that_the_standard_asks_for(document: dict[str, Any]) -> None:
+def test_the_document_has_the_structure_that_the_standard_requires(
+    document: dict[str, Any],
+) -> None:
     assert set(document) == {"openrpc", "info", "methods", "components"}
     assert set(document["info"]) >= {"title", "version"}
     for method in document["methods"]:

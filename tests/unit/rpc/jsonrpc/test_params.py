@@ -105,7 +105,7 @@ def test_a_call_object_is_read_as_clients_write_it() -> None:
         ("toy_call", "x", "params: should be an array or an object"),
     ],
 )  # fmt: skip
-def test_a_complaint_names_the_place(name: str, params: object, complaint: str) -> None:
+def test_an_error_names_the_path(name: str, params: object, complaint: str) -> None:
     error = caller()(request(name, params=params))["error"]
     assert (error["code"], error["message"]) == (-32602, complaint)
 
@@ -142,7 +142,7 @@ def test_parameters_are_read_right_however_many_there_were() -> None:
 LONG = Raw(b'["' + b"a" * POLICY.params_bytes + b'"]')
 
 
-def test_long_parameters_are_handed_back_to_be_read_elsewhere() -> None:
+def test_long_parameters_are_deferred_to_a_worker() -> None:
     reader = ParamsReader([Parameter("word", str)], may_offload=True)
     with pytest.raises(LongParams) as long:
         reader.read(LONG)
@@ -153,7 +153,7 @@ def test_where_the_order_counts_long_parameters_are_read_at_once() -> None:
     assert ParamsReader([Parameter("word", str)]).read(LONG) == ("a" * POLICY.params_bytes,)
 
 
-def test_what_is_wrong_with_long_parameters_is_said_as_with_others() -> None:
+def test_errors_in_long_parameters_are_reported_as_in_others() -> None:
     sent = request("toy_maybeLater", "yes" * POLICY.params_bytes)
     error = caller()(sent)["error"]
     assert (error["code"], error["message"]) == (
@@ -172,7 +172,7 @@ def test_what_is_wrong_with_long_parameters_is_said_as_with_others() -> None:
         ("eth_sendRawTransaction", ["0xzz"], "params[0]: data is written in hex digits"),
     ],
 )
-def test_a_wrong_parameter_is_named_by_its_place(
+def test_a_wrong_parameter_is_named_by_its_path(
     client: Client, method: str, params: list[object], place: str
 ) -> None:
     with pytest.raises(RpcError) as caught:

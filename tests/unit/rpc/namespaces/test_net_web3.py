@@ -10,7 +10,7 @@ from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
 
-def test_a_node_says_who_it_is(client: Client) -> None:
+def test_a_node_describes_itself(client: Client) -> None:
     assert client("eth_chainId") == "0x10e"
     assert client("net_version") == "270"
     assert client("net_listening") is False
@@ -31,7 +31,9 @@ EMPTY = "0x" + "00" * 32
         ("eth_submitHashrate", ["0x1", EMPTY]),
     ],
 )
-def test_nobody_mines(client: Client, method: str, params: list[object]) -> None:
+def test_mining_methods_are_not_supported(
+    client: Client, method: str, params: list[object]
+) -> None:
     with pytest.raises(RpcError) as rejection:
         client(method, *params)
     assert rejection.value.code == -32603
@@ -39,7 +41,7 @@ def test_nobody_mines(client: Client, method: str, params: list[object]) -> None
     assert (client("eth_mining"), client("eth_hashrate")) == (False, "0x0")
 
 
-def test_the_namespaces_are_told(client: Client) -> None:
+def test_the_namespaces_are_listed(client: Client) -> None:
     assert client("rpc_modules") == dict.fromkeys(
         ["anvil", "eth", "evm", "hardhat", "net", "personal", "rpc", "txpool", "web3"], "1.0"
     )

@@ -60,12 +60,12 @@ def test_a_creation_is_named_so(client: Client) -> None:
     assert lines["0"].startswith("contract creation: 0 wei + 60000 gas ")
 
 
-def test_a_sealed_transaction_is_gone(crowded: Client) -> None:
+def test_a_sealed_transaction_leaves_the_pool(crowded: Client) -> None:
     crowded.chain.seal()
     assert crowded("txpool_status") == {"pending": "0x0", "queued": "0x1"}
 
 
-def test_what_another_layer_sent_is_found_while_it_waits(client: Client) -> None:
+def test_a_pending_priority_transaction_is_found(client: Client) -> None:
     client.chain.schedule.seal_on_request()
     sent = client.chain.enqueue(deposit(7))
     waiting = client("eth_getTransactionByHash", str(sent))

@@ -1,4 +1,4 @@
-"""Filters: each change once, also when the chain goes back."""
+"""Filters: each change once, also across reorgs."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def filters_of(
     chain: EmittingChain, *, max_filters: int = 10_000, results: int = 10_000
 ) -> Filters:
     limits = LogLimits(results=results)
-    store, book = chain.blocks, chain.log_cache()
-    return Filters(chain, store, book, chain.events, max_filters=max_filters, limits=limits)
+    store, log_cache = chain.blocks, chain.log_cache()
+    return Filters(chain, store, log_cache, chain.events, max_filters=max_filters, limits=limits)
 
 
 def places(filters: Filters, filter_id: int) -> list[tuple[int, bool]]:
@@ -96,7 +96,9 @@ def test_59_a_pending_filter_gives_a_new_hash_once(chain: EmittingChain, filters
     assert filters.changes(filter_id) == []
 
 
-def test_a_transaction_that_came_twice_is_told_once(chain: EmittingChain, filters: Filters) -> None:
+def test_a_transaction_that_arrived_twice_is_reported_once(
+    chain: EmittingChain, filters: Filters
+) -> None:
     filter_id = filters.new_pending_filter()
     checkpoint = chain.checkpoint()
     sent = chain.emit()
@@ -155,7 +157,7 @@ def test_61_bounds_by_number_hold(chain: EmittingChain, filters: Filters) -> Non
     assert seen == [(3, False), (4, False)]
 
 
-def test_61_a_tag_as_upper_bound_is_looked_up_at_each_poll(
+def test_61_a_tag_as_upper_bound_is_resolved_at_each_poll(
     chain: EmittingChain, filters: Filters
 ) -> None:
     filter_id = filters.new_log_filter(LogFilter(to_block=BlockTag.SAFE))
@@ -180,7 +182,7 @@ def test_63_the_filter_used_longest_ago_gives_way(chain: EmittingChain) -> None:
     assert filters.uninstall(first)
 
 
-def test_63_asking_for_logs_is_use(chain: EmittingChain) -> None:
+def test_63_requesting_logs_counts_as_use(chain: EmittingChain) -> None:
     filters = filters_of(chain, max_filters=2)
     first, second = filters.new_log_filter(ANY), filters.new_log_filter(ANY)
     filters.logs(first).run()
@@ -213,7 +215,7 @@ def test_logs_begin_with_the_filters_own_range_and_move_nothing(
 # Limits
 
 
-def test_hashes_that_do_not_fit_into_an_answer_come_with_the_next(chain: EmittingChain) -> None:
+def test_hashes_that_do_not_fit_into_a_response_come_with_the_next(chain: EmittingChain) -> None:
     filters = filters_of(chain, results=3)
     blocks, transactions = filters.new_block_filter(), filters.new_pending_filter()
     sent = [chain.emit().hash for _ in range(4)]
@@ -245,7 +247,7 @@ def test_of_too_many_transactions_the_oldest_are_dropped(
     assert filters.changes(filter_id) == []
 
 
-def test_a_filter_that_fell_behind_what_is_kept_is_not_found(
+def test_a_filter_that_fell_behind_the_event_log_is_not_found(
     chain: EmittingChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filters = filters_of(chain)
@@ -258,7 +260,7 @@ def test_a_filter_that_fell_behind_what_is_kept_is_not_found(
     assert filters.changes(filters.new_log_filter(ANY)) == []
 
 
-def test_without_filters_nothing_is_kept(chain: EmittingChain, filters: Filters) -> None:
+def test_without_filters_no_events_are_stored(chain: EmittingChain, filters: Filters) -> None:
     others = set(chain.events._subscriptions) - {filters._events}
     filter_id = filters.new_log_filter(ANY)
     chain.seal_emission()
@@ -292,7 +294,7 @@ def test_logs_of_removed_blocks_come_first_and_are_marked(
     assert filters.changes(filter_id) == []
 
 
-def test_what_came_and_went_between_two_polls_is_not_told(
+def test_logs_added_and_removed_between_two_polls_are_not_reported(
     chain: EmittingChain, filters: Filters
 ) -> None:
     filter_id = filters.new_log_filter(ANY)
@@ -304,7 +306,7 @@ def test_what_came_and_went_between_two_polls_is_not_told(
     assert filters.changes(blocks) == []
 
 
-def test_logs_from_before_the_filter_are_told_when_they_go(
+def test_logs_from_before_the_filter_are_reported_when_they_are_removed(
     chain: EmittingChain, filters: Filters
 ) -> None:
     for _ in range(3):

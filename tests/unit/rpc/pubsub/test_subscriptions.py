@@ -1,4 +1,4 @@
-"""Subscriptions: everything that happens, once, in order, to those who asked."""
+"""Subscriptions: each event once, in order, to its subscribers."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Client:
         return [it["result"] for it in params if it["subscription"] == identity]
 
 
-class PlainShapes:
-    """Shapes with just enough to tell things apart; counts how often it is asked."""
+class PlainFormat:
+    """A format just rich enough to distinguish things; it counts what it renders."""
 
     def __init__(self) -> None:
         self.made: Counter[str] = Counter()
@@ -76,16 +76,16 @@ def chain() -> Iterator[EmittingChain]:
 
 
 @pytest.fixture
-def shapes() -> PlainShapes:
-    return PlainShapes()
+def plain_format() -> PlainFormat:
+    return PlainFormat()
 
 
 @pytest.fixture
-def subscriptions(chain: EmittingChain, shapes: PlainShapes) -> Subscriptions:
-    return Subscriptions(chain.events, chain.blocks, shapes)
+def subscriptions(chain: EmittingChain, plain_format: PlainFormat) -> Subscriptions:
+    return Subscriptions(chain.events, chain.blocks, plain_format)
 
 
-def test_67_new_heads_are_told(chain: EmittingChain, subscriptions: Subscriptions) -> None:
+def test_67_new_heads_are_sent(chain: EmittingChain, subscriptions: Subscriptions) -> None:
     client = Client()
     heads = subscriptions.subscribe(client, "newHeads")
     sealed = [str(chain.seal().hash()) for _ in range(3)]
@@ -94,7 +94,7 @@ def test_67_new_heads_are_told(chain: EmittingChain, subscriptions: Subscription
     assert client.heard(heads) == sealed
 
 
-def test_67_waiting_transactions_are_told(
+def test_67_pending_transactions_are_sent(
     chain: EmittingChain, subscriptions: Subscriptions
 ) -> None:
     client = Client()
@@ -107,7 +107,7 @@ def test_67_waiting_transactions_are_told(
     assert client.heard(whole) == [{"hash": it} for it in sent]
 
 
-def test_67_logs_are_told_by_address_and_topic(
+def test_67_logs_are_sent_by_address_and_topic(
     chain: EmittingChain, subscriptions: Subscriptions
 ) -> None:
     client = Client()
@@ -154,7 +154,7 @@ def test_67_unsubscribing_leaves_the_others(
     assert [len(one.heard(first)), len(one.heard(second)), len(other.heard(third))] == [0, 1, 1]
 
 
-def test_syncing_is_one_message_after_the_answer(subscriptions: Subscriptions) -> None:
+def test_syncing_is_one_message_after_the_response(subscriptions: Subscriptions) -> None:
     client = Client()
     syncing = subscriptions.subscribe(client, "syncing")
     gone = subscriptions.subscribe(client, "syncing")
@@ -186,7 +186,7 @@ def test_removed_blocks_send_their_logs_marked_and_the_new_heads(
     assert client.heard(heads) == [str(chain.head.hash())]
 
 
-def test_a_block_that_is_gone_when_its_turn_comes_is_told_all_the_same(
+def test_a_block_that_is_reverted_before_publishing_is_sent_all_the_same(
     chain: EmittingChain, subscriptions: Subscriptions
 ) -> None:
     client = Client()
@@ -203,8 +203,8 @@ def test_a_block_that_is_gone_when_its_turn_comes_is_told_all_the_same(
     ]
 
 
-def test_a_result_is_made_once_for_all_and_not_for_nobody(
-    chain: EmittingChain, subscriptions: Subscriptions, shapes: PlainShapes
+def test_a_result_is_rendered_once_for_all_and_not_without_subscribers(
+    chain: EmittingChain, subscriptions: Subscriptions, plain_format: PlainFormat
 ) -> None:
     clients = [Client() for _ in range(5)]
     for client in clients:
@@ -212,7 +212,7 @@ def test_a_result_is_made_once_for_all_and_not_for_nobody(
         subscriptions.subscribe(client, "logs")
     chain.seal_emission()
     subscriptions.publish()
-    assert shapes.made == {"header": 1, "logs": 1}
+    assert plain_format.made == {"header": 1, "logs": 1}
     assert all(len(client.sent) == 2 for client in clients)
 
 
@@ -233,8 +233,10 @@ def test_a_closed_connection_is_forgotten(
     assert not subscriptions._by_connection
 
 
-def test_a_connection_has_a_limit_of_its_own(chain: EmittingChain, shapes: PlainShapes) -> None:
-    subscriptions = Subscriptions(chain.events, chain.blocks, shapes, max_per_connection=2)
+def test_a_connection_has_a_limit_of_its_own(
+    chain: EmittingChain, plain_format: PlainFormat
+) -> None:
+    subscriptions = Subscriptions(chain.events, chain.blocks, plain_format, max_per_connection=2)
     one, other = Client(), Client()
     first = subscriptions.subscribe(one, "newHeads")
     subscriptions.subscribe(one, "logs")
@@ -269,7 +271,7 @@ def test_options_that_cannot_be_read_are_rejected(subscriptions: Subscriptions) 
     assert not len(subscriptions)
 
 
-def test_more_events_than_the_feed_keeps_are_all_told(
+def test_more_events_than_the_backlog_are_all_sent(
     chain: EmittingChain, subscriptions: Subscriptions
 ) -> None:
     client = Client()
@@ -280,10 +282,12 @@ def test_more_events_than_the_feed_keeps_are_all_told(
     assert len(client.heard(heads)) == BACKLOG + 10
 
 
-def test_the_shell_is_woken_once_until_it_pumps(chain: EmittingChain, shapes: PlainShapes) -> None:
+def test_the_event_loop_is_woken_once_until_it_publishes(
+    chain: EmittingChain, plain_format: PlainFormat
+) -> None:
     woken: list[None] = []
     subscriptions = Subscriptions(
-        chain.events, chain.blocks, shapes, wake=lambda: woken.append(None)
+        chain.events, chain.blocks, plain_format, wake=lambda: woken.append(None)
     )
     chain.seal()
     assert not woken

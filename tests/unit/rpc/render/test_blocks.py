@@ -108,10 +108,10 @@ def test_a_header_is_a_block_without_what_it_contains(world: World) -> None:
     assert header.items() <= world.block().items()
 
 
-def test_a_header_of_an_event_is_the_one_that_is_asked_for(world: World) -> None:
+def test_the_header_of_an_event_equals_the_requested_one(world: World) -> None:
     header = world.record.header()
-    told = parsed(world.rendered.head(header, header.hash()))
-    assert told == parsed(world.rendered.header(2))
+    rendered = parsed(world.rendered.head(header, header.hash()))
+    assert rendered == parsed(world.rendered.header(2))
 
 
 @pytest.mark.parametrize("number", [-1, 3, 2**64, 2**256 - 1])
@@ -141,7 +141,7 @@ def test_the_pending_block_is_the_one_that_would_be_sealed(own_world: World) -> 
     assert world.block(3) | {"hash": None} == pending
 
 
-def test_transactions_of_the_pending_block_have_no_place(own_world: World) -> None:
+def test_transactions_of_the_pending_block_have_no_location(own_world: World) -> None:
     world = own_world
     sent = world.chain.submit(transfer(1).raw)
     (inside,) = parsed(world.rendered.pending_block(full=True))["transactions"]

@@ -70,7 +70,7 @@ def test_a_log_by_itself_is_the_one_of_the_receipt(world: World) -> None:
     assert [parsed(world.rendered.log(it)) for it in placed] == in_receipts(world)
 
 
-def test_logs_name_their_batch_unless_they_are_gone() -> None:
+def test_logs_name_their_batch_unless_they_are_removed() -> None:
     class Batches:
         def batch_of(self, block: int) -> BatchInfo | None:
             return BatchInfo(number=4, timestamp=1, first_transaction=0) if block == 2 else None
@@ -87,7 +87,7 @@ def test_logs_name_their_batch_unless_they_are_gone() -> None:
         world.chain.close()
 
 
-def test_logs_of_blocks_that_are_gone_say_so(world: World) -> None:
+def test_logs_of_reverted_blocks_are_marked_removed(world: World) -> None:
     assert gone(world) == [it | {"removed": True} for it in in_receipts(world)]
 
 

@@ -77,7 +77,7 @@ def test_the_bloom_of_a_block_is_the_union_of_those_of_its_receipts(world: World
     assert any(blooms)
 
 
-def test_what_the_sender_paid_is_what_the_receipt_says(world: World) -> None:
+def test_the_receipt_reports_what_the_sender_paid(world: World) -> None:
     receipt = world.receipt("failure")
     sender = SENDERS[list(payloads()).index("failure")]
     paid = int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
@@ -141,6 +141,6 @@ def test_a_deposit_reports_how_it_ended(world: World) -> None:
     assert (status["logIndex"], status["isService"]) == ("0x0", True)
 
 
-def test_one_that_waits_has_no_receipt(own_world: World) -> None:
+def test_a_pending_transaction_has_no_receipt(own_world: World) -> None:
     sent = own_world.chain.submit(transfer(1).raw)
     assert own_world.rendered.receipt(sent) is None

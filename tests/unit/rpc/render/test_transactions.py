@@ -80,7 +80,7 @@ def test_what_was_sent_is_what_is_shown(world: World, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SIGNED)
-def test_its_place_is_that_of_the_block(world: World, name: str) -> None:
+def test_its_location_is_that_of_the_block(world: World, name: str) -> None:
     shown, block = world.transaction(name), world.block()
     assert (shown["blockHash"], shown["blockNumber"]) == (block["hash"], "0x2")
     assert shown["transactionIndex"] == hex(world.index(name))
@@ -155,7 +155,7 @@ def test_a_deposit_has_a_signature_of_zeros(world: World) -> None:
     assert shown["value"] == "0x9"
 
 
-def test_one_that_waits_has_no_place_and_asks_for_its_cap(own_world: World) -> None:
+def test_a_pending_one_has_no_location_and_its_fee_cap_as_price(own_world: World) -> None:
     sent = own_world.chain.submit(transfer(1).raw)
     shown = parsed(own_world.rendered.transaction(sent))
     assert set(shown) == KEYS["fee_market"]
@@ -167,7 +167,7 @@ def test_one_that_waits_has_no_place_and_asks_for_its_cap(own_world: World) -> N
 
 
 @pytest.mark.parametrize("name", ["legacy", "set_code", "deposit"])
-def test_it_is_found_by_its_place_too(world: World, name: str) -> None:
+def test_it_is_found_by_its_location_too(world: World, name: str) -> None:
     at = world.rendered.transaction_at(2, world.index(name))
     assert parsed(at) == world.transaction(name)
 
@@ -188,7 +188,7 @@ def test_raw_transactions_are_the_bytes_that_were_sent(world: World, name: str) 
     assert parsed(world.rendered.raw_transaction_at(2, world.index(name))) == expected
 
 
-def test_the_bytes_of_one_that_waits(own_world: World) -> None:
+def test_the_bytes_of_a_pending_one(own_world: World) -> None:
     waiting = transfer(1)
     own_world.chain.submit(waiting.raw)
     assert parsed(own_world.rendered.raw_transaction(waiting.hash)) == "0x" + waiting.raw.hex()

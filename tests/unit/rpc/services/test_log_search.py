@@ -64,7 +64,7 @@ def block_range(chain: EmittingChain, value: dict[str, object]) -> BlockRange:
 # Which blocks
 
 
-def test_what_is_not_said_is_the_latest_block(chain: EmittingChain) -> None:
+def test_a_missing_bound_is_the_latest_block(chain: EmittingChain) -> None:
     assert block_range(chain, {}) == BlockRange(4, 4)
     assert block_range(chain, {"fromBlock": "0x1"}) == BlockRange(1, 4)
     assert block_range(chain, {"toBlock": "0x1"}) == BlockRange(4, 1)

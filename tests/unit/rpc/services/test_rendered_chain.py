@@ -1,4 +1,4 @@
-"""Blocks and receipts that are kept as answers, when the chain says something else than before."""
+"""Cached blocks and receipts are invalidated when the chain changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.rollup.settling_chain import SettlingChain
 from tests.support.rpc_client import DispatcherClient
 
 
-def test_a_block_that_was_replaced_is_not_given_again(client: Client) -> None:
+def test_a_replaced_block_is_invalidated(client: Client) -> None:
     snapshot = client("evm_snapshot")
     client("evm_mine", 5_000_000_000)
     before = client("eth_getBlockByNumber", "0x1", False)
@@ -26,7 +26,7 @@ def test_a_block_that_was_replaced_is_not_given_again(client: Client) -> None:
     assert client("eth_getBlockByHash", before["hash"], False) is None
 
 
-def test_a_receipt_that_is_gone_is_not_given_again(client: Client) -> None:
+def test_a_reverted_receipt_is_invalidated(client: Client) -> None:
     snapshot = client("evm_snapshot")
     alice = str(ACCOUNTS[0].address)
     sent = client("eth_sendTransaction", {"from": alice, "to": alice, "value": "0x1"})
@@ -44,7 +44,7 @@ def test_a_tag_means_another_block_after_the_next_one(client: Client, tag: str) 
     assert int(second["number"], 16) == int(first["number"], 16) + 1
 
 
-def test_a_block_and_its_receipts_tell_their_batch_once_it_is_sealed() -> None:
+def test_a_block_and_its_receipts_name_their_batch_once_it_is_sealed() -> None:
     chain = SettlingChain.begin()
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=10.0**9))
     api = Api(chain, lambda: None, layer_two=L2Components(FeeModel(), None))

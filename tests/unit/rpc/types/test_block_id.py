@@ -49,7 +49,7 @@ def test_anything_else_names_no_block(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", [str(HASH), {"blockNumber": "0x1"}])
-def test_where_a_number_is_asked_for_nothing_else_will_do(value: object) -> None:
+def test_a_block_number_parameter_accepts_nothing_else(value: object) -> None:
     with pytest.raises(MalformedValue):
         BlockNumber.parse(value)
 

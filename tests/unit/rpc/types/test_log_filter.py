@@ -32,7 +32,7 @@ from tests.support.chain.log_emitter import (
 ONE, TWO = str(topic(1)), str(topic(2))
 
 
-def test_an_empty_object_asks_for_any_log() -> None:
+def test_an_empty_object_matches_any_log() -> None:
     assert LogFilter.parse({}) == LogFilter()
     nulls = dict.fromkeys(["fromBlock", "toBlock", "blockHash", "address", "topics"])
     assert LogFilter.parse({**nulls, "limit": 5}) == LogFilter()
@@ -87,7 +87,7 @@ def test_a_fifth_topic_is_rejected(topics: list[object]) -> None:
         ({"topics": [[ONE, "0x"]]}, r"topics[0][1]: a hash is 32 bytes, got 0"),
     ],
 )
-def test_a_problem_names_its_place(value: object, problem: str) -> None:
+def test_a_problem_names_its_path(value: object, problem: str) -> None:
     with pytest.raises(MalformedValue) as caught:
         LogFilter.parse(value)
     assert str(caught.value) == problem
@@ -126,6 +126,8 @@ def test_every_tag_is_read(tag: BlockTag) -> None:
         ({"topics": [[None, *[1] * (MAX_ALTERNATIVES + 1)]]}, "topics[0]"),
     ],
 )
-def test_what_names_far_too_much_is_not_even_read(value: dict[str, object], place: str) -> None:
+def test_a_filter_with_far_too_many_alternatives_is_not_even_read(
+    value: dict[str, object], place: str
+) -> None:
     with pytest.raises(TooManyAlternatives, match=f"^{re.escape(place)}: .* at most 10000"):
         LogFilter.parse(value)

@@ -22,7 +22,7 @@ def test_a_time_after_which_nothing_can_come_is_rejected(client: Client, prefix:
 
 
 @time_travellers
-def test_a_chain_goes_back_to_a_snapshot(client: Client, prefix: str) -> None:
+def test_a_chain_reverts_to_a_snapshot(client: Client, prefix: str) -> None:
     snapshot = client(f"{prefix}_snapshot")
     client("evm_mine")
     assert client(f"{prefix}_revert", snapshot) is True

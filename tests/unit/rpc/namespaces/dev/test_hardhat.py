@@ -76,7 +76,7 @@ def locked() -> Iterator[Client]:
         ("anvil_autoImpersonateAccount", [True]),
     ],
 )
-def test_locked_accounts_do_nothing_and_say_why(
+def test_locked_accounts_are_rejected_with_the_reason(
     locked: Client, method: str, params: list[object]
 ) -> None:
     assert locked("eth_accounts") == []

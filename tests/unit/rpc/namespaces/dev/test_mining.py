@@ -28,7 +28,7 @@ editors = pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
         ([{"timestamp": None, "blocks": None}], 1, None),
     ],
 )
-def test_mining_takes_a_time_and_a_number_of_blocks(
+def test_mining_accepts_a_timestamp_and_a_number_of_blocks(
     client: Client, params: list[object], blocks: int, timestamp: int | None
 ) -> None:
     assert client("evm_mine", *params) == "0x0"
@@ -53,7 +53,9 @@ def test_blocks_are_sealed_some_seconds_apart(client: Client, prefix: str) -> No
 
 
 @pytest.mark.parametrize("method", ["evm_mine", "anvil_mine"])
-def test_others_are_answered_while_many_blocks_are_sealed(client: Client, method: str) -> None:
+def test_other_requests_are_served_while_many_blocks_are_sealed(
+    client: Client, method: str
+) -> None:
     async def race() -> int:
         params = [{"blocks": 100}] if method == "evm_mine" else [100]
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -75,7 +77,7 @@ def test_others_are_answered_while_many_blocks_are_sealed(client: Client, method
         ("hardhat_mine", ["0xffffffffffffffff", 1]),
     ],
 )
-def test_nobody_seals_for_ever(client: Client, method: str, params: list[object]) -> None:
+def test_too_many_blocks_are_rejected(client: Client, method: str, params: list[object]) -> None:
     with pytest.raises(RpcError, match="one request seals at most 100000 blocks") as rejection:
         client(method, *params)
     assert rejection.value.code == -32602

@@ -117,7 +117,7 @@ def test_data_has_two_names(client: Client, name: str) -> None:
     assert send(client, **{name: "0x1234"})["input"] == "0x1234"
 
 
-def test_gas_is_estimated_behind_what_waits(client: Client) -> None:
+def test_gas_is_estimated_after_pending_transactions(client: Client) -> None:
     client.chain.schedule.seal_on_request()
     # A contract that reads a slot; who estimates before it is there takes the call for a transfer.
     program = "0x645f54506000" + "5f52" + "6005601bf3"
@@ -151,7 +151,7 @@ def test_transactions_sent_at_once_get_nonces_of_their_own(client: Client) -> No
     assert sorted(client.chain.pool.pending()[ALICE]) == [0, 1]
 
 
-def test_the_first_account_sends_if_nobody_is_named(client: Client) -> None:
+def test_the_first_account_sends_if_none_is_named(client: Client) -> None:
     sent = client("eth_sendTransaction", {"to": str(NOBODY)})
     assert client("eth_getTransactionByHash", sent)["from"] == str(ALICE)
 
@@ -199,7 +199,7 @@ def test_the_first_account_sends_if_nobody_is_named(client: Client) -> None:
         ({"to": "0x12"}, -32602, "params[0].to: an address is 20 bytes, got 1"),
     ],
 )
-def test_a_rejection_says_why(
+def test_a_rejection_has_a_reason(
     client: Client, given: dict[str, object], code: int, message: str
 ) -> None:
     with pytest.raises(RpcError) as rejection:
@@ -261,7 +261,9 @@ def test_a_document_that_is_none_is_rejected(
         ("eth_signTransaction", [fields(**{"from": STRANGER})]),
     ],
 )
-def test_nobody_signs_for_a_stranger(client: Client, method: str, params: list[object]) -> None:
+def test_the_node_does_not_sign_for_an_unknown_account(
+    client: Client, method: str, params: list[object]
+) -> None:
     with pytest.raises(RpcError) as rejection:
         client(method, *params)
     assert (rejection.value.code, rejection.value.message[:15]) == (-32000, "unknown account")
@@ -295,7 +297,7 @@ def test_an_impersonated_account_cannot_sign(client: Client) -> None:
         client("eth_signTransaction", fields(**{"from": STRANGER, "value": "0x0"}))
 
 
-def test_everybody_may_be_impersonated(client: Client) -> None:
+def test_any_account_may_be_impersonated(client: Client) -> None:
     client("anvil_setBalance", STRANGER, hex(ETHER))
     client("anvil_autoImpersonateAccount", True)
     first = send(client, **{"from": STRANGER})

@@ -22,7 +22,7 @@ def test_a_block_is_the_same_by_number_tag_and_hash(client: Client) -> None:
     assert client("eth_getHeaderByHash", block["hash"])["hash"] == block["hash"]
 
 
-def test_full_transactions_are_what_the_flag_asks_for(client: Client) -> None:
+def test_the_flag_selects_full_transactions(client: Client) -> None:
     sent = send(client)
     assert client("eth_getBlockByNumber", "0x1", False)["transactions"] == [sent]
     (whole,) = client("eth_getBlockByNumber", "0x1", True)["transactions"]
@@ -42,7 +42,7 @@ def test_confirmed_blocks_start_at_genesis(client: Client, tag: str) -> None:
     assert client("eth_getBlockByNumber", tag, False)["number"] == "0x0"
 
 
-def test_the_pending_block_has_what_waits(client: Client) -> None:
+def test_the_pending_block_has_the_pending_transactions(client: Client) -> None:
     client.chain.schedule.seal_on_request()
     sent = send(client)
     pending = client("eth_getBlockByNumber", "pending", False)

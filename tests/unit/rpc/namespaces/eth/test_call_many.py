@@ -32,7 +32,7 @@ def test_calls_build_on_each_other_across_bundles(client: Client) -> None:
     ]
 
 
-def test_a_failure_is_told_in_its_place(client: Client) -> None:
+def test_a_failure_is_reported_at_its_position(client: Client) -> None:
     rejecting = {"to": COUNTER, "data": "0x01"}
     codes = {COUNTER: {"code": "0x5f5ffd"}}
     poor = {"from": "0x" + "11" * 20, "to": str(ALICE), "value": "0x1"}
@@ -86,7 +86,7 @@ def test_a_block_is_overridden_under_the_names_of_either_dialect(
     assert [int(it, 16) for it in found] == [0x63, 7, int(str(ALICE), 16), 5, 9]
 
 
-def test_a_client_may_wait_less_than_it_is_allowed(client: Client) -> None:
+def test_a_client_may_set_a_shorter_timeout(client: Client) -> None:
     loop = {COUNTER: {"code": "0x5b5f56"}}
     with pytest.raises(RpcError, match=r"execution aborted \(timeout = 0.001s\)"):
         client("eth_callMany", [{"transactions": [COUNT] * 50}], {}, loop, 1)

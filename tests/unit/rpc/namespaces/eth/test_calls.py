@@ -17,17 +17,17 @@ LOOP_10_000 = "0x612710 5b 6001 90 03 80 6003 57".replace(" ", "")
 def test_a_call_runs_on_the_block_it_names(client: Client) -> None:
     for nonce in range(3):
         client.chain.submit(transaction(nonce).raw)
-    answers = [
+    responses = [
         client("eth_call", {"to": TARGET}, block, with_code(RETURN_NUMBER))
         for block in ("latest", "0x1", "earliest", {"blockNumber": "0x2"})
     ]
-    assert answers == [hexed(word(number)) for number in (3, 1, 0, 2)]
+    assert responses == [hexed(word(number)) for number in (3, 1, 0, 2)]
 
 
 def test_a_block_override_changes_what_a_call_sees(client: Client) -> None:
     code = with_code(RETURN_NUMBER)
-    answer = client("eth_call", {"to": TARGET}, "latest", code, {"number": "0x4d"})
-    assert answer == hexed(word(0x4D))
+    response = client("eth_call", {"to": TARGET}, "latest", code, {"number": "0x4d"})
+    assert response == hexed(word(0x4D))
 
 
 @pytest.mark.parametrize("key", ["state", "stateDiff"])
@@ -49,7 +49,7 @@ def test_a_revert_without_a_reason_still_has_data(client: Client) -> None:
     assert (caught.value.message, caught.value.data) == ("execution reverted", "0x")
 
 
-def test_a_long_call_leaves_the_loop_and_comes_back(client: Client) -> None:
+def test_a_long_call_is_offloaded(client: Client) -> None:
     code = with_code(LOOP_10_000 + RETURN_NUMBER[2:])
     assert client("eth_call", {"to": TARGET}, "latest", code) == hexed(word(0))
 
@@ -86,15 +86,15 @@ def test_an_estimate_beyond_the_balance_is_rejected(client: Client) -> None:
         client("eth_estimateGas", request)
 
 
-def test_an_estimate_of_what_reverts_tells_the_reason(client: Client) -> None:
+def test_an_estimate_of_a_reverting_call_reports_the_reason(client: Client) -> None:
     with pytest.raises(RpcError, match="3: execution reverted: no"):
         client("eth_estimateGas", {"to": TARGET}, "latest", with_code(REVERT))
 
 
 def test_an_access_list_names_what_is_touched(client: Client) -> None:
     client.chain.edit(NOBODY, lambda state: state.set_code(NOBODY, bytes.fromhex("5f54")))
-    answer = client("eth_createAccessList", {"from": hexed(ALICE), "to": hexed(NOBODY)})
-    assert answer["accessList"] == [{"address": hexed(NOBODY), "storageKeys": [hexed(word(0))]}]
+    response = client("eth_createAccessList", {"from": hexed(ALICE), "to": hexed(NOBODY)})
+    assert response["accessList"] == [{"address": hexed(NOBODY), "storageKeys": [hexed(word(0))]}]
 
 
 @pytest.mark.parametrize(

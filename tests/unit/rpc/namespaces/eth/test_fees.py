@@ -15,7 +15,7 @@ def test_prices_follow_the_base_fee(client: Client) -> None:
 
 
 @pytest.mark.parametrize("count", ["0x2", 2])
-def test_the_fee_history_takes_a_count_of_either_kind(client: Client, count: object) -> None:
+def test_the_fee_history_accepts_a_number_and_hex_digits(client: Client, count: object) -> None:
     send(client)
     history = client("eth_feeHistory", count, "latest", [50])
     assert history["oldestBlock"] == "0x0"

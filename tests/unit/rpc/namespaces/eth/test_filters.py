@@ -1,4 +1,4 @@
-"""Logs that were asked for before: the same answer, until the chain has another."""
+"""Log queries: cached responses equal fresh ones, also after a revert."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_batch_that_lost_a_block_shows_nowhere(rollup: Rollup) -> None:
         assert '"l1BatchNumber": "0x1"' not in answer, method
 
 
-def test_logs_of_a_block_that_is_gone_are_not_answered(rollup: Rollup) -> None:
+def test_logs_of_a_reverted_block_are_not_returned(rollup: Rollup) -> None:
     checkpoint = rollup("evm_snapshot")
     gone = rollup.chain.seal_emission(DOUBLE)
     by_hash = {"blockHash": rollup("eth_getLogs", ALL)[0]["blockHash"]}
@@ -96,7 +96,7 @@ def test_logs_of_a_block_that_is_gone_are_not_answered(rollup: Rollup) -> None:
         rollup("eth_getLogs", by_hash)
 
 
-def test_changes_say_what_is_gone_and_what_came_instead(rollup: Rollup) -> None:
+def test_changes_have_removed_logs_and_those_that_replaced_them(rollup: Rollup) -> None:
     changes = rollup("eth_newFilter", ALL)
     checkpoint = rollup("evm_snapshot")
     rollup.chain.seal_emission(DOUBLE)
@@ -111,7 +111,7 @@ def test_changes_say_what_is_gone_and_what_came_instead(rollup: Rollup) -> None:
 
 
 @pytest.mark.parametrize("first", ["latest", "0x1", "pending"])
-def test_transactions_that_wait_have_no_logs_yet(rollup: Rollup, first: str) -> None:
+def test_pending_transactions_have_no_logs_yet(rollup: Rollup, first: str) -> None:
     wanted = {"fromBlock": first, "toBlock": "pending"}
     rollup.chain.seal_emission()
     sealed = rollup("eth_getLogs", wanted)

@@ -1,4 +1,4 @@
-"""Sending and waiting for the receipt."""
+"""`eth_sendRawTransactionSync`: receipt, timeout and cleanup."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RAW = hexed(transaction(0).raw)
 HASH = str(transaction(0).hash)
 
 
-def test_a_chain_that_seals_at_once_answers_at_once(client: Client) -> None:
+def test_a_chain_that_seals_at_once_responds_at_once(client: Client) -> None:
     receipt = client("eth_sendRawTransactionSync", RAW)
     assert receipt == client("eth_getTransactionReceipt", HASH)
 
@@ -46,7 +46,7 @@ def test_the_receipt_comes_with_the_block(client: Client, timeout: object) -> No
     assert answer["result"]["transactionHash"] == HASH
 
 
-def test_who_waits_too_long_gets_the_hash(client: Client) -> None:
+def test_a_timeout_returns_the_hash(client: Client) -> None:
     client.chain.schedule.seal_on_request()
     with pytest.raises(RpcError) as rejection:
         client("eth_sendRawTransactionSync", RAW, 1)
@@ -65,7 +65,7 @@ def hasty() -> Iterator[Client]:
     chain.close()
 
 
-def test_nobody_waits_longer_than_the_node_allows(hasty: Client) -> None:
+def test_the_node_bounds_the_timeout(hasty: Client) -> None:
     with pytest.raises(RpcError) as rejection:
         hasty("eth_sendRawTransactionSync", RAW, 60_000)
     assert rejection.value.code == 4
@@ -77,7 +77,7 @@ def test_a_rejection_comes_at_once(client: Client) -> None:
         client("eth_sendRawTransactionSync", RAW)
 
 
-def test_nobody_listens_any_more_when_the_wait_is_over(client: Client) -> None:
+def test_the_event_subscription_ends_with_the_request(client: Client) -> None:
     listeners = len(client.chain.events._subscriptions)
     client("eth_sendRawTransactionSync", RAW)
     assert len(client.chain.events._subscriptions) == listeners

@@ -39,7 +39,7 @@ def test_a_block_has_the_fields_of_a_block_and_its_calls(client: Client) -> None
     assert client("eth_blockNumber") == "0x0"
 
 
-def test_full_transactions_are_what_the_flag_asks_for(client: Client) -> None:
+def test_the_flag_selects_full_transactions(client: Client) -> None:
     (block,) = simulate(client, calls(TRANSFER), returnFullTransactions=True)
     (whole,) = block["transactions"]
     assert (whole["from"], whole["to"], whole["value"]) == (str(ALICE), str(BOB), "0x5")
@@ -57,7 +57,7 @@ def test_logs_are_numbered_through_the_block(client: Client) -> None:
     assert [log["address"] for log in logs] == [str(LOGGER), "0x" + "ee" * 20, str(LOGGER)]
 
 
-def test_a_revert_is_told_with_code_3_and_its_data(client: Client) -> None:
+def test_a_revert_is_reported_with_code_3_and_its_data(client: Client) -> None:
     overridden = {"stateOverrides": {CONTRACT: {"code": NO}}}
     (block,) = simulate(client, calls({"to": CONTRACT}, TRANSFER, **overridden))
     reverted, done = block["calls"]
@@ -68,7 +68,7 @@ def test_a_revert_is_told_with_code_3_and_its_data(client: Client) -> None:
     assert "error" not in done
 
 
-def test_a_halt_is_told_with_the_code_of_the_machine(client: Client) -> None:
+def test_a_halt_is_reported_with_the_code_of_the_evm(client: Client) -> None:
     (block,) = simulate(
         client, calls({"to": CONTRACT}, stateOverrides={CONTRACT: {"code": "0xfe"}})
     )
@@ -189,7 +189,7 @@ def test_no_block_comes_after_the_end_of_time(client: Client, missing: int) -> N
     assert rejection.value.code == -32602
 
 
-def test_calls_nested_as_deep_as_they_can_be_are_told(client: Client) -> None:
+def test_calls_nested_as_deep_as_possible_are_rendered(client: Client) -> None:
     # Calls itself until no call is possible any more: some 600 calls within each other.
     code = {CONTRACT: {"code": "0x5f5f5f5f5f305af1"}}
     call = {"from": str(ALICE), "to": CONTRACT, "value": "0x1", "gas": hex(30_000_000)}

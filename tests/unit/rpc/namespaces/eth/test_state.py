@@ -21,7 +21,7 @@ def test_state_is_read_at_any_block(client: Client) -> None:
     assert client("eth_getTransactionCount", hexed(ALICE), {"blockNumber": "0x1"}) == "0x1"
 
 
-def test_the_pending_nonce_counts_what_waits(client: Client) -> None:
+def test_the_pending_nonce_counts_pending_transactions(client: Client) -> None:
     client.chain.schedule.seal_on_request()
     send(client, 0)
     send(client, 1)
@@ -85,8 +85,8 @@ def test_an_account_that_is_not_there_is_null(client: Client) -> None:
 
 def test_slots_of_several_contracts_are_read_at_once(client: Client) -> None:
     client("anvil_setStorageAt", str(LOGGER), "0x1", VALUE)
-    asked = {LOGGER.checksummed(): [SLOT, "0x2", "0x1"], str(NOBODY): ["0x0"], str(ALICE): []}
-    assert client("eth_getStorageValues", asked, "latest") == {
+    slots = {LOGGER.checksummed(): [SLOT, "0x2", "0x1"], str(NOBODY): ["0x0"], str(ALICE): []}
+    assert client("eth_getStorageValues", slots, "latest") == {
         str(LOGGER): [VALUE, EMPTY, VALUE],
         str(NOBODY): [EMPTY],
         str(ALICE): [],
@@ -101,7 +101,7 @@ def test_slots_are_read_at_any_block(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("slots", "message"),
     [
         ({}, "empty request"),
         ({str(LOGGER): []}, "empty request"),
@@ -112,9 +112,9 @@ def test_slots_are_read_at_any_block(client: Client) -> None:
     ],
 )
 def test_a_request_for_slots_has_some_and_not_too_many(
-    client: Client, asked: object, message: str
+    client: Client, slots: object, message: str
 ) -> None:
     with pytest.raises(RpcError) as rejection:
-        client("eth_getStorageValues", asked)
+        client("eth_getStorageValues", slots)
     assert rejection.value.code == -32602
     assert rejection.value.message.startswith(message)

@@ -1,4 +1,4 @@
-"""Sending and looking up transactions over JSON-RPC."""
+"""Submitting and looking up transactions over JSON-RPC."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
 
-def test_a_transaction_is_found_by_hash_place_and_nonce(client: Client) -> None:
+def test_a_transaction_is_found_by_hash_location_and_nonce(client: Client) -> None:
     sent = send(client)
     whole = client("eth_getTransactionByHash", sent)
     block = client("eth_getBlockByNumber", "0x1", False)["hash"]
@@ -23,7 +23,7 @@ def test_a_transaction_is_found_by_hash_place_and_nonce(client: Client) -> None:
     assert client("eth_getRawTransactionByHash", sent) == hexed(transaction(0).raw)
 
 
-def test_a_waiting_transaction_has_no_place_and_no_receipt(client: Client) -> None:
+def test_a_pending_transaction_has_no_location_and_no_receipt(client: Client) -> None:
     client.chain.schedule.seal_on_request()
     sent = send(client)
     assert client("eth_getTransactionByHash", sent)["blockNumber"] is None
@@ -57,7 +57,7 @@ def test_a_nonce_that_was_used_is_too_low(client: Client) -> None:
 EMPTY = "0x" + "00" * 32
 
 
-def test_the_bytes_of_a_transaction_are_found_by_its_place(client: Client) -> None:
+def test_the_bytes_of_a_transaction_are_found_by_its_location(client: Client) -> None:
     send(client)
     block = client("eth_getBlockByNumber", "0x1", False)["hash"]
     raw = hexed(transaction(0).raw)

@@ -122,7 +122,7 @@ def test_the_details_follow_the_settlement_step_by_step(rollup: Rollup) -> None:
     assert (details["status"], details["executeTxFinality"]) == ("verified", "finalized")
 
 
-def test_the_commitment_of_a_batch_is_told_once_l1_has_it(rollup: Rollup) -> None:
+def test_the_commitment_of_a_batch_is_reported_once_it_is_on_l1(rollup: Rollup) -> None:
     rollup.chain.seal_messages(1)
     batch = rollup.seal_batch()
     assert rollup("zks_getL1BatchDetails", batch)["commitment"] is None
@@ -153,12 +153,12 @@ def test_prices_in_details_are_those_that_the_block_was_made_with(rollup: Rollup
     assert int(metadata["pubdata_price_per_byte"], 16) == blocks[1]["fairPubdataPrice"]
 
 
-def test_prices_that_nobody_wrote_down_are_those_of_today(rollup: Rollup) -> None:
+def test_missing_prices_are_the_current_ones(rollup: Rollup) -> None:
     rollup.fees.observe(3 * 10**9)
     assert rollup("zks_getBlockDetails", 0)["l1GasPrice"] == 3 * 10**9
 
 
-def test_the_last_executed_batch_is_found_without_looking_at_all_that_wait(
+def test_the_last_executed_batch_is_found_without_reading_the_pending_ones(
     rollup: Rollup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = rollup.chain.batches
@@ -212,7 +212,7 @@ def test_a_transaction_goes_from_pending_to_verified(rollup: Rollup) -> None:
     assert int(details["fee"], 16) > 0
 
 
-def test_a_transaction_from_l1_says_so(rollup: Rollup) -> None:
+def test_a_transaction_from_l1_is_marked(rollup: Rollup) -> None:
     name = str(rollup.chain.deposit())
     rollup.chain.seal()
     details = rollup("zks_getTransactionDetails", name)
@@ -257,7 +257,7 @@ def test_a_proof_leads_from_the_log_to_the_root_of_its_batch(rollup: Rollup) -> 
     assert root_of_proof(log.leaf(), answer["id"], words) == Hash32.parse(answer["root"])
 
 
-def test_a_position_tells_equal_messages_apart(rollup: Rollup) -> None:
+def test_a_position_distinguishes_equal_messages(rollup: Rollup) -> None:
     rollup.chain.seal_messages(5, 5)
     rollup.settle(rollup.seal_batch(), *SettlementStep)
     question = ("zks_getL2ToL1MsgProof", 1, str(sender(USER)), message_hash(5))
@@ -276,16 +276,14 @@ def test_a_position_tells_equal_messages_apart(rollup: Rollup) -> None:
         [1, "0x" + "11" * 20, "0x" + "22" * 32, "x"],
     ],
 )
-def test_a_malformed_question_for_a_proof_names_the_place(
-    rollup: Rollup, params: list[object]
-) -> None:
+def test_a_malformed_proof_request_names_the_path(rollup: Rollup, params: list[object]) -> None:
     with pytest.raises(RpcError) as caught:
         rollup("zks_getL2ToL1MsgProof", *params)
     assert caught.value.code == -32602
     assert caught.value.message.startswith("params[")
 
 
-def test_an_account_is_proven_as_it_stood_after_a_batch(rollup: Rollup) -> None:
+def test_an_account_is_proven_as_of_a_batch(rollup: Rollup) -> None:
     rollup.chain.transfer()
     rollup.chain.seal()
     batch = rollup.seal_batch()
@@ -324,7 +322,7 @@ def test_the_finality_of_a_block_a_transaction_and_a_batch_agree(rollup: Rollup)
     assert rollup("zks_getBlockFinality", 2) is None
 
 
-def test_the_transactions_of_a_block_are_told_with_every_field(rollup: Rollup) -> None:
+def test_the_transactions_of_a_block_have_every_field(rollup: Rollup) -> None:
     deposit = str(rollup.chain.deposit())
     transfer = str(rollup.chain.transfer())
     rollup.chain.seal()

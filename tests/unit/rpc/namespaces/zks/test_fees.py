@@ -40,7 +40,7 @@ def zks() -> Iterator[NamespaceClient]:
         {"value": "0xde0b6b3a7640000"},
     ],
 )
-def test_an_estimate_from_l1_takes_every_form_that_clients_send(
+def test_an_l1_to_l2_estimate_accepts_every_format_that_clients_send(
     zks: NamespaceClient, extra: dict[str, Any]
 ) -> None:
     call = {"from": str(NOBODY), "to": str(ALICE), "data": "0x", **extra}
@@ -105,7 +105,7 @@ def test_a_fee_is_spelled_with_underscores_and_in_hex(zks: NamespaceClient) -> N
     assert 1 <= int(fee["gas_per_pubdata_limit"], 16) <= 50_000
 
 
-def test_prices_are_told_in_the_networks_shapes(zks: NamespaceClient) -> None:
+def test_prices_have_the_networks_format(zks: NamespaceClient) -> None:
     params = zks("zks_getFeeParams")["V2"]
     assert params["config"]["minimal_l2_gas_price"] == 100_000_000
     assert params["l1_pubdata_price"] == 17 * params["l1_gas_price"]

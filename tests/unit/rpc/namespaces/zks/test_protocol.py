@@ -76,8 +76,8 @@ def test_the_genesis_names_contracts_storage_and_root(
 def test_the_root_of_the_genesis_follows_from_the_rest_of_it(
     client: NamespaceClient, chain: Chain
 ) -> None:
-    told = client("zks_getGenesis")
-    codes = dict(told["initial_contracts"])
+    genesis = client("zks_getGenesis")
+    codes = dict(genesis["initial_contracts"])
     alloc = {
         Address.parse(address): GenesisAccount(
             balance=int(account["balance"], 16),
@@ -85,14 +85,14 @@ def test_the_root_of_the_genesis_follows_from_the_rest_of_it(
             code=bytes(Data.parse(codes.get(address, "0x"))),
             storage={
                 Hash32.parse(slot): Hash32.parse(value)
-                for slot, value in told["additional_storage"].get(address, {}).items()
+                for slot, value in genesis["additional_storage"].get(address, {}).items()
             },
         )
-        for address, account in told["initial_accounts"].items()
+        for address, account in genesis["initial_accounts"].items()
     }
     again = Chain.open(None, ChainRules.layer_2(), Genesis(chain_id=270, alloc=alloc))
     try:
-        assert str(again.blocks.header(0).state_root) == told["genesis_root"]
+        assert str(again.blocks.header(0).state_root) == genesis["genesis_root"]
         assert again.ledger.head_hash == chain.ledger.head_hash
     finally:
         again.close()

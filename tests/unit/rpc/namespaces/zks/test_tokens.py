@@ -44,7 +44,7 @@ def zks(l2: LayerTwo) -> Iterator[NamespaceClient]:
     client.close()
 
 
-def test_a_fresh_chain_knows_ether_alone(zks: NamespaceClient) -> None:
+def test_a_fresh_chain_has_ether_alone(zks: NamespaceClient) -> None:
     assert zks("zks_getConfirmedTokens", 0, 255) == [ETHER_TOKEN]
 
 
@@ -123,7 +123,7 @@ def test_balances_are_those_that_an_account_has(l2: LayerTwo, zks: NamespaceClie
     }  # fmt: skip
 
 
-def test_who_has_nothing_has_no_balances(zks: NamespaceClient) -> None:
+def test_an_empty_account_has_no_balances(zks: NamespaceClient) -> None:
     assert zks("zks_getAllAccountBalances", str(NOBODY)) == {}
 
 
