@@ -14,7 +14,7 @@ from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.execution.tx_env import tx_env_of
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
-from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, World
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, InMemoryState
 from tests.support.evm.programs import call_to, program, store, work
 
 BLOCK: Final = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7)
@@ -47,7 +47,7 @@ def message() -> Row:
 
 def warm_call() -> Row:
     """Measure the most common call, from its request to its answer."""
-    evm_env = EvmEnv(Snapshot(World.with_contract(BALANCE_OF)), Rules(270), BLOCK)
+    evm_env = EvmEnv(Snapshot(InMemoryState.with_contract(BALANCE_OF)), Rules(270), BLOCK)
     data = bytes.fromhex("70a08231") + bytes(12) + ALICE
     assert len(call(evm_env, CallRequest(to=TO, data=data))) == 32
     seconds = best_seconds(lambda: call(evm_env, CallRequest(to=TO, data=data)))
@@ -56,7 +56,7 @@ def warm_call() -> Row:
 
 def estimate() -> Row:
     """Measure the estimate of a contract that calls another."""
-    world = World.with_contract(program([call_to(INNER), store(1, 1)]))
+    world = InMemoryState.with_contract(program([call_to(INNER), store(1, 1)]))
     world.deploy(INNER, program([work(100), store(1, 1)]))
     evm_env = EvmEnv(Snapshot(world), Rules(270), BLOCK)
     request = CallRequest(sender=SENDER, to=TO)

@@ -26,7 +26,7 @@ from entresol.execution.tx_env import tx_env_of
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.primitives.values import Address
 from tests.support.anvil import running_anvil
-from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, EMPTY_CODE, ETHER, World
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, EMPTY_CODE, ETHER, InMemoryState
 from tests.support.hex_data import word
 
 RULES: Final = Rules(31337)
@@ -53,7 +53,7 @@ def rows() -> Iterable[Row]:
 
 def balance_of() -> Iterable[Row]:
     """Measure the most common call, with nothing cached and with everything."""
-    world = World.with_contract(BALANCE_OF)
+    world = InMemoryState.with_contract(BALANCE_OF)
     data = bytes.fromhex("70a08231") + bytes(12) + ALICE
     message = TxEnv(sender=BOB, to=CONTRACT, data=data, gas_limit=1_000_000)
     warm = Snapshot(world)
@@ -76,7 +76,7 @@ def transfers() -> Row:
     """Measure transfers from their raw bytes to an outcome that is applied."""
     secrets = [number.to_bytes(32) for number in range(1, TRANSFERS + 1)]
     raws = [sign(transfer(), secret).raw for secret in secrets]
-    snapshot = Snapshot(World(dict.fromkeys(map(address_of_secret, secrets), RICH)))
+    snapshot = Snapshot(InMemoryState(dict.fromkeys(map(address_of_secret, secrets), RICH)))
 
     def block() -> None:
         overlay = Overlay(snapshot)
@@ -112,7 +112,7 @@ def address_of_secret(secret: bytes) -> bytes:
 
 def raw_gas() -> Row:
     """Measure the bare interpreter on the same program as anvil."""
-    snapshot = Snapshot(World.with_contract(BURN))
+    snapshot = Snapshot(InMemoryState.with_contract(BURN))
     message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=BURN_GAS)
     ours = best_seconds(lambda: call(snapshot, RULES, BLOCK, message), calls=1)
     with running_anvil("--gas-limit", str(BURN_GAS), "--hardfork", "osaka") as anvil:
@@ -130,7 +130,7 @@ def raw_gas() -> Row:
 
 def beside_a_busy_loop() -> Row:
     """Measure a call that asks Python 1,000 times, on a thread, while an event loop is never idle."""
-    world = World.with_contract(THOUSAND_SLOTS)
+    world = InMemoryState.with_contract(THOUSAND_SLOTS)
     for number in range(1, 1_001):
         world.slots[CONTRACT, word(number)] = word(number)
     message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=BURN_GAS)

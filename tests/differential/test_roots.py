@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from entresol.storage.store import Store
 from tests.support.anvil import Anvil
 from tests.support.differential.comparison import Mined, peers
 from tests.support.differential.generator import blocks
-from tests.support.differential.replay import HISTORY, HISTORY_SLOTS, NO_CODE, Source
+from tests.support.differential.replay import HISTORY, HISTORY_SLOTS, NO_CODE, CheckedState
 from tests.support.differential.transactions import CHAIN_ID, Draft
 from tests.support.hex_data import unhex
 
@@ -48,15 +49,18 @@ class AnvilHashes(HistoricalState):
 class Follower:
     """A ledger of ours that seals the blocks that anvil made."""
 
-    def __init__(self, source: Source, store: Store) -> None:
+    def __init__(self, state: CheckedState, store: Store) -> None:
+        storage: defaultdict[bytes, dict[Hash32, Hash32]] = defaultdict(dict)
+        for (address, slot), value in state.slots.items():
+            storage[address][Hash32(slot)] = Hash32(value)
         alloc = {
             Address(address): GenesisAccount(
                 nonce=account.nonce,
                 balance=account.balance,
-                code=source.codes[account.code_hash],
-                storage={Hash32(s): Hash32(v) for s, v in source.storage.get(address, {}).items()},
+                code=state.codes[account.code_hash],
+                storage=storage[address],
             )
-            for address, account in source.accounts.items()
+            for address, account in state.accounts.items()
         }
         self.ledger = Ledger(
             store, ChainRules.layer_1(CHAIN_ID), Genesis(chain_id=CHAIN_ID, alloc=alloc)
@@ -128,7 +132,7 @@ def test_a_long_random_chain_has_the_roots_of_anvils() -> None:
     store = Store.temporary()
     count = 0
     with peers("osaka", SEED) as both:
-        follower = Follower(both.replay.source, store)
+        follower = Follower(both.replay.state, store)
         for transactions in blocks(both.world, ROUNDS, BLOCK_SIZE):
             mined = both.mine(transactions)
             header = follower.seal(mined).header
@@ -149,7 +153,7 @@ def test_a_chain_without_empty_accounts_and_zero_slots_has_anvils_own_state_root
     store = Store.temporary()
     recipients = [keccak256(bytes([number]))[12:] for number in range(200)]
     with peers("osaka", SEED) as both:
-        follower = Follower(both.replay.source, store)
+        follower = Follower(both.replay.state, store)
         for start in range(0, len(recipients), 20):
             drafts = [Draft(to=to, value=1, gas=21_000) for to in recipients[start : start + 20]]
             mined = both.mine([both.world.sign("transfer", draft) for draft in drafts])

@@ -12,7 +12,7 @@ from tests.support.differential.comparison import Peers, peers, rejects
 from tests.support.differential.generator import blocks, kinds_of
 from tests.support.differential.kinds.delegations import new_account
 from tests.support.differential.kinds.rejections import rejections
-from tests.support.differential.replay import Replay, Source
+from tests.support.differential.replay import CheckedState, Replay
 from tests.support.differential.transactions import Draft, Signed
 from tests.support.differential.world import ACTORS, RECURSE
 from tests.support.hex_data import word
@@ -86,23 +86,23 @@ def executes(both: Peers, overlay: Overlay, env: BlockEnv, signed: Signed) -> bo
     return True
 
 
-class EagerSource(Source):
-    """Answers for an absent account with an empty one."""
+class EagerState(CheckedState):
+    """Returns an empty account for an absent one."""
 
     def account(self, address: bytes, /) -> Account | None:
         return super().account(address) or Account()
 
 
 def test_a_new_authority_is_cheaper_on_anvil_which_knows_no_absent_accounts() -> None:
-    """Anvil's state answers for an absent account with an empty one, which revm takes for existing.
+    """Anvil's state returns an empty account for an absent one, which revm takes for existing.
 
-    So it gives the refund that EIP-7702 keeps for accounts that exist. Over a source that answers
-    the same way the engine agrees with anvil; over one that tells the truth it does not refund.
+    So it gives the refund that EIP-7702 keeps for accounts that exist. Over a state that does
+    the same the engine agrees with anvil; over one that has no such account it does not refund.
     """
     with peers("osaka", SEED) as both:
         transactions = [both.world.sign("newcomer", new_account(both.world)) for _ in range(20)]
         truthful = Overlay(both.replay.snapshot)
-        both.replay = Replay("osaka", EagerSource(**vars(both.replay.source)))
+        both.replay = Replay("osaka", EagerState(**vars(both.replay.state)))
         mined = both.mine(transactions)
         both.compare_touched(mined)
     for signed, outcome in zip(transactions, mined.ran.results, strict=True):

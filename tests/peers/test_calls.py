@@ -14,7 +14,7 @@ from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.evm.in_memory_state import EMPTY_CODE, World
+from tests.support.evm.in_memory_state import EMPTY_CODE, InMemoryState
 from tests.support.evm.programs import Step, call_to, create, demand_gas, program, store, work
 from tests.support.hex_data import word
 from tests.support.rpc_client import RpcError
@@ -50,7 +50,7 @@ def peer(running: Anvil) -> Iterator[Anvil]:
 
 def deploy(peer: Anvil, codes: Sequence[str]) -> EvmEnv:
     """Put the same contracts into anvil and into an EVM environment, each with some wei and used slots."""
-    world = World(accounts={SENDER: Account(0, BALANCE, EMPTY_CODE)})
+    world = InMemoryState(accounts={SENDER: Account(0, BALANCE, EMPTY_CODE)})
     for number, code in enumerate(codes):
         address = contract(number)
         world.deploy(address, code)

@@ -6,7 +6,7 @@ import pytest
 
 from entresol import contracts
 from entresol._native import BlockEnv, Overlay, Rules, Snapshot, TxEnv, execute
-from tests.support.evm.in_memory_state import ALICE, ETHER, World
+from tests.support.evm.in_memory_state import ALICE, ETHER, InMemoryState
 
 MAX_CODE = 24_576
 MAX_INIT_CODE = 49_152
@@ -37,7 +37,7 @@ def test_the_runtime_code_with_its_immutables_is_what_a_deployment_leaves() -> N
     it = contracts.artifact("ChainTypeManager")
     hub, timelock, version = b"\x11" * 20, b"\x22" * 20, (30).to_bytes(32)
     arguments = b"".join(value.rjust(32, b"\0") for value in (hub, timelock, version))
-    overlay = Overlay(Snapshot(World()))
+    overlay = Overlay(Snapshot(InMemoryState()))
     overlay.set_balance(ALICE, ETHER)
     outcome = execute(
         overlay,

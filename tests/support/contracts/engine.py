@@ -24,7 +24,7 @@ from entresol._native import (
 from entresol.contracts import Artifact
 from entresol.primitives.addresses import create_address
 from entresol.primitives.values import Address
-from tests.support.evm.in_memory_state import World
+from tests.support.evm.in_memory_state import InMemoryState
 
 if TYPE_CHECKING:
     from entresol._native import Log
@@ -100,7 +100,7 @@ class Engine:
     """A chain of one block that goes on for ever: each call's changes stay."""
 
     def __init__(self, overlay: Overlay | None = None, *, timestamp: int = NOW) -> None:
-        self.overlay = Overlay(Snapshot(World())) if overlay is None else overlay
+        self.overlay = Overlay(Snapshot(InMemoryState())) if overlay is None else overlay
         self.timestamp = timestamp
         self.gas_price = GWEI
         self.gas_limit = GAS_LIMIT

@@ -10,7 +10,7 @@ from typing import Any
 
 from entresol._native import Account, ExecutionResult, Snapshot
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.differential.replay import NO_CODE, ZERO, Ran, Replay, read_state
+from tests.support.differential.replay import NO_CODE, Ran, Replay, read_state
 from tests.support.differential.transactions import Signed
 from tests.support.differential.world import World, found
 from tests.support.hex_data import unhex
@@ -73,15 +73,15 @@ class Peers:
 
     def compare_whole_state(self) -> None:
         """Compare every account and slot that exists on either side."""
-        theirs, ours = read_state(self.anvil), self.replay.source
+        theirs, ours = read_state(self.anvil), self.replay.state
         assert ours.accounts == theirs.accounts
-        assert _without_empty(ours.storage) == theirs.storage
+        assert ours.slots == theirs.slots
         code_hashes = {account.code_hash for account in ours.accounts.values()}
         assert all(ours.codes[code_hash] == theirs.codes[code_hash] for code_hash in code_hashes)
 
     def compare_with_fresh_snapshot(self) -> None:
-        """Check that the sealed snapshot says what its source says of all that was ever touched."""
-        snapshot, fresh = self.replay.snapshot, Snapshot(self.replay.source)
+        """Check that the sealed snapshot agrees with its state about all that was ever touched."""
+        snapshot, fresh = self.replay.snapshot, Snapshot(self.replay.state)
         for address, slots in self.touched.items():
             account = snapshot.account(address)
             assert account == fresh.account(address)
@@ -91,7 +91,7 @@ class Peers:
                 assert snapshot.slot(address, slot) == fresh.slot(address, slot)
 
     def _learn(self) -> None:
-        accounts = self.replay.source.accounts
+        accounts = self.replay.state.accounts
         self.world.start_block({address: account.nonce for address, account in accounts.items()})
 
 
@@ -160,8 +160,3 @@ def _ours(
     account = state.account(address) or Account()
     values = [state.slot(address, slot) for slot in slots]
     return account.nonce, account.balance, state.code(account.code_hash), values
-
-
-def _without_empty(storage: dict[bytes, dict[bytes, bytes]]) -> dict[bytes, dict[bytes, bytes]]:
-    assert all(value != ZERO for slots in storage.values() for value in slots.values())
-    return {address: slots for address, slots in storage.items() if slots}

@@ -1,4 +1,4 @@
-"""Our side: a state kept in dictionaries, and blocks run on it the way a producer runs them."""
+"""Our side: a state in dictionaries, and blocks executed on it the way a producer executes them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from entresol._native import (
 )
 from tests.support.anvil import Anvil
 from tests.support.differential.transactions import CHAIN_ID
+from tests.support.evm.in_memory_state import InMemoryState
 from tests.support.hex_data import unhex
 
 NO_CODE = keccak256(b"")
@@ -31,57 +32,30 @@ HISTORY_SLOTS = 8191
 
 
 @dataclass
-class Source:
-    """The state after one block."""
+class CheckedState(InMemoryState):
+    """The state after one block, which checks what the next block changes."""
 
-    accounts: dict[bytes, Account] = field(default_factory=dict)
     codes: dict[bytes, bytes] = field(default_factory=lambda: {NO_CODE: b""})
-    storage: dict[bytes, dict[bytes, bytes]] = field(default_factory=dict)
-    hashes: dict[int, bytes] = field(default_factory=dict)
-
-    def account(self, address: bytes, /) -> Account | None:
-        """Return an account, or None."""
-        return self.accounts.get(address)
-
-    def code(self, code_hash: bytes, /) -> bytes:
-        """Return the code of that hash."""
-        return self.codes[code_hash]
-
-    def slot(self, address: bytes, slot: bytes, /) -> bytes:
-        """Return the value of a slot."""
-        return self.storage.get(address, {}).get(slot, ZERO)
 
     def block_hash(self, number: int, /) -> bytes:
         """Return the hash of an earlier block."""
         return self.hashes.get(number, ZERO)
 
-    def after(self, changes: Changes) -> Source:
-        """Return the state after `changes`, having checked what they say was before."""
-        storage = {address: dict(slots) for address, slots in self.storage.items()}
-        following = Source(dict(self.accounts), self.codes | changes.codes, storage, self.hashes)
+    def after(self, changes: Changes) -> CheckedState:
+        """Return the state after `changes`, having checked the values that they have as previous."""
         for change in changes.accounts:
             assert change.before == self.account(change.address)
             assert change.after is None or change.after != Account()
-            following._set_account(change.address, change.after)
-            if change.destroyed:
-                following.storage.pop(change.address, None)
-            for slot, (before, after) in change.storage.items():
-                assert before == self.slot(change.address, slot)
-                following._set_slot(change.address, slot, after)
+            for slot, (before, _) in change.storage.items():
+                assert before == (self.slot(change.address, slot) or ZERO)
+        following = CheckedState(
+            dict(self.accounts), dict(self.codes), dict(self.slots), self.hashes
+        )
+        following.write(changes)
+        assert all(
+            it.after is None or it.after.code_hash in following.codes for it in changes.accounts
+        )
         return following
-
-    def _set_account(self, address: bytes, account: Account | None) -> None:
-        if account is None:
-            self.accounts.pop(address, None)
-            return
-        self.accounts[address] = account
-        assert account.code_hash in self.codes
-
-    def _set_slot(self, address: bytes, slot: bytes, value: bytes) -> None:
-        slots = self.storage.setdefault(address, {})
-        slots[slot] = value
-        if value == ZERO:
-            del slots[slot]
 
 
 @dataclass(frozen=True)
@@ -97,10 +71,10 @@ class Ran:
 class Replay:
     """A chain that runs the blocks that anvil made."""
 
-    def __init__(self, fork: str, source: Source) -> None:
+    def __init__(self, fork: str, state: CheckedState) -> None:
         self.rules = Rules(CHAIN_ID, fork)
-        self.source = source
-        self.snapshot = Snapshot(source)
+        self.state = state
+        self.snapshot = Snapshot(state)
 
     def begin(self, start: Snapshot, parent_hash: bytes, number: int) -> Overlay:
         """Return a block under construction, with what happens before its first transaction."""
@@ -113,7 +87,7 @@ class Replay:
     def run(self, block: dict[str, Any], messages: Sequence[TxEnv]) -> Ran:
         """Run a block and move on to the state after it."""
         number, parent_hash = int(block["number"], 16), unhex(block["parentHash"])
-        self.source.hashes[number - 1] = parent_hash
+        self.state.hashes[number - 1] = parent_hash
         start, env = self.snapshot, environment(block)
         overlay = self.begin(start, parent_hash, number)
         results = []
@@ -121,8 +95,8 @@ class Replay:
             outcome = execute(overlay, self.rules, env, message)
             overlay.apply(outcome)
             results.append(outcome)
-        self.source = self.source.after(overlay.changes())
-        self.snapshot = overlay.seal(self.source)
+        self.state = self.state.after(overlay.changes())
+        self.snapshot = overlay.seal(self.state)
         return Ran(start, env, parent_hash, results)
 
 
@@ -139,18 +113,16 @@ def environment(block: dict[str, Any]) -> BlockEnv:
     )
 
 
-def read_state(anvil: Anvil) -> Source:
+def read_state(anvil: Anvil) -> CheckedState:
     """Return all of anvil's state."""
     dump = json.loads(gzip.decompress(unhex(anvil("anvil_dumpState"))))
-    source = Source()
-    for address, account in dump["accounts"].items():
-        code = unhex(account["code"])
+    state = CheckedState()
+    for text, account in dump["accounts"].items():
+        address, code = unhex(text), unhex(account["code"])
         read = Account(account["nonce"], int(account["balance"], 16), keccak256(code))
-        source.codes[read.code_hash] = code
+        state.codes[read.code_hash] = code
         if read != Account():
-            source.accounts[unhex(address)] = read
+            state.accounts[address] = read
         slots = {unhex(slot): unhex(value) for slot, value in account["storage"].items()}
-        slots = {slot: value for slot, value in slots.items() if value != ZERO}
-        if slots:
-            source.storage[unhex(address)] = slots
-    return source
+        state.slots |= {(address, slot): value for slot, value in slots.items() if value != ZERO}
+    return state

@@ -28,21 +28,22 @@ BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000)
 
 
 @dataclass
-class World:
-    """A state provider that counts what it is asked and can be told to fail."""
+class InMemoryState:
+    """A state in dictionaries; it counts reads and can be made to fail."""
 
     accounts: dict[bytes, Account] = field(default_factory=dict)
     codes: dict[bytes, bytes] = field(default_factory=dict)
     slots: dict[tuple[bytes, bytes], bytes] = field(default_factory=dict)
-    questions: int = 0
+    hashes: dict[int, bytes] = field(default_factory=dict)
+    reads: int = 0
     failure: BaseException | None = None
 
     @classmethod
-    def with_contract(cls, code: str) -> World:
-        """Alice is rich, and at `CONTRACT` there is this code."""
-        world = cls(accounts={ALICE: Account(0, ETHER, EMPTY_CODE)})
-        world.deploy(CONTRACT, code)
-        return world
+    def with_contract(cls, code: str) -> InMemoryState:
+        """Return a state in which Alice is rich and `CONTRACT` has this code."""
+        state = cls(accounts={ALICE: Account(0, ETHER, EMPTY_CODE)})
+        state.deploy(CONTRACT, code)
+        return state
 
     def deploy(self, address: bytes, code: str) -> None:
         """Put a contract there, its code given in hex; blanks are for the reader."""
@@ -62,45 +63,47 @@ class World:
                 self.slots = {k: v for k, v in self.slots.items() if k[0] != change.address}
             for slot, (_, after) in change.storage.items():
                 self.slots[change.address, slot] = after
+                if not any(after):
+                    del self.slots[change.address, slot]
 
-    def account(self, address: bytes) -> Account | None:
-        self._asked()
+    def account(self, address: bytes, /) -> Account | None:
+        self._read()
         return self.accounts.get(address)
 
-    def code(self, code_hash: bytes) -> bytes:
-        self._asked()
+    def code(self, code_hash: bytes, /) -> bytes:
+        self._read()
         return self.codes[code_hash]
 
-    def slot(self, address: bytes, slot: bytes) -> bytes:
-        self._asked()
+    def slot(self, address: bytes, slot: bytes, /) -> bytes:
+        self._read()
         return self.slots.get((address, slot), b"")
 
-    def block_hash(self, number: int) -> bytes:
-        self._asked()
-        return keccak256(number.to_bytes(32, "big"))
+    def block_hash(self, number: int, /) -> bytes:
+        self._read()
+        return self.hashes.get(number, keccak256(number.to_bytes(32)))
 
-    def _asked(self) -> None:
-        self.questions += 1
+    def _read(self) -> None:
+        self.reads += 1
         if self.failure is not None:
             raise self.failure
 
 
 def to_contract(data: bytes = b"", *, gas_limit: int = 1_000_000, value: int = 0) -> TxEnv:
-    """Return a message from Alice to the contract."""
+    """Return a transaction from Alice to the contract."""
     return TxEnv(sender=ALICE, to=CONTRACT, data=data, gas_limit=gas_limit, value=value)
 
 
 def run(code: str, data: bytes = b"") -> ExecutionResult:
     """Send Alice's first transaction to a contract with this code."""
-    return execute(Snapshot(World.with_contract(code)), RULES, BLOCK, to_contract(data))
+    return execute(Snapshot(InMemoryState.with_contract(code)), RULES, BLOCK, to_contract(data))
 
 
-def produce(world: World, overlay: Overlay, *messages: TxEnv) -> list[ExecutionResult]:
-    """Run `messages` one after the other on `overlay`, then store what they changed."""
+def produce(state: InMemoryState, overlay: Overlay, *transactions: TxEnv) -> list[ExecutionResult]:
+    """Run `transactions` one after the other on `overlay`, then store what they changed."""
     results = []
-    for message in messages:
-        outcome = execute(overlay, RULES, BLOCK, message)
-        overlay.apply(outcome)
-        results.append(outcome)
-    world.write(overlay.changes())
+    for transaction in transactions:
+        result = execute(overlay, RULES, BLOCK, transaction)
+        overlay.apply(result)
+        results.append(result)
+    state.write(overlay.changes())
     return results

@@ -35,7 +35,7 @@ from entresol.primitives.transactions import (
     sign,
 )
 from entresol.primitives.values import Address, Hash32
-from tests.support.evm.in_memory_state import CONTRACT, EMPTY_CODE, ETHER, RULES, World
+from tests.support.evm.in_memory_state import CONTRACT, EMPTY_CODE, ETHER, RULES, InMemoryState
 from tests.support.hex_data import word
 
 SECRET = bytes([0x46]) * 32
@@ -85,8 +85,8 @@ KINDS = [
 ]
 
 
-def world() -> World:
-    made = World.with_contract(MIRROR)
+def world() -> InMemoryState:
+    made = InMemoryState.with_contract(MIRROR)
     made.accounts[SENDER] = Account(0, ETHER, EMPTY_CODE)
     return made
 

@@ -24,7 +24,7 @@ from tests.support.evm.in_memory_state import (
     EMPTY_CODE,
     ETHER,
     RULES,
-    World,
+    InMemoryState,
     run,
     to_contract,
 )
@@ -73,7 +73,7 @@ def test_logs_carry_address_topics_and_data() -> None:
 
 
 def test_changes_hold_the_values_before_and_after() -> None:
-    world = World.with_contract(STORE_7)
+    world = InMemoryState.with_contract(STORE_7)
     world.slots[CONTRACT, word(0)] = b"\x05"
     outcome = execute(Snapshot(world), RULES, BLOCK, to_contract())
     alice, contract = outcome.changes.accounts
@@ -101,7 +101,7 @@ def test_reads_name_every_account_and_slot_looked_at() -> None:
 
 
 def test_a_creation_tells_address_and_code() -> None:
-    world = World.with_contract("")
+    world = InMemoryState.with_contract("")
     message = TxEnv(sender=ALICE, gas_limit=200_000, data=CREATE_CODE)
     outcome = execute(Snapshot(world), RULES, BLOCK, message)
     created = next(c for c in outcome.changes.accounts if c.address == outcome.created)
@@ -111,7 +111,7 @@ def test_a_creation_tells_address_and_code() -> None:
 
 
 def test_a_refund_is_part_of_the_gas_reported() -> None:
-    world = World.with_contract("5f 5f 55")
+    world = InMemoryState.with_contract("5f 5f 55")
     world.slots[CONTRACT, word(0)] = b"\x01"
     outcome = execute(Snapshot(world), RULES, BLOCK, to_contract())
     assert outcome.gas_refunded == 4_800
@@ -121,7 +121,7 @@ def test_a_refund_is_part_of_the_gas_reported() -> None:
 def test_the_sender_pays_and_the_beneficiary_gets_the_tip() -> None:
     block = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7, beneficiary=BOB)
     message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=21_000, gas_price=10, priority_fee=2)
-    outcome = execute(Snapshot(World.with_contract("")), RULES, block, message)
+    outcome = execute(Snapshot(InMemoryState.with_contract("")), RULES, block, message)
     after = {change.address: change.after for change in outcome.changes.accounts}
     assert after[ALICE] == Account(1, ETHER - 21_000 * 9, EMPTY_CODE)
     assert after[BOB] == Account(0, 21_000 * 2, EMPTY_CODE)
@@ -152,12 +152,12 @@ def test_an_invalid_transaction_is_rejected_with_its_values(
         given["gas_limit"] = 5_000_000
     message = TxEnv(**{**given, **fields})  # type: ignore[arg-type]
     with pytest.raises(type(error)) as caught:
-        execute(Snapshot(World.with_contract("00")), RULES, block, message)
+        execute(Snapshot(InMemoryState.with_contract("00")), RULES, block, message)
     assert str(caught.value) == str(error)
 
 
 def test_a_used_nonce_is_rejected() -> None:
-    world = World(accounts={ALICE: Account(5, ETHER, EMPTY_CODE)})
+    world = InMemoryState(accounts={ALICE: Account(5, ETHER, EMPTY_CODE)})
     with pytest.raises(errors.NonceTooLow, match="next nonce 5, tx nonce 0"):
         execute(Snapshot(world), RULES, BLOCK, to_contract())
 
@@ -176,7 +176,7 @@ def test_each_check_can_be_turned_off(fields: dict[str, object], checks: Checks)
     block = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7)
     given: dict[str, object] = {"sender": ALICE, "to": BOB, "gas_limit": 100_000, "gas_price": 7}
     message = TxEnv(**{**given, **fields})  # type: ignore[arg-type]
-    state = Snapshot(World.with_contract("00"))
+    state = Snapshot(InMemoryState.with_contract("00"))
     assert execute(state, RULES, block, message, checks=checks).status == "success"
     with pytest.raises(errors.InvalidTransaction):
         execute(state, RULES, block, message)
@@ -184,7 +184,7 @@ def test_each_check_can_be_turned_off(fields: dict[str, object], checks: Checks)
 
 def test_without_fees_nobody_pays() -> None:
     message = TxEnv(sender=ALICE, to=BOB, gas_limit=21_000, gas_price=50)
-    state = Snapshot(World.with_contract(""))
+    state = Snapshot(InMemoryState.with_contract(""))
     outcome = execute(state, RULES, BLOCK, message, checks=Checks(fees=False))
     (alice,) = outcome.changes.accounts
     assert alice.after == Account(1, ETHER, EMPTY_CODE)
@@ -192,13 +192,13 @@ def test_without_fees_nobody_pays() -> None:
 
 def test_a_call_needs_no_funds_no_nonce_and_no_sender() -> None:
     message = TxEnv(sender=BOB, to=CONTRACT, value=ETHER, gas_limit=10**9, nonce=77)
-    outcome = call(Snapshot(World.with_contract(RETURN_CALLER)), RULES, BLOCK, message)
+    outcome = call(Snapshot(InMemoryState.with_contract(RETURN_CALLER)), RULES, BLOCK, message)
     assert outcome.output == bytes(12) + BOB
 
 
 def test_the_base_fee_shows_in_a_call_that_offers_nothing() -> None:
     block = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=1_234)
-    state = Snapshot(World.with_contract("48 5f 52 6020 5f f3"))
+    state = Snapshot(InMemoryState.with_contract("48 5f 52 6020 5f f3"))
     assert call(state, RULES, block, to_contract()).output == word(1_234)
 
 
@@ -225,20 +225,20 @@ def test_the_block_environment_is_what_was_given(opcode: str, answer: int) -> No
         prevrandao=word(0x77),
         blob_base_fee=5,
     )
-    state = Snapshot(World.with_contract(opcode + "5f 52 6020 5f f3"))
+    state = Snapshot(InMemoryState.with_contract(opcode + "5f 52 6020 5f f3"))
     assert call(state, RULES, block, to_contract()).output == word(answer)
 
 
 def test_block_hashes_given_with_the_block_count_first() -> None:
     block = BlockEnv(number=10, timestamp=1, gas_limit=10**7, block_hashes={8: word(88)})
-    world = World.with_contract("6008 40 5f 52 6009 40 6020 52 6040 5f f3")
+    world = InMemoryState.with_contract("6008 40 5f 52 6009 40 6020 52 6040 5f f3")
     output = call(Snapshot(world), RULES, block, to_contract()).output
     assert output == word(88) + world.block_hash(9)
 
 
 @pytest.mark.parametrize(("fork", "status"), [("paris", "halt"), ("shanghai", "success")])
 def test_the_fork_decides_which_opcodes_there_are(fork: str, status: str) -> None:
-    state = Snapshot(World.with_contract("5f"))
+    state = Snapshot(InMemoryState.with_contract("5f"))
     rules = Rules(270, fork)
     assert rules.fork == fork
     assert call(state, rules, BLOCK, to_contract()).status == status
@@ -254,7 +254,7 @@ def test_a_mint_pays_for_the_transaction_and_leaves_the_nonce_alone() -> None:
         sender=BOB, to=ALICE, value=40, gas_limit=50_000, mint=100, keeps_nonce=True, nonce=9
     )
     checks = Checks(nonce=False, fees=False, gas_cap=False, base_fee=False)
-    overlay = Overlay(Snapshot(World.with_contract("")))
+    overlay = Overlay(Snapshot(InMemoryState.with_contract("")))
     overlay.apply(execute(overlay, RULES, BLOCK, message, checks=checks))
     assert overlay.account(BOB) == Account(0, 60, EMPTY_CODE)
     assert overlay.account(ALICE) == Account(0, ETHER + 40, EMPTY_CODE)

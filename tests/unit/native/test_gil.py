@@ -12,7 +12,14 @@ import pytest
 
 from entresol import errors
 from entresol._native import Overlay, Snapshot, Tracer, TxEnv, call, execute
-from tests.support.evm.in_memory_state import ALICE, BLOCK, CONTRACT, RULES, World, to_contract
+from tests.support.evm.in_memory_state import (
+    ALICE,
+    BLOCK,
+    CONTRACT,
+    RULES,
+    InMemoryState,
+    to_contract,
+)
 from tests.support.hex_data import word
 
 # Returns the sum of the slots 1 to 200.
@@ -21,8 +28,8 @@ SUM_SLOTS = "5f 60c8 5b 80 54 90 91 01 90 6001 90 03 80 6003 57 50 5f 52 6020 5f
 LOAD_LOOP_LOAD = "5f 54 50 622dc6c0 5b 6001 90 03 80 6007 57 6001 54 00"
 
 
-def world_with_slots() -> World:
-    world = World.with_contract(SUM_SLOTS)
+def world_with_slots() -> InMemoryState:
+    world = InMemoryState.with_contract(SUM_SLOTS)
     for number in range(1, 201):
         world.slots[CONTRACT, word(number)] = word(number)
     return world
@@ -43,12 +50,12 @@ def test_others_run_while_an_execution_does() -> None:
     turns = 0
     seen: list[int] = []
 
-    class Watching(World):
+    class Watching(InMemoryState):
         def slot(self, address: bytes, slot: bytes) -> bytes:
             seen.append(turns)
             return super().slot(address, slot)
 
-    snapshot = Snapshot(Watching(**vars(World.with_contract(LOAD_LOOP_LOAD))))
+    snapshot = Snapshot(Watching(**vars(InMemoryState.with_contract(LOAD_LOOP_LOAD))))
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(call, snapshot, RULES, BLOCK, to_contract(gas_limit=10**9))
         while not asked.done():
@@ -63,7 +70,7 @@ def test_others_run_while_an_execution_does() -> None:
 def test_the_main_thread_and_threads_that_ask_python_take_turns() -> None:
     begun = threading.Event()
 
-    class Waiting(World):
+    class Waiting(InMemoryState):
         def slot(self, address: bytes, slot: bytes) -> bytes:
             begun.wait()
             return super().slot(address, slot)
@@ -99,11 +106,11 @@ def test_an_overlay_can_change_while_a_call_runs_on_it() -> None:
 def test_a_source_may_execute_on_another_state_to_find_its_answer() -> None:
     inner = Snapshot(world_with_slots())
 
-    class Deriving(World):
+    class Deriving(InMemoryState):
         def slot(self, _address: bytes, _slot: bytes) -> bytes:
             return call(inner, RULES, BLOCK, to_contract()).output
 
-    world = Deriving(**vars(World.with_contract("5f 54 6001 54 01 5f 52 6020 5f f3")))
+    world = Deriving(**vars(InMemoryState.with_contract("5f 54 6001 54 01 5f 52 6020 5f f3")))
     output = call(Snapshot(world), RULES, BLOCK, to_contract()).output
     assert output == word(2 * sum(range(1, 201)))
 
@@ -111,7 +118,9 @@ def test_a_source_may_execute_on_another_state_to_find_its_answer() -> None:
 def test_a_precompile_does_not_keep_others_waiting() -> None:
     # Raises a number of 1,024 bytes to the power of another, modulo a third: many ms of work.
     data = 3 * word(1_024) + b"\xfd" * 3_072
-    snapshot = Snapshot(World.with_contract("36 5f 5f 37" + "5f 5f 36 5f 6005 5a fa 50" * 3))
+    snapshot = Snapshot(
+        InMemoryState.with_contract("36 5f 5f 37" + "5f 5f 36 5f 6005 5a fa 50" * 3)
+    )
     turns = 0
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(call, snapshot, RULES, BLOCK, to_contract(data, gas_limit=10**12))
@@ -148,7 +157,7 @@ def test_a_million_calls_do_not_grow_the_process() -> None:
     assert grown_kib < 8 * 1024
 
 
-def fail(world: World) -> None:
+def fail(world: InMemoryState) -> None:
     """Let a call fail in its source, since exceptions are what leaks first."""
     world.failure = OSError("gone")
     with pytest.raises(errors.StateUnavailable):

@@ -8,7 +8,7 @@ import pytest
 
 from entresol import errors
 from entresol._native import CancelFlag, Limits, Snapshot, Tracer, call
-from tests.support.evm.in_memory_state import BLOCK, RULES, World, to_contract
+from tests.support.evm.in_memory_state import BLOCK, RULES, InMemoryState, to_contract
 
 LOOP = "5b 5f 56"
 FOREVER = 10**15
@@ -16,7 +16,7 @@ FOREVER = 10**15
 
 def endless(limits: Limits, tracer: Tracer | None = None) -> Snapshot:
     """Run an endless loop under `limits`, and return the state it ran on if it ends."""
-    snapshot = Snapshot(World.with_contract(LOOP))
+    snapshot = Snapshot(InMemoryState.with_contract(LOOP))
     call(snapshot, RULES, BLOCK, to_contract(gas_limit=FOREVER), limits=limits, tracer=tracer)
     return snapshot
 
@@ -48,7 +48,7 @@ def test_the_limits_hold_under_a_tracer(options: bytes) -> None:
 
 
 def test_a_stopped_execution_leaves_the_snapshot_usable() -> None:
-    snapshot = Snapshot(World.with_contract("36 15 6006 57 00 5b 6006 56"))
+    snapshot = Snapshot(InMemoryState.with_contract("36 15 6006 57 00 5b 6006 56"))
     with pytest.raises(errors.GasBudgetSpent):
         call(snapshot, RULES, BLOCK, to_contract(gas_limit=FOREVER), limits=Limits(gas=10**5))
     outcome = call(snapshot, RULES, BLOCK, to_contract(b"\x01"), limits=Limits(gas=10**5))
@@ -57,7 +57,7 @@ def test_a_stopped_execution_leaves_the_snapshot_usable() -> None:
 
 def test_a_limit_does_not_change_what_an_execution_sees() -> None:
     gas_left = "5a 5f 52 6020 5f f3"
-    snapshot = Snapshot(World.with_contract(gas_left))
+    snapshot = Snapshot(InMemoryState.with_contract(gas_left))
     free = call(snapshot, RULES, BLOCK, to_contract())
     limited = call(snapshot, RULES, BLOCK, to_contract(), limits=Limits(gas=500_000, seconds=60))
     assert limited.output == free.output

@@ -14,7 +14,7 @@ from tests.support.evm.in_memory_state import (
     EMPTY_CODE,
     ETHER,
     RULES,
-    World,
+    InMemoryState,
     produce,
     to_contract,
 )
@@ -25,7 +25,7 @@ RETURN_COUNT = "5f 54 5f 52 6020 5f f3"
 
 
 def test_a_snapshot_reads_through_to_its_source() -> None:
-    world = World.with_contract("5f")
+    world = InMemoryState.with_contract("5f")
     world.slots[CONTRACT, word(1)] = b"\x2a"
     snapshot = Snapshot(world)
     assert snapshot.account(ALICE) == Account(0, ETHER, EMPTY_CODE)
@@ -37,16 +37,16 @@ def test_a_snapshot_reads_through_to_its_source() -> None:
 
 
 def test_what_was_read_once_is_not_asked_again() -> None:
-    world = World.with_contract(RETURN_COUNT)
+    world = InMemoryState.with_contract(RETURN_COUNT)
     snapshot = Snapshot(world)
     call(snapshot, RULES, BLOCK, to_contract())
-    asked = world.questions
+    asked = world.reads
     call(snapshot, RULES, BLOCK, to_contract())
-    assert world.questions == asked
+    assert world.reads == asked
 
 
 def test_a_block_is_built_on_an_overlay_and_becomes_the_next_snapshot() -> None:
-    world = World.with_contract(COUNT)
+    world = InMemoryState.with_contract(COUNT)
     snapshot = Snapshot(world)
     overlay = Overlay(snapshot)
     messages = [
@@ -54,14 +54,14 @@ def test_a_block_is_built_on_an_overlay_and_becomes_the_next_snapshot() -> None:
     ]
     produce(world, overlay, *messages)
     after = overlay.seal(world)
-    asked = world.questions
+    asked = world.reads
     assert after.slot(CONTRACT, word(0)) == word(3)
     assert after.account(ALICE) == Account(3, ETHER, EMPTY_CODE)
-    assert world.questions == asked
+    assert world.reads == asked
 
 
 def test_the_snapshot_below_stays_as_it_was() -> None:
-    world = World.with_contract(COUNT)
+    world = InMemoryState.with_contract(COUNT)
     snapshot = Snapshot(world)
     overlay = Overlay(snapshot)
     overlay.apply(execute(overlay, RULES, BLOCK, to_contract()))
@@ -70,7 +70,7 @@ def test_the_snapshot_below_stays_as_it_was() -> None:
 
 
 def test_changes_of_a_block_span_all_its_transactions() -> None:
-    world = World.with_contract(COUNT)
+    world = InMemoryState.with_contract(COUNT)
     world.slots[CONTRACT, word(0)] = b"\x05"
     overlay = Overlay(Snapshot(world))
     for nonce in range(4):
@@ -85,7 +85,7 @@ def test_changes_of_a_block_span_all_its_transactions() -> None:
 
 
 def test_a_fork_of_an_overlay_goes_its_own_way() -> None:
-    overlay = Overlay(Snapshot(World.with_contract(COUNT)))
+    overlay = Overlay(Snapshot(InMemoryState.with_contract(COUNT)))
     overlay.set_balance(BOB, 5)
     fork = overlay.fork()
     fork.set_balance(BOB, 6)
@@ -94,7 +94,7 @@ def test_a_fork_of_an_overlay_goes_its_own_way() -> None:
 
 
 def test_overrides_change_what_a_call_sees() -> None:
-    overlay = Overlay(Snapshot(World.with_contract(RETURN_COUNT)))
+    overlay = Overlay(Snapshot(InMemoryState.with_contract(RETURN_COUNT)))
     overlay.set_slot(CONTRACT, word(0), word(7))
     assert call(overlay, RULES, BLOCK, to_contract()).output == word(7)
     overlay.replace_storage(CONTRACT, {word(1): word(1)})
@@ -104,7 +104,7 @@ def test_overrides_change_what_a_call_sees() -> None:
 
 
 def test_balance_nonce_and_code_are_set_one_by_one() -> None:
-    overlay = Overlay(Snapshot(World()))
+    overlay = Overlay(Snapshot(InMemoryState()))
     overlay.set_balance(BOB, 2**200)
     overlay.set_nonce(BOB, 2**63)
     code_hash = overlay.set_code(BOB, b"\x5f")
@@ -113,7 +113,7 @@ def test_balance_nonce_and_code_are_set_one_by_one() -> None:
 
 
 def test_an_account_set_to_none_is_gone_with_its_storage() -> None:
-    world = World.with_contract("")
+    world = InMemoryState.with_contract("")
     world.slots[CONTRACT, word(1)] = b"\x01"
     overlay = Overlay(Snapshot(world))
     overlay.set_account(CONTRACT, None)
@@ -125,7 +125,7 @@ def test_an_account_set_to_none_is_gone_with_its_storage() -> None:
 
 
 def test_a_failing_source_is_the_cause_and_leaves_the_snapshot_usable() -> None:
-    world = World.with_contract(COUNT)
+    world = InMemoryState.with_contract(COUNT)
     snapshot = Snapshot(world)
     world.failure = OSError("disk on fire")
     with pytest.raises(errors.StateUnavailable, match="disk on fire") as caught:
@@ -136,7 +136,7 @@ def test_a_failing_source_is_the_cause_and_leaves_the_snapshot_usable() -> None:
 
 
 def test_an_interrupt_in_the_source_is_not_disguised() -> None:
-    world = World.with_contract(COUNT)
+    world = InMemoryState.with_contract(COUNT)
     world.failure = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
         execute(Snapshot(world), RULES, BLOCK, to_contract())
@@ -153,7 +153,7 @@ def test_an_interrupt_in_the_source_is_not_disguised() -> None:
     ],
 )
 def test_a_source_that_answers_nonsense_is_unavailable(method: str, answer: object) -> None:
-    world = World.with_contract(COUNT)
+    world = InMemoryState.with_contract(COUNT)
     setattr(world, method, lambda *_: answer)
     with pytest.raises(errors.StateUnavailable):
         execute(Snapshot(world), RULES, BLOCK, to_contract())
@@ -190,7 +190,7 @@ def test_a_source_needs_its_four_methods() -> None:
 
 
 def test_the_cache_keeps_to_its_size() -> None:
-    snapshot = Snapshot(World(), cache_entries=50)
+    snapshot = Snapshot(InMemoryState(), cache_entries=50)
     for number in range(500):
         snapshot.slot(CONTRACT, word(number))
     assert snapshot.cached == 100

@@ -11,7 +11,15 @@ import pytest
 
 from entresol import errors
 from entresol._native import Account, Snapshot, Tracer, TxEnv, call, execute
-from tests.support.evm.in_memory_state import ALICE, BLOCK, BOB, CONTRACT, RULES, World, to_contract
+from tests.support.evm.in_memory_state import (
+    ALICE,
+    BLOCK,
+    BOB,
+    CONTRACT,
+    RULES,
+    InMemoryState,
+    to_contract,
+)
 from tests.support.hex_data import hexed, word
 
 # Calls Bob's contract with the selector 0x11223344 and 3 wei.
@@ -22,7 +30,7 @@ LOG = "6009 5f 52 6002 6020 5f a1"
 
 def trace(code: str, options: dict[str, Any], **position: Any) -> Any:
     """Trace a transaction to a contract with this code that calls another one."""
-    world = World.with_contract(code)
+    world = InMemoryState.with_contract(code)
     world.deploy(BOB, STORE + LOG)
     world.accounts[CONTRACT] = Account(1, 100, world.accounts[CONTRACT].code_hash)
     tracer = Tracer(json.dumps(options).encode(), **position)
@@ -128,7 +136,7 @@ def test_the_access_list_tracer_lists_what_was_touched() -> None:
 
 
 def test_the_transfer_tracer_lists_value_moved() -> None:
-    world = World.with_contract(CALL_BOB)
+    world = InMemoryState.with_contract(CALL_BOB)
     tracer = Tracer(b'{"tracer": "transferTracer"}')
     outcome = execute(Snapshot(world), RULES, BLOCK, to_contract(value=5), tracer=tracer)
     assert outcome.trace is not None
@@ -144,7 +152,7 @@ def test_the_internal_operations_tracer_leaves_out_the_top() -> None:
 
 
 def test_a_trace_does_not_change_the_outcome() -> None:
-    state = Snapshot(World.with_contract(STORE + LOG))
+    state = Snapshot(InMemoryState.with_contract(STORE + LOG))
     plain = execute(state, RULES, BLOCK, to_contract())
     traced = execute(state, RULES, BLOCK, to_contract(), tracer=Tracer(b"{}"))
     assert (traced.gas_used, traced.logs) == (plain.gas_used, plain.logs)
@@ -154,7 +162,7 @@ def test_a_trace_does_not_change_the_outcome() -> None:
 def test_a_reverting_creation_is_traced() -> None:
     tracer = Tracer(b'{"tracer": "callTracer"}')
     message = TxEnv(sender=ALICE, gas_limit=100_000, data=bytes.fromhex("5f5ffd"))
-    outcome = call(Snapshot(World.with_contract("")), RULES, BLOCK, message, tracer=tracer)
+    outcome = call(Snapshot(InMemoryState.with_contract("")), RULES, BLOCK, message, tracer=tracer)
     assert outcome.trace is not None
     answer = json.loads(outcome.trace)
     assert (answer["type"], answer["error"]) == ("CREATE", "execution reverted")
@@ -189,9 +197,9 @@ FILL = """
 import resource, sys
 from entresol import errors
 from entresol._native import Limits, Snapshot, Tracer, call
-from tests.support.evm.in_memory_state import BLOCK, RULES, World, to_contract
+from tests.support.evm.in_memory_state import BLOCK, RULES, InMemoryState, to_contract
 limit, code, options = int(sys.argv[1]), sys.argv[2], sys.argv[3].encode()
-state = Snapshot(World.with_contract(code))
+state = Snapshot(InMemoryState.with_contract(code))
 def fits(gas):
     try:
         limits = Limits(trace_bytes=limit)

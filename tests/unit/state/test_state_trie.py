@@ -14,7 +14,7 @@ from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Hash32
 from entresol.state.state_trie import AccountProof, StateTrie
 from tests.support.chain.records import address
-from tests.support.evm.in_memory_state import World
+from tests.support.evm.in_memory_state import InMemoryState
 from tests.support.hex_data import word
 
 Accounts = dict[bytes, Account]
@@ -35,7 +35,7 @@ class Chain:
     """A state in dictionaries with its tries, changed block by block."""
 
     def __init__(self) -> None:
-        self.world = World()
+        self.world = InMemoryState()
         self.nodes = Nodes()
         self.trie = StateTrie(self.nodes)  # type: ignore[arg-type]
         self.root = Hash32(EMPTY_ROOT)

@@ -22,7 +22,7 @@ from entresol.chain.genesis.genesis import Genesis, GenesisAccount, GenesisState
 from entresol.errors import InvalidGenesis
 from entresol.primitives.rlp import encode_uint
 from entresol.primitives.values import Address, Hash32, Nonce8
-from tests.support.evm.in_memory_state import World
+from tests.support.evm.in_memory_state import InMemoryState
 
 ALICE = "0x36615Cf349d7F6344891B1e7CA7C72883F5dc049"
 BOB = "0xa61464658afeaf65cccaafd3a512b69a83b77618"
@@ -183,7 +183,7 @@ def test_the_state_has_every_account_codes_by_hash_and_no_zero_slots() -> None:
 @given(GENESES)
 def test_a_seeded_overlay_changes_exactly_the_genesis_state(genesis: Genesis) -> None:
     state = genesis.state()
-    overlay = Overlay(Snapshot(World()))
+    overlay = Overlay(Snapshot(InMemoryState()))
     for address, account in state.accounts.items():
         if code := state.codes.get(account.code_hash):
             overlay.set_code(address, code)

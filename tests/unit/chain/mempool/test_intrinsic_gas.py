@@ -21,9 +21,9 @@ from entresol.primitives.transactions import (
     ZkTransaction,
 )
 from entresol.primitives.values import Address, Hash32
-from tests.support.evm.in_memory_state import ALICE, BLOCK, BOB, World
+from tests.support.evm.in_memory_state import ALICE, BLOCK, BOB, InMemoryState
 
-STATE = Snapshot(World.with_contract(""))
+STATE = Snapshot(InMemoryState.with_contract(""))
 UNPAID = Checks(fees=False, balance=False, base_fee=False, gas_cap=False)
 TO = Address(BOB)
 

@@ -14,7 +14,7 @@ from entresol.execution.call.limits import CallLimits
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.transactions import Access
 from entresol.primitives.values import Address, Hash32
-from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, RULES, World
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, RULES, InMemoryState
 from tests.support.hex_data import word
 
 TO, OTHER = Address(CONTRACT), Address(b"\x99" * 20)
@@ -28,7 +28,7 @@ LOADS_MORE_WHEN_WARM = "5a 6005 54 50 5a 90 03 6103e8 10 6014 57 6006 54 5b"
 
 
 def evm_env(code: str) -> EvmEnv:
-    return EvmEnv(Snapshot(World.with_contract(code)), RULES, BLOCK)
+    return EvmEnv(Snapshot(InMemoryState.with_contract(code)), RULES, BLOCK)
 
 
 def listed(code: str, limits: CallLimits | None = None, **fields: Any) -> CreatedAccessList:

@@ -12,7 +12,7 @@ from entresol.execution.call.limits import CallLimits
 from entresol.execution.call.overrides import BlockOverrides
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
-from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, ETHER, World
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, ETHER, InMemoryState
 from tests.support.hex_data import word
 
 COUNT = "5f54600101805f555f5260205ff3"
@@ -24,7 +24,7 @@ ASK = CallRequest(sender=SENDER, to=TO)
 
 
 def evm_env(code: str) -> EvmEnv:
-    return EvmEnv(Snapshot(World.with_contract(code)), Rules(270), BLOCK)
+    return EvmEnv(Snapshot(InMemoryState.with_contract(code)), Rules(270), BLOCK)
 
 
 def test_each_call_sees_what_the_ones_before_it_did() -> None:

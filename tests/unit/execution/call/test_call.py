@@ -27,7 +27,7 @@ from entresol.execution.call.limits import CallLimits
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.transactions import Access
 from entresol.primitives.values import Address, Hash32
-from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, ETHER, RULES, World
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, ETHER, RULES, InMemoryState
 from tests.support.hex_data import word
 
 RICH, POOR, TO = Address(ALICE), Address(BOB), Address(CONTRACT)
@@ -39,7 +39,7 @@ ECHO_REVERT = "36 5f 5f 37 36 5f fd"
 
 
 def evm_env(code: str, rules: Rules = RULES) -> EvmEnv:
-    return EvmEnv(Snapshot(World.with_contract(code)), rules, BLOCK)
+    return EvmEnv(Snapshot(InMemoryState.with_contract(code)), rules, BLOCK)
 
 
 def call_code(code: str, limits: CallLimits | None = None, **fields: Any) -> bytes:
@@ -122,7 +122,7 @@ def test_running_returns_a_failure_as_a_result() -> None:
 
 
 def test_a_result_can_be_applied_before_the_next_call() -> None:
-    overlay = Overlay(Snapshot(World.with_contract("5f 54 6001 01 80 5f 55" + RETURN_TOP)))
+    overlay = Overlay(Snapshot(InMemoryState.with_contract("5f 54 6001 01 80 5f 55" + RETURN_TOP)))
     there = EvmEnv(overlay, RULES, BLOCK)
     answers = []
     for _ in range(3):

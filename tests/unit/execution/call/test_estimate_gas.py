@@ -26,7 +26,15 @@ from entresol.execution.call.limits import CallLimits
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.transactions import Access, Authorization
 from entresol.primitives.values import Address, Hash32
-from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, EMPTY_CODE, ETHER, RULES, World
+from tests.support.evm.in_memory_state import (
+    ALICE,
+    BOB,
+    CONTRACT,
+    EMPTY_CODE,
+    ETHER,
+    RULES,
+    InMemoryState,
+)
 from tests.support.evm.programs import (
     Step,
     call_to,
@@ -52,9 +60,9 @@ def contract(number: int) -> bytes:
     return bytes([0xC0 + number] * 20)
 
 
-def world_of(*contracts: Sequence[Step]) -> World:
+def world_of(*contracts: Sequence[Step]) -> InMemoryState:
     """Deploy contracts at `contract(0)` and so on, each with some wei, its slots 1 to 9 in use."""
-    world = World(accounts={ALICE: Account(0, ETHER, EMPTY_CODE)})
+    world = InMemoryState(accounts={ALICE: Account(0, ETHER, EMPTY_CODE)})
     for number, steps in enumerate(contracts):
         address = contract(number)
         world.deploy(address, program(steps))
@@ -68,7 +76,7 @@ def env_of(*contracts: Sequence[Step], rules: Rules = RULES) -> EvmEnv:
 
 
 def env_with(code: str) -> EvmEnv:
-    return EvmEnv(Snapshot(World.with_contract(code)), RULES, BLOCK)
+    return EvmEnv(Snapshot(InMemoryState.with_contract(code)), RULES, BLOCK)
 
 
 def request(**fields: Any) -> CallRequest:
@@ -356,7 +364,7 @@ def test_a_halt_has_its_reason() -> None:
 def test_the_allowance_is_the_minimum_of_its_bounds(
     fork: str, gas: int | None, gas_cap: int, allowance: int
 ) -> None:
-    evm_env = EvmEnv(Snapshot(World.with_contract(LOOP)), Rules(270, fork), BLOCK)
+    evm_env = EvmEnv(Snapshot(InMemoryState.with_contract(LOOP)), Rules(270, fork), BLOCK)
     with pytest.raises(GasAllowanceExceeded) as caught:
         estimate_gas(evm_env, request(gas=gas), CallLimits(gas_cap=gas_cap))
     assert str(caught.value) == f"gas required exceeds allowance ({allowance})"

@@ -16,7 +16,7 @@ from entresol.primitives import abi
 from entresol.primitives.l1_to_l2_gas import min_gas_limit
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
-from tests.support.evm.in_memory_state import CONTRACT, RULES, World
+from tests.support.evm.in_memory_state import CONTRACT, RULES, InMemoryState
 from tests.support.evm.programs import Step, demand_gas, program, store, work
 
 NOBODY = Address(b"\x99" * 20)
@@ -38,17 +38,17 @@ def request_to(to: Address = TO, *, value: int = 0, data: bytes = b"") -> Priori
     )
 
 
-def world_with(*steps: Step) -> World:
-    world = World()
+def world_with(*steps: Step) -> InMemoryState:
+    world = InMemoryState()
     world.deploy(CONTRACT, program(steps))
     return world
 
 
-def estimate(world: World, request: PriorityTransaction) -> int:
+def estimate(world: InMemoryState, request: PriorityTransaction) -> int:
     return estimate_l1_to_l2_gas(EvmEnv(Snapshot(world), RULES, BLOCK), request)
 
 
-def succeeds(world: World, request: PriorityTransaction, gas_limit: int) -> bool:
+def succeeds(world: InMemoryState, request: PriorityTransaction, gas_limit: int) -> bool:
     """Say whether the request succeeds in a block of its own."""
     parent = ParentBlock(Hash32.zero(), Hash32.zero())
     paid = msgspec.structs.replace(
@@ -62,7 +62,7 @@ def succeeds(world: World, request: PriorityTransaction, gas_limit: int) -> bool
 
 def test_a_transfer_needs_the_minimum_of_l1() -> None:
     request = request_to(NOBODY, value=10**18)
-    assert estimate(World(), request) == min_gas_limit(request)
+    assert estimate(InMemoryState(), request) == min_gas_limit(request)
 
 
 def test_a_sender_without_funds_can_be_estimated() -> None:
@@ -108,7 +108,7 @@ def test_a_deposit_estimated_by_the_old_call_is_accepted_by_l1_with_the_new_one(
         abi.encode("(address,address,address,uint256,bytes)", (*token, description)),
     )
     needed = min_gas_limit(request_to(data=new))
-    assert needed <= estimate(World(), request_to(data=old)) <= needed * 1.02
+    assert needed <= estimate(InMemoryState(), request_to(data=old)) <= needed * 1.02
 
 
 def test_an_estimate_may_exceed_the_gas_limit_of_a_block() -> None:
@@ -119,14 +119,14 @@ def test_an_estimate_may_exceed_the_gas_limit_of_a_block() -> None:
 
 
 def test_a_revert_is_raised() -> None:
-    world = World()
+    world = InMemoryState()
     world.deploy(CONTRACT, REVERT)
     with pytest.raises(ExecutionReverted, match="execution reverted: no"):
         estimate(world, request_to())
 
 
 def test_what_no_gas_limit_suffices_for_is_rejected() -> None:
-    world = World()
+    world = InMemoryState()
     world.deploy(CONTRACT, "5b5f56")
     with pytest.raises(GasAllowanceExceeded):
         estimate(world, request_to())
@@ -134,4 +134,4 @@ def test_what_no_gas_limit_suffices_for_is_rejected() -> None:
 
 def test_more_ether_than_there_can_be_is_rejected() -> None:
     with pytest.raises(MintOverflow, match="integer overflow computing base token amount to mint"):
-        estimate(World(), request_to(NOBODY, value=2**256 - 1))
+        estimate(InMemoryState(), request_to(NOBODY, value=2**256 - 1))

@@ -24,7 +24,7 @@ from entresol.execution.call.overrides import (
 )
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
-from tests.support.evm.in_memory_state import CONTRACT, RULES, World
+from tests.support.evm.in_memory_state import CONTRACT, RULES, InMemoryState
 from tests.support.hex_data import word
 
 BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
@@ -39,7 +39,7 @@ def moving(to: Address, **fields: object) -> StateOverride:
 
 def output_of(wanted: dict[Address, StateOverride], to: Address) -> bytes:
     """Return the output of a call to `to`; the code that is deployed halts."""
-    evm_env = EvmEnv(Snapshot(World.with_contract("fe")), RULES, BLOCK)
+    evm_env = EvmEnv(Snapshot(InMemoryState.with_contract("fe")), RULES, BLOCK)
     return call(override(evm_env, wanted), CallRequest(to=to, data=b"hello"))
 
 
@@ -119,7 +119,7 @@ def test_only_a_precompile_of_the_fork_can_be_moved(
 
 
 def test_the_block_and_the_precompiles_are_assumed_together() -> None:
-    evm_env = EvmEnv(Snapshot(World.with_contract("")), RULES, BLOCK)
+    evm_env = EvmEnv(Snapshot(InMemoryState.with_contract("")), RULES, BLOCK)
     assumed = override(evm_env, {IDENTITY: moving(THERE)}, BlockOverrides(number=99))
     again = override(assumed, {SHA256: moving(HERE)})
     assert call(again, CallRequest(to=THERE, data=b"hello")) == b"hello"
@@ -128,7 +128,7 @@ def test_the_block_and_the_precompiles_are_assumed_together() -> None:
 
 
 def test_many_calls_and_estimates_find_it_there_too() -> None:
-    evm_env = EvmEnv(Snapshot(World.with_contract("")), RULES, BLOCK)
+    evm_env = EvmEnv(Snapshot(InMemoryState.with_contract("")), RULES, BLOCK)
     assumed = override(evm_env, {IDENTITY: moving(THERE)})
     request = CallRequest(to=THERE, data=b"hello")
     bundles = [Bundle(calls=(request,)), Bundle(calls=(request,), block=BlockOverrides(number=9))]

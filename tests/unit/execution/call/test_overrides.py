@@ -12,7 +12,15 @@ from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.overrides import BlockOverrides, StateOverride, apply, override
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address, Hash32
-from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, EMPTY_CODE, ETHER, RULES, World
+from tests.support.evm.in_memory_state import (
+    ALICE,
+    BOB,
+    CONTRACT,
+    EMPTY_CODE,
+    ETHER,
+    RULES,
+    InMemoryState,
+)
 from tests.support.hex_data import word
 
 TO = Address(CONTRACT)
@@ -27,7 +35,7 @@ def slots(**named: int) -> dict[Hash32, Hash32]:
 
 
 def evm_env(code: str) -> EvmEnv:
-    world = World.with_contract(code)
+    world = InMemoryState.with_contract(code)
     world.slots[CONTRACT, word(1)] = b"\x0b"
     world.slots[CONTRACT, word(2)] = b"\x16"
     return EvmEnv(Snapshot(world), RULES, BLOCK)
@@ -54,7 +62,7 @@ def test_an_account_is_as_assumed(code: str, wanted: StateOverride, expected: by
 
 
 def test_a_nonce_is_as_assumed() -> None:
-    overlay = Overlay(Snapshot(World.with_contract("")))
+    overlay = Overlay(Snapshot(InMemoryState.with_contract("")))
     apply(overlay, {Address(BOB): StateOverride(nonce=9)})
     assert overlay.account(BOB) == Account(9, 0, EMPTY_CODE)
 
@@ -67,7 +75,7 @@ def test_an_account_that_is_missing_can_be_assumed() -> None:
 
 
 def test_assumptions_leave_the_state_below_alone() -> None:
-    overlay = Overlay(Snapshot(World.with_contract("30 31" + RETURN_TOP)))
+    overlay = Overlay(Snapshot(InMemoryState.with_contract("30 31" + RETURN_TOP)))
     below = EvmEnv(overlay, RULES, BLOCK)
     override(below, {TO: StateOverride(balance=5)})
     assert overlay.changes().accounts == []
@@ -75,7 +83,7 @@ def test_assumptions_leave_the_state_below_alone() -> None:
 
 
 def test_assumptions_come_on_top_of_an_overlay() -> None:
-    overlay = Overlay(Snapshot(World.with_contract(TWO_SLOTS)))
+    overlay = Overlay(Snapshot(InMemoryState.with_contract(TWO_SLOTS)))
     overlay.set_slot(CONTRACT, word(1), word(4))
     below = EvmEnv(overlay, RULES, BLOCK)
     above = override(below, {TO: StateOverride(state_diff=slots(s2=5))})
@@ -93,7 +101,7 @@ def test_assumptions_come_on_top_of_an_overlay() -> None:
 def test_an_impossible_assumption_is_rejected_and_changes_nothing(
     wanted: StateOverride, complaint: str
 ) -> None:
-    overlay = Overlay(Snapshot(World.with_contract("")))
+    overlay = Overlay(Snapshot(InMemoryState.with_contract("")))
     good = StateOverride(balance=1)
     with pytest.raises(InvalidOverride, match=f"account {TO}.*{complaint}"):
         apply(overlay, {Address(ALICE): good, TO: wanted})

@@ -8,13 +8,13 @@ from entresol._native import Snapshot
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.rpc.cache.calls import MAX_CALLS, CallCache
 from entresol.rpc.types.call_request import CallObject
-from tests.support.evm.in_memory_state import RULES, World
+from tests.support.evm.in_memory_state import RULES, InMemoryState
 
 BLOCK = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000)
 
 
 def new_env() -> EvmEnv:
-    return EvmEnv(Snapshot(World()), RULES, BLOCK)
+    return EvmEnv(Snapshot(InMemoryState()), RULES, BLOCK)
 
 
 def test_the_result_of_the_same_call_in_the_same_environment_is_cached() -> None:
