@@ -1,16 +1,25 @@
-"""What the unit tests of codecs share."""
+"""Fixtures of the unit tests: a store, and a check of codecs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import pytest
 from hypothesis import strategies as st
 
 from entresol.errors import EntresolError
+from entresol.storage.store import Store
 
 CheckMutation: TypeAlias = Callable[[bytes, Callable[[bytes], bytes], st.DataObject], None]
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    """Return an empty store that is closed and removed after the test."""
+    store = Store.temporary()
+    yield store
+    store.close()
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,19 +28,6 @@ from tests.support.chain.dev_chain import (
     open_chain,
     transaction,
 )
-
-
-@pytest.fixture
-def chain() -> Iterator[Chain]:
-    chain = open_chain()
-    yield chain
-    chain.close()
-
-
-@pytest.fixture
-def manual(chain: Chain) -> Chain:
-    chain.schedule.seal_on_request()
-    return chain
 
 
 def test_a_transaction_is_sealed_as_it_comes(chain: Chain) -> None:

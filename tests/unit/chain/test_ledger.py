@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -24,13 +23,6 @@ from tests.support.chain.dev_chain import (
     seal_block,
     transaction,
 )
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    store = Store.temporary()
-    yield store
-    store.close()
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 import rlp
 from hypothesis import given, settings
@@ -77,13 +75,6 @@ CODES = {
         """
     ),
 }
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    store = Store.temporary()
-    yield store
-    store.close()
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,13 +33,6 @@ BATCHES = st.builds(
     message_root=WORD,
     state_root=WORD,
 )
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    opened = Store.temporary()
-    yield opened
-    opened.close()
 
 
 def batch(number: int, first: int, last: int) -> Batch:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from entresol.storage import tables
 from entresol.storage.price_table import Prices
@@ -13,13 +10,6 @@ from entresol.storage.store import Store
 from tests.support.chain.records import dump, record_after
 
 CHEAP, DEAR = Prices(10**9, 10**10), Prices(2**200, 10**15)
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    opened = Store.temporary()
-    yield opened
-    opened.close()
 
 
 def fill(store: Store, *prices: Prices | None) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from entresol._native import Account, keccak256
@@ -15,17 +13,13 @@ from tests.support.chain.dev_chain import (
     ETHER,
     NOBODY,
     balance,
-    open_chain,
     transaction,
 )
 
 
 @pytest.fixture
-def chain() -> Iterator[Chain]:
-    chain = open_chain()
-    chain.schedule.seal_on_request()
-    yield chain
-    chain.close()
+def chain(manual: Chain) -> Chain:
+    return manual
 
 
 def give(chain: Chain, address: Address, wei: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -138,14 +138,6 @@ def test_the_indexes_of_such_a_block_can_be_rebuilt(tmp_path: Path) -> None:
     assert store.locate_transaction(sent) == (1, 0)
     assert store.hash_by_nonce(ALICE, 0) == sent
     store.close()
-
-
-@pytest.fixture
-def manual() -> Iterator[Chain]:
-    chain = open_chain()
-    chain.schedule.seal_on_request()
-    yield chain
-    chain.close()
 
 
 def test_a_contract_still_cannot_send_what_a_key_signed(manual: Chain) -> None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.fees.fee_history import FeeHistory, effective_tip, fee_history
 from entresol.errors import InvalidPercentiles
-from tests.support.chain.dev_chain import FEE, deposit, open_chain, transaction
+from tests.support.chain.dev_chain import FEE, deposit, transaction
 
 
 @pytest.fixture
-def chain() -> Iterator[Chain]:
-    chain = open_chain()
-    chain.schedule.seal_on_request()
-    yield chain
-    chain.close()
+def chain(manual: Chain) -> Chain:
+    return manual
 
 
 def test_the_base_fees_go_one_block_further(chain: Chain) -> None:
