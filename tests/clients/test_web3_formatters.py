@@ -11,7 +11,8 @@ from web3 import Web3
 from web3.providers.base import BaseProvider
 
 from entresol.rpc.render.hex import raw_array
-from tests.support.chain.sample_chain import LOGGER, SENDERS, World, parsed, payloads, sample_world
+from tests.support.chain.dev_chain import LOGGER
+from tests.support.chain.sample_chain import SENDERS, SampleChain, parsed, payloads, sample_chain
 
 NAMES = ["deposit", *payloads()]
 
@@ -19,9 +20,9 @@ NAMES = ["deposit", *payloads()]
 class ViewsProvider(BaseProvider):
     """Answers web3.py out of views, without a server."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, sample: SampleChain) -> None:
         super().__init__()
-        self._world = world
+        self._sample = sample
 
     def make_request(self, method: Any, params: Any) -> Any:
         answer = getattr(self, method)(*params)
@@ -29,39 +30,39 @@ class ViewsProvider(BaseProvider):
 
     def eth_getBlockByNumber(self, block: str, full: bool) -> Any:  # noqa: N802
         if block == "pending":
-            return self._world.rendered.pending_block(full=full)
-        return self._world.rendered.block(int(block, 16), full=full)
+            return self._sample.rendered.pending_block(full=full)
+        return self._sample.rendered.block(int(block, 16), full=full)
 
     def eth_getTransactionByHash(self, transaction_hash: str) -> Any:  # noqa: N802
-        return self._world.rendered.transaction(bytes.fromhex(transaction_hash[2:]))
+        return self._sample.rendered.transaction(bytes.fromhex(transaction_hash[2:]))
 
     def eth_getTransactionReceipt(self, transaction_hash: str) -> Any:  # noqa: N802
-        return self._world.rendered.receipt(bytes.fromhex(transaction_hash[2:]))
+        return self._sample.rendered.receipt(bytes.fromhex(transaction_hash[2:]))
 
     def eth_getBlockReceipts(self, block: str) -> Any:  # noqa: N802
-        return self._world.rendered.block_receipts(int(block, 16))
+        return self._sample.rendered.block_receipts(int(block, 16))
 
     def eth_getRawTransactionByHash(self, transaction_hash: str) -> Any:  # noqa: N802
-        return self._world.rendered.raw_transaction(bytes.fromhex(transaction_hash[2:]))
+        return self._sample.rendered.raw_transaction(bytes.fromhex(transaction_hash[2:]))
 
     def eth_getLogs(self, _query: object) -> Any:  # noqa: N802
-        return raw_array(self._world.logs())
+        return raw_array(self._sample.logs())
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    with sample_world() as world:
-        yield world
+def sample() -> Iterator[SampleChain]:
+    with sample_chain() as sample:
+        yield sample
 
 
 @pytest.fixture
-def web3(world: World) -> Web3:
-    return Web3(ViewsProvider(world))
+def web3(sample: SampleChain) -> Web3:
+    return Web3(ViewsProvider(sample))
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_web3_reads_blocks(web3: Web3, world: World, number: int) -> None:
-    block, header = web3.eth.get_block(number), world.chain.blocks.header(number)
+def test_web3_reads_blocks(web3: Web3, sample: SampleChain, number: int) -> None:
+    block, header = web3.eth.get_block(number), sample.chain.blocks.header(number)
     assert block["number"] == number
     assert bytes(block["hash"]) == header.hash()
     assert bytes(block["parentHash"]) == header.parent_hash
@@ -82,24 +83,24 @@ def test_web3_reads_the_pending_block(web3: Web3) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_web3_reads_transactions(web3: Web3, world: World, name: str) -> None:
-    shown = web3.eth.get_transaction(HexBytes(world.hashes[name]))
-    assert bytes(shown["hash"]) == world.hashes[name]
-    assert shown["transactionIndex"] == world.index(name)
+def test_web3_reads_transactions(web3: Web3, sample: SampleChain, name: str) -> None:
+    shown = web3.eth.get_transaction(HexBytes(sample.hashes[name]))
+    assert bytes(shown["hash"]) == sample.hashes[name]
+    assert shown["transactionIndex"] == sample.index(name)
     assert shown["blockNumber"] == 2
     in_block = web3.eth.get_block(2, full_transactions=True)["transactions"]
-    assert in_block[world.index(name)] == shown
-    raw, _ = world.record.transactions[world.index(name)]
-    assert bytes(web3.eth.get_raw_transaction(HexBytes(world.hashes[name]))) == raw
+    assert in_block[sample.index(name)] == shown
+    raw, _ = sample.record.transactions[sample.index(name)]
+    assert bytes(web3.eth.get_raw_transaction(HexBytes(sample.hashes[name]))) == raw
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_web3_reads_receipts(web3: Web3, world: World, name: str) -> None:
-    receipt = web3.eth.get_transaction_receipt(HexBytes(world.hashes[name]))
-    assert receipt == web3.eth.get_block_receipts(2)[world.index(name)]
+def test_web3_reads_receipts(web3: Web3, sample: SampleChain, name: str) -> None:
+    receipt = web3.eth.get_transaction_receipt(HexBytes(sample.hashes[name]))
+    assert receipt == web3.eth.get_block_receipts(2)[sample.index(name)]
     assert receipt["status"] == (name != "failure")
-    assert receipt["gasUsed"] == world.record.results[world.index(name)].gas_used
-    assert len(receipt["logs"]) == len(world.record.results[world.index(name)].logs)
+    assert receipt["gasUsed"] == sample.record.results[sample.index(name)].gas_used
+    assert len(receipt["logs"]) == len(sample.record.results[sample.index(name)].logs)
 
 
 def test_web3_reads_logs(web3: Web3) -> None:

@@ -9,16 +9,8 @@ import pytest
 
 from entresol.primitives.transactions import SignedPayload, sign
 from tests.support.anvil import Anvil
-from tests.support.chain.sample_chain import (
-    ETHER,
-    LOG_CODE,
-    LOGGER,
-    SECRETS,
-    SENDERS,
-    World,
-    payloads,
-    sample_world,
-)
+from tests.support.chain.dev_chain import ETHER, LOG_CODE, LOGGER
+from tests.support.chain.sample_chain import SECRETS, SENDERS, SampleChain, payloads, sample_chain
 
 # A header here has the 16 fields of London; later forks added these for blobs, for the beacon
 # chain and its withdrawals and requests, none of which a layer 2 has.
@@ -38,9 +30,9 @@ NAMES = ["legacy", "access_list", "fee_market", "set_code"]
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    with sample_world() as world:
-        yield world
+def sample() -> Iterator[SampleChain]:
+    with sample_chain() as sample:
+        yield sample
 
 
 def prepared(anvil: Anvil) -> dict[str, str]:
@@ -60,27 +52,27 @@ def prepared(anvil: Anvil) -> dict[str, str]:
 
 
 @pytest.mark.peer
-def test_every_key_of_anvil_is_here(world: World, anvil: Anvil) -> None:
+def test_every_key_of_anvil_is_here(sample: SampleChain, anvil: Anvil) -> None:
     hashes = prepared(anvil)
     theirs = anvil("eth_getBlockByNumber", "latest", True)
     assert len(theirs["transactions"]) == len(NAMES)
-    assert set(theirs) - set(world.block()) == NO_BLOCK_KEYS
+    assert set(theirs) - set(sample.block()) == NO_BLOCK_KEYS
     for name, transaction_hash in hashes.items():
-        assert transaction_hash == str(world.hashes[name])
-        _compare_transaction(world, anvil, name)
-        _compare_receipt(world, anvil, name)
+        assert transaction_hash == str(sample.hashes[name])
+        _compare_transaction(sample, anvil, name)
+        _compare_receipt(sample, anvil, name)
 
 
-def _compare_transaction(world: World, anvil: Anvil, name: str) -> None:
-    ours = world.transaction(name)
+def _compare_transaction(sample: SampleChain, anvil: Anvil, name: str) -> None:
+    ours = sample.transaction(name)
     theirs = anvil("eth_getTransactionByHash", ours["hash"])
     assert set(theirs) - set(ours) == set()
     elsewhere = {"blockHash", "blockNumber", "transactionIndex", "blockTimestamp", "gasPrice"}
     assert _without(theirs, elsewhere) == {key: ours[key] for key in _without(theirs, elsewhere)}
 
 
-def _compare_receipt(world: World, anvil: Anvil, name: str) -> None:
-    ours = world.receipt(name)
+def _compare_receipt(sample: SampleChain, anvil: Anvil, name: str) -> None:
+    ours = sample.receipt(name)
     theirs = anvil.receipt(ours["transactionHash"])
     assert set(theirs) - set(ours) == NO_RECEIPT_KEYS
     for our_log, their_log in zip(ours["logs"], theirs["logs"], strict=True):

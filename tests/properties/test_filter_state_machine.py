@@ -20,9 +20,10 @@ from entresol.rpc.pubsub.filters import Filters
 from entresol.rpc.render.logs import located_log_json
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
-from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read, topic
+from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read
+from tests.support.hex_data import word
 
-_topics = st.frozensets(st.integers(0, 2).map(topic), max_size=2)
+_topics = st.frozensets(st.integers(0, 2).map(word), max_size=2)
 _queries = st.builds(
     LogQuery,
     addresses=st.frozensets(st.sampled_from(EMITTERS), max_size=2),

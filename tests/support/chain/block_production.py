@@ -12,7 +12,6 @@ from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.records import StoredChange, stored_account
 from entresol.primitives.transactions import (
     FeeMarketTransaction,
-    PriorityTransaction,
     Transaction,
     sign,
 )
@@ -20,6 +19,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.state.history import HistoricalState
 from entresol.state.state_trie import StateTrie
 from entresol.storage.store import Store
+from tests.support.chain.priority_transactions import priority_transaction
 
 CHAIN_ID = 270
 GWEI = 10**9
@@ -161,17 +161,16 @@ def priority(
 ) -> Transaction:
     """Return a transaction that L1 sends."""
     return Transaction.from_l1(
-        PriorityTransaction(
-            sender=Address(source),
-            to=Address(to),
-            gas_limit=gas_limit,
-            gas_per_pubdata_limit=800,
-            max_fee_per_gas=fee,
-            nonce=nonce,
+        priority_transaction(
+            nonce,
+            sender=source,
+            to=to,
             value=value,
-            to_mint=to_mint,
-            refund_recipient=Address(refund_recipient),
             data=data,
+            gas_limit=gas_limit,
+            fee=fee,
+            to_mint=to_mint,
+            refund_recipient=refund_recipient,
         )
     )
 

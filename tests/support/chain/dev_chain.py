@@ -18,6 +18,7 @@ from entresol.primitives.transactions import (
     sign,
 )
 from entresol.primitives.values import Address
+from tests.support.chain.priority_transactions import priority_transaction
 
 SECRETS = [bytes([number]) * 32 for number in (1, 2, 3)]
 ALICE, BOB, CAROL = (Address(address_of(public_key(secret))) for secret in SECRETS)
@@ -52,16 +53,8 @@ def transaction(
 
 def deposit(number: int, *, wei: int = ETHER, gas_limit: int = 100_000) -> PriorityTransaction:
     """Return a transaction from L1 that mints its value and its fee."""
-    return PriorityTransaction(
-        sender=CAROL,
-        to=NOBODY,
-        gas_limit=gas_limit,
-        gas_per_pubdata_limit=800,
-        max_fee_per_gas=FEE,
-        nonce=number,
-        value=wei,
-        to_mint=wei + gas_limit * FEE,
-        refund_recipient=CAROL,
+    return priority_transaction(
+        number, sender=CAROL, to=NOBODY, value=wei, gas_limit=gas_limit, fee=FEE
     )
 
 

@@ -7,22 +7,21 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from entresol._native import address_of, public_key
 from entresol.chain.chain import Chain
 from entresol.chain.dev.clock import Clock
 from entresol.chain.events import BlocksReverted
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.logs import LocatedLog, logs_of_block
 from entresol.chain.rules import ChainRules
-from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.transactions import Transaction
+from entresol.primitives.values import Address
 from entresol.rpc.cache.logs import LogCache
 from entresol.rpc.render.inclusion import BatchReader, NoBatches
 from entresol.storage.log_index import LogQuery
+from tests.support.chain.dev_chain import ALICE, BOB, CAROL, ETHER, transaction
+from tests.support.hex_data import word
 
-_SECRETS = [bytes([number]) * 32 for number in (1, 2, 3)]
-SENDERS = tuple(Address(address_of(public_key(secret))) for secret in _SECRETS)
-NOBODY = Address(b"\xee" * 20)
+SENDERS = (ALICE, BOB, CAROL)
 
 # They emit a log without data and with as many topics, taken from the call data.
 SILENT, SINGLE, DOUBLE = (Address(bytes([number]) * 20) for number in (0xA0, 0xA1, 0xA2))
@@ -32,7 +31,7 @@ EMITTERS = tuple(_CODES)
 _GENESIS = Genesis.development(
     270,
     SENDERS,
-    100 * 10**18,
+    100 * ETHER,
     {
         address: GenesisAccount(code=bytes.fromhex(code), nonce=1)
         for address, code in _CODES.items()
@@ -40,27 +39,12 @@ _GENESIS = Genesis.development(
 )
 
 
-def topic(number: int) -> Hash32:
-    """Return one of many topics."""
-    return Hash32(number.to_bytes(32))
-
-
 @cache
 def emission(
     nonce: int, emitter: Address = DOUBLE, topics: tuple[int, int] = (1, 2), *, by: int = 0
 ) -> Transaction:
     """Return a transaction that makes `emitter` emit a log; the same ones come again and again."""
-    payload = FeeMarketTransaction(
-        chain_id=270,
-        nonce=nonce,
-        max_priority_fee_per_gas=0,
-        max_fee_per_gas=100_000_000,
-        gas_limit=100_000,
-        to=emitter,
-        value=0,
-        data=b"".join(map(topic, topics)),
-    )
-    return sign(payload, _SECRETS[by])
+    return transaction(nonce, by=by, to=emitter, wei=0, data=b"".join(map(word, topics)))
 
 
 def read(texts: Iterable[object]) -> list[dict[str, Any]]:

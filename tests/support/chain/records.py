@@ -11,13 +11,13 @@ from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_account
 from entresol.primitives.transactions import (
     FeeMarketTransaction,
-    PriorityTransaction,
     Transaction,
     sign,
 )
 from entresol.primitives.values import Address, Hash32
 from entresol.storage import tables
 from entresol.storage.store import Store
+from tests.support.chain.priority_transactions import priority_transaction
 from tests.support.hex_data import word
 
 EMPTY_CODE = keccak256(b"")
@@ -50,17 +50,7 @@ def transfer(nonce: int, *, value: int = 1, to: Address | None = None) -> Transa
 def deposit(nonce: int, *, value: int = 1) -> Transaction:
     """Return a transaction that came from L1."""
     return Transaction.from_l1(
-        PriorityTransaction(
-            sender=address(8),
-            to=address(9),
-            gas_limit=100_000,
-            gas_per_pubdata_limit=800,
-            max_fee_per_gas=0,
-            nonce=nonce,
-            value=value,
-            to_mint=value,
-            refund_recipient=address(8),
-        )
+        priority_transaction(nonce, sender=address(8), to=address(9), value=value)
     )
 
 

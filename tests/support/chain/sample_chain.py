@@ -36,22 +36,19 @@ from entresol.rpc.render.inclusion import BatchReader
 from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER
 from entresol.rpc.services.rendered_chain import RenderedChain, Result
 from entresol.storage.log_index import LogQuery
+from tests.support.chain.dev_chain import ETHER, LOG_CODE, LOGGER, NOBODY
+from tests.support.chain.priority_transactions import priority_transaction
 
 CHAIN_ID = 270
-ETHER = 10**18
 FEE = 200_000_000
 TIP = 1_000
 SECRETS = [bytes([number]) * 32 for number in range(1, 10)]
 SENDERS = [Address(address_of(public_key(secret))) for secret in SECRETS]
-NOBODY = Address(b"\xee" * 20)
-LOGGER = Address(b"\xaa" * 20)
 REVERTER = Address(b"\xbb" * 20)
 MADE = Address(b"\xdd" * 20)
 CREATE = keccak256(b"create(bytes32,bytes32,bytes)")[:4]
 SLOT = Hash32(bytes(31) + b"\x07")
 
-# Logs the call data with the caller for topic.
-LOG_CODE = bytes.fromhex("365f5f37 33365fa1")
 REVERT_CODE = bytes.fromhex("5f5ffd")
 MESSENGER_CODE = bytes.fromhex("365f5f37 365f20 33 7f") + L1_MESSAGE_SENT + bytes.fromhex("365fa3")
 # Says that a contract was made for somebody else, then that one was made for the caller.
@@ -112,21 +109,11 @@ def payloads() -> dict[str, SignedPayload]:
 
 
 def deposit() -> PriorityTransaction:
-    """Return a request from L1."""
-    return PriorityTransaction(
-        sender=SENDERS[8],
-        to=LOGGER,
-        gas_limit=100_000,
-        gas_per_pubdata_limit=800,
-        max_fee_per_gas=FEE,
-        nonce=7,
-        value=9,
-        to_mint=ETHER,
-        refund_recipient=SENDERS[8],
-    )
+    """Return a transaction from L1."""
+    return priority_transaction(7, sender=SENDERS[8], to=LOGGER, value=9, fee=FEE, to_mint=ETHER)
 
 
-class World:
+class SampleChain:
     """A chain with an empty block 1 and, in block 2, a transaction of each name; views of it."""
 
     def __init__(self, *, batches: BatchReader | None = None, cache_bytes: int = 1 << 20) -> None:
@@ -184,27 +171,13 @@ class World:
 
 
 @contextmanager
-def sample_world() -> Iterator[World]:
+def sample_chain() -> Iterator[SampleChain]:
     """Build the chain, and close it at the end."""
-    world = World()
+    sample = SampleChain()
     try:
-        yield world
+        yield sample
     finally:
-        world.chain.close()
-
-
-def transfer(nonce: int, *, by: int = 0) -> Transaction:
-    """Return a transfer for the blocks behind."""
-    payload = FeeMarketTransaction(
-        chain_id=CHAIN_ID,
-        nonce=nonce,
-        max_priority_fee_per_gas=TIP,
-        max_fee_per_gas=FEE,
-        gas_limit=21_000,
-        to=NOBODY,
-        value=1,
-    )
-    return sign(payload, SECRETS[by])
+        sample.chain.close()
 
 
 def parsed(answer: Result) -> Any:

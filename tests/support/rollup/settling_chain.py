@@ -15,6 +15,7 @@ from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
 from entresol.primitives.values import Address, Hash32
 from tests.support.chain.block_production import ETHER, GWEI, secret, sender
+from tests.support.chain.priority_transactions import priority_transaction
 
 CHAIN_ID = 270
 USER = 1
@@ -88,16 +89,13 @@ class SettlingChain(Chain):
 
 def deposit(number: int, *, value: int = 1, data: bytes = b"") -> PriorityTransaction:
     """Return a transaction from L1."""
-    gas_limit, fee = 300_000, GWEI
-    return PriorityTransaction(
-        sender=Address(b"\xde" * 20),
+    return priority_transaction(
+        number,
+        sender=b"\xde" * 20,
         to=RECEIVER,
-        gas_limit=gas_limit,
-        gas_per_pubdata_limit=800,
-        max_fee_per_gas=fee,
-        nonce=number,
         value=value,
-        to_mint=value + gas_limit * fee,
-        refund_recipient=Address(b"\xdf" * 20),
         data=data,
+        gas_limit=300_000,
+        fee=GWEI,
+        refund_recipient=b"\xdf" * 20,
     )

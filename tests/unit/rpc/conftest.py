@@ -7,21 +7,21 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.chain.api_client import Client, running_api
-from tests.support.chain.sample_chain import World, sample_world
+from tests.support.chain.sample_chain import SampleChain, sample_chain
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def sample() -> Iterator[SampleChain]:
     """Return a chain to read from."""
-    with sample_world() as world:
-        yield world
+    with sample_chain() as sample:
+        yield sample
 
 
 @pytest.fixture
-def own_world() -> Iterator[World]:
+def own_sample() -> Iterator[SampleChain]:
     """Return a chain to change."""
-    with sample_world() as world:
-        yield world
+    with sample_chain() as sample:
+        yield sample
 
 
 @pytest.fixture

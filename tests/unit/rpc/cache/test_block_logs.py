@@ -13,7 +13,8 @@ from entresol.primitives.values import Address
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.render.logs import located_log_json
 from entresol.storage.log_index import LogQuery
-from tests.support.chain.sample_chain import LOGGER, NOBODY, SENDERS, World
+from tests.support.chain.dev_chain import LOGGER, NOBODY
+from tests.support.chain.sample_chain import SENDERS, SampleChain
 
 SENDER_TOPIC = SENDERS[2].rjust(32, b"\0")
 
@@ -34,15 +35,15 @@ def query(*addresses: Address, topics: tuple[set[bytes], ...] = ()) -> LogQuery:
         query(topics=(set(), set(), set(), {b"\1" * 32})),
     ],
 )
-def test_a_query_finds_what_a_plain_scan_finds(world: World, wanted: LogQuery) -> None:
-    plain = [located_log_json(it, None).encode() for it in logs_of_block(world.record, wanted)]
-    logs = BlockLogs(world.record, None)
+def test_a_query_finds_what_a_plain_scan_finds(sample: SampleChain, wanted: LogQuery) -> None:
+    plain = [located_log_json(it, None).encode() for it in logs_of_block(sample.record, wanted)]
+    logs = BlockLogs(sample.record, None)
     assert list(logs.matching(wanted)) == plain
     assert list(logs.matching(wanted)) == plain
 
 
-def test_a_log_is_rendered_once_and_only_if_it_matches(world: World) -> None:
-    logs = BlockLogs(world.record, None)
+def test_a_log_is_rendered_once_and_only_if_it_matches(sample: SampleChain) -> None:
+    logs = BlockLogs(sample.record, None)
     assert logs.cost == len(logs)
     (one,) = logs.matching(query(topics=({SENDER_TOPIC},)))
     assert logs.cost == len(logs) - 1
@@ -52,23 +53,25 @@ def test_a_log_is_rendered_once_and_only_if_it_matches(world: World) -> None:
     assert logs.cost == 0
 
 
-def test_a_cached_block_with_many_logs_still_costs(world: World) -> None:
-    logs = BlockLogs(with_logs(world.record, count=3_200, data=b""), None)
+def test_a_cached_block_with_many_logs_still_costs(sample: SampleChain) -> None:
+    logs = BlockLogs(with_logs(sample.record, count=3_200, data=b""), None)
     assert logs.cost == 3_400
     assert len(list(logs.matching(query()))) == 3_200
     assert logs.cost == 200
 
 
-def test_a_block_without_logs_has_none(world: World) -> None:
-    logs = BlockLogs(world.chain.blocks.record(1), None)
+def test_a_block_without_logs_has_none(sample: SampleChain) -> None:
+    logs = BlockLogs(sample.chain.blocks.record(1), None)
     assert len(logs) == logs.cost == 0
     assert list(logs.matching(query())) == []
 
 
 @pytest.mark.parametrize("size", [0, 32, 1_000, 50_000])
 @pytest.mark.parametrize("count", [0, 1, 100])
-def test_it_takes_no_more_memory_than_its_weight(world: World, size: int, count: int) -> None:
-    data = with_logs(world.record, count=count, data=b"\xab" * size).encode()
+def test_it_takes_no_more_memory_than_its_weight(
+    sample: SampleChain, size: int, count: int
+) -> None:
+    data = with_logs(sample.record, count=count, data=b"\xab" * size).encode()
     gc.collect()
     tracemalloc.start()
     try:

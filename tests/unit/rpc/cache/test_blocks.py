@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from entresol.chain.events import BlocksReverted, TransactionPending
 from entresol.rpc.cache.blocks import ENTRY_BYTES, RenderedCache, ResponseKind
 from entresol.rpc.render.inclusion import BatchInfo
-from tests.support.chain.sample_chain import World, parsed, transfer
+from tests.support.chain.dev_chain import transaction
+from tests.support.chain.sample_chain import SampleChain, parsed
 
 
 def answer(size: int = 0) -> msgspec.Raw:
@@ -106,50 +107,50 @@ def test_its_index_always_agrees_with_its_entries(steps: list[tuple[str, int, in
         assert all(cache._by_block.values())
 
 
-def test_rendered_objects_are_cached(own_world: World) -> None:
-    world = own_world
-    sent = world.hashes["legacy"]
-    assert world.rendered.block(2, full=True) is world.rendered.block(2, full=True)
-    assert world.rendered.header(2) is world.rendered.header(2)
-    assert world.rendered.receipt(sent) is world.rendered.receipt(sent)
-    assert world.rendered.transaction(sent) is world.rendered.transaction(sent)
-    assert world.rendered.block_receipts(2) is world.rendered.block_receipts(2)
+def test_rendered_objects_are_cached(own_sample: SampleChain) -> None:
+    sample = own_sample
+    sent = sample.hashes["legacy"]
+    assert sample.rendered.block(2, full=True) is sample.rendered.block(2, full=True)
+    assert sample.rendered.header(2) is sample.rendered.header(2)
+    assert sample.rendered.receipt(sent) is sample.rendered.receipt(sent)
+    assert sample.rendered.transaction(sent) is sample.rendered.transaction(sent)
+    assert sample.rendered.block_receipts(2) is sample.rendered.block_receipts(2)
 
 
-def test_rendered_objects_follow_a_revert(own_world: World) -> None:
-    world = own_world
-    events = world.chain.events.subscribe()
-    one = world.chain.submit(transfer(1).raw)
-    world.chain.seal()
-    before = world.block(3)
-    assert parsed(world.rendered.receipt(one))["blockNumber"] == "0x3"
-    world.chain.rewind(2)
+def test_rendered_objects_follow_a_revert(own_sample: SampleChain) -> None:
+    sample = own_sample
+    events = sample.chain.events.subscribe()
+    one = sample.chain.submit(transaction(1).raw)
+    sample.chain.seal()
+    before = sample.block(3)
+    assert parsed(sample.rendered.receipt(one))["blockNumber"] == "0x3"
+    sample.chain.rewind(2)
     for event in events.take()[0]:
-        world.rendered.on_event(event)
-    assert world.rendered.block(3, full=False) is None
-    assert world.rendered.receipt(one) is None
-    assert parsed(world.rendered.transaction(one))["blockNumber"] is None
-    world.chain.seal()
-    world.chain.seal()
-    assert world.block(3)["transactions"] == before["transactions"]
-    assert world.block(2)["hash"] == world.block(3)["parentHash"]
+        sample.rendered.on_event(event)
+    assert sample.rendered.block(3, full=False) is None
+    assert sample.rendered.receipt(one) is None
+    assert parsed(sample.rendered.transaction(one))["blockNumber"] is None
+    sample.chain.seal()
+    sample.chain.seal()
+    assert sample.block(3)["transactions"] == before["transactions"]
+    assert sample.block(2)["hash"] == sample.block(3)["parentHash"]
 
 
-def test_a_revert_leaves_the_blocks_below(own_world: World) -> None:
-    cached = own_world.rendered.block(1, full=False)
-    own_world.rendered.block(2, full=False)
-    own_world.rendered.on_event(BlocksReverted((), 1))
-    assert own_world.rendered.block(1, full=False) is cached
-    assert own_world.cache.get((ResponseKind.BLOCK, 2)) is None
+def test_a_revert_leaves_the_blocks_below(own_sample: SampleChain) -> None:
+    cached = own_sample.rendered.block(1, full=False)
+    own_sample.rendered.block(2, full=False)
+    own_sample.rendered.on_event(BlocksReverted((), 1))
+    assert own_sample.rendered.block(1, full=False) is cached
+    assert own_sample.cache.get((ResponseKind.BLOCK, 2)) is None
 
 
-def test_a_transaction_that_is_pending_again_is_invalidated(own_world: World) -> None:
-    sent = own_world.sent["legacy"]
-    own_world.transaction("legacy")
-    own_world.receipt("legacy")
-    own_world.rendered.on_event(TransactionPending(sent))
-    assert own_world.cache.get((ResponseKind.TRANSACTION, sent.hash)) is None
-    assert own_world.cache.get((ResponseKind.RECEIPT, sent.hash)) is None
+def test_a_transaction_that_is_pending_again_is_invalidated(own_sample: SampleChain) -> None:
+    sent = own_sample.sent["legacy"]
+    own_sample.transaction("legacy")
+    own_sample.receipt("legacy")
+    own_sample.rendered.on_event(TransactionPending(sent))
+    assert own_sample.cache.get((ResponseKind.TRANSACTION, sent.hash)) is None
+    assert own_sample.cache.get((ResponseKind.RECEIPT, sent.hash)) is None
 
 
 def test_a_sealed_batch_shows_in_blocks_that_were_cached() -> None:
@@ -164,11 +165,11 @@ def test_a_sealed_batch_shows_in_blocks_that_were_cached() -> None:
             return 2
 
     batches = Batches()
-    world = World(batches=batches)
+    sample = SampleChain(batches=batches)
     try:
-        assert world.block()["l1BatchNumber"] is None
+        assert sample.block()["l1BatchNumber"] is None
         batches.sealed = True
-        world.rendered.batch_sealed(1, 2)
-        assert world.block()["l1BatchNumber"] == "0x1"
+        sample.rendered.batch_sealed(1, 2)
+        assert sample.block()["l1BatchNumber"] == "0x1"
     finally:
-        world.chain.close()
+        sample.chain.close()

@@ -22,7 +22,8 @@ from entresol.rpc.services.log_search import LogLimits, LogSearch
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
-from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read, topic
+from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read
+from tests.support.hex_data import word
 
 ANY = LogQuery()
 SMALL, LARGE = 24_000, 10**9
@@ -166,7 +167,7 @@ class BookMachine(RuleBasedStateMachine):
 
     @rule(
         addresses=st.frozensets(st.sampled_from(EMITTERS), max_size=2),
-        topics=st.lists(st.frozensets(st.integers(0, 2).map(topic), max_size=2), max_size=2),
+        topics=st.lists(st.frozensets(st.integers(0, 2).map(word), max_size=2), max_size=2),
         first=st.integers(0, 12),
         length=st.integers(0, 12),
         on_loop=st.booleans(),

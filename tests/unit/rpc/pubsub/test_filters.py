@@ -15,7 +15,8 @@ from entresol.rpc.services.log_search import LogLimits, LogSearch
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.dev_chain import deposit
-from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain, read, topic
+from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain, read
+from tests.support.hex_data import word
 
 ANY = LogFilter()
 
@@ -123,7 +124,7 @@ def test_60_uninstall_is_true_then_false(filters: Filters) -> None:
 def test_61_a_log_filter_gives_its_logs_once(chain: EmittingChain, filters: Filters) -> None:
     chain.seal_emission()
     by_address = filters.new_log_filter(LogFilter(query=LogQuery(addresses=frozenset({SINGLE}))))
-    by_topic = filters.new_log_filter(LogFilter(query=LogQuery(topics=(frozenset({topic(7)}),))))
+    by_topic = filters.new_log_filter(LogFilter(query=LogQuery(topics=(frozenset({word(7)}),))))
     any_log = filters.new_log_filter(ANY)
     chain.seal_emission(SINGLE, (7, 0))
     chain.seal_emission(DOUBLE, (7, 0))

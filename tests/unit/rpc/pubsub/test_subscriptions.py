@@ -16,7 +16,8 @@ from entresol.primitives.transactions import Transaction
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.pubsub.subscriptions import Subscriptions
 from tests.support.chain.dev_chain import deposit
-from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain, topic
+from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain
+from tests.support.hex_data import word
 
 
 class Client:
@@ -113,7 +114,7 @@ def test_67_logs_are_sent_by_address_and_topic(
     client = Client()
     every = subscriptions.subscribe(client, "logs")
     by_address = subscriptions.subscribe(client, "logs", {"address": str(SINGLE)})
-    by_topic = subscriptions.subscribe(client, "logs", {"topics": [[str(topic(5))]]})
+    by_topic = subscriptions.subscribe(client, "logs", {"topics": [[str(word(5))]]})
     chain.seal_emission(SINGLE)
     chain.seal_emission(DOUBLE, (5, 5))
     subscriptions.publish()

@@ -10,7 +10,8 @@ from eth_hash.auto import keccak
 
 from entresol.primitives.values import Hash32
 from entresol.rpc.render.inclusion import BatchInfo
-from tests.support.chain.sample_chain import World, parsed, transfer
+from tests.support.chain.dev_chain import transaction
+from tests.support.chain.sample_chain import SampleChain, parsed
 
 HEADER_ORDER = [
     "parentHash",
@@ -52,24 +53,24 @@ def fields(header: dict[str, Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_a_header_hashes_to_its_hash(world: World, number: int) -> None:
-    block = world.block(number)
+def test_a_header_hashes_to_its_hash(sample: SampleChain, number: int) -> None:
+    block = sample.block(number)
     assert "0x" + keccak(rlp.encode(fields(block))).hex() == block["hash"]
-    assert block["hash"] == str(world.chain.blocks.block_hash(number))
+    assert block["hash"] == str(sample.chain.blocks.block_hash(number))
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_the_size_is_that_of_the_rlp(world: World, number: int) -> None:
-    block = world.block(number)
-    raws = [raw for raw, _ in world.chain.blocks.record(number).transactions]
+def test_the_size_is_that_of_the_rlp(sample: SampleChain, number: int) -> None:
+    block = sample.block(number)
+    raws = [raw for raw, _ in sample.chain.blocks.record(number).transactions]
     items = [rlp.decode(raw) if 0xC0 <= raw[0] < 0xFE else raw for raw in raws]
     assert int(block["size"], 16) == len(rlp.encode([fields(block), items, []]))
 
 
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_every_field_is_there(world: World, number: int, full: bool) -> None:
-    block = world.block(number, full=full)
+def test_every_field_is_there(sample: SampleChain, number: int, full: bool) -> None:
+    block = sample.block(number, full=full)
     assert set(block) == BLOCK_KEYS
     for key, size in SIZES.items():
         assert len(block[key]) == 2 + 2 * size, key
@@ -80,9 +81,9 @@ def test_every_field_is_there(world: World, number: int, full: bool) -> None:
     assert block["sha3Uncles"] == EMPTY_OMMERS
 
 
-def test_values_are_those_of_the_header(world: World) -> None:
-    block, header = world.block(), world.record.header()
-    assert block["parentHash"] == world.block(1)["hash"]
+def test_values_are_those_of_the_header(sample: SampleChain) -> None:
+    block, header = sample.block(), sample.record.header()
+    assert block["parentHash"] == sample.block(1)["hash"]
     assert block["stateRoot"] == str(header.state_root)
     assert block["transactionsRoot"] == str(header.transactions_root)
     assert block["receiptsRoot"] == str(header.receipts_root)
@@ -92,60 +93,60 @@ def test_values_are_those_of_the_header(world: World) -> None:
     assert block["timestamp"] == hex(header.timestamp)
 
 
-def test_transactions_are_hashes_or_objects_in_order(world: World) -> None:
-    hashes, objects = world.block()["transactions"], world.block(full=True)["transactions"]
+def test_transactions_are_hashes_or_objects_in_order(sample: SampleChain) -> None:
+    hashes, objects = sample.block()["transactions"], sample.block(full=True)["transactions"]
     assert [it["hash"] for it in objects] == hashes
-    assert sorted(hashes) == sorted(str(it) for it in world.hashes.values())
+    assert sorted(hashes) == sorted(str(it) for it in sample.hashes.values())
     assert objects == [
-        parsed(world.rendered.transaction(bytes.fromhex(it[2:])))
+        parsed(sample.rendered.transaction(bytes.fromhex(it[2:])))
         for it in hashes  # each by itself
     ]
 
 
-def test_a_header_is_a_block_without_what_it_contains(world: World) -> None:
-    header = parsed(world.rendered.header(2))
+def test_a_header_is_a_block_without_what_it_contains(sample: SampleChain) -> None:
+    header = parsed(sample.rendered.header(2))
     assert set(header) == HEADER_KEYS
-    assert header.items() <= world.block().items()
+    assert header.items() <= sample.block().items()
 
 
-def test_the_header_of_an_event_equals_the_requested_one(world: World) -> None:
-    header = world.record.header()
-    rendered = parsed(world.rendered.head(header, header.hash()))
-    assert rendered == parsed(world.rendered.header(2))
+def test_the_header_of_an_event_equals_the_requested_one(sample: SampleChain) -> None:
+    header = sample.record.header()
+    rendered = parsed(sample.rendered.head(header, header.hash()))
+    assert rendered == parsed(sample.rendered.header(2))
 
 
 @pytest.mark.parametrize("number", [-1, 3, 2**64, 2**256 - 1])
-def test_a_missing_block_is_none(world: World, number: int) -> None:
-    assert world.rendered.block(number, full=False) is None
-    assert world.rendered.block(number, full=True) is None
-    assert world.rendered.header(number) is None
-    assert world.rendered.block_receipts(number) is None
-    assert world.rendered.transaction_count(number) is None
-    assert world.rendered.transaction_at(number, 0) is None
-    assert world.rendered.raw_transaction_at(number, 0) is None
+def test_a_missing_block_is_none(sample: SampleChain, number: int) -> None:
+    assert sample.rendered.block(number, full=False) is None
+    assert sample.rendered.block(number, full=True) is None
+    assert sample.rendered.header(number) is None
+    assert sample.rendered.block_receipts(number) is None
+    assert sample.rendered.transaction_count(number) is None
+    assert sample.rendered.transaction_at(number, 0) is None
+    assert sample.rendered.raw_transaction_at(number, 0) is None
 
 
-def test_transactions_are_counted(world: World) -> None:
-    assert [world.rendered.transaction_count(number) for number in (0, 1, 2)] == [0, 0, 9]
+def test_transactions_are_counted(sample: SampleChain) -> None:
+    assert [sample.rendered.transaction_count(number) for number in (0, 1, 2)] == [0, 0, 9]
 
 
-def test_the_pending_block_is_the_one_that_would_be_sealed(own_world: World) -> None:
-    world = own_world
-    sent = world.chain.submit(transfer(1).raw)
-    pending = parsed(world.rendered.pending_block(full=False))
+def test_the_pending_block_is_the_one_that_would_be_sealed(own_sample: SampleChain) -> None:
+    sample = own_sample
+    sent = sample.chain.submit(transaction(1).raw)
+    pending = parsed(sample.rendered.pending_block(full=False))
     assert set(pending) == BLOCK_KEYS
     assert pending["hash"] is None
-    assert parsed(world.rendered.pending_header())["hash"] is None
+    assert parsed(sample.rendered.pending_header())["hash"] is None
     assert pending["transactions"] == [str(sent)]
-    world.chain.seal()
-    assert world.block(3) | {"hash": None} == pending
+    sample.chain.seal()
+    assert sample.block(3) | {"hash": None} == pending
 
 
-def test_transactions_of_the_pending_block_have_no_location(own_world: World) -> None:
-    world = own_world
-    sent = world.chain.submit(transfer(1).raw)
-    (inside,) = parsed(world.rendered.pending_block(full=True))["transactions"]
-    assert inside == parsed(world.rendered.transaction(sent))
+def test_transactions_of_the_pending_block_have_no_location(own_sample: SampleChain) -> None:
+    sample = own_sample
+    sent = sample.chain.submit(transaction(1).raw)
+    (inside,) = parsed(sample.rendered.pending_block(full=True))["transactions"]
+    assert inside == parsed(sample.rendered.transaction(sent))
     assert inside["blockHash"] is inside["blockNumber"] is inside["transactionIndex"] is None
 
 
@@ -157,26 +158,26 @@ def test_a_block_names_its_batch() -> None:
         def last_block(self) -> int | None:
             return 2
 
-    world = World(batches=Batches())
+    sample = SampleChain(batches=Batches())
     try:
-        assert world.block(1)["l1BatchNumber"] is None
-        block = world.block(full=True)
+        assert sample.block(1)["l1BatchNumber"] is None
+        block = sample.block(full=True)
         assert (block["l1BatchNumber"], block["l1BatchTimestamp"]) == ("0x5", "0x384")
         for index, inside in enumerate(block["transactions"]):
             assert (inside["l1BatchNumber"], inside["l1BatchTxIndex"]) == ("0x5", hex(3 + index))
-        for index, receipt in enumerate(parsed(world.rendered.block_receipts(2))):
+        for index, receipt in enumerate(parsed(sample.rendered.block_receipts(2))):
             assert (receipt["l1BatchNumber"], receipt["l1BatchTxIndex"]) == ("0x5", hex(3 + index))
             assert all(log["l1BatchNumber"] == "0x5" for log in receipt["logs"])
             for message in receipt["l2ToL1Logs"]:
                 assert message["l1BatchNumber"] == "0x5"
                 assert message["txIndexInL1Batch"] == hex(3 + index)
     finally:
-        world.chain.close()
+        sample.chain.close()
 
 
-def test_the_world_has_every_type(world: World) -> None:
-    types = [it["type"] for it in world.block(full=True)["transactions"]]
+def test_the_world_has_every_type(sample: SampleChain) -> None:
+    types = [it["type"] for it in sample.block(full=True)["transactions"]]
     assert sorted(types) == sorted(
         ["0xff", "0x0", "0x0", "0x1", "0x2", "0x4", "0x2", "0x2", "0x71"]
     )
-    assert all(isinstance(it, Hash32) for it in world.hashes.values())
+    assert all(isinstance(it, Hash32) for it in sample.hashes.values())

@@ -11,16 +11,8 @@ from entresol._native import keccak256
 from entresol.primitives.addresses import create_address
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER, DEPLOYMENTS
-from tests.support.chain.sample_chain import (
-    FEE,
-    MADE,
-    SENDERS,
-    TIP,
-    World,
-    parsed,
-    payloads,
-    transfer,
-)
+from tests.support.chain.dev_chain import transaction
+from tests.support.chain.sample_chain import FEE, MADE, SENDERS, TIP, SampleChain, parsed, payloads
 
 KEYS = {
     "transactionHash",
@@ -45,8 +37,8 @@ NAMES = ["deposit", *payloads()]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_field_is_there(world: World, name: str) -> None:
-    receipt, transaction = world.receipt(name), world.transaction(name)
+def test_every_field_is_there(sample: SampleChain, name: str) -> None:
+    receipt, transaction = sample.receipt(name), sample.transaction(name)
     assert set(receipt) == KEYS
     shared = ("blockHash", "blockNumber", "transactionIndex", "from", "to", "type")
     assert [receipt[key] for key in shared] == [transaction[key] for key in shared]
@@ -56,52 +48,52 @@ def test_every_field_is_there(world: World, name: str) -> None:
     assert len(receipt["logsBloom"]) == 514
 
 
-def test_the_receipts_of_a_block_are_those_of_its_transactions(world: World) -> None:
-    receipts = parsed(world.rendered.block_receipts(2))
-    names = sorted(NAMES, key=world.index)
-    assert receipts == [world.receipt(name) for name in names]
-    assert parsed(world.rendered.block_receipts(1)) == []
+def test_the_receipts_of_a_block_are_those_of_its_transactions(sample: SampleChain) -> None:
+    receipts = parsed(sample.rendered.block_receipts(2))
+    names = sorted(NAMES, key=sample.index)
+    assert receipts == [sample.receipt(name) for name in names]
+    assert parsed(sample.rendered.block_receipts(1)) == []
 
 
-def test_gas_adds_up_to_that_of_the_block(world: World) -> None:
+def test_gas_adds_up_to_that_of_the_block(sample: SampleChain) -> None:
     total = 0
-    for receipt in parsed(world.rendered.block_receipts(2)):
+    for receipt in parsed(sample.rendered.block_receipts(2)):
         total += int(receipt["gasUsed"], 16)
         assert receipt["cumulativeGasUsed"] == hex(total)
-    assert world.block()["gasUsed"] == hex(total)
+    assert sample.block()["gasUsed"] == hex(total)
 
 
-def test_the_bloom_of_a_block_is_the_union_of_those_of_its_receipts(world: World) -> None:
-    blooms = [int(it["logsBloom"], 16) for it in parsed(world.rendered.block_receipts(2))]
-    assert int(world.block()["logsBloom"], 16) == reduce(or_, blooms)
+def test_the_bloom_of_a_block_is_the_union_of_those_of_its_receipts(sample: SampleChain) -> None:
+    blooms = [int(it["logsBloom"], 16) for it in parsed(sample.rendered.block_receipts(2))]
+    assert int(sample.block()["logsBloom"], 16) == reduce(or_, blooms)
     assert any(blooms)
 
 
-def test_the_receipt_reports_what_the_sender_paid(world: World) -> None:
-    receipt = world.receipt("failure")
+def test_the_receipt_reports_what_the_sender_paid(sample: SampleChain) -> None:
+    receipt = sample.receipt("failure")
     sender = SENDERS[list(payloads()).index("failure")]
     paid = int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
-    account = world.chain.ledger.latest.account(sender)
+    account = sample.chain.ledger.latest.account(sender)
     assert account is not None
     assert account.balance == 100 * 10**18 - paid
     assert receipt["effectiveGasPrice"] == hex(100_000_000 + TIP)
-    assert world.receipt("deposit")["effectiveGasPrice"] == hex(FEE)
+    assert sample.receipt("deposit")["effectiveGasPrice"] == hex(FEE)
 
 
-def test_a_creation_names_the_contract(world: World) -> None:
+def test_a_creation_names_the_contract(sample: SampleChain) -> None:
     sender = SENDERS[list(payloads()).index("creation")]
-    receipt = world.receipt("creation")
+    receipt = sample.receipt("creation")
     assert receipt["to"] is None
     assert receipt["contractAddress"] == str(create_address(sender, 0))
 
 
-def test_the_deployer_names_the_contract_it_made_for_the_sender(world: World) -> None:
-    assert world.receipt("deployment")["contractAddress"] == str(MADE)
+def test_the_deployer_names_the_contract_it_made_for_the_sender(sample: SampleChain) -> None:
+    assert sample.receipt("deployment")["contractAddress"] == str(MADE)
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"creation", "deployment"}))
-def test_others_make_no_contract(world: World, name: str) -> None:
-    assert world.receipt(name)["contractAddress"] is None
+def test_others_make_no_contract(sample: SampleChain, name: str) -> None:
+    assert sample.receipt(name)["contractAddress"] is None
 
 
 def test_selectors_and_topic_are_those_that_clients_use() -> None:
@@ -113,8 +105,8 @@ def test_selectors_and_topic_are_those_that_clients_use() -> None:
     assert str(CONTRACT_DEPLOYER) == "0x0000000000000000000000000000000000008006"
 
 
-def test_a_message_to_l1_is_listed(world: World) -> None:
-    receipt, sender = world.receipt("fee_market"), SENDERS[list(payloads()).index("fee_market")]
+def test_a_message_to_l1_is_listed(sample: SampleChain) -> None:
+    receipt, sender = sample.receipt("fee_market"), SENDERS[list(payloads()).index("fee_market")]
     (message,) = receipt["l2ToL1Logs"]
     assert message == {
         "blockHash": receipt["blockHash"],
@@ -133,14 +125,14 @@ def test_a_message_to_l1_is_listed(world: World) -> None:
     }
 
 
-def test_a_deposit_reports_how_it_ended(world: World) -> None:
-    (status,) = world.receipt("deposit")["l2ToL1Logs"]
+def test_a_deposit_reports_how_it_ended(sample: SampleChain) -> None:
+    (status,) = sample.receipt("deposit")["l2ToL1Logs"]
     assert status["sender"] == str(BOOTLOADER)
-    assert status["key"] == str(world.hashes["deposit"])
+    assert status["key"] == str(sample.hashes["deposit"])
     assert int(status["value"], 16) == 1
     assert (status["logIndex"], status["isService"]) == ("0x0", True)
 
 
-def test_a_pending_transaction_has_no_receipt(own_world: World) -> None:
-    sent = own_world.chain.submit(transfer(1).raw)
-    assert own_world.rendered.receipt(sent) is None
+def test_a_pending_transaction_has_no_receipt(own_sample: SampleChain) -> None:
+    sent = own_sample.chain.submit(transaction(1).raw)
+    assert own_sample.rendered.receipt(sent) is None

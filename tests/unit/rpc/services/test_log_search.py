@@ -24,10 +24,10 @@ from tests.support.chain.log_emitter import (
     SINGLE,
     EmittingChain,
     read,
-    topic,
 )
+from tests.support.hex_data import word
 
-ONE, TWO = str(topic(1)), str(topic(2))
+ONE, TWO = str(word(1)), str(word(2))
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_66_tags_and_numbers_without_prefix_are_accepted(chain: EmittingChain) -
         ({"address": [str(DOUBLE), str(SINGLE)]}, [(2, 1), (3, 1), (3, 2)]),
         ({"topics": [ONE]}, [(2, 1), (3, 1)]),
         ({"topics": [[ONE, TWO]]}, [(2, 1), (3, 1), (3, 2)]),
-        ({"topics": [None, str(topic(3))]}, [(3, 2)]),
+        ({"topics": [None, str(word(3))]}, [(3, 2)]),
         ({"topics": [None, None]}, [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]),
         ({"address": str(SINGLE), "topics": [TWO]}, []),
     ],
@@ -166,7 +166,7 @@ def test_a_block_that_was_replaced_while_it_was_read_is_unknown(chain: EmittingC
         def block_number(self, block_hash: bytes) -> int:  # noqa: ARG002 - the interface has it
             return 3
 
-    wanted = LogFilter(block_hash=Hash32(topic(9)))
+    wanted = LogFilter(block_hash=Hash32(word(9)))
     search = LogSearch.of(Confused(chain.blocks, NoBatches()), chain, wanted)
     for look in (search.run, search.run_if_quick):
         with pytest.raises(UnknownBlock):

@@ -26,10 +26,10 @@ from entresol.storage.log_index import LogQuery
 from tests.support.chain.log_emitter import (
     DOUBLE,
     SINGLE,
-    topic,
 )
+from tests.support.hex_data import word
 
-ONE, TWO = str(topic(1)), str(topic(2))
+ONE, TWO = str(word(1)), str(word(2))
 
 
 def test_an_empty_object_matches_any_log() -> None:
@@ -49,12 +49,12 @@ def test_addresses_are_one_or_many() -> None:
     ("topics", "expected"),
     [
         ([], ()),
-        ([ONE], ({topic(1)},)),
-        ([None, ONE], (set(), {topic(1)})),
-        ([[ONE, TWO]], ({topic(1), topic(2)},)),
-        ([[], ONE], (set(), {topic(1)})),
-        ([[ONE, None], TWO], (set(), {topic(2)})),
-        ([ONE, None, [], None], ({topic(1)},)),
+        ([ONE], ({word(1)},)),
+        ([None, ONE], (set(), {word(1)})),
+        ([[ONE, TWO]], ({word(1), word(2)},)),
+        ([[], ONE], (set(), {word(1)})),
+        ([[ONE, None], TWO], (set(), {word(2)})),
+        ([ONE, None, [], None], ({word(1)},)),
         ([None, None], ()),
     ],
 )
