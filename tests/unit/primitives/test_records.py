@@ -152,7 +152,7 @@ def encoded(**parts: object) -> bytes:
     fields: dict[str, object] = {
         name: getattr(frozen(), name) for name in BlockRecord.__struct_fields__
     }
-    return b"\x01" + msgspec.msgpack.encode([*(fields | parts).values()])
+    return b"\x01" + msgspec.msgpack.encode([*(fields | parts).values()], enc_hook=bytes)
 
 
 @pytest.mark.parametrize(
