@@ -25,7 +25,7 @@ from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.rendered_chain import RenderedChain
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.contracts.layer_two import LayerTwo
-from tests.support.http_server import running
+from tests.support.http_server import running_server
 from tests.support.rollup.settlement_contracts import ON_L1, ON_L2
 
 pytestmark = pytest.mark.clients
@@ -64,7 +64,10 @@ def dispatcher_of(l2: LayerTwo, executor: ThreadPoolExecutor) -> Dispatcher:
 def results() -> Iterator[Results]:
     l2 = LayerTwo()
     l2.deposit()
-    with ThreadPoolExecutor(1) as executor, running(dispatcher_of(l2, executor).handle) as server:
+    with (
+        ThreadPoolExecutor(1) as executor,
+        running_server(dispatcher_of(l2, executor).handle) as server,
+    ):
         yield run_checks(FILE, f"http://127.0.0.1:{server.port}")
     l2.close()
 

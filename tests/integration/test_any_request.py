@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.robustness.attack import Attack, is_json, problem_of
-from tests.support.http_server import Client
+from tests.support.http_server import RawConnection
 from tests.support.node_process import ENTRESOL, RunningNode, running_node
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -63,16 +63,16 @@ def test_any_request_is_answered_and_the_chain_goes_on(tmp_path: Path, seed: int
 def test_deep_nesting_is_rejected_by_a_node_that_lives_on(
     node: RunningNode, text: bytes, depth: int
 ) -> None:
-    with Client(node.port) as client:
+    with RawConnection(node.port) as client:
         for value in (b"[" * depth + b"]" * depth, b'{"a":' * depth + b"1" + b"}" * depth):
-            status, _, body = client.ask(text % value)
+            status, _, body = client.post(text % value)
             assert status in {200, 400}
             answer = json.loads(body)
             for item in answer if isinstance(answer, list) else [answer]:
                 assert problem_of(item) is None
                 assert item["error"]["code"] in {-32700, -32600, -32602}
         chain = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
-        assert json.loads(client.ask(chain).body)["result"] == "0x10e"
+        assert json.loads(client.post(chain).body)["result"] == "0x10e"
 
 
 def test_the_judge_knows_what_is_wrong_with_an_answer() -> None:
@@ -93,10 +93,10 @@ def test_the_judge_knows_what_is_wrong_with_an_answer() -> None:
 
 
 def test_a_path_that_names_another_method_is_told_apart(node: RunningNode) -> None:
-    with Client(node.port) as client:
+    with RawConnection(node.port) as client:
         body = b'{"jsonrpc":"2.0","id":5,"method":"eth_chainId"}'
-        rejected = json.loads(client.ask(body, path="/eth_blockNumber").body)
+        rejected = json.loads(client.post(body, path="/eth_blockNumber").body)
         assert (rejected["id"], rejected["error"]["code"]) == (5, -32600)
         assert rejected["error"]["data"] == "the path says eth_blockNumber, the body eth_chainId"
         for path in ("/eth_chainId", "/eth_chainId?key=1", "/v1/mainnet", "/%00"):
-            assert json.loads(client.ask(body, path=path).body)["result"] == "0x10e"
+            assert json.loads(client.post(body, path=path).body)["result"] == "0x10e"

@@ -14,7 +14,13 @@ from websockets.frames import Opcode
 from entresol.node.config.schema import ApiConfig, LimitsConfig
 from entresol.server.config import ServerConfig
 from tests.support.clients.accounts import signed_transfer
-from tests.support.http_server import Client, Response, answer_to, opening, post
+from tests.support.http_server import (
+    RawConnection,
+    Response,
+    post_request,
+    raw_response,
+    upgrade_request,
+)
 from tests.support.node_process import RunningNode, running_node
 
 FLAGS = {
@@ -77,14 +83,14 @@ def hurried() -> Iterator[RunningNode]:
 
 
 @pytest.fixture
-def client(node: RunningNode) -> Iterator[Client]:
-    with Client(node.port) as client:
+def client(node: RunningNode) -> Iterator[RawConnection]:
+    with RawConnection(node.port) as client:
         yield client
 
 
-def call(client: Client, method: str, *params: object) -> Any:
+def call(client: RawConnection, method: str, *params: object) -> Any:
     """Return the result, or the error."""
-    return outcome(client.ask(request(method, *params)).body)
+    return outcome(client.post(request(method, *params)).body)
 
 
 def request(method: str, *params: object) -> bytes:
@@ -98,10 +104,10 @@ def outcome(body: bytes) -> Any:
 
 def last_outcome(node: RunningNode, body: bytes) -> Any:
     """Return the result or the error of a request that is the only one of its connection."""
-    return outcome(answer_to(node.port, post(body)).partition(b"\r\n\r\n")[2])
+    return outcome(raw_response(node.port, post_request(body)).partition(b"\r\n\r\n")[2])
 
 
-def ask_websocket(client: Client, method: str, *params: object) -> Any:
+def ask_websocket(client: RawConnection, method: str, *params: object) -> Any:
     client.send_frame(Opcode.TEXT, request(method, *params))
     return outcome(client.frame()[1])
 
@@ -115,27 +121,27 @@ def test_every_limit_is_tested() -> None:
 # What a request may be
 
 
-def test_a_body_has_a_limit(client: Client) -> None:
-    assert client.ask(CHAIN_ID + b" " * 19_900).status == 200
-    status, _, body = client.ask(CHAIN_ID + b" " * 20_000)
+def test_a_body_has_a_limit(client: RawConnection) -> None:
+    assert client.post(CHAIN_ID + b" " * 19_900).status == 200
+    status, _, body = client.post(CHAIN_ID + b" " * 20_000)
     assert (status, outcome(body)["code"]) == (413, -32007)
     assert outcome(body)["data"] == "Exceeded max limit of 20000"
 
 
-def test_a_websocket_message_has_the_same_limit(client: Client) -> None:
+def test_a_websocket_message_has_the_same_limit(client: RawConnection) -> None:
     client.open_websocket()
     client.send_frame(Opcode.TEXT, b" " * 20_001)
     assert client.close_code() == 1009
 
 
-def test_headers_have_a_limit(client: Client) -> None:
-    assert client.ask(CHAIN_ID, "X-Long: " + "x" * 3_000).status == 200
-    assert client.ask(CHAIN_ID, "X-Long: " + "x" * 5_000).status == 431
+def test_headers_have_a_limit(client: RawConnection) -> None:
+    assert client.post(CHAIN_ID, "X-Long: " + "x" * 3_000).status == 200
+    assert client.post(CHAIN_ID, "X-Long: " + "x" * 5_000).status == 431
 
 
-def test_a_connection_has_a_limit_of_requests_per_second(client: Client) -> None:
+def test_a_connection_has_a_limit_of_requests_per_second(client: RawConnection) -> None:
     # Many more than a second's, since answering them takes some time, too.
-    client.send(post(CHAIN_ID) * 1_000)
+    client.send(post_request(CHAIN_ID) * 1_000)
     answers = [client.response() for _ in range(1_000)]
     rejected = [it for it in answers if it.status == 429]
     assert 40 <= len(answers) - len(rejected) < 1_000
@@ -145,53 +151,53 @@ def test_a_connection_has_a_limit_of_requests_per_second(client: Client) -> None
 
 def test_connections_have_a_limit(node: RunningNode) -> None:
     with ExitStack() as crowd:
-        clients = [crowd.enter_context(Client(node.port)) for _ in range(21)]
+        clients = [crowd.enter_context(RawConnection(node.port)) for _ in range(21)]
         statuses = [it.status for it in map(_answer_or_rejection, clients)]
     assert statuses.count(503) >= 1
     assert statuses.count(200) >= 15
 
 
-def _answer_or_rejection(client: Client) -> Response:
-    client.send(post(CHAIN_ID))
+def _answer_or_rejection(client: RawConnection) -> Response:
+    client.send(post_request(CHAIN_ID))
     return client.response()
 
 
-def test_hosts_that_are_not_allowed_are_rejected(client: Client) -> None:
-    assert client.ask(CHAIN_ID, "Host: node.example:3050").status == 200
-    status, _, body = client.ask(CHAIN_ID, "Host: other.example")
+def test_hosts_that_are_not_allowed_are_rejected(client: RawConnection) -> None:
+    assert client.post(CHAIN_ID, "Host: node.example:3050").status == 200
+    status, _, body = client.post(CHAIN_ID, "Host: other.example")
     assert status == 403
     assert b"other.example" in body
 
 
-def test_origins_that_are_not_allowed_cannot_read(client: Client) -> None:
-    allowed = client.ask(CHAIN_ID, "Origin: http://page.example").headers
+def test_origins_that_are_not_allowed_cannot_read(client: RawConnection) -> None:
+    allowed = client.post(CHAIN_ID, "Origin: http://page.example").headers
     assert allowed["access-control-allow-origin"] == "http://page.example"
-    others = client.ask(CHAIN_ID, "Origin: http://other.example").headers
+    others = client.post(CHAIN_ID, "Origin: http://other.example").headers
     assert "access-control-allow-origin" not in others
-    client.send(opening("Origin: http://other.example"))
+    client.send(upgrade_request("Origin: http://other.example"))
     assert client.response().status == 403
 
 
-def test_longer_responses_are_compressed(client: Client) -> None:
+def test_longer_responses_are_compressed(client: RawConnection) -> None:
     accept = "Accept-Encoding: gzip"
-    assert "content-encoding" not in client.ask(CHAIN_ID, accept).headers
-    assert client.ask(request("rpc_modules"), accept).headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in client.post(CHAIN_ID, accept).headers
+    assert client.post(request("rpc_modules"), accept).headers["content-encoding"] == "gzip"
 
 
 # Time
 
 
-@pytest.mark.parametrize("half", [b"POST / HTTP/1.1\r\n", post(CHAIN_ID)[:-1]])
+@pytest.mark.parametrize("half", [b"POST / HTTP/1.1\r\n", post_request(CHAIN_ID)[:-1]])
 def test_headers_and_bodies_have_a_time_limit(hurried: RunningNode, half: bytes) -> None:
-    assert answer_to(hurried.port, half).startswith(b"HTTP/1.1 408 ")
+    assert raw_response(hurried.port, half).startswith(b"HTTP/1.1 408 ")
 
 
 def test_an_idle_connection_is_closed(hurried: RunningNode) -> None:
-    assert answer_to(hurried.port, post(CHAIN_ID)).startswith(b"HTTP/1.1 200 ")
+    assert raw_response(hurried.port, post_request(CHAIN_ID)).startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_silent_websocket_is_pinged_and_closed(hurried: RunningNode) -> None:
-    answer = answer_to(hurried.port, opening())
+    answer = raw_response(hurried.port, upgrade_request())
     assert answer.startswith(b"HTTP/1.1 101 ")
     ping, end = answer.partition(b"\r\n\r\n")[2][:2], answer[-64:]
     assert ping == b"\x89\x00"
@@ -207,13 +213,13 @@ def test_a_receipt_is_awaited_up_to_its_limit(hurried: RunningNode) -> None:
 # What a question may ask for
 
 
-def test_a_batch_has_a_limit(client: Client) -> None:
-    assert len(json.loads(client.ask(b"[" + b",".join([CHAIN_ID] * 3) + b"]").body)) == 3
-    error = outcome(client.ask(b"[" + b",".join([CHAIN_ID] * 4) + b"]").body)
+def test_a_batch_has_a_limit(client: RawConnection) -> None:
+    assert len(json.loads(client.post(b"[" + b",".join([CHAIN_ID] * 3) + b"]").body)) == 3
+    error = outcome(client.post(b"[" + b",".join([CHAIN_ID] * 4) + b"]").body)
     assert (error["code"], error["data"]) == (-32010, "Exceeded max limit of 3")
 
 
-def test_a_response_has_a_limit_and_so_have_the_responses_of_a_batch(client: Client) -> None:
+def test_a_response_has_a_limit_and_so_have_the_responses_of_a_batch(client: RawConnection) -> None:
     def returning(size: int) -> tuple[object, ...]:
         code = "0x62" + size.to_bytes(3).hex() + "5ff3"
         return {"to": CONTRACT, "gas": "0xf4240"}, "latest", {CONTRACT: {"code": code}}
@@ -222,16 +228,16 @@ def test_a_response_has_a_limit_and_so_have_the_responses_of_a_batch(client: Cli
     error = call(client, "eth_call", *returning(60_000))
     assert (error["code"], error["data"]) == (-32008, "Exceeded max limit of 100000")
     batch = b"[" + b",".join([request("eth_call", *returning(30_000))] * 2) + b"]"
-    error = outcome(client.ask(batch).body)
+    error = outcome(client.post(batch).body)
     assert (error["code"], error["data"]) == (-32011, "Exceeded max limit of 100000")
 
 
-def test_a_call_has_a_limit_of_gas(client: Client) -> None:
+def test_a_call_has_a_limit_of_gas(client: RawConnection) -> None:
     error = call(client, "eth_call", {"to": CONTRACT}, "latest", {CONTRACT: {"code": ENDLESS}})
     assert (error["code"], error["message"]) == (-32000, "out of gas: a call may use 1000000 gas")
 
 
-def test_a_range_of_logs_has_a_limit_of_blocks_and_results(client: Client) -> None:
+def test_a_range_of_logs_has_a_limit_of_blocks_and_results(client: RawConnection) -> None:
     call(client, "anvil_setCode", CONTRACT, LOGGING)
     call(client, "eth_sendTransaction", {"from": ALICE, "to": CONTRACT, "gasPrice": "0x5f5e100"})
     call(client, "anvil_mine", 20)
@@ -245,7 +251,7 @@ def test_a_range_of_logs_has_a_limit_of_blocks_and_results(client: Client) -> No
     assert re.search(r"range \[0x0, 0x\d\]", error["message"])
 
 
-def test_a_log_filter_has_a_limit_of_addresses_and_topics(client: Client) -> None:
+def test_a_log_filter_has_a_limit_of_addresses_and_topics(client: RawConnection) -> None:
     assert call(client, "eth_getLogs", {"address": [CONTRACT, ALICE, "0x" + "00" * 20]}) == []
     error = call(client, "eth_getLogs", {"topics": [None, [f"0x{it:064x}" for it in range(4)]]})
     assert (error["code"], error["message"]) == (
@@ -254,7 +260,7 @@ def test_a_log_filter_has_a_limit_of_addresses_and_topics(client: Client) -> Non
     )
 
 
-def test_state_overrides_have_limits(client: Client) -> None:
+def test_state_overrides_have_limits(client: RawConnection) -> None:
     accounts = {f"0x{it:040x}": {"balance": "0x1"} for it in range(1, 5)}
     error = call(client, "eth_call", {"to": CONTRACT}, "latest", accounts)
     assert (error["code"], error["message"]) == (
@@ -269,7 +275,7 @@ def test_state_overrides_have_limits(client: Client) -> None:
     )
 
 
-def test_the_least_recently_used_filter_is_evicted(client: Client) -> None:
+def test_the_least_recently_used_filter_is_evicted(client: RawConnection) -> None:
     first, *others = [call(client, "eth_newBlockFilter") for _ in range(3)]
     assert call(client, "eth_getFilterChanges", first) == {
         "code": -32000,
@@ -278,7 +284,7 @@ def test_the_least_recently_used_filter_is_evicted(client: Client) -> None:
     assert all(call(client, "eth_getFilterChanges", it) == [] for it in others)
 
 
-def test_a_connection_has_a_limit_of_subscriptions(client: Client) -> None:
+def test_a_connection_has_a_limit_of_subscriptions(client: RawConnection) -> None:
     client.open_websocket()
     for _ in range(2):
         assert ask_websocket(client, "eth_subscribe", "newHeads").startswith("0x")

@@ -14,7 +14,7 @@ import pytest
 from websockets.frames import Opcode
 
 from entresol.server.limits import allow_open_files
-from tests.support.http_server import Client, answer_to, opening, post
+from tests.support.http_server import RawConnection, post_request, raw_response, upgrade_request
 from tests.support.node_process import RunningNode, running_node
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -24,7 +24,7 @@ BLOCK = b'{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["0x0
 DESCRIPTION = b'{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}'
 CONNECTION_LIMIT = 100
 IDLE_CONNECTIONS = 5_000
-CHUNKED = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+CHUNKED = post_request(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
 
 
 @pytest.fixture(scope="module")
@@ -52,46 +52,46 @@ def unimpressed_node(*flags: str) -> Iterator[RunningNode]:
 
 
 @pytest.fixture
-def client(node: RunningNode) -> Iterator[Client]:
+def client(node: RunningNode) -> Iterator[RawConnection]:
     """Return a client; whatever it does, another one is served afterwards."""
-    with Client(node.port) as client:
+    with RawConnection(node.port) as client:
         yield client
-    with Client(node.port) as another:
-        assert another.ask(CHAIN_ID).body == ANSWER
+    with RawConnection(node.port) as another:
+        assert another.post(CHAIN_ID).body == ANSWER
 
 
 # Framing
 
 
-def test_pipelined_calls_are_answered_in_order_whether_quick_or_slow(client: Client) -> None:
+def test_pipelined_calls_are_answered_in_order_whether_quick_or_slow(client: RawConnection) -> None:
     methods = ["eth_chainId", "rpc.discover", "eth_feeHistory", "evm_mine", "eth_estimateGas"] * 20
     bodies = [json.dumps({"jsonrpc": "2.0", "id": n, "method": it}) for n, it in enumerate(methods)]
-    client.send(b"".join(post(body.encode()) for body in bodies))
+    client.send(b"".join(post_request(body.encode()) for body in bodies))
     assert [json.loads(client.response().body)["id"] for _ in bodies] == list(range(100))
 
 
-def test_a_chunked_body_of_single_bytes_is_a_body(client: Client) -> None:
+def test_a_chunked_body_of_single_bytes_is_a_body(client: RawConnection) -> None:
     client.send(CHUNKED + b"".join(b"1\r\n%c\r\n" % byte for byte in CHAIN_ID) + b"0\r\n\r\n")
     assert client.response().body == ANSWER
 
 
-def test_a_client_that_waits_to_be_told_is_told(client: Client) -> None:
-    whole = post(CHAIN_ID, "Expect: 100-continue")
+def test_a_client_that_waits_to_be_told_is_told(client: RawConnection) -> None:
+    whole = post_request(CHAIN_ID, "Expect: 100-continue")
     client.send(whole[: -len(CHAIN_ID)])
     assert client.response().status == 100
     client.send(CHAIN_ID)
     assert client.response().body == ANSWER
 
 
-def test_a_block_is_compressed_for_who_can_read_it(client: Client) -> None:
-    plain = client.ask(BLOCK)
-    packed = client.ask(BLOCK, "Accept-Encoding: gzip")
+def test_a_block_is_compressed_for_who_can_read_it(client: RawConnection) -> None:
+    plain = client.post(BLOCK)
+    packed = client.post(BLOCK, "Accept-Encoding: gzip")
     assert packed.headers["content-encoding"] == "gzip"
     assert gzip.decompress(packed.body) == plain.body
     assert len(packed.body) < len(plain.body) / 2
 
 
-def test_a_web_page_asks_before_it_asks(client: Client) -> None:
+def test_a_web_page_asks_before_it_asks(client: RawConnection) -> None:
     client.send(
         b"OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://app.example\r\n"
         b"Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: content-type\r\n\r\n"
@@ -99,7 +99,7 @@ def test_a_web_page_asks_before_it_asks(client: Client) -> None:
     status, headers, _ = client.response()
     assert (status, headers["access-control-allow-origin"]) == (204, "*")
     assert (
-        client.ask(CHAIN_ID, "Origin: http://app.example").headers["access-control-allow-origin"]
+        client.post(CHAIN_ID, "Origin: http://app.example").headers["access-control-allow-origin"]
         == "*"
     )
 
@@ -112,14 +112,14 @@ def test_a_web_page_asks_before_it_asks(client: Client) -> None:
     [
         (b"DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
-        (post(CHAIN_ID, "Content-Type: text/plain"), 415),
-        (post(CHAIN_ID, "Host: evil.example"), 403),
-        (post(b"")[:-4].replace(b"Content-Length: 0", b"Content-Length: 99999999") + b"\r\n\r\n", 413),
+        (post_request(CHAIN_ID, "Content-Type: text/plain"), 415),
+        (post_request(CHAIN_ID, "Host: evil.example"), 403),
+        (post_request(b"")[:-4].replace(b"Content-Length: 0", b"Content-Length: 99999999") + b"\r\n\r\n", 413),
         (b"POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n", 400),
-        (post(CHAIN_ID, "Content-Length: 1"), 400),
-        (post(CHAIN_ID, "Content-Length: -1"), 400),
-        (post(CHAIN_ID, "Content-Length: 99999999999999999999999"), 400),
-        (post(CHAIN_ID, "Transfer-Encoding: chunked"), 400),
+        (post_request(CHAIN_ID, "Content-Length: 1"), 400),
+        (post_request(CHAIN_ID, "Content-Length: -1"), 400),
+        (post_request(CHAIN_ID, "Content-Length: 99999999999999999999999"), 400),
+        (post_request(CHAIN_ID, "Transfer-Encoding: chunked"), 400),
         (CHUNKED + b"zz\r\n", 400),
         (CHUNKED + b"ffffffffffffffffff\r\n", 400),
         (b"POST / HTTP/9.9\r\nHost: localhost\r\n\r\n", 400),
@@ -131,7 +131,7 @@ def test_a_web_page_asks_before_it_asks(client: Client) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_served_is_rejected_by_its_status(
-    client: Client, request_: bytes, status: int
+    client: RawConnection, request_: bytes, status: int
 ) -> None:
     client.send(request_)
     assert client.response().status == status
@@ -141,9 +141,9 @@ def test_what_cannot_be_served_is_rejected_by_its_status(
 def test_any_garbage_is_rejected_or_waited_for(node: RunningNode) -> None:
     randomness = random.Random(7)
     for _ in range(300):
-        with Client(node.port) as garbler:
+        with RawConnection(node.port) as garbler:
             start = randomness.choice(
-                (b"", b"POST / HTTP/1.1\r\n", CHUNKED, opening(), post(CHAIN_ID))
+                (b"", b"POST / HTTP/1.1\r\n", CHUNKED, upgrade_request(), post_request(CHAIN_ID))
             )
             garbler.send(start + randomness.randbytes(randomness.randrange(1, 200)))
             garbler.socket.shutdown(socket.SHUT_WR)
@@ -152,16 +152,16 @@ def test_any_garbage_is_rejected_or_waited_for(node: RunningNode) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_damaged_request_is_answered(client: Client, seed: int) -> None:
+def test_a_damaged_request_is_answered(client: RawConnection, seed: int) -> None:
     damage = random.Random(seed)
-    request = bytearray(post(CHAIN_ID))
+    request = bytearray(post_request(CHAIN_ID))
     for _ in range(5):
         request[damage.randrange(len(request))] = damage.randrange(256)
     client.send(bytes(request))
     assert client.read(9) == b"HTTP/1.1 "
 
 
-def _rest(client: Client) -> bytes:
+def _rest(client: RawConnection) -> bytes:
     """Return what comes until the end, which may be an abrupt one."""
     try:
         return client.rest()
@@ -177,23 +177,27 @@ def _rest(client: Client) -> bytes:
     [
         b"POST / HT",
         b"POST / HTTP/1.1\r\nHost: localhost\r\n",
-        post(CHAIN_ID)[:-5],
+        post_request(CHAIN_ID)[:-5],
         CHUNKED + b"5\r\n{",
     ],
 )
 def test_who_stops_half_way_is_told_that_it_took_too_long(
     hurried: RunningNode, half: bytes
 ) -> None:
-    assert answer_to(hurried.port, half).startswith(b"HTTP/1.1 408 ")
+    assert raw_response(hurried.port, half).startswith(b"HTTP/1.1 408 ")
 
 
-@pytest.mark.parametrize("half", [b"POST / HTTP/1.1\r\nHost: localh", post(CHAIN_ID)[:-20]])
+@pytest.mark.parametrize("half", [b"POST / HTTP/1.1\r\nHost: localh", post_request(CHAIN_ID)[:-20]])
 def test_many_who_stop_half_way_hold_nobody_up(hurried: RunningNode, half: bytes) -> None:
     with ExitStack() as stack:
-        slow = [stack.enter_context(Client(hurried.port)) for _ in range(CONNECTION_LIMIT // 2)]
+        slow = [
+            stack.enter_context(RawConnection(hurried.port)) for _ in range(CONNECTION_LIMIT // 2)
+        ]
         for waiting in slow:
             waiting.send(half)
-        assert answer_to(hurried.port, post(CHAIN_ID, "Connection: close")).endswith(ANSWER)
+        assert raw_response(hurried.port, post_request(CHAIN_ID, "Connection: close")).endswith(
+            ANSWER
+        )
         # Whose first byte came too late was closed without a word.
         ends = {_rest(waiting)[:12] for waiting in slow}
         assert b"HTTP/1.1 408" in ends <= {b"HTTP/1.1 408", b""}
@@ -201,10 +205,10 @@ def test_many_who_stop_half_way_hold_nobody_up(hurried: RunningNode, half: bytes
 
 @pytest.mark.usefixtures("client")
 def test_who_hangs_up_half_way_is_forgotten(node: RunningNode) -> None:
-    for cut in (1, 20, 100, len(post(DESCRIPTION))):
+    for cut in (1, 20, 100, len(post_request(DESCRIPTION))):
         for reset in (False, True):
-            with Client(node.port) as leaving:
-                leaving.send(post(DESCRIPTION)[:cut])
+            with RawConnection(node.port) as leaving:
+                leaving.send(post_request(DESCRIPTION)[:cut])
                 if reset:
                     leaving.socket.setsockopt(
                         socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
@@ -212,23 +216,23 @@ def test_who_hangs_up_half_way_is_forgotten(node: RunningNode) -> None:
 
 
 def test_who_asks_for_much_and_reads_nothing_holds_nobody_up(
-    client: Client, node: RunningNode
+    client: RawConnection, node: RunningNode
 ) -> None:
-    with Client(node.port, receive_buffer=4_096) as greedy:
-        greedy.send(post(DESCRIPTION) * 100)
-        assert client.ask(CHAIN_ID).body == ANSWER
+    with RawConnection(node.port, receive_buffer=4_096) as greedy:
+        greedy.send(post_request(DESCRIPTION) * 100)
+        assert client.post(CHAIN_ID).body == ANSWER
 
 
 # WebSocket
 
 
 @pytest.fixture
-def websocket(client: Client) -> Client:
+def websocket(client: RawConnection) -> RawConnection:
     assert client.open_websocket().status == 101
     return client
 
 
-def test_a_call_in_fragments_is_a_call(websocket: Client) -> None:
+def test_a_call_in_fragments_is_a_call(websocket: RawConnection) -> None:
     websocket.send_frame(Opcode.TEXT, CHAIN_ID[:10], fin=False)
     websocket.send_frame(Opcode.PING, b"are you there")
     for byte in CHAIN_ID[10:-1]:
@@ -251,7 +255,7 @@ def test_a_call_in_fragments_is_a_call(websocket: Client) -> None:
     ],
 )
 def test_a_websocket_ends_with_the_code_that_says_why(
-    websocket: Client, opcode: Opcode, data: bytes, code: int
+    websocket: RawConnection, opcode: Opcode, data: bytes, code: int
 ) -> None:
     mask = b"\x00" * 4
     size = len(data)
@@ -268,7 +272,7 @@ def test_a_websocket_ends_with_the_code_that_says_why(
 
 @pytest.mark.parametrize("message", [b"", b"nonsense", b"[]", b"1", b"null", b"{}", b'"' * 1_000])
 def test_what_is_no_call_is_answered_and_the_websocket_stays(
-    websocket: Client, message: bytes
+    websocket: RawConnection, message: bytes
 ) -> None:
     websocket.send_frame(Opcode.TEXT, message)
     assert json.loads(websocket.frame()[1])["error"]["code"] in {-32700, -32600}
@@ -278,9 +282,9 @@ def test_what_is_no_call_is_answered_and_the_websocket_stays(
 
 @pytest.mark.parametrize("seed", range(20))
 def test_damaged_frames_end_a_websocket_and_no_other(
-    websocket: Client, node: RunningNode, seed: int
+    websocket: RawConnection, node: RunningNode, seed: int
 ) -> None:
-    with Client(node.port) as damaged:
+    with RawConnection(node.port) as damaged:
         assert damaged.open_websocket().status == 101
         damaged.send(random.Random(seed).randbytes(500))
         damaged.rest()
@@ -291,35 +295,35 @@ def test_damaged_frames_end_a_websocket_and_no_other(
 @pytest.mark.usefixtures("client")
 def test_websockets_that_open_and_leave_leave_nothing_behind(node: RunningNode) -> None:
     for _ in range(2 * CONNECTION_LIMIT):
-        with Client(node.port) as leaving:
+        with RawConnection(node.port) as leaving:
             assert leaving.open_websocket().status == 101
 
 
 def test_a_flood_of_pings_that_nobody_reads_the_answers_of_holds_nobody_up(
     node: RunningNode,
 ) -> None:
-    with Client(node.port, receive_buffer=4_096) as flooding:
+    with RawConnection(node.port, receive_buffer=4_096) as flooding:
         flooding.open_websocket()
         flooding.socket.settimeout(0.5)
         ping = b"\x89\xfd" + bytes(4) + b"x" * 125
         with pytest.raises(TimeoutError):
             flooding.send(ping * 500_000)
-        with Client(node.port) as another:
-            assert another.ask(CHAIN_ID).body == ANSWER
+        with RawConnection(node.port) as another:
+            assert another.post(CHAIN_ID).body == ANSWER
 
 
 def test_a_subscription_over_http_is_rejected_and_nobody_else_misses_anything(
-    client: Client, node: RunningNode
+    client: RawConnection, node: RunningNode
 ) -> None:
     subscribe = b'{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}'
-    error = json.loads(client.ask(subscribe).body)["error"]
+    error = json.loads(client.post(subscribe).body)["error"]
     assert error["code"] == -32601
     assert error["message"].startswith("notifications not supported")
-    with Client(node.port) as listening:
+    with RawConnection(node.port) as listening:
         listening.open_websocket()
         listening.send_frame(Opcode.TEXT, subscribe)
         listening.frame()
-        client.ask(b'{"jsonrpc":"2.0","id":1,"method":"evm_mine"}')
+        client.post(b'{"jsonrpc":"2.0","id":1,"method":"evm_mine"}')
         assert json.loads(listening.frame()[1])["method"] == "eth_subscription"
 
 
@@ -333,10 +337,10 @@ def test_five_thousand_idle_connections_are_held_and_others_served() -> None:
         pytest.skip(f"the machine allows no {needed} open files")
     patience = ("--header-seconds", str(PATIENCE_SECONDS))
     with running_node("--log-level", "warning", *patience) as node, ExitStack() as crowd:
-        clients = [crowd.enter_context(Client(node.port)) for _ in range(IDLE_CONNECTIONS)]
+        clients = [crowd.enter_context(RawConnection(node.port)) for _ in range(IDLE_CONNECTIONS)]
         for client in clients[::100]:
-            assert client.ask(CHAIN_ID).body == ANSWER
-        with Client(node.port) as late:
-            assert late.ask(CHAIN_ID).body == ANSWER
-        assert all(client.ask(CHAIN_ID).body == ANSWER for client in clients)
+            assert client.post(CHAIN_ID).body == ANSWER
+        with RawConnection(node.port) as late:
+            assert late.post(CHAIN_ID).body == ANSWER
+        assert all(client.post(CHAIN_ID).body == ANSWER for client in clients)
         assert node.stop() == 0

@@ -23,10 +23,18 @@ from entresol.server.config import ServerConfig
 from entresol.server.handler import ClientConnection
 from entresol.server.limits import allow_open_files
 from entresol.server.server import Server
-from tests.support.http_server import HELLO, Client, Running, answer_to, echo, post, running
+from tests.support.http_server import (
+    HELLO,
+    RawConnection,
+    RunningServer,
+    echo,
+    post_request,
+    raw_response,
+    running_server,
+)
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
-Serve: TypeAlias = Callable[..., AbstractContextManager[Running]]
+Serve: TypeAlias = Callable[..., AbstractContextManager[RunningServer]]
 
 PARSE_ERROR = {
     "jsonrpc": "2.0",
@@ -38,11 +46,11 @@ PARSE_ERROR = {
 @pytest.fixture(params=["uvloop", "asyncio"])
 def serve(request: pytest.FixtureRequest) -> Serve:
     """Return a way to serve, on either event loop."""
-    return partial(running, plain=request.param == "asyncio")
+    return partial(running_server, plain=request.param == "asyncio")
 
 
 @pytest.fixture
-def client(serve: Serve) -> Iterator[Client]:
+def client(serve: Serve) -> Iterator[RawConnection]:
     """Return a client of a server that echoes."""
     pages = {
         "/health": lambda: (503, "application/json", b'{"ready":false}'),
@@ -79,14 +87,14 @@ class Gate:
 # Framing.
 
 
-def test_a_request_gets_a_json_response(client: Client) -> None:
-    status, headers, body = client.ask()
+def test_a_request_gets_a_json_response(client: RawConnection) -> None:
+    status, headers, body = client.post()
     assert (status, body) == (200, HELLO)
     assert headers["content-type"] == "application/json; charset=utf-8"
 
 
-def test_a_connection_is_reused(client: Client) -> None:
-    assert [client.ask(b'{"n":%d}' % n).body for n in range(3)] == [
+def test_a_connection_is_reused(client: RawConnection) -> None:
+    assert [client.post(b'{"n":%d}' % n).body for n in range(3)] == [
         b'{"n":0}',
         b'{"n":1}',
         b'{"n":2}',
@@ -95,13 +103,13 @@ def test_a_connection_is_reused(client: Client) -> None:
 
 def test_a_notification_gets_an_empty_response(serve: Serve) -> None:
     with serve(lambda _body, _connection: None) as server, server.client() as client:
-        assert client.ask()[::2] == (200, b"")
+        assert client.post()[::2] == (200, b"")
 
 
 def test_pipelined_requests_get_responses_in_order(serve: Serve) -> None:
     bodies = [b'{"later":%d}' % n if n % 3 else b'{"now":%d}' % n for n in range(50)]
     with serve(sometimes_later) as server, server.client() as client:
-        client.send(b"".join(map(post, bodies)))
+        client.send(b"".join(map(post_request, bodies)))
         assert [client.response().body for _ in bodies] == bodies
 
 
@@ -125,7 +133,7 @@ def test_requests_with_the_same_head_get_their_own_responses(serve: Serve, zippe
     kinds = [kind for first in KINDS for second in KINDS for kind in (first, second, "once")]
     with serve(of_any_kind) as server, server.client() as client:
         for kind in kinds:
-            client.send(post(b'{"kind":"%b"}' % kind.encode(), *accepted))
+            client.send(post_request(b'{"kind":"%b"}' % kind.encode(), *accepted))
             status, headers, body = client.response()
             assert status == 200
             if headers.get("content-encoding") == "gzip":
@@ -137,81 +145,81 @@ def test_requests_with_the_same_head_get_their_own_responses(serve: Serve, zippe
 
 
 def test_a_body_that_is_no_json_is_rejected_behind_a_cached_head(
-    client: Client,
+    client: RawConnection,
 ) -> None:
     for _ in range(3):
-        assert client.ask().body == HELLO
-    status, _, body = client.ask(b"x" * len(HELLO))
+        assert client.post().body == HELLO
+    status, _, body = client.post(b"x" * len(HELLO))
     assert (status, json.loads(body)) == (400, PARSE_ERROR)
-    assert client.ask().body == HELLO
+    assert client.post().body == HELLO
 
 
-def test_a_client_that_expects_100_continue_gets_it(client: Client) -> None:
-    whole = post(HELLO, "Expect: 100-continue")
+def test_a_client_that_expects_100_continue_gets_it(client: RawConnection) -> None:
+    whole = post_request(HELLO, "Expect: 100-continue")
     client.send(whole[: -len(HELLO)])
     assert client.response().status == 100
     client.send(HELLO)
     assert client.response().body == HELLO
 
 
-def test_other_expectations_are_rejected(client: Client) -> None:
-    assert client.ask(HELLO, "Expect: the unexpected").status == 417
+def test_other_expectations_are_rejected(client: RawConnection) -> None:
+    assert client.post(HELLO, "Expect: the unexpected").status == 417
 
 
-def test_a_chunked_body_is_read(client: Client) -> None:
+def test_a_chunked_body_is_read(client: RawConnection) -> None:
     head = (
         b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Transfer-Encoding: chunked\r\n\r\n"
     )
     client.send(head + b'3\r\n{"a\r\n4;x=y\r\n":1}\r\n0\r\nContent-Type: trailer\r\n\r\n')
     assert client.response().body == b'{"a":1}'
-    assert client.ask().status == 200
+    assert client.post().status == 200
 
 
-def test_long_responses_are_compressed_on_request(client: Client) -> None:
+def test_long_responses_are_compressed_on_request(client: RawConnection) -> None:
     for size in (1025, 100_000):
         body = b"[" + b" " * size + b"]"
-        _, headers, data = client.ask(body, "Accept-Encoding: deflate, gzip;q=0.5")
+        _, headers, data = client.post(body, "Accept-Encoding: deflate, gzip;q=0.5")
         assert headers["content-encoding"] == "gzip"
         assert headers["vary"] == "accept-encoding"
         assert gzip.decompress(data) == body
 
 
 @pytest.mark.parametrize("accepted", ["Accept-Encoding: gzip;q=0", "Accept-Encoding: br", "X: y"])
-def test_responses_are_not_compressed_without_request(client: Client, accepted: str) -> None:
-    assert "content-encoding" not in client.ask(b"[" + b" " * 2000 + b"]", accepted).headers
+def test_responses_are_not_compressed_without_request(client: RawConnection, accepted: str) -> None:
+    assert "content-encoding" not in client.post(b"[" + b" " * 2000 + b"]", accepted).headers
 
 
-def test_short_responses_are_not_compressed(client: Client) -> None:
-    assert "content-encoding" not in client.ask(HELLO, "Accept-Encoding: gzip").headers
+def test_short_responses_are_not_compressed(client: RawConnection) -> None:
+    assert "content-encoding" not in client.post(HELLO, "Accept-Encoding: gzip").headers
 
 
 def test_a_delayed_long_response_is_compressed_too(serve: Serve) -> None:
     body = b'["later"' + b" " * 100_000 + b"]"
     with serve(sometimes_later) as server, server.client() as client:
-        client.send(post(body, "Accept-Encoding: gzip") + post(HELLO))
+        client.send(post_request(body, "Accept-Encoding: gzip") + post_request(HELLO))
         assert gzip.decompress(client.response().body) == body
         assert client.response().body == HELLO
 
 
-def test_a_long_response_arrives_whole(client: Client) -> None:
+def test_a_long_response_arrives_whole(client: RawConnection) -> None:
     body = b"[" + b"1" * 5_000_000 + b"]"
-    assert client.ask(body).body == body
+    assert client.post(body).body == body
 
 
-def test_connection_close_is_obeyed(client: Client) -> None:
-    response = client.ask(HELLO, "Connection: close")
+def test_connection_close_is_obeyed(client: RawConnection) -> None:
+    response = client.post(HELLO, "Connection: close")
     assert (response.body, response.headers["connection"]) == (HELLO, "close")
     assert client.rest() == b""
 
 
-def test_http_1_0_closes_after_the_response(client: Client) -> None:
+def test_http_1_0_closes_after_the_response(client: RawConnection) -> None:
     client.send(b"POST / HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]")
     assert client.response().body == b"[]"
     assert client.rest() == b""
 
 
-def test_http_1_0_may_request_keep_alive(client: Client) -> None:
+def test_http_1_0_may_request_keep_alive(client: RawConnection) -> None:
     head = b"POST / HTTP/1.0\r\nConnection: keep-alive\r\nContent-Type: application/json\r\n"
     for _ in range(2):
         client.send(head + b"Content-Length: 2\r\n\r\n[]")
@@ -223,20 +231,20 @@ def test_the_handler_sees_path_and_host(serve: Serve) -> None:
         return f"{connection.transport} {connection.path} {connection.host}".encode()
 
     with serve(tell) as server, server.client() as client:
-        assert client.ask(path="/eth_call?x=1").body == b"http /eth_call localhost"
-        assert client.ask(path="http://node/zks_x").body == b"http /zks_x localhost"
+        assert client.post(path="/eth_call?x=1").body == b"http /eth_call localhost"
+        assert client.post(path="http://node/zks_x").body == b"http /zks_x localhost"
 
 
-def test_an_offer_of_another_protocol_is_ignored(client: Client) -> None:
-    response = client.ask(HELLO, "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c")
+def test_an_offer_of_another_protocol_is_ignored(client: RawConnection) -> None:
+    response = client.post(HELLO, "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c")
     assert response.body == HELLO
-    assert client.ask().body == HELLO
+    assert client.post().body == HELLO
 
 
 # Pages and web pages.
 
 
-def test_pages_are_served(client: Client) -> None:
+def test_pages_are_served(client: RawConnection) -> None:
     client.send(b"GET /health?now HTTP/1.1\r\nHost: localhost\r\n\r\n")
     status, headers, body = client.response()
     assert (status, headers["content-type"], body) == (
@@ -247,32 +255,32 @@ def test_pages_are_served(client: Client) -> None:
 
 
 def test_a_broken_page_leaves_the_server_working(
-    client: Client, caplog: pytest.LogCaptureFixture
+    client: RawConnection, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
         client.send(b"GET /broken HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert client.response().status == 500
     assert "ZeroDivisionError" in caplog.text
-    assert client.ask().status == 200
+    assert client.post().status == 200
 
 
 @pytest.mark.parametrize("verb", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
-def test_other_methods_are_not_allowed(client: Client, verb: str) -> None:
+def test_other_methods_are_not_allowed(client: RawConnection, verb: str) -> None:
     client.send(f"{verb} / HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     response = client.response()
     assert response.status == 405
     assert response.headers["allow"] == "POST, GET, OPTIONS"
-    assert client.ask().status == 200
+    assert client.post().status == 200
 
 
-def test_head_is_not_allowed_and_has_no_body(client: Client) -> None:
+def test_head_is_not_allowed_and_has_no_body(client: RawConnection) -> None:
     client.send(b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert client.response(to_head=True).status == 405
-    assert client.ask().status == 200
+    assert client.post().status == 200
 
 
-def test_any_origin_is_allowed_by_default(client: Client) -> None:
-    assert client.ask().headers["access-control-allow-origin"] == "*"
+def test_any_origin_is_allowed_by_default(client: RawConnection) -> None:
+    assert client.post().headers["access-control-allow-origin"] == "*"
     client.send(
         b"OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://page\r\n"
         b"Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: x-y\r\n\r\n"
@@ -281,16 +289,16 @@ def test_any_origin_is_allowed_by_default(client: Client) -> None:
     assert (status, headers["access-control-allow-origin"]) == (204, "*")
     assert headers["access-control-allow-methods"] == "POST, GET"
     assert headers["access-control-allow-headers"] == "x-y"
-    assert client.ask().status == 200
+    assert client.post().status == 200
 
 
 def test_only_configured_origins_are_allowed(serve: Serve) -> None:
     with serve(echo, cors_origins=("http://page",)) as server, server.client() as client:
-        allowed = client.ask(HELLO, "Origin: http://page").headers
+        allowed = client.post(HELLO, "Origin: http://page").headers
         assert allowed["access-control-allow-origin"] == "http://page"
         assert allowed["vary"] == "origin"
         for others in (["Origin: http://other"], []):
-            assert "access-control-allow-origin" not in client.ask(HELLO, *others).headers
+            assert "access-control-allow-origin" not in client.post(HELLO, *others).headers
 
 
 # Rejections.
@@ -307,30 +315,32 @@ def test_only_configured_origins_are_allowed(serve: Serve) -> None:
         "Application/JSON-RPC;Charset=UTF-8",
     ],
 )
-def test_json_content_types_are_accepted(client: Client, kind: str) -> None:
-    assert client.ask(HELLO, f"Content-Type: {kind}").status == 200
+def test_json_content_types_are_accepted(client: RawConnection, kind: str) -> None:
+    assert client.post(HELLO, f"Content-Type: {kind}").status == 200
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/json; charset=latin-1", ""])
-def test_other_content_types_are_rejected(client: Client, kind: str) -> None:
-    assert client.ask(HELLO, f"Content-Type: {kind}").status == 415
-    assert client.ask().status == 200
+def test_other_content_types_are_rejected(client: RawConnection, kind: str) -> None:
+    assert client.post(HELLO, f"Content-Type: {kind}").status == 415
+    assert client.post().status == 200
 
 
 @pytest.mark.parametrize("body", [b"", b"1", b'"text"', b"nonsense", b"   "])
-def test_a_body_that_is_no_object_or_array_is_a_bad_request(client: Client, body: bytes) -> None:
-    status, _, answer = client.ask(body)
+def test_a_body_that_is_no_object_or_array_is_a_bad_request(
+    client: RawConnection, body: bytes
+) -> None:
+    status, _, answer = client.post(body)
     assert (status, json.loads(answer)) == (400, PARSE_ERROR)
 
 
-def test_leading_whitespace_is_accepted(client: Client) -> None:
-    assert client.ask(b" \r\n\t[]").status == 200
+def test_leading_whitespace_is_accepted(client: RawConnection) -> None:
+    assert client.post(b" \r\n\t[]").status == 200
 
 
 def test_a_content_length_over_the_limit_is_rejected_at_once(serve: Serve) -> None:
     with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
-        assert client.ask(b"[" + b" " * 998 + b"]").status == 200
-        client.send(post(b" " * 1001)[:-1001])
+        assert client.post(b"[" + b" " * 998 + b"]").status == 200
+        client.send(post_request(b" " * 1001)[:-1001])
         status, _, body = client.response()
         assert status == 413
         assert json.loads(body)["error"] == {
@@ -343,44 +353,44 @@ def test_a_content_length_over_the_limit_is_rejected_at_once(serve: Serve) -> No
 
 def test_a_client_that_sends_a_long_body_first_still_reads_the_rejection(serve: Serve) -> None:
     with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
-        assert client.ask(b" " * 8_000_000).status == 413
+        assert client.post(b" " * 8_000_000).status == 413
 
 
 def test_a_chunked_body_that_becomes_too_long_is_rejected(serve: Serve) -> None:
     with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
-        head = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+        head = post_request(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
         client.send(head + b"200\r\n" + b" " * 512 + b"\r\n200\r\n" + b" " * 512)
         assert client.response().status == 413
 
 
 def test_endless_trailers_are_rejected(serve: Serve) -> None:
     with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
-        head = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+        head = post_request(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
         client.send(head + b"2\r\n[]\r\n0\r\n")
         client.send(b"x: y\r\n" * 100_000)
         assert client.response().status == 413
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:3050", "localhost.evil.example"])
-def test_a_foreign_host_is_rejected(client: Client, host: str) -> None:
-    status, _, body = client.ask(HELLO, f"Host: {host}")
+def test_a_foreign_host_is_rejected(client: RawConnection, host: str) -> None:
+    status, _, body = client.post(HELLO, f"Host: {host}")
     assert status == 403
     assert host.encode() in body
-    assert client.ask().status == 200
+    assert client.post().status == 200
 
 
 @pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1", "[::1]:3050", "app.localhost"])
-def test_hosts_of_loopback_are_accepted(client: Client, host: str) -> None:
-    assert client.ask(HELLO, f"Host: {host}").status == 200
+def test_hosts_of_loopback_are_accepted(client: RawConnection, host: str) -> None:
+    assert client.post(HELLO, f"Host: {host}").status == 200
 
 
 def test_hosts_can_be_allowed(serve: Serve) -> None:
     with serve(echo, allowed_hosts=("node.example",)) as server, server.client() as client:
-        assert client.ask(HELLO, "Host: Node.Example:80").status == 200
-        assert client.ask().status == 403
+        assert client.post(HELLO, "Host: Node.Example:80").status == 200
+        assert client.post().status == 403
 
 
-def test_http_1_1_needs_a_host(client: Client) -> None:
+def test_http_1_1_needs_a_host(client: RawConnection) -> None:
     client.send(b"POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n")
     assert client.response().status == 400
 
@@ -398,7 +408,7 @@ def test_a_handler_that_raises_is_logged_and_reported_without_internals(
 
     with serve(fail) as server, server.client() as client:
         for body in (b"{}", b'{"later":1}'):
-            status, _, answer = client.ask(body)
+            status, _, answer = client.post(body)
             assert (status, json.loads(answer)["error"]["code"]) == (200, -32603)
             assert b"secret" not in answer
     assert caplog.text.count("ValueError: secret") == 2
@@ -406,8 +416,8 @@ def test_a_handler_that_raises_is_logged_and_reported_without_internals(
 
 def test_requests_per_second_can_be_limited(serve: Serve) -> None:
     with serve(echo, requests_per_second=0.01) as server, server.client() as client:
-        assert client.ask().status == 200
-        status, headers, body = client.ask()
+        assert client.post().status == 200
+        status, headers, body = client.post()
         assert (status, headers["retry-after"]) == (429, "1")
         assert json.loads(body)["error"] == {"code": 429, "message": "Too many requests"}
 
@@ -415,14 +425,14 @@ def test_requests_per_second_can_be_limited(serve: Serve) -> None:
 def test_a_connection_over_the_limit_is_rejected(serve: Serve) -> None:
     with serve(echo, connection_limit=2) as server, server.client() as first:
         with server.client() as second:
-            assert first.ask().status == second.ask().status == 200
+            assert first.post().status == second.post().status == 200
             with server.client() as third:
                 assert third.response().status == 503
                 assert third.rest() == b""
             assert server.server.counters.connections_rejected == 1
         eventually(lambda: server.server.counters.connections_open == 1)
         with server.client() as fourth:
-            assert fourth.ask().status == 200
+            assert fourth.post().status == 200
 
 
 # Time.
@@ -430,7 +440,7 @@ def test_a_connection_over_the_limit_is_rejected(serve: Serve) -> None:
 
 def test_slow_headers_time_out(serve: Serve) -> None:
     with serve(echo, header_seconds=0.1) as server:
-        answer = answer_to(server.port, b"POST / HTTP/1.1\r\nHost: loc")
+        answer = raw_response(server.port, b"POST / HTTP/1.1\r\nHost: loc")
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert answer.count(b"HTTP/1.1 ") == 1
 
@@ -455,13 +465,13 @@ def test_a_byte_now_and_then_does_not_extend_the_time(serve: Serve) -> None:
 
 def test_half_a_body_times_out(serve: Serve) -> None:
     with serve(echo, body_seconds=0.1) as server, server.client() as client:
-        client.send(post(HELLO)[:-3])
+        client.send(post_request(HELLO)[:-3])
         assert client.response().status == 408
 
 
 def test_idle_connections_are_closed(serve: Serve) -> None:
     with serve(echo, idle_seconds=0.1) as server, server.client() as client:
-        assert client.ask().status == 200
+        assert client.post().status == 200
         assert client.rest() == b""
 
 
@@ -475,7 +485,7 @@ def test_a_slow_handler_is_not_a_slow_client(serve: Serve) -> None:
     times = {"idle_seconds": 1.0, "header_seconds": 1.0, "body_seconds": 1.0}
     gate = Gate()
     with serve(gate, **times) as server, server.client() as client, server.client() as idle:
-        client.send(post(HELLO))
+        client.send(post_request(HELLO))
         eventually(lambda: gate.asked == 1)
         assert idle.rest() == b""
         with server.client() as another:
@@ -491,7 +501,7 @@ def test_a_client_that_never_reads_is_disconnected(serve: Serve) -> None:
         serve(lambda _body, _connection: answer, **limits) as server,
         server.client(receive_buffer=4096) as client,
     ):
-        client.send(post(HELLO) * 500)
+        client.send(post_request(HELLO) * 500)
         counters = server.server.counters
         eventually(lambda: counters.connections_total == 1 and counters.connections_open == 0)
         # It did not prepare what nobody was going to read.
@@ -504,9 +514,9 @@ def test_a_slow_reader_gets_everything(serve: Serve) -> None:
         serve(lambda _body, _connection: answer, write_buffer_bytes=100_000) as server,
         server.client(receive_buffer=4096) as client,
     ):
-        client.send(post(HELLO) * 30)
+        client.send(post_request(HELLO) * 30)
         assert all(client.response().body == answer for _ in range(30))
-        assert client.ask().body == answer
+        assert client.post().body == answer
 
 
 # Abuse.
@@ -525,7 +535,7 @@ def test_a_slow_reader_gets_everything(serve: Serve) -> None:
         b"\x00" * 1000,
     ],
 )
-def test_garbage_is_a_bad_request(client: Client, garbage: bytes) -> None:
+def test_garbage_is_a_bad_request(client: RawConnection, garbage: bytes) -> None:
     client.send(garbage)
     assert client.response().status == 400
     assert client.rest() == b""
@@ -533,7 +543,7 @@ def test_garbage_is_a_bad_request(client: Client, garbage: bytes) -> None:
 
 def test_garbage_behind_requests_is_rejected_after_their_responses(serve: Serve) -> None:
     with serve(sometimes_later) as server, server.client() as client:
-        client.send(post(b'{"later":1}') + post(HELLO) + b"garbage\r\n\r\n")
+        client.send(post_request(b'{"later":1}') + post_request(HELLO) + b"garbage\r\n\r\n")
         assert client.response().body == b'{"later":1}'
         assert client.response().body == HELLO
         assert client.response().status == 400
@@ -541,21 +551,21 @@ def test_garbage_behind_requests_is_rejected_after_their_responses(serve: Serve)
 
 
 @pytest.mark.parametrize("piece", [b"x", b"x: y\r\n", b"x" * 1000 + b": y\r\n"])
-def test_endless_headers_are_rejected(client: Client, piece: bytes) -> None:
+def test_endless_headers_are_rejected(client: RawConnection, piece: bytes) -> None:
     client.send(b"POST / HTTP/1.1\r\n" + piece * (3_000_000 // len(piece)))
     assert client.response().status == 431
 
 
 def test_long_headers_in_one_chunk_are_rejected(serve: Serve) -> None:
     with serve(echo, header_limit_bytes=1000) as server, server.client() as client:
-        assert client.ask(HELLO, "X: " + "y" * 800).status == 200
-        assert client.ask(HELLO, "X: " + "y" * 1000).status == 431
+        assert client.post(HELLO, "X: " + "y" * 800).status == 200
+        assert client.post(HELLO, "X: " + "y" * 1000).status == 431
 
 
 def test_a_half_closed_client_gets_its_response(serve: Serve) -> None:
     gate = Gate()
     with serve(gate) as server, server.client() as client:
-        client.send(post(HELLO) + post(b"[]"))
+        client.send(post_request(HELLO) + post_request(b"[]"))
         client.socket.shutdown(socket.SHUT_WR)
         eventually(lambda: gate.asked == 1)
         server.call(gate.event.set)
@@ -566,7 +576,7 @@ def test_a_half_closed_client_gets_its_response(serve: Serve) -> None:
 
 def test_half_a_request_before_eof_is_dropped(serve: Serve) -> None:
     with serve(echo) as server, server.client() as client:
-        client.send(post(HELLO)[:-1])
+        client.send(post_request(HELLO)[:-1])
         client.socket.shutdown(socket.SHUT_WR)
         assert client.rest() == b""
         eventually(lambda: server.server.counters.connections_open == 0)
@@ -584,7 +594,7 @@ def test_the_request_of_a_disconnected_client_finishes(serve: Serve) -> None:
 
     with serve(notice) as server:
         with server.client() as client:
-            client.send(post(HELLO))
+            client.send(post_request(HELLO))
             eventually(lambda: server.server.counters.requests_total == 1)
             # Without this, leaving looks like having finished asking.
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -598,7 +608,7 @@ def test_thousands_of_idle_connections_stay_open(serve: Serve) -> None:
     with serve(echo, header_seconds=PATIENCE_SECONDS) as server, ExitStack() as stack:
         clients = [stack.enter_context(server.client()) for _ in range(count)]
         eventually(lambda: server.server.counters.connections_open == count)
-        assert clients[0].ask().status == clients[-1].ask().status == 200
+        assert clients[0].post().status == clients[-1].post().status == 200
 
 
 # Start and stop.
@@ -607,12 +617,12 @@ def test_thousands_of_idle_connections_stay_open(serve: Serve) -> None:
 def test_stopping_lets_requests_in_progress_finish(serve: Serve) -> None:
     gate = Gate()
     with serve(gate) as server, server.client() as busy, server.client() as idle:
-        busy.send(post(HELLO))
+        busy.send(post_request(HELLO))
         eventually(lambda: gate.asked == 1)
         stopped = server.begin(server.server.stop(10))
         assert idle.rest() == b""
         with pytest.raises(ConnectionError):
-            Client(server.port)
+            RawConnection(server.port)
         server.call(gate.event.set)
         assert busy.response().body == HELLO
         assert busy.rest() == b""
@@ -622,7 +632,7 @@ def test_stopping_lets_requests_in_progress_finish(serve: Serve) -> None:
 def test_stopping_ends_at_the_deadline(serve: Serve) -> None:
     gate = Gate()
     with serve(gate) as server, server.client() as client:
-        client.send(post(HELLO))
+        client.send(post_request(HELLO))
         eventually(lambda: gate.asked == 1)
         server.begin(server.server.stop(0.05))()
         with pytest.raises((EOFError, ConnectionError)):
@@ -646,30 +656,30 @@ def test_a_bad_host_is_named_with_the_flag_that_helps(serve: Serve, host: str) -
 
 def test_bytes_and_requests_are_counted(serve: Serve) -> None:
     with serve(echo) as server, server.client() as client:
-        client.ask()
+        client.post()
         counters = server.server.counters
-        assert counters.bytes_received == len(post(HELLO))
+        assert counters.bytes_received == len(post_request(HELLO))
         assert counters.bytes_sent > len(HELLO)
         assert (counters.requests_total, counters.connections_total) == (1, 1)
 
 
 STREAM = (
-    post(HELLO, "Accept-Encoding: gzip")
-    + post(b"nonsense")
+    post_request(HELLO, "Accept-Encoding: gzip")
+    + post_request(b"nonsense")
     + b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
     + b"\r\nPUT /x HTTP/1.1\r\nHost: evil\r\nContent-Length: 3\r\n\r\nabc"
-    + post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    + post_request(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
     + b'3\r\n{"a\r\n4\r\n":1}\r\n0\r\nx: y\r\n\r\n'
-    + post(b"[1]", path="/eth_call?a=b")
-    + post(b"[2]", "Connection: close")
+    + post_request(b"[1]", path="/eth_call?a=b")
+    + post_request(b"[2]", "Connection: close")
     + b"what follows does not count"
 )
 
 
 @pytest.fixture(scope="module")
-def splitting() -> Iterator[tuple[Running, bytes]]:
+def splitting() -> Iterator[tuple[RunningServer, bytes]]:
     """Return a server, and its response to the whole stream in one chunk."""
-    with running(echo, pages={"/health": lambda: (200, "text/plain", b"well")}) as server:
+    with running_server(echo, pages={"/health": lambda: (200, "text/plain", b"well")}) as server:
         with server.client() as client:
             client.send(STREAM)
             whole = client.rest()
@@ -680,7 +690,7 @@ def splitting() -> Iterator[tuple[Running, bytes]]:
 @settings(max_examples=150)
 @given(cuts=st.sets(st.integers(1, len(STREAM) - 1), max_size=40))
 def test_it_does_not_matter_how_the_bytes_are_split(
-    splitting: tuple[Running, bytes], cuts: set[int]
+    splitting: tuple[RunningServer, bytes], cuts: set[int]
 ) -> None:
     server, whole = splitting
     with server.client() as client:

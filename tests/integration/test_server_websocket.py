@@ -14,16 +14,23 @@ from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
 from entresol.server.handler import ClientConnection
-from tests.support.http_server import HELLO, Running, echo, opening, post, running
+from tests.support.http_server import (
+    HELLO,
+    RunningServer,
+    echo,
+    post_request,
+    running_server,
+    upgrade_request,
+)
 from tests.support.polling import eventually
 
-Serve: TypeAlias = Callable[..., AbstractContextManager[Running]]
+Serve: TypeAlias = Callable[..., AbstractContextManager[RunningServer]]
 
 
 @pytest.fixture(params=["uvloop", "asyncio"])
 def serve(request: pytest.FixtureRequest) -> Serve:
     """Return a way to serve, on either event loop."""
-    return partial(running, plain=request.param == "asyncio")
+    return partial(running_server, plain=request.param == "asyncio")
 
 
 class Subscriptions:
@@ -89,7 +96,7 @@ def test_fragments_are_assembled_around_control_frames(serve: Serve) -> None:
 
 def test_frames_behind_the_handshake_are_read(serve: Serve) -> None:
     with serve(echo) as server, server.client() as client:
-        client.send(opening() + Frame(Opcode.TEXT, HELLO).serialize(mask=True))
+        client.send(upgrade_request() + Frame(Opcode.TEXT, HELLO).serialize(mask=True))
         assert client.response().status == 101
         assert client.frame() == (Opcode.TEXT, HELLO)
 
@@ -241,7 +248,7 @@ def test_an_upgrade_behind_pending_requests_is_rejected(serve: Serve) -> None:
         return body
 
     with serve(later) as server, server.client() as client:
-        client.send(post(HELLO))
+        client.send(post_request(HELLO))
         client.send(
             b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
         )

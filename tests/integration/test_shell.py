@@ -25,7 +25,7 @@ from eth_account.signers.local import LocalAccount
 
 from entresol.storage.store import Store
 from tests.support.anvil import running_anvil
-from tests.support.http_server import Client, post
+from tests.support.http_server import RawConnection, post_request
 from tests.support.node_process import RunningNode, running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
@@ -187,8 +187,8 @@ def test_a_request_is_a_line_and_a_transaction_a_block() -> None:
 
 
 def test_a_rejected_request_is_a_line_and_a_flood_of_them_a_number() -> None:
-    with running_node() as node, Client(node.port) as client:
-        client.send(post(b"{}").replace(b"POST", b"PUT") * 50)
+    with running_node() as node, RawConnection(node.port) as client:
+        client.send(post_request(b"{}").replace(b"POST", b"PUT") * 50)
         assert {client.response().status for _ in range(50)} == {405}
         lines = output_with(node, " more").splitlines()
     rejected = [line for line in lines if line.startswith("(rejected) 127.0.0.1:")]

@@ -16,7 +16,7 @@ from websockets.frames import Opcode
 
 from tests.robustness.requests import Case, Requests
 from tests.robustness.values import PROGRAMS, Json
-from tests.support.http_server import Client
+from tests.support.http_server import RawConnection
 
 SLOWEST_SECONDS = 600.0
 """Sealing as many blocks as one request may ask for takes half a minute of a machine's undivided time."""
@@ -49,18 +49,18 @@ class Attack:
         self.counts: Counter[int] = Counter()
         self.slowest = 0.0
         self._port = urlsplit(url).port or 0
-        self._http = Client(self._port)
+        self._http = RawConnection(self._port)
         self._ws = self._open_websocket()
-        self._requests = Requests(self.random, self.ask("rpc.discover"))
-        self._requests.values.addresses += self.ask("eth_accounts")
+        self._requests = Requests(self.random, self.call("rpc.discover"))
+        self._requests.values.addresses += self.call("eth_accounts")
         self.check_that_it_works()
 
-    def ask(self, method: str, *params: object) -> Any:
+    def call(self, method: str, *params: object) -> Any:
         """Return the result of a call that must work."""
         case = Case(
             json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         )
-        answer = json.loads(self._http.ask(case.body).body)
+        answer = json.loads(self._http.post(case.body).body)
         if "result" not in answer:
             raise WrongError(f"{method} failed", case, json.dumps(answer).encode())
         return answer["result"]
@@ -85,12 +85,12 @@ class Attack:
 
     def check_that_it_works(self) -> None:
         """Let somebody new send a transaction, and see it sealed."""
-        self.ask("evm_setAutomine", True)
-        self.ask("evm_mine")
+        self.call("evm_setAutomine", True)
+        self.call("evm_mine")
         account = Account.from_key(self.random.randbytes(32))
-        self.ask("anvil_setBalance", account.address, hex(10**18))
+        self.call("anvil_setBalance", account.address, hex(10**18))
         raw, *others = self._signed(account)
-        receipt = self.ask("eth_getTransactionReceipt", self.ask("eth_sendRawTransaction", raw))
+        receipt = self.call("eth_getTransactionReceipt", self.call("eth_sendRawTransaction", raw))
         assert receipt is not None, "a good transaction was not sealed"
         assert receipt["status"] == "0x1", receipt
         kept = self._requests.values.transactions
@@ -98,7 +98,7 @@ class Attack:
 
     def _signed(self, account: LocalAccount) -> list[str]:
         """Return a transaction that works, and others that may come after it."""
-        price = int(self.ask("eth_gasPrice"), 16)
+        price = int(self.call("eth_gasPrice"), 16)
         fields: dict[str, Any] = {
             "to": self.random.randbytes(20),
             "value": 1,
@@ -124,17 +124,17 @@ class Attack:
         self._http.socket.close()
         self._ws.socket.close()
 
-    def _open_websocket(self) -> Client:
-        client = Client(self._port)
+    def _open_websocket(self) -> RawConnection:
+        client = RawConnection(self._port)
         assert client.open_websocket().status == 101
         return client
 
     def _over_http(self, case: Case) -> bytes:
         self._http.socket.settimeout(SLOWEST_SECONDS)
         try:
-            status, _, body = self._http.ask(case.body)
+            status, _, body = self._http.post(case.body)
         except (OSError, EOFError) as error:
-            self._http = Client(self._port)
+            self._http = RawConnection(self._port)
             raise WrongError(f"no answer over HTTP: {error!r}", case) from None
         if status not in {200, 400}:
             raise WrongError(f"status {status}", case, body)

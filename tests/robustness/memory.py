@@ -15,7 +15,7 @@ from pathlib import Path
 
 from websockets.frames import Opcode
 
-from tests.support.http_server import Client
+from tests.support.http_server import RawConnection
 from tests.support.node_process import RunningNode, running_node
 
 ALICE = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
@@ -27,31 +27,33 @@ class Load:
 
     def __init__(self, node: RunningNode) -> None:
         self._node = node
-        self._client = Client(node.port)
+        self._client = RawConnection(node.port)
         self._random = random.Random(1)
         self.requests = 0
 
-    def ask(self, method: str, *params: object) -> None:
+    def call(self, method: str, *params: object) -> None:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        self._client.ask(json.dumps(body).encode())
+        self._client.post(json.dumps(body).encode())
         self.requests += 1
 
     def unknown(self) -> None:
         """Ask for methods that do not exist, by ever new names and paths."""
         name = self._random.randbytes(20).hex()
-        self.ask(name)
-        self._client.ask(b'{"jsonrpc":"2.0","id":1,"method":"%b"}' % name.encode(), path=f"/{name}")
+        self.call(name)
+        self._client.post(
+            b'{"jsonrpc":"2.0","id":1,"method":"%b"}' % name.encode(), path=f"/{name}"
+        )
 
     def filters(self) -> None:
         """Make filters that nobody asks."""
         topic = "0x" + self._random.randbytes(32).hex()
-        self.ask("eth_newFilter", {"topics": [[topic] * 20]})
-        self.ask("eth_newPendingTransactionFilter")
+        self.call("eth_newFilter", {"topics": [[topic] * 20]})
+        self.call("eth_newPendingTransactionFilter")
 
     def transfers(self) -> None:
         """Send ether to ever new addresses, a block each."""
         to = "0x" + self._random.randbytes(20).hex()
-        self.ask("eth_sendTransaction", {"from": ALICE, "to": to, "value": "0x1"})
+        self.call("eth_sendTransaction", {"from": ALICE, "to": to, "value": "0x1"})
 
     def reads(self) -> None:
         """Read blocks, with whatever is kept of them."""
@@ -60,19 +62,19 @@ class Load:
             ("eth_getBlockByNumber", (number, True)),
             ("eth_getBlockReceipts", (number,)),
         ):
-            self.ask(method, *params)
-        self.ask("eth_getProof", ALICE, [number], "latest")
+            self.call(method, *params)
+        self.call("eth_getProof", ALICE, [number], "latest")
 
     def calls(self) -> None:
         """Call what is different each time, of accounts that are."""
         to = "0x" + self._random.randbytes(20).hex()
         code = "0x60" + self._random.randbytes(1).hex() + "545f5260205ff3"
-        self.ask("eth_call", {"to": to}, "latest", {to: {"code": code}})
-        self.ask("eth_getBalance", to)
+        self.call("eth_call", {"to": to}, "latest", {to: {"code": code}})
+        self.call("eth_getBalance", to)
 
     def subscriptions(self) -> None:
         """Subscribe, and leave without a word."""
-        with Client(self._node.port) as client:
+        with RawConnection(self._node.port) as client:
             client.open_websocket()
             for kind in ("newHeads", "logs", "newPendingTransactions"):
                 body = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": [kind]}
@@ -82,14 +84,14 @@ class Load:
 
     def garbage(self) -> None:
         """Send what is no request, and connections that end half way."""
-        self._client.ask(b"[" + self._random.randbytes(200) + b"]")
-        with Client(self._node.port) as client:
+        self._client.post(b"[" + self._random.randbytes(200) + b"]")
+        with RawConnection(self._node.port) as client:
             client.send(b"POST / HTTP/1.1\r\n")
         self.requests += 1
 
     def snapshots(self) -> None:
         """Remember the chain again and again."""
-        self.ask("evm_snapshot")
+        self.call("evm_snapshot")
 
 
 KINDS = (

@@ -38,7 +38,7 @@ class Response(NamedTuple):
     body: bytes
 
 
-class Client:
+class RawConnection:
     """One connection, with every byte under control."""
 
     def __init__(self, port: int, receive_buffer: int | None = None) -> None:
@@ -96,12 +96,12 @@ class Client:
         size = 0 if to_head else int(headers.get("content-length", "0"))
         return Response(int(line.split()[1]), headers, self.read(size))
 
-    def ask(self, body: bytes = HELLO, *headers: str, path: str = "/") -> Response:
-        self.send(post(body, *headers, path=path))
+    def post(self, body: bytes = HELLO, *headers: str, path: str = "/") -> Response:
+        self.send(post_request(body, *headers, path=path))
         return self.response()
 
     def open_websocket(self, *headers: str) -> Response:
-        self.send(opening(*headers))
+        self.send(upgrade_request(*headers))
         return self.response()
 
     def send_frame(self, opcode: Opcode, data: bytes, *, fin: bool = True) -> None:
@@ -126,7 +126,7 @@ class Client:
                 return int.from_bytes(data[:2], "big")
 
 
-def answer_to(port: int, data: bytes) -> bytes:
+def raw_response(port: int, data: bytes) -> bytes:
     """Return everything that comes back until the end.
 
     A connection that a hurried server closed before `data` got there is made again.
@@ -134,7 +134,7 @@ def answer_to(port: int, data: bytes) -> bytes:
 
     def look() -> bytes:
         try:
-            with Client(port) as client:
+            with RawConnection(port) as client:
                 client.send(data)
                 return client.rest()
         except ConnectionError:
@@ -143,7 +143,7 @@ def answer_to(port: int, data: bytes) -> bytes:
     return eventually(look)
 
 
-def post(body: bytes, *headers: str, path: str = "/") -> bytes:
+def post_request(body: bytes, *headers: str, path: str = "/") -> bytes:
     """Return a request as clients make it."""
     lines = [f"POST {path} HTTP/1.1", *headers, f"Content-Length: {len(body)}"]
     given = "\n".join(headers).lower()
@@ -154,7 +154,7 @@ def post(body: bytes, *headers: str, path: str = "/") -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
-def opening(*headers: str) -> bytes:
+def upgrade_request(*headers: str) -> bytes:
     """Return a request to go on as a WebSocket."""
     lines = [
         "GET / HTTP/1.1",
@@ -168,7 +168,7 @@ def opening(*headers: str) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n"
 
 
-class Running:
+class RunningServer:
     """A server at work in another thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, server: Server) -> None:
@@ -176,8 +176,8 @@ class Running:
         self.server = server
         self.port = server.port
 
-    def client(self, receive_buffer: int | None = None) -> Client:
-        return Client(self.port, receive_buffer)
+    def client(self, receive_buffer: int | None = None) -> RawConnection:
+        return RawConnection(self.port, receive_buffer)
 
     def begin(self, work: Coroutine[Any, Any, T]) -> Callable[[], T]:
         """Run `work` on the server's loop; the result waits for it."""
@@ -194,14 +194,14 @@ class Running:
 
 
 @contextmanager
-def running(
+def running_server(
     handler: Handler,
     *,
     plain: bool = False,
     pages: Mapping[str, Page] | None = None,
     on_rejection: OnRejection | None = None,
     **settings: Any,
-) -> Iterator[Running]:
+) -> Iterator[RunningServer]:
     """Serve on a free port, with the settings of ServerConfig."""
     loop = asyncio.new_event_loop() if plain else uvloop.new_event_loop()
     config = ServerConfig(**{"port": 0, "linger_seconds": PATIENCE_SECONDS, **settings})
@@ -210,7 +210,7 @@ def running(
     try:
         server = Server(handler, JSON_RPC, config, pages, on_rejection)
         asyncio.run_coroutine_threadsafe(server.start(), loop).result(PATIENCE_SECONDS)
-        yield Running(loop, server)
+        yield RunningServer(loop, server)
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(PATIENCE_SECONDS)
         asyncio.run_coroutine_threadsafe(loop.shutdown_default_executor(), loop).result()
     finally:
