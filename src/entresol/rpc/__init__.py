@@ -1,1 +1,1 @@
-"""JSON-RPC: declaration, dispatch, server, filters, namespaces."""
+"""JSON-RPC: protocol, parameter types, rendering, caches, services, subscriptions, namespaces."""

@@ -1,1 +1,1 @@
-"""The methods, by namespace and noun: each a few lines that parse nothing and format nothing."""
+"""RPC methods by namespace; each is a few lines that neither parse nor format."""

@@ -1,1 +1,1 @@
-"""What several RPC methods share."""
+"""Services that several RPC methods use: block resolution, calls, log search, settlement status."""
