@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import urllib.request
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from tests.support.clients.accounts import ALICE, NOBODY
 from tests.support.clients.contracts import CONTRACTS
 from tests.support.node_process import RunningNode
+from tests.support.rpc_client import HttpRpcClient
 
 pytestmark = pytest.mark.clients
 
@@ -20,36 +20,21 @@ MIB = 1 << 20
 
 
 @pytest.fixture(scope="module")
-def post(node: RunningNode) -> Callable[[str], Any]:
-    def send(body: str) -> Any:
-        headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(node.url, body.encode(), headers)
-        with urllib.request.urlopen(request) as answer:
-            return json.load(answer)
-
-    return send
+def client(node: RunningNode) -> Iterator[HttpRpcClient]:
+    client = HttpRpcClient(node.url)
+    yield client
+    client.close()
 
 
-@pytest.fixture(scope="module")
-def ask(post: Callable[[str], Any]) -> Callable[..., Any]:
-    def call(method: str, *params: Any) -> Any:
-        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = post(json.dumps(request))
-        assert "error" not in answer, answer
-        return answer["result"]
-
-    return call
-
-
-def test_params_may_be_left_out(post: Callable[[str], Any]) -> None:
-    answer = post('{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}')
-    assert answer == {"jsonrpc": "2.0", "id": 1, "result": "0x10e"}
+def test_params_may_be_left_out(client: HttpRpcClient) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
+    assert json.loads(client.post_bytes(body)) == {"jsonrpc": "2.0", "id": 1, "result": "0x10e"}
 
 
 @pytest.mark.parametrize("identity", ["0", "null", '"0"', "1763200000000"])
-def test_any_id_comes_back_as_it_was(post: Callable[[str], Any], identity: str) -> None:
-    answer = post(f'{{"jsonrpc":"2.0","id":{identity},"method":"eth_chainId","params":[]}}')
-    assert json.dumps(answer["id"]) == identity
+def test_any_id_comes_back_as_it_was(client: HttpRpcClient, identity: str) -> None:
+    body = f'{{"jsonrpc":"2.0","id":{identity},"method":"eth_chainId","params":[]}}'
+    assert json.dumps(json.loads(client.post_bytes(body.encode()))["id"]) == identity
 
 
 @pytest.mark.parametrize(
@@ -62,31 +47,31 @@ def test_any_id_comes_back_as_it_was(post: Callable[[str], Any], identity: str) 
     ],
 )
 def test_nulls_at_the_end_are_as_if_left_out(
-    ask: Callable[..., Any], method: str, params: list[Any]
+    client: HttpRpcClient, method: str, params: list[Any]
 ) -> None:
     given = [param for param in params if param is not None]
-    assert ask(method, *params) == ask(method, *given)
+    assert client(method, *params) == client(method, *given)
 
 
 @pytest.mark.parametrize("value", ["0x00", "0x0320", "0x0"])
-def test_a_quantity_may_have_zeros_in_front(ask: Callable[..., Any], value: str) -> None:
-    assert ask("eth_call", {"from": SENDER, "to": NOBODY, "value": value}) == "0x"
+def test_a_quantity_may_have_zeros_in_front(client: HttpRpcClient, value: str) -> None:
+    assert client("eth_call", {"from": SENDER, "to": NOBODY, "value": value}) == "0x"
 
 
-def test_the_type_of_the_network_needs_no_meta(ask: Callable[..., Any]) -> None:
+def test_the_type_of_the_network_needs_no_meta(client: HttpRpcClient) -> None:
     call = {"from": SENDER, "to": NOBODY, "value": "0x1", "type": "0x71"}
-    assert int(ask("eth_estimateGas", call), 16) >= 21_000
+    assert int(client("eth_estimateGas", call), 16) >= 21_000
 
 
-def test_meta_has_arrays_of_integers(ask: Callable[..., Any]) -> None:
+def test_meta_has_arrays_of_integers(client: HttpRpcClient) -> None:
     # The zero address stands for none; another one is rejected, since there are no paymasters here.
     paymaster = {"paymaster": "0x" + "00" * 20, "paymasterInput": [140, 90, 52, 69]}
     meta = {"gasPerPubdata": "0xc350", "factoryDeps": [[0] * 32], "paymasterParams": paymaster}
     call = {"from": SENDER, "to": NOBODY, "type": "0x71", "eip712Meta": meta}
-    assert int(ask("eth_estimateGas", call), 16) >= 21_000
+    assert int(client("eth_estimateGas", call), 16) >= 21_000
 
 
-def test_what_is_not_known_or_null_is_ignored(ask: Callable[..., Any]) -> None:
+def test_what_is_not_known_or_null_is_ignored(client: HttpRpcClient) -> None:
     call = {
         "from": SENDER,
         "to": NOBODY,
@@ -96,27 +81,27 @@ def test_what_is_not_known_or_null_is_ignored(ask: Callable[..., Any]) -> None:
         "gasPrice": "0x5f5e100",
         "maxPriorityFeePerGas": "0x0",
     }
-    assert int(ask("eth_estimateGas", call), 16) >= 21_000
+    assert int(client("eth_estimateGas", call), 16) >= 21_000
 
 
-def test_input_and_data_may_say_the_same(ask: Callable[..., Any]) -> None:
+def test_input_and_data_may_say_the_same(client: HttpRpcClient) -> None:
     call = {"to": NOBODY, "input": "0x12", "data": "0x12", "chainId": "0x10e"}
-    assert ask("eth_call", call, "pending") == "0x"
+    assert client("eth_call", call, "pending") == "0x"
 
 
-def test_a_request_may_be_long(ask: Callable[..., Any]) -> None:
+def test_a_request_may_be_long(client: HttpRpcClient) -> None:
     meta = {"gasPerPubdata": "0xc350", "customSignature": [255] * MIB}
     call = {"from": SENDER, "to": NOBODY, "type": "0x71", "eip712Meta": meta}
-    assert ask("eth_call", call) == "0x"
+    assert client("eth_call", call) == "0x"
 
 
 @pytest.mark.parametrize("tag", ["latest", "pending", "finalized", "safe", "earliest", "committed"])
-def test_every_tag_that_clients_use_is_a_block(ask: Callable[..., Any], tag: str) -> None:
-    assert ask("eth_getBlockByNumber", tag, False)["number"].startswith("0x")
+def test_every_tag_that_clients_use_is_a_block(client: HttpRpcClient, tag: str) -> None:
+    assert client("eth_getBlockByNumber", tag, False)["number"].startswith("0x")
 
 
-def test_a_block_has_every_field_that_a_client_insists_on(ask: Callable[..., Any]) -> None:
-    block = ask("eth_getBlockByNumber", "latest", False)
+def test_a_block_has_every_field_that_a_client_insists_on(client: HttpRpcClient) -> None:
+    block = client("eth_getBlockByNumber", "latest", False)
     needed = {
         "parentHash", "number", "timestamp", "gasLimit", "gasUsed", "difficulty", "extraData", "hash",
         "sha3Uncles", "stateRoot", "transactionsRoot", "receiptsRoot", "logsBloom", "miner", "uncles",
@@ -126,7 +111,7 @@ def test_a_block_has_every_field_that_a_client_insists_on(ask: Callable[..., Any
     assert len(block["extraData"]) <= 66
 
 
-def test_a_rejection_is_never_one_that_is_tried_again(post: Callable[[str], Any]) -> None:
+def test_a_rejection_is_never_one_that_is_tried_again(client: HttpRpcClient) -> None:
     """Because viem tries again on -32603, -32005 and -1, and at any status but 200."""
     wrong = [
         ("eth_sendRawTransaction", ["0x02"]),
@@ -137,4 +122,4 @@ def test_a_rejection_is_never_one_that_is_tried_again(post: Callable[[str], Any]
     ]
     for method, params in wrong:
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        assert post(json.dumps(request))["error"]["code"] not in {-32603, -32005, -1, 429}
+        assert client.post(request)["error"]["code"] not in {-32603, -32005, -1, 429}

@@ -13,7 +13,7 @@ from entresol.node.adapters import call_limits, log_limits
 from entresol.node.config.schema import SETTINGS, LimitsConfig
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.connection import LocalConnection
-from tests.support.chain.api_client import Client
+from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
 from tests.support.rpc_client import RpcError
 
@@ -23,16 +23,16 @@ ASSUMING_A_LOOP = {str(ALICE): {"code": LOOP_CODE}}
 LOOPING = Address(b"\x10" * 20)
 WIDE = {"fromBlock": "0x0", "toBlock": "latest"}
 
-Limited = Callable[..., Client]
+Limited = Callable[..., ApiClient]
 
 
 @pytest.fixture
 def limited() -> Iterator[Limited]:
     """Return what makes a client of a chain with limits of its own."""
-    made: list[Client] = []
+    made: list[ApiClient] = []
 
-    def make(**limits: Any) -> Client:
-        made.append(Client(open_chain(), limits=LimitsConfig(**limits)))
+    def make(**limits: Any) -> ApiClient:
+        made.append(ApiClient(open_chain(), limits=LimitsConfig(**limits)))
         return made[-1]
 
     yield make
@@ -41,7 +41,7 @@ def limited() -> Iterator[Limited]:
         client.chain.close()
 
 
-def emit(client: Client, blocks: int) -> None:
+def emit(client: ApiClient, blocks: int) -> None:
     for nonce in range(blocks):
         client.chain.add(transaction(nonce, to=LOGGER, wei=0))
         client.chain.seal()

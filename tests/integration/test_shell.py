@@ -20,55 +20,27 @@ from typing import Any
 
 import msgspec
 import pytest
-from eth_account import Account
-from eth_account.signers.local import LocalAccount
 
 from entresol.storage.store import Store
 from tests.support.anvil import running_anvil
+from tests.support.clients.accounts import ALICE, signed_transfer
 from tests.support.http_server import RawConnection, post_request
-from tests.support.node_process import RunningNode, running_node
+from tests.support.node_process import RunningNode, run_entresol, running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.rpc_client import HttpRpcClient
 
-ALICE: LocalAccount = Account.from_key(
-    "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
-)
-BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 FOREVER = "0x" + "f0" * 20
 STOP_SECONDS = 20.0
 """A second is the rule; a busy machine may take longer, but clients that never end must not matter."""
 
 
-def entresol(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "entresol", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-        env=os.environ | environment,
-    )
-
-
-def ask(url: str, method: str, *params: object) -> Any:
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
-        return json.load(answer)
-
-
-def transfer(nonce: int, **fields: Any) -> str:
-    transaction = {
-        "type": 2,
-        "chainId": 270,
-        "nonce": nonce,
-        "gas": 100_000,
-        "maxFeePerGas": 10**9,
-        "maxPriorityFeePerGas": 0,
-        "value": 1,
-        "to": BOB,
-        **fields,
-    }
-    return "0x" + bytes(ALICE.sign_transaction(transaction).raw_transaction).hex()
+def post(url: str, method: str, *params: object) -> Any:
+    """Call a method over a connection of its own, and return the whole response."""
+    client = HttpRpcClient(url)
+    try:
+        return client.post({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    finally:
+        client.close()
 
 
 def output_with(node: RunningNode, text: str) -> str:
@@ -96,14 +68,14 @@ def output_with(node: RunningNode, text: str) -> str:
     ],
 )
 def test_an_error_is_one_line(arguments: list[str], code: int, problem: str) -> None:
-    ran = entresol("--silent", *arguments)
+    ran = run_entresol("--silent", *arguments)
     assert ran.stderr.startswith("error: ")
     assert problem in ran.stderr
     assert (ran.stderr.count("\n"), ran.stdout, ran.returncode) == (1, "", code)
 
 
 def test_an_invalid_variable_is_reported_by_name() -> None:
-    ran = entresol(ENTRESOL_CHAIN_ID="zero")
+    ran = run_entresol(ENTRESOL_CHAIN_ID="zero")
     assert ran.stderr == "error: ENTRESOL_CHAIN_ID: Expected `int`, got `str`\n"
     assert ran.returncode == 2
 
@@ -111,7 +83,7 @@ def test_an_invalid_variable_is_reported_by_name() -> None:
 def test_a_malformed_file_is_reported_in_one_line_with_its_position(tmp_path: Path) -> None:
     file = tmp_path / "node.toml"
     file.write_text("[chain\nchain_id = 1\n", encoding="utf-8")
-    ran = entresol("--config", str(file))
+    ran = run_entresol("--config", str(file))
     assert ran.stderr.startswith(f"error: {file}: Expected ']'")
     assert "line 1" in ran.stderr
     assert (ran.stderr.count("\n"), ran.returncode) == (1, 2)
@@ -120,7 +92,7 @@ def test_a_malformed_file_is_reported_in_one_line_with_its_position(tmp_path: Pa
 def test_a_busy_port_is_one_line_and_leaves_nothing_behind(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        ran = entresol("--port", port, TMPDIR=str(tmp_path))
+        ran = run_entresol("--port", port, TMPDIR=str(tmp_path))
     assert ran.stderr == (
         f"error: port {port} of 127.0.0.1 is in use: stop what uses it, "
         "or choose another with --port\n"
@@ -132,7 +104,7 @@ def test_a_busy_port_is_one_line_and_leaves_nothing_behind(tmp_path: Path) -> No
 def test_a_directory_that_cannot_be_created_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     directory = tmp_path / "file" / "chain"
-    ran = entresol("--data-dir", str(directory))
+    ran = run_entresol("--data-dir", str(directory))
     assert ran.stderr == (
         f"error: {directory} cannot be used: Not a directory; choose another directory\n"
     )
@@ -142,7 +114,7 @@ def test_a_directory_that_cannot_be_created_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_directory_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    ran = entresol("--data-dir", str(tmp_path / "chain"))
+    ran = run_entresol("--data-dir", str(tmp_path / "chain"))
     assert "cannot be used: Permission denied; choose another directory" in ran.stderr
     assert (ran.stderr.count("\n"), ran.returncode) == (1, 1)
 
@@ -150,8 +122,8 @@ def test_a_directory_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 def test_a_second_node_on_a_directory_is_one_line(tmp_path: Path) -> None:
     directory = str(tmp_path / "chain")
     with running_node("--data-dir", directory) as node:
-        ran = entresol("--port", "0", "--data-dir", directory)
-        assert "result" in ask(node.url, "eth_blockNumber")
+        ran = run_entresol("--port", "0", "--data-dir", directory)
+        assert "result" in post(node.url, "eth_blockNumber")
     assert ran.stderr == (
         f"error: {directory} is in use by another process: stop it, or choose another directory\n"
     )
@@ -159,7 +131,7 @@ def test_a_second_node_on_a_directory_is_one_line(tmp_path: Path) -> None:
 
 
 def test_the_help_is_grouped_and_complete() -> None:
-    text = entresol("--help").stdout
+    text = run_entresol("--help").stdout
     for group in ("chain:", "server:", "log:"):
         assert f"\n{group}\n" in text
     for flag in ("--block-time SECONDS", "--data-dir DIR", "--config-out FILE", "--no-mining"):
@@ -173,8 +145,8 @@ def test_the_help_is_grouped_and_complete() -> None:
 
 def test_a_request_is_a_line_and_a_transaction_a_block() -> None:
     with running_node() as node:
-        ask(node.url, "eth_nothing")
-        transaction = ask(node.url, "eth_sendRawTransaction", transfer(0))["result"]
+        post(node.url, "eth_nothing")
+        transaction = post(node.url, "eth_sendRawTransaction", signed_transfer(0))["result"]
         output = output_with(node, "\n    Block             1")
     after = output.partition("Listening on ")[2].splitlines()
     assert " ".join(after[2].split()).endswith(
@@ -209,7 +181,7 @@ def test_a_terminal_gets_colours_unless_disabled(
         seen = b""
         while not (listening := re.search(rb"Listening on (\S+)\s", seen)):
             seen += os.read(ours, 1 << 16)
-        ask(f"http://{listening[1].decode()}", "eth_chainId")
+        post(f"http://{listening[1].decode()}", "eth_chainId")
         while b"eth_chainId" not in seen or not seen.endswith(b"\n"):
             seen += os.read(ours, 1 << 16)
         process.terminate()
@@ -220,7 +192,7 @@ def test_a_terminal_gets_colours_unless_disabled(
 
 def test_json_logs_have_an_object_per_line() -> None:
     with running_node("--json-logs") as node:
-        ask(node.url, "eth_sendRawTransaction", transfer(0))
+        post(node.url, "eth_sendRawTransaction", signed_transfer(0))
         entries = [json.loads(line) for line in output_with(node, '"transaction"').splitlines()]
     assert [entry["message"].partition(" 127")[0] for entry in entries] == [
         "Listening on",
@@ -233,7 +205,7 @@ def test_json_logs_have_an_object_per_line() -> None:
 
 def test_a_log_level_above_info_logs_no_requests() -> None:
     with running_node("--log-level", "warning") as node:
-        ask(node.url, "eth_sendRawTransaction", transfer(0))
+        post(node.url, "eth_sendRawTransaction", signed_transfer(0))
         node.stop()
         assert node.printed().rstrip().splitlines()[-1].startswith("Listening on ")
 
@@ -241,7 +213,7 @@ def test_a_log_level_above_info_logs_no_requests() -> None:
 def test_a_silent_node_prints_nothing(tmp_path: Path) -> None:
     info = tmp_path / "facts.json"
     with running_node("--silent", "--config-out", str(info), info=info) as node:
-        ask(node.url, "eth_sendRawTransaction", transfer(0))
+        post(node.url, "eth_sendRawTransaction", signed_transfer(0))
         node.stop()
         assert node.printed() == ""
 
@@ -270,7 +242,7 @@ def test_config_out_describes_the_node(tmp_path: Path) -> None:
         info = json.loads(path.read_text(encoding="utf-8"))
         assert info["http_url"] == node.url
         assert info["ws_url"] == node.url.replace("http", "ws")
-        assert ask(info["http_url"], "eth_chainId")["result"] == hex(info["chain_id"])
+        assert post(info["http_url"], "eth_chainId")["result"] == hex(info["chain_id"])
     assert info["private_keys"][0] == "0x" + bytes(ALICE.key).hex()
     assert info["available_accounts"][0] == ALICE.address.lower()
     assert info["wallet"]["mnemonic"].endswith("test junk")
@@ -340,7 +312,7 @@ def test_nothing_that_was_acknowledged_is_lost_by_a_signal(tmp_path: Path) -> No
         def send() -> None:
             try:
                 for nonce in range(10_000):
-                    answer = ask(first.url, "eth_sendRawTransaction", transfer(nonce))
+                    answer = post(first.url, "eth_sendRawTransaction", signed_transfer(nonce))
                     hashes.append(answer["result"])
             except (OSError, http.client.HTTPException):
                 return
@@ -352,7 +324,7 @@ def test_nothing_that_was_acknowledged_is_lost_by_a_signal(tmp_path: Path) -> No
         sender.join()
     with running_node("--data-dir", directory) as second:
         for transaction in hashes:
-            receipt = ask(second.url, "eth_getTransactionReceipt", transaction)["result"]
+            receipt = post(second.url, "eth_getTransactionReceipt", transaction)["result"]
             assert receipt["status"] == "0x1"
 
 
@@ -362,15 +334,14 @@ def call_forever(url: str) -> None:
     code = {FOREVER: {"code": "0x5b620100005f20505f56"}}
     try:
         while True:
-            ask(url, "eth_call", {"to": FOREVER, "gas": "0x2faf080"}, "latest", code)
+            post(url, "eth_call", {"to": FOREVER, "gas": "0x2faf080"}, "latest", code)
     except (OSError, http.client.HTTPException):
         return
 
 
 def is_busy(url: str) -> bool:
     """Return whether calls are in progress: some got responses, and their clients continue."""
-    with urllib.request.urlopen(f"{url}/metrics", timeout=PATIENCE_SECONDS) as answer:
-        return b'entresol_rpc_seconds_count{method="eth_call"}' in answer.read()
+    return b'entresol_rpc_seconds_count{method="eth_call"}' in get(f"{url}/metrics")
 
 
 # Data directories
@@ -383,14 +354,14 @@ def directory(tmp_path: Path) -> str:
     quick = ("--l1-delay", "0.02", "--settle-interval", "0.02")
     with running_node("--data-dir", path, *quick) as node:
         for nonce in range(3):
-            ask(node.url, "eth_sendRawTransaction", transfer(nonce))
-        eventually(lambda: ask(node.url, "zks_getFinalityStatus")["result"]["lastExecutedBatch"])
+            post(node.url, "eth_sendRawTransaction", signed_transfer(nonce))
+        eventually(lambda: post(node.url, "zks_getFinalityStatus")["result"]["lastExecutedBatch"])
         node.stop()
     return path
 
 
 def test_both_layers_of_a_directory_are_verified_with_progress(directory: str) -> None:
-    ran = entresol("verify", "--data-dir", directory)
+    ran = run_entresol("verify", "--data-dir", directory)
     progress = re.compile(
         r"layer 2: verified 3 of 3 blocks\nlayer 1: verified ([1-9]\d*) of \1 blocks\n"
     )
@@ -404,9 +375,9 @@ def test_both_layers_of_a_directory_are_verified_with_progress(directory: str) -
 def test_a_directory_without_l1_is_verified(tmp_path: Path) -> None:
     alone = ("--no-l1", "--data-dir", str(tmp_path / "chain"))
     with running_node(*alone) as node:
-        ask(node.url, "eth_sendRawTransaction", transfer(0))
+        post(node.url, "eth_sendRawTransaction", signed_transfer(0))
         node.stop()
-    ran = entresol("verify", *alone)
+    ran = run_entresol("verify", *alone)
     assert (ran.stderr, ran.returncode) == ("layer 2: verified 1 of 1 blocks\n", 0)
 
 
@@ -415,7 +386,7 @@ def test_a_layer_that_does_not_match_its_transactions_is_reported(
     directory: str, layer: str, folder: str
 ) -> None:
     forge_last_block(Path(directory) / folder)
-    ran = entresol("verify", "--data-dir", directory)
+    ran = run_entresol("verify", "--data-dir", directory)
     (problem,) = [line for line in ran.stderr.splitlines() if line.startswith("error: ")]
     assert re.match(rf"error: {layer}: block \d+ differs from its record: ", problem)
     # The other one is fine, and said to be.
@@ -441,14 +412,14 @@ def forge_last_block(path: Path) -> None:
 def test_both_layers_of_a_directory_are_rebuilt_with_progress_and_serve_again(
     directory: str,
 ) -> None:
-    ran = entresol("rebuild", "--data-dir", directory)
+    ran = run_entresol("rebuild", "--data-dir", directory)
     assert re.fullmatch(
         r"layer 2: rebuilt 4 of 4 blocks\nlayer 1: rebuilt (\d+) of \1 blocks\n", ran.stderr
     )
     assert ran.returncode == 0
-    assert entresol("verify", "--data-dir", directory).returncode == 0
+    assert run_entresol("verify", "--data-dir", directory).returncode == 0
     with running_node("--data-dir", directory) as node:
-        assert ask(node.url, "eth_getTransactionCount", ALICE.address)["result"] == "0x3"
+        assert post(node.url, "eth_getTransactionCount", ALICE.address)["result"] == "0x3"
 
 
 @pytest.mark.parametrize("folder", ["", "l1"])
@@ -462,13 +433,13 @@ def test_an_interrupted_rebuild_can_be_repeated(directory: str, folder: str) -> 
     with pytest.raises(KeyboardInterrupt):
         store.rebuild(interrupted)
     store.close()
-    ran = entresol("verify", "--data-dir", directory)
+    ran = run_entresol("verify", "--data-dir", directory)
     assert ran.stderr.endswith(f"error: rebuilding {path} was interrupted: rebuild it again\n")
-    assert entresol("rebuild", "--data-dir", directory).returncode == 0
-    assert entresol("verify", "--data-dir", directory).returncode == 0
+    assert run_entresol("rebuild", "--data-dir", directory).returncode == 0
+    assert run_entresol("verify", "--data-dir", directory).returncode == 0
 
 
 def test_a_directory_of_another_chain_is_rejected(directory: str) -> None:
-    ran = entresol("verify", "--data-dir", directory, "--chain-id", "271")
+    ran = run_entresol("verify", "--data-dir", directory, "--chain-id", "271")
     assert (ran.stderr.count("\n"), ran.returncode) == (1, 1)
     assert directory in ran.stderr

@@ -17,7 +17,7 @@ from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, sign
 from entresol.primitives.values import Address, Data
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
-from tests.support.chain.api_client import ACCOUNTS, Client, running_api
+from tests.support.chain.api_client import ACCOUNTS, ApiClient, running_api
 from tests.support.chain.dev_chain import (
     ALICE,
     BOB,
@@ -49,7 +49,7 @@ replace = msgspec.structs.replace
 
 
 @pytest.fixture
-def client() -> Iterator[Client]:
+def client() -> Iterator[ApiClient]:
     with running_api() as client:
         yield client
 
@@ -64,12 +64,12 @@ def with_item(raw: bytes, index: int, item: Any) -> bytes:
     return b"\x71" + rlp_encode([*items[:index], item, *items[index + 1 :]])
 
 
-def send(client: Client, raw: bytes) -> str:
+def send(client: ApiClient, raw: bytes) -> str:
     sent: str = client("eth_sendRawTransaction", str(Data(raw)))
     return sent
 
 
-def rejected(client: Client, method: str, *params: object) -> RpcError:
+def rejected(client: ApiClient, method: str, *params: object) -> RpcError:
     with pytest.raises(RpcError) as rejection:
         client(method, *params)
     return rejection.value
@@ -78,7 +78,7 @@ def rejected(client: Client, method: str, *params: object) -> RpcError:
 # Signed by their senders.
 
 
-def test_a_transfer_is_taken_included_and_shown(client: Client) -> None:
+def test_a_transfer_is_taken_included_and_shown(client: ApiClient) -> None:
     sent = send(client, signed())
     receipt = client("eth_getTransactionReceipt", sent)
     assert (receipt["status"], receipt["type"], receipt["from"]) == ("0x1", "0x71", str(ALICE))
@@ -89,14 +89,14 @@ def test_a_transfer_is_taken_included_and_shown(client: Client) -> None:
     assert client("eth_getRawTransactionByHash", sent) == str(Data(signed()))
 
 
-def test_the_hash_covers_the_digest_and_the_signature(client: Client) -> None:
+def test_the_hash_covers_the_digest_and_the_signature(client: ApiClient) -> None:
     digest = PLAIN.signing_hash()
     signature = sign_digest(digest, SECRETS[0])
     written = signature[:64] + bytes([27 + signature[64]])
     assert send(client, signed()) == "0x" + keccak256(digest + keccak256(written)).hex()
 
 
-def test_an_ordinary_signature_may_be_a_custom_one(client: Client) -> None:
+def test_an_ordinary_signature_may_be_a_custom_one(client: ApiClient) -> None:
     signature = sign_digest(PLAIN.signing_hash(), SECRETS[0])
     raw = replace(PLAIN, custom_signature=signature[:64] + bytes([27 + signature[64]])).encode()
     assert send(client, raw) == str(sign(PLAIN, SECRETS[0]).hash)
@@ -154,31 +154,31 @@ def test_what_stands_beside_a_custom_signature_makes_it_nobody_elses() -> None:
         (signed(gas_limit=2**51), "exceeds block gas limit"),
     ],
 )  # fmt: skip
-def test_a_rejection_says_why(client: Client, raw: bytes, message: str) -> None:
+def test_a_rejection_says_why(client: ApiClient, raw: bytes, message: str) -> None:
     rejection = rejected(client, "eth_sendRawTransaction", str(Data(raw)))
     assert rejection.code == -32000
     assert rejection.message.startswith(message)
     assert client("eth_blockNumber") == "0x0"
 
 
-def test_a_paymaster_of_zero_is_none(client: Client) -> None:
+def test_a_paymaster_of_zero_is_none(client: ApiClient) -> None:
     sent = send(client, signed(paymaster=Paymaster(Address.zero())))
     assert client("eth_getTransactionReceipt", sent)["status"] == "0x1"
 
 
-def test_a_used_nonce_is_rejected(client: Client) -> None:
+def test_a_used_nonce_is_rejected(client: ApiClient) -> None:
     send(client, signed())
     rejection = rejected(client, "eth_sendRawTransaction", str(Data(signed(value=4))))
     assert (rejection.code, rejection.message[:13]) == (-32000, "nonce too low")
 
 
-def test_a_transaction_that_reverts_is_taken(client: Client) -> None:
+def test_a_transaction_that_reverts_is_taken(client: ApiClient) -> None:
     client("anvil_setCode", str(NOBODY), "0x5f5ffd")
     sent = send(client, signed())
     assert client("eth_getTransactionReceipt", sent)["status"] == "0x0"
 
 
-def test_the_same_nonce_replaces_what_waits_for_a_tenth_more(client: Client) -> None:
+def test_the_same_nonce_replaces_what_waits_for_a_tenth_more(client: ApiClient) -> None:
     client("evm_setAutomine", False)
     first = send(client, signed())
     rejection = rejected(client, "eth_sendRawTransaction", str(Data(signed(value=4))))
@@ -196,14 +196,14 @@ def test_the_same_nonce_replaces_what_waits_for_a_tenth_more(client: Client) -> 
     assert client("eth_getTransactionReceipt", second)["status"] == "0x1"
 
 
-def test_a_later_nonce_waits_for_the_missing_one(client: Client) -> None:
+def test_a_later_nonce_waits_for_the_missing_one(client: ApiClient) -> None:
     late = send(client, signed(nonce=1))
     assert client("eth_getTransactionReceipt", late) is None
     send(client, signed())
     assert client("eth_getTransactionReceipt", late)["status"] == "0x1"
 
 
-def test_a_priority_fee_is_shown_but_never_taken(client: Client) -> None:
+def test_a_priority_fee_is_shown_but_never_taken(client: ApiClient) -> None:
     sent = send(client, signed(max_fee_per_gas=9 * FEE, max_priority_fee_per_gas=9 * FEE))
     receipt = client("eth_getTransactionReceipt", sent)
     assert receipt["effectiveGasPrice"] == hex(FEE)
@@ -217,14 +217,14 @@ def test_a_priority_fee_is_shown_but_never_taken(client: Client) -> None:
 
 
 @pytest.fixture
-def zks(client: Client) -> Iterator[NamespaceClient]:
+def zks(client: ApiClient) -> Iterator[NamespaceClient]:
     asking = NamespaceClient(ZksBytecode(client.chain.bytecodes))
     yield asking
     asking.close()
 
 
 def test_dependencies_are_found_from_the_block_that_has_them(
-    client: Client, zks: NamespaceClient
+    client: ApiClient, zks: NamespaceClient
 ) -> None:
     client("evm_setAutomine", False)
     name = str(eravm_hash(WORD * 3))
@@ -236,14 +236,14 @@ def test_dependencies_are_found_from_the_block_that_has_them(
 
 
 def test_dependencies_may_be_larger_than_other_transactions(
-    client: Client, zks: NamespaceClient
+    client: ApiClient, zks: NamespaceClient
 ) -> None:
     large = bytes(65_535 * 32)
     send(client, signed(factory_deps=(large,)))
     assert len(zks("zks_getBytecodeByHash", str(eravm_hash(large)))) == 2_097_120
 
 
-def test_a_block_has_room_for_8_mib_of_transactions(client: Client) -> None:
+def test_a_block_has_room_for_8_mib_of_transactions(client: ApiClient) -> None:
     client("evm_setAutomine", False)
     large = (bytes(65_535 * 32 - 64),) * 2
     for sender, secret in zip((ALICE, BOB, CAROL), SECRETS, strict=True):
@@ -275,7 +275,7 @@ METAS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("extra", METAS)
 def test_an_estimate_and_a_call_take_the_fields_of_the_type(
-    client: Client, extra: dict[str, Any]
+    client: ApiClient, extra: dict[str, Any]
 ) -> None:
     call = {"from": str(ALICE), "to": str(NOBODY), "value": "0x1", "type": "0x71", **extra}
     assert client("eth_estimateGas", call) == hex(21_000)
@@ -307,7 +307,7 @@ BAD_METAS: list[tuple[dict[str, Any], int, str]] = [
 @pytest.mark.parametrize("method", ["eth_estimateGas", "eth_call", "eth_sendTransaction"])
 @pytest.mark.parametrize(("meta", "code", "message"), BAD_METAS)
 def test_what_could_not_be_sent_is_not_tried_either(
-    client: Client, method: str, meta: dict[str, Any], code: int, message: str
+    client: ApiClient, method: str, meta: dict[str, Any], code: int, message: str
 ) -> None:
     call = {"from": str(ALICE), "to": str(NOBODY), "type": "0x71", "eip712Meta": meta}
     rejection = rejected(client, method, call)
@@ -319,7 +319,7 @@ def test_what_could_not_be_sent_is_not_tried_either(
     "method", ["eth_estimateGas", "eth_call", "eth_sendTransaction", "eth_signTransaction"]
 )
 @pytest.mark.parametrize("extra", [{}, {"eip712Meta": {"gasPerPubdata": "0xc350"}}])
-def test_the_type_has_a_target(client: Client, method: str, extra: dict[str, Any]) -> None:
+def test_the_type_has_a_target(client: ApiClient, method: str, extra: dict[str, Any]) -> None:
     call = {"from": str(ALICE), "data": "0x00", "type": "0x71", **extra}
     rejection = rejected(client, method, call)
     assert (rejection.code, rejection.data) == (3, None)
@@ -341,7 +341,7 @@ def test_the_type_has_a_target(client: Client, method: str, extra: dict[str, Any
     ],
 )
 def test_the_node_completes_signs_and_sends_the_type(
-    client: Client, extra: dict[str, Any], limit: int
+    client: ApiClient, extra: dict[str, Any], limit: int
 ) -> None:
     given = {"from": str(BOB), "to": str(NOBODY), "value": "0x5", **extra}
     sent = client("eth_sendTransaction", given)
@@ -352,13 +352,13 @@ def test_the_node_completes_signs_and_sends_the_type(
     assert (raw.payload.gas_limit, raw.payload.value, str(raw.hash)) == (21_000, 5, sent)
 
 
-def test_the_node_publishes_dependencies(client: Client, zks: NamespaceClient) -> None:
+def test_the_node_publishes_dependencies(client: ApiClient, zks: NamespaceClient) -> None:
     meta = {"gasPerPubdata": "0xc350", "factoryDeps": [list(WORD)]}
     client("eth_sendTransaction", {"to": str(NOBODY), "type": "0x71", "eip712Meta": meta})
     assert zks("zks_getBytecodeByHash", str(eravm_hash(WORD))) == list(WORD)
 
 
-def test_the_node_signs_the_type_without_taking_it(client: Client) -> None:
+def test_the_node_signs_the_type_without_taking_it(client: ApiClient) -> None:
     given = {"from": str(ALICE), "to": str(NOBODY), "type": "0x71", "gasPrice": hex(FEE)}
     answer = client("eth_signTransaction", given)
     transaction = decode(bytes(Data.parse(answer["raw"])))
@@ -368,7 +368,7 @@ def test_the_node_signs_the_type_without_taking_it(client: Client) -> None:
     assert client("eth_sendRawTransaction", answer["raw"]) == str(transaction.hash)
 
 
-def test_the_type_of_an_impersonated_account_runs_and_nobody_can_send_it(client: Client) -> None:
+def test_the_type_of_an_impersonated_account_runs_and_nobody_can_send_it(client: ApiClient) -> None:
     client("anvil_impersonateAccount", STRANGER)
     client("anvil_setBalance", STRANGER, hex(ETHER))
     given = {"from": STRANGER, "to": str(LOGGER), "data": "0x01", "type": "0x71"}
@@ -400,7 +400,7 @@ def test_the_type_of_an_impersonated_account_runs_and_nobody_can_send_it(client:
     ],
 )
 def test_the_node_rejects_to_sign_what_contradicts_the_type(
-    client: Client, extra: dict[str, Any], message: str
+    client: ApiClient, extra: dict[str, Any], message: str
 ) -> None:
     rejection = rejected(client, "eth_sendTransaction", {"to": str(NOBODY), **extra})
     assert (rejection.code, rejection.message) == (-32000, message)
@@ -408,7 +408,7 @@ def test_the_node_rejects_to_sign_what_contradicts_the_type(
 
 def test_a_layer_1_takes_none() -> None:
     chain = Chain.open(None, ChainRules.layer_1(), msgspec.structs.replace(GENESIS, chain_id=31337))
-    client = Client(chain, keyring=Keyring(ACCOUNTS))
+    client = ApiClient(chain, keyring=Keyring(ACCOUNTS))
     try:
         raw = sign(replace(PLAIN, chain_id=31337, max_fee_per_gas=10**10), SECRETS[0]).raw
         for method, given in (

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.node.config.schema import LimitsConfig
-from tests.support.chain.api_client import Client
+from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, BOB, LOGGER, open_chain
 from tests.support.rpc_client import RpcError
 
@@ -97,15 +97,15 @@ bundles = st.lists(
 
 
 @pytest.fixture(scope="module")
-def node() -> Iterator[Client]:
+def node() -> Iterator[ApiClient]:
     chain = open_chain()
-    client = Client(chain, limits=LimitsConfig(call_gas_cap=1_000_000))
+    client = ApiClient(chain, limits=LimitsConfig(call_gas_cap=1_000_000))
     yield client
     client.api.close()
     chain.close()
 
 
-def answer(client: Client, method: str, *params: object) -> Any:
+def answer(client: ApiClient, method: str, *params: object) -> Any:
     try:
         return client(method, *params)
     except RpcError as error:
@@ -116,7 +116,7 @@ def answer(client: Client, method: str, *params: object) -> Any:
 
 @settings(max_examples=100, deadline=None)
 @given(payload=payloads)
-def test_any_simulation_is_answered(node: Client, payload: dict[str, Any]) -> None:
+def test_any_simulation_is_answered(node: ApiClient, payload: dict[str, Any]) -> None:
     simulated = answer(node, "eth_simulateV1", payload)
     if simulated is not None:
         numbers = [int(block["number"], 16) for block in simulated]
@@ -128,7 +128,7 @@ def test_any_simulation_is_answered(node: Client, payload: dict[str, Any]) -> No
 @settings(max_examples=100, deadline=None)
 @given(wanted=bundles, overrides=accounts)
 def test_any_bundles_are_answered(
-    node: Client, wanted: list[dict[str, Any]], overrides: dict[str, Any]
+    node: ApiClient, wanted: list[dict[str, Any]], overrides: dict[str, Any]
 ) -> None:
     results = answer(node, "eth_callMany", wanted, {}, overrides)
     if results is not None:

@@ -74,7 +74,7 @@ def starting_node(*arguments: str, command: Sequence[str] = ENTRESOL) -> Iterato
             process.wait()
 
 
-def run_entresol(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run_entresol(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the program until it ends by itself."""
     return subprocess.run(
         [*ENTRESOL, *arguments],
@@ -82,6 +82,7 @@ def run_entresol(*arguments: str) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=PATIENCE_SECONDS,
         check=False,
+        env=os.environ | environment,
     )
 
 

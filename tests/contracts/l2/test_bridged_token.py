@@ -32,7 +32,7 @@ FOREVER = 2**256 - 1
 def crown(l2: LayerTwo) -> Address:
     """Return a token of which Alice has a thousand."""
     l2.deposit(1_000)
-    return Address.parse(l2.ask(ASSET_ROUTER, "l2TokenAddress(address)(address)", L1_TOKEN))
+    return Address.parse(l2.read(ASSET_ROUTER, "l2TokenAddress(address)(address)", L1_TOKEN))
 
 
 def permit(
@@ -88,19 +88,19 @@ def test_a_spender_transfers_its_allowance(l2: LayerTwo, crown: Address) -> None
     l2.send(crown, calldata("approve(address,uint256)", BOB, 10))
     take = calldata("transferFrom(address,address,uint256)", ALICE, BOB, 7)
     assert l2.send(crown, take, by=1).succeeded
-    assert l2.ask(crown, "allowance(address,address)(uint256)", ALICE, BOB) == 3
+    assert l2.read(crown, "allowance(address,address)(uint256)", ALICE, BOB) == 3
     assert not l2.send(crown, take, by=1).succeeded
 
 
 def test_a_signed_permit_allows_a_spender(l2: LayerTwo, crown: Address) -> None:
     assert l2.send(crown, permit(crown), by=1).succeeded
-    assert l2.ask(crown, "allowance(address,address)(uint256)", ALICE, BOB) == 300
-    assert l2.ask(crown, "nonces(address)(uint256)", ALICE) == 1
+    assert l2.read(crown, "allowance(address,address)(uint256)", ALICE, BOB) == 300
+    assert l2.read(crown, "nonces(address)(uint256)", ALICE) == 1
 
 
 def test_wallets_read_the_eip_712_domain_of_permits(l2: LayerTwo, crown: Address) -> None:
     forms = "eip712Domain()(bytes1,string,string,uint256,address,bytes32,uint256[])"
-    assert l2.ask(crown, forms) == (
+    assert l2.read(crown, forms) == (
         b"\x0f",
         "Crown",
         "1",
@@ -115,7 +115,7 @@ def test_a_permit_can_be_used_once(l2: LayerTwo, crown: Address) -> None:
     assert l2.send(crown, permit(crown), by=1).succeeded
     assert not l2.send(crown, permit(crown), by=1).succeeded
     assert l2.send(crown, permit(crown, nonce=1, value=5), by=1).succeeded
-    assert l2.ask(crown, "allowance(address,address)(uint256)", ALICE, BOB) == 5
+    assert l2.read(crown, "allowance(address,address)(uint256)", ALICE, BOB) == 5
 
 
 @pytest.mark.parametrize(

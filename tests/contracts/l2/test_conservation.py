@@ -50,7 +50,7 @@ def test_the_base_token_contract_holds_what_was_withdrawn(amounts: list[int]) ->
         for amount in amounts:
             assert l2.send(BASE_TOKEN, calldata("withdraw(address)", BOB), value=amount).succeeded
         assert l2.balance(BASE_TOKEN) == sum(amounts)
-        assert l2.ask(BASE_TOKEN, "totalWithdrawn()(uint256)") == sum(amounts)
+        assert l2.read(BASE_TOKEN, "totalWithdrawn()(uint256)") == sum(amounts)
 
 
 def _do(l2: LayerTwo, kind: str, l1_token: Address, who: int, amount: int) -> int:
@@ -77,12 +77,12 @@ def _do(l2: LayerTwo, kind: str, l1_token: Address, who: int, amount: int) -> in
 
 
 def _address_of(l2: LayerTwo, l1_token: Address) -> Address:
-    return Address.parse(l2.ask(ASSET_ROUTER, "l2TokenAddress(address)(address)", l1_token))
+    return Address.parse(l2.read(ASSET_ROUTER, "l2TokenAddress(address)(address)", l1_token))
 
 
 def _check(l2: LayerTwo, token: Address, expected: int) -> None:
     if not l2.code(token):
         assert expected == 0
         return
-    assert l2.ask(token, "totalSupply()(uint256)") == expected
+    assert l2.read(token, "totalSupply()(uint256)") == expected
     assert l2.token_balance(token, ALICE) + l2.token_balance(token, BOB) == expected

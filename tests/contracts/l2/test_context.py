@@ -41,30 +41,30 @@ def test_the_context_returns_chain_block_and_transaction(
 ) -> None:
     l2.chain.seal()
     l2.chain.seal()
-    assert l2.ask(SYSTEM_CONTEXT, getter) == expected
+    assert l2.read(SYSTEM_CONTEXT, getter) == expected
 
 
 def test_the_context_returns_the_hashes_of_recent_blocks(l2: LayerTwo) -> None:
     hashes = [l2.chain.head.hash(), l2.chain.seal().hash(), bytes(32)]
     told = [
-        l2.ask(SYSTEM_CONTEXT, "getBlockHashEVM(uint256)(bytes32)", number) for number in range(3)
+        l2.read(SYSTEM_CONTEXT, "getBlockHashEVM(uint256)(bytes32)", number) for number in range(3)
     ]
     assert told == hashes
 
 
 def test_the_bridgehub_returns_the_bridges_of_this_chain(l2: LayerTwo) -> None:
     for getter in ("assetRouter()", "sharedBridge()"):
-        assert Address.parse(l2.ask(BRIDGEHUB, f"{getter}(address)")) == ASSET_ROUTER
-    assert Address.parse(l2.ask(BRIDGEHUB, "messageRoot()(address)")) == MESSAGE_ROOT
-    assert l2.ask(BRIDGEHUB, "L1_CHAIN_ID()(uint256)") == L1_CHAIN_ID
-    base = l2.ask(BRIDGEHUB, "baseTokenAssetId(uint256)(bytes32)", CHAIN_ID)
+        assert Address.parse(l2.read(BRIDGEHUB, f"{getter}(address)")) == ASSET_ROUTER
+    assert Address.parse(l2.read(BRIDGEHUB, "messageRoot()(address)")) == MESSAGE_ROOT
+    assert l2.read(BRIDGEHUB, "L1_CHAIN_ID()(uint256)") == L1_CHAIN_ID
+    base = l2.read(BRIDGEHUB, "baseTokenAssetId(uint256)(bytes32)", CHAIN_ID)
     assert base == asset_id(L1_CHAIN_ID, ETH_TOKEN)
-    assert l2.ask(BRIDGEHUB, "baseTokenAssetId(uint256)(bytes32)", 324) == bytes(32)
+    assert l2.read(BRIDGEHUB, "baseTokenAssetId(uint256)(bytes32)", 324) == bytes(32)
 
 
 def test_the_aggregated_root_is_zero(l2: LayerTwo) -> None:
-    assert l2.ask(MESSAGE_ROOT, "getAggregatedRoot()(bytes32)") == bytes(32)
-    assert Address.parse(l2.ask(MESSAGE_ROOT, "BRIDGE_HUB()(address)")) == BRIDGEHUB
+    assert l2.read(MESSAGE_ROOT, "getAggregatedRoot()(bytes32)") == bytes(32)
+    assert Address.parse(l2.read(MESSAGE_ROOT, "BRIDGE_HUB()(address)")) == BRIDGEHUB
 
 
 def test_the_bootloader_rejects_calls_and_ether(l2: LayerTwo) -> None:

@@ -61,7 +61,7 @@ def test_each_function_deploys_evm_code(l2: LayerTwo, signature: str, selector: 
     call = arguments(signature)
     assert call[:4].hex() == selector
     address, code_hash = deployed(l2.send(CONTRACT_DEPLOYER, call))
-    assert l2.ask(address, "name()(string)") == "Local"
+    assert l2.read(address, "name()(string)") == "Local"
     assert code_hash == evm_hash(l2.code(address))
 
 
@@ -76,7 +76,7 @@ def test_create_returns_another_address_each_time(l2: LayerTwo) -> None:
 
 
 def test_create2_deploys_at_the_computed_address(l2: LayerTwo) -> None:
-    promised = l2.ask(
+    promised = l2.read(
         CONTRACT_DEPLOYER,
         "getNewAddressCreate2(address,bytes32,bytes32,bytes)(address)",
         ALICE,
@@ -144,7 +144,7 @@ def test_init_code_can_be_deployed_without_its_hash(l2: LayerTwo) -> None:
     outcome = l2.send(CONTRACT_DEPLOYER, calldata("create2EVM(bytes32,bytes)", SALT, INIT))
     second, _ = deployed(outcome)
     assert l2.code(first) == l2.code(second) != b""
-    promised = l2.ask(
+    promised = l2.read(
         CONTRACT_DEPLOYER,
         "getNewAddressCreate2(address,bytes32,bytes32,bytes)(address)",
         ALICE,
@@ -153,7 +153,7 @@ def test_init_code_can_be_deployed_without_its_hash(l2: LayerTwo) -> None:
         INIT,
     )
     assert second == Address.parse(promised)
-    gas, _ = l2.ask(CONTRACT_DEPLOYER, "createEVM(bytes)(uint256,address)", INIT)
+    gas, _ = l2.read(CONTRACT_DEPLOYER, "createEVM(bytes)(uint256,address)", INIT)
     assert 32_000 < gas < 1_000_000
 
 
@@ -169,9 +169,9 @@ def test_only_a_contract_that_was_deployed_as_an_account_is_one(l2: LayerTwo) ->
     plain, _ = deployed(l2.send(CONTRACT_DEPLOYER, arguments(CREATE)))
     account, _ = deployed(l2.send(CONTRACT_DEPLOYER, arguments(CREATE_ACCOUNT)))
     info = "getAccountInfo(address)(uint8,uint8)"
-    assert l2.ask(CONTRACT_DEPLOYER, info, account) == (1, 0)
-    assert l2.ask(CONTRACT_DEPLOYER, info, plain) == (0, 0)
-    assert l2.ask(CONTRACT_DEPLOYER, info, ALICE) == (0, 0)
+    assert l2.read(CONTRACT_DEPLOYER, info, account) == (1, 0)
+    assert l2.read(CONTRACT_DEPLOYER, info, plain) == (0, 0)
+    assert l2.read(CONTRACT_DEPLOYER, info, ALICE) == (0, 0)
 
 
 def test_an_address_without_code_can_start_transactions(l2: LayerTwo) -> None:
@@ -179,7 +179,7 @@ def test_an_address_without_code_can_start_transactions(l2: LayerTwo) -> None:
     account, _ = deployed(l2.send(CONTRACT_DEPLOYER, arguments(CREATE_ACCOUNT)))
     version = "extendedAccountVersion(address)(uint8)"
     versions = [
-        l2.ask(CONTRACT_DEPLOYER, version, address)
+        l2.read(CONTRACT_DEPLOYER, version, address)
         for address in (ALICE, account, plain, CONTRACT_DEPLOYER, Address(bytes(19) + b"\x01"))
     ]
     assert versions == [1, 1, 0, 0, 0]
@@ -188,16 +188,16 @@ def test_an_address_without_code_can_start_transactions(l2: LayerTwo) -> None:
 def test_a_delegated_address_is_still_an_externally_owned_account(l2: LayerTwo) -> None:
     delegation = bytes.fromhex("ef0100") + CONTRACT_DEPLOYER
     l2.chain.edit(BOB, lambda state: state.set_code(BOB, delegation))
-    assert l2.ask(CONTRACT_DEPLOYER, "extendedAccountVersion(address)(uint8)", BOB) == 1
+    assert l2.read(CONTRACT_DEPLOYER, "extendedAccountVersion(address)(uint8)", BOB) == 1
 
 
 def test_deployments_are_counted_for_each_deployer(l2: LayerTwo) -> None:
     count = "getDeploymentNonce(address)(uint256)"
-    assert l2.ask(NONCE_HOLDER, count, ALICE) == 0
+    assert l2.read(NONCE_HOLDER, count, ALICE) == 0
     l2.send(CONTRACT_DEPLOYER, arguments(CREATE))
     l2.send(CONTRACT_DEPLOYER, arguments(CREATE2))
     l2.send(CREATE2_FACTORY, arguments(CREATE2))
-    counts = [l2.ask(NONCE_HOLDER, count, who) for who in (ALICE, BOB, CREATE2_FACTORY)]
+    counts = [l2.read(NONCE_HOLDER, count, who) for who in (ALICE, BOB, CREATE2_FACTORY)]
     assert counts == [2, 0, 1]
 
 

@@ -53,15 +53,15 @@ LEGACY_CROWN = encode(
 
 def l2_token(l2: LayerTwo, l1_token: Address = L1_TOKEN) -> Address:
     """Return the bridged token of an L1 token, as clients look it up."""
-    return Address.parse(l2.ask(ASSET_ROUTER, "l2TokenAddress(address)(address)", l1_token))
+    return Address.parse(l2.read(ASSET_ROUTER, "l2TokenAddress(address)(address)", l1_token))
 
 
 def described(l2: LayerTwo, token: Address) -> tuple[str, str, int]:
     """Return name, symbol and decimals of a token."""
     return (
-        l2.ask(token, "name()(string)"),
-        l2.ask(token, "symbol()(string)"),
-        l2.ask(token, "decimals()(uint8)"),
+        l2.read(token, "name()(string)"),
+        l2.read(token, "symbol()(string)"),
+        l2.read(token, "decimals()(uint8)"),
     )
 
 
@@ -80,33 +80,33 @@ def test_the_second_deposit_mints_more_of_it(l2: LayerTwo) -> None:
     token = l2_token(l2)
     assert second.gas_used < first.gas_used / 2
     assert l2.token_balance(token, BOB) == 500
-    assert l2.ask(token, "totalSupply()(uint256)") == 1_500
+    assert l2.read(token, "totalSupply()(uint256)") == 1_500
 
 
 def test_a_bridged_token_returns_its_origin(l2: LayerTwo) -> None:
     l2.deposit()
     token = l2_token(l2)
     for getter in ("l1Address()", "originToken()"):
-        assert Address.parse(l2.ask(token, f"{getter}(address)")) == L1_TOKEN
-    assert Address.parse(l2.ask(token, "nativeTokenVault()(address)")) == NATIVE_TOKEN_VAULT
-    assert Address.parse(l2.ask(token, "l2Bridge()(address)")) == ASSET_ROUTER
-    assert l2.ask(token, "assetId()(bytes32)") == L1_ASSET
+        assert Address.parse(l2.read(token, f"{getter}(address)")) == L1_TOKEN
+    assert Address.parse(l2.read(token, "nativeTokenVault()(address)")) == NATIVE_TOKEN_VAULT
+    assert Address.parse(l2.read(token, "l2Bridge()(address)")) == ASSET_ROUTER
+    assert l2.read(token, "assetId()(bytes32)") == L1_ASSET
 
 
 def test_the_vault_returns_the_token_of_an_asset(l2: LayerTwo) -> None:
     l2.deposit()
     token = l2_token(l2)
-    assert l2.ask(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", token) == L1_ASSET
-    assert l2.ask(NATIVE_TOKEN_VAULT, "originChainId(bytes32)(uint256)", L1_ASSET) == L1_CHAIN_ID
-    found = l2.ask(NATIVE_TOKEN_VAULT, "tokenAddress(bytes32)(address)", L1_ASSET)
+    assert l2.read(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", token) == L1_ASSET
+    assert l2.read(NATIVE_TOKEN_VAULT, "originChainId(bytes32)(uint256)", L1_ASSET) == L1_CHAIN_ID
+    found = l2.read(NATIVE_TOKEN_VAULT, "tokenAddress(bytes32)(address)", L1_ASSET)
     assert Address.parse(found) == token
-    assert l2.ask(NATIVE_TOKEN_VAULT, "bridgedTokensCount()(uint256)") == 1
-    assert l2.ask(NATIVE_TOKEN_VAULT, "bridgedTokens(uint256)(bytes32)", 0) == L1_ASSET
+    assert l2.read(NATIVE_TOKEN_VAULT, "bridgedTokensCount()(uint256)") == 1
+    assert l2.read(NATIVE_TOKEN_VAULT, "bridgedTokens(uint256)(bytes32)", 0) == L1_ASSET
     assert (
-        Address.parse(l2.ask(ASSET_ROUTER, "l1TokenAddress(address)(address)", token)) == L1_TOKEN
+        Address.parse(l2.read(ASSET_ROUTER, "l1TokenAddress(address)(address)", token)) == L1_TOKEN
     )
     assert (
-        Address.parse(l2.ask(ASSET_ROUTER, "assetHandlerAddress(bytes32)(address)", L1_ASSET))
+        Address.parse(l2.read(ASSET_ROUTER, "assetHandlerAddress(bytes32)(address)", L1_ASSET))
         == NATIVE_TOKEN_VAULT
     )
 
@@ -168,7 +168,7 @@ def test_the_legacy_encoding_deploys_the_same_token(l2: LayerTwo) -> None:
     assert l2.from_l1(call).succeeded
     token = l2_token(l2)
     assert described(l2, token) == ("Crown", "CRWN", 6)
-    assert l2.ask(token, "assetId()(bytes32)") == L1_ASSET
+    assert l2.read(token, "assetId()(bytes32)") == L1_ASSET
 
 
 @pytest.mark.parametrize("deposited", [False, True], ids=["first", "later"])
@@ -226,9 +226,9 @@ def test_a_token_of_another_chain_is_deposited_through_l1(l2: LayerTwo) -> None:
     data = encode("(address,address,address,uint256,bytes)", BOB, ALICE, L1_TOKEN, 7, description)
     call = calldata("finalizeDeposit(uint256,bytes32,bytes)", L1_CHAIN_ID, asset, data)
     assert l2.from_l1(call).succeeded
-    token = Address.parse(l2.ask(NATIVE_TOKEN_VAULT, "tokenAddress(bytes32)(address)", asset))
+    token = Address.parse(l2.read(NATIVE_TOKEN_VAULT, "tokenAddress(bytes32)(address)", asset))
     assert l2.token_balance(token, ALICE) == 7
-    assert int(l2.ask(ASSET_ROUTER, "l1TokenAddress(address)(address)", token), 16) == 0
+    assert int(l2.read(ASSET_ROUTER, "l1TokenAddress(address)(address)", token), 16) == 0
 
 
 @pytest.mark.parametrize(
@@ -330,21 +330,21 @@ def test_no_metadata_breaks_a_deposit(
 
 def test_clients_find_the_bridge_of_l1_and_the_base_token(l2: LayerTwo) -> None:
     for getter in ("L1_ASSET_ROUTER()", "l1Bridge()", "l1SharedBridge()"):
-        assert Address.parse(l2.ask(ASSET_ROUTER, f"{getter}(address)")) == L1_ASSET_ROUTER
+        assert Address.parse(l2.read(ASSET_ROUTER, f"{getter}(address)")) == L1_ASSET_ROUTER
     base = asset_id(L1_CHAIN_ID, ETH_TOKEN)
-    assert l2.ask(NATIVE_TOKEN_VAULT, "BASE_TOKEN_ASSET_ID()(bytes32)") == base
-    assert l2.ask(NATIVE_TOKEN_VAULT, "L1_CHAIN_ID()(uint256)") == L1_CHAIN_ID
-    assert Address.parse(l2.ask(NATIVE_TOKEN_VAULT, "ASSET_ROUTER()(address)")) == ASSET_ROUTER
+    assert l2.read(NATIVE_TOKEN_VAULT, "BASE_TOKEN_ASSET_ID()(bytes32)") == base
+    assert l2.read(NATIVE_TOKEN_VAULT, "L1_CHAIN_ID()(uint256)") == L1_CHAIN_ID
+    assert Address.parse(l2.read(NATIVE_TOKEN_VAULT, "ASSET_ROUTER()(address)")) == ASSET_ROUTER
     assert l2_token(l2, ETH_TOKEN) == BASE_TOKEN
-    assert l2.ask(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", BASE_TOKEN) == base
+    assert l2.read(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", BASE_TOKEN) == base
     assert (
-        Address.parse(l2.ask(ASSET_ROUTER, "l1TokenAddress(address)(address)", BASE_TOKEN))
+        Address.parse(l2.read(ASSET_ROUTER, "l1TokenAddress(address)(address)", BASE_TOKEN))
         == ETH_TOKEN
     )
 
 
 def test_a_token_without_deposits_is_unknown(l2: LayerTwo) -> None:
-    assert l2.ask(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", L1_TOKEN) == bytes(32)
-    assert l2.ask(NATIVE_TOKEN_VAULT, "originChainId(bytes32)(uint256)", L1_ASSET) == 0
-    assert int(l2.ask(ASSET_ROUTER, "l1TokenAddress(address)(address)", L1_TOKEN), 16) == 0
-    assert int(l2.ask(ASSET_ROUTER, "assetHandlerAddress(bytes32)(address)", L1_ASSET), 16) == 0
+    assert l2.read(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", L1_TOKEN) == bytes(32)
+    assert l2.read(NATIVE_TOKEN_VAULT, "originChainId(bytes32)(uint256)", L1_ASSET) == 0
+    assert int(l2.read(ASSET_ROUTER, "l1TokenAddress(address)(address)", L1_TOKEN), 16) == 0
+    assert int(l2.read(ASSET_ROUTER, "assetHandlerAddress(bytes32)(address)", L1_ASSET), 16) == 0

@@ -55,7 +55,7 @@ def test_a_message_emits_an_event_and_an_l2_to_l1_log(l2: LayerTwo) -> None:
 
 
 def test_the_messenger_returns_the_hash_of_the_message(l2: LayerTwo) -> None:
-    hash_ = l2.ask(L1_MESSENGER, "sendToL1(bytes)(bytes32)", b"hello")
+    hash_ = l2.read(L1_MESSENGER, "sendToL1(bytes)(bytes32)", b"hello")
     assert hash_ == keccak256(b"hello")
 
 
@@ -186,7 +186,7 @@ def test_withdrawn_ether_moves_from_the_sender_to_the_base_token(l2: LayerTwo) -
         l2.send(BASE_TOKEN, calldata("withdraw(address)", RECEIVER), value=ETHER)
     assert before - l2.balance(ALICE) > 2 * ETHER
     assert l2.balance(BASE_TOKEN) == 2 * ETHER
-    assert l2.ask(BASE_TOKEN, "totalWithdrawn()(uint256)") == 2 * ETHER
+    assert l2.read(BASE_TOKEN, "totalWithdrawn()(uint256)") == 2 * ETHER
 
 
 def test_a_withdrawal_to_the_zero_address_is_rejected(l2: LayerTwo) -> None:
@@ -202,15 +202,15 @@ def test_ether_sent_to_the_base_token_without_call_data_is_rejected(l2: LayerTwo
 
 
 def test_the_base_token_returns_balances_and_metadata(l2: LayerTwo) -> None:
-    assert l2.ask(BASE_TOKEN, "balanceOf(uint256)(uint256)", int.from_bytes(BOB)) == 100 * ETHER
-    assert l2.ask(BASE_TOKEN, "name()(string)") == "Ether"
-    assert l2.ask(BASE_TOKEN, "symbol()(string)") == "ETH"
-    assert l2.ask(BASE_TOKEN, "decimals()(uint8)") == 18
+    assert l2.read(BASE_TOKEN, "balanceOf(uint256)(uint256)", int.from_bytes(BOB)) == 100 * ETHER
+    assert l2.read(BASE_TOKEN, "name()(string)") == "Ether"
+    assert l2.read(BASE_TOKEN, "symbol()(string)") == "ETH"
+    assert l2.read(BASE_TOKEN, "decimals()(uint8)") == 18
 
 
 def test_the_total_supply_of_the_base_token_reverts_with_a_reason(l2: LayerTwo) -> None:
     with pytest.raises(ExecutionReverted, match="what the bridge holds on L1"):
-        l2.ask(BASE_TOKEN, "totalSupply()(uint256)")
+        l2.read(BASE_TOKEN, "totalSupply()(uint256)")
 
 
 def test_the_event_of_another_contract_is_no_message(l2: LayerTwo) -> None:

@@ -42,13 +42,13 @@ def test_the_selectors_are_those_of_clients() -> None:
 
 def test_aggregate3_returns_a_result_for_each_call(l2: LayerTwo) -> None:
     calls = [(BASE_TOKEN, False, NAME), (BOOTLOADER, True, NAME), (TARGET, True, NAME)]
-    answer = l2.ask(MULTICALL, "aggregate3((address,bool,bytes)[])((bool,bytes)[])", calls)
+    answer = l2.read(MULTICALL, "aggregate3((address,bool,bytes)[])((bool,bytes)[])", calls)
     assert answer == ((True, ETHER_NAME), (False, REJECTED), (True, b""))
 
 
 def test_aggregate_returns_the_block(l2: LayerTwo) -> None:
     calls = [(BASE_TOKEN, NAME), (BASE_TOKEN, calldata("decimals()"))]
-    answer = l2.ask(MULTICALL, "aggregate((address,bytes)[])(uint256,bytes[])", calls)
+    answer = l2.read(MULTICALL, "aggregate((address,bytes)[])(uint256,bytes[])", calls)
     assert answer == (1, (ETHER_NAME, encode("(uint8)", 18)))
 
 
@@ -72,11 +72,11 @@ def test_try_aggregate_returns_which_calls_failed(l2: LayerTwo) -> None:
     calls = [(BASE_TOKEN, NAME), (BOOTLOADER, NAME)]
     results = ((True, ETHER_NAME), (False, REJECTED))
     forms = "tryAggregate(bool,(address,bytes)[])((bool,bytes)[])"
-    assert l2.ask(MULTICALL, forms, False, calls) == results
+    assert l2.read(MULTICALL, forms, False, calls) == results
     forms = "tryBlockAndAggregate(bool,(address,bytes)[])(uint256,bytes32,(bool,bytes)[])"
-    assert l2.ask(MULTICALL, forms, False, calls) == (1, bytes(32), results)
+    assert l2.read(MULTICALL, forms, False, calls) == (1, bytes(32), results)
     forms = "blockAndAggregate((address,bytes)[])(uint256,bytes32,(bool,bytes)[])"
-    assert l2.ask(MULTICALL, forms, calls[:1]) == (1, bytes(32), results[:1])
+    assert l2.read(MULTICALL, forms, calls[:1]) == (1, bytes(32), results[:1])
 
 
 def test_value_is_split_among_the_calls(l2: LayerTwo) -> None:
@@ -106,11 +106,11 @@ def test_the_value_must_match_the_calls(l2: LayerTwo) -> None:
 )
 def test_it_returns_the_fields_of_the_block(l2: LayerTwo, getter: str, expected: object) -> None:
     l2.chain.seal()
-    assert l2.ask(MULTICALL, getter) == expected
+    assert l2.read(MULTICALL, getter) == expected
 
 
 def test_it_returns_hashes_and_balances(l2: LayerTwo) -> None:
     head = l2.chain.seal().hash()
-    assert l2.ask(MULTICALL, "getLastBlockHash()(bytes32)") == head
-    assert l2.ask(MULTICALL, "getBlockHash(uint256)(bytes32)", 1) == head
-    assert l2.ask(MULTICALL, "getEthBalance(address)(uint256)", ALICE) == 100 * ETHER
+    assert l2.read(MULTICALL, "getLastBlockHash()(bytes32)") == head
+    assert l2.read(MULTICALL, "getBlockHash(uint256)(bytes32)", 1) == head
+    assert l2.read(MULTICALL, "getEthBalance(address)(uint256)", ALICE) == 100 * ETHER

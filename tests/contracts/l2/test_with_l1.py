@@ -79,7 +79,7 @@ def deposit(
 
 def l2_token(l2: LayerTwo, token: Contract) -> Address:
     """Return the bridged token of a token."""
-    return Address.parse(l2.ask(ASSET_ROUTER, "l2TokenAddress(address)(address)", token.address))
+    return Address.parse(l2.read(ASSET_ROUTER, "l2TokenAddress(address)(address)", token.address))
 
 
 def claim(l1: Deployed, outcome: TransactionResult) -> tuple[object, ...]:
@@ -99,9 +99,9 @@ def test_a_deposited_token_has_the_metadata_of_l1(l1: Deployed, l2: LayerTwo, fo
     assert deposit(l1, l2, token, form=form).succeeded
     arrived = l2_token(l2, token)
     assert l2.token_balance(arrived, ALICE) == AMOUNT
-    assert l2.ask(arrived, "name()(string)") == "Crown"
-    assert l2.ask(arrived, "symbol()(string)") == "CRWN"
-    assert l2.ask(arrived, "decimals()(uint8)") == 6
+    assert l2.read(arrived, "name()(string)") == "Crown"
+    assert l2.read(arrived, "symbol()(string)") == "CRWN"
+    assert l2.read(arrived, "decimals()(uint8)") == 6
 
 
 @pytest.mark.parametrize("form", ["by asset", "by token"])
@@ -176,8 +176,8 @@ def test_a_token_without_metadata_is_deposited(l1: Deployed, l2: LayerTwo) -> No
     assert deposit(l1, l2, token).succeeded
     arrived = l2_token(l2, token)
     assert l2.token_balance(arrived, ALICE) == AMOUNT
-    assert l2.ask(arrived, "name()(string)") == l2.ask(arrived, "symbol()(string)") == ""
-    assert l2.ask(arrived, "decimals()(uint8)") == 18
+    assert l2.read(arrived, "name()(string)") == l2.read(arrived, "symbol()(string)") == ""
+    assert l2.read(arrived, "decimals()(uint8)") == 18
 
 
 @pytest.mark.parametrize(
@@ -192,5 +192,5 @@ def test_a_token_with_invalid_metadata_is_deposited(
     assert deposit(l1, l2, token).succeeded
     arrived = l2_token(l2, token)
     assert l2.token_balance(arrived, ALICE) == AMOUNT
-    assert l2.ask(arrived, "name()(string)") == name
-    assert l2.ask(arrived, "decimals()(uint8)") == 18
+    assert l2.read(arrived, "name()(string)") == name
+    assert l2.read(arrived, "decimals()(uint8)") == 18

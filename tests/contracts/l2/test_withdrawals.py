@@ -45,7 +45,7 @@ CROWN = metadata(encode("(string)", "Crown"), encode("(string)", "CRWN"), encode
 def crown(l2: LayerTwo) -> Address:
     """Return a token of L1, of which Alice has a thousand."""
     l2.deposit(1_000)
-    return Address.parse(l2.ask(ASSET_ROUTER, "l2TokenAddress(address)(address)", L1_TOKEN))
+    return Address.parse(l2.read(ASSET_ROUTER, "l2TokenAddress(address)(address)", L1_TOKEN))
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_the_selectors_are_those_of_clients(signature: str, selector: str) -> No
 def test_a_withdrawal_burns_the_token(l2: LayerTwo, crown: Address) -> None:
     outcome = l2.send(ASSET_ROUTER, by_asset(L1_ASSET, 400, crown))
     assert l2.token_balance(crown, ALICE) == 600
-    assert l2.ask(crown, "totalSupply()(uint256)") == 600
+    assert l2.read(crown, "totalSupply()(uint256)") == 600
     ((_, topics, data),) = logs_of(outcome, crown, topic("Transfer(address,address,uint256)"))
     assert topics[1:] == (padded(ALICE), bytes(32))
     assert decode("(uint256)", data) == 400
@@ -191,9 +191,9 @@ def test_a_token_of_this_chain_is_registered_by_its_first_withdrawal(
         )
     )
     assert l2.token_balance(native, NATIVE_TOKEN_VAULT) == 400
-    assert l2.ask(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", native) == asset
-    assert l2.ask(NATIVE_TOKEN_VAULT, "originChainId(bytes32)(uint256)", asset) == CHAIN_ID
-    assert l2.ask(NATIVE_TOKEN_VAULT, "bridgedTokensCount()(uint256)") == 0
+    assert l2.read(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", native) == asset
+    assert l2.read(NATIVE_TOKEN_VAULT, "originChainId(bytes32)(uint256)", asset) == CHAIN_ID
+    assert l2.read(NATIVE_TOKEN_VAULT, "bridgedTokensCount()(uint256)") == 0
 
 
 def test_a_token_of_this_chain_cannot_be_withdrawn_to_an_l1_without_support() -> None:
@@ -221,7 +221,7 @@ def test_a_token_can_be_registered_before_its_withdrawal(l2: LayerTwo, native: A
     asset = asset_id(CHAIN_ID, native)
     assert l2.send(NATIVE_TOKEN_VAULT, calldata("registerToken(address)", native)).succeeded
     ensured = "ensureTokenIsRegistered(address)(bytes32)"
-    assert l2.ask(NATIVE_TOKEN_VAULT, ensured, native) == asset
+    assert l2.read(NATIVE_TOKEN_VAULT, ensured, native) == asset
     assert message_of(l2.send(ASSET_ROUTER, calldata(BY_ADDRESS, RECEIVER, native, 1)))
     with pytest.raises(ExecutionReverted) as caught:
         l2.call(NATIVE_TOKEN_VAULT, calldata("registerToken(address)", native))
@@ -230,7 +230,7 @@ def test_a_token_can_be_registered_before_its_withdrawal(l2: LayerTwo, native: A
 
 def test_a_bridged_token_counts_as_registered(l2: LayerTwo, crown: Address) -> None:
     ensured = "ensureTokenIsRegistered(address)(bytes32)"
-    assert l2.ask(NATIVE_TOKEN_VAULT, ensured, crown) == L1_ASSET
+    assert l2.read(NATIVE_TOKEN_VAULT, ensured, crown) == L1_ASSET
 
 
 def test_an_address_without_code_is_no_token(l2: LayerTwo) -> None:

@@ -1,4 +1,4 @@
-"""Client of the whole API of one chain, without a server in between."""
+"""ApiClient of the whole API of one chain, without a server in between."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REVERT = (
 ).replace(" ", "")
 
 
-class Client(DispatcherClient):
+class ApiClient(DispatcherClient):
     """Calls every method of a chain's API."""
 
     def __init__(
@@ -43,10 +43,10 @@ class Client(DispatcherClient):
 
 
 @contextmanager
-def running_api() -> Iterator[Client]:
+def running_api() -> Iterator[ApiClient]:
     """Open the development chain, with its accounts unlocked, and close it at the end."""
     chain = open_chain()
-    client = Client(chain, keyring=Keyring(ACCOUNTS))
+    client = ApiClient(chain, keyring=Keyring(ACCOUNTS))
     try:
         yield client
     finally:
@@ -54,7 +54,7 @@ def running_api() -> Iterator[Client]:
         chain.close()
 
 
-def send(client: Client, nonce: int = 0, **fields: Any) -> str:
+def send(client: ApiClient, nonce: int = 0, **fields: Any) -> str:
     """Send a transaction of the development chain, and return its hash."""
     sent: str = client("eth_sendRawTransaction", hexed(transaction(nonce, **fields).raw))
     return sent

@@ -24,20 +24,26 @@ CHAIN_ID: Final = 270
 GWEI: Final = 10**9
 ETHER: Final = 10**18
 
+_FEES: Final[dict[str, Any]] = {"maxFeePerGas": GWEI, "maxPriorityFeePerGas": 0}
 
-def signed_transfer(nonce: int) -> str:
-    """Return the raw bytes of a transfer of Alice's, in hex."""
-    fields: dict[str, Any] = {"to": NOBODY, "value": 1, "gas": 21_000, "gasPrice": GWEI}
-    signed = ALICE.sign_transaction({**fields, "chainId": CHAIN_ID, "nonce": nonce})
-    return "0x" + bytes(signed.raw_transaction).hex()
+
+def signed_transfer(nonce: int, **fields: Any) -> str:
+    """Sign a transfer of a wei by Alice, and return its raw bytes in hex."""
+    whole: dict[str, Any] = {
+        "chainId": CHAIN_ID,
+        "nonce": nonce,
+        "gas": 100_000,
+        "value": 1,
+        "to": NOBODY,
+    }
+    return Web3.to_hex(ALICE.sign_transaction({**whole, **_FEES, **fields}).raw_transaction)
 
 
 def sign_next(client: RpcClient, **fields: Any) -> str:
     """Sign Alice's next transaction, and return its raw bytes in hex."""
     nonce = int(client("eth_getTransactionCount", ALICE.address, "pending"), 16)
-    whole = {"chainId": CHAIN_ID, "nonce": nonce, "gas": 2_000_000, "value": 0}
-    fees = {"maxFeePerGas": GWEI, "maxPriorityFeePerGas": 0}
-    return Web3.to_hex(ALICE.sign_transaction({**whole, **fees, **fields}).raw_transaction)
+    whole: dict[str, Any] = {"chainId": CHAIN_ID, "nonce": nonce, "gas": 2_000_000, "value": 0}
+    return Web3.to_hex(ALICE.sign_transaction({**whole, **_FEES, **fields}).raw_transaction)
 
 
 def send_next(client: RpcClient, **fields: Any) -> dict[str, Any]:

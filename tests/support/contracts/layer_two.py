@@ -120,7 +120,7 @@ class LayerTwo:
     def call(
         self, to: Address | None, data: bytes, *, sender: Address = ALICE, value: int = 0
     ) -> bytes:
-        """Return the answer of a call in the block after the head."""
+        """Return the output of a call in the block after the head."""
         return call(self.evm_env(), CallRequest(sender=sender, to=to, data=data, value=value))
 
     def evm_env(self) -> EvmEnv:
@@ -133,11 +133,11 @@ class LayerTwo:
         )
         return EvmEnv(self.chain.latest, self.chain.rules.evm_rules(), block)
 
-    def ask(self, to: Address, signature: str, *values: object, sender: Address = ALICE) -> Any:
-        """Call `name(types)(types of the answer)` and return the answer."""
-        question, _, answer = signature.partition(")(")
-        raw = self.call(to, calldata(f"{question})", *values), sender=sender)
-        return decode(f"({answer}", raw)
+    def read(self, to: Address, signature: str, *values: object, sender: Address = ALICE) -> Any:
+        """Call `name(types)(types of the result)`, and return the result."""
+        function, _, result = signature.partition(")(")
+        raw = self.call(to, calldata(f"{function})", *values), sender=sender)
+        return decode(f"({result}", raw)
 
     def send(
         self, to: Address | None, data: bytes, *, by: int = 0, value: int = 0, gas: int = 5_000_000
@@ -220,7 +220,7 @@ class LayerTwo:
         return b"" if account is None else self.chain.latest.code(account.code_hash)
 
     def token_balance(self, token: Address, owner: Address) -> int:
-        balance: int = self.ask(token, "balanceOf(address)(uint256)", owner)
+        balance: int = self.read(token, "balanceOf(address)(uint256)", owner)
         return balance
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.chain.api_client import Client, running_api
+from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.chain.sample_chain import SampleChain, sample_chain
 
 
@@ -25,7 +25,7 @@ def own_sample() -> Iterator[SampleChain]:
 
 
 @pytest.fixture
-def client() -> Iterator[Client]:
+def client() -> Iterator[ApiClient]:
     """Return a client of the whole API of the development chain."""
     with running_api() as client:
         yield client

@@ -12,7 +12,7 @@ from entresol.execution.block_executor import BlockExecutor
 from entresol.node.config.schema import LimitsConfig
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.offload import POLICY
-from tests.support.chain.api_client import Client
+from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
 from tests.support.rpc_client import RpcError
 
@@ -23,7 +23,7 @@ RETURN_SLOT_0 = "0x5f545f5260205ff3"
 WIDE = {"fromBlock": "0x0", "toBlock": "latest"}
 
 
-def emit(client: Client, blocks: int, each: int = 1) -> None:
+def emit(client: ApiClient, blocks: int, each: int = 1) -> None:
     """Seal blocks with so many logs each."""
     for nonce in range(blocks * each):
         client.chain.add(transaction(nonce, to=LOGGER, wei=0, data=bytes([nonce % 256])))
@@ -31,7 +31,7 @@ def emit(client: Client, blocks: int, each: int = 1) -> None:
             client.chain.seal()
 
 
-def ask(client: Client, method: str, *params: object) -> tuple[bool, Any]:
+def ask(client: ApiClient, method: str, *params: object) -> tuple[bool, Any]:
     """Return whether the response came at once, and its result."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
@@ -45,14 +45,14 @@ def ask(client: Client, method: str, *params: object) -> tuple[bool, Any]:
 
 
 @pytest.mark.parametrize(("blocks", "quick"), [(2, True), (20, False)])
-def test_a_wide_range_of_logs_leaves_the_loop(client: Client, blocks: int, quick: bool) -> None:
+def test_a_wide_range_of_logs_leaves_the_loop(client: ApiClient, blocks: int, quick: bool) -> None:
     emit(client, blocks)
     at_once, logs = ask(client, "eth_getLogs", WIDE)
     assert at_once is quick
     assert [log["data"] for log in logs] == [f"0x{number:02x}" for number in range(blocks)]
 
 
-def test_a_block_with_many_logs_is_offloaded_until_it_is_cached(client: Client) -> None:
+def test_a_block_with_many_logs_is_offloaded_until_it_is_cached(client: ApiClient) -> None:
     emit(client, 1, each=200)
     block = {"fromBlock": "0x1", "toBlock": "0x1"}
     at_once, logs = ask(client, "eth_getLogs", block)
@@ -60,7 +60,7 @@ def test_a_block_with_many_logs_is_offloaded_until_it_is_cached(client: Client) 
     assert ask(client, "eth_getLogs", block) == (True, logs)
 
 
-def test_many_removed_logs_are_offloaded(client: Client) -> None:
+def test_many_removed_logs_are_offloaded(client: ApiClient) -> None:
     wide = client("eth_newFilter", WIDE)
     emit(client, 1, each=200)
     logs = client("eth_getFilterChanges", wide)
@@ -69,18 +69,18 @@ def test_many_removed_logs_are_offloaded(client: Client) -> None:
     assert ask(client, "eth_getFilterChanges", wide) == (False, gone)
 
 
-def test_a_filter_with_many_addresses_leaves_the_loop(client: Client) -> None:
+def test_a_filter_with_many_addresses_leaves_the_loop(client: ApiClient) -> None:
     addresses = [f"0x{number:040x}" for number in range(100)]
     assert ask(client, "eth_getLogs", {"address": addresses}) == (False, [])
 
 
-def test_the_logs_of_a_filter_leave_the_loop_as_well(client: Client) -> None:
+def test_the_logs_of_a_filter_leave_the_loop_as_well(client: ApiClient) -> None:
     wide = client("eth_newFilter", WIDE)
     emit(client, 20)
     assert ask(client, "eth_getFilterLogs", wide) == (False, client("eth_getLogs", WIDE))
 
 
-def test_many_changes_of_a_filter_leave_the_loop_and_come_once(client: Client) -> None:
+def test_many_changes_of_a_filter_leave_the_loop_and_come_once(client: ApiClient) -> None:
     wide = client("eth_newFilter", WIDE)
     emit(client, 20)
     assert ask(client, "eth_getFilterChanges", wide) == (False, client("eth_getLogs", WIDE))
@@ -88,7 +88,7 @@ def test_many_changes_of_a_filter_leave_the_loop_and_come_once(client: Client) -
 
 
 @pytest.mark.parametrize("method", ["eth_getBlockReceipts", "eth_getBlockByNumber"])
-def test_a_long_block_is_offloaded_until_it_is_cached(client: Client, method: str) -> None:
+def test_a_long_block_is_offloaded_until_it_is_cached(client: ApiClient, method: str) -> None:
     emit(client, 1, each=100)
     params: list[Any] = ["0x1"] if method == "eth_getBlockReceipts" else ["0x1", True]
     at_once, response = ask(client, method, *params)
@@ -98,7 +98,7 @@ def test_a_long_block_is_offloaded_until_it_is_cached(client: Client, method: st
 
 
 @pytest.mark.parametrize(("slots", "quick"), [(2, True), (100, False)])
-def test_proofs_of_many_slots_leave_the_loop(client: Client, slots: int, quick: bool) -> None:
+def test_proofs_of_many_slots_leave_the_loop(client: ApiClient, slots: int, quick: bool) -> None:
     keys = [hex(number) for number in range(slots)]
     at_once, proof = ask(client, "eth_getProof", str(ALICE), keys, "latest")
     assert (at_once, len(proof["storageProof"])) == (quick, slots)
@@ -106,7 +106,7 @@ def test_proofs_of_many_slots_leave_the_loop(client: Client, slots: int, quick: 
 
 def test_a_filter_with_too_many_changes_is_removed() -> None:
     chain = open_chain()
-    client = Client(chain, limits=LimitsConfig(log_limit=10))
+    client = ApiClient(chain, limits=LimitsConfig(log_limit=10))
     wide = client("eth_newFilter", WIDE)
     emit(client, 20)
     for _ in range(2):
@@ -118,14 +118,16 @@ def test_a_filter_with_too_many_changes_is_removed() -> None:
 
 
 @pytest.mark.parametrize(("blocks", "quick"), [(2, True), (20, False)])
-def test_a_long_history_of_fees_leaves_the_loop(client: Client, blocks: int, quick: bool) -> None:
+def test_a_long_history_of_fees_leaves_the_loop(
+    client: ApiClient, blocks: int, quick: bool
+) -> None:
     emit(client, 20)
     at_once, history = ask(client, "eth_feeHistory", hex(blocks), "latest", [50])
     assert (at_once, len(history["reward"])) == (quick, blocks)
 
 
 @pytest.mark.parametrize(("slots", "quick"), [(1, True), (500, False)])
-def test_many_assumptions_leave_the_loop(client: Client, slots: int, quick: bool) -> None:
+def test_many_assumptions_leave_the_loop(client: ApiClient, slots: int, quick: bool) -> None:
     assumed = {"code": RETURN_SLOT_0, "stateDiff": {hex(slot): WORD for slot in range(slots)}}
     question = {"to": TARGET}, "latest", {TARGET: assumed}
     assert ask(client, "eth_call", *question) == (quick, WORD)
@@ -134,7 +136,7 @@ def test_many_assumptions_leave_the_loop(client: Client, slots: int, quick: bool
     assert 21_000 < int(gas, 16) < 30_000
 
 
-def test_long_parameters_are_decoded_beside_other_requests(client: Client) -> None:
+def test_long_parameters_are_decoded_beside_other_requests(client: ApiClient) -> None:
     data = "0x" + "00" * POLICY.params_bytes
     at_once, response = ask(client, "eth_call", {"to": str(ALICE), "data": data})
     assert (at_once, response) == (False, "0x")
@@ -152,7 +154,7 @@ def test_long_parameters_are_decoded_beside_other_requests(client: Client) -> No
     ],
 )
 def test_a_batch_of_requests_about_the_pending_block_builds_it_once(
-    client: Client,
+    client: ApiClient,
     monkeypatch: pytest.MonkeyPatch,
     method: str,
     params: list[object],
@@ -176,7 +178,7 @@ def test_a_batch_of_requests_about_the_pending_block_builds_it_once(
     assert len(transitions) == runs
 
 
-def test_the_pending_block_is_written_anew_when_something_came(client: Client) -> None:
+def test_the_pending_block_is_written_anew_when_something_came(client: ApiClient) -> None:
     for count in range(1, 4):
         client.chain.add(transaction(count - 1))
         for full in (False, True):

@@ -14,7 +14,7 @@ import pytest
 
 from docs.tools.rpc_markdown import rpc_markdown
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
-from tests.support.chain.api_client import Client
+from tests.support.chain.api_client import ApiClient
 from tests.support.clients.javascript import node_program
 from tests.support.example_namespace import Toy, caller, request
 
@@ -139,7 +139,7 @@ def test_the_page_describes_every_method(document: dict[str, Any]) -> None:
         ("evm_mine", ["object", "string", "integer"]),
     ],
 )
-def test_objects_are_described_as_objects(client: Client, name: str, kinds: object) -> None:
+def test_objects_are_described_as_objects(client: ApiClient, name: str, kinds: object) -> None:
     methods = {it["name"]: it for it in client("rpc.discover")["methods"]}
     schema = methods[name]["params"][-1]["schema"]
     assert schema.get("anyOf", [schema])[0]["type"] == kinds

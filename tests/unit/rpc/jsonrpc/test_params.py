@@ -17,7 +17,7 @@ from entresol.rpc.jsonrpc.params import (
     Parameter,
     ParamsReader,
 )
-from tests.support.chain.api_client import Client
+from tests.support.chain.api_client import ApiClient
 from tests.support.example_namespace import ALICE, caller, request
 from tests.support.rpc_client import RpcError
 
@@ -173,7 +173,7 @@ def test_errors_in_long_parameters_are_reported_as_in_others() -> None:
     ],
 )
 def test_a_wrong_parameter_is_named_by_its_path(
-    client: Client, method: str, params: list[object], place: str
+    client: ApiClient, method: str, params: list[object], place: str
 ) -> None:
     with pytest.raises(RpcError) as caught:
         client(method, *params)

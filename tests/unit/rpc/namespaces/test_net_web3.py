@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from entresol._native import keccak256
-from tests.support.chain.api_client import Client
+from tests.support.chain.api_client import ApiClient
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
 
-def test_a_node_describes_itself(client: Client) -> None:
+def test_a_node_describes_itself(client: ApiClient) -> None:
     assert client("eth_chainId") == "0x10e"
     assert client("net_version") == "270"
     assert client("net_listening") is False
@@ -32,7 +32,7 @@ EMPTY = "0x" + "00" * 32
     ],
 )
 def test_mining_methods_are_not_supported(
-    client: Client, method: str, params: list[object]
+    client: ApiClient, method: str, params: list[object]
 ) -> None:
     with pytest.raises(RpcError) as rejection:
         client(method, *params)
@@ -41,7 +41,7 @@ def test_mining_methods_are_not_supported(
     assert (client("eth_mining"), client("eth_hashrate")) == (False, "0x0")
 
 
-def test_the_namespaces_are_listed(client: Client) -> None:
+def test_the_namespaces_are_listed(client: ApiClient) -> None:
     assert client("rpc_modules") == dict.fromkeys(
         ["anvil", "eth", "evm", "hardhat", "net", "personal", "rpc", "txpool", "web3"], "1.0"
     )

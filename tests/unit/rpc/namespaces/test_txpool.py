@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.chain.api_client import Client, send
+from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, BOB, FEE, NOBODY, deposit, transaction
 
 
 @pytest.fixture
-def crowded(client: Client) -> Client:
+def crowded(client: ApiClient) -> ApiClient:
     client.chain.schedule.seal_on_request()
     for nonce, by in [(0, 0), (1, 0), (5, 0), (0, 1)]:
         client.chain.add(transaction(nonce, by=by))
     return client
 
 
-def test_an_empty_pool_is_empty_everywhere(client: Client) -> None:
+def test_an_empty_pool_is_empty_everywhere(client: ApiClient) -> None:
     assert client("txpool_status") == {"pending": "0x0", "queued": "0x0"}
     for method in ("txpool_content", "txpool_inspect"):
         assert client(method) == {"pending": {}, "queued": {}}
     assert client("txpool_contentFrom", str(ALICE)) == {"pending": {}, "queued": {}}
 
 
-def test_pending_and_queued_are_counted(crowded: Client) -> None:
+def test_pending_and_queued_are_counted(crowded: ApiClient) -> None:
     assert crowded("txpool_status") == {"pending": "0x3", "queued": "0x1"}
 
 
-def test_transactions_are_found_by_sender_and_nonce(crowded: Client) -> None:
+def test_transactions_are_found_by_sender_and_nonce(crowded: ApiClient) -> None:
     content = crowded("txpool_content")
     alice, bob = ALICE.checksummed(), BOB.checksummed()
     assert {sender: list(them) for sender, them in content["pending"].items()} == {
@@ -40,32 +40,32 @@ def test_transactions_are_found_by_sender_and_nonce(crowded: Client) -> None:
     assert waiting["blockNumber"] is None
 
 
-def test_one_sender_is_shown_alone(crowded: Client) -> None:
+def test_one_sender_is_shown_alone(crowded: ApiClient) -> None:
     content = crowded("txpool_content")
     shown = crowded("txpool_contentFrom", str(ALICE))
     assert shown["pending"] == content["pending"][ALICE.checksummed()]
     assert shown["queued"] == content["queued"][ALICE.checksummed()]
 
 
-def test_a_summary_has_a_line_for_each(crowded: Client) -> None:
+def test_a_summary_has_a_line_for_each(crowded: ApiClient) -> None:
     lines = crowded("txpool_inspect")["pending"][BOB.checksummed()]
     expected = f"{NOBODY.checksummed()}: 1 wei + 100000 gas \N{MULTIPLICATION SIGN} {FEE} wei"
     assert lines == {"0": expected}
 
 
-def test_a_creation_is_named_so(client: Client) -> None:
+def test_a_creation_is_named_so(client: ApiClient) -> None:
     client.chain.schedule.seal_on_request()
     client("eth_sendTransaction", {"from": str(ALICE), "data": "0x00", "gas": hex(60_000)})
     (lines,) = client("txpool_inspect")["pending"].values()
     assert lines["0"].startswith("contract creation: 0 wei + 60000 gas ")
 
 
-def test_a_sealed_transaction_leaves_the_pool(crowded: Client) -> None:
+def test_a_sealed_transaction_leaves_the_pool(crowded: ApiClient) -> None:
     crowded.chain.seal()
     assert crowded("txpool_status") == {"pending": "0x0", "queued": "0x1"}
 
 
-def test_a_pending_priority_transaction_is_found(client: Client) -> None:
+def test_a_pending_priority_transaction_is_found(client: ApiClient) -> None:
     client.chain.schedule.seal_on_request()
     sent = client.chain.enqueue(deposit(7))
     waiting = client("eth_getTransactionByHash", str(sent))
@@ -75,6 +75,6 @@ def test_a_pending_priority_transaction_is_found(client: Client) -> None:
     assert client("eth_getTransactionByHash", str(sent))["blockNumber"] == "0x1"
 
 
-def test_what_comes_at_once_is_not_in_the_pool(client: Client) -> None:
+def test_what_comes_at_once_is_not_in_the_pool(client: ApiClient) -> None:
     send(client)
     assert client("txpool_status") == {"pending": "0x0", "queued": "0x0"}

@@ -8,12 +8,12 @@ from entresol.chain.fees.l2_fees import FeeModel
 from entresol.node.api import Api, L2Components
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
-from tests.support.chain.api_client import ACCOUNTS, Client
+from tests.support.chain.api_client import ACCOUNTS, ApiClient
 from tests.support.rollup.settling_chain import SettlingChain
 from tests.support.rpc_client import DispatcherClient
 
 
-def test_a_replaced_block_is_invalidated(client: Client) -> None:
+def test_a_replaced_block_is_invalidated(client: ApiClient) -> None:
     snapshot = client("evm_snapshot")
     client("evm_mine", 5_000_000_000)
     before = client("eth_getBlockByNumber", "0x1", False)
@@ -26,7 +26,7 @@ def test_a_replaced_block_is_invalidated(client: Client) -> None:
     assert client("eth_getBlockByHash", before["hash"], False) is None
 
 
-def test_a_reverted_receipt_is_invalidated(client: Client) -> None:
+def test_a_reverted_receipt_is_invalidated(client: ApiClient) -> None:
     snapshot = client("evm_snapshot")
     alice = str(ACCOUNTS[0].address)
     sent = client("eth_sendTransaction", {"from": alice, "to": alice, "value": "0x1"})
@@ -37,7 +37,7 @@ def test_a_reverted_receipt_is_invalidated(client: Client) -> None:
 
 
 @pytest.mark.parametrize("tag", ["latest", "pending"])
-def test_a_tag_means_another_block_after_the_next_one(client: Client, tag: str) -> None:
+def test_a_tag_means_another_block_after_the_next_one(client: ApiClient, tag: str) -> None:
     first = client("eth_getBlockByNumber", tag, False)
     client("evm_mine")
     second = client("eth_getBlockByNumber", tag, False)

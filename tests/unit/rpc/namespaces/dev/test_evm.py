@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.chain.mining import MiningMode
-from tests.support.chain.api_client import Client
+from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import transaction
 from tests.support.rpc_client import RpcError
 
@@ -13,7 +13,7 @@ time_travellers = pytest.mark.parametrize("prefix", ["evm", "anvil"])
 
 
 @time_travellers
-def test_a_time_after_which_nothing_can_come_is_rejected(client: Client, prefix: str) -> None:
+def test_a_time_after_which_nothing_can_come_is_rejected(client: ApiClient, prefix: str) -> None:
     for name in ("increaseTime", "setTime", "setNextBlockTimestamp"):
         with pytest.raises(RpcError, match="is too late") as rejection:
             client(f"{prefix}_{name}", 2**64 - 1)
@@ -22,7 +22,7 @@ def test_a_time_after_which_nothing_can_come_is_rejected(client: Client, prefix:
 
 
 @time_travellers
-def test_a_chain_reverts_to_a_snapshot(client: Client, prefix: str) -> None:
+def test_a_chain_reverts_to_a_snapshot(client: ApiClient, prefix: str) -> None:
     snapshot = client(f"{prefix}_snapshot")
     client("evm_mine")
     assert client(f"{prefix}_revert", snapshot) is True
@@ -31,7 +31,7 @@ def test_a_chain_reverts_to_a_snapshot(client: Client, prefix: str) -> None:
 
 
 @time_travellers
-def test_the_time_moves(client: Client, prefix: str) -> None:
+def test_the_time_moves(client: ApiClient, prefix: str) -> None:
     now = client.chain.clock.now()
     assert client(f"{prefix}_increaseTime", 60) == hex(60)
     assert client(f"{prefix}_increaseTime", "0x3c") == hex(120)
@@ -42,7 +42,7 @@ def test_the_time_moves(client: Client, prefix: str) -> None:
 
 
 @time_travellers
-def test_the_next_block_gets_the_time_that_was_ordered(client: Client, prefix: str) -> None:
+def test_the_next_block_gets_the_time_that_was_ordered(client: ApiClient, prefix: str) -> None:
     assert client(f"{prefix}_setNextBlockTimestamp", 7_777) is None
     client("evm_mine")
     assert client.chain.head.timestamp == 7_777
@@ -52,7 +52,7 @@ def test_the_next_block_gets_the_time_that_was_ordered(client: Client, prefix: s
 
 
 @time_travellers
-def test_sealing_is_switched(client: Client, prefix: str) -> None:
+def test_sealing_is_switched(client: ApiClient, prefix: str) -> None:
     assert client("anvil_getAutomine") is client("hardhat_getAutomine") is True
     client(f"{prefix}_setAutomine", False)
     client.chain.add(transaction(0))

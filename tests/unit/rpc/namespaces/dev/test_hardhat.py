@@ -8,7 +8,7 @@ import pytest
 
 from entresol.chain.dev.keyring import Keyring
 from entresol.node.config.schema import ApiConfig
-from tests.support.chain.api_client import ACCOUNTS, Client
+from tests.support.chain.api_client import ACCOUNTS, ApiClient
 from tests.support.chain.dev_chain import ALICE, NOBODY, open_chain
 from tests.support.rpc_client import RpcError
 
@@ -16,7 +16,7 @@ editors = pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
 
 
 @editors
-def test_accounts_are_edited(client: Client, prefix: str) -> None:
+def test_accounts_are_edited(client: ApiClient, prefix: str) -> None:
     address = str(NOBODY)
     assert client(f"{prefix}_setBalance", address, "0x7") is None
     assert client(f"{prefix}_setNonce", address, "0x5") is None
@@ -31,9 +31,9 @@ def test_accounts_are_edited(client: Client, prefix: str) -> None:
 
 
 @pytest.fixture
-def without() -> Iterator[Client]:
+def without() -> Iterator[ApiClient]:
     chain = open_chain()
-    client = Client(chain, keyring=Keyring(ACCOUNTS), config=ApiConfig(dev_methods=False))
+    client = ApiClient(chain, keyring=Keyring(ACCOUNTS), config=ApiConfig(dev_methods=False))
     yield client
     client.api.close()
     chain.close()
@@ -43,7 +43,7 @@ def without() -> Iterator[Client]:
     "method",
     ["evm_mine", "evm_snapshot", "anvil_setBalance", "anvil_impersonateAccount", "hardhat_mine"],
 )
-def test_all_of_it_can_be_turned_off(without: Client, method: str) -> None:
+def test_all_of_it_can_be_turned_off(without: ApiClient, method: str) -> None:
     with pytest.raises(RpcError) as rejection:
         without(method)
     assert rejection.value.code == -32601
@@ -51,14 +51,14 @@ def test_all_of_it_can_be_turned_off(without: Client, method: str) -> None:
     assert not {"evm", "anvil", "hardhat"} & without("rpc_modules").keys()
 
 
-def test_accounts_stay_when_it_is_turned_off(without: Client) -> None:
+def test_accounts_stay_when_it_is_turned_off(without: ApiClient) -> None:
     assert without("eth_sendTransaction", {"from": str(ALICE), "to": str(NOBODY)})
 
 
 @pytest.fixture
-def locked() -> Iterator[Client]:
+def locked() -> Iterator[ApiClient]:
     chain = open_chain()
-    client = Client(chain, keyring=Keyring(ACCOUNTS, locked="strangers listen"))
+    client = ApiClient(chain, keyring=Keyring(ACCOUNTS, locked="strangers listen"))
     yield client
     client.api.close()
     chain.close()
@@ -77,7 +77,7 @@ def locked() -> Iterator[Client]:
     ],
 )
 def test_locked_accounts_are_rejected_with_the_reason(
-    locked: Client, method: str, params: list[object]
+    locked: ApiClient, method: str, params: list[object]
 ) -> None:
     assert locked("eth_accounts") == []
     with pytest.raises(RpcError) as rejection:

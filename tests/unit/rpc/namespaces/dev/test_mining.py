@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.support.chain.api_client import Client
+from tests.support.chain.api_client import ApiClient
 from tests.support.rpc_client import RpcError
 
 editors = pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
@@ -29,7 +29,7 @@ editors = pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
     ],
 )
 def test_mining_accepts_a_timestamp_and_a_number_of_blocks(
-    client: Client, params: list[object], blocks: int, timestamp: int | None
+    client: ApiClient, params: list[object], blocks: int, timestamp: int | None
 ) -> None:
     assert client("evm_mine", *params) == "0x0"
     assert client.chain.number == blocks
@@ -38,7 +38,7 @@ def test_mining_accepts_a_timestamp_and_a_number_of_blocks(
 
 
 @pytest.mark.parametrize("params", [["soon"], [{"blocks": "many"}], [[]], [True]])
-def test_mining_rejects_what_is_no_time(client: Client, params: list[object]) -> None:
+def test_mining_rejects_what_is_no_time(client: ApiClient, params: list[object]) -> None:
     with pytest.raises(RpcError) as rejection:
         client("evm_mine", *params)
     assert rejection.value.code == -32602
@@ -46,7 +46,7 @@ def test_mining_rejects_what_is_no_time(client: Client, params: list[object]) ->
 
 
 @editors
-def test_blocks_are_sealed_some_seconds_apart(client: Client, prefix: str) -> None:
+def test_blocks_are_sealed_some_seconds_apart(client: ApiClient, prefix: str) -> None:
     client(f"{prefix}_mine", "0x3", 60)
     times = [client.chain.blocks.header(number).timestamp for number in range(1, 4)]
     assert [later - sooner for sooner, later in pairwise(times)] == [60, 60]
@@ -54,7 +54,7 @@ def test_blocks_are_sealed_some_seconds_apart(client: Client, prefix: str) -> No
 
 @pytest.mark.parametrize("method", ["evm_mine", "anvil_mine"])
 def test_other_requests_are_served_while_many_blocks_are_sealed(
-    client: Client, method: str
+    client: ApiClient, method: str
 ) -> None:
     async def race() -> int:
         params = [{"blocks": 100}] if method == "evm_mine" else [100]
@@ -77,7 +77,7 @@ def test_other_requests_are_served_while_many_blocks_are_sealed(
         ("hardhat_mine", ["0xffffffffffffffff", 1]),
     ],
 )
-def test_too_many_blocks_are_rejected(client: Client, method: str, params: list[object]) -> None:
+def test_too_many_blocks_are_rejected(client: ApiClient, method: str, params: list[object]) -> None:
     with pytest.raises(RpcError, match="one request seals at most 100000 blocks") as rejection:
         client(method, *params)
     assert rejection.value.code == -32602
@@ -86,20 +86,20 @@ def test_too_many_blocks_are_rejected(client: Client, method: str, params: list[
     assert client.chain.head.timestamp != 5_000
 
 
-def timestamps(client: Client, count: int) -> list[int]:
+def timestamps(client: ApiClient, count: int) -> list[int]:
     head = client.chain.head.number
     numbers = range(head - count + 1, head + 1)
     return [int(client("eth_getBlockByNumber", hex(n), False)["timestamp"], 16) for n in numbers]
 
 
 @pytest.mark.parametrize("name", ["anvil_mine", "hardhat_mine"])
-def test_an_interval_lies_between_the_blocks(client: Client, name: str) -> None:
+def test_an_interval_lies_between_the_blocks(client: ApiClient, name: str) -> None:
     client(name, "0x3", "0x3c")
     first, second, third = timestamps(client, 3)
     assert (second - first, third - second) == (60, 60)
 
 
-def test_without_an_interval_moved_time_counts(client: Client) -> None:
+def test_without_an_interval_moved_time_counts(client: ApiClient) -> None:
     client("evm_mine")
     client("evm_increaseTime", 3_600)
     client("anvil_mine", "0x2", "0x0")

@@ -13,7 +13,7 @@ from eth_account.messages import encode_defunct, encode_typed_data
 from entresol._native import keccak256
 from entresol.primitives.transactions import Authorization, decode
 from entresol.primitives.values import Data
-from tests.support.chain.api_client import Client
+from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, BOB, CAROL, ETHER, FEE, LOGGER, NOBODY, SECRETS
 from tests.support.rpc_client import RpcError
 from tests.support.typed_data import MAIL
@@ -27,17 +27,17 @@ def fields(**more: object) -> dict[str, object]:
     return {"from": str(ALICE), "to": str(NOBODY), "value": "0x1", **more}
 
 
-def send(client: Client, **more: object) -> dict[str, Any]:
+def send(client: ApiClient, **more: object) -> dict[str, Any]:
     sent = client("eth_sendTransaction", fields(**more))
     found: dict[str, Any] = client("eth_getTransactionByHash", sent)
     return found
 
 
-def test_the_accounts_are_those_with_keys(client: Client) -> None:
+def test_the_accounts_are_those_with_keys(client: ApiClient) -> None:
     assert client("eth_accounts") == [str(ALICE), str(BOB), str(CAROL)]
 
 
-def test_what_is_left_out_is_filled_in(client: Client) -> None:
+def test_what_is_left_out_is_filled_in(client: ApiClient) -> None:
     sent = send(client)
     assert client("eth_getTransactionReceipt", sent["hash"])["status"] == "0x1"
     expected = {
@@ -54,7 +54,7 @@ def test_what_is_left_out_is_filled_in(client: Client) -> None:
     assert send(client)["nonce"] == "0x1"
 
 
-def test_what_is_filled_in_is_signed_by_the_sender(client: Client) -> None:
+def test_what_is_filled_in_is_signed_by_the_sender(client: ApiClient) -> None:
     sent = send(client)
     raw = Data.parse(client("eth_getRawTransactionByHash", sent["hash"]))
     assert decode(bytes(raw)).sender == ALICE
@@ -83,14 +83,14 @@ AUTHORIZATION = {
     ],
 )
 def test_the_type_follows_from_the_fields(
-    client: Client, given: dict[str, object], kind: str
+    client: ApiClient, given: dict[str, object], kind: str
 ) -> None:
     sent = send(client, **given)
     assert sent["type"] == kind
     assert client("eth_getTransactionReceipt", sent["hash"])["status"] == "0x1"
 
 
-def test_an_authorization_is_carried_out(client: Client) -> None:
+def test_an_authorization_is_carried_out(client: ApiClient) -> None:
     unsigned = Authorization(270, LOGGER, 0, 0, 0, 0)
     signed = Account.from_key(SECRETS[1]).sign_authorization(
         {"chainId": 270, "address": bytes(unsigned.address), "nonce": 0}
@@ -107,17 +107,17 @@ def test_an_authorization_is_carried_out(client: Client) -> None:
     assert client("eth_getCode", str(BOB)) == "0xef0100" + LOGGER.hex()
 
 
-def test_a_cap_below_the_suggested_tip_bounds_the_tip(client: Client) -> None:
+def test_a_cap_below_the_suggested_tip_bounds_the_tip(client: ApiClient) -> None:
     sent = send(client, maxFeePerGas=hex(FEE))
     assert (sent["maxFeePerGas"], sent["maxPriorityFeePerGas"]) == (hex(FEE), "0x0")
 
 
 @pytest.mark.parametrize("name", ["data", "input"])
-def test_data_has_two_names(client: Client, name: str) -> None:
+def test_data_has_two_names(client: ApiClient, name: str) -> None:
     assert send(client, **{name: "0x1234"})["input"] == "0x1234"
 
 
-def test_gas_is_estimated_after_pending_transactions(client: Client) -> None:
+def test_gas_is_estimated_after_pending_transactions(client: ApiClient) -> None:
     client.chain.schedule.seal_on_request()
     # A contract that reads a slot; who estimates before it is there takes the call for a transfer.
     program = "0x645f54506000" + "5f52" + "6005601bf3"
@@ -129,14 +129,14 @@ def test_gas_is_estimated_after_pending_transactions(client: Client) -> None:
     assert int(client("eth_getTransactionByHash", sent)["gas"], 16) > 21_000
 
 
-def test_an_estimate_too_long_for_the_loop_is_made_elsewhere(client: Client) -> None:
+def test_an_estimate_too_long_for_the_loop_is_made_elsewhere(client: ApiClient) -> None:
     # Counts down from 20,000.
     program = "0x614e205b600190038060035700"
     sent = client("eth_sendTransaction", {"from": str(ALICE), "data": program})
     assert int(client("eth_getTransactionReceipt", sent)["gasUsed"], 16) > 200_000
 
 
-def test_transactions_sent_at_once_get_nonces_of_their_own(client: Client) -> None:
+def test_transactions_sent_at_once_get_nonces_of_their_own(client: ApiClient) -> None:
     client.chain.schedule.seal_on_request()
     program = "0x614e205b600190038060035700"
 
@@ -151,7 +151,7 @@ def test_transactions_sent_at_once_get_nonces_of_their_own(client: Client) -> No
     assert sorted(client.chain.pool.pending()[ALICE]) == [0, 1]
 
 
-def test_the_first_account_sends_if_none_is_named(client: Client) -> None:
+def test_the_first_account_sends_if_none_is_named(client: ApiClient) -> None:
     sent = client("eth_sendTransaction", {"to": str(NOBODY)})
     assert client("eth_getTransactionByHash", sent)["from"] == str(ALICE)
 
@@ -200,7 +200,7 @@ def test_the_first_account_sends_if_none_is_named(client: Client) -> None:
     ],
 )
 def test_a_rejection_has_a_reason(
-    client: Client, given: dict[str, object], code: int, message: str
+    client: ApiClient, given: dict[str, object], code: int, message: str
 ) -> None:
     with pytest.raises(RpcError) as rejection:
         client("eth_sendTransaction", fields(**given))
@@ -209,7 +209,7 @@ def test_a_rejection_has_a_reason(
     assert client.chain.number == 0
 
 
-def test_a_transaction_is_signed_and_not_sent(client: Client) -> None:
+def test_a_transaction_is_signed_and_not_sent(client: ApiClient) -> None:
     signed = client("eth_signTransaction", fields())
     assert client.chain.number == 0
     assert decode(bytes(Data.parse(signed["raw"]))).hash.hex() == signed["tx"]["hash"][2:]
@@ -218,7 +218,7 @@ def test_a_transaction_is_signed_and_not_sent(client: Client) -> None:
 
 
 @pytest.mark.parametrize("message", [b"", b"hello", bytes(range(200))])
-def test_plain_bytes_are_signed_as_wallets_do(client: Client, message: bytes) -> None:
+def test_plain_bytes_are_signed_as_wallets_do(client: ApiClient, message: bytes) -> None:
     expected = Account.sign_message(encode_defunct(message), SECRETS[1]).signature.to_0x_hex()
     text = "0x" + message.hex()
     assert client("eth_sign", str(BOB), text) == expected
@@ -228,7 +228,9 @@ def test_plain_bytes_are_signed_as_wallets_do(client: Client, message: bytes) ->
 
 @pytest.mark.parametrize("method", ["eth_signTypedData_v4", "eth_signTypedData"])
 @pytest.mark.parametrize("form", [lambda document: document, json.dumps])
-def test_typed_documents_are_signed_as_wallets_do(client: Client, method: str, form: Any) -> None:
+def test_typed_documents_are_signed_as_wallets_do(
+    client: ApiClient, method: str, form: Any
+) -> None:
     signable = encode_typed_data(full_message=MAIL)
     expected = Account.sign_message(signable, SECRETS[0]).signature.to_0x_hex()
     assert client(method, str(ALICE), form(MAIL)) == expected
@@ -244,7 +246,7 @@ def test_typed_documents_are_signed_as_wallets_do(client: Client, method: str, f
     ],
 )
 def test_a_document_that_is_none_is_rejected(
-    client: Client, document: object, message: str
+    client: ApiClient, document: object, message: str
 ) -> None:
     with pytest.raises(RpcError) as rejection:
         client("eth_signTypedData_v4", str(ALICE), document)
@@ -262,7 +264,7 @@ def test_a_document_that_is_none_is_rejected(
     ],
 )
 def test_the_node_does_not_sign_for_an_unknown_account(
-    client: Client, method: str, params: list[object]
+    client: ApiClient, method: str, params: list[object]
 ) -> None:
     with pytest.raises(RpcError) as rejection:
         client(method, *params)
@@ -270,7 +272,7 @@ def test_the_node_does_not_sign_for_an_unknown_account(
 
 
 @pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
-def test_an_impersonated_account_sends(client: Client, prefix: str) -> None:
+def test_an_impersonated_account_sends(client: ApiClient, prefix: str) -> None:
     client(f"{prefix}_setBalance", STRANGER, hex(ETHER))
     assert client(f"{prefix}_impersonateAccount", STRANGER) is None
     sent = send(client, **{"from": STRANGER})
@@ -283,7 +285,7 @@ def test_an_impersonated_account_sends(client: Client, prefix: str) -> None:
         client("eth_sendRawTransaction", client("eth_getRawTransactionByHash", sent["hash"]))
 
 
-def test_an_impersonated_contract_sends(client: Client) -> None:
+def test_an_impersonated_contract_sends(client: ApiClient) -> None:
     client("anvil_setBalance", str(LOGGER), hex(ETHER))
     client("anvil_impersonateAccount", str(LOGGER))
     sent = send(client, **{"from": str(LOGGER)})
@@ -291,13 +293,13 @@ def test_an_impersonated_contract_sends(client: Client) -> None:
     assert client("eth_accounts") == [str(ALICE), str(BOB), str(CAROL), str(LOGGER)]
 
 
-def test_an_impersonated_account_cannot_sign(client: Client) -> None:
+def test_an_impersonated_account_cannot_sign(client: ApiClient) -> None:
     client("anvil_impersonateAccount", STRANGER)
     with pytest.raises(RpcError, match="unknown account"):
         client("eth_signTransaction", fields(**{"from": STRANGER, "value": "0x0"}))
 
 
-def test_any_account_may_be_impersonated(client: Client) -> None:
+def test_any_account_may_be_impersonated(client: ApiClient) -> None:
     client("anvil_setBalance", STRANGER, hex(ETHER))
     client("anvil_autoImpersonateAccount", True)
     first = send(client, **{"from": STRANGER})
@@ -307,7 +309,7 @@ def test_any_account_may_be_impersonated(client: Client) -> None:
         send(client, **{"from": STRANGER})
 
 
-def test_filling_alone_is_no_method(client: Client) -> None:
+def test_filling_alone_is_no_method(client: ApiClient) -> None:
     with pytest.raises(RpcError) as rejection:
         client("eth_fillTransaction", fields())
     assert rejection.value.code == -32601

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.chain.api_client import Client, send
+from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import NOBODY
 from tests.support.hex_data import hexed
 
 
-def test_a_fresh_chain_is_at_block_zero(client: Client) -> None:
+def test_a_fresh_chain_is_at_block_zero(client: ApiClient) -> None:
     assert client("eth_blockNumber") == "0x0"
     assert client("eth_getBlockByNumber", "earliest", False)["number"] == "0x0"
 
 
-def test_a_block_is_the_same_by_number_tag_and_hash(client: Client) -> None:
+def test_a_block_is_the_same_by_number_tag_and_hash(client: ApiClient) -> None:
     send(client)
     block = client("eth_getBlockByNumber", "0x1", False)
     assert client("eth_getBlockByNumber", "latest", False) == block
@@ -22,7 +22,7 @@ def test_a_block_is_the_same_by_number_tag_and_hash(client: Client) -> None:
     assert client("eth_getHeaderByHash", block["hash"])["hash"] == block["hash"]
 
 
-def test_the_flag_selects_full_transactions(client: Client) -> None:
+def test_the_flag_selects_full_transactions(client: ApiClient) -> None:
     sent = send(client)
     assert client("eth_getBlockByNumber", "0x1", False)["transactions"] == [sent]
     (whole,) = client("eth_getBlockByNumber", "0x1", True)["transactions"]
@@ -30,19 +30,19 @@ def test_the_flag_selects_full_transactions(client: Client) -> None:
 
 
 @pytest.mark.parametrize("number", ["0x64", "0xffffffffffffffff"])
-def test_a_block_that_is_not_there_is_null(client: Client, number: str) -> None:
+def test_a_block_that_is_not_there_is_null(client: ApiClient, number: str) -> None:
     assert client("eth_getBlockByNumber", number, False) is None
     assert client("eth_getBlockReceipts", number) is None
     assert client("eth_getBlockTransactionCountByNumber", number) is None
 
 
 @pytest.mark.parametrize("tag", ["safe", "finalized", "l1_committed", "precommitted"])
-def test_confirmed_blocks_start_at_genesis(client: Client, tag: str) -> None:
+def test_confirmed_blocks_start_at_genesis(client: ApiClient, tag: str) -> None:
     send(client)
     assert client("eth_getBlockByNumber", tag, False)["number"] == "0x0"
 
 
-def test_the_pending_block_has_the_pending_transactions(client: Client) -> None:
+def test_the_pending_block_has_the_pending_transactions(client: ApiClient) -> None:
     client.chain.schedule.seal_on_request()
     sent = send(client)
     pending = client("eth_getBlockByNumber", "pending", False)
@@ -52,7 +52,7 @@ def test_the_pending_block_has_the_pending_transactions(client: Client) -> None:
     assert client("eth_getBalance", hexed(NOBODY), "latest") == "0x0"
 
 
-def test_no_block_has_uncles(client: Client) -> None:
+def test_no_block_has_uncles(client: ApiClient) -> None:
     genesis = client("eth_getBlockByNumber", "0x0", False)["hash"]
     assert client("eth_getUncleCountByBlockNumber", "0x0") == "0x0"
     assert client("eth_getUncleCountByBlockHash", genesis) == "0x0"

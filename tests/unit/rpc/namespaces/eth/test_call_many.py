@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.chain.api_client import Client
+from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, NOBODY, transaction
 from tests.support.hex_data import hexed, word
 from tests.support.rpc_client import RpcError
@@ -23,7 +23,7 @@ def values(answer: Any) -> list[list[int]]:
     return [[int(call["value"], 16) for call in bundle] for bundle in answer]
 
 
-def test_calls_build_on_each_other_across_bundles(client: Client) -> None:
+def test_calls_build_on_each_other_across_bundles(client: ApiClient) -> None:
     bundles = [{"transactions": [COUNT, COUNT]}, {"transactions": [COUNT]}]
     answer = client("eth_callMany", bundles, {"blockNumber": "latest"}, COUNTING)
     assert answer == [
@@ -32,7 +32,7 @@ def test_calls_build_on_each_other_across_bundles(client: Client) -> None:
     ]
 
 
-def test_a_failure_is_reported_at_its_position(client: Client) -> None:
+def test_a_failure_is_reported_at_its_position(client: ApiClient) -> None:
     rejecting = {"to": COUNTER, "data": "0x01"}
     codes = {COUNTER: {"code": "0x5f5ffd"}}
     poor = {"from": "0x" + "11" * 20, "to": str(ALICE), "value": "0x1"}
@@ -47,7 +47,7 @@ def test_a_failure_is_reported_at_its_position(client: Client) -> None:
     ("index", "balance"), [(0, 0), (1, 1), ("0x2", 2), (3, 3), (9, 3), (-1, 3), ("all", 3), (None, 3)]
 )  # fmt: skip
 def test_calls_run_behind_so_many_transactions_of_the_block(
-    client: Client, index: object, balance: int
+    client: ApiClient, index: object, balance: int
 ) -> None:
     for nonce in range(3):
         client.chain.add(transaction(nonce))
@@ -59,7 +59,7 @@ def test_calls_run_behind_so_many_transactions_of_the_block(
     assert values(answer) == [[balance]]
 
 
-def test_what_was_edited_before_the_block_is_there_within_it(client: Client) -> None:
+def test_what_was_edited_before_the_block_is_there_within_it(client: ApiClient) -> None:
     client("anvil_setBalance", str(NOBODY), "0x64")
     client.chain.add(transaction(0))
     client.chain.seal()
@@ -76,7 +76,7 @@ def test_what_was_edited_before_the_block_is_there_within_it(client: Client) -> 
     ],
 )
 def test_a_block_is_overridden_under_the_names_of_either_dialect(
-    client: Client, names: dict[str, str]
+    client: ApiClient, names: dict[str, str]
 ) -> None:
     code = {COUNTER: {"code": "0x435f52426020524160405248606052605e4060805260a05ff3"}}
     override = {**names, "blockHash": {"94": hexed(word(9))}}
@@ -86,7 +86,7 @@ def test_a_block_is_overridden_under_the_names_of_either_dialect(
     assert [int(it, 16) for it in found] == [0x63, 7, int(str(ALICE), 16), 5, 9]
 
 
-def test_a_client_may_set_a_shorter_timeout(client: Client) -> None:
+def test_a_client_may_set_a_shorter_timeout(client: ApiClient) -> None:
     loop = {COUNTER: {"code": "0x5b5f56"}}
     with pytest.raises(RpcError, match=r"execution aborted \(timeout = 0.001s\)"):
         client("eth_callMany", [{"transactions": [COUNT] * 50}], {}, loop, 1)
@@ -101,12 +101,12 @@ def test_a_client_may_set_a_shorter_timeout(client: Client) -> None:
         ([[{"transactions": [], "blockOverride": {"blockHash": {"x": hexed(word(1))}}}]], "x: "),
     ],
 )
-def test_a_wrong_field_is_named(client: Client, params: list[Any], place: str) -> None:
+def test_a_wrong_field_is_named(client: ApiClient, params: list[Any], place: str) -> None:
     with pytest.raises(RpcError, match=place) as error:
         client("eth_callMany", *params)
     assert error.value.code == -32602
 
 
-def test_no_bundles_have_no_results(client: Client) -> None:
+def test_no_bundles_have_no_results(client: ApiClient) -> None:
     assert client("eth_callMany", []) == []
     assert client("eth_callMany", [{"transactions": []}]) == [[]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.chain.api_client import REVERT, TARGET, Client, with_code
+from tests.support.chain.api_client import REVERT, TARGET, ApiClient, with_code
 from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY, transaction
 from tests.support.hex_data import hexed, word
 from tests.support.rpc_client import RpcError
@@ -14,7 +14,7 @@ RETURN_SLOT_0 = "0x5f 54 5f 52 6020 5f f3".replace(" ", "")
 LOOP_10_000 = "0x612710 5b 6001 90 03 80 6003 57".replace(" ", "")
 
 
-def test_a_call_runs_on_the_block_it_names(client: Client) -> None:
+def test_a_call_runs_on_the_block_it_names(client: ApiClient) -> None:
     for nonce in range(3):
         client.chain.submit(transaction(nonce).raw)
     responses = [
@@ -24,37 +24,37 @@ def test_a_call_runs_on_the_block_it_names(client: Client) -> None:
     assert responses == [hexed(word(number)) for number in (3, 1, 0, 2)]
 
 
-def test_a_block_override_changes_what_a_call_sees(client: Client) -> None:
+def test_a_block_override_changes_what_a_call_sees(client: ApiClient) -> None:
     code = with_code(RETURN_NUMBER)
     response = client("eth_call", {"to": TARGET}, "latest", code, {"number": "0x4d"})
     assert response == hexed(word(0x4D))
 
 
 @pytest.mark.parametrize("key", ["state", "stateDiff"])
-def test_storage_can_be_overridden(client: Client, key: str) -> None:
+def test_storage_can_be_overridden(client: ApiClient, key: str) -> None:
     overrides = with_code(RETURN_SLOT_0, **{key: {"0x0": hexed(word(9))}})
     assert client("eth_call", {"to": TARGET}, "latest", overrides) == hexed(word(9))
 
 
-def test_a_revert_has_code_3_its_reason_and_its_data(client: Client) -> None:
+def test_a_revert_has_code_3_its_reason_and_its_data(client: ApiClient) -> None:
     with pytest.raises(RpcError) as caught:
         client("eth_call", {"to": TARGET}, "latest", with_code(REVERT))
     assert (caught.value.code, caught.value.message) == (3, "execution reverted: no")
     assert caught.value.data.startswith("0x08c379a0")
 
 
-def test_a_revert_without_a_reason_still_has_data(client: Client) -> None:
+def test_a_revert_without_a_reason_still_has_data(client: ApiClient) -> None:
     with pytest.raises(RpcError) as caught:
         client("eth_call", {"to": TARGET}, "latest", with_code("0x5f5ffd"))
     assert (caught.value.message, caught.value.data) == ("execution reverted", "0x")
 
 
-def test_a_long_call_is_offloaded(client: Client) -> None:
+def test_a_long_call_is_offloaded(client: ApiClient) -> None:
     code = with_code(LOOP_10_000 + RETURN_NUMBER[2:])
     assert client("eth_call", {"to": TARGET}, "latest", code) == hexed(word(0))
 
 
-def test_clients_send_data_under_either_name_or_both(client: Client) -> None:
+def test_clients_send_data_under_either_name_or_both(client: ApiClient) -> None:
     echo = with_code("0x365f5f37 365ff3".replace(" ", ""))
     for fields in ({"data": "0x12"}, {"input": "0x12"}, {"data": "0x12", "input": "0x12"}):
         assert client("eth_call", {"to": TARGET, **fields}, "latest", echo) == "0x12"
@@ -62,7 +62,7 @@ def test_clients_send_data_under_either_name_or_both(client: Client) -> None:
         client("eth_call", {"to": TARGET, "data": "0x12", "input": "0x13"}, "latest", echo)
 
 
-def test_unknown_and_null_keys_are_ignored(client: Client) -> None:
+def test_unknown_and_null_keys_are_ignored(client: ApiClient) -> None:
     strange = {
         "to": TARGET,
         "from": None,
@@ -74,24 +74,24 @@ def test_unknown_and_null_keys_are_ignored(client: Client) -> None:
     assert client("eth_call", strange, "latest", with_code(RETURN_NUMBER)) == hexed(word(0))
 
 
-def test_a_transfer_is_estimated_exactly(client: Client) -> None:
+def test_a_transfer_is_estimated_exactly(client: ApiClient) -> None:
     request = {"from": hexed(ALICE), "to": hexed(NOBODY), "value": "0x1"}
     assert client("eth_estimateGas", request) == hex(21_000)
     assert client("eth_estimateGas", request, "pending") == hex(21_000)
 
 
-def test_an_estimate_beyond_the_balance_is_rejected(client: Client) -> None:
+def test_an_estimate_beyond_the_balance_is_rejected(client: ApiClient) -> None:
     request = {"from": hexed(ALICE), "to": hexed(NOBODY), "value": hex(1_000 * ETHER)}
     with pytest.raises(RpcError, match="-32000: insufficient funds"):
         client("eth_estimateGas", request)
 
 
-def test_an_estimate_of_a_reverting_call_reports_the_reason(client: Client) -> None:
+def test_an_estimate_of_a_reverting_call_reports_the_reason(client: ApiClient) -> None:
     with pytest.raises(RpcError, match="3: execution reverted: no"):
         client("eth_estimateGas", {"to": TARGET}, "latest", with_code(REVERT))
 
 
-def test_an_access_list_names_what_is_touched(client: Client) -> None:
+def test_an_access_list_names_what_is_touched(client: ApiClient) -> None:
     client.chain.edit(NOBODY, lambda state: state.set_code(NOBODY, bytes.fromhex("5f54")))
     response = client("eth_createAccessList", {"from": hexed(ALICE), "to": hexed(NOBODY)})
     assert response["accessList"] == [{"address": hexed(NOBODY), "storageKeys": [hexed(word(0))]}]
@@ -106,14 +106,14 @@ def test_an_access_list_names_what_is_touched(client: Client) -> None:
         ([{}, "latest", {TARGET: {"balance": "-1"}}], "balance"),
     ],
 )
-def test_a_wrong_field_is_named(client: Client, params: list[object], place: str) -> None:
+def test_a_wrong_field_is_named(client: ApiClient, params: list[object], place: str) -> None:
     with pytest.raises(RpcError) as caught:
         client("eth_call", *params)
     assert caught.value.code == -32602
     assert place in caught.value.message
 
 
-def test_a_precompile_can_be_moved_for_a_call(client: Client) -> None:
+def test_a_precompile_can_be_moved_for_a_call(client: ApiClient) -> None:
     identity = "0x" + "00" * 19 + "04"
     moved = {identity: {"movePrecompileToAddress": TARGET}}
     assert client("eth_call", {"to": TARGET, "data": "0xabcd"}, "latest", moved) == "0xabcd"

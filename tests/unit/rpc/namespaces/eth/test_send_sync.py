@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from entresol.node.config.schema import ApiConfig
-from tests.support.chain.api_client import Client
+from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import open_chain, transaction
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
@@ -19,13 +19,13 @@ RAW = hexed(transaction(0).raw)
 HASH = str(transaction(0).hash)
 
 
-def test_a_chain_that_seals_at_once_responds_at_once(client: Client) -> None:
+def test_a_chain_that_seals_at_once_responds_at_once(client: ApiClient) -> None:
     receipt = client("eth_sendRawTransactionSync", RAW)
     assert receipt == client("eth_getTransactionReceipt", HASH)
 
 
 @pytest.mark.parametrize("timeout", ["0x7530", 30_000, None, 0])
-def test_the_receipt_comes_with_the_block(client: Client, timeout: object) -> None:
+def test_the_receipt_comes_with_the_block(client: ApiClient, timeout: object) -> None:
     client.chain.schedule.seal_on_request()
 
     async def wait() -> Any:
@@ -46,7 +46,7 @@ def test_the_receipt_comes_with_the_block(client: Client, timeout: object) -> No
     assert answer["result"]["transactionHash"] == HASH
 
 
-def test_a_timeout_returns_the_hash(client: Client) -> None:
+def test_a_timeout_returns_the_hash(client: ApiClient) -> None:
     client.chain.schedule.seal_on_request()
     with pytest.raises(RpcError) as rejection:
         client("eth_sendRawTransactionSync", RAW, 1)
@@ -56,28 +56,28 @@ def test_a_timeout_returns_the_hash(client: Client) -> None:
 
 
 @pytest.fixture
-def hasty() -> Iterator[Client]:
+def hasty() -> Iterator[ApiClient]:
     chain = open_chain()
     chain.schedule.seal_on_request()
-    client = Client(chain, config=ApiConfig(receipt_seconds=0.001))
+    client = ApiClient(chain, config=ApiConfig(receipt_seconds=0.001))
     yield client
     client.api.close()
     chain.close()
 
 
-def test_the_node_bounds_the_timeout(hasty: Client) -> None:
+def test_the_node_bounds_the_timeout(hasty: ApiClient) -> None:
     with pytest.raises(RpcError) as rejection:
         hasty("eth_sendRawTransactionSync", RAW, 60_000)
     assert rejection.value.code == 4
 
 
-def test_a_rejection_comes_at_once(client: Client) -> None:
+def test_a_rejection_comes_at_once(client: ApiClient) -> None:
     client("eth_sendRawTransactionSync", RAW)
     with pytest.raises(RpcError, match="nonce too low"):
         client("eth_sendRawTransactionSync", RAW)
 
 
-def test_the_event_subscription_ends_with_the_request(client: Client) -> None:
+def test_the_event_subscription_ends_with_the_request(client: ApiClient) -> None:
     listeners = len(client.chain.events._subscriptions)
     client("eth_sendRawTransactionSync", RAW)
     assert len(client.chain.events._subscriptions) == listeners

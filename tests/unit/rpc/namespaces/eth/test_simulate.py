@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.chain.api_client import Client
+from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, BOB, LOGGER, NOBODY
 from tests.support.rpc_client import RpcError
 
@@ -20,7 +20,7 @@ NO = (
 TRANSFER = {"from": str(ALICE), "to": str(BOB), "value": "0x5"}
 
 
-def simulate(client: Client, *blocks: Any, at: str = "latest", **options: Any) -> Any:
+def simulate(client: ApiClient, *blocks: Any, at: str = "latest", **options: Any) -> Any:
     return client("eth_simulateV1", {"blockStateCalls": list(blocks), **options}, at)
 
 
@@ -28,7 +28,7 @@ def calls(*wanted: Any, **fields: Any) -> dict[str, Any]:
     return {"calls": list(wanted), **fields}
 
 
-def test_a_block_has_the_fields_of_a_block_and_its_calls(client: Client) -> None:
+def test_a_block_has_the_fields_of_a_block_and_its_calls(client: ApiClient) -> None:
     (block,) = simulate(client, calls(TRANSFER))
     sealed = client("eth_getBlockByNumber", "latest", False)
     assert set(block) == {*sealed, "calls"}
@@ -39,7 +39,7 @@ def test_a_block_has_the_fields_of_a_block_and_its_calls(client: Client) -> None
     assert client("eth_blockNumber") == "0x0"
 
 
-def test_the_flag_selects_full_transactions(client: Client) -> None:
+def test_the_flag_selects_full_transactions(client: ApiClient) -> None:
     (block,) = simulate(client, calls(TRANSFER), returnFullTransactions=True)
     (whole,) = block["transactions"]
     assert (whole["from"], whole["to"], whole["value"]) == (str(ALICE), str(BOB), "0x5")
@@ -47,7 +47,7 @@ def test_the_flag_selects_full_transactions(client: Client) -> None:
     assert [whole["hash"]] == simulate(client, calls(TRANSFER))[0]["transactions"]
 
 
-def test_logs_are_numbered_through_the_block(client: Client) -> None:
+def test_logs_are_numbered_through_the_block(client: ApiClient) -> None:
     emit = {"from": str(ALICE), "to": str(LOGGER), "data": "0x12"}
     (block,) = simulate(client, calls(emit, TRANSFER, emit), traceTransfers=True)
     logs = [log for call in block["calls"] for log in call["logs"]]
@@ -57,7 +57,7 @@ def test_logs_are_numbered_through_the_block(client: Client) -> None:
     assert [log["address"] for log in logs] == [str(LOGGER), "0x" + "ee" * 20, str(LOGGER)]
 
 
-def test_a_revert_is_reported_with_code_3_and_its_data(client: Client) -> None:
+def test_a_revert_is_reported_with_code_3_and_its_data(client: ApiClient) -> None:
     overridden = {"stateOverrides": {CONTRACT: {"code": NO}}}
     (block,) = simulate(client, calls({"to": CONTRACT}, TRANSFER, **overridden))
     reverted, done = block["calls"]
@@ -68,7 +68,7 @@ def test_a_revert_is_reported_with_code_3_and_its_data(client: Client) -> None:
     assert "error" not in done
 
 
-def test_a_halt_is_reported_with_the_code_of_the_evm(client: Client) -> None:
+def test_a_halt_is_reported_with_the_code_of_the_evm(client: ApiClient) -> None:
     (block,) = simulate(
         client, calls({"to": CONTRACT}, stateOverrides={CONTRACT: {"code": "0xfe"}})
     )
@@ -76,7 +76,7 @@ def test_a_halt_is_reported_with_the_code_of_the_evm(client: Client) -> None:
     assert (halted["status"], halted["error"]["code"]) == ("0x0", -32015)
 
 
-def test_a_simulation_starts_from_any_block(client: Client) -> None:
+def test_a_simulation_starts_from_any_block(client: ApiClient) -> None:
     client("anvil_setBalance", POOR, "0x64")
     client("evm_mine")
     spend = calls({"from": POOR, "to": str(NOBODY), "value": "0x64"})
@@ -87,7 +87,7 @@ def test_a_simulation_starts_from_any_block(client: Client) -> None:
     assert error.value.code == -38014
 
 
-def test_edits_since_the_last_block_count(client: Client) -> None:
+def test_edits_since_the_last_block_count(client: ApiClient) -> None:
     client("anvil_setBalance", POOR, "0x64")
     spend = calls({"from": POOR, "to": str(NOBODY), "value": "0x64"})
     (block,) = simulate(client, spend)
@@ -124,7 +124,7 @@ TOO_MANY: list[Any] = [{} for _ in range(257)]
     ],
 )  # fmt: skip
 def test_errors_have_the_codes_of_the_specification(
-    client: Client, question: tuple[list[Any], dict[str, Any]], code: int
+    client: ApiClient, question: tuple[list[Any], dict[str, Any]], code: int
 ) -> None:
     blocks, options = question
     with pytest.raises(RpcError) as error:
@@ -132,7 +132,7 @@ def test_errors_have_the_codes_of_the_specification(
     assert error.value.code == code
 
 
-def test_a_nonce_that_was_used_is_too_low(client: Client) -> None:
+def test_a_nonce_that_was_used_is_too_low(client: ApiClient) -> None:
     blocks, options = validated(nonce="0x0")
     blocks[0]["stateOverrides"] = {str(ALICE): {"nonce": "0x5"}}
     with pytest.raises(RpcError, match="nonce too low") as error:
@@ -140,19 +140,19 @@ def test_a_nonce_that_was_used_is_too_low(client: Client) -> None:
     assert error.value.code == -38010
 
 
-def test_init_code_that_is_too_long_is_rejected(client: Client) -> None:
+def test_init_code_that_is_too_long_is_rejected(client: ApiClient) -> None:
     with pytest.raises(RpcError) as error:
         simulate(client, calls({"from": str(ALICE), "data": "0x" + "00" * 50_000}))
     assert error.value.code == -38025
 
 
-def test_an_unknown_block_is_named(client: Client) -> None:
+def test_an_unknown_block_is_named(client: ApiClient) -> None:
     with pytest.raises(RpcError) as error:
         simulate(client, calls(TRANSFER), at="0x99")
     assert error.value.code == -32602
 
 
-def test_a_wrong_field_is_named(client: Client) -> None:
+def test_a_wrong_field_is_named(client: ApiClient) -> None:
     with pytest.raises(RpcError, match=r"params\[0\]\.blockStateCalls\[0\]\.calls\[0\]\.to"):
         simulate(client, calls({"to": "0x12"}))
 
@@ -172,7 +172,7 @@ def test_a_wrong_field_is_named(client: Client) -> None:
     ],
 )
 def test_numbers_that_no_transaction_has_are_rejected(
-    client: Client, fields: dict[str, Any]
+    client: ApiClient, fields: dict[str, Any]
 ) -> None:
     with pytest.raises(RpcError, match="too large for a transaction") as rejection:
         simulate(client, calls(TRANSFER | fields))
@@ -180,7 +180,7 @@ def test_numbers_that_no_transaction_has_are_rejected(
 
 
 @pytest.mark.parametrize("missing", [0, 3])
-def test_no_block_comes_after_the_end_of_time(client: Client, missing: int) -> None:
+def test_no_block_comes_after_the_end_of_time(client: ApiClient, missing: int) -> None:
     last = {"blockOverrides": {"time": "0xffffffffffffffff"}}
     assert simulate(client, last)[0]["timestamp"] == "0xffffffffffffffff"
     after = {"blockOverrides": {"number": hex(2 + missing)}}
@@ -189,7 +189,7 @@ def test_no_block_comes_after_the_end_of_time(client: Client, missing: int) -> N
     assert rejection.value.code == -32602
 
 
-def test_calls_nested_as_deep_as_possible_are_rendered(client: Client) -> None:
+def test_calls_nested_as_deep_as_possible_are_rendered(client: ApiClient) -> None:
     # Calls itself until no call is possible any more: some 600 calls within each other.
     code = {CONTRACT: {"code": "0x5f5f5f5f5f305af1"}}
     call = {"from": str(ALICE), "to": CONTRACT, "value": "0x1", "gas": hex(30_000_000)}

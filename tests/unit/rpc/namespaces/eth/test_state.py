@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from entresol._native import EMPTY_ROOT, keccak256, rlp_encode, verify_proof
-from tests.support.chain.api_client import Client, send
+from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, ETHER, LOG_CODE, LOGGER, NOBODY
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
 
-def test_state_is_read_at_any_block(client: Client) -> None:
+def test_state_is_read_at_any_block(client: ApiClient) -> None:
     for nonce in range(3):
         send(client, nonce, wei=10)
     balances = [client("eth_getBalance", hexed(NOBODY), hex(number)) for number in range(4)]
@@ -21,7 +21,7 @@ def test_state_is_read_at_any_block(client: Client) -> None:
     assert client("eth_getTransactionCount", hexed(ALICE), {"blockNumber": "0x1"}) == "0x1"
 
 
-def test_the_pending_nonce_counts_pending_transactions(client: Client) -> None:
+def test_the_pending_nonce_counts_pending_transactions(client: ApiClient) -> None:
     client.chain.schedule.seal_on_request()
     send(client, 0)
     send(client, 1)
@@ -30,14 +30,14 @@ def test_the_pending_nonce_counts_pending_transactions(client: Client) -> None:
     assert client("eth_getTransactionCount", hexed(ALICE), "latest") == "0x0"
 
 
-def test_code_and_storage_are_read(client: Client) -> None:
+def test_code_and_storage_are_read(client: ApiClient) -> None:
     assert client("eth_getCode", hexed(LOGGER)) == hexed(LOG_CODE)
     assert client("eth_getCode", hexed(NOBODY)) == "0x"
     assert client("eth_getStorageAt", hexed(LOGGER), "0x0") == hexed(bytes(32))
     assert client("eth_getAccountInfo", hexed(LOGGER))["code"] == hexed(LOG_CODE)
 
 
-def test_a_proof_leads_from_the_state_root_to_the_account(client: Client) -> None:
+def test_a_proof_leads_from_the_state_root_to_the_account(client: ApiClient) -> None:
     send(client)
     root = client("eth_getBlockByNumber", "0x1", False)["stateRoot"]
     proof = client("eth_getProof", hexed(NOBODY), ["0x0"], "0x1")
@@ -47,7 +47,7 @@ def test_a_proof_leads_from_the_state_root_to_the_account(client: Client) -> Non
     assert proof["storageProof"] == [{"key": hexed(bytes(32)), "value": "0x0", "proof": []}]
 
 
-def test_a_state_to_come_is_an_error(client: Client) -> None:
+def test_a_state_to_come_is_an_error(client: ApiClient) -> None:
     with pytest.raises(RpcError) as caught:
         client("eth_getBalance", hexed(ALICE), "0x64")
     assert caught.value.code == -32602
@@ -58,7 +58,7 @@ VALUE = "0x" + "22" * 32
 EMPTY = "0x" + "00" * 32
 
 
-def test_an_account_is_what_the_trie_has(client: Client) -> None:
+def test_an_account_is_what_the_trie_has(client: ApiClient) -> None:
     assert client("eth_getAccount", str(ALICE)) == {
         "balance": hex(100 * ETHER),
         "nonce": "0x0",
@@ -68,7 +68,7 @@ def test_an_account_is_what_the_trie_has(client: Client) -> None:
     assert client("eth_getAccount", str(LOGGER))["codeHash"] == hexed(keccak256(LOG_CODE))
 
 
-def test_an_account_with_storage_has_the_root_that_proofs_have(client: Client) -> None:
+def test_an_account_with_storage_has_the_root_that_proofs_have(client: ApiClient) -> None:
     client("anvil_setStorageAt", str(LOGGER), "0x1", VALUE)
     client("evm_mine")
     account = client("eth_getAccount", str(LOGGER), "latest")
@@ -77,13 +77,13 @@ def test_an_account_with_storage_has_the_root_that_proofs_have(client: Client) -
     assert client("eth_getAccount", str(LOGGER), "0x0")["storageRoot"] == hexed(EMPTY_ROOT)
 
 
-def test_an_account_that_is_not_there_is_null(client: Client) -> None:
+def test_an_account_that_is_not_there_is_null(client: ApiClient) -> None:
     assert client("eth_getAccount", str(NOBODY)) is None
     with pytest.raises(RpcError):
         client("eth_getAccount", str(NOBODY), "0x64")
 
 
-def test_slots_of_several_contracts_are_read_at_once(client: Client) -> None:
+def test_slots_of_several_contracts_are_read_at_once(client: ApiClient) -> None:
     client("anvil_setStorageAt", str(LOGGER), "0x1", VALUE)
     slots = {LOGGER.checksummed(): [SLOT, "0x2", "0x1"], str(NOBODY): ["0x0"], str(ALICE): []}
     assert client("eth_getStorageValues", slots, "latest") == {
@@ -93,7 +93,7 @@ def test_slots_of_several_contracts_are_read_at_once(client: Client) -> None:
     }
 
 
-def test_slots_are_read_at_any_block(client: Client) -> None:
+def test_slots_are_read_at_any_block(client: ApiClient) -> None:
     client("anvil_setStorageAt", str(LOGGER), "0x1", VALUE)
     client("evm_mine")
     assert client("eth_getStorageValues", {str(LOGGER): [SLOT]}, "0x0") == {str(LOGGER): [EMPTY]}
@@ -112,7 +112,7 @@ def test_slots_are_read_at_any_block(client: Client) -> None:
     ],
 )
 def test_a_request_for_slots_has_some_and_not_too_many(
-    client: Client, slots: object, message: str
+    client: ApiClient, slots: object, message: str
 ) -> None:
     with pytest.raises(RpcError) as rejection:
         client("eth_getStorageValues", slots)

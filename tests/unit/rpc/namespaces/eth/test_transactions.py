@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.chain.api_client import Client, send
+from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY, transaction
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
 
-def test_a_transaction_is_found_by_hash_location_and_nonce(client: Client) -> None:
+def test_a_transaction_is_found_by_hash_location_and_nonce(client: ApiClient) -> None:
     sent = send(client)
     whole = client("eth_getTransactionByHash", sent)
     block = client("eth_getBlockByNumber", "0x1", False)["hash"]
@@ -23,7 +23,7 @@ def test_a_transaction_is_found_by_hash_location_and_nonce(client: Client) -> No
     assert client("eth_getRawTransactionByHash", sent) == hexed(transaction(0).raw)
 
 
-def test_a_pending_transaction_has_no_location_and_no_receipt(client: Client) -> None:
+def test_a_pending_transaction_has_no_location_and_no_receipt(client: ApiClient) -> None:
     client.chain.schedule.seal_on_request()
     sent = send(client)
     assert client("eth_getTransactionByHash", sent)["blockNumber"] is None
@@ -40,7 +40,7 @@ def test_a_pending_transaction_has_no_location_and_no_receipt(client: Client) ->
     ],
 )
 def test_a_rejected_transaction_is_rejected_in_geths_words(
-    client: Client, fields: dict[str, Any], message: str
+    client: ApiClient, fields: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(RpcError) as caught:
         send(client, **fields)
@@ -48,7 +48,7 @@ def test_a_rejected_transaction_is_rejected_in_geths_words(
     assert caught.value.message.startswith(message)
 
 
-def test_a_nonce_that_was_used_is_too_low(client: Client) -> None:
+def test_a_nonce_that_was_used_is_too_low(client: ApiClient) -> None:
     send(client)
     with pytest.raises(RpcError, match="-32000: nonce too low: next nonce 1, tx nonce 0"):
         send(client, wei=2)
@@ -57,7 +57,7 @@ def test_a_nonce_that_was_used_is_too_low(client: Client) -> None:
 EMPTY = "0x" + "00" * 32
 
 
-def test_the_bytes_of_a_transaction_are_found_by_its_location(client: Client) -> None:
+def test_the_bytes_of_a_transaction_are_found_by_its_location(client: ApiClient) -> None:
     send(client)
     block = client("eth_getBlockByNumber", "0x1", False)["hash"]
     raw = hexed(transaction(0).raw)
