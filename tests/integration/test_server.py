@@ -75,11 +75,11 @@ class Gate:
     """A handler that responds when it is allowed to."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.requests = 0
         self.event = asyncio.Event()
 
     async def __call__(self, body: bytes, connection: ClientConnection) -> bytes:
-        self.asked += 1
+        self.requests += 1
         await self.event.wait()
         return echo(body, connection)
 
@@ -486,7 +486,7 @@ def test_a_slow_handler_is_not_a_slow_client(serve: Serve) -> None:
     gate = Gate()
     with serve(gate, **times) as server, server.client() as client, server.client() as idle:
         client.send(post_request(HELLO))
-        eventually(lambda: gate.asked == 1)
+        eventually(lambda: gate.requests == 1)
         assert idle.rest() == b""
         with server.client() as another:
             assert another.rest() == b""
@@ -567,7 +567,7 @@ def test_a_half_closed_client_gets_its_response(serve: Serve) -> None:
     with serve(gate) as server, server.client() as client:
         client.send(post_request(HELLO) + post_request(b"[]"))
         client.socket.shutdown(socket.SHUT_WR)
-        eventually(lambda: gate.asked == 1)
+        eventually(lambda: gate.requests == 1)
         server.call(gate.event.set)
         assert client.response().body == HELLO
         assert client.response().body == b"[]"
@@ -618,7 +618,7 @@ def test_stopping_lets_requests_in_progress_finish(serve: Serve) -> None:
     gate = Gate()
     with serve(gate) as server, server.client() as busy, server.client() as idle:
         busy.send(post_request(HELLO))
-        eventually(lambda: gate.asked == 1)
+        eventually(lambda: gate.requests == 1)
         stopped = server.begin(server.server.stop(10))
         assert idle.rest() == b""
         with pytest.raises(ConnectionError):
@@ -633,7 +633,7 @@ def test_stopping_ends_at_the_deadline(serve: Serve) -> None:
     gate = Gate()
     with serve(gate) as server, server.client() as client:
         client.send(post_request(HELLO))
-        eventually(lambda: gate.asked == 1)
+        eventually(lambda: gate.requests == 1)
         server.begin(server.server.stop(0.05))()
         with pytest.raises((EOFError, ConnectionError)):
             client.response()

@@ -18,7 +18,7 @@ from tests.support.node_process import running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.rollup.layer_consistency import check_agreement
 from tests.support.rollup.layer_ones import ACCOUNTS
-from tests.support.rollup.node_crashes import Traffic, Victim, operator_nonce
+from tests.support.rollup.node_crashes import CrashingNode, Traffic, operator_nonce
 from tests.support.rollup.pair import ETHER, Pair
 from tests.support.rpc_client import HttpRpcClient, get
 
@@ -173,7 +173,7 @@ def test_an_l1_that_is_reorganised_above_the_confirmed_blocks_doubles_nothing(
 def test_kills_beside_another_l1_lose_and_double_nothing(
     anvil: RestartableAnvil, tmp_path: Path
 ) -> None:
-    victim = Victim(tmp_path, *arguments(anvil, tmp_path)[4:])
+    node = CrashingNode(tmp_path, *arguments(anvil, tmp_path)[4:])
     traffic, nonces, randomness = Traffic(3), [], random.Random(4)
 
     def begin(pair: Pair) -> None:
@@ -181,14 +181,14 @@ def test_kills_beside_another_l1_lose_and_double_nothing(
         traffic.token = pair.create_token()
         pair.arrived(pair.deposit(10**9))
 
-    victim.live(begin)
+    node.live(begin)
     for _ in range(4):
-        victim.live(traffic.go_on, 0.5 + randomness.expovariate(1))
+        node.live(traffic.go_on, 0.5 + randomness.expovariate(1))
 
     def finish(pair: Pair) -> None:
         pair.settled()
         traffic.check(pair)
 
-    victim.live(finish)
+    node.live(finish)
     assert traffic.token is not None
-    check_agreement(victim.data, [traffic.token], l1=l1_config(anvil), nonce=nonces[0])
+    check_agreement(node.data, [traffic.token], l1=l1_config(anvil), nonce=nonces[0])

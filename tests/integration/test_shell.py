@@ -27,7 +27,7 @@ from tests.support.clients.accounts import ALICE, signed_transfer
 from tests.support.http_server import RawConnection, post_request
 from tests.support.node_process import RunningNode, run_entresol, running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
-from tests.support.rpc_client import HttpRpcClient
+from tests.support.rpc_client import HttpRpcClient, get
 
 FOREVER = "0x" + "f0" * 20
 STOP_SECONDS = 20.0

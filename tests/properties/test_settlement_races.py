@@ -35,7 +35,7 @@ class Race:
         embedded.mine()
         self._now = 0.0
         self._first = embedded.checkpoint()
-        l1.asked.clear()
+        l1.calls.clear()
         l1.sent.clear()
 
     def reorg(self) -> None:
@@ -52,7 +52,7 @@ class Race:
         """Remove every block with a settlement transaction, and restore them two requests later."""
         sent = list(self.l1.sent)
         self.reorg()
-        self.l1.before(len(self.l1.asked) + 2, lambda: self._submit(sent))
+        self.l1.before(len(self.l1.calls) + 2, lambda: self._submit(sent))
 
     def crash(self) -> None:
         """End the process."""
@@ -266,10 +266,10 @@ def test_a_restart_does_not_recheck_steps_deeper_than_a_reorg(tmp_path: Path) ->
         await it.scenario.settle()
         it.embedded.mine(65)
         it.scenario.restart()
-        it.l1.asked.clear()
+        it.l1.calls.clear()
         await it.settle()
         # A node without old receipts is sufficient.
-        assert "receipt" not in it.l1.asked
+        assert "receipt" not in it.l1.calls
         await it.check(1)
 
     race(play, path=tmp_path / "chain")
@@ -354,7 +354,7 @@ def test_a_block_that_arrives_between_nonce_and_receipt_is_not_another_senders(
         it.l1.before("nonce", it.embedded.mine)
         assert await it.scenario.settler.step(0.5)
         assert "signing again" not in caplog.text
-        assert "logs" not in it.l1.asked
+        assert "logs" not in it.l1.calls
 
     race(play)
 
@@ -403,7 +403,7 @@ def test_everything_is_settled_once_whatever_happens_before_any_request(
         it.scenario.seal_batch(1)
         it.scenario.seal_batch(2)
         nonce = await it.l1.nonce(OPERATOR.address)
-        it.l1.asked.clear()
+        it.l1.calls.clear()
         it.l1.before(moment, happen)
         await it.settle()
         if it.l1.is_over:

@@ -35,9 +35,9 @@ class Anvil(HttpRpcClient):
 
 @contextlib.contextmanager
 def free_port() -> Iterator[int]:
-    """Yield a port that nobody else is given meanwhile, and that who asks for it by number may listen on."""
+    """Yield a free port that no other process is given meanwhile, and that a server may listen on."""
     with socket.socket() as held:
-        # With this option it is only taken when somebody listens.
+        # With this option a bound port is free until a server listens on it.
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         held.bind(("127.0.0.1", 0))
         yield held.getsockname()[1]
@@ -48,7 +48,7 @@ def running_anvil(*arguments: str, port: int = 0) -> Iterator[Anvil]:
     """Start anvil with `arguments`, on a free port by default, and stop it at the end whatever happens."""
     command = [str(find_anvil()), "--host", "127.0.0.1", "--port", str(port), *arguments]
     with contextlib.ExitStack() as cleanup:
-        # A file rather than a pipe: nobody has to read it for anvil to go on.
+        # A file rather than a pipe, which would have to be read for anvil to go on.
         log = cleanup.enter_context(tempfile.TemporaryFile())
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
@@ -82,19 +82,19 @@ def _listening_address(
     process: subprocess.Popen[bytes], log: IO[bytes], port: int
 ) -> tuple[str, int]:
     def output() -> str:
-        # Anvil writes at the same file offset, so look without moving it.
+        # Anvil writes at the same file offset, so read without moving it.
         return os.pread(log.fileno(), 1 << 20, 0).decode(errors="replace")
 
-    def look() -> tuple[str, int] | None:
+    def listening() -> tuple[str, int] | None:
         ended = process.poll() is not None
         if found := _LISTENING.search(output()):
             return found[1], int(found[2])
         if ended:
             raise RuntimeError(f"anvil did not start:\n{output()}")
-        # One that is silent does not say it.
+        # One that is silent does not print it.
         return ("127.0.0.1", port) if port and _is_listening(port) else None
 
-    return eventually(look, output)
+    return eventually(listening, output)
 
 
 def _is_listening(port: int) -> bool:

@@ -45,7 +45,7 @@ class ToyBlock(JsonModel, frozen=True, kw_only=True):
 
 
 class Toy:
-    """Methods that show what they were given."""
+    """Methods that return their parameters."""
 
     prefix = "toy"
 
@@ -59,7 +59,7 @@ class Toy:
 
     @method(UnknownBlock, NonceTooLow)
     def get_balance(self, address: Address, block: BlockId = LATEST) -> str:
-        """Return what was asked for.
+        """Return the parameters.
 
         A second paragraph.
         """
@@ -96,7 +96,7 @@ class Toy:
     @method()
     def cached(self) -> Annotated[Raw, ToyBlock] | None:
         """Return bytes that are JSON already."""
-        return Raw(b'{ "kept": 1.0 }')
+        return Raw(b'{ "cached": 1.0 }')
 
     @method(ExecutionReverted)
     def revert(self, data: Data, reason: str | None = None) -> None:
@@ -156,7 +156,7 @@ class Toy:
         return "x" * min(length, 100_000)
 
     def not_a_method(self) -> int:
-        """Return nothing that anybody may ask for."""
+        """Return something that is no method."""
         return 1
 
     def _on_main(self) -> bool:
@@ -169,13 +169,13 @@ def request(name: str, *params: object, **more: object) -> bytes:
 
 
 def dispatch(dispatcher: Dispatcher, body: bytes, connection: ClientConnection | None = None) -> bytes | None:  # fmt: skip
-    """Return the answer to `body`, however long that takes."""
+    """Return the response to `body`, also if it comes later."""
 
-    async def answer() -> bytes | None:
+    async def handle() -> bytes | None:
         given = dispatcher.handle(body, connection or LocalConnection())
         return given if isinstance(given, bytes | None) else await given
 
-    return asyncio.run(answer())
+    return asyncio.run(handle())
 
 
 def caller(*, limits: RequestLimits | None = None) -> Callable[..., Any]:
@@ -183,7 +183,7 @@ def caller(*, limits: RequestLimits | None = None) -> Callable[..., Any]:
     dispatcher = Dispatcher([Toy()], limits=limits or RequestLimits())
 
     def send(body: bytes, path: str = "/") -> Any:
-        answer = dispatch(dispatcher, body, LocalConnection(path))
-        return answer and msgspec.json.decode(answer)
+        response = dispatch(dispatcher, body, LocalConnection(path))
+        return response and msgspec.json.decode(response)
 
     return send

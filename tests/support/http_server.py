@@ -25,7 +25,7 @@ HELLO = b'{"hello":1}'
 
 
 def echo(body: bytes, connection: ClientConnection) -> bytes:
-    """Answer with what was asked."""
+    """Return the body of the request."""
     assert connection.peer.startswith(("127.0.0.1:", "::1:"))
     return body
 
@@ -132,7 +132,7 @@ def raw_response(port: int, data: bytes) -> bytes:
     A connection that a hurried server closed before `data` got there is made again.
     """
 
-    def look() -> bytes:
+    def received() -> bytes:
         try:
             with RawConnection(port) as client:
                 client.send(data)
@@ -140,7 +140,7 @@ def raw_response(port: int, data: bytes) -> bytes:
         except ConnectionError:
             return b""
 
-    return eventually(look)
+    return eventually(received)
 
 
 def post_request(body: bytes, *headers: str, path: str = "/") -> bytes:
@@ -180,7 +180,7 @@ class RunningServer:
         return RawConnection(self.port, receive_buffer)
 
     def begin(self, work: Coroutine[Any, Any, T]) -> Callable[[], T]:
-        """Run `work` on the server's loop; the result waits for it."""
+        """Run `work` on the server's loop; the result blocks until it is done."""
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         return lambda: future.result(PATIENCE_SECONDS)
 

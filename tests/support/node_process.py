@@ -44,7 +44,7 @@ class RunningNode:
         return RunningNode(self.process, self._log, url)
 
     def stop(self) -> int:
-        """Ask the node to stop, and return its exit code."""
+        """Stop the node by a signal, and return its exit code."""
         self.process.terminate()
         return self.process.wait(PATIENCE_SECONDS)
 
@@ -55,7 +55,7 @@ def running_node(
 ) -> Iterator[RunningNode]:
     """Start a node on a free port, and stop it at the end whatever happens.
 
-    It is ready when its banner says so, or when it has written `facts`.
+    It is ready when its banner says so, or when it has written `info`.
     """
     with starting_node(*arguments, command=command) as node:
         yield node.ready(info)
@@ -87,7 +87,7 @@ def run_entresol(*arguments: str, **environment: str) -> subprocess.CompletedPro
 
 
 def _wait_for_url(process: subprocess.Popen[bytes], log: int, info: Path | None) -> str:
-    def look() -> str | None:
+    def listening() -> str | None:
         found = _LISTENING.search(_read(log))
         if found is not None:
             return f"http://{found[1].decode()}"
@@ -96,7 +96,7 @@ def _wait_for_url(process: subprocess.Popen[bytes], log: int, info: Path | None)
         assert process.poll() is None, _read(log).decode()
         return None
 
-    return eventually(look, lambda: _read(log).decode())
+    return eventually(listening, lambda: _read(log).decode())
 
 
 def _read(log: int) -> bytes:

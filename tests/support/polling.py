@@ -1,4 +1,4 @@
-"""Waiting for what others do: another process, a thread, a chain."""
+"""Poll until another process, a thread or a chain has done something."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 
 PATIENCE_SECONDS: Final = 120.0
-"""Far longer than anything takes, even on a machine that has other things to do."""
+"""Far longer than anything takes, even on a busy machine."""
 
 POLL_SECONDS: Final = 0.01
 
 
-def eventually(look: Callable[[], T | None], told: Callable[[], str] = str) -> T:
-    """Return what `look` sees as soon as it sees something; if it never does, say what was `told` instead."""
+def eventually(condition: Callable[[], T | None], describe: Callable[[], str] = str) -> T:
+    """Return the first true result of `condition`; if there is none in time, fail with what `describe` returns."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while not (seen := look()):
-        assert time.monotonic() < deadline, f"it never happened {told()}"
+    while not (result := condition()):
+        assert time.monotonic() < deadline, f"it never happened {describe()}"
         time.sleep(POLL_SECONDS)
-    return seen
+    return result

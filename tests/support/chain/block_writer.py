@@ -1,4 +1,4 @@
-"""Seals blocks until it is killed, and says which it was told are safe: `writer.py DIRECTORY SEED`."""
+"""Seals blocks until it is killed, and prints which are durable: `block_writer.py DIRECTORY SEED`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.evm.assembler import assemble, initcode
 
 SENDERS = 4
 TARGET = b"\xc1" * 20
-# Keep the first word of the input in the slot that the second names, and tell of it.
+# Store the first word of the input in the slot that the second names, and log it.
 STORING = assemble("0 calldataload 0x20 calldataload sstore 0x20 calldataload 0 0 log1")
 
 
@@ -46,7 +46,7 @@ def main() -> None:
     directory, seed = sys.argv[1:]
     randomness = random.Random(int(seed))
     balances: dict[bytes, int] = {sender(name): 10**6 * ETHER for name in range(1, SENDERS + 1)}
-    # The store is opened within sight of the killer, too.
+    # The process may be killed while it opens the store, too.
     sys.stdout.write("begin\n")
     sys.stdout.flush()
     producer = Producer(Store.open(Path(directory)), balances=balances, codes={TARGET: STORING})

@@ -1,4 +1,4 @@
-"""A chain whose contracts emit what they are told to."""
+"""A chain whose contracts emit the logs that a test wants."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read(texts: Iterable[object]) -> list[dict[str, Any]]:
 
 
 class EmittingChain(Chain):
-    """A chain that seals when it is told to."""
+    """A chain that seals on request."""
 
     @classmethod
     def begin(cls) -> EmittingChain:
@@ -65,7 +65,7 @@ class EmittingChain(Chain):
     def emit(
         self, emitter: Address = DOUBLE, topics: tuple[int, int] = (1, 2), *, by: int = 0
     ) -> Transaction:
-        """Let a transaction wait that emits a log."""
+        """Submit a transaction that emits a log."""
         nonce = self.pool.next_nonce(SENDERS[by])
         sent = emission(nonce, emitter, topics, by=by)
         self.add(sent)
@@ -86,7 +86,7 @@ class EmittingChain(Chain):
         ]
 
     def log_cache(self, batches: BatchReader | None = None, **options: int) -> LogCache:
-        """Return the chain's logs as clients read them, told as in a node when the chain goes back."""
+        """Return the chain's logs as clients read them, invalidated as in a node when blocks are reverted."""
         log_cache = LogCache(self.blocks, batches or NoBatches(), **options)
 
         def follow() -> None:

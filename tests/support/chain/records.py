@@ -55,7 +55,7 @@ def deposit(nonce: int, *, value: int = 1) -> Transaction:
 
 
 def change(
-    who: bytes,
+    holder: bytes,
     balance: int | None = 1,
     *,
     nonce: int = 0,
@@ -63,10 +63,10 @@ def change(
     destroyed: bool = False,
     slots: Iterable[tuple[int, int]] = (),
 ) -> StoredChange:
-    """Return what a block made of an account; without a balance the account is gone."""
+    """Return what a block made of an account; without a balance the account does not exist."""
     account = None if balance is None else stored_account(Account(nonce, balance, keccak256(code)))
     values = tuple((word(slot), word(value).lstrip(b"\0")) for slot, value in slots)
-    return StoredChange(who, account, destroyed, values)
+    return StoredChange(holder, account, destroyed, values)
 
 
 def record_after(
@@ -132,7 +132,7 @@ def incompressible_chain() -> Iterator[BlockRecord]:
 
 
 def nodes_of(record: BlockRecord) -> list[tuple[bytes, bytes]]:
-    """Return something to stand for the trie nodes that are new in a block."""
+    """Return stand-ins for the trie nodes that are new in a block."""
     node = b"node" + record.header().state_root
     return [(keccak256(node), node)]
 
@@ -171,11 +171,11 @@ def _random_log(randomness: random.Random) -> Log:
 
 def _random_changes(randomness: random.Random, codes: list[bytes]) -> list[StoredChange]:
     changes = []
-    for who in sorted(address(name) for name in randomness.sample(range(6), 3)):
+    for holder in sorted(address(name) for name in randomness.sample(range(6), 3)):
         destroyed = randomness.random() < 0.2
-        gone = destroyed and randomness.random() < 0.5
-        slots = [] if gone else [(n, randomness.randrange(3)) for n in range(3)]
+        deleted = destroyed and randomness.random() < 0.5
+        slots = [] if deleted else [(n, randomness.randrange(3)) for n in range(3)]
         code = randomness.choice(codes) if codes else b""
-        balance = None if gone else randomness.randrange(10**20)
-        changes.append(change(who, balance, destroyed=destroyed, slots=slots, code=code))
+        balance = None if deleted else randomness.randrange(10**20)
+        changes.append(change(holder, balance, destroyed=destroyed, slots=slots, code=code))
     return changes

@@ -51,7 +51,7 @@ SLOT = Hash32(bytes(31) + b"\x07")
 
 REVERT_CODE = bytes.fromhex("5f5ffd")
 MESSENGER_CODE = bytes.fromhex("365f5f37 365f20 33 7f") + L1_MESSAGE_SENT + bytes.fromhex("365fa3")
-# Says that a contract was made for somebody else, then that one was made for the caller.
+# Logs the deployment of a contract for another account, then of one for the caller.
 DEPLOYER_CODE = (
     b"\x73" + NOBODY + bytes.fromhex("5f 5f 7f") + CONTRACT_DEPLOYED + bytes.fromhex("5f5fa4")
 ) + (b"\x73" + MADE + bytes.fromhex("5f 33 7f") + CONTRACT_DEPLOYED + bytes.fromhex("5f5fa4"))
@@ -180,10 +180,10 @@ def sample_chain() -> Iterator[SampleChain]:
         sample.chain.close()
 
 
-def parsed(answer: Result) -> Any:
-    """Read an answer with another JSON library, and reject a key that stands twice."""
-    assert isinstance(answer, msgspec.Raw)
-    return json.loads(bytes(answer), object_pairs_hook=_unique)
+def parsed(result: Result) -> Any:
+    """Decode a result with another JSON library, and reject duplicate keys."""
+    assert isinstance(result, msgspec.Raw)
+    return json.loads(bytes(result), object_pairs_hook=_unique)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

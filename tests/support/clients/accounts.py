@@ -1,4 +1,4 @@
-"""Who the clients are: the first two development accounts, and somebody else."""
+"""Accounts of the clients: the first two development accounts, and an empty one."""
 
 from __future__ import annotations
 

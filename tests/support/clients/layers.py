@@ -44,7 +44,7 @@ def running_layers(kind: str) -> Iterator[Layers]:
 
 
 def run_on_each(name: str) -> Mapping[str, Results]:
-    """Run a file of checks on every kind of L1, side by side since it mostly waits, and return what is wrong."""
+    """Run a file of checks on every kind of L1, concurrently since it mostly waits, and return the problems."""
 
     def run(kind: str) -> Results:
         with running_layers(kind) as layers:

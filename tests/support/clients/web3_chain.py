@@ -23,7 +23,7 @@ ALICE: Final[LocalAccount] = Account.from_key(
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 )
 
-# The one event of the emitter that the tests look for, by its place in `enum WhichEvent`.
+# The one event of the emitter that the tests check, by its position in `enum WhichEvent`.
 LOG_DOUBLE_WITH_INDEX: Final = 9
 
 CONTRACTS: Final[dict[str, Any]] = {
@@ -60,7 +60,7 @@ def prepare(web3: Web3) -> Prepared:
     )
     log_double = emitter.encode_abi("logDouble", [LOG_DOUBLE_WITH_INDEX, 12_345, 54_321])
     with_log = _send(web3, to=emitter.address, data=log_double)
-    # A filter without a range looks at the latest block, and should find nothing there.
+    # A filter without a range covers the latest block, which should have no logs.
     web3.provider.make_request("evm_mine", [])  # type: ignore[arg-type]
     return Prepared(
         addresses,

@@ -23,7 +23,7 @@ NONE = bytes(32)
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """A batch, right in every field unless told otherwise."""
+    """A batch, with valid fields by default."""
 
     number: int
     chain_id: int = 270

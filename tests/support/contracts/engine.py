@@ -1,4 +1,4 @@
-"""Contracts on the project's engine: deployed, called, and their answers and errors read by their interface."""
+"""Contracts on the project's engine: deployed, called, and their results and errors decoded by their ABI."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Done:
-    """What a transaction answered, and what it logged."""
+    """The output and the logs of a transaction."""
 
     output: bytes
     logs: list[Log]
@@ -77,12 +77,12 @@ class Contract:
     artifact: Artifact
 
     def encode(self, function: str, *arguments: object) -> bytes:
-        """Return the data of a call; a signature tells functions of one name apart."""
+        """Return the data of a call; a signature distinguishes functions of one name."""
         entry = self._function(function)
         return selector(entry) + abi.encode(types(entry["inputs"]), arguments)
 
     def decode(self, function: str, output: bytes) -> Any:
-        """Return what a call answered: a value if there is one, else a tuple."""
+        """Return what a call returned: a value if there is one, else a tuple."""
         values = abi.decode(types(self._function(function)["outputs"]), output)
         return values[0] if len(values) == 1 else values
 
@@ -97,7 +97,7 @@ class Contract:
 
 
 class Engine:
-    """A chain of one block that goes on for ever: each call's changes stay."""
+    """A chain of one endless block: the changes of each transaction stay."""
 
     def __init__(self, overlay: Overlay | None = None, *, timestamp: int = NOW) -> None:
         self.overlay = Overlay(Snapshot(InMemoryState())) if overlay is None else overlay
@@ -128,7 +128,7 @@ class Engine:
         *arguments: object,
         value: int = 0,
     ) -> Any:
-        """Call a function by a transaction, and return its answer."""
+        """Call a function by a transaction, and return its result."""
         data = contract.encode(function, *arguments)
         return contract.decode(function, self._run(sender, contract.address, data, value).output)
 

@@ -167,7 +167,7 @@ def _deployed() -> Deployed:
 def deploy_on(engine: Engine, deployer: Address, operator: Address) -> Deployed:
     """Deploy everything by transactions of one account, and register a chain."""
     nonce = engine.nonce(deployer)
-    # Each is told the addresses of those that follow it.
+    # Each has the addresses of those that follow it.
     hub, nullifier, vault, router, legacy, timelock, manager, verifier, chain = (
         create_address(deployer, nonce + place) for place in range(9)
     )
@@ -208,12 +208,12 @@ def asset_id(token: Address, chain_id: int = L1_CHAIN_ID) -> Hash32:
 
 
 def burn_data(amount: int, receiver: Address, token: Address) -> bytes:
-    """Return what a depositor tells the vault."""
+    """Return the data by which the vault burns a deposit."""
     return abi.encode(["uint256", "address", "address"], [amount, receiver, token])
 
 
 def mint_data(receiver: Address, token: Address, amount: int) -> bytes:
-    """Return what the vault of L2 tells that of L1."""
+    """Return the data by which the vault of L1 releases a withdrawal."""
     return abi.encode(
         ["address", "address", "address", "uint256", "bytes"], [ALICE, receiver, token, amount, b""]
     )

@@ -85,7 +85,7 @@ def padded(address: bytes) -> bytes:
 
 
 def metadata(name: bytes, symbol: bytes, decimals: bytes, chain_id: int = L1_CHAIN_ID) -> bytes:
-    """Describe a token by its raw answers, as the vault of L1 does."""
+    """Encode a token's metadata, as the vault of L1 does."""
     return b"\x01" + encode("(uint256,bytes,bytes,bytes)", chain_id, name, symbol, decimals)
 
 
@@ -93,7 +93,7 @@ CROWN = metadata(encode("(string)", "Crown"), encode("(string)", "CRWN"), encode
 
 
 class LayerTwo:
-    """The chain, and what can be asked of it and done to it."""
+    """An L2 chain, with calls, transactions and deposits."""
 
     def __init__(
         self,

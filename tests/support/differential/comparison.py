@@ -59,17 +59,17 @@ class Peers:
         return self.mined[-1]
 
     def compare_touched(self, mined: Mined) -> None:
-        """Compare every account and slot that the block looked at."""
+        """Compare every account and slot that the block touched."""
         touched = _touched(mined.ran.results)
         for address, slots in touched.items():
             self.touched.setdefault(address, set()).update(slots)
-        runner = [question for item in touched.items() for question in _runner(*item)]
-        theirs = iter(self.anvil.batch(runner))
+        calls = [call for item in touched.items() for call in _reads_of(*item)]
+        theirs = iter(self.anvil.batch(calls))
         for address, slots in touched.items():
             nonce, balance, code = (next(theirs) for _ in range(3))
             values = [unhex(next(theirs)) for _ in slots]
-            told = (int(nonce, 16), int(balance, 16), unhex(code), values)
-            assert told == _ours(self.replay.snapshot, address, slots), address.hex()
+            read = (int(nonce, 16), int(balance, 16), unhex(code), values)
+            assert read == _ours(self.replay.snapshot, address, slots), address.hex()
 
     def compare_whole_state(self) -> None:
         """Compare every account and slot that exists on either side."""
@@ -147,11 +147,11 @@ def _touched(results: Sequence[ExecutionResult]) -> dict[bytes, list[bytes]]:
     return {address: sorted(slots) for address, slots in touched.items()}
 
 
-def _runner(address: bytes, slots: Sequence[bytes]) -> list[tuple[str, list[str]]]:
-    who = "0x" + address.hex()
+def _reads_of(address: bytes, slots: Sequence[bytes]) -> list[tuple[str, list[str]]]:
+    holder = "0x" + address.hex()
     account = ("eth_getTransactionCount", "eth_getBalance", "eth_getCode")
-    about_slots = [("eth_getStorageAt", [who, "0x" + slot.hex(), "latest"]) for slot in slots]
-    return [(method, [who, "latest"]) for method in account] + about_slots
+    about_slots = [("eth_getStorageAt", [holder, "0x" + slot.hex(), "latest"]) for slot in slots]
+    return [(method, [holder, "latest"]) for method in account] + about_slots
 
 
 def _ours(

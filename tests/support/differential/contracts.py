@@ -98,7 +98,7 @@ RECURSE_AND_STORE = assemble("""
     end: stop
 """)
 
-# (value): keeps it in transient storage and looks at it from inner calls, one of which fails.
+# (value): stores it in transient storage and reads it from inner calls, one of which fails.
 TRANSIENT = assemble("""
     caller address eq @inner jumpi
     1 tload 0 mstore 32 0 log0
@@ -145,7 +145,7 @@ _TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df52
 _BALANCE_SLOT = "0 mstore 0 32 mstore 64 0 keccak256"
 _ALLOWANCE_SLOT = "0 mstore 1 32 mstore 64 0 keccak256 32 mstore 0 mstore 64 0 keccak256"
 
-# An ERC-20 that anybody can mint. From, to and amount are kept in memory at 128, 160 and 192.
+# An ERC-20 with a public mint. From, to and amount are in memory at 128, 160 and 192.
 TOKEN = assemble(f"""
     0 calldataload 224 shr
     dup1 0xa9059cbb eq @transfer jumpi

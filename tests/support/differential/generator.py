@@ -34,7 +34,7 @@ def kinds_of(world: World) -> dict[str, Kind]:
 def blocks(world: World, rounds: int, size: int) -> Iterator[list[Signed]]:
     """Write each kind `rounds` times, in random order, in blocks of `size`.
 
-    A block is written when it is asked for, so that the world can be told of the one before.
+    A block is written when it is taken, so that the world has seen the one before.
     """
     names = list(kinds_of(world)) * rounds
     world.random.shuffle(names)

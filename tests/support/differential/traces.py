@@ -52,7 +52,7 @@ class Traced:
         """Return anvil's trace."""
         transaction_hash = "0x" + self.signed.hash.hex()
         if options.get("tracer") == "flatCallTracer":
-            # Anvil's debug method answers {} for this tracer, which is its trace method's format.
+            # Anvil's debug method returns {} for this tracer, which is its trace method's format.
             return self.both.anvil("trace_transaction", transaction_hash)
         return self.both.anvil("debug_traceTransaction", transaction_hash, options)
 

@@ -18,7 +18,7 @@ AccessList = Sequence[tuple[bytes, Sequence[bytes]]]
 
 @dataclass(frozen=True)
 class Actor:
-    """Somebody with a key, known by a name."""
+    """An account with a key, known by a name."""
 
     name: str
 
@@ -48,7 +48,7 @@ class Authorization:
     def signed(self) -> tuple[int, bytes, int, int, int, int]:
         """The fields, as the engine takes them."""
         wish = {"chainId": self.chain_id, "address": self.delegate, "nonce": self.nonce}
-        # eth_account says that it returns a message; it is an authorization.
+        # eth_account declares a message; it returns an authorization.
         signed: Any = self.authority.account.sign_authorization(wish)
         s = 0 if self.spoiled else signed.s
         return self.chain_id, self.delegate, self.nonce, signed.y_parity, signed.r, s

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-# A step gives its code when it is told where that will stand.
+# A step is a function from the position of its code to that code.
 Step: TypeAlias = Callable[[int], bytes]
 
 GAS = "5a"

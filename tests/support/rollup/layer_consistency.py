@@ -1,4 +1,4 @@
-"""What both layers must agree on, whatever happened to them: looked up in a node that is not running."""
+"""Invariants between both layers, checked in the data directory of a node that is not running."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ async def check_settlement(node: Node, rollup: Rollup, nonce: int) -> None:
     assert [_number(it, 1) for it in committed] == [_number(it, 1) for it in executed] == everything
     assert [n for it in proven for n in range(_number(it, 1) + 1, _number(it, 2) + 1)] == everything
     for step, logs in ((SettlementStep.COMMIT, committed), (SettlementStep.EXECUTE, executed)):
-        noted = [batches.settled(number, step) for number in everything]
-        assert [it and it.transaction for it in noted] == [it.transaction_hash for it in logs]
+        recorded = [batches.settled(number, step) for number in everything]
+        assert [it and it.transaction for it in recorded] == [it.transaction_hash for it in logs]
     used = {it.transaction_hash for it in (*committed, *proven, *executed)}
     operator = Operator(l1, rollup.settlement_layer.operator_secret)
     assert await l1.nonce(operator.address) - nonce == len(used)

@@ -23,8 +23,8 @@ from tests.support.anvil import Anvil, running_anvil
 CHAIN_ID = 31337
 ACCOUNTS = derive(DEVELOPMENT_MNEMONIC, 10)
 
-# Emits its input as the data of a deposit's event, and says how often if it is asked in four bytes; gives
-# up with its input; gives it back.
+# Emits its input as the data of a deposit's event, and returns how often if the input is four bytes; reverts
+# with its input; returns it.
 MAILBOX, REVERTER, ECHO = (Address(bytes([number]) * 20) for number in (0xB0, 0xB1, 0xB2))
 CODES = {
     MAILBOX: bytes.fromhex(
@@ -44,13 +44,13 @@ class SteeredLayerOne(Protocol):
         """Seal empty blocks."""
 
     def checkpoint(self) -> int:
-        """Remember the chain as it is."""
+        """Take a checkpoint of the chain."""
 
     def restore(self, checkpoint: int) -> None:
-        """Go back: what a reorganisation looks like."""
+        """Revert to a checkpoint: what a reorg looks like."""
 
     def mine_on_request(self) -> None:
-        """Let transactions wait for a block."""
+        """Leave transactions pending until a block is mined."""
 
 
 class Embedded:
@@ -72,15 +72,15 @@ class Embedded:
             self.chain.seal()
 
     def checkpoint(self) -> int:
-        """Remember the chain as it is."""
+        """Take a checkpoint of the chain."""
         return self.chain.checkpoint()
 
     def restore(self, checkpoint: int) -> None:
-        """Go back."""
+        """Revert to a checkpoint."""
         assert self.chain.restore(checkpoint)
 
     def mine_on_request(self) -> None:
-        """Let transactions wait for a block."""
+        """Leave transactions pending until a block is mined."""
         self.chain.schedule.seal_on_request()
 
 
@@ -98,56 +98,56 @@ class OnAnvil:
         self._anvil("anvil_mine", hex(blocks))
 
     def checkpoint(self) -> int:
-        """Remember the chain as it is."""
+        """Take a checkpoint of the chain."""
         return int(self._anvil("evm_snapshot"), 16)
 
     def restore(self, checkpoint: int) -> None:
-        """Go back."""
+        """Revert to a checkpoint."""
         assert self._anvil("evm_revert", hex(checkpoint))
 
     def mine_on_request(self) -> None:
-        """Let transactions wait for a block."""
+        """Leave transactions pending until a block is mined."""
         self._anvil("evm_setAutomine", False)
 
 
 class EventfulLayerOne:
-    """A layer 1 with which something happens just before it answers a chosen question."""
+    """An L1 with an event just before a chosen call."""
 
     def __init__(self, l1: LayerOne) -> None:
         self.name = l1.name
-        self.asked: list[str] = []
-        """The questions so far."""
+        self.calls: list[str] = []
+        """The calls so far."""
         self.sent: list[bytes] = []
-        """The transactions that it was given."""
+        """The transactions that were sent to it."""
         self._l1 = l1
         self._event: tuple[str | int, Callable[[], None]] | None = None
 
-    def before(self, question: str | int, event: Callable[[], None]) -> None:
-        """Let something happen once: before the next question of a name, or before the one of a number."""
-        self._event = question, event
+    def before(self, call: str | int, event: Callable[[], None]) -> None:
+        """Run `event` once: before the next call of a name, or before the call of a number."""
+        self._event = call, event
 
     @property
     def is_over(self) -> bool:
-        """Say whether what was to happen has happened."""
+        """Whether the event has happened."""
         return self._event is None
 
     async def close(self) -> None:
-        """Let go of it, which is no question."""
+        """Close it, which is no call."""
         await self._l1.close()
 
     def __getattr__(self, name: str) -> Any:
-        answer = getattr(self._l1, name)
+        function = getattr(self._l1, name)
 
-        async def ask(*arguments: Any, **more: Any) -> Any:
-            self.asked.append(name)
-            if self._event is not None and self._event[0] in (name, len(self.asked)):
+        async def call(*arguments: Any, **more: Any) -> Any:
+            self.calls.append(name)
+            if self._event is not None and self._event[0] in (name, len(self.calls)):
                 event, self._event = self._event[1], None
                 event()
             if name == "send":
                 self.sent.append(arguments[0])
-            return await answer(*arguments, **more)
+            return await function(*arguments, **more)
 
-        return ask
+        return call
 
 
 @contextlib.contextmanager
@@ -165,7 +165,7 @@ def layer_one(kind: str) -> Iterator[SteeredLayerOne]:
 
 
 def request_data(payload: PriorityTransaction) -> bytes:
-    """Return the data of the event by which L1 tells of a transaction to L2."""
+    """Return the data of the event by which L1 requests a transaction on L2."""
     words = (
         payload.type,
         int.from_bytes(payload.sender),

@@ -1,4 +1,4 @@
-"""Traffic on both layers, and nodes that are killed in the midst of it."""
+"""Random traffic on both layers, and nodes that are killed during it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.support.node_process import running_node
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.pair import Pair
 
-GONE = (OSError, http.client.HTTPException)
+DISCONNECTED = (OSError, http.client.HTTPException)
 
 
 class Traffic:
-    """What people do, and what they were told is done."""
+    """Random actions of users, and what the node acknowledged of them."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -30,24 +30,24 @@ class Traffic:
         self.token: Address | None = None
 
     def go_on(self, pair: Pair) -> None:
-        """Do one thing after the other until the node is gone."""
+        """Perform one action after the other until the node is killed."""
         actions = [self._deposit] * 4 + [self._send] * 4 + [self._prove] * 2 + [self._claim]
         try:
             while True:
                 self._random.choice(actions)(pair)
-        except GONE:
+        except DISCONNECTED:
             return
 
     def only_deposit(self, pair: Pair) -> None:
-        """Deposit until the node is gone."""
+        """Deposit until the node is killed."""
         try:
             while True:
                 self._deposit(pair)
-        except GONE:
+        except DISCONNECTED:
             return
 
     def check(self, pair: Pair) -> None:
-        """Check that everything that was told is still so."""
+        """Check that everything acknowledged is still there."""
         for deposit in self.deposits:
             assert pair.arrived(deposit)["status"] == "0x1"
         for transaction in self.sent:
@@ -58,21 +58,21 @@ class Traffic:
     def _deposit(self, pair: Pair) -> None:
         amount = self._random.randrange(1, 1000)
         if self.token is not None and self._random.random() < 0.3:
-            taken = pair.deposit_token(self.token, amount)
+            sent = pair.deposit_token(self.token, amount)
         else:
-            taken = pair.deposit(amount)
-        pair.l1.receipt(taken)
-        self.deposits.append(taken)
+            sent = pair.deposit(amount)
+        pair.l1.receipt(sent)
+        self.deposits.append(sent)
 
     def _send(self, pair: Pair) -> None:
         kind = self._random.random()
         if kind < 0.3:
-            taken = pair.withdraw(self._random.randrange(1, 10**6))
+            sent = pair.withdraw(self._random.randrange(1, 10**6))
         elif kind < 0.5 and self.token is not None and any(pair.token_on_l2(self.token)):
-            taken = pair.withdraw_token(self.token, 1)
+            sent = pair.withdraw_token(self.token, 1)
         else:
-            taken = pair.send_message(self._random.randbytes(20))
-        self.sent.append(taken)
+            sent = pair.send_message(self._random.randbytes(20))
+        self.sent.append(sent)
 
     def _prove(self, pair: Pair) -> None:
         if self.sent:
@@ -84,7 +84,7 @@ class Traffic:
     def _claim(self, pair: Pair) -> None:
         ready = [it for it in self.proofs if it not in self.claimed and self._pays(pair, it)]
         if ready:
-            # A claim may have come through although nobody was told.
+            # A claim may have succeeded without its response.
             if not pair.is_claimed(ready[0]):
                 pair.l1.receipt(pair.claim(ready[0]))
             self.claimed.add(ready[0])
@@ -94,7 +94,7 @@ class Traffic:
         return len(pair.l2.receipt(transaction)["logs"]) > 1
 
 
-class Victim:
+class CrashingNode:
     """A node whose directory outlives it."""
 
     def __init__(self, path: Path, *arguments: str) -> None:
@@ -120,18 +120,18 @@ class Victim:
 
 
 def kill_again_and_again(
-    victim: Victim,
+    node: CrashingNode,
     visit: Callable[[Pair], None],
     lives: Iterable[float],
     enough: Callable[[], object],
 ) -> None:
     """Kill a node after each of these times; on a slow machine also after longer ones, until `enough` was done."""
     for seconds in lives:
-        victim.live(visit, seconds)
+        node.live(visit, seconds)
     seconds = 1.0
     while not enough():
         assert seconds < PATIENCE_SECONDS
-        victim.live(visit, seconds)
+        node.live(visit, seconds)
         seconds *= 2
 
 

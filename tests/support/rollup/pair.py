@@ -112,7 +112,7 @@ class Pair:
         data: bytes = b"",
         dependencies: Sequence[bytes] = (),
     ) -> str:
-        """Deposit ether with the gas that the node estimates and the fee that L1 asks for it."""
+        """Deposit ether with the gas that the node estimates and the fee that L1 charges for it."""
         call = {"from": str(USER), "to": str(to), "value": hex(value), "data": hexed(data)}
         meta = {"gasPerPubdata": hex(GAS_PER_PUBDATA), "factoryDeps": list(map(list, dependencies))}
         gas_limit = int(self.l2("zks_estimateGasL1ToL2", {**call, "eip712Meta": meta}), 16)

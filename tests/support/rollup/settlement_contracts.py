@@ -1,4 +1,4 @@
-"""The settlement contracts on a layer 1, deployed as a node does it, and what tests ask of them."""
+"""The settlement contracts on an L1, deployed as a node does it, and deposits to them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REQUEST_GAS = 1_000_000
 
 
 class DeployedContracts(msgspec.Struct, frozen=True):
-    """The contracts of a chain, and who owns them."""
+    """The contracts of a chain, and their owner."""
 
     chain: ZkChain
     chain_id: int

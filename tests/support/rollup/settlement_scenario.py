@@ -1,4 +1,4 @@
-"""A chain that settles on a layer 1, step by step as a test tells it."""
+"""A chain that settles on an L1, step by step as a test directs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An L2 chain that sends messages and takes deposits when it is told to."""
+"""An L2 chain that sends messages and executes deposits on request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHAIN_ID = 270
 USER = 1
 RECEIVER = Address(b"\x5e" * 20)
 
-# Says that its caller sent the first word of the input, as often as the second word says.
+# Emits that its caller sent the first word of the input, as often as the second word says.
 _MESSENGER = bytes.fromhex(
     f"602035 5b 5f35 33 7f{L1_MESSAGE_SENT.hex()} 5f5fa3 60019003 80 6003 57"
 )
@@ -35,7 +35,7 @@ GENESIS = Genesis.development(
 
 
 class SettlingChain(Chain):
-    """A chain that seals when it is told to; its blocks are a second apart."""
+    """A chain that seals on request; its blocks are a second apart."""
 
     @classmethod
     def begin(
@@ -53,17 +53,17 @@ class SettlingChain(Chain):
         return chain
 
     def send_message(self, message: int = 1, *, times: int = 1) -> Hash32:
-        """Let a transaction wait that sends a message to L1, once or more often."""
+        """Submit a transaction that sends a message to L1, once or more often."""
         return self._call(L1_MESSENGER, message.to_bytes(32) + times.to_bytes(32))
 
     def transfer(self) -> Hash32:
-        """Let a transaction wait that says nothing to L1."""
+        """Submit a transaction that sends nothing to L1."""
         return self._call(RECEIVER, b"")
 
     def deposit(self) -> Hash32:
-        """Let the next transaction from L1 wait."""
-        waiting = len(self.producer.priority)
-        return self.enqueue(deposit(self.blocks.next_priority_id() + waiting))
+        """Enqueue the next transaction from L1."""
+        queued = len(self.producer.priority)
+        return self.enqueue(deposit(self.blocks.next_priority_id() + queued))
 
     def seal_messages(self, *messages: int) -> None:
         """Seal a block that sends these, one a transaction."""

@@ -33,15 +33,15 @@ class Supply(NamedTuple):
     held: int
     """What the vault on L1 has."""
     owed: int
-    """What the vault says that it owes to the chain."""
+    """What the vault records that it owes to the chain."""
     circulating: int
     """What accounts of the L2 have; of what genesis gave them, only what the vault began with."""
     burnt: int
-    """The base fees of L2 transactions, which nobody gets: their ether stays in the vault for good."""
+    """The base fees of L2 transactions, which no account gets: their ether stays in the vault for good."""
     arriving: int
     """Deposits that no L2 block has yet, and those that failed there and were not claimed back."""
     leaving: int
-    """Withdrawals that nobody has claimed on L1 yet."""
+    """Withdrawals that are not claimed on L1 yet."""
 
     def check(self) -> None:
         """Assert that nothing is lost or made out of nothing."""
@@ -72,13 +72,13 @@ class Bookkeeper:
         """Count ether."""
         asset = asset_id(await self._l1.chain_id(), ETH_TOKEN)
         withdrawn = self._balance(BASE_TOKEN, self._chain.number)
-        waiting = [it for it in await self._deposits() if it.priority_id >= self._executed]
+        pending = [it for it in await self._deposits() if it.priority_id >= self._executed]
         return Supply(
             held=await self._l1.balance(self._contracts.native_token_vault),
             owed=await self._owed(asset),
             circulating=self._sum(self._chain.number) - withdrawn - await self._unbacked(asset),
             burnt=sum(_burnt(record) for record in self._store.records()),
-            arriving=sum(it.payload.to_mint for it in waiting),
+            arriving=sum(it.payload.to_mint for it in pending),
             leaving=await self._leaving(asset),
         )
 
@@ -102,8 +102,8 @@ class Bookkeeper:
 
     async def _owed(self, asset: Hash32) -> int:
         vault = self._contracts.native_token_vault
-        asked = ("chainBalance(uint256,bytes32)", "uint256", self._chain_id, asset)
-        return int(await read_contract(self._l1, vault, *asked))
+        function = ("chainBalance(uint256,bytes32)", "uint256", self._chain_id, asset)
+        return int(await read_contract(self._l1, vault, *function))
 
     async def _unbacked(self, asset: Hash32) -> int:
         """Return what genesis gave to accounts of the L2 without anything behind it on L1."""
@@ -128,9 +128,11 @@ class Bookkeeper:
         if self._chain.blocks.record(place[0]).results[place[1]].succeeded:
             return 0
         named = (self._chain_id, deposit.payload.hash())
-        asked = ("depositHappened(uint256,bytes32)", "bytes32", *named)
+        function = ("depositHappened(uint256,bytes32)", "bytes32", *named)
         return (
-            amount if any(await read_contract(self._l1, self._contracts.nullifier, *asked)) else 0
+            amount
+            if any(await read_contract(self._l1, self._contracts.nullifier, *function))
+            else 0
         )
 
     async def _leaving(self, asset: Hash32) -> int:
@@ -144,9 +146,9 @@ class Bookkeeper:
     async def _claimed(self, withdrawal: Withdrawal) -> bool:
         if withdrawal.leaf is None:
             return False
-        asked = ("isWithdrawalFinalized(uint256,uint256,uint256)", "bool", self._chain_id)
+        function = ("isWithdrawalFinalized(uint256,uint256,uint256)", "bool", self._chain_id)
         return bool(
-            await read_contract(self._l1, self._contracts.nullifier, *asked, *withdrawal.leaf)
+            await read_contract(self._l1, self._contracts.nullifier, *function, *withdrawal.leaf)
         )
 
     def _withdrawals(self, block: int, record: BlockRecord) -> Iterator[Withdrawal]:
@@ -171,14 +173,13 @@ class Bookkeeper:
             yield Withdrawal(Hash32(message[36:68]), amount, leaf)
 
     def _l1_chain_id(self) -> int:
-        answer = self._ask(NATIVE_TOKEN_VAULT, "L1_CHAIN_ID()")
-        return int.from_bytes(answer)
+        return int.from_bytes(self._read_l2(NATIVE_TOKEN_VAULT, "L1_CHAIN_ID()"))
 
     def _token_supply(self, asset: Hash32) -> int:
-        token = Address(self._ask(NATIVE_TOKEN_VAULT, "tokenAddress(bytes32)", asset)[12:])
-        return 0 if not any(token) else int.from_bytes(self._ask(token, "totalSupply()"))
+        token = Address(self._read_l2(NATIVE_TOKEN_VAULT, "tokenAddress(bytes32)", asset)[12:])
+        return 0 if not any(token) else int.from_bytes(self._read_l2(token, "totalSupply()"))
 
-    def _ask(self, to: Address, signature: str, *arguments: object) -> bytes:
+    def _read_l2(self, to: Address, signature: str, *arguments: object) -> bytes:
         evm_env = EvmEnv(
             self._chain.latest, self._chain.rules.evm_rules(), BlockEnv.of(self._chain.head)
         )

@@ -105,7 +105,7 @@ SURROUNDINGS_SINCE = {
 
 
 def surroundings(world: World) -> Draft:
-    """Log and store everything a contract can ask for, from a constructor."""
+    """Log and store everything that a contract can read, from a constructor."""
     names = SURROUNDINGS.split()
     for fork, more in SURROUNDINGS_SINCE.items():
         names += more.split() if world.since(fork) else []
@@ -135,7 +135,7 @@ def arithmetic(world: World) -> Draft:
 
 
 def at_cap(world: World) -> Draft:
-    """Ask for all the gas that a transaction may have (EIP-7825)."""
+    """Set the largest gas limit of a transaction (EIP-7825)."""
     return Draft(to=STORE, data=word(1) + word(world.random.randrange(3)), gas=2**24)
 
 

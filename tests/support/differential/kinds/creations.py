@@ -82,7 +82,7 @@ def by_deep_factory(world: World) -> Draft:
 
 
 def too_large_inside(world: World) -> Draft:
-    """Ask the factory for more init code than allowed, or just as much."""
+    """Give the factory more init code than allowed, or just as much."""
     code = initcode(contracts.BOMB)
     size = MAX_INITCODE + world.random.randrange(2)
     return _factory(world, 0, code + bytes(size - len(code)), gas=6_000_000)

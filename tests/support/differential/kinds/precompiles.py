@@ -186,7 +186,7 @@ INPUTS: dict[int, tuple[str, Input]] = {
 
 
 def precompile(world: World, number: int) -> Draft:
-    """Call a precompile directly, or through the forwarder, which logs the answer."""
+    """Call a precompile directly, or through the forwarder, which logs the output."""
     random = world.random
     data = INPUTS[number][1](random)
     if random.random() < 0.35:

@@ -71,7 +71,7 @@ def transient(world: World) -> Draft:
 
 
 def destruction(world: World) -> Draft:
-    """Destroy an old contract in favour of itself, somebody, or somebody new."""
+    """Destroy an old contract in favour of itself, an account, or a new account."""
     bomb = world.random.choice(BOMBS)
     beneficiaries = (
         bomb,

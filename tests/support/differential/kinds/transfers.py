@@ -9,35 +9,35 @@ TRANSFER_GAS = 21_000
 
 
 def to_known(world: World) -> Draft:
-    """Send to somebody who exists."""
+    """Send to an existing account."""
     value = world.random.randrange(10**18)
     return Draft(to=world.random.choice(ACTORS).address, value=value, gas=TRANSFER_GAS)
 
 
 def to_new(world: World) -> Draft:
-    """Send to nobody yet."""
+    """Send to a new account."""
     return Draft(to=world.address(), value=world.random.randrange(1, 10**18), gas=TRANSFER_GAS)
 
 
 def to_self(world: World) -> Draft:
-    """Send to oneself."""
+    """Send to the sender."""
     sender = world.random.choice(ACTORS)
     return Draft(sender=sender, to=sender.address, value=world.random.randrange(10**18))
 
 
 def of_nothing(world: World) -> Draft:
-    """Send nothing to nobody, who stays nobody."""
+    """Send nothing to an absent account, which stays absent."""
     return Draft(to=world.address())
 
 
 def to_precompile(world: World) -> Draft:
-    """Leave money with a precompile, or with an address near them."""
+    """Send ether to a precompile, or to an address near them."""
     number = world.random.choice((*range(1, 0x13), 0x100, 0x101))
     return Draft(to=number.to_bytes(20, "big"), value=world.random.randrange(2), gas=1_000_000)
 
 
 def to_beneficiary(world: World) -> Draft:
-    """Send to whom the fees go."""
+    """Send to the beneficiary of the fees."""
     return Draft(to=COINBASE, value=world.random.randrange(10), gas=TRANSFER_GAS)
 
 

@@ -33,7 +33,7 @@ def test_results_are_encoded() -> None:
 
 def test_a_raw_result_is_spliced_as_it_is() -> None:
     response = dispatch(Dispatcher([Toy()]), request("toy_cached"))
-    assert response == b'{"jsonrpc":"2.0","id":1,"result":{ "kept": 1.0 }}'
+    assert response == b'{"jsonrpc":"2.0","id":1,"result":{ "cached": 1.0 }}'
 
 
 def test_an_async_method_is_awaited() -> None:
