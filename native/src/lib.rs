@@ -1,9 +1,10 @@
-//! EVM execution, cryptography, RLP and tries for the Entresol node.
+//! EVM execution, cryptography, RLP, ABI and tries for the Entresol node.
 //!
 //! The crate holds no chain state and knows nothing of storage; of JSON-RPC it knows only what
 //! [`response_cache`] has to recognise. Everything outside [`python`] is plain Rust. [`python`] holds
 //! the bindings, which `src/entresol/_native.pyi` describes.
 
+pub mod abi;
 pub mod crypto;
 pub mod evm;
 #[cfg(feature = "python")]
@@ -15,3 +16,4 @@ pub mod state;
 mod testing;
 pub mod transaction;
 pub mod trie;
+pub mod typed_data;

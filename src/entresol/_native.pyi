@@ -5,7 +5,7 @@ take long release the GIL, and everything is thread-safe.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeAlias, final, type_check_only
+from typing import Any, Protocol, TypeAlias, final, type_check_only
 
 from entresol.errors import InvalidTransaction
 
@@ -326,6 +326,50 @@ def rlp_encode(item: RlpSource, /) -> bytes:
 
 def rlp_decode(data: bytes, /) -> RlpItem:
     """Return the item that `data` encodes, or raise `MalformedValue` if it is not canonical."""
+
+# --- ABI and typed data --------------------------------------------------------
+
+@final
+class AbiTuple:
+    """A tuple of ABI types such as `(address,uint256[])`, parsed once.
+
+    Addresses and bytes are `bytes`; arrays and tuples are lists or tuples, and decoded as tuples. Malformed values and
+    encodings raise `MalformedValue`, which names the value by its index, `values[1][0]`.
+    """
+
+    def __new__(cls, types: str, /) -> AbiTuple: ...
+    def encode(self, values: list[Any] | tuple[Any, ...], /) -> bytes:
+        """Return the encoding of `values`."""
+    def encode_call(self, selector: bytes, arguments: list[Any] | tuple[Any, ...], /) -> bytes:
+        """Return `selector` and the encoding of `arguments`."""
+    def decode(self, data: bytes, /) -> tuple[Any, ...]:
+        """Return the values that `data` encodes, which take at most 16 times its memory."""
+
+def typed_data_hash(
+    types: Mapping[str, Sequence[tuple[str, str]]], primary: str, domain: object, message: object, /
+) -> bytes:
+    """Return the EIP-712 digest of a document, of whose structs `types` has the members: name and type of each.
+
+    `MalformedValue` names the member that does not have its type; nesting ends at 64 levels, a document at 20,000 values.
+    """
+
+def zk_signing_hash(
+    *,
+    chain_id: int,
+    sender: bytes,
+    to: bytes,
+    gas_limit: int,
+    gas_per_pubdata_limit: int,
+    max_fee_per_gas: int,
+    max_priority_fee_per_gas: int,
+    paymaster: bytes,
+    nonce: int,
+    value: int,
+    data: bytes,
+    factory_dep_hashes: Sequence[bytes],
+    paymaster_input: bytes,
+) -> bytes:
+    """Return the EIP-712 digest that the sender of a transaction of type 0x71 signs."""
 
 # --- Transactions ------------------------------------------------------------
 

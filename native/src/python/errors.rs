@@ -164,3 +164,11 @@ fn malformed_transaction(
     let keywords = [("field", field)].into_py_dict(py)?;
     py.get_type::<MalformedTransaction>().call((problem,), Some(&keywords))
 }
+
+/// Return a `MalformedValue` that names the field, if there is one.
+pub fn malformed_value(py: Python<'_>, problem: String, field: Option<String>) -> PyErr {
+    let error = [("field", field)]
+        .into_py_dict(py)
+        .and_then(|keywords| py.get_type::<MalformedValue>().call((problem,), Some(&keywords)));
+    error.map_or_else(|failure| failure, PyErr::from_value)
+}

@@ -1,5 +1,6 @@
 //! The module `entresol._native`.
 
+mod abi;
 mod account;
 mod convert;
 mod crypto;
@@ -14,14 +15,17 @@ mod state;
 mod state_provider;
 mod transaction;
 mod trie;
+mod typed_data;
 
 use pyo3::prelude::*;
 
-/// Execution, cryptography, RLP and tries, written in Rust.
+/// Execution, cryptography, RLP, ABI and tries, written in Rust.
 #[pymodule(name = "_native")]
 mod native {
     use super::*;
 
+    #[pymodule_export]
+    use super::abi::AbiTuple;
     #[pymodule_export]
     use super::account::Account;
     #[pymodule_export]
@@ -42,6 +46,8 @@ mod native {
     use super::transaction::{DecodedTransaction, decode_transaction, decode_transactions};
     #[pymodule_export]
     use super::trie::{PyTrie, ordered_root, verify_proof};
+    #[pymodule_export]
+    use super::typed_data::{typed_data_hash, zk_signing_hash};
 
     /// Initialise the module.
     #[pymodule_init]

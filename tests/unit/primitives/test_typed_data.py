@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -13,11 +14,14 @@ from hypothesis import strategies as st
 from entresol._native import keccak256
 from entresol.errors import MalformedValue
 from entresol.primitives.transactions import ZkTransaction
-from entresol.primitives.typed_data import MAX_DEPTH, TypedData, personal_hash
+from entresol.primitives.typed_data import TypedData, personal_hash
 from entresol.primitives.values import Address
 from tests.support.typed_data import MAIL
 
 Document = dict[str, Any]
+
+# That of `with_member`.
+DOMAIN = keccak256(keccak256(b"EIP712Domain(string name)") + keccak256(b"test"))
 
 
 def digest(document: Document) -> str:
@@ -36,6 +40,13 @@ def with_member(kind: str, value: object) -> Document:
         "domain": {"name": "test"},
         "message": {"it": value},
     }
+
+
+def nested_lists(depth: int) -> object:
+    value: object = []
+    for _ in range(depth):
+        value = [value]
+    return value
 
 
 def hexed(size: int) -> st.SearchStrategy[str]:
@@ -132,10 +143,70 @@ def test_a_type_may_contain_itself() -> None:
     assert digest(document) == reference(document)
 
 
+def test_types_may_contain_each_other() -> None:
+    document = with_member("Other[]", [{"back": {"it": []}}, {"back": None}])
+    document["types"]["Other"] = [{"name": "back", "type": "Thing"}]
+    thing = keccak256(b"Thing(Other[] it)Other(Thing back)")
+    other = keccak256(b"Other(Thing back)Thing(Other[] it)")
+    first = keccak256(other + keccak256(thing + keccak256(b"")))
+    second = keccak256(other + bytes(32))
+    message = keccak256(thing + keccak256(first + second))
+    assert digest(document) == keccak256(b"\x19\x01" + DOMAIN + message).hex()
+
+
+def test_the_domain_is_hashed_by_the_type_that_is_given() -> None:
+    fields = {"chainId": "uint256", "name": "string", "owner": "Owner"}
+    document = with_member("bool", value=True)
+    document["types"]["Owner"] = [{"name": "wallet", "type": "address"}]
+    document["types"]["EIP712Domain"] = [{"name": n, "type": k} for n, k in fields.items()]
+    document["domain"] = {"name": "test", "chainId": 1, "owner": {"wallet": "0x" + "11" * 20}}
+    kind = b"EIP712Domain(uint256 chainId,string name,Owner owner)Owner(address wallet)"
+    owner = keccak256(keccak256(b"Owner(address wallet)") + bytes(12) + b"\x11" * 20)
+    domain = keccak256(keccak256(kind) + (1).to_bytes(32) + keccak256(b"test") + owner)
+    thing = keccak256(keccak256(b"Thing(bool it)") + (1).to_bytes(32))
+    assert digest(document) == keccak256(b"\x19\x01" + domain + thing).hex()
+
+
+def test_types_that_would_double_with_each_level_cost_nothing() -> None:
+    document = with_member("T0", None)
+    for level in range(200):
+        kind = f"T{level + 1}" if level < 199 else "bool"
+        document["types"][f"T{level}"] = [{"name": n, "type": kind} for n in ("a", "b")]
+    document["message"] = {"it": {"a": None, "b": {"a": None}}}
+    assert digest(document) == reference(document)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "same"),
+    [
+        ("uint256", "0x0A", 10),
+        ("uint256", "0X0a", 10),
+        ("uint256", "00010", 10),
+        ("uint256", str(2**256 - 1), 2**256 - 1),
+        ("uint256", "-0", 0),
+        ("int16", "-0x0A", -10),
+        ("int256", str(-(2**255)), -(2**255)),
+        ("uint", 2**256 - 1, 2**256 - 1),
+        ("address", "0x" + "Ab" * 20, "ab" * 20),
+        ("bytes4", "0x01", "0x01000000"),
+        ("bytes", "0xAB", "0xab"),
+        ("string", None, None),
+        ("uint8[0]", [], []),
+    ],
+)
+def test_values_have_the_forms_that_wallets_send(kind: str, value: object, same: object) -> None:
+    assert digest(with_member(kind, value)) == digest(with_member(kind, same))
+
+
+def test_members_that_no_type_has_are_ignored() -> None:
+    document = with_member("bool", value=True)
+    extended = {**document, "message": {"it": True, "more": 1}, "more": 1}
+    assert digest(extended) == digest(document)
+
+
 def test_a_document_may_be_its_domain_alone() -> None:
     document = {**with_member("bool", value=True), "primaryType": "EIP712Domain"}
-    domain = keccak256(keccak256(b"EIP712Domain(string name)") + keccak256(b"test"))
-    assert digest(document) == keccak256(b"\x19\x01" + domain).hex()
+    assert digest(document) == keccak256(b"\x19\x01" + DOMAIN).hex()
 
 
 @pytest.mark.parametrize(
@@ -147,6 +218,25 @@ def test_a_document_may_be_its_domain_alone() -> None:
         ("uint256", "many", "message.it: is a whole number"),
         ("uint256", True, "message.it: is a whole number"),
         ("uint256", 1.5, "message.it: is a whole number"),
+        ("int256", -(2**255) - 1, "message.it: does not fit int256"),
+        ("int256", 2**300, "message.it: does not fit int256"),
+        ("uint256", "9" * 78, "message.it: does not fit uint256"),
+        ("uint256", "9" * 79, "message.it: is a whole number"),
+        ("uint256", "", "message.it: is a whole number"),
+        ("uint256", "0x", "message.it: is a whole number"),
+        ("uint256", "1_000", "message.it: is a whole number"),
+        ("uint256", "0b11", "message.it: is a whole number"),
+        ("uint", -1, "message.it: does not fit uint"),
+        ("bool", "true", "message.it: is true or false"),
+        ("bool", 1, "message.it: is true or false"),
+        ("bytes", "0102", "message.it: data starts with 0x"),
+        ("bytes", "0x012", "message.it: data is whole bytes, got 3 hex digits"),
+        ("bytes", "0x0x01", "message.it: data is written in hex digits, got '0x0x01'"),
+        ("bytes", [1, 2], "message.it: data is a hex string, got an array"),
+        ("bytes4", "0x0x01", "message.it: data is written in hex digits, got '0x0x01'"),
+        ("address", 5, "message.it: an address is a hex string, got a number"),
+        ("function", "0x", "types.Thing.it: there is no type function"),
+        ("(uint8,uint8)", [1, 2], "types.Thing[0]: '(uint8,uint8)' is no type"),
         ("uint7", 1, "message.it: there is no type uint7"),
         ("bytes33", "0x", "message.it: there is no type bytes33"),
         ("bytes2", "0x010203", "message.it: is at most 2 bytes, got 3"),
@@ -196,10 +286,15 @@ def test_what_is_no_object_is_no_document(document: Any) -> None:
 
 def test_nesting_has_an_end() -> None:
     value: object = {"it": None}
-    for _ in range(MAX_DEPTH + 2):
+    for _ in range(62):
+        value = {"it": value}
+    assert digest(with_member("Thing", value))
+    for _ in range(100_000):
         value = {"it": value}
     with pytest.raises(MalformedValue, match="is nested deeper than 64 levels"):
         digest(with_member("Thing", value))
+    with pytest.raises(MalformedValue, match="is nested deeper than 64 levels"):
+        digest(with_member("uint8" + "[]" * 100_000, nested_lists(100)))
 
 
 def test_so_has_the_number_of_values() -> None:
@@ -255,6 +350,25 @@ def test_what_zk_stack_wallets_sign_is_such_a_document() -> None:
         },
     }
     assert digest(document) == payload.signing_hash().hex()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | hexed(20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["Alpha", "Beta"]), st.lists(
+    st.fixed_dictionaries({
+        "name": st.sampled_from("abc"),
+        "type": st.sampled_from(["Alpha", "Beta[]", "Alpha[1][]", "uint8", "bytes4", "string", "No"]),
+    }), max_size=3,
+)), JSON, JSON)  # fmt: skip
+def test_anything_is_hashed_or_rejected(types: Any, domain: Any, message: Any) -> None:
+    document = {"types": types, "primaryType": "Alpha", "domain": domain, "message": message}
+    with suppress(MalformedValue):
+        digest(document)
 
 
 @given(st.binary(max_size=200))

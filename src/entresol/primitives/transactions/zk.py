@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import msgspec
 
-from entresol._native import keccak256, recover, rlp_decode, rlp_encode
+from entresol._native import keccak256, recover, rlp_decode, rlp_encode, zk_signing_hash
 from entresol.errors import (
     InvalidBytecode,
     InvalidSignature,
@@ -30,14 +29,6 @@ MAX_NONCE: Final = 2**32 - 1
 MAX_FACTORY_DEPS: Final = 64
 DEFAULT_GAS_PER_PUBDATA: Final = 50_000
 """What a transaction allows for a published byte if its author says nothing."""
-
-DOMAIN_TYPE_HASH: Final = keccak256(b"EIP712Domain(string name,string version,uint256 chainId)")
-TRANSACTION_TYPE_HASH: Final = keccak256(
-    b"Transaction(uint256 txType,uint256 from,uint256 to,uint256 gasLimit,"
-    b"uint256 gasPerPubdataByteLimit,uint256 maxFeePerGas,uint256 maxPriorityFeePerGas,"
-    b"uint256 paymaster,uint256 nonce,uint256 value,bytes data,bytes32[] factoryDeps,"
-    b"bytes paymasterInput)"
-)
 
 _PLAIN_V: Final = frozenset({0, 1, 27, 28})
 _SIGNATURE_SIZE: Final = 65
@@ -133,23 +124,22 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
     def signing_hash(self) -> Hash32:
         """Return the typed-data digest that the sender signs."""
         paymaster = self.paymaster or _NO_PAYMASTER
-        words = (
-            ZK_TYPE,
-            int.from_bytes(self.sender),
-            int.from_bytes(self.to),
-            self.gas_limit,
-            self.gas_per_pubdata_limit,
-            self.max_fee_per_gas,
-            self.max_priority_fee_per_gas,
-            int.from_bytes(paymaster.address),
-            self.nonce,
-            self.value,
+        digest = zk_signing_hash(
+            chain_id=self.chain_id,
+            sender=self.sender,
+            to=self.to,
+            gas_limit=self.gas_limit,
+            gas_per_pubdata_limit=self.gas_per_pubdata_limit,
+            max_fee_per_gas=self.max_fee_per_gas,
+            max_priority_fee_per_gas=self.max_priority_fee_per_gas,
+            paymaster=paymaster.address,
+            nonce=self.nonce,
+            value=self.value,
+            data=self.data,
+            factory_dep_hashes=self.factory_dep_hashes(),
+            paymaster_input=paymaster.input,
         )
-        content = TRANSACTION_TYPE_HASH + b"".join(word.to_bytes(32) for word in words)
-        content += keccak256(self.data)
-        content += keccak256(b"".join(self.factory_dep_hashes()))
-        content += keccak256(paymaster.input)
-        return Hash32(keccak256(b"\x19\x01" + domain_separator(self.chain_id) + keccak256(content)))
+        return Hash32(digest)
 
     @property
     def payer(self) -> Address:
@@ -217,13 +207,6 @@ def verify(payload: ZkTransaction) -> None:
     signed_by = Address(recover(digest, signature))
     if signed_by != payload.sender:
         raise InvalidSignature(f"signed by {signed_by}, sent from {payload.sender}")
-
-
-@lru_cache(maxsize=16)
-def domain_separator(chain_id: int) -> bytes:
-    """Return the typed-data domain of a chain."""
-    content = DOMAIN_TYPE_HASH + keccak256(b"zkSync") + keccak256(b"2") + chain_id.to_bytes(32)
-    return keccak256(content)
 
 
 def _dep_hash(index: int, code: bytes) -> Hash32:
