@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
 from typing import ClassVar, Final, Self
 
 import msgspec
 
 from entresol._native import keccak256, rlp_encode
 from entresol.errors import MalformedTransaction, MalformedValue
-from entresol.primitives import rlp
+from entresol.primitives import abi, rlp
 from entresol.primitives.transactions.ethereum import Access, Authorization
 from entresol.primitives.values import Address, Hash32
 
@@ -28,9 +30,27 @@ Who executes a batch on L1 names each by its hash, and nodes of L1 take no trans
 
 L1_TYPES: Final = PRIORITY_TYPES | {UPGRADE_TYPE, OS_UPGRADE_TYPE}
 
+# L1 has numbers for addresses and hashes, and an array for the reserved words; the encodings are the same.
+_CANONICAL: Final = (
+    "((uint256,address,address,uint256,uint256,uint256,uint256,uint256,uint256,uint256,"
+    "uint256,address,uint256,uint256,bytes,bytes,bytes32[],bytes,bytes))"
+)
+_FIELDS: Final = (
+    "txType", "from", "to", "gasLimit", "gasPerPubdataByteLimit", "maxFeePerGas",
+    "maxPriorityFeePerGas", "paymaster", "nonce", "value",
+    "reserved[0]", "reserved[1]", "reserved[2]", "reserved[3]",
+    "data", "signature", "factoryDeps", "paymasterInput", "reservedDynamic",
+)  # fmt: skip
+_UNUSED: Final = tuple(
+    map(
+        _FIELDS.index,
+        (
+            "maxPriorityFeePerGas", "paymaster", "reserved[2]", "reserved[3]",
+            "signature", "paymasterInput", "reservedDynamic",
+        ),
+    )
+)  # fmt: skip
 _WORD: Final = 32
-_HEAD_WORDS: Final = 19
-_TUPLE_OFFSET: Final = 32
 
 
 class PriorityTransaction(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,24 +101,31 @@ class PriorityTransaction(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def from_abi(cls, canonical: bytes, factory_deps: tuple[bytes, ...] = ()) -> Self:
         """Read the tuple as L1 encodes it, with the code of its dependencies."""
-        # Each call reads on where the one before ended, so the fields stand in the tuple's order.
-        words = _Tuple(canonical)
+        try:
+            (words,) = abi.decode(_CANONICAL, canonical)
+        except MalformedValue as error:
+            raise MalformedTransaction(error.problem, field=_field(error)) from None
+        if words[0] not in L1_TYPES:
+            raise MalformedTransaction(f"{words[0]:#x} is not a type that L1 sends", field="txType")
+        for index in _UNUSED:
+            if words[index]:
+                raise MalformedTransaction("must be zero or empty", field=_FIELDS[index])
         payload = cls(
-            type=words.transaction_type(),
-            sender=words.address("from"),
-            to=words.address("to"),
-            gas_limit=words.word(),
-            gas_per_pubdata_limit=words.word(),
-            max_fee_per_gas=words.word(),
-            nonce=words.zero("maxPriorityFeePerGas", "paymaster").word(),
-            value=words.word(),
-            to_mint=words.word(),
-            refund_recipient=words.address("reserved[1]"),
-            data=words.zero("reserved[2]", "reserved[3]").data("data"),
-            factory_dep_hashes=words.no_data("signature").hashes("factoryDeps"),
+            type=words[0],
+            sender=Address(words[1]),
+            to=Address(words[2]),
+            gas_limit=words[3],
+            gas_per_pubdata_limit=words[4],
+            max_fee_per_gas=words[5],
+            nonce=words[8],
+            value=words[9],
+            to_mint=words[10],
+            refund_recipient=Address(words[11]),
+            data=words[14],
+            factory_dep_hashes=tuple(map(Hash32, words[16])),
             factory_deps=factory_deps,
         )
-        words.no_data("paymasterInput", "reservedDynamic").finish()
+        payload._check_canonical(canonical)
         return payload
 
     @property
@@ -108,10 +135,10 @@ class PriorityTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_abi(self) -> bytes:
         """Return the tuple as L1 encodes it; its hash is the transaction's."""
-        head = (
+        words = (
             self.type,
-            int.from_bytes(self.sender),
-            int.from_bytes(self.to),
+            self.sender,
+            self.to,
             self.gas_limit,
             self.gas_per_pubdata_limit,
             self.max_fee_per_gas,
@@ -120,18 +147,16 @@ class PriorityTransaction(msgspec.Struct, frozen=True, kw_only=True):
             self.nonce,
             self.value,
             self.to_mint,
-            int.from_bytes(self.refund_recipient),
+            self.refund_recipient,
             0,
             0,
+            self.data,
+            b"",
+            self.factory_dep_hashes,
+            b"",
+            b"",
         )
-        hashes = len(self.factory_dep_hashes).to_bytes(_WORD) + b"".join(self.factory_dep_hashes)
-        tails = (_sized(self.data), _sized(b""), hashes, _sized(b""), _sized(b""))
-        offsets, offset = [], _HEAD_WORDS * _WORD
-        for tail in tails:
-            offsets.append(offset)
-            offset += len(tail)
-        words = (_TUPLE_OFFSET, *head, *offsets)
-        return b"".join(word.to_bytes(_WORD) for word in words) + b"".join(tails)
+        return abi.encode(_CANONICAL, (words,))
 
     def encode(self) -> bytes:
         """Return what is stored: the type, then an RLP list of the tuple and the dependencies."""
@@ -141,77 +166,20 @@ class PriorityTransaction(msgspec.Struct, frozen=True, kw_only=True):
         """Return the hash by which L1 and L2 know the transaction."""
         return Hash32(keccak256(self.to_abi()))
 
-
-class _Tuple:
-    """The words of the tuple, read in order; an encoding that L1 would not write is rejected."""
-
-    def __init__(self, canonical: bytes) -> None:
-        size = _WORD * (1 + _HEAD_WORDS)
-        if len(canonical) < size or len(canonical) % _WORD:
-            problem = f"at least {size} bytes in whole words expected, got {len(canonical)}"
-            raise MalformedTransaction(problem, field="tuple")
-        self._bytes = canonical
-        self._head = 0
-        self._tail = size
-        if self.word() != _TUPLE_OFFSET:
-            raise MalformedTransaction("the first word is not 0x20", field="tuple")
-
-    def word(self) -> int:
-        self._head += _WORD
-        return int.from_bytes(self._bytes[self._head - _WORD : self._head])
-
-    def transaction_type(self) -> int:
-        kind = self.word()
-        if kind not in L1_TYPES:
-            raise MalformedTransaction(f"{kind:#x} is not a type that L1 sends", field="txType")
-        return kind
-
-    def address(self, field: str) -> Address:
-        number = self.word()
-        if number >> 160:
-            raise MalformedTransaction("an address is 20 bytes, got more", field=field)
-        return Address(number.to_bytes(20))
-
-    def zero(self, *fields: str) -> Self:
-        for field in fields:
-            if self.word():
-                raise MalformedTransaction("zero expected", field=field)
-        return self
-
-    def data(self, field: str) -> bytes:
-        size = self._open(field)
-        padded = self._take(-(-size // _WORD) * _WORD, field)
-        if any(padded[size:]):
-            raise MalformedTransaction("padding is not zero", field=field)
-        return padded[:size]
-
-    def no_data(self, *fields: str) -> Self:
-        for field in fields:
-            if self.data(field):
-                raise MalformedTransaction("no bytes expected", field=field)
-        return self
-
-    def hashes(self, field: str) -> tuple[Hash32, ...]:
-        words = self._take(self._open(field) * _WORD, field)
-        return tuple(Hash32(words[i : i + _WORD]) for i in range(0, len(words), _WORD))
-
-    def finish(self) -> None:
-        if self._tail != len(self._bytes):
-            raise MalformedTransaction("trailing bytes", field="tuple")
-
-    def _open(self, field: str) -> int:
-        """Return the length of the next dynamic field, which must follow the one before."""
-        if self.word() + _TUPLE_OFFSET != self._tail:
-            raise MalformedTransaction("offset is not the canonical one", field=field)
-        return int.from_bytes(self._take(_WORD, field))
-
-    def _take(self, size: int, field: str) -> bytes:
-        if size > len(self._bytes) - self._tail:
-            raise MalformedTransaction("longer than its input", field=field)
-        self._tail += size
-        return self._bytes[self._tail - size : self._tail]
+    def _check_canonical(self, canonical: bytes) -> None:
+        """Reject an encoding of this transaction that L1 would not write."""
+        expected = self.to_abi()
+        if canonical == expected:
+            return
+        words = (slice(at, at + _WORD) for at in range(0, len(expected), _WORD))
+        same = takewhile(lambda word: canonical[word] == expected[word], words)
+        # The first word is the offset of the tuple.
+        index = len(list(same)) - 1
+        field = _FIELDS[index] if 0 <= index < len(_FIELDS) else "tuple"
+        raise MalformedTransaction("the encoding is not canonical", field=field)
 
 
-def _sized(content: bytes) -> bytes:
-    padding = bytes(-len(content) % _WORD)
-    return len(content).to_bytes(_WORD) + content + padding
+def _field(error: MalformedValue) -> str:
+    """Return the field that could not be decoded, by its index in the error."""
+    found = re.match(r"values\[0\]\[(\d+)\]", error.field or "")
+    return "tuple" if found is None else _FIELDS[int(found[1])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from eth_abi.abi import encode as abi_encode
 from hypothesis import given
@@ -128,6 +129,22 @@ def test_a_priority_transaction_has_the_fields_of_any_payload() -> None:
     assert payload.authorizations == ()
 
 
+ENDS = "the encoding ends too early"
+NOT_CANONICAL = "the encoding is not canonical"
+UNUSED = "must be zero or empty"
+
+
+def at_offset(offset: int) -> bytes:
+    """Return the deposit's tuple further behind its offset than it has to be."""
+    return offset.to_bytes(32) + bytes(offset - 32) + deposit().to_abi()[32:]
+
+
+def padded_with(last: bytes) -> bytes:
+    """Return a tuple whose data is one byte, with the last byte of the padding replaced."""
+    canonical = msgspec.structs.replace(deposit(), data=b"1").to_abi()
+    return canonical.replace(b"1" + bytes(31), b"1" + bytes(30) + last)
+
+
 def tuple_with(index: int, word: int) -> bytes:
     """Return the deposit's tuple with the word of one field replaced."""
     canonical = bytearray(deposit().to_abi())
@@ -139,24 +156,28 @@ def tuple_with(index: int, word: int) -> bytes:
 @pytest.mark.parametrize(
     ("canonical", "field", "problem"),
     [
-        (b"", "tuple", "at least 640 bytes in whole words expected, got 0"),
-        (bytes(641), "tuple", "at least 640 bytes in whole words expected, got 641"),
-        (bytes(800), "tuple", "the first word is not 0x20"),
+        (b"", "tuple", ENDS),
+        (deposit().to_abi()[:632], "tuple", ENDS),
+        (bytes(800), "txType", "0x0 is not a type that L1 sends"),
+        (at_offset(64), "tuple", NOT_CANONICAL),
         (tuple_with(0, 2), "txType", "0x2 is not a type that L1 sends"),
-        (tuple_with(1, 2**160), "from", "an address is 20 bytes, got more"),
-        (tuple_with(2, 2**160), "to", "an address is 20 bytes, got more"),
-        (tuple_with(6, 1), "maxPriorityFeePerGas", "zero expected"),
-        (tuple_with(7, 1), "paymaster", "zero expected"),
-        (tuple_with(11, 2**160), "reserved[1]", "an address is 20 bytes, got more"),
-        (tuple_with(12, 1), "reserved[2]", "zero expected"),
-        (tuple_with(13, 1), "reserved[3]", "zero expected"),
-        (tuple_with(14, 0), "data", "offset is not the canonical one"),
-        (tuple_with(15, 2**255), "signature", "offset is not the canonical one"),
-        (tuple_with(19, 2**255), "data", "longer than its input"),
-        (tuple_with(21, 2**255), "factoryDeps", "longer than its input"),
-        (tuple_with(19, 1), "signature", "offset is not the canonical one"),
-        (deposit().to_abi()[:-32], "reservedDynamic", "longer than its input"),
-        (deposit().to_abi() + bytes(32), "tuple", "trailing bytes"),
+        (tuple_with(1, 2**160), "from", NOT_CANONICAL),
+        (tuple_with(2, 2**160), "to", NOT_CANONICAL),
+        (tuple_with(6, 1), "maxPriorityFeePerGas", UNUSED),
+        (tuple_with(7, 1), "paymaster", UNUSED),
+        (tuple_with(11, 2**160), "reserved[1]", NOT_CANONICAL),
+        (tuple_with(12, 1), "reserved[2]", UNUSED),
+        (tuple_with(13, 1), "reserved[3]", UNUSED),
+        (tuple_with(14, 0), "data", NOT_CANONICAL),
+        (tuple_with(15, 2**255), "signature", ENDS),
+        (tuple_with(19, 2**255), "data", ENDS),
+        (tuple_with(20, 1), "signature", UNUSED),
+        (tuple_with(21, 2**255), "factoryDeps", ENDS),
+        (tuple_with(19, 1), "signature", NOT_CANONICAL),
+        (deposit().to_abi()[:-32], "reservedDynamic", ENDS),
+        (deposit().to_abi() + bytes(32), "tuple", NOT_CANONICAL),
+        (deposit().to_abi() + bytes(1), "tuple", NOT_CANONICAL),
+        (padded_with(b"\1"), "tuple", NOT_CANONICAL),
     ],
 )
 def test_a_malformed_tuple_is_rejected_by_field(canonical: bytes, field: str, problem: str) -> None:
