@@ -36,7 +36,7 @@ def test_a_name_is_declared_once() -> None:
 
 def test_the_docstring_is_the_summary() -> None:
     declared = methods_of([Toy()])["toy_getBalance"]
-    assert declared.summary == "Return what was asked for."
+    assert declared.summary == "Return the parameters."
 
 
 class Holder(msgspec.Struct):
