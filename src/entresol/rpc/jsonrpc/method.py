@@ -194,6 +194,8 @@ def _result_hint(hint: Any) -> Any:
     if get_origin(hint) in {Union, UnionType}:
         kinds = [kind for kind in get_args(hint) if get_origin(kind) is not Offload]
         return reduce(or_, map(_result_hint, kinds))
+    if get_origin(hint) is Offload:
+        return _result_hint(get_args(hint)[0])
     if get_origin(hint) is Annotated and get_args(hint)[0] is Raw:
         return get_args(hint)[1]
     return hint

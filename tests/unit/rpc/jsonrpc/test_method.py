@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from entresol.primitives.values import Data
+from entresol.primitives.values import Data, Quantity
 from entresol.rpc.jsonrpc.method import method, methods_of
+from entresol.rpc.jsonrpc.offload import Offload
 from tests.support.example_namespace import Toy
 
 
@@ -37,6 +38,19 @@ def test_a_name_is_declared_once() -> None:
 def test_the_docstring_is_the_summary() -> None:
     declared = methods_of([Toy()])["toy_getBalance"]
     assert declared.summary == "Return the parameters."
+
+
+class Offloaded:
+    prefix = "offloaded"
+
+    @method()
+    def sum(self) -> Offload[list[Quantity]]:
+        """Return work that a worker does."""
+        return Offload(list)
+
+
+def test_an_offloaded_result_is_described_by_its_own_type() -> None:
+    assert methods_of([Offloaded()])["offloaded_sum"].result == list[Quantity]
 
 
 class Holder(msgspec.Struct):
