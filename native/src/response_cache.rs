@@ -1,45 +1,65 @@
 //! Cache of JSON-RPC results by method and parameters.
 //!
 //! Clients repeat the same requests, and parsing takes most of the time of a short response. So the
-//! cache compares the bytes of method and parameters without interpreting them. A request in an
-//! unusual spelling is a miss.
+//! cache finds method and parameters in a request and compares their bytes without interpreting them.
+//! A request in an unusual spelling is a miss.
 
 use std::cell::Cell;
+use std::fmt;
 
 use alloy_primitives::map::HashMap;
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 const OPEN: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
 const RESULT: &[u8] = b",\"result\":";
 
+/// Cached results of one method, by parameters.
+#[derive(Debug, Default)]
+struct Method {
+    hits: Cell<u64>,
+    results: HashMap<Box<[u8]>, Box<[u8]>>,
+}
+
 /// A request whose result is cached.
 #[derive(Debug)]
-struct Hit<'a> {
+pub struct Hit<'a> {
     id: &'a [u8],
+    method: &'a Method,
     result: &'a [u8],
 }
 
 impl Hit<'_> {
-    fn len(&self) -> usize {
+    fn size(&self) -> usize {
         OPEN.len() + self.id.len() + RESULT.len() + self.result.len() + 1
     }
 
     fn parts(&self) -> [&[u8]; 5] {
         [OPEN, self.id, RESULT, self.result, b"}"]
     }
+
+    fn count(&self) {
+        self.method.hits.set(self.method.hits.get() + 1);
+    }
 }
 
 /// The response to a request or a batch, still to be written.
 #[derive(Debug)]
-pub struct Response<'a> {
-    hits: Vec<Hit<'a>>,
-    is_batch: bool,
+pub enum Response<'a> {
+    /// To a request.
+    Single(Hit<'a>),
+    /// To a batch.
+    Batch(Vec<Hit<'a>>),
 }
 
 impl Response<'_> {
     /// Return the size in bytes.
     pub fn size(&self) -> usize {
-        let separators = if self.is_batch { self.hits.len() + 1 } else { 0 };
-        self.hits.iter().map(Hit::len).sum::<usize>() + separators
+        match self {
+            Self::Single(hit) => hit.size(),
+            Self::Batch(hits) => hits.iter().map(Hit::size).sum::<usize>() + hits.len() + 1,
+        }
     }
 
     /// Write the response to `out`, which has exactly its size.
@@ -49,23 +69,24 @@ impl Response<'_> {
             head.copy_from_slice(part);
             out = rest;
         };
-        for (index, hit) in self.hits.iter().enumerate() {
-            if self.is_batch {
-                put(if index == 0 { b"[" } else { b"," });
+        match self {
+            Self::Single(hit) => hit.parts().into_iter().for_each(put),
+            Self::Batch(hits) => {
+                for (index, hit) in hits.iter().enumerate() {
+                    put(if index == 0 { b"[" } else { b"," });
+                    hit.parts().into_iter().for_each(&mut put);
+                }
+                put(b"]");
             }
-            hit.parts().into_iter().for_each(&mut put);
-        }
-        if self.is_batch {
-            put(b"]");
         }
     }
-}
 
-/// Cached results of one method, by parameters.
-#[derive(Debug, Default)]
-struct Method {
-    hits: Cell<u64>,
-    results: HashMap<Box<[u8]>, Box<[u8]>>,
+    fn count(&self) {
+        match self {
+            Self::Single(hit) => hit.count(),
+            Self::Batch(hits) => hits.iter().for_each(Hit::count),
+        }
+    }
 }
 
 /// Results by method and parameters, up to a number of bytes.
@@ -118,155 +139,114 @@ impl ResponseCache {
 
     /// Return the response to a request, or to a batch if all of its results are cached.
     pub fn response<'a>(&'a self, body: &'a [u8]) -> Option<Response<'a>> {
-        let mut scanner = Scanner { rest: body };
-        let is_batch = scanner.eat(b'[');
-        let mut requests = Vec::with_capacity(if is_batch { 64 } else { 1 });
-        requests.push(scanner.request()?);
-        while is_batch && scanner.eat(b',') {
-            if requests.len() == self.batch {
-                return None;
-            }
-            requests.push(scanner.request()?);
-        }
-        if is_batch && !scanner.eat(b']') || !scanner.is_at_end() {
+        // Strings with escapes have several spellings.
+        if body.contains(&b'\\') {
             return None;
         }
-        self.find(&requests, is_batch)
+        let body = str::from_utf8(body).ok()?.trim_start_matches([' ', '\t', '\r', '\n']);
+        let mut json = serde_json::Deserializer::from_str(body);
+        let response = match body.starts_with('[') {
+            true => Response::Batch(json.deserialize_seq(Batch { cache: self }).ok()?),
+            false => Response::Single(self.hit(Request::deserialize(&mut json).ok()?)?),
+        };
+        json.end().ok()?;
+        response.count();
+        Some(response)
     }
 
-    fn find<'a>(&'a self, requests: &[Request<'a>], is_batch: bool) -> Option<Response<'a>> {
-        let mut methods = Vec::with_capacity(requests.len());
-        let mut hits = Vec::with_capacity(requests.len());
-        for request in requests {
-            let method = self.methods.get(request.method)?;
-            hits.push(Hit { id: request.id, result: method.results.get(request.params)? });
-            methods.push(method);
-        }
-        for method in methods {
-            method.hits.set(method.hits.get() + 1);
-        }
-        Some(Response { hits, is_batch })
+    fn hit<'a>(&'a self, request: Request<'a>) -> Option<Hit<'a>> {
+        let method = self.methods.get(request.method.as_bytes())?;
+        let result = method.results.get(request.params())?;
+        request.is_plain().then(|| Hit { id: request.id.get().as_bytes(), method, result })
     }
 }
 
+/// Looks up the requests of a batch, up to the first miss.
+struct Batch<'a> {
+    cache: &'a ResponseCache,
+}
+
+impl<'a> Visitor<'a> for Batch<'a> {
+    type Value = Vec<Hit<'a>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a batch of cached requests")
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut requests: A) -> Result<Self::Value, A::Error> {
+        let miss = || A::Error::custom("not cached");
+        let mut hits = Vec::with_capacity(64);
+        while let Some(request) = requests.next_element()? {
+            if hits.len() == self.cache.batch {
+                return Err(miss());
+            }
+            hits.push(self.cache.hit(request).ok_or_else(miss)?);
+        }
+        if hits.is_empty() { Err(miss()) } else { Ok(hits) }
+    }
+}
+
+/// A request, with id and parameters as they were sent.
 struct Request<'a> {
-    id: &'a [u8],
-    method: &'a [u8],
-    params: &'a [u8],
+    id: &'a RawValue,
+    method: &'a str,
+    params: Option<&'a RawValue>,
 }
 
-/// Reads the JSON of requests, token by token.
-struct Scanner<'a> {
-    rest: &'a [u8],
+impl<'a> Request<'a> {
+    /// Whether the id can be copied, and the parameters are a list.
+    fn is_plain(&self) -> bool {
+        let is_list = self.params.is_none_or(|params| params.get().starts_with('['));
+        is_list && is_plain_id(self.id.get().as_bytes())
+    }
+
+    fn params(&self) -> &'a [u8] {
+        self.params.map_or(&[], |params| params.get().as_bytes())
+    }
 }
 
-impl<'a> Scanner<'a> {
-    /// Read a request object: its members once each, in any order.
-    fn request(&mut self) -> Option<Request<'a>> {
+impl<'a> Deserialize<'a> for Request<'a> {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RequestVisitor)
+    }
+}
+
+/// Reads a request. Deriving it would accept an array too, since serde reads a struct from either.
+struct RequestVisitor;
+
+impl<'a> Visitor<'a> for RequestVisitor {
+    type Value = Request<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a request")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut members: A) -> Result<Request<'a>, A::Error> {
         let (mut version, mut id, mut method, mut params) = (None, None, None, None);
-        if !self.eat(b'{') {
-            return None;
-        }
-        loop {
-            let key = self.string()?;
-            if !self.eat(b':') {
-                return None;
-            }
-            let (slot, value) = match key {
-                b"jsonrpc" => (&mut version, self.string()?),
-                b"id" => (&mut id, self.id()?),
-                b"method" => (&mut method, self.string()?),
-                b"params" => (&mut params, self.list()?),
-                _ => return None,
+        while let Some(key) = members.next_key::<&str>()? {
+            let is_new = match key {
+                "jsonrpc" => version.replace(members.next_value()?).is_none(),
+                "id" => id.replace(members.next_value()?).is_none(),
+                "method" => method.replace(members.next_value()?).is_none(),
+                "params" => params.replace(members.next_value()?).is_none(),
+                _ => false,
             };
-            if slot.replace(value).is_some() {
-                return None;
-            }
-            if self.eat(b'}') {
-                break;
-            }
-            if !self.eat(b',') {
-                return None;
+            if !is_new {
+                return Err(A::Error::custom("an unknown or repeated member"));
             }
         }
-        (version? == b"2.0").then_some(())?;
-        Some(Request { id: id?, method: method?, params: params.unwrap_or_default() })
-    }
-
-    fn skip_spaces(&mut self) {
-        while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] = self.rest {
-            self.rest = rest;
+        match (version, id, method) {
+            (Some("2.0"), Some(id), Some(method)) => Ok(Request { id, method, params }),
+            _ => Err(A::Error::custom("a missing member")),
         }
     }
+}
 
-    fn is_at_end(&mut self) -> bool {
-        self.skip_spaces();
-        self.rest.is_empty()
-    }
-
-    /// Read a character, if it is the next one.
-    fn eat(&mut self, character: u8) -> bool {
-        self.skip_spaces();
-        match self.rest {
-            [first, rest @ ..] if *first == character => {
-                self.rest = rest;
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn take(&mut self, count: usize) -> &'a [u8] {
-        let (taken, rest) = self.rest.split_at(count);
-        self.rest = rest;
-        taken
-    }
-
-    /// Read a string without escapes; return what is between its quotes.
-    fn string(&mut self) -> Option<&'a [u8]> {
-        if !self.eat(b'"') {
-            return None;
-        }
-        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'"' && *byte != b'\\';
-        let length = self.rest.iter().position(|byte| !is_plain(byte))?;
-        let text = self.take(length);
-        self.eat(b'"').then_some(text)
-    }
-
-    /// Read an id, a whole number or a string, verbatim.
-    fn id(&mut self) -> Option<&'a [u8]> {
-        self.skip_spaces();
-        let start = self.rest;
-        if start.first() == Some(&b'"') {
-            self.string()?;
-            return Some(&start[..start.len() - self.rest.len()]);
-        }
-        let length = start.iter().position(|byte| !byte.is_ascii_digit())?;
-        let is_number = length == 1 || length > 1 && start[0] != b'0';
-        is_number.then(|| self.take(length))
-    }
-
-    /// Read an array up to its closing bracket. Its contents need no validation: a hit has the same
-    /// bytes as a request that was parsed.
-    fn list(&mut self) -> Option<&'a [u8]> {
-        self.skip_spaces();
-        if self.rest.first() != Some(&b'[') {
-            return None;
-        }
-        let (mut depth, mut in_string) = (0_usize, false);
-        for (index, byte) in self.rest.iter().enumerate() {
-            match byte {
-                b'\\' => return None,
-                b'"' => in_string = !in_string,
-                b'[' | b'{' if !in_string => depth += 1,
-                b']' | b'}' if !in_string => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                return Some(self.take(index + 1));
-            }
-        }
-        None
+/// Whether an id is a whole number or a string of ASCII characters.
+fn is_plain_id(id: &[u8]) -> bool {
+    match id {
+        [b'"', text @ .., b'"'] => text.iter().all(|byte| matches!(byte, b' '..=b'~')),
+        number => number.iter().all(u8::is_ascii_digit),
     }
 }
 
@@ -321,6 +301,10 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1.0,"method":"eth_chainId"}"#,
             r#"{"jsonrpc":"2.0","id":null,"method":"eth_chainId"}"#,
             r#"{"jsonrpc":"2.0","id":"é","method":"eth_chainId"}"#,
+            "{\"jsonrpc\":\"2.0\",\"id\":\"a\n\",\"method\":\"eth_chainId\"}",
+            "\u{c}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_chainId\"}",
+            r#"{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":null}"#,
+            r#"{"jsonrpc":"2.0","\u0069d":1,"method":"eth_chainId"}"#,
             r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"eth_chainId"}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"eth_chainId","more":1}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"eth_chainId"} 1"#,
@@ -346,6 +330,7 @@ mod tests {
             format!("[{chain},]"),
             format!("[{chain}"),
             format!("[[{chain}]]"),
+            r#"[["2.0",1,"eth_chainId",[]]]"#.into(),
         ] {
             assert_eq!(response(&cache(), &body), None, "{body}");
         }
