@@ -51,14 +51,14 @@ impl AbiTuple {
     #[pyo3(signature = (data, /))]
     fn decode<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyTuple>> {
         let tokens = self.0.decode(data).map_err(|error| rejected(py, error))?;
-        objects(py, self.0.types().iter(), &tokens)
+        to_python_tuple(py, self.0.types().iter(), &tokens)
     }
 }
 
 impl AbiTuple {
     fn encoded(&self, values: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         items(values)
-            .and_then(|values| sequence(self.0.types().iter(), &values))
+            .and_then(|values| to_sol_values(self.0.types().iter(), &values))
             .map(abi::encode)
             .map_err(|error| rejected(values.py(), error))
     }
@@ -70,7 +70,7 @@ fn rejected(py: Python<'_>, error: AbiError) -> PyErr {
     malformed_value(py, error.problem, field)
 }
 
-fn sequence<'t>(
+fn to_sol_values<'t>(
     kinds: impl ExactSizeIterator<Item = &'t DynSolType>,
     values: &Bound<'_, PyTuple>,
 ) -> Result<Vec<DynSolValue>, AbiError> {
@@ -80,12 +80,12 @@ fn sequence<'t>(
     }
     let mut converted = Vec::with_capacity(values.len());
     for (index, (kind, value)) in kinds.zip(values.iter_borrowed()).enumerate() {
-        converted.push(value_of(kind, &value).map_err(|error| error.at(index))?);
+        converted.push(to_sol_value(kind, &value).map_err(|error| error.at(index))?);
     }
     Ok(converted)
 }
 
-fn value_of(kind: &DynSolType, value: &Bound<'_, PyAny>) -> Result<DynSolValue, AbiError> {
+fn to_sol_value(kind: &DynSolType, value: &Bound<'_, PyAny>) -> Result<DynSolValue, AbiError> {
     Ok(match kind {
         DynSolType::Uint(bits) => DynSolValue::Uint(integer(kind, value)?, *bits),
         DynSolType::Int(bits) => DynSolValue::Int(I256::from_raw(integer(kind, value)?), *bits),
@@ -103,13 +103,13 @@ fn value_of(kind: &DynSolType, value: &Bound<'_, PyAny>) -> Result<DynSolValue, 
         DynSolType::String => DynSolValue::String(text(value)?),
         DynSolType::Array(item) => {
             let values = items(value)?;
-            DynSolValue::Array(sequence(repeat_n(&**item, values.len()), &values)?)
+            DynSolValue::Array(to_sol_values(repeat_n(&**item, values.len()), &values)?)
         }
         DynSolType::FixedArray(item, size) => {
-            DynSolValue::FixedArray(sequence(repeat_n(&**item, *size), &items(value)?)?)
+            DynSolValue::FixedArray(to_sol_values(repeat_n(&**item, *size), &items(value)?)?)
         }
         DynSolType::Tuple(kinds) | DynSolType::CustomStruct { tuple: kinds, .. } => {
-            DynSolValue::Tuple(sequence(kinds.iter(), &items(value)?)?)
+            DynSolValue::Tuple(to_sol_values(kinds.iter(), &items(value)?)?)
         }
     })
 }
@@ -184,17 +184,19 @@ fn unexpected(expected: &str, value: &Bound<'_, PyAny>) -> AbiError {
     AbiError::new(format!("{expected} expected, got {found}"))
 }
 
-fn objects<'py, 't>(
+fn to_python_tuple<'py, 't>(
     py: Python<'py>,
     kinds: impl Iterator<Item = &'t DynSolType>,
     tokens: &[DynToken<'_>],
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let objects: Vec<_> =
-        kinds.zip(tokens).map(|(kind, token)| object(py, kind, token)).collect::<PyResult<_>>()?;
+    let objects: Vec<_> = kinds
+        .zip(tokens)
+        .map(|(kind, token)| to_python(py, kind, token))
+        .collect::<PyResult<_>>()?;
     PyTuple::new(py, objects)
 }
 
-fn object<'py>(
+fn to_python<'py>(
     py: Python<'py>,
     kind: &DynSolType,
     token: &DynToken<'_>,
@@ -204,19 +206,23 @@ fn object<'py>(
             Ok(PyString::new(py, &String::from_utf8_lossy(bytes)).into_any())
         }
         (_, DynToken::PackedSeq(bytes)) => Ok(PyBytes::new(py, bytes).into_any()),
-        (_, DynToken::Word(word)) => of_word(py, kind, word),
+        (_, DynToken::Word(word)) => word_to_python(py, kind, word),
         (DynSolType::Tuple(kinds), DynToken::FixedSeq(tokens, _)) => {
-            Ok(objects(py, kinds.iter(), tokens)?.into_any())
+            Ok(to_python_tuple(py, kinds.iter(), tokens)?.into_any())
         }
         (
             DynSolType::Array(item) | DynSolType::FixedArray(item, _),
             DynToken::FixedSeq(tokens, _) | DynToken::DynSeq { contents: tokens, .. },
-        ) => Ok(objects(py, repeat(&**item), tokens)?.into_any()),
+        ) => Ok(to_python_tuple(py, repeat(&**item), tokens)?.into_any()),
         _ => Err(PyTypeError::new_err(format!("a token of another type than {kind}"))),
     }
 }
 
-fn of_word<'py>(py: Python<'py>, kind: &DynSolType, word: &B256) -> PyResult<Bound<'py, PyAny>> {
+fn word_to_python<'py>(
+    py: Python<'py>,
+    kind: &DynSolType,
+    word: &B256,
+) -> PyResult<Bound<'py, PyAny>> {
     match kind {
         DynSolType::Bool => Ok(PyBool::new(py, !word.is_zero()).to_owned().into_any()),
         DynSolType::Address => Ok(PyBytes::new(py, &word[12..]).into_any()),

@@ -1,9 +1,10 @@
 //! The errors of `entresol.errors` that this crate raises.
 
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyException;
 use pyo3::import_exception;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyString};
+use pyo3::types::IntoPyDict;
 use revm::context_interface::result::InvalidTransaction as Invalid;
 
 use super::convert::PyWord;
@@ -150,25 +151,20 @@ pub fn decode_error(py: Python<'_>, error: DecodeError) -> PyErr {
     match error {
         DecodeError::Signature(problem) => InvalidSignature::new_err(problem),
         DecodeError::Unsupported(transaction_type) => UnsupportedType::new_err(transaction_type),
-        DecodeError::Malformed { field, problem } => malformed_transaction(py, problem, field)
-            .map_or_else(|failure| failure, PyErr::from_value),
+        DecodeError::Malformed { field, problem } => {
+            malformed::<MalformedTransaction>(py, problem, field)
+        }
     }
 }
 
-fn malformed_transaction(
-    py: Python<'_>,
-    problem: String,
-    field: Option<String>,
-) -> PyResult<Bound<'_, PyAny>> {
-    let field = field.map(|field| PyString::new(py, &field));
-    let keywords = [("field", field)].into_py_dict(py)?;
-    py.get_type::<MalformedTransaction>().call((problem,), Some(&keywords))
+/// Return a `MalformedValue`, which names the field if there is one.
+pub fn malformed_value(py: Python<'_>, problem: String, field: Option<String>) -> PyErr {
+    malformed::<MalformedValue>(py, problem, field)
 }
 
-/// Return a `MalformedValue` that names the field, if there is one.
-pub fn malformed_value(py: Python<'_>, problem: String, field: Option<String>) -> PyErr {
+fn malformed<T: PyTypeInfo>(py: Python<'_>, problem: String, field: Option<String>) -> PyErr {
     let error = [("field", field)]
         .into_py_dict(py)
-        .and_then(|keywords| py.get_type::<MalformedValue>().call((problem,), Some(&keywords)));
+        .and_then(|keywords| py.get_type::<T>().call((problem,), Some(&keywords)));
     error.map_or_else(|failure| failure, PyErr::from_value)
 }

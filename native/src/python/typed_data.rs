@@ -17,7 +17,7 @@ use crate::typed_data::{Kind, Stem, StructTypes, Transaction, parse_number, sign
 
 const DOMAIN: &str = "EIP712Domain";
 
-// Nobody can read more, and hashing it would block others; the depth also bounds the stack.
+// Hashing more would block the event loop; the depth also bounds the stack.
 const MAX_DEPTH: usize = 64;
 const MAX_VALUES: usize = 20_000;
 
@@ -35,10 +35,10 @@ pub fn typed_data_hash(
         return Err(malformed_value(message.py(), problem, Some("types".into())));
     }
     let mut document = Document { types: &StructTypes::new(&types), values: 0 };
-    let domain = document.hash(DOMAIN, domain, &Place::Root("domain"), 0)?;
+    let domain = document.hash(DOMAIN, domain, &Location::Root("domain"), 0)?;
     let message = match primary {
         DOMAIN => None,
-        _ => Some(document.hash(primary, message, &Place::Root("message"), 0)?),
+        _ => Some(document.hash(primary, message, &Location::Root("message"), 0)?),
     };
     Ok(PyHash(signing_hash(domain, message)))
 }
@@ -92,11 +92,11 @@ impl Document<'_> {
         &mut self,
         name: &str,
         value: &Bound<'_, PyAny>,
-        place: &Place<'_>,
+        location: &Location<'_>,
         depth: usize,
     ) -> PyResult<B256> {
         let py = value.py();
-        let content = value.cast::<PyDict>().map_err(|_| place.rejected(py, "is an object"))?;
+        let content = value.cast::<PyDict>().map_err(|_| location.rejected(py, "is an object"))?;
         let types = self.types;
         let type_hash = types.hash(name).map_err(|unknown| {
             let known: String = unknown.name.chars().take(70).collect();
@@ -108,8 +108,8 @@ impl Document<'_> {
         words.extend(type_hash);
         for (member, kind) in members {
             let value = content.get_item(member)?.unwrap_or_else(|| py.None().into_bound(py));
-            let place = Place::Member(place, member);
-            words.extend(self.word(kind, &kind.lengths, &value, &place, depth + 1)?);
+            let location = Location::Member(location, member);
+            words.extend(self.word(kind, &kind.lengths, &value, &location, depth + 1)?);
         }
         Ok(keccak256(words))
     }
@@ -120,49 +120,49 @@ impl Document<'_> {
         kind: &Kind,
         lengths: &[String],
         value: &Bound<'_, PyAny>,
-        place: &Place<'_>,
+        location: &Location<'_>,
         depth: usize,
     ) -> PyResult<B256> {
         let py = value.py();
         if depth > MAX_DEPTH {
             let problem = format!("is nested deeper than {MAX_DEPTH} levels");
-            return Err(place.rejected(py, problem));
+            return Err(location.rejected(py, problem));
         }
         self.values += 1;
         if self.values > MAX_VALUES {
             let problem = format!("has more than {MAX_VALUES} values");
-            return Err(Place::Root("message").rejected(py, problem));
+            return Err(Location::Root("message").rejected(py, problem));
         }
         if let Some((length, inner)) = lengths.split_last() {
-            let items = array(value, length, place)?;
+            let items = array(value, length, location)?;
             let mut words = Vec::with_capacity(32 * items.len());
             for (index, item) in items.iter().enumerate() {
-                let place = Place::Item(place, index);
-                words.extend(self.word(kind, inner, &item, &place, depth + 1)?);
+                let location = Location::Item(location, index);
+                words.extend(self.word(kind, inner, &item, &location, depth + 1)?);
             }
             return Ok(keccak256(words));
         }
         match &kind.stem {
             Stem::Struct if value.is_none() => Ok(B256::ZERO),
-            Stem::Struct => self.hash(&kind.text, value, place, depth),
+            Stem::Struct => self.hash(&kind.text, value, location, depth),
             Stem::Atom(DynSolType::String | DynSolType::Bytes) if value.is_none() => Ok(B256::ZERO),
-            Stem::Atom(_) if value.is_none() => Err(place.rejected(py, "is missing")),
-            Stem::Atom(atom) => word_of(atom, &kind.text, value, place),
+            Stem::Atom(_) if value.is_none() => Err(location.rejected(py, "is missing")),
+            Stem::Atom(atom) => encode_atom(atom, &kind.text, value, location),
             Stem::WrongSize | Stem::Unknown => {
-                Err(place.rejected(py, format!("there is no type {}", kind.text)))
+                Err(location.rejected(py, format!("there is no type {}", kind.text)))
             }
         }
     }
 }
 
-/// Where a value is in its document.
-enum Place<'a> {
+/// The path to a value in its document.
+enum Location<'a> {
     Root(&'a str),
-    Member(&'a Place<'a>, &'a str),
-    Item(&'a Place<'a>, usize),
+    Member(&'a Location<'a>, &'a str),
+    Item(&'a Location<'a>, usize),
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root(name) => f.write_str(name),
@@ -172,7 +172,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-impl Place<'_> {
+impl Location<'_> {
     fn rejected(&self, py: Python<'_>, problem: impl Into<String>) -> PyErr {
         malformed_value(py, problem.into(), Some(self.to_string()))
     }
@@ -181,48 +181,49 @@ impl Place<'_> {
 fn array<'a, 'py>(
     value: &'a Bound<'py, PyAny>,
     length: &str,
-    place: &Place<'_>,
+    location: &Location<'_>,
 ) -> PyResult<&'a Bound<'py, PyList>> {
     let py = value.py();
-    let items = value.cast::<PyList>().map_err(|_| place.rejected(py, "is an array"))?;
+    let items = value.cast::<PyList>().map_err(|_| location.rejected(py, "is an array"))?;
     if !length.is_empty() && length.parse() != Ok(items.len()) {
         let problem = format!("has {length} items, got {}", items.len());
-        return Err(place.rejected(py, problem));
+        return Err(location.rejected(py, problem));
     }
     Ok(items)
 }
 
-fn word_of(
+fn encode_atom(
     kind: &DynSolType,
     text: &str,
     value: &Bound<'_, PyAny>,
-    place: &Place<'_>,
+    location: &Location<'_>,
 ) -> PyResult<B256> {
     let py = value.py();
     match kind {
         DynSolType::String => {
-            let text = value.cast::<PyString>().map_err(|_| place.rejected(py, "is a string"))?;
+            let text =
+                value.cast::<PyString>().map_err(|_| location.rejected(py, "is a string"))?;
             hash_of_text(text)
         }
-        DynSolType::Bytes => Ok(keccak256(parsed("Data", value, place)?)),
-        DynSolType::Address => Ok(B256::left_padding_from(&parsed("Address", value, place)?)),
+        DynSolType::Bytes => Ok(keccak256(parsed("Data", value, location)?)),
+        DynSolType::Address => Ok(B256::left_padding_from(&parsed("Address", value, location)?)),
         DynSolType::FixedBytes(size) => {
-            let bytes = parsed("Data", value, place)?;
+            let bytes = parsed("Data", value, location)?;
             if bytes.len() > *size {
                 let problem = format!("is at most {size} bytes, got {}", bytes.len());
-                return Err(place.rejected(py, problem));
+                return Err(location.rejected(py, problem));
             }
             Ok(B256::right_padding_from(&bytes))
         }
         DynSolType::Bool => match value.cast::<PyBool>() {
             Ok(value) => Ok(B256::with_last_byte(value.is_true().into())),
-            Err(_) => Err(place.rejected(py, "is true or false")),
+            Err(_) => Err(location.rejected(py, "is true or false")),
         },
         _ => {
             let number =
-                whole_number(value)?.ok_or_else(|| place.rejected(py, "is a whole number"))?;
+                whole_number(value)?.ok_or_else(|| location.rejected(py, "is a whole number"))?;
             if !number.fits(kind) {
-                return Err(place.rejected(py, format!("does not fit {text}")));
+                return Err(location.rejected(py, format!("does not fit {text}")));
             }
             Ok(number.word.into())
         }
@@ -239,7 +240,7 @@ fn hash_of_text(text: &Bound<'_, PyString>) -> PyResult<B256> {
 }
 
 /// Return the bytes that Python's `class` reads from a text, and say what is wrong as it does.
-fn parsed(class: &str, value: &Bound<'_, PyAny>, place: &Place<'_>) -> PyResult<Vec<u8>> {
+fn parsed(class: &str, value: &Bound<'_, PyAny>, location: &Location<'_>) -> PyResult<Vec<u8>> {
     let py = value.py();
     let text = value.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
     let digits = text.and_then(|text| text.strip_prefix("0x"));
@@ -253,7 +254,7 @@ fn parsed(class: &str, value: &Bound<'_, PyAny>, place: &Place<'_>) -> PyResult<
     match class.call_method1(intern!(py, "parse"), (value,)) {
         Ok(bytes) => Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec()),
         Err(error) if error.is_instance_of::<MalformedValue>(py) => {
-            Err(place.rejected(py, error.value(py).getattr("problem")?.extract::<String>()?))
+            Err(location.rejected(py, error.value(py).getattr("problem")?.extract::<String>()?))
         }
         Err(error) => Err(error),
     }
