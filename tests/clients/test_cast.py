@@ -25,7 +25,7 @@ Cast: TypeAlias = Callable[..., str]
 
 
 class CastError(Exception):
-    """The command failed; the text is what it said."""
+    """The command failed, with this output."""
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def reverts(deploy: Callable[[str], str]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("command", "answer"),
+    ("command", "response"),
     [
         (["chain-id"], "270"),
         (["gas-price"], "100000000"),
@@ -84,9 +84,9 @@ def reverts(deploy: Callable[[str], str]) -> str:
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_a_question_is_answered(cast: Cast, command: list[str], answer: str) -> None:
+def test_a_query_has_its_result(cast: Cast, command: list[str], response: str) -> None:
     cast("rpc", "evm_mine")
-    assert cast(*command) == answer
+    assert cast(*command) == response
 
 
 def test_the_client_is_named(cast: Cast) -> None:
@@ -103,7 +103,7 @@ def test_the_client_is_named(cast: Cast) -> None:
     ],
     ids=["dynamic fees", "legacy", "access list", "delegation"],
 )
-def test_a_transaction_is_sent_and_waited_for(
+def test_a_transaction_is_sent_and_its_receipt_awaited(
     cast: Cast, send: Callable[..., Any], flags: list[str], kind: str
 ) -> None:
     receipt = send(NOBODY, "--value", "5", *flags)
@@ -124,7 +124,7 @@ def test_the_node_signs_for_an_unlocked_account(cast: Cast) -> None:
     assert json.loads(sent)["from"] == ALICE.address.lower()
 
 
-def test_the_pool_is_looked_into(cast: Cast) -> None:
+def test_the_content_of_the_pool_is_read(cast: Cast) -> None:
     assert json.loads(cast("tx-pool", "status", "--json")) == {"pending": "0x0", "queued": "0x0"}
 
 
@@ -139,12 +139,12 @@ def test_a_contract_is_deployed_written_and_read(
     assert cast("code", address) == CONTRACTS["math"]["runtime"]
 
 
-def test_the_reason_of_a_revert_is_told(cast: Cast, reverts: str) -> None:
+def test_the_reason_of_a_revert_is_printed(cast: Cast, reverts: str) -> None:
     with pytest.raises(CastError, match=r"execution reverted: Function has been reverted\."):
         cast("call", reverts, "revertWithMessage()")
 
 
-def test_the_data_of_a_custom_error_is_told(cast: Cast, reverts: str) -> None:
+def test_the_data_of_a_custom_error_is_printed(cast: Cast, reverts: str) -> None:
     selector = "0x82b42900"  # Unauthorized()
     with pytest.raises(CastError, match=selector):
         cast("call", reverts, "customErrorWithoutMessage()")
@@ -192,12 +192,12 @@ def test_a_call_may_assume_another_state(cast: Cast) -> None:
     assert cast("call", NOBODY, "counter()(uint256)", *arguments) == "42"
 
 
-def test_a_used_nonce_is_rejected_in_words_that_people_search_for(send: Callable[..., Any]) -> None:
+def test_a_used_nonce_is_rejected_in_geths_words(send: Callable[..., Any]) -> None:
     with pytest.raises(CastError, match="nonce too low"):
         send(NOBODY, "--nonce", "0", "--gas-limit", "21000")
 
 
-def test_a_lack_of_funds_is_told_in_words_that_people_search_for(cast: Cast) -> None:
+def test_a_lack_of_funds_is_rejected_in_geths_words(cast: Cast) -> None:
     with pytest.raises(CastError, match="insufficient funds for gas"):
         cast(
             "send",

@@ -1,4 +1,4 @@
-"""ethers, viem and zksync-ethers on a layer 2: what is checked stands in the files of `js/`."""
+"""ethers, viem and zksync-ethers on a layer 2: the checks are in the files of `js/`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ELSEWHERE: Final = {
 """What test_javascript_bridges.py and test_zksync_ethers_tokens.py run, and what all of them use."""
 
 
-def test_no_file_is_forgotten() -> None:
+def test_no_file_is_missing() -> None:
     assert {path.name for path in FOLDER.glob("*.mjs")} == {*FILES, *ELSEWHERE}
 
 

@@ -1,4 +1,4 @@
-"""viem and zksync-ethers between two layers: what is checked stands in the files of `js/`."""
+"""viem and zksync-ethers between two layers: the checks are in the files of `js/`."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_the_type_of_the_network_needs_no_meta(client: HttpRpcClient) -> None:
 
 
 def test_meta_has_arrays_of_integers(client: HttpRpcClient) -> None:
-    # The zero address stands for none; another one is rejected, since there are no paymasters here.
+    # The zero address means none; another one is rejected, since there are no paymasters here.
     paymaster = {"paymaster": "0x" + "00" * 20, "paymasterInput": [140, 90, 52, 69]}
     meta = {"gasPerPubdata": "0xc350", "factoryDeps": [[0] * 32], "paymasterParams": paymaster}
     call = {"from": SENDER, "to": NOBODY, "type": "0x71", "eip712Meta": meta}

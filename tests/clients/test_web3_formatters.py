@@ -18,15 +18,15 @@ NAMES = ["deposit", *payloads()]
 
 
 class ViewsProvider(BaseProvider):
-    """Answers web3.py out of views, without a server."""
+    """Responds to web3.py with rendered objects, without a server."""
 
     def __init__(self, sample: SampleChain) -> None:
         super().__init__()
         self._sample = sample
 
     def make_request(self, method: Any, params: Any) -> Any:
-        answer = getattr(self, method)(*params)
-        return {"jsonrpc": "2.0", "id": 1, "result": None if answer is None else parsed(answer)}
+        response = getattr(self, method)(*params)
+        return {"jsonrpc": "2.0", "id": 1, "result": None if response is None else parsed(response)}
 
     def eth_getBlockByNumber(self, block: str, full: bool) -> Any:  # noqa: N802
         if block == "pending":

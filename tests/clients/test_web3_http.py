@@ -139,21 +139,21 @@ def test_a_contract_is_called_now_and_then(web3: Web3) -> None:
         ("customErrorWithoutMessage", ContractCustomError, "0x82b42900"),
     ],
 )
-def test_a_revert_is_told_as_what_it_is(
+def test_a_revert_is_raised_as_what_it_is(
     reverts: Any, function: str, error: type[Exception], words: str
 ) -> None:
-    for ask in (reverts.functions[function]().call, reverts.functions[function]().estimate_gas):
+    for call in (reverts.functions[function]().call, reverts.functions[function]().estimate_gas):
         with pytest.raises(error) as raised:
-            ask()
+            call()
         assert words in str(raised.value) or words in str(raised.value.data)  # type: ignore[attr-defined]
 
 
-def test_a_panic_is_told_as_a_panic(web3: Web3) -> None:
+def test_a_panic_is_raised_as_a_panic(web3: Web3) -> None:
     with pytest.raises(ContractPanicError, match="Panic error 0x12"):
         deploy(web3, "panics").functions.errorCode12(0).call()
 
 
-def test_filters_are_installed_asked_and_removed(web3: Web3, emitter: Any) -> None:
+def test_filters_are_installed_polled_and_removed(web3: Web3, emitter: Any) -> None:
     logs = emitter.events.LogSingleWithIndex.create_filter(from_block="latest")
     blocks: Any = web3.eth.filter("latest")
     pending: Any = web3.eth.filter("pending")
@@ -187,18 +187,18 @@ def test_logs_are_found_by_event_and_range(web3: Web3, emitter: Any) -> None:
     assert [it.args.arg0 for it in event.get_logs({"arg0": 23}, from_block=0)] == [23]
 
 
-def test_a_batch_answers_in_order(web3: Web3, math: Any) -> None:
-    answers: Any
+def test_a_batch_has_responses_in_order(web3: Web3, math: Any) -> None:
+    responses: Any
     with web3.batch_requests() as batch:
         batch.add(web3.eth.get_block(0))
         batch.add(math.functions.multiply7(3))
         batch.add(web3.eth.get_balance(NOBODY, 0))
-        answers = batch.execute()
-    block, product, balance = answers
+        responses = batch.execute()
+    block, product, balance = responses
     assert (block["number"], product, balance) == (0, 21, 0)
 
 
-def test_fees_are_told(web3: Web3) -> None:
+def test_fees_are_read(web3: Web3) -> None:
     history = web3.eth.fee_history(2, "latest", [25])
     assert (len(history["baseFeePerGas"]), len(history["reward"])) == (3, 2)
     assert web3.eth.gas_price == 100_000_000
@@ -223,7 +223,7 @@ def test_a_call_may_assume_another_state(web3: Web3, math: Any) -> None:
     assert int.from_bytes(web3.eth.call(call, "latest", {NOBODY: override}), "big") == 42  # type: ignore[arg-type, dict-item]
 
 
-def test_a_waiting_transaction_is_in_the_pending_block(web3: Web3) -> None:
+def test_a_pending_transaction_is_in_the_pending_block(web3: Web3) -> None:
     with held(web3):
         sent = web3.eth.send_raw_transaction(sign(web3, to=NOBODY, value=1))
         assert web3.eth.get_block("pending")["transactions"] == [sent]
@@ -232,7 +232,7 @@ def test_a_waiting_transaction_is_in_the_pending_block(web3: Web3) -> None:
     assert web3.eth.get_transaction_receipt(sent)["status"] == 1
 
 
-def test_a_waiting_transaction_is_replaced(web3: Web3) -> None:
+def test_a_pending_transaction_is_replaced(web3: Web3) -> None:
     nonce = web3.eth.get_transaction_count(ALICE.address)
     with held(web3):
         old = web3.eth.send_raw_transaction(sign(web3, to=NOBODY, nonce=nonce, gasPrice=GWEI))
@@ -293,7 +293,7 @@ def with_async(node: RunningNode, work: Callable[[AsyncWeb3[Any]], Awaitable[Non
     asyncio.run(run())
 
 
-def test_an_event_loop_asks_many_things_at_once(node: RunningNode) -> None:
+def test_an_event_loop_makes_many_calls_at_once(node: RunningNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
         blocks = await asyncio.gather(*(web3.eth.get_block(0) for _ in range(50)))
         assert len({bytes(block["hash"]) for block in blocks}) == 1
@@ -301,7 +301,7 @@ def test_an_event_loop_asks_many_things_at_once(node: RunningNode) -> None:
     with_async(node, work)
 
 
-def test_an_event_loop_sends_and_waits(node: RunningNode, web3: Web3) -> None:
+def test_an_event_loop_sends_and_waits_for_the_receipt(node: RunningNode, web3: Web3) -> None:
     raw = sign(web3, to=NOBODY, value=1)
 
     async def work(asynchronous: AsyncWeb3[Any]) -> None:
@@ -312,7 +312,7 @@ def test_an_event_loop_sends_and_waits(node: RunningNode, web3: Web3) -> None:
     with_async(node, work)
 
 
-def test_an_event_loop_is_told_of_a_revert(node: RunningNode, reverts: Any) -> None:
+def test_an_event_loop_gets_the_error_of_a_revert(node: RunningNode, reverts: Any) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
         contract: Any = web3.eth.contract(reverts.address, abi=CONTRACTS["reverts"]["abi"])
         with pytest.raises(ContractLogicError, match=r"Function has been reverted\."):
@@ -321,14 +321,14 @@ def test_an_event_loop_is_told_of_a_revert(node: RunningNode, reverts: Any) -> N
     with_async(node, work)
 
 
-def test_an_event_loop_asks_a_batch(node: RunningNode) -> None:
+def test_an_event_loop_sends_a_batch(node: RunningNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
-        answers: Any
+        responses: Any
         async with web3.batch_requests() as batch:
             batch.add(web3.eth.get_block(0))
             batch.add(web3.eth.get_balance(NOBODY, 0))
-            answers = await batch.async_execute()
-        block, balance = answers
+            responses = await batch.async_execute()
+        block, balance = responses
         assert (block["number"], balance) == (0, 0)
 
     with_async(node, work)

@@ -1,4 +1,4 @@
-"""web3.py over a WebSocket: one connection for questions and subscriptions, in binary frames."""
+"""web3.py over a WebSocket: one connection for requests and subscriptions, in binary frames."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ async def deploy(web3: AsyncWeb3[Any], name: str) -> Any:
     return web3.eth.contract(receipt["contractAddress"], abi=CONTRACTS[name]["abi"])
 
 
-async def next_told(web3: AsyncWeb3[Any]) -> Any:
-    """Return the next thing that the node tells unasked."""
-    async for told in web3.socket.process_subscriptions():
-        return told
+async def next_notification(web3: AsyncWeb3[Any]) -> Any:
+    """Return the next notification."""
+    async for notified in web3.socket.process_subscriptions():
+        return notified
     raise AssertionError("the connection ended")
 
 
@@ -68,7 +68,7 @@ def test_a_contract_is_deployed_and_used(node: RunningNode) -> None:
     with_socket(node, work)
 
 
-def test_questions_are_answered_beside_each_other(node: RunningNode) -> None:
+def test_concurrent_requests_have_their_responses(node: RunningNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
         blocks = await asyncio.gather(*(web3.eth.get_block(0) for _ in range(50)))
         assert len({bytes(block["hash"]) for block in blocks}) == 1
@@ -76,20 +76,20 @@ def test_questions_are_answered_beside_each_other(node: RunningNode) -> None:
     with_socket(node, work)
 
 
-def test_a_batch_is_answered(node: RunningNode) -> None:
+def test_a_batch_has_its_responses(node: RunningNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
-        answers: Any
+        responses: Any
         async with web3.batch_requests() as batch:
             batch.add(web3.eth.get_block(0))
             batch.add(web3.eth.get_balance(NOBODY, 0))
-            answers = await batch.async_execute()
-        block, balance = answers
+            responses = await batch.async_execute()
+        block, balance = responses
         assert (block["number"], balance) == (0, 0)
 
     with_socket(node, work)
 
 
-def test_a_revert_is_told(node: RunningNode) -> None:
+def test_a_revert_is_raised(node: RunningNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
         reverts = await deploy(web3, "reverts")
         with pytest.raises(ContractLogicError, match=r"Function has been reverted\."):
@@ -98,19 +98,19 @@ def test_a_revert_is_told(node: RunningNode) -> None:
     with_socket(node, work)
 
 
-def test_new_heads_are_told(node: RunningNode) -> None:
+def test_new_heads_are_notified(node: RunningNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
         subscription = await web3.eth.subscribe("newHeads")
         receipt = await send(web3, to=NOBODY, value=1)
-        told = await next_told(web3)
-        assert told["subscription"] == subscription
-        assert told["result"]["hash"] == receipt["blockHash"]
+        notified = await next_notification(web3)
+        assert notified["subscription"] == subscription
+        assert notified["result"]["hash"] == receipt["blockHash"]
         assert await web3.eth.unsubscribe(subscription)
 
     with_socket(node, work)
 
 
-def test_logs_are_told_to_those_who_asked_for_them(node: RunningNode) -> None:
+def test_logs_are_notified_to_their_subscribers(node: RunningNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
         emitter = await deploy(web3, "emitter")
         topic = emitter.events.LogSingleWithIndex.topic
@@ -118,31 +118,31 @@ def test_logs_are_told_to_those_who_asked_for_them(node: RunningNode) -> None:
         await web3.eth.subscribe("logs", wanted)
         await send(web3, to=emitter.address, data=emitter.encode_abi("logSingle", [2, 1]))
         await send(web3, to=emitter.address, data=emitter.encode_abi("logSingle", [7, 9]))
-        told = await next_told(web3)
-        assert emitter.events.LogSingleWithIndex().process_log(told["result"]).args.arg0 == 9
+        notified = await next_notification(web3)
+        assert emitter.events.LogSingleWithIndex().process_log(notified["result"]).args.arg0 == 9
 
     with_socket(node, work)
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_waiting_transactions_are_told(node: RunningNode, full: bool) -> None:
+def test_pending_transactions_are_notified(node: RunningNode, full: bool) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
         await web3.eth.subscribe("newPendingTransactions", full)
         receipt = await send(web3, to=NOBODY, value=1)
-        told = (await next_told(web3))["result"]
-        assert (told["hash"] if full else told) == receipt["transactionHash"]
-        assert not full or told["from"] == ALICE.address
+        notified = (await next_notification(web3))["result"]
+        assert (notified["hash"] if full else notified) == receipt["transactionHash"]
+        assert not full or notified["from"] == ALICE.address
 
     with_socket(node, work)
 
 
-def test_nothing_is_told_after_the_end_of_a_subscription(node: RunningNode) -> None:
+def test_nothing_is_notified_after_the_end_of_a_subscription(node: RunningNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
         heads = await web3.eth.subscribe("newHeads")
         assert await web3.eth.unsubscribe(heads)
         pending = await web3.eth.subscribe("newPendingTransactions")
         await send(web3, to=NOBODY, value=1)
-        assert (await next_told(web3))["subscription"] == pending
+        assert (await next_notification(web3))["subscription"] == pending
 
     with_socket(node, work)
 

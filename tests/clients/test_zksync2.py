@@ -35,7 +35,7 @@ pytestmark = [
     pytest.mark.clients,
     # What zksync2 itself uses.
     pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning"),
-    # Which it does not ask web3.py to leave out.
+    # Warnings of web3.py about such logs, which zksync2 does not suppress.
     pytest.mark.filterwarnings("ignore:The log with transaction hash:UserWarning"),
 ]
 
@@ -253,7 +253,7 @@ def test_a_message_is_proven_by_either_method(user: User) -> None:
     assert pair.is_included(proof, said, USER, message)
 
 
-def test_details_tell_how_far_l1_has_a_transaction(user: User) -> None:
+def test_details_have_the_settlement_of_a_transaction(user: User) -> None:
     sent = user.deposit(token=ETH, amount=1, refund_recipient=ALICE.address)
     receipt = user.finalized(sent)
     of_it = user.zksync.zks_get_transaction_details(sent)

@@ -1,4 +1,4 @@
-"""zksync-ethers 6 and the tokens of a layer 2: what is checked stands in `js/zk-tokens.mjs`."""
+"""zksync-ethers 6 and the tokens of a layer 2: the checks are in `js/zk-tokens.mjs`."""
 
 from __future__ import annotations
 

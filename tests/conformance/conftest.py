@@ -1,4 +1,4 @@
-"""What web3.py's own tests ask for: clients, contracts, blocks, and an event loop for coroutines."""
+"""Fixtures that web3.py's own tests need: clients, contracts, blocks, and an event loop for coroutines."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[RunningNode]:
-    # What is told of a block is to stay the same while a test looks at it.
+    # The objects of a block must not change during a test.
     with running_node("--chain-id", str(CHAIN_ID), "--no-settle") as running:
         yield running
 

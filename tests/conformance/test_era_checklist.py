@@ -100,7 +100,7 @@ def full_block(client: HttpRpcClient, emitter: str) -> Any:
 
 
 def test_04_pending_is_here_the_block_being_built(client: HttpRpcClient) -> None:
-    """zksync-era answers null; people ask for the block that is being built."""
+    """zksync-era returns null; users want the block that is being built."""
     latest = client("eth_getBlockByNumber", "latest", False)
     pending = client("eth_getBlockByNumber", "pending", False)
     assert pending["parentHash"] == latest["hash"]
@@ -267,7 +267,7 @@ def test_67_subscribers_are_notified_of_blocks_transactions_and_logs(
 
 
 @pytest.mark.parametrize(
-    ("method", "params", "answer"),
+    ("method", "params", "response"),
     [
         ("net_peerCount", [], "0x0"),
         ("net_listening", [], False),
@@ -282,9 +282,9 @@ def test_67_subscribers_are_notified_of_blocks_transactions_and_logs(
     ],
 )
 def test_69_some_results_never_change(
-    client: HttpRpcClient, method: str, params: list[Any], answer: Any
+    client: HttpRpcClient, method: str, params: list[Any], response: Any
 ) -> None:
-    assert client(method, *params) == answer
+    assert client(method, *params) == response
 
 
 def test_69_the_accounts_are_here_those_that_the_node_signs_for(client: HttpRpcClient) -> None:
@@ -306,8 +306,11 @@ def test_71_other_members_of_a_request_are_ignored(client: HttpRpcClient) -> Non
 
 def test_72_a_batch_of_two_methods_has_two_responses(client: HttpRpcClient) -> None:
     calls = [("eth_chainId", 1), ("net_version", 2)]
-    answers = client.post([{"jsonrpc": "2.0", "id": n, "method": name} for name, n in calls])
-    assert [(answer["id"], answer["result"]) for answer in answers] == [(1, "0x10e"), (2, "270")]
+    responses = client.post([{"jsonrpc": "2.0", "id": n, "method": name} for name, n in calls])
+    assert [(response["id"], response["result"]) for response in responses] == [
+        (1, "0x10e"),
+        (2, "270"),
+    ]
 
 
 @pytest.mark.parametrize("count", ["0x2", 2])

@@ -1,4 +1,4 @@
-"""The interface that this node was asked for, line by line, against a real node over HTTP.
+"""The interface that this node was specified by, line by line, against a real node over HTTP.
 
 The parts are those of the interface: what the service does (1), its objects (2), states (3), endpoints (4),
 authentication (5), events (6), errors (7), limits (8) and versions (9). What the interface leaves open
@@ -6,7 +6,7 @@ authentication (5), events (6), errors (7), limits (8) and versions (9). What th
 themselves; such a test says `decided` in its name, and what was decided and why in its first lines.
 
 Nothing here is made up: a deposit came from L1, a message went there, the batch of both was settled, and
-the contract on L1 is asked whether it believes what the node says.
+the contract on L1 verifies the proofs that the node serves.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Response(NamedTuple):
 
 
 class Service:
-    """The service at its base URL, asked in exactly the way that the interface describes."""
+    """The service at its base URL, called in exactly the way that the interface describes."""
 
     def __init__(self, base_url: str) -> None:
         self._connection = http.client.HTTPConnection(urlsplit(base_url).netloc, timeout=60)
@@ -71,17 +71,17 @@ class Service:
 
     def __call__(self, method: str, *params: Any) -> Any:
         """Return the result of an operation."""
-        answer = self.call(method, *params)
-        assert "error" not in answer, answer
-        return answer["result"]
+        response = self.call(method, *params)
+        assert "error" not in response, response
+        return response["result"]
 
     def call(self, method: str, *params: Any) -> Any:
         """Return the response envelope of an operation."""
         self._id += 1
         request = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": list(params)}
-        answer = self.post(f"/{method}", request).body
-        assert (answer["jsonrpc"], answer["id"]) == ("2.0", self._id)
-        return answer
+        response = self.post(f"/{method}", request).body
+        assert (response["jsonrpc"], response["id"]) == ("2.0", self._id)
+        return response
 
     def post(self, path: str, document: Any) -> Response:
         """Return what comes back when a document is posted."""
@@ -98,7 +98,7 @@ class Service:
 
 
 class Story(NamedTuple):
-    """What happened on both layers before anything is asked."""
+    """What happened on both layers before the first request."""
 
     deposit: Json
     """The receipt on L2 of a deposit of ether that also publishes code."""
@@ -146,7 +146,7 @@ def block(service: Service, story: Story) -> Any:
 
 
 def one_call_of(operation: str, pair: Pair, story: Story) -> tuple[Any, ...]:
-    """Return parameters with which an operation has something to answer."""
+    """Return parameters with which an operation has a result."""
     call = {"from": SENDER, "to": RECIPIENT, "data": "0x"}
     return {
         "eth_getBlockByNumber": ("0x1", False),
@@ -177,7 +177,7 @@ def test_1_the_service_shows_a_layer_2_that_settles_to_a_layer_1(pair: Pair, sto
 
 
 def test_1_decided_the_complete_list_of_methods_is_an_openrpc_document(service: Service) -> None:
-    # The list is "not shown"; machines are told by rpc.discover, people by docs/rpc.md.
+    # The list is "not shown"; for programs it is rpc.discover, for readers docs/rpc.md.
     names = {method["name"] for method in service("rpc.discover")["methods"]}
     assert names >= {*OPERATIONS, "eth_newFilter", "zks_getL2ToL1LogProof"}
 
@@ -217,7 +217,7 @@ def test_1_convention_3_a_hash_has_64_digits_and_an_address_40(block: Any) -> No
 
 
 @pytest.mark.parametrize("digits", [1, 63, 65])
-def test_1_convention_3_holds_for_what_is_asked(service: Service, digits: int) -> None:
+def test_1_convention_3_holds_for_parameters(service: Service, digits: int) -> None:
     error = service.call("zks_getBytecodeByHash", "0x" + "a" * digits)["error"]
     assert error["code"] == -32602
     assert error["message"].startswith("params[0]: ")
@@ -258,8 +258,8 @@ def test_2_a_request_without_what_is_required_is_rejected(
         "params": ["0x0", False],
     }
     changed = {name: value for name, value in {**request, **wrong}.items() if value is not None}
-    answer = service.post("/eth_getBlockByNumber", changed).body
-    assert (answer["id"], answer["error"]["code"]) == (5, code)
+    response = service.post("/eth_getBlockByNumber", changed).body
+    assert (response["id"], response["error"]["code"]) == (5, code)
 
 
 @pytest.mark.parametrize("number", [0, 1, 2**31, 2**53])
@@ -275,9 +275,9 @@ def test_2_the_id_is_chosen_by_the_caller_and_echoed(service: Service, number: i
 def test_2_the_response_has_version_id_and_result_and_nothing_else(
     service: Service, pair: Pair, story: Story, operation: str
 ) -> None:
-    answer = service.call(operation, *one_call_of(operation, pair, story))
-    assert set(answer) == {"jsonrpc", "id", "result"}
-    assert answer["jsonrpc"] == "2.0"
+    response = service.call(operation, *one_call_of(operation, pair, story))
+    assert set(response) == {"jsonrpc", "id", "result"}
+    assert response["jsonrpc"] == "2.0"
 
 
 # 2. The block object.
@@ -341,7 +341,7 @@ def test_2_transactions_and_uncles_may_be_empty(service: Service) -> None:
 
 
 def test_2_decided_roots_bloom_and_size_are_real(service: Service, block: Any) -> None:
-    # The network's nodes answer zeros; here a header verifies like any header of Ethereum.
+    # The network's nodes response zeros; here a header verifies like any header of Ethereum.
     zero = "0x" + "00" * 32
     assert zero not in {block["stateRoot"], block["transactionsRoot"], block["receiptsRoot"]}
     assert int(block["logsBloom"], 16) > 0
@@ -350,7 +350,7 @@ def test_2_decided_roots_bloom_and_size_are_real(service: Service, block: Any) -
     assert parent["hash"] == block["parentHash"]
 
 
-def test_2_decided_a_block_tells_its_batch(block: Any, story: Story) -> None:
+def test_2_decided_a_block_has_its_batch(block: Any, story: Story) -> None:
     # Further keys of a block are those of the network: null until the batch is sealed.
     assert block["l1BatchNumber"] == story.message["l1BatchNumber"]
     assert quantity(block["l1BatchTimestamp"])
@@ -436,7 +436,7 @@ def test_4_decided_a_path_that_names_no_method_is_ignored(service: Service, path
 
 
 def test_4_decided_a_path_that_names_another_method_is_rejected(service: Service) -> None:
-    # The same name stands in the path and in the body; where it does not, one of them is a mistake.
+    # Path and body have the same name; where they differ, one of them is a mistake.
     request = {"jsonrpc": "2.0", "id": 3, "method": "eth_uninstallFilter", "params": [UNKNOWN]}
     error = service.post("/eth_getBlockByNumber", request).body["error"]
     assert error["code"] == -32600
@@ -485,7 +485,7 @@ def test_4_1_and_era_13_both_parameters_are_required_and_of_their_type(
     assert place in error["message"]
 
 
-def test_4_1_decided_the_flag_asks_for_whole_transactions(service: Service, story: Story) -> None:
+def test_4_1_decided_the_flag_selects_whole_transactions(service: Service, story: Story) -> None:
     number = story.message["blockNumber"]
     (whole,) = service("eth_getBlockByNumber", number, True)["transactions"]
     assert whole["hash"] == story.message["transactionHash"]
@@ -534,13 +534,13 @@ def test_4_2_the_result_is_a_quantity(service: Service) -> None:
     assert int(estimate, 16) > 21_000
 
 
-def test_4_2_a_deposit_with_the_estimate_is_taken_by_l1_and_succeeds_on_l2(story: Story) -> None:
+def test_4_2_a_deposit_with_the_estimate_is_accepted_by_l1_and_succeeds_on_l2(story: Story) -> None:
     # The deposit of the story was sent with the estimate and nothing more.
     assert story.deposit["status"] == "0x1"
 
 
 def test_4_2_decided_from_and_data_may_be_missing_and_to_may_not(service: Service) -> None:
-    # "Whether each field is required" is not shown; L1 sends to somebody, so only `to` is.
+    # "Whether each field is required" is not shown; a request from L1 has a target, so only `to` is.
     assert quantity(service("zks_estimateGasL1ToL2", {"to": RECIPIENT}))
     error = service.call("zks_estimateGasL1ToL2", {"from": SENDER})["error"]
     assert error["code"] == 3
@@ -597,7 +597,7 @@ def proof(service: Service, story: Story) -> Any:
 def test_4_4_decided_the_parameters_are_block_sender_and_hash_of_the_message(
     service: Service, story: Story
 ) -> None:
-    # "Meaning not shown": the L2 block, who called sendToL1, and the keccak of what was sent.
+    # "Meaning not shown": the L2 block, the caller of sendToL1, and the keccak of the message.
     number, sender, message = message_params(story)
     assert service("zks_getL2ToL1MsgProof", number, sender, message) is not None
     assert service("zks_getL2ToL1MsgProof", number, NOBODY, message) is None
@@ -637,15 +637,15 @@ def test_4_4_all_three_parameters_are_required(
     assert f"params[{missing}]" in error["message"]
 
 
-def test_4_4_decided_a_fourth_parameter_tells_equal_messages_apart(
+def test_4_4_decided_a_fourth_parameter_distinguishes_equal_messages(
     service: Service, story: Story
 ) -> None:
     # The index in the block of the event L1MessageSent, as the network has it; null is none.
     (log,) = messages_in(story.message)
-    asked = message_params(story)
-    found = service("zks_getL2ToL1MsgProof", *asked, int(log["logIndex"], 16))
-    assert found == service("zks_getL2ToL1MsgProof", *asked, None)
-    assert service("zks_getL2ToL1MsgProof", *asked, 999) is None
+    params = message_params(story)
+    found = service("zks_getL2ToL1MsgProof", *params, int(log["logIndex"], 16))
+    assert found == service("zks_getL2ToL1MsgProof", *params, None)
+    assert service("zks_getL2ToL1MsgProof", *params, 999) is None
 
 
 # 4.5 zks_getBytecodeByHash.
@@ -669,7 +669,7 @@ def test_4_5_decided_the_elements_are_bytes_as_numbers(service: Service) -> None
 def test_4_5_decided_a_contract_is_found_by_the_hash_of_its_code(
     service: Service, story: Story
 ) -> None:
-    # None of the network's nodes takes this hash, which is the one that people have at hand.
+    # None of the network's nodes accepts this hash, which is the one that users have.
     named = message_hash(story.code)
     assert service("zks_getBytecodeByHash", named) == list(story.code)
     assert service("eth_getCode", story.contract, "latest") == "0x" + story.code.hex()
@@ -697,16 +697,19 @@ def test_5_the_content_type_is_the_only_header_that_is_needed(pair: Pair) -> Non
 # 6. Events.
 
 
-def test_6_decided_a_websocket_at_the_same_address_tells_of_events(pair: Pair) -> None:
+def test_6_decided_a_websocket_at_the_same_address_notifies_of_events(pair: Pair) -> None:
     # Events are "not shown"; they are those of Ethereum, over a connection that can be written to.
     with connect(pair.l2.url.replace("http", "ws", 1)) as socket:
         request = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
         socket.send(json.dumps(request))
         subscription = json.loads(socket.recv(60))["result"]
         said = pair.l2.receipt(pair.send_message(b"while a client is subscribed"))
-        told = json.loads(socket.recv(60))
-    assert (told["method"], told["params"]["subscription"]) == ("eth_subscription", subscription)
-    assert told["params"]["result"]["hash"] == said["blockHash"]
+        notified = json.loads(socket.recv(60))
+    assert (notified["method"], notified["params"]["subscription"]) == (
+        "eth_subscription",
+        subscription,
+    )
+    assert notified["params"]["result"]["hash"] == said["blockHash"]
 
 
 def test_6_decided_there_are_no_events_over_http(service: Service) -> None:
@@ -730,16 +733,16 @@ def test_7_decided_and_era_14_an_error_has_a_code_and_a_message_in_place_of_the_
     service: Service, method: str, params: tuple[Any, ...], code: int
 ) -> None:
     # The shape of JSON-RPC 2.0, with HTTP status 200; docs/errors.md lists the codes.
-    answer = service.call(method, *params)
-    assert set(answer) == {"jsonrpc", "id", "error"}
-    assert answer["error"]["code"] == code
-    assert answer["error"]["message"]
+    response = service.call(method, *params)
+    assert set(response) == {"jsonrpc", "id", "error"}
+    assert response["error"]["code"] == code
+    assert response["error"]["message"]
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"nonsense", b'{"jsonrpc":"2.0","id":7'])
 def test_7_decided_what_is_no_json_has_no_id(service: Service, text: bytes) -> None:
-    answer = service.post("/eth_getBlockByNumber", text).body
-    assert (answer["id"], answer["error"]["code"]) == (None, -32700)
+    response = service.post("/eth_getBlockByNumber", text).body
+    assert (response["id"], response["error"]["code"]) == (None, -32700)
 
 
 # 8. Limits.
@@ -762,5 +765,5 @@ def test_8_decided_a_body_that_is_too_long_is_rejected(pair: Pair) -> None:
 def test_9_the_version_marker_is_2_0_and_no_other(service: Service) -> None:
     request = {"id": 1, "method": "eth_uninstallFilter", "params": [UNKNOWN]}
     for version in ("1.0", "2", 2.0, "3.0"):
-        answer = service.post("/eth_uninstallFilter", {**request, "jsonrpc": version}).body
-        assert (answer["jsonrpc"], answer["error"]["code"]) == ("2.0", -32600)
+        response = service.post("/eth_uninstallFilter", {**request, "jsonrpc": version}).body
+        assert (response["jsonrpc"], response["error"]["code"]) == ("2.0", -32600)

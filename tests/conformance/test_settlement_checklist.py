@@ -327,7 +327,7 @@ def test_78_two_equal_withdrawals_have_two_proofs_which_both_count(pair: Pair) -
     assert balance_l1(pair, RECEIVER) - before == 6
 
 
-def test_78_equal_messages_of_one_batch_are_told_apart_by_their_position(slow: Pair) -> None:
+def test_78_equal_messages_of_one_batch_are_distinguished_by_their_position(slow: Pair) -> None:
     receipts = [say(slow, b"again") for _ in range(3)]
     same = [int(receipt["blockNumber"], 16) for receipt in receipts]
     for step in STEPS:
@@ -362,7 +362,7 @@ def test_79_a_proof_is_null_until_the_batch_is_executed(slow: Pair) -> None:
     assert slow.is_included(by_log, slow.l2.receipt(name), USER, b"not yet")
 
 
-# What the list leaves out, and users ask for.
+# What the list leaves out, and users need.
 
 
 def test_steps_out_of_turn_are_rejected_with_the_reason(slow: Pair) -> None:

@@ -1,7 +1,7 @@
 """web3.py's own tests of what a node has to do, as they come with the library.
 
 Each test begins with the same chain. Which of them need a transaction to wait, or blocks to come by
-themselves, stands in tables here; and so do those that cannot pass, with the reason. All but the
+themselves, is in tables here; and so are those that cannot pass, with the reason. All but the
 last class are what other nodes are counted by: of those 455 tests 436 pass.
 """
 
@@ -51,8 +51,8 @@ TICKING = (
 NO_TRACING = "debug_traceTransaction is still to come"
 LONDON_HEADER = "a header has the 16 fields of London, so there is no withdrawalsRoot"
 EMPTY_RANGE = "logs of a range that ends before it begins are none, as on every ZK Stack node"
-TOPICS = "a topic that may be anything may also be missing: only what is asked for is compared"
-SYNCING = "whoever subscribes to syncing is told at once, which races with what the test feigns"
+TOPICS = "a topic that may be anything may also be missing: only what the filter names is compared"
+SYNCING = "a subscriber to syncing is notified at once, which races with what the test simulates"
 TYPED_DATA = "web3.py unpacks the values of a typed document as pairs before it sends anything"
 TEXT_AND_BYTES = "the test compares an address as text with the same address as bytes"
 WORDING = "the node says which part of a document is wrong, in other words than eth-account"
@@ -104,14 +104,14 @@ def known_failure(request: pytest.FixtureRequest) -> None:
 
 
 def rpc(w3: Web3, method: str, *params: Any) -> Any:
-    answer = w3.provider.make_request(method, list(params))  # type: ignore[arg-type]
-    assert "error" not in answer, answer
-    return answer["result"]
+    response = w3.provider.make_request(method, list(params))  # type: ignore[arg-type]
+    assert "error" not in response, response
+    return response["result"]
 
 
 @pytest.fixture(autouse=True)
 def same_chain(w3: Web3, prepared: Prepared, request: pytest.FixtureRequest) -> Iterator[None]:
-    """Begin with the prepared chain, and go back to it at the end."""
+    """Begin with the prepared chain, and revert to it at the end."""
     assert prepared.addresses
     snapshot = rpc(w3, "evm_snapshot")
     name = request.node.name

@@ -81,7 +81,7 @@ class Follower:
         return executed
 
     def _history(self, number: int, parent_hash: bytes) -> StoredChange:
-        """Return what anvil writes into the contract that keeps block hashes, before all transactions."""
+        """Return what anvil writes into the contract that stores block hashes, before all transactions."""
         account = self.ledger.latest.account(HISTORY)
         assert account is not None
         slot = ((number - 1) % HISTORY_SLOTS).to_bytes(32)
@@ -108,7 +108,7 @@ def anvil_dump(anvil: Anvil) -> dict[str, Any]:
 def root_of(dump: dict[str, Any], *, as_anvil: bool) -> str:
     """Return the state root of a dump, by Ethereum's rules or as anvil computes it.
 
-    Anvil gives a leaf to every account and slot it has ever looked at, also to empty accounts and to
+    Anvil gives a leaf to every account and slot it has ever read, also to empty accounts and to
     slots that hold zero, which Ethereum's state does not contain.
     """
     leaves = []

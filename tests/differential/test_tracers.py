@@ -59,7 +59,7 @@ PRECOMPILES = {number.to_bytes(20, "big") for number in (*range(1, 0x12), 0x100)
 
 
 class Difference(NamedTuple):
-    """Something that anvil tells otherwise: in which traces, why, and how to see past it."""
+    """A difference of anvil: in which traces, why, and how to compare without it."""
 
     tracers: set[str]
     reason: str
@@ -89,8 +89,8 @@ def test_traces_of_both_sides_are_equal_but_for_the_named_differences(sample: Pe
 
 
 @pytest.mark.parametrize("config", MUXES)
-def test_a_mux_tracer_says_what_its_tracers_say(sample: Peers, config: dict[str, Any]) -> None:
-    """Anvil answers {} for this tracer; its parts are compared above."""
+def test_a_mux_tracer_has_the_results_of_its_tracers(sample: Peers, config: dict[str, Any]) -> None:
+    """Anvil returns {} for this tracer; its parts are compared above."""
     options = {"tracer": "muxTracer", "tracerConfig": config}
     for each in traced(sample):
         parts = {
@@ -173,13 +173,13 @@ def calls_of(call: Trace) -> Iterator[Trace]:
 
 
 def without_precompile_calls(trace: Trace, *_: object) -> Trace:
-    kept = [entry for entry in trace if not is_precompile_call(entry)]
-    gone = [entry["traceAddress"] for entry in trace if is_precompile_call(entry)]
+    left = [entry for entry in trace if not is_precompile_call(entry)]
+    removed = [entry["traceAddress"] for entry in trace if is_precompile_call(entry)]
     # The forwarder makes one call, so that no sibling has to be numbered anew.
-    parents = [address[:-1] for address in gone]
+    parents = [address[:-1] for address in removed]
     return [
         entry | {"subtraces": entry["subtraces"] - parents.count(entry["traceAddress"])}
-        for entry in kept
+        for entry in left
     ]
 
 
@@ -266,12 +266,12 @@ DIFFERENCES: dict[str, Difference] = {
     ),
     "self-destruction in its own favour": Difference(
         {"callTracer", "flatCallTracer"},
-        "it moves nothing, so anvil's older revm tells of the transfer before it instead",
+        "it moves nothing, so anvil's older revm reports the transfer before it instead",
         with_vain_destruction,
     ),
     "self-destruction under the top call": Difference(
         {"callTracer"},
-        "anvil's older revm-inspectors lists it as a call even if only the top call is asked for",
+        "anvil's older revm-inspectors lists it as a call even if only the top call is requested",
         without_destruction,
     ),
     "absent accounts": Difference(

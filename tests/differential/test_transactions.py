@@ -69,8 +69,8 @@ def test_both_sides_reject_what_no_block_may_contain(fork: str) -> None:
         first = both.world.sign("first", Draft(to=ACTORS[1].address))
         env = both.mine([first]).ran.env
         rejected = rejections(both.world, first)
-        taken = [signed.kind for signed in rejected if not rejects(both.anvil, signed)]
-        assert set(taken) <= ONLY_LEFT_OUT
+        accepted = [signed.kind for signed in rejected if not rejects(both.anvil, signed)]
+        assert set(accepted) <= ONLY_LEFT_OUT
         assert both.mine([]).block["transactions"] == []
     overlay = Overlay(both.replay.snapshot)
     executed = [signed.kind for signed in rejected if executes(both, overlay, env, signed)]
@@ -96,7 +96,7 @@ class EagerState(CheckedState):
 def test_a_new_authority_is_cheaper_on_anvil_which_knows_no_absent_accounts() -> None:
     """Anvil's state returns an empty account for an absent one, which revm takes for existing.
 
-    So it gives the refund that EIP-7702 keeps for accounts that exist. Over a state that does
+    So it gives the refund that EIP-7702 has for accounts that exist. Over a state that does
     the same the engine agrees with anvil; over one that has no such account it does not refund.
     """
     with peers("osaka", SEED) as both:

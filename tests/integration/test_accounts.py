@@ -37,8 +37,8 @@ def client_of(node: RunningNode) -> Any:
 
 
 def rpc(web3: Any, method: str, *params: Any) -> Any:
-    answer = web3.provider.make_request(method, list(params))
-    return answer.get("error") or answer["result"]
+    response = web3.provider.make_request(method, list(params))
+    return response.get("error") or response["result"]
 
 
 def test_web3_sends_from_an_unlocked_account(web3: Any) -> None:
@@ -76,7 +76,7 @@ def test_a_raw_transaction_is_sent_and_awaited(web3: Any) -> None:
     assert receipt["transactionHash"] == Web3.to_hex(signed["tx"]["hash"])
 
 
-def test_the_pool_is_shown_while_it_waits(web3: Any) -> None:
+def test_pending_transactions_are_shown(web3: Any) -> None:
     rpc(web3, "evm_setAutomine", False)
     try:
         sender = web3.eth.accounts[3]
@@ -101,7 +101,7 @@ def impersonate(web3: Any) -> Any:
 
 def test_what_an_impersonated_account_sent_survives_and_verifies(tmp_path: Path) -> None:
     directory = str(tmp_path / "chain")
-    # A receipt tells of its batch, once there is one.
+    # A receipt has the number of its batch, once there is one.
     arguments = ("--data-dir", directory, "--no-settle")
     with running_node(*arguments) as first:
         receipt = impersonate(client_of(first))

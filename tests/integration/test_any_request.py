@@ -1,6 +1,6 @@
-"""Whatever a client sends, it gets an answer of JSON-RPC, and the node goes on working.
+"""Any request has a JSON-RPC response, and the node goes on working.
 
-The long run of the same is `python -m tests.robustness`; docs/robustness.md tells what it found.
+The long run of the same is `python -m tests.robustness`; docs/robustness.md has the results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def node() -> Iterator[RunningNode]:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_any_request_is_answered_and_the_chain_goes_on(tmp_path: Path, seed: int) -> None:
+def test_any_request_has_a_response_and_the_chain_goes_on(tmp_path: Path, seed: int) -> None:
     directory = ("--data-dir", str(tmp_path / "chain"))
     for part in range(2):
         with running_node(*directory, *PATIENT_WITH_NOTHING) as node:
@@ -67,15 +67,15 @@ def test_deep_nesting_is_rejected_by_a_node_that_lives_on(
         for value in (b"[" * depth + b"]" * depth, b'{"a":' * depth + b"1" + b"}" * depth):
             status, _, body = client.post(text % value)
             assert status in {200, 400}
-            answer = json.loads(body)
-            for item in answer if isinstance(answer, list) else [answer]:
+            response = json.loads(body)
+            for item in response if isinstance(response, list) else [response]:
                 assert problem_of(item) is None
                 assert item["error"]["code"] in {-32700, -32600, -32602}
         chain = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
         assert json.loads(client.post(chain).body)["result"] == "0x10e"
 
 
-def test_the_judge_knows_what_is_wrong_with_an_answer() -> None:
+def test_the_checks_find_what_is_wrong_with_a_response() -> None:
     good = {"jsonrpc": "2.0", "id": 1, "result": None}
     assert problem_of(good) is None
     bads: tuple[object, ...] = (
@@ -92,7 +92,7 @@ def test_the_judge_knows_what_is_wrong_with_an_answer() -> None:
     assert not any(map(is_json, (b"[NaN]", b'"\\ud800"', b'"\xff"', b"[")))
 
 
-def test_a_path_that_names_another_method_is_told_apart(node: RunningNode) -> None:
+def test_a_path_that_names_another_method_is_rejected(node: RunningNode) -> None:
     with RawConnection(node.port) as client:
         body = b'{"jsonrpc":"2.0","id":5,"method":"eth_chainId"}'
         rejected = json.loads(client.post(body, path="/eth_blockNumber").body)

@@ -1,4 +1,4 @@
-"""A writer killed at any moment: what it was told is safe is there, and nothing half-written is."""
+"""A writer killed at any moment: acknowledged blocks are there, and nothing half-written is."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.slow
 def kill_a_writer(
     path: Path, randomness: random.Random, *, after: int = 0
 ) -> list[tuple[int, str]]:
-    """Let a writer run for a moment after some blocks, and return those that it was told are safe."""
+    """Let a writer run for a moment after some blocks, and return those that were acknowledged."""
     command = [sys.executable, "-m", "tests.support.chain.block_writer", str(path)]
     scratch = path.with_name("scratch")
     scratch.mkdir(exist_ok=True)
@@ -51,7 +51,7 @@ def kill_a_writer(
         [*command, str(randomness.randrange(10**9))],
         stdout=subprocess.PIPE,
         text=True,
-        # Who is killed does not tidy up.
+        # A killed process does not clean up.
         env=os.environ | {"TMPDIR": str(scratch)},
     ) as process:
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""What `zks_estimateGasL1ToL2` answers is enough on both layers, and half of it on neither."""
+"""Estimates of `zks_estimateGasL1ToL2` are enough on both layers, and half of them on neither."""
 
 from __future__ import annotations
 

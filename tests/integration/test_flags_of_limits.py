@@ -42,7 +42,7 @@ FLAGS = {
     "--filter-limit": "2",
     "--subscription-limit": "2",
 }
-# Of another node: whoever is not to be cut short must not be hurried.
+# Of another node: a client that must not time out needs a node without these limits.
 TIMES = {
     "--header-seconds": "0.3",
     "--body-seconds": "0.3",
@@ -52,7 +52,7 @@ TIMES = {
     "--call-seconds": "0.05",
 }
 ELSEWHERE = {
-    # Where it listens and who may sign: test_node.py, test_shell.py, test_accounts.py.
+    # Where it listens and which accounts sign: test_node.py, test_shell.py, test_accounts.py.
     "--host", "--port", "--backlog", "--dev-methods", "--expose-unlocked-accounts",
     # Clients that do not read, and the end: test_server.py and test_server_websocket.py.
     "--write-seconds", "--linger-seconds", "--stop-seconds", "--write-buffer-bytes", "--gzip-level",
@@ -98,8 +98,8 @@ def request(method: str, *params: object) -> bytes:
 
 
 def outcome(body: bytes) -> Any:
-    answer = json.loads(body)
-    return answer["error"] if "error" in answer else answer["result"]
+    response = json.loads(body)
+    return response["error"] if "error" in response else response["result"]
 
 
 def last_outcome(node: RunningNode, body: bytes) -> Any:
@@ -142,9 +142,9 @@ def test_headers_have_a_limit(client: RawConnection) -> None:
 def test_a_connection_has_a_limit_of_requests_per_second(client: RawConnection) -> None:
     # Many more than a second's, since answering them takes some time, too.
     client.send(post_request(CHAIN_ID) * 1_000)
-    answers = [client.response() for _ in range(1_000)]
-    rejected = [it for it in answers if it.status == 429]
-    assert 40 <= len(answers) - len(rejected) < 1_000
+    responses = [client.response() for _ in range(1_000)]
+    rejected = [it for it in responses if it.status == 429]
+    assert 40 <= len(responses) - len(rejected) < 1_000
     assert outcome(rejected[0].body) == {"code": 429, "message": "Too many requests"}
     assert rejected[0].headers["retry-after"] == "1"
 
@@ -197,9 +197,9 @@ def test_an_idle_connection_is_closed(hurried: RunningNode) -> None:
 
 
 def test_a_silent_websocket_is_pinged_and_closed(hurried: RunningNode) -> None:
-    answer = raw_response(hurried.port, upgrade_request())
-    assert answer.startswith(b"HTTP/1.1 101 ")
-    ping, end = answer.partition(b"\r\n\r\n")[2][:2], answer[-64:]
+    response = raw_response(hurried.port, upgrade_request())
+    assert response.startswith(b"HTTP/1.1 101 ")
+    ping, end = response.partition(b"\r\n\r\n")[2][:2], response[-64:]
     assert ping == b"\x89\x00"
     assert (1011).to_bytes(2) in end
 
@@ -210,7 +210,7 @@ def test_a_receipt_is_awaited_up_to_its_limit(hurried: RunningNode) -> None:
     assert "no block included it in 0.1 s" in error["message"]
 
 
-# What a question may ask for
+# Limits of one request
 
 
 def test_a_batch_has_a_limit(client: RawConnection) -> None:

@@ -35,14 +35,14 @@ def node() -> Iterator[RunningNode]:
 
 @pytest.fixture(scope="module")
 def hurried() -> Iterator[RunningNode]:
-    """Return a node that waits for nobody; those who are not to be cut short ask another one."""
+    """Return a node with short timeouts; clients that must not time out use another one."""
     with unimpressed_node("--header-seconds", "0.5", "--body-seconds", "0.5") as running:
         yield running
 
 
 @contextmanager
 def unimpressed_node(*flags: str) -> Iterator[RunningNode]:
-    """Run a node that rejects whoever misbehaves, and does not complain about it."""
+    """Run a node that rejects misbehaving clients, and logs no warning about it."""
     limit = ("--connection-limit", str(CONNECTION_LIMIT))
     with running_node("--log-level", "warning", *limit, *flags) as running:
         before = running.printed()
@@ -63,7 +63,9 @@ def client(node: RunningNode) -> Iterator[RawConnection]:
 # Framing
 
 
-def test_pipelined_calls_are_answered_in_order_whether_quick_or_slow(client: RawConnection) -> None:
+def test_pipelined_calls_have_responses_in_order_whether_quick_or_slow(
+    client: RawConnection,
+) -> None:
     methods = ["eth_chainId", "rpc.discover", "eth_feeHistory", "evm_mine", "eth_estimateGas"] * 20
     bodies = [json.dumps({"jsonrpc": "2.0", "id": n, "method": it}) for n, it in enumerate(methods)]
     client.send(b"".join(post_request(body.encode()) for body in bodies))
@@ -75,7 +77,7 @@ def test_a_chunked_body_of_single_bytes_is_a_body(client: RawConnection) -> None
     assert client.response().body == ANSWER
 
 
-def test_a_client_that_waits_to_be_told_is_told(client: RawConnection) -> None:
+def test_a_client_that_expects_100_continue_gets_it(client: RawConnection) -> None:
     whole = post_request(CHAIN_ID, "Expect: 100-continue")
     client.send(whole[: -len(CHAIN_ID)])
     assert client.response().status == 100
@@ -83,7 +85,7 @@ def test_a_client_that_waits_to_be_told_is_told(client: RawConnection) -> None:
     assert client.response().body == ANSWER
 
 
-def test_a_block_is_compressed_for_who_can_read_it(client: RawConnection) -> None:
+def test_a_block_is_compressed_for_clients_that_accept_gzip(client: RawConnection) -> None:
     plain = client.post(BLOCK)
     packed = client.post(BLOCK, "Accept-Encoding: gzip")
     assert packed.headers["content-encoding"] == "gzip"
@@ -91,7 +93,7 @@ def test_a_block_is_compressed_for_who_can_read_it(client: RawConnection) -> Non
     assert len(packed.body) < len(plain.body) / 2
 
 
-def test_a_web_page_asks_before_it_asks(client: RawConnection) -> None:
+def test_a_web_page_sends_a_preflight_request(client: RawConnection) -> None:
     client.send(
         b"OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://app.example\r\n"
         b"Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: content-type\r\n\r\n"
@@ -138,7 +140,7 @@ def test_what_cannot_be_served_is_rejected_by_its_status(
 
 
 @pytest.mark.usefixtures("client")
-def test_any_garbage_is_rejected_or_waited_for(node: RunningNode) -> None:
+def test_garbage_is_rejected_or_incomplete(node: RunningNode) -> None:
     randomness = random.Random(7)
     for _ in range(300):
         with RawConnection(node.port) as garbler:
@@ -147,12 +149,12 @@ def test_any_garbage_is_rejected_or_waited_for(node: RunningNode) -> None:
             )
             garbler.send(start + randomness.randbytes(randomness.randrange(1, 200)))
             garbler.socket.shutdown(socket.SHUT_WR)
-            answer = _rest(garbler)
-            assert answer == b"" or answer.startswith(b"HTTP/1.1 ")
+            response = _rest(garbler)
+            assert response == b"" or response.startswith(b"HTTP/1.1 ")
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_damaged_request_is_answered(client: RawConnection, seed: int) -> None:
+def test_a_damaged_request_has_a_response(client: RawConnection, seed: int) -> None:
     damage = random.Random(seed)
     request = bytearray(post_request(CHAIN_ID))
     for _ in range(5):
@@ -181,14 +183,12 @@ def _rest(client: RawConnection) -> bytes:
         CHUNKED + b"5\r\n{",
     ],
 )
-def test_who_stops_half_way_is_told_that_it_took_too_long(
-    hurried: RunningNode, half: bytes
-) -> None:
+def test_an_incomplete_request_times_out(hurried: RunningNode, half: bytes) -> None:
     assert raw_response(hurried.port, half).startswith(b"HTTP/1.1 408 ")
 
 
 @pytest.mark.parametrize("half", [b"POST / HTTP/1.1\r\nHost: localh", post_request(CHAIN_ID)[:-20]])
-def test_many_who_stop_half_way_hold_nobody_up(hurried: RunningNode, half: bytes) -> None:
+def test_many_incomplete_requests_delay_no_other_client(hurried: RunningNode, half: bytes) -> None:
     with ExitStack() as stack:
         slow = [
             stack.enter_context(RawConnection(hurried.port)) for _ in range(CONNECTION_LIMIT // 2)
@@ -204,7 +204,7 @@ def test_many_who_stop_half_way_hold_nobody_up(hurried: RunningNode, half: bytes
 
 
 @pytest.mark.usefixtures("client")
-def test_who_hangs_up_half_way_is_forgotten(node: RunningNode) -> None:
+def test_a_connection_closed_half_way_is_dropped(node: RunningNode) -> None:
     for cut in (1, 20, 100, len(post_request(DESCRIPTION))):
         for reset in (False, True):
             with RawConnection(node.port) as leaving:
@@ -215,7 +215,7 @@ def test_who_hangs_up_half_way_is_forgotten(node: RunningNode) -> None:
                     )
 
 
-def test_who_asks_for_much_and_reads_nothing_holds_nobody_up(
+def test_a_client_that_reads_no_responses_delays_no_other(
     client: RawConnection, node: RunningNode
 ) -> None:
     with RawConnection(node.port, receive_buffer=4_096) as greedy:
@@ -254,7 +254,7 @@ def test_a_call_in_fragments_is_a_call(websocket: RawConnection) -> None:
         (Opcode.BINARY, b" " * (15 * 2**20 + 1), 1009),
     ],
 )
-def test_a_websocket_ends_with_the_code_that_says_why(
+def test_a_websocket_closes_with_the_code_of_the_reason(
     websocket: RawConnection, opcode: Opcode, data: bytes, code: int
 ) -> None:
     mask = b"\x00" * 4
@@ -271,7 +271,7 @@ def test_a_websocket_ends_with_the_code_that_says_why(
 
 
 @pytest.mark.parametrize("message", [b"", b"nonsense", b"[]", b"1", b"null", b"{}", b'"' * 1_000])
-def test_what_is_no_call_is_answered_and_the_websocket_stays(
+def test_what_is_no_call_has_a_response_and_the_websocket_stays(
     websocket: RawConnection, message: bytes
 ) -> None:
     websocket.send_frame(Opcode.TEXT, message)
@@ -299,7 +299,7 @@ def test_websockets_that_open_and_leave_leave_nothing_behind(node: RunningNode) 
             assert leaving.open_websocket().status == 101
 
 
-def test_a_flood_of_pings_that_nobody_reads_the_answers_of_holds_nobody_up(
+def test_a_flood_of_pings_without_reading_pongs_delays_no_other_client(
     node: RunningNode,
 ) -> None:
     with RawConnection(node.port, receive_buffer=4_096) as flooding:
@@ -312,7 +312,7 @@ def test_a_flood_of_pings_that_nobody_reads_the_answers_of_holds_nobody_up(
             assert another.post(CHAIN_ID).body == ANSWER
 
 
-def test_a_subscription_over_http_is_rejected_and_nobody_else_misses_anything(
+def test_a_subscription_over_http_is_rejected_and_no_other_subscriber_misses_anything(
     client: RawConnection, node: RunningNode
 ) -> None:
     subscribe = b'{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}'

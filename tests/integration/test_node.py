@@ -47,8 +47,8 @@ def send(web3: Web3, **fields: Any) -> Any:
 
 
 def get(url: str) -> tuple[int, bytes]:
-    with urllib.request.urlopen(url) as answer:
-        return answer.status, answer.read()
+    with urllib.request.urlopen(url) as response:
+        return response.status, response.read()
 
 
 def test_the_banner_shows_accounts_keys_and_address(node: RunningNode) -> None:
@@ -100,8 +100,8 @@ def test_the_path_may_name_the_method(node: RunningNode) -> None:
     body = json.dumps({"jsonrpc": "2.0", "id": 5, "method": "eth_chainId", "params": []}).encode()
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(f"{node.url}/eth_chainId", body, headers)
-    with urllib.request.urlopen(request) as answer:
-        assert json.load(answer) == {"jsonrpc": "2.0", "id": 5, "result": "0x10e"}
+    with urllib.request.urlopen(request) as response:
+        assert json.load(response) == {"jsonrpc": "2.0", "id": 5, "result": "0x10e"}
 
 
 def test_health_metrics_and_description_are_served(node: RunningNode) -> None:
@@ -129,7 +129,7 @@ def test_snapshots_and_time_serve_test_suites(web3: Web3) -> None:
 
 
 def test_a_chain_with_a_directory_survives_a_restart(tmp_path: Path) -> None:
-    # A receipt tells of its batch, once there is one.
+    # A receipt has the number of its batch, once there is one.
     arguments = ("--data-dir", str(tmp_path / "chain"), "--no-settle")
     with running_node(*arguments) as first:
         receipt = send(Web3(Web3.HTTPProvider(first.url)), to=BOB.address, value=5)

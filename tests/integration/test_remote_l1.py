@@ -34,7 +34,7 @@ STEPS = 11
 
 
 class Deployed(NamedTuple):
-    """An anvil with the contracts of a chain, and where that chain is kept."""
+    """An anvil with the contracts of a chain, and the data directory of that chain."""
 
     anvil: Anvil
     directory: str
@@ -283,7 +283,7 @@ def test_a_manifest_that_cannot_be_read_is_reported(deployed: Deployed, tmp_path
         opened(configured(deployed.anvil, str(tmp_path)))
 
 
-def test_the_node_waits_for_an_unreachable_l1(tmp_path: Path) -> None:
+def test_the_node_retries_an_unreachable_l1(tmp_path: Path) -> None:
     with free_port() as port:
         url = f"http://127.0.0.1:{port}"
         info = tmp_path / "info.json"
@@ -313,12 +313,12 @@ def test_a_key_in_the_url_of_an_l1_is_in_no_line_and_on_no_page(tmp_path: Path) 
 
 
 def read(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=30) as answer:
-        text: str = answer.read().decode()
+    with urllib.request.urlopen(url, timeout=30) as response:
+        text: str = response.read().decode()
     return text
 
 
-def test_a_node_that_waits_for_l1_can_be_stopped() -> None:
+def test_a_node_that_retries_l1_can_be_stopped() -> None:
     with starting_node("--l1-url", "http://127.0.0.1:1", "--deploy-l1") as node:
         eventually(lambda: "; retrying" in node.printed())
         assert node.stop() == 0

@@ -1,4 +1,4 @@
-"""What one question may ask for, and what is said when it asks for more."""
+"""Limits of one request, and the errors above them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.rpc_client import RpcError
 
 LOOP = {"to": str(ALICE)}
 LOOP_CODE = "0x5b5f56"
-ASSUMING_A_LOOP = {str(ALICE): {"code": LOOP_CODE}}
+LOOP_OVERRIDE = {str(ALICE): {"code": LOOP_CODE}}
 LOOPING = Address(b"\x10" * 20)
 WIDE = {"fromBlock": "0x0", "toBlock": "latest"}
 
@@ -53,27 +53,27 @@ def test_every_limit_can_be_set_from_outside() -> None:
     assert (log_limits(config.limits).blocks, log_limits(config.limits).results) == (5, 10_000)
 
 
-def test_a_call_that_needs_more_gas_than_allowed_is_told_how_much_there_is(
+def test_a_call_that_needs_more_gas_than_allowed_has_the_limit_in_its_error(
     limited: Limited,
 ) -> None:
     client = limited(call_gas_cap=100_000)
     with pytest.raises(RpcError, match="out of gas: a call may use 100000 gas") as error:
-        client("eth_call", LOOP, "latest", ASSUMING_A_LOOP)
+        client("eth_call", LOOP, "latest", LOOP_OVERRIDE)
     assert error.value.code == -32000
 
 
-def test_a_call_that_asked_for_less_is_just_out_of_gas(limited: Limited) -> None:
+def test_a_call_with_less_gas_is_just_out_of_gas(limited: Limited) -> None:
     with pytest.raises(RpcError, match=r"out of gas$"):
-        limited()("eth_call", {**LOOP, "gas": "0x186a0"}, "latest", ASSUMING_A_LOOP)
+        limited()("eth_call", {**LOOP, "gas": "0x186a0"}, "latest", LOOP_OVERRIDE)
 
 
 def test_an_estimate_names_the_allowance(limited: Limited) -> None:
     client = limited(call_gas_cap=100_000)
     with pytest.raises(RpcError, match=r"gas required exceeds allowance \(100000\)"):
-        client("eth_estimateGas", LOOP, "latest", ASSUMING_A_LOOP)
+        client("eth_estimateGas", LOOP, "latest", LOOP_OVERRIDE)
 
 
-def test_a_transaction_that_the_node_completes_keeps_to_the_allowance_of_an_estimate(
+def test_a_transaction_that_the_node_fills_in_has_the_allowance_of_an_estimate(
     limited: Limited,
 ) -> None:
     client = limited(call_gas_cap=100_000)
@@ -86,7 +86,7 @@ def test_a_transaction_that_the_node_completes_keeps_to_the_allowance_of_an_esti
 SIMULATION = {
     "blockStateCalls": [
         {
-            "stateOverrides": ASSUMING_A_LOOP,
+            "stateOverrides": LOOP_OVERRIDE,
             "blockOverrides": {"gasLimit": hex(10**15)},
             "calls": [{**LOOP, "from": "0x" + "11" * 20}],
         }
@@ -95,17 +95,17 @@ SIMULATION = {
 
 
 @pytest.mark.parametrize(
-    "question",
+    "call",
     [
-        ("eth_call", LOOP, "latest", ASSUMING_A_LOOP),
-        ("eth_estimateGas", LOOP, "latest", ASSUMING_A_LOOP),
+        ("eth_call", LOOP, "latest", LOOP_OVERRIDE),
+        ("eth_estimateGas", LOOP, "latest", LOOP_OVERRIDE),
         ("eth_simulateV1", SIMULATION),
     ],
 )
-def test_what_takes_too_long_is_stopped(limited: Limited, question: tuple[Any, ...]) -> None:
+def test_what_takes_too_long_is_stopped(limited: Limited, call: tuple[Any, ...]) -> None:
     client = limited(call_gas_cap=10**15, call_seconds=0.001)
     with pytest.raises(RpcError, match=r"execution aborted \(timeout = 0.001s\)") as error:
-        client(*question)
+        client(*call)
     assert error.value.code == -32000
 
 
@@ -122,9 +122,9 @@ def test_too_many_logs_are_rejected_with_the_range_that_fits(limited: Limited) -
 def test_too_many_blocks_are_rejected_with_the_range_that_fits(limited: Limited) -> None:
     client = limited(log_block_limit=4)
     emit(client, 5)
-    for question in [("eth_getLogs", WIDE), ("eth_getFilterLogs", client("eth_newFilter", WIDE))]:
+    for request in [("eth_getLogs", WIDE), ("eth_getFilterLogs", client("eth_newFilter", WIDE))]:
         with pytest.raises(RpcError, match="covers more than 4 blocks") as error:
-            client(*question)
+            client(*request)
         first, last = re.findall(r"0x[0-9a-f]+", error.value.message)
         assert len(client("eth_getLogs", {"fromBlock": first, "toBlock": last})) == 3
 
@@ -152,7 +152,7 @@ def test_a_filter_names_at_most_so_much_in_one_place(
     assert (error.value.code, error.value.message) == (-32602, message)
 
 
-def assuming(accounts: int, slots: int) -> dict[str, Any]:
+def overrides_of(accounts: int, slots: int) -> dict[str, Any]:
     """Return overrides of so many accounts, the last of which has so many slots."""
     assumed: dict[str, Any] = {f"0x{number:040x}": {} for number in range(1, accounts + 1)}
     half = {hex(number): "0x" + "11" * 32 for number in range(slots)}
@@ -160,9 +160,9 @@ def assuming(accounts: int, slots: int) -> dict[str, Any]:
     return assumed
 
 
-def assuming_questions(accounts: int, slots: int) -> list[tuple[Any, ...]]:
-    """Return the questions that can assume so much."""
-    given = assuming(accounts, slots)
+def requests_overriding(accounts: int, slots: int) -> list[tuple[Any, ...]]:
+    """Return the requests that can override so much."""
+    given = overrides_of(accounts, slots)
     first, last = dict(list(given.items())[:1]), dict(list(given.items())[1:])
     return [
         ("eth_call", LOOP, "latest", given),
@@ -177,18 +177,18 @@ def assuming_questions(accounts: int, slots: int) -> list[tuple[Any, ...]]:
     ]
 
 
-@pytest.mark.parametrize("question", range(5))
-def test_a_question_assumes_at_most_so_many_accounts_and_slots(
-    limited: Limited, question: int
+@pytest.mark.parametrize("index", range(5))
+def test_a_request_overrides_at_most_so_many_accounts_and_slots(
+    limited: Limited, index: int
 ) -> None:
     client = limited(override_account_limit=3, override_slot_limit=5)
-    client(*assuming_questions(3, 5)[question])
+    client(*requests_overriding(3, 5)[index])
     for accounts, slots, message in [
         (4, 5, "state overrides: a request overrides at most 3 accounts, got 4"),
         (3, 6, f"account 0x{3:040x}: a request overrides at most 5 slots, got 6"),
     ]:
         with pytest.raises(RpcError) as error:
-            client(*assuming_questions(accounts, slots)[question])
+            client(*requests_overriding(accounts, slots)[index])
         assert (error.value.code, error.value.message) == (-32602, message)
 
 
@@ -200,7 +200,7 @@ def test_a_batch_has_at_most_so_many_calls(limited: Limited) -> None:
     assert (rejected["code"], rejected["data"]) == (-32010, "Exceeded max limit of 2")
 
 
-def test_an_answer_has_at_most_so_many_bytes(limited: Limited) -> None:
+def test_a_response_has_at_most_so_many_bytes(limited: Limited) -> None:
     client = limited(answer_limit_bytes=500)
     with pytest.raises(RpcError, match="Response is too big") as error:
         client("eth_getBlockByNumber", "latest", False)
@@ -214,13 +214,13 @@ def test_a_connection_has_at_most_so_many_subscriptions(limited: Limited) -> Non
     body = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
 
     def subscribe(on: LocalConnection) -> Any:
-        answer = client.api.dispatcher.handle(json.dumps(body).encode(), on)
-        assert isinstance(answer, bytes)
-        return json.loads(answer)
+        response = client.api.dispatcher.handle(json.dumps(body).encode(), on)
+        assert isinstance(response, bytes)
+        return json.loads(response)
 
-    answers = [subscribe(connection) for _ in range(3)]
-    assert ["result" in answer for answer in answers] == [True, True, False]
-    assert answers[2]["error"]["code"] == -32006
+    responses = [subscribe(connection) for _ in range(3)]
+    assert ["result" in response for response in responses] == [True, True, False]
+    assert responses[2]["error"]["code"] == -32006
     assert "result" in subscribe(LocalConnection())
 
 

@@ -120,8 +120,8 @@ def of_any_kind(body: bytes, _connection: ClientConnection) -> bytes | Awaitable
         raise RuntimeError(kind)
     if kind == "none":
         return None
-    answer = b'{"kind":"%b%b"}' % (kind.encode(), b"x" * (100_000 if kind == "long" else 0))
-    return later(answer) if kind == "late" else answer
+    response = b'{"kind":"%b%b"}' % (kind.encode(), b"x" * (100_000 if kind == "long" else 0))
+    return later(response) if kind == "late" else response
 
 
 KINDS = ("once", "late", "long", "none", "fail")
@@ -329,8 +329,8 @@ def test_other_content_types_are_rejected(client: RawConnection, kind: str) -> N
 def test_a_body_that_is_no_object_or_array_is_a_bad_request(
     client: RawConnection, body: bytes
 ) -> None:
-    status, _, answer = client.post(body)
-    assert (status, json.loads(answer)) == (400, PARSE_ERROR)
+    status, _, response = client.post(body)
+    assert (status, json.loads(response)) == (400, PARSE_ERROR)
 
 
 def test_leading_whitespace_is_accepted(client: RawConnection) -> None:
@@ -408,9 +408,9 @@ def test_a_handler_that_raises_is_logged_and_reported_without_internals(
 
     with serve(fail) as server, server.client() as client:
         for body in (b"{}", b'{"later":1}'):
-            status, _, answer = client.post(body)
-            assert (status, json.loads(answer)["error"]["code"]) == (200, -32603)
-            assert b"secret" not in answer
+            status, _, response = client.post(body)
+            assert (status, json.loads(response)["error"]["code"]) == (200, -32603)
+            assert b"secret" not in response
     assert caplog.text.count("ValueError: secret") == 2
 
 
@@ -440,9 +440,9 @@ def test_a_connection_over_the_limit_is_rejected(serve: Serve) -> None:
 
 def test_slow_headers_time_out(serve: Serve) -> None:
     with serve(echo, header_seconds=0.1) as server:
-        answer = raw_response(server.port, b"POST / HTTP/1.1\r\nHost: loc")
-        assert answer.startswith(b"HTTP/1.1 408 ")
-        assert answer.count(b"HTTP/1.1 ") == 1
+        response = raw_response(server.port, b"POST / HTTP/1.1\r\nHost: loc")
+        assert response.startswith(b"HTTP/1.1 408 ")
+        assert response.count(b"HTTP/1.1 ") == 1
 
 
 def test_a_byte_now_and_then_does_not_extend_the_time(serve: Serve) -> None:
@@ -481,7 +481,7 @@ def test_a_connection_that_never_sends_a_request_is_closed(serve: Serve) -> None
 
 
 def test_a_slow_handler_is_not_a_slow_client(serve: Serve) -> None:
-    # No less, since even this client needs a moment to ask.
+    # No less, since even this client needs a moment to send.
     times = {"idle_seconds": 1.0, "header_seconds": 1.0, "body_seconds": 1.0}
     gate = Gate()
     with serve(gate, **times) as server, server.client() as client, server.client() as idle:
@@ -495,10 +495,10 @@ def test_a_slow_handler_is_not_a_slow_client(serve: Serve) -> None:
 
 
 def test_a_client_that_never_reads_is_disconnected(serve: Serve) -> None:
-    answer = b"[" + b"1" * 1_000_000 + b"]"
+    response = b"[" + b"1" * 1_000_000 + b"]"
     limits = {"write_seconds": 0.2, "write_buffer_bytes": 100_000}
     with (
-        serve(lambda _body, _connection: answer, **limits) as server,
+        serve(lambda _body, _connection: response, **limits) as server,
         server.client(receive_buffer=4096) as client,
     ):
         client.send(post_request(HELLO) * 500)
@@ -509,14 +509,14 @@ def test_a_client_that_never_reads_is_disconnected(serve: Serve) -> None:
 
 
 def test_a_slow_reader_gets_everything(serve: Serve) -> None:
-    answer = b"[" + b"1" * 300_000 + b"]"
+    response = b"[" + b"1" * 300_000 + b"]"
     with (
-        serve(lambda _body, _connection: answer, write_buffer_bytes=100_000) as server,
+        serve(lambda _body, _connection: response, write_buffer_bytes=100_000) as server,
         server.client(receive_buffer=4096) as client,
     ):
         client.send(post_request(HELLO) * 30)
-        assert all(client.response().body == answer for _ in range(30))
-        assert client.post().body == answer
+        assert all(client.response().body == response for _ in range(30))
+        assert client.post().body == response
 
 
 # Abuse.
@@ -596,7 +596,7 @@ def test_the_request_of_a_disconnected_client_finishes(serve: Serve) -> None:
         with server.client() as client:
             client.send(post_request(HELLO))
             eventually(lambda: server.server.counters.requests_total == 1)
-            # Without this, leaving looks like having finished asking.
+            # Without this, closing looks like having sent all requests.
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         eventually(lambda: finished == [True])
 

@@ -223,7 +223,7 @@ def test_a_silent_client_is_pinged_and_then_closed(serve: Serve) -> None:
 
 def test_a_client_that_sends_a_pong_is_pinged_again(serve: Serve) -> None:
     def is_pinged_again() -> bool:
-        # Who answers too late is closed, and comes back.
+        # Who responses too late is closed, and comes back.
         with server.client() as client:
             client.open_websocket()
             assert client.frame() == (Opcode.PING, b"")

@@ -1,4 +1,4 @@
-"""What developers do to a pair of layers: go back, move the time, settle by hand, and break settlement."""
+"""What developers do with both layers: revert them, move the time, settle by hand, and break settlement."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ def batch_number(pair: Pair) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("side", ["l1", "l2"])
-def test_both_layers_go_back_together_and_settlement_goes_on(tmp_path: Path, side: str) -> None:
+def test_both_layers_are_reverted_together_and_settlement_goes_on(
+    tmp_path: Path, side: str
+) -> None:
     randomness = random.Random(side)
     with pair_of(tmp_path, *QUICK) as pair:
         layer = getattr(pair, side)
@@ -183,7 +185,7 @@ def test_the_commitment_in_the_details_is_the_one_that_l1_computed(tmp_path: Pat
         assert pair.l2("zks_getL1BatchDetails", 1)["commitment"] == event["topics"][3]
 
 
-def test_a_batch_waits_for_its_age(tmp_path: Path) -> None:
+def test_a_batch_is_not_sealed_before_its_age(tmp_path: Path) -> None:
     with pair_of(tmp_path, "--l1-delay", "0.02", "--settle-interval", "1000", agree=False) as pair:
         pair.l2.receipt(pair.send_message(b"young"))
         assert batch_number(pair) == 0
@@ -217,7 +219,7 @@ def test_a_step_that_reverts_stops_settlement_and_nothing_else(tmp_path: Path) -
         assert "entresol_settlement_stopped 0" in metrics
 
 
-def test_going_back_behind_what_stopped_settlement_lets_it_go_on(tmp_path: Path) -> None:
+def test_reverting_what_stopped_settlement_lets_it_go_on(tmp_path: Path) -> None:
     with pair_of(tmp_path, *QUICK) as pair:
         checkpoint = pair.l2("evm_snapshot")
         allow(pair, "remove")

@@ -1,4 +1,4 @@
-"""A layer 1 that goes away, comes back or changes its mind: the node waits, goes on, and doubles nothing."""
+"""An L1 that stops, restarts or reorgs: the node retries, goes on, and executes nothing twice."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CONFIRMATIONS = 3
 
 
 class RestartableAnvil:
-    """An anvil that keeps its chain in a file while it is away."""
+    """An anvil that saves its chain to a file while it is stopped."""
 
     def __init__(self, path: Path, port: int) -> None:
         self.port = port
@@ -84,11 +84,11 @@ def l1_config(anvil: RestartableAnvil) -> L1Config:
 
 
 def health(url: str) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(get(f"{url}/health"))
-    return answer
+    response: dict[str, Any] = json.loads(get(f"{url}/health"))
+    return response
 
 
-def test_the_node_waits_for_an_l1_that_is_away_and_goes_on(
+def test_the_node_retries_an_l1_that_is_down_and_goes_on(
     anvil: RestartableAnvil, tmp_path: Path
 ) -> None:
     info = tmp_path / "info.json"
@@ -101,7 +101,7 @@ def test_the_node_waits_for_an_l1_that_is_away_and_goes_on(
         claimed = pair.withdraw(5)
         pair.l1.receipt(pair.claim(claimed))
         last_seen = pair.deposit(7)
-        # What anvil has taken but not mined is gone when it stops.
+        # What anvil has accepted but not mined is lost when it stops.
         pair.l1.receipt(last_seen)
         pair.l1.close()
         anvil.stop()

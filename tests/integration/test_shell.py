@@ -165,7 +165,7 @@ def test_a_rejected_request_is_a_line_and_a_flood_of_them_a_number() -> None:
         lines = output_with(node, " more").splitlines()
     rejected = [line for line in lines if line.startswith("(rejected) 127.0.0.1:")]
     assert rejected[0].endswith("  405: use POST, with a JSON-RPC request as the body")
-    # A node that is held up may take more than a second for them, and then tells twenty more.
+    # A node that is held up may take more than a second for them, and then logs twenty more.
     assert len(rejected) in {20, 40}
 
 
@@ -264,7 +264,7 @@ def test_scripts_for_anvils_file_can_read_ours(tmp_path: Path) -> None:
     assert info["wallet"] == expected["wallet"]
 
 
-# Who may ask
+# Hosts and origins
 
 
 @pytest.fixture(scope="module")
@@ -312,8 +312,8 @@ def test_nothing_that_was_acknowledged_is_lost_by_a_signal(tmp_path: Path) -> No
         def send() -> None:
             try:
                 for nonce in range(10_000):
-                    answer = post(first.url, "eth_sendRawTransaction", signed_transfer(nonce))
-                    hashes.append(answer["result"])
+                    response = post(first.url, "eth_sendRawTransaction", signed_transfer(nonce))
+                    hashes.append(response["result"])
             except (OSError, http.client.HTTPException):
                 return
 
@@ -389,7 +389,7 @@ def test_a_layer_that_does_not_match_its_transactions_is_reported(
     ran = run_entresol("verify", "--data-dir", directory)
     (problem,) = [line for line in ran.stderr.splitlines() if line.startswith("error: ")]
     assert re.match(rf"error: {layer}: block \d+ differs from its record: ", problem)
-    # The other one is fine, and said to be.
+    # The other one is intact, and reported so.
     assert len(ran.stdout.splitlines()) == 1
     assert not ran.stdout.startswith(layer)
     assert ran.returncode == 1

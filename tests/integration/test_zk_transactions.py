@@ -78,7 +78,7 @@ def rejected(client: ApiClient, method: str, *params: object) -> RpcError:
 # Signed by their senders.
 
 
-def test_a_transfer_is_taken_included_and_shown(client: ApiClient) -> None:
+def test_a_transfer_is_accepted_included_and_shown(client: ApiClient) -> None:
     sent = send(client, signed())
     receipt = client("eth_getTransactionReceipt", sent)
     assert (receipt["status"], receipt["type"], receipt["from"]) == ("0x1", "0x71", str(ALICE))
@@ -102,7 +102,7 @@ def test_an_ordinary_signature_may_be_a_custom_one(client: ApiClient) -> None:
     assert send(client, raw) == str(sign(PLAIN, SECRETS[0]).hash)
 
 
-def test_what_stands_beside_a_custom_signature_makes_it_nobody_elses() -> None:
+def test_r_and_s_beside_a_custom_signature_do_not_make_it_impersonated() -> None:
     signature = sign_digest(PLAIN.signing_hash(), SECRETS[0])
     unlikely = replace(PLAIN, v=0, r=5, s=1 << 160, custom_signature=signature)
     assert not decode(unlikely.encode()).is_impersonated
@@ -154,7 +154,7 @@ def test_what_stands_beside_a_custom_signature_makes_it_nobody_elses() -> None:
         (signed(gas_limit=2**51), "exceeds block gas limit"),
     ],
 )  # fmt: skip
-def test_a_rejection_says_why(client: ApiClient, raw: bytes, message: str) -> None:
+def test_a_rejection_has_its_reason(client: ApiClient, raw: bytes, message: str) -> None:
     rejection = rejected(client, "eth_sendRawTransaction", str(Data(raw)))
     assert rejection.code == -32000
     assert rejection.message.startswith(message)
@@ -172,13 +172,13 @@ def test_a_used_nonce_is_rejected(client: ApiClient) -> None:
     assert (rejection.code, rejection.message[:13]) == (-32000, "nonce too low")
 
 
-def test_a_transaction_that_reverts_is_taken(client: ApiClient) -> None:
+def test_a_transaction_that_reverts_is_accepted(client: ApiClient) -> None:
     client("anvil_setCode", str(NOBODY), "0x5f5ffd")
     sent = send(client, signed())
     assert client("eth_getTransactionReceipt", sent)["status"] == "0x0"
 
 
-def test_the_same_nonce_replaces_what_waits_for_a_tenth_more(client: ApiClient) -> None:
+def test_the_same_nonce_replaces_a_pending_transaction_for_a_tenth_more(client: ApiClient) -> None:
     client("evm_setAutomine", False)
     first = send(client, signed())
     rejection = rejected(client, "eth_sendRawTransaction", str(Data(signed(value=4))))
@@ -196,14 +196,14 @@ def test_the_same_nonce_replaces_what_waits_for_a_tenth_more(client: ApiClient) 
     assert client("eth_getTransactionReceipt", second)["status"] == "0x1"
 
 
-def test_a_later_nonce_waits_for_the_missing_one(client: ApiClient) -> None:
+def test_a_later_nonce_is_queued_until_the_missing_one(client: ApiClient) -> None:
     late = send(client, signed(nonce=1))
     assert client("eth_getTransactionReceipt", late) is None
     send(client, signed())
     assert client("eth_getTransactionReceipt", late)["status"] == "0x1"
 
 
-def test_a_priority_fee_is_shown_but_never_taken(client: ApiClient) -> None:
+def test_a_priority_fee_is_shown_but_never_charged(client: ApiClient) -> None:
     sent = send(client, signed(max_fee_per_gas=9 * FEE, max_priority_fee_per_gas=9 * FEE))
     receipt = client("eth_getTransactionReceipt", sent)
     assert receipt["effectiveGasPrice"] == hex(FEE)
@@ -360,15 +360,15 @@ def test_the_node_publishes_dependencies(client: ApiClient, zks: NamespaceClient
 
 def test_the_node_signs_the_type_without_taking_it(client: ApiClient) -> None:
     given = {"from": str(ALICE), "to": str(NOBODY), "type": "0x71", "gasPrice": hex(FEE)}
-    answer = client("eth_signTransaction", given)
-    transaction = decode(bytes(Data.parse(answer["raw"])))
+    response = client("eth_signTransaction", given)
+    transaction = decode(bytes(Data.parse(response["raw"])))
     assert transaction.sender == ALICE
-    assert (answer["tx"]["hash"], answer["tx"]["type"]) == (str(transaction.hash), "0x71")
+    assert (response["tx"]["hash"], response["tx"]["type"]) == (str(transaction.hash), "0x71")
     assert client("eth_getTransactionByHash", str(transaction.hash)) is None
-    assert client("eth_sendRawTransaction", answer["raw"]) == str(transaction.hash)
+    assert client("eth_sendRawTransaction", response["raw"]) == str(transaction.hash)
 
 
-def test_the_type_of_an_impersonated_account_runs_and_nobody_can_send_it(client: ApiClient) -> None:
+def test_the_type_of_an_impersonated_account_runs_and_cannot_be_sent_raw(client: ApiClient) -> None:
     client("anvil_impersonateAccount", STRANGER)
     client("anvil_setBalance", STRANGER, hex(ETHER))
     given = {"from": STRANGER, "to": str(LOGGER), "data": "0x01", "type": "0x71"}

@@ -138,7 +138,7 @@ def test_signed_transactions_are_the_same(both: Both, price: dict[str, object]) 
         ("txpool_inspect", []),
     ],
 )
-def test_answers_are_the_same(both: Both, method: str, params: list[object]) -> None:
+def test_results_are_the_same(both: Both, method: str, params: list[object]) -> None:
     both.agree(method, *params)
 
 

@@ -25,13 +25,13 @@ def test_a_transfer_arrives(anvil: Anvil) -> None:
     assert int(anvil("eth_getBalance", OTHER, "latest"), 16) == before + 7
 
 
-def test_a_failed_call_raises_what_anvil_said(anvil: Anvil) -> None:
+def test_a_failed_call_raises_the_error_of_anvil(anvil: Anvil) -> None:
     with pytest.raises(RpcError) as caught:
         anvil("eth_noSuchMethod")
     assert caught.value.code == -32601
 
 
-def test_a_batch_keeps_its_order_and_its_errors(anvil: Anvil) -> None:
+def test_a_batch_has_its_order_and_its_errors(anvil: Anvil) -> None:
     calls = [("eth_chainId", ()), ("eth_noSuchMethod", ()), ("eth_blockNumber", ())]
     chain, error, block = anvil.batch(calls)
     assert chain == "0x7a69"
@@ -49,14 +49,14 @@ def test_a_rejected_argument_is_reported() -> None:
         pass
 
 
-def test_it_is_gone_when_the_test_fails() -> None:
+def test_it_is_stopped_when_the_test_fails() -> None:
     with pytest.raises(ZeroDivisionError), running_anvil() as anvil:
         raise ZeroDivisionError
     with pytest.raises(ConnectionRefusedError):
         anvil("eth_chainId")
 
 
-def test_it_is_gone_when_the_test_process_is_killed() -> None:
+def test_it_is_stopped_when_the_test_process_is_killed() -> None:
     script = (
         "import time; from tests.support.anvil import running_anvil\n"
         "with running_anvil() as anvil: print(anvil.url, flush=True); time.sleep(600)"

@@ -90,7 +90,7 @@ def as_json(request: CallRequest) -> dict[str, Any]:
     ],
 )
 @pytest.mark.parametrize("value", [0, 5])
-def test_calls_answer_alike(peer: Anvil, code: str, value: int) -> None:
+def test_calls_have_the_same_result(peer: Anvil, code: str, value: int) -> None:
     evm_env = deploy(peer, [code])
     request = CallRequest(sender=SENDER, to=contract(0), value=value, data=b"\x01\x02")
     assert "0x" + call(evm_env, request).hex() == peer("eth_call", as_json(request), "latest")

@@ -50,11 +50,11 @@ def ours(api: Api, payload: dict[str, Any]) -> Any:
     return DispatcherClient(api.dispatcher)("eth_simulateV1", payload)
 
 
-def told(call: dict[str, Any]) -> dict[str, Any]:
+def comparable(call: dict[str, Any]) -> dict[str, Any]:
     """Return what is compared of a call."""
     compared = {key: call[key] for key in COMPARED}
     if call["status"] == "0x0":
-        # Anvil gives back what a revert says; the specification puts it into the error.
+        # Anvil returns the data of a revert; the specification puts it into the error.
         compared["returnData"] = call.get("error", {}).get("data", call["returnData"])
     logs = [(log["address"], log["topics"], log["data"], log["logIndex"]) for log in call["logs"]]
     return {**compared, "logs": logs}
@@ -118,5 +118,5 @@ def test_calls_end_alike(peer: Anvil, api: Api, name: str, transfers: bool) -> N
     mine = ours(api, payload)
     assert len(mine) == len(theirs)
     for block, other in zip(mine, theirs, strict=True):
-        assert list(map(told, block["calls"])) == list(map(told, other["calls"]))
+        assert list(map(comparable, block["calls"])) == list(map(comparable, other["calls"]))
         assert block["gasUsed"] == other["gasUsed"]

@@ -1,4 +1,4 @@
-"""Any sequence of transactions, blocks and ways back keeps the promises of a chain."""
+"""Any sequence of transactions, blocks and reverts keeps the invariants of a chain."""
 
 from __future__ import annotations
 
@@ -113,10 +113,10 @@ class ChainMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_pending_block_is_what_would_be_built_now(self) -> None:
-        kept = self.chain.pending_block()
+        cached = self.chain.pending_block()
         timestamp = self.chain._next_timestamp()
         built = self.chain.producer.build(timestamp, *self.chain._edits.stored())
-        assert kept.header == built.header
+        assert cached.header == built.header
 
     @invariant()
     def nothing_is_included_twice_and_nonces_have_no_gaps(self) -> None:

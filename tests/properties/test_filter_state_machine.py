@@ -1,4 +1,4 @@
-"""However a chain grows and goes back, what a filter told adds up to the chain as it is."""
+"""However a chain grows and is reverted, the changes of a filter add up to the canonical chain."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _filters = st.builds(LogFilter, query=_queries, from_block=_bounds, to_block=_bo
 
 
 class FilterMachine(RuleBasedStateMachine):
-    """Drives a chain with filters, and keeps for each filter what its client would know."""
+    """Drives a chain with filters, and records for each filter what its client would know."""
 
     log_filters = Bundle("log_filters")
     block_filters = Bundle("block_filters")
@@ -45,7 +45,7 @@ class FilterMachine(RuleBasedStateMachine):
         self.chain = EmittingChain.begin()
         self.log_cache = self.chain.log_cache()
         self.filters = Filters(self.chain, self.chain.blocks, self.log_cache, self.chain.events)
-        self.asked: dict[int, LogFilter] = {}
+        self.installed: dict[int, LogFilter] = {}
         self.known: dict[int, list[dict[str, Any]]] = {}
         self.next_block: dict[int, int] = {}
         self.arrived: dict[int, list[Hash32]] = {}
@@ -98,7 +98,7 @@ class FilterMachine(RuleBasedStateMachine):
     @rule(target=log_filters, wanted=_filters)
     def new_log_filter(self, wanted: LogFilter) -> Quantity:
         filter_id = self.filters.new_log_filter(wanted)
-        self.asked[filter_id] = wanted
+        self.installed[filter_id] = wanted
         self.known[filter_id] = self.canonical(wanted)
         return filter_id
 
@@ -115,7 +115,7 @@ class FilterMachine(RuleBasedStateMachine):
         return filter_id
 
     @rule(filter_id=log_filters)
-    def ask_for_logs(self, filter_id: Quantity) -> None:
+    def poll_logs(self, filter_id: Quantity) -> None:
         known = self.known[filter_id]
         fates = []
         for change in read(self.filters.changes(filter_id)):
@@ -126,25 +126,25 @@ class FilterMachine(RuleBasedStateMachine):
                 assert change not in known
                 known.append(change)
         assert fates == sorted(fates, reverse=True)
-        assert known == self.canonical(self.asked[filter_id])
+        assert known == self.canonical(self.installed[filter_id])
         assert self.filters.changes(filter_id) == []
 
     @rule(filter_id=block_filters)
-    def ask_for_blocks(self, filter_id: Quantity) -> None:
+    def poll_blocks(self, filter_id: Quantity) -> None:
         numbers = range(self.next_block[filter_id], self.chain.number + 1)
         expected = [self.chain.blocks.header(number).hash() for number in numbers]
         assert self.filters.changes(filter_id) == expected
         self.next_block[filter_id] = self.chain.number + 1
 
     @rule(filter_id=pending_filters)
-    def ask_for_transactions(self, filter_id: Quantity) -> None:
+    def poll_transactions(self, filter_id: Quantity) -> None:
         assert self.filters.changes(filter_id) == self.arrived[filter_id]
         self.arrived[filter_id] = []
 
     @rule(filter_id=consumes(log_filters) | consumes(block_filters) | consumes(pending_filters))
     def uninstall(self, filter_id: Quantity) -> None:
         assert self.filters.uninstall(filter_id)
-        for model in (self.asked, self.known, self.next_block, self.arrived):
+        for model in (self.installed, self.known, self.next_block, self.arrived):
             model.pop(filter_id, None)
 
     @invariant()

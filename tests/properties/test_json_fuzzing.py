@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is JSON-RPC, and the next call works."""
+"""Any request has a JSON-RPC response, and the next call works."""
 
 from __future__ import annotations
 
@@ -35,41 +35,41 @@ calls = st.fixed_dictionaries(
 
 
 def check(body: bytes) -> None:
-    answer = dispatch(DISPATCHER, body)
-    if answer is not None:
-        decoded = json.loads(answer, parse_constant=pytest.fail)
+    response = dispatch(DISPATCHER, body)
+    if response is not None:
+        decoded = json.loads(response, parse_constant=pytest.fail)
         items = decoded if isinstance(decoded, list) else [decoded]
         assert items
         for item in items:
-            check_answer(item)
+            check_response(item)
 
 
-def check_answer(answer: dict[str, Any]) -> None:
-    assert answer["jsonrpc"] == "2.0"
-    assert answer["id"] is None or isinstance(answer["id"], str | int | float)
-    assert set(answer) in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"})
-    if "error" in answer:
-        assert {"code", "message"} <= set(answer["error"]) <= {"code", "message", "data"}
+def check_response(response: dict[str, Any]) -> None:
+    assert response["jsonrpc"] == "2.0"
+    assert response["id"] is None or isinstance(response["id"], str | int | float)
+    assert set(response) in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"})
+    if "error" in response:
+        assert {"code", "message"} <= set(response["error"]) <= {"code", "message", "data"}
 
 
 @given(st.binary())
-def test_any_bytes_are_answered(body: bytes) -> None:
+def test_any_bytes_have_a_response(body: bytes) -> None:
     check(body)
 
 
 @given(values, st.booleans())
-def test_any_json_is_answered(body: object, ascii_only: bool) -> None:
+def test_any_json_has_a_response(body: object, ascii_only: bool) -> None:
     check(json.dumps(body, ensure_ascii=ascii_only).encode(errors="surrogatepass"))
 
 
 @settings(max_examples=300)
 @given(calls | st.lists(calls | values, max_size=6))
-def test_any_call_is_answered(body: object) -> None:
+def test_any_call_has_a_response(body: object) -> None:
     check(json.dumps(body).encode())
 
 
 @given(calls, st.data())
-def test_any_damaged_call_is_answered(call: object, data: st.DataObject) -> None:
+def test_any_damaged_call_has_a_response(call: object, data: st.DataObject) -> None:
     body = bytearray(json.dumps(call).encode())
     at = data.draw(st.integers(0, len(body)))
     body[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))

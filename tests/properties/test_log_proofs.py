@@ -27,7 +27,7 @@ from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 SIZES = (1, 2, 3, 500, 16_384)
 PROVE = "proveL2LogInclusion(uint256,uint256,(uint8,bool,uint16,address,bytes32,bytes32),bytes32[])"
 
-Question = tuple[int, int, tuple[Any, ...], list[bytes]]
+ProofCall = tuple[int, int, tuple[Any, ...], list[bytes]]
 
 
 class Settled:
@@ -40,23 +40,23 @@ class Settled:
         self.prover = LogProver(self.chain.blocks, self.chain.batches)
         asyncio.run(self._settle())
 
-    def ask(self, question: Question) -> bool:
+    def accepts(self, proof_call: ProofCall) -> bool:
         """Call the contract; a revert counts as not accepted."""
-        call = abi.encode_call(PROVE, *question)
+        call = abi.encode_call(PROVE, *proof_call)
         try:
-            answer = asyncio.run(self.layer_one.l1.call(self.contract, call))
+            response = asyncio.run(self.layer_one.l1.call(self.contract, call))
         except ExecutionReverted:
             return False
-        return bool(abi.decode("(bool)", answer)[0])
+        return bool(abi.decode("(bool)", response)[0])
 
     def proven(self, batch: int, leaf: int) -> ProvenLog:
         found = self.prover._prove(batch, leaf)
         assert found is not None
         return found
 
-    def leads_to_the_root(self, question: Question) -> bool:
+    def leads_to_the_root(self, proof_call: ProofCall) -> bool:
         """Check a proof in Python."""
-        number, index, words, proof = question
+        number, index, words, proof = proof_call
         batch = self.chain.batches.get(number)
         _, is_service, tx_number, address, key, value = words
         log = L2ToL1Log(
@@ -97,7 +97,7 @@ def settled() -> Iterator[Settled]:
     made.layer_one.chain.close()
 
 
-def question_of(proven: ProvenLog) -> Question:
+def call_of(proven: ProvenLog) -> ProofCall:
     log = proven.log
     words = (0, True, log.tx_number, log.sender, log.key, log.value)
     return proven.batch, proven.proof.id, words, list(proven.proof.words)
@@ -109,19 +109,19 @@ def flipped(data: bytes, bit: int) -> bytes:
     return bytes(changed)
 
 
-def forged(field: int, change: Callable[[Any], Any]) -> Callable[[Question], Question]:
+def forged(field: int, change: Callable[[Any], Any]) -> Callable[[ProofCall], ProofCall]:
     """Return a change of one field of the log."""
 
-    def forge(question: Question) -> Question:
-        batch, index, words, proof = question
+    def forge(proof_call: ProofCall) -> ProofCall:
+        batch, index, words, proof = proof_call
         return batch, index, (*words[:field], change(words[field]), *words[field + 1 :]), proof
 
     return forge
 
 
-def with_flipped_word(word: int, bit: int) -> Callable[[Question], Question]:
-    def forge(question: Question) -> Question:
-        batch, index, words, proof = question
+def with_flipped_word(word: int, bit: int) -> Callable[[ProofCall], ProofCall]:
+    def forge(proof_call: ProofCall) -> ProofCall:
+        batch, index, words, proof = proof_call
         proof = [*proof[:word], flipped(proof[word], bit), *proof[word + 1 :]]
         return batch, index, words, proof
 
@@ -129,7 +129,7 @@ def with_flipped_word(word: int, bit: int) -> Callable[[Question], Question]:
 
 
 BITS = st.integers(0, 159)
-# The fourth byte of the first word says that nothing follows, by any number but zero.
+# The fourth byte of the first word means that nothing follows, by any number but zero.
 SAME_MEANING = range(25, 32)
 FORGERIES = st.one_of(
     st.builds(
@@ -156,17 +156,17 @@ def test_a_proof_is_accepted_and_no_forgery_of_it(
     settled: Settled, batch: int, data: st.DataObject
 ) -> None:
     leaf = data.draw(st.integers(0, SIZES[batch - 1] - 1))
-    question = question_of(settled.proven(batch, leaf))
-    assert settled.ask(question)
+    proof_call = call_of(settled.proven(batch, leaf))
+    assert settled.accepts(proof_call)
     forge = data.draw(FORGERIES)
-    changed = forge(question)
-    accepted = settled.ask(changed)
+    changed = forge(proof_call)
+    accepted = settled.accepts(changed)
     assert accepted == settled.leads_to_the_root(changed)
     # Logs of one transaction may be equal, so another index may have the same proof.
-    assert not accepted or (changed[0], *changed[2:]) == (question[0], *question[2:])
+    assert not accepted or (changed[0], *changed[2:]) == (proof_call[0], *proof_call[2:])
 
 
 @pytest.mark.parametrize("batch", range(1, len(SIZES) + 1))
 def test_the_first_and_the_last_log_of_a_batch_are_accepted(settled: Settled, batch: int) -> None:
     for leaf in {0, SIZES[batch - 1] - 1}:
-        assert settled.ask(question_of(settled.proven(batch, leaf)))
+        assert settled.accepts(call_of(settled.proven(batch, leaf)))

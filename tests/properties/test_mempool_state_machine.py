@@ -1,4 +1,4 @@
-"""The pool against a model that keeps a list and computes everything anew."""
+"""The mempool against a model with a list that computes everything anew."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ class Model:
 
     def best(self) -> list[Transaction]:
         """Take the best of the senders' next transactions until there is none."""
-        waiting = {sender: self._paying(sender) for sender in SENDERS}
+        pending = {sender: self._paying(sender) for sender in SENDERS}
         chosen = []
-        while heads := [lane[0] for lane in waiting.values() if lane]:
+        while heads := [queue[0] for queue in pending.values() if queue]:
             chosen.append(min(heads, key=self._turn))
-            waiting[chosen[-1].sender].pop(0)
+            pending[chosen[-1].sender].pop(0)
         return chosen
 
     def _turn(self, transaction: Transaction) -> tuple[int, int]:
@@ -122,7 +122,7 @@ class Model:
         return same[0] if same else None
 
     def add(self, new: Transaction) -> type[Exception] | set[bytes]:
-        """Add a transaction; return who left for it, or how it was rejected."""
+        """Add a transaction; return the transactions it replaced, or its rejection."""
         if new in self.pooled:
             return errors.AlreadyKnown
         if (rejection := self.rejection(new)) is not None:
@@ -175,10 +175,10 @@ def cost(transaction: Transaction) -> int:
 
 def outbids(new: Transaction, old: Transaction) -> bool:
     offers = (new.payload.fee_cap, new.payload.tip)
-    asked = (old.payload.fee_cap, old.payload.tip)
+    old_fees = (old.payload.fee_cap, old.payload.tip)
     return new.payload.fee_cap > old.payload.fee_cap and all(
-        offer >= ask * 11 // 10 and (offer > ask or ask == 0)
-        for offer, ask in zip(offers, asked, strict=True)
+        offer >= required * 11 // 10 and (offer > required or required == 0)
+        for offer, required in zip(offers, old_fees, strict=True)
     )
 
 
@@ -198,12 +198,12 @@ class Block:
 class PoolMachine(RuleBasedStateMachine):
     """Adds, blocks, reverts and snapshots in any order."""
 
-    @initialize(order=st.sampled_from(["fees", "fifo"]), waits=st.booleans())
-    def start(self, order: Order, waits: bool) -> None:
+    @initialize(order=st.sampled_from(["fees", "fifo"]), queues_below_base_fee=st.booleans())
+    def start(self, order: Order, queues_below_base_fee: bool) -> None:
         accounts = Accounts(balances=dict.fromkeys(SENDERS, BALANCE))
-        self.model = Model(order, waits, accounts=accounts)
+        self.model = Model(order, queues_below_base_fee, accounts=accounts)
         self.pool = Mempool(
-            msgspec.structs.replace(RULES, accepts_below_base_fee=waits),
+            msgspec.structs.replace(RULES, accepts_below_base_fee=queues_below_base_fee),
             accounts,
             base_fee=self.model.base_fee,
             config=PoolConfig(

@@ -1,4 +1,4 @@
-"""Whatever is simulated, the node has an answer to it that is not its own failure."""
+"""Any simulation has a response that is no internal error."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def node() -> Iterator[ApiClient]:
     chain.close()
 
 
-def answer(client: ApiClient, method: str, *params: object) -> Any:
+def result_of(client: ApiClient, method: str, *params: object) -> Any:
     try:
         return client(method, *params)
     except RpcError as error:
@@ -116,8 +116,8 @@ def answer(client: ApiClient, method: str, *params: object) -> Any:
 
 @settings(max_examples=100, deadline=None)
 @given(payload=payloads)
-def test_any_simulation_is_answered(node: ApiClient, payload: dict[str, Any]) -> None:
-    simulated = answer(node, "eth_simulateV1", payload)
+def test_any_simulation_has_a_response(node: ApiClient, payload: dict[str, Any]) -> None:
+    simulated = result_of(node, "eth_simulateV1", payload)
     if simulated is not None:
         numbers = [int(block["number"], 16) for block in simulated]
         assert numbers == list(range(1, len(numbers) + 1))
@@ -127,10 +127,10 @@ def test_any_simulation_is_answered(node: ApiClient, payload: dict[str, Any]) ->
 
 @settings(max_examples=100, deadline=None)
 @given(wanted=bundles, overrides=accounts)
-def test_any_bundles_are_answered(
+def test_any_bundles_have_a_response(
     node: ApiClient, wanted: list[dict[str, Any]], overrides: dict[str, Any]
 ) -> None:
-    results = answer(node, "eth_callMany", wanted, {}, overrides)
+    results = result_of(node, "eth_callMany", wanted, {}, overrides)
     if results is not None:
         counts = [len(it["transactions"]) for it in wanted]
         assert [len(bundle) for bundle in results] == counts

@@ -1,1 +1,1 @@
-"""Hostile requests for a running node: making them, sending them, judging the answers."""
+"""Hostile requests for a running node: generating them, sending them, checking the responses."""

@@ -19,7 +19,7 @@ from tests.robustness.attack import Attack, WrongError
 from tests.support.node_process import ENTRESOL, RunningNode, running_node
 
 SETTINGS = ("--log-level", "warning", "--receipt-seconds", "0.2", "--call-seconds", "1")
-"""Waiting is no part of the question."""
+"""Waiting is not what is tested."""
 
 PART = 20_000
 BETWEEN_CHECKS = 1_000
@@ -77,7 +77,7 @@ def main() -> int:
         )
     print(verified.stdout[-300:], verified.stderr[-1_000:])
     run.problems += Counter({"does not verify": int(verified.returncode != 0)})
-    print(f"answers by code: {dict(sorted(run.counts.items()))}; slowest {run.slowest:.2f} s")
+    print(f"responses by code: {dict(sorted(run.counts.items()))}; slowest {run.slowest:.2f} s")
     print(f"problems: {dict(run.problems)}")
     return 1 if run.problems else 0
 

@@ -1,4 +1,4 @@
-"""An attack on a node: request after request, each answer judged, and the node asked now and then to work."""
+"""An attack on a node: request after request, each response checked, and now and then a valid transaction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.robustness.values import PROGRAMS, Json
 from tests.support.http_server import RawConnection
 
 SLOWEST_SECONDS = 600.0
-"""Sealing as many blocks as one request may ask for takes half a minute of a machine's undivided time."""
+"""Sealing the largest number of blocks of one request takes half a minute of a machine's undivided time."""
 
 LEARNT_FROM = 100_000
 CHAIN_ID = 270
@@ -33,15 +33,17 @@ _HEX = re.compile(rb'"(0x(?:[0-9a-f]{40}|[0-9a-f]{64}))"')
 class WrongError(AssertionError):
     """The node did what it should not; the text has the request."""
 
-    def __init__(self, problem: str, case: Case, answer: bytes = b"") -> None:
-        super().__init__(f"{problem}\nrequest: {case.body[:3_000]!r}\nanswer: {answer[:1_000]!r}")
+    def __init__(self, problem: str, case: Case, response: bytes = b"") -> None:
+        super().__init__(
+            f"{problem}\nrequest: {case.body[:3_000]!r}\nresponse: {response[:1_000]!r}"
+        )
         self.problem = problem
 
 
 class Attack:
     """Sends hostile requests over HTTP and over a WebSocket.
 
-    `counts` has what was answered: the code of each error, and 0 for each result.
+    `counts` has the code of each error, and 0 for each result.
     """
 
     def __init__(self, url: str, seed: int) -> None:
@@ -60,31 +62,31 @@ class Attack:
         case = Case(
             json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         )
-        answer = json.loads(self._http.post(case.body).body)
-        if "result" not in answer:
-            raise WrongError(f"{method} failed", case, json.dumps(answer).encode())
-        return answer["result"]
+        response = json.loads(self._http.post(case.body).body)
+        if "result" not in response:
+            raise WrongError(f"{method} failed", case, json.dumps(response).encode())
+        return response["result"]
 
     def send(self, count: int) -> None:
-        """Send `count` requests; raise what is wrong with an answer."""
+        """Send `count` requests; raise what is wrong with a response."""
         for _ in range(count):
             self.one(self._requests.next())
 
     def one(self, case: Case) -> None:
-        """Send one request and judge its answer."""
+        """Send one request and check its response."""
         started = time.monotonic()
-        # A notification has no answer that one could wait for, and text must be text.
+        # A notification has no response to wait for, and text must be text.
         if case.id is not None and self.random.random() < 0.25:
-            answer = self._over_websocket(case)
+            response = self._over_websocket(case)
         else:
-            answer = self._over_http(case)
+            response = self._over_http(case)
         self.slowest = max(self.slowest, time.monotonic() - started)
-        judge(case, answer, self.counts)
-        for found in _HEX.findall(answer[:LEARNT_FROM])[:3]:
+        judge(case, response, self.counts)
+        for found in _HEX.findall(response[:LEARNT_FROM])[:3]:
             self._requests.values.learn(found.decode())
 
     def check_that_it_works(self) -> None:
-        """Let somebody new send a transaction, and see it sealed."""
+        """Send a transaction from a new account, and see it sealed."""
         self.call("evm_setAutomine", True)
         self.call("evm_mine")
         account = Account.from_key(self.random.randbytes(32))
@@ -135,7 +137,7 @@ class Attack:
             status, _, body = self._http.post(case.body)
         except (OSError, EOFError) as error:
             self._http = RawConnection(self._port)
-            raise WrongError(f"no answer over HTTP: {error!r}", case) from None
+            raise WrongError(f"no response over HTTP: {error!r}", case) from None
         if status not in {200, 400}:
             raise WrongError(f"status {status}", case, body)
         return body
@@ -153,36 +155,36 @@ class Attack:
                     return data
         except (OSError, EOFError) as error:
             self._ws = self._open_websocket()
-            raise WrongError(f"no answer over WebSocket: {error!r}", case) from None
+            raise WrongError(f"no response over WebSocket: {error!r}", case) from None
 
 
-def judge(case: Case, answer: bytes, counts: Counter[int]) -> None:
-    """Check that `answer` is a JSON-RPC answer to `case`, and no confession of a bug."""
-    if not answer:
+def judge(case: Case, response: bytes, counts: Counter[int]) -> None:
+    """Check that `response` is a JSON-RPC response to `case`, and no internal error."""
+    if not response:
         if case.id is not None:
-            raise WrongError("no answer to a call", case)
+            raise WrongError("no response to a call", case)
         return
     try:
-        decoded = json.loads(answer.decode(), parse_constant=_reject)
+        decoded = json.loads(response.decode(), parse_constant=_reject)
     except (ValueError, RecursionError) as error:
-        raise WrongError(f"not JSON: {error}", case, answer) from None
+        raise WrongError(f"not JSON: {error}", case, response) from None
     items = decoded if isinstance(decoded, list) else [decoded]
     if not items:
-        raise WrongError("an empty batch of answers", case, answer)
+        raise WrongError("an empty batch of responses", case, response)
     for item in items:
         problem = problem_of(item)
         if problem is not None:
-            raise WrongError(problem, case, answer)
+            raise WrongError(problem, case, response)
         counts[item["error"]["code"] if "error" in item else 0] += 1
-    if case.id is not None and not is_answer_to(case, case.id, answer):
-        raise WrongError("another id", case, answer)
+    if case.id is not None and not is_response_to(case, case.id, response):
+        raise WrongError("another id", case, response)
 
 
-def is_answer_to(case: Case, identity: str, answer: bytes) -> bool:
-    """Say whether an answer to a call has its id; what is no JSON has none."""
-    if answer.startswith(b'{"jsonrpc":"2.0","id":%b,' % identity.encode()):
+def is_response_to(case: Case, identity: str, response: bytes) -> bool:
+    """Return whether a response to a call has its id; what is no JSON has none."""
+    if response.startswith(b'{"jsonrpc":"2.0","id":%b,' % identity.encode()):
         return True
-    return answer.startswith(PARSE_ERROR) and not is_json(case.body)
+    return response.startswith(PARSE_ERROR) and not is_json(case.body)
 
 
 def is_json(body: bytes) -> bool:
@@ -195,9 +197,9 @@ def is_json(body: bytes) -> bool:
 
 
 def problem_of(item: Any) -> str | None:
-    """Say what is wrong with one answer."""
+    """Return what is wrong with one response, or None."""
     if not isinstance(item, dict) or item.get("jsonrpc") != "2.0":
-        return "no answer of JSON-RPC 2.0"
+        return "no response of JSON-RPC 2.0"
     if set(item) not in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"}):
         return "members of an answer"
     if isinstance(item["id"], dict | list | bool):

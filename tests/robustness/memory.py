@@ -1,7 +1,7 @@
 """Memory under load: `python -m tests.robustness.memory --seconds 300`, or with one kind of load by `--only`.
 
-Sends what a node might keep something of, as fast as it answers, and prints what the process has in
-memory as time goes by.
+Sends what a node might store or cache, as fast as it responds, and prints the memory of the process over
+time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Load:
         self.requests += 1
 
     def unknown(self) -> None:
-        """Ask for methods that do not exist, by ever new names and paths."""
+        """Call methods that do not exist, by ever new names and paths."""
         name = self._random.randbytes(20).hex()
         self.call(name)
         self._client.post(
@@ -45,7 +45,7 @@ class Load:
         )
 
     def filters(self) -> None:
-        """Make filters that nobody asks."""
+        """Install filters that are never polled."""
         topic = "0x" + self._random.randbytes(32).hex()
         self.call("eth_newFilter", {"topics": [[topic] * 20]})
         self.call("eth_newPendingTransactionFilter")
@@ -56,7 +56,7 @@ class Load:
         self.call("eth_sendTransaction", {"from": ALICE, "to": to, "value": "0x1"})
 
     def reads(self) -> None:
-        """Read blocks, with whatever is kept of them."""
+        """Read blocks, with all that is cached of them."""
         number = hex(self._random.randrange(5_000))
         for method, params in (
             ("eth_getBlockByNumber", (number, True)),
@@ -123,13 +123,13 @@ def main() -> None:
         kinds: list[Callable[[], None]] = [
             getattr(load, kind) for kind in ([options.only] if options.only else KINDS)
         ]
-        started = told = time.monotonic()
+        started = printed = time.monotonic()
         print(f"{0:6.0f} s {0:9,} requests {resident_mib(node.process.pid):7.1f} MiB", flush=True)
         while (now := time.monotonic()) - started < options.seconds:
             for kind in kinds:
                 kind()
-            if now - told > EVERY_SECONDS:
-                told = now
+            if now - printed > EVERY_SECONDS:
+                printed = now
                 seconds, size = now - started, resident_mib(node.process.pid)
                 print(f"{seconds:6.0f} s {load.requests:9,} requests {size:7.1f} MiB", flush=True)
 

@@ -28,11 +28,11 @@ DEEP = {
     "eth_signTransaction", "eth_signTypedData_v4", "eth_simulateV1", "eth_subscribe", "zks_estimateFee",
     "zks_estimateGasL1ToL2", "zks_sendRawTransactionWithDetailedOutput", "debug_traceCall",
 }  # fmt: skip
-"""Methods that do a lot with what they are given, asked for more often."""
+"""Methods that do a lot with their parameters, called more often."""
 
 
 class Case(NamedTuple):
-    """A body, and the id that its answer must have if it is a call like any other."""
+    """A body, and the id that its response must have if it is a call like any other."""
 
     body: bytes
     id: str | None = None

@@ -1,4 +1,4 @@
-"""JSON values that nobody expects, and values that are nearly what a schema asks for."""
+"""Unexpected JSON values, and values that nearly match a schema."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Values:
         }
 
     def learn(self, text: str) -> None:
-        """Remember an address or a hash from an answer; of too many, some are forgotten."""
+        """Record an address or a hash from a response; of too many, some are replaced."""
         kept = {42: self.addresses, 66: self.hashes}.get(len(text))
         if kept is None or not text.startswith("0x"):
             return

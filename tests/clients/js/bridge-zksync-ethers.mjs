@@ -206,7 +206,7 @@ check("withdraws ether, and gets it once", async () => {
   assert.equal(await l1.getBalance(to), 123n);
 });
 
-check("withdraws a token, and anybody may bring it home", async () => {
+check("withdraws a token, and any account may finalize it", async () => {
   const to = stranger();
   const bridged = await alice.l2TokenAddress(address);
   const withdrawal = await alice.withdraw({ token: bridged, amount: 40n, to });
@@ -279,7 +279,7 @@ check("sees what became of a block, a transaction and a batch", async () => {
   assert.equal(await l2.getTransactionStatus(hash), "finalized");
 });
 
-check("sends a transaction and asks in detail what it did", async () => {
+check("sends a transaction and reads its detailed output", async () => {
   const filled = await alice.populateTransaction({ to: stranger(), value: 1n });
   const sent = await l2.sendRawTransactionWithDetailedOutput(await alice.signTransaction(filled));
   assert.equal((await l2.waitForTransaction(sent.transactionHash)).status, 1);

@@ -126,7 +126,7 @@ check("decodes a custom error of an estimate", async () => {
   assert.equal(reverts.interface.parseError(error.data).name, "Unauthorized");
 });
 
-check("knows a revert that says nothing", async () => {
+check("knows a revert without data", async () => {
   const error = await thrown(reverts.revertWithoutMessage.staticCall());
   assert.equal(error.code, "CALL_EXCEPTION");
   assert.equal(error.data, "0x");
@@ -176,7 +176,7 @@ check("listens to blocks and to pending transactions", async () => {
   await provider.removeAllListeners();
 });
 
-check("is told over a WebSocket of blocks, events and pending transactions", async () => {
+check("is notified over a WebSocket of blocks, events and pending transactions", async () => {
   const socket = new WebSocketProvider(socketUrl);
   const told = emitter.connect(socket);
   const [pending, event] = [later(), later()];
@@ -204,12 +204,12 @@ check("is told over a WebSocket of blocks, events and pending transactions", asy
   await socket.destroy();
 });
 
-check("asks many things in one batch", async () => {
+check("makes many calls in one batch", async () => {
   const numbers = Array.from({ length: 100 }, (_, n) => provider.getBalance("0x" + n.toString(16).padStart(40, "0")));
   assert.equal((await Promise.all(numbers)).length, 100);
 });
 
-check("is told apart by id in a batch with failures", async () => {
+check("matches responses by id in a batch with failures", async () => {
   const answers = await Promise.allSettled([
     provider.send("eth_blockNumber", []),
     provider.send("eth_noSuchMethod", []),
@@ -237,7 +237,7 @@ check("reads blocks, with and without their transactions", async () => {
   }
 });
 
-check("sees a waiting transaction in the pending block", async () => {
+check("sees a pending transaction in the pending block", async () => {
   await held(async () => {
     const sent = await alice.sendTransaction({ to: NOBODY, value: 1n });
     const block = await provider.getBlock("pending");
@@ -271,7 +271,7 @@ check("calls a lack of funds by its name", async () => {
   assert.equal((await thrown(estimate)).code, "INSUFFICIENT_FUNDS");
 });
 
-check("replaces a waiting transaction, and is told when it waits for the old one", async () => {
+check("replaces a pending transaction, and gets an error when it waits for the old one", async () => {
   const nonce = await alice.getNonce();
   const waiting = await held(async () => {
     const fees = (gwei) => ({ maxFeePerGas: gwei * 10n ** 9n, maxPriorityFeePerGas: gwei * 10n ** 9n });
@@ -300,7 +300,7 @@ check("overrides state in a call", async () => {
   assert.equal(BigInt(await provider.send("eth_call", [call, "latest", overrides])), 42n);
 });
 
-check("asks for an access list and for a proof", async () => {
+check("requests an access list and a proof", async () => {
   const to = await math.getAddress();
   const call = { from: alice.address, to, data: math.interface.encodeFunctionData("counter") };
   const made = await provider.send("eth_createAccessList", [call, "latest"]);
@@ -322,7 +322,7 @@ check("uses the accounts that the node signs for", async () => {
   assert.equal(verifyTypedData(domain, types, { text: "hello" }, signature), alice.address);
 });
 
-check("understands a batch answered out of its hands: ids of any kind come back as given", async () => {
+check("understands the responses to a batch: ids of any kind come back as given", async () => {
   const ids = [0, null, "a", 1.5, -3];
   const { body } = await ask(ids.map((id) => ({ jsonrpc: "2.0", id, method: "eth_chainId" })));
   assert.deepEqual(body.map((answer) => answer.id), ids);

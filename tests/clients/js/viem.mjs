@@ -90,7 +90,7 @@ check("delegates an account to a contract", async () => {
   assert.equal(authorizationList.length, 1);
 });
 
-check("asks for eth_fillTransaction once and then no more", async () => {
+check("calls eth_fillTransaction once and then no more", async () => {
   const asked = [];
   const transport = http(url, { onFetchRequest: async (request) => { asked.push((await request.clone().json()).method); } });
   const fresh = createWalletClient({ ...settings, account, transport });
@@ -143,7 +143,7 @@ check("finds logs and decodes them", async () => {
   assert.equal((await reader.getLogs({ blockHash: second.blockHash })).length, 1);
 });
 
-check("installs filters of every kind, asks for changes and uninstalls them", async () => {
+check("installs filters of every kind, polls them and uninstalls them", async () => {
   const events = await reader.createContractEventFilter({ address: emitter.address, abi: emitter.abi, eventName: "LogSingleArg", fromBlock: "earliest" });
   const blocks = await reader.createBlockFilter();
   const pending = await reader.createPendingTransactionFilter();
@@ -203,7 +203,7 @@ check("watches blocks, events and pending transactions", async () => {
   stops.forEach((stop) => stop());
 });
 
-check("is told over a WebSocket of blocks, events and pending transactions", async () => {
+check("is notified over a WebSocket of blocks, events and pending transactions", async () => {
   const socket = createPublicClient({ chain, transport: webSocket(socketUrl) });
   assert.equal(await socket.getChainId(), 270);
   const [block, event, pending] = [later(), later(), later()];
@@ -223,7 +223,7 @@ check("is told over a WebSocket of blocks, events and pending transactions", asy
   (await socket.transport.getRpcClient()).close();
 });
 
-check("asks many things in one batch", async () => {
+check("makes many calls in one batch", async () => {
   const requests = [];
   const transport = http(url, { batch: true, onFetchRequest: (request) => { requests.push(request); } });
   const batching = createPublicClient({ ...settings, transport });
@@ -254,7 +254,7 @@ check("calls too little gas by its name", async () => {
   assert.ok(cause(error, IntrinsicGasTooLowError), error);
 });
 
-check("replaces a waiting transaction and is told", async () => {
+check("replaces a pending transaction and notices it", async () => {
   const looked = later();
   const onFetchResponse = async (response) => {
     const { result } = await response.clone().json();
@@ -280,7 +280,7 @@ check("replaces a waiting transaction and is told", async () => {
   assert.equal((await soon(replaced.promise)).reason, "replaced");
 });
 
-check("sees a waiting transaction in the pending block", async () => {
+check("sees a pending transaction in the pending block", async () => {
   await held(async () => {
     const hash = await wallet.sendTransaction({ to: NOBODY, value: 1n });
     const block = await reader.getBlock({ blockTag: "pending" });
@@ -305,7 +305,7 @@ check("overrides state in a call", async () => {
   assert.equal(BigInt(data), 42n);
 });
 
-check("asks for an access list and for a proof", async () => {
+check("requests an access list and a proof", async () => {
   const call = { account, to: math.address, data: encodeFunctionData({ abi: math.abi, functionName: "counter" }) };
   const { accessList } = await reader.createAccessList(call);
   assert.equal(accessList[0].address.toLowerCase(), math.address.toLowerCase());
@@ -351,7 +351,7 @@ check("runs a test suite's day: snapshots, time, accounts", async () => {
   assert.equal(await reader.getCode({ address: NOBODY }), undefined);
 });
 
-check("uses the accounts that the node signs for, and those it is told to", async () => {
+check("uses the accounts that the node signs for, and impersonated ones", async () => {
   const [first] = await wallet.getAddresses();
   const remote = createWalletClient({ ...settings, transport: http(url) });
   assert.equal((await remote.getAddresses())[0], first);

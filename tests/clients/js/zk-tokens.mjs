@@ -40,7 +40,7 @@ check("finds the code that it published, and null where there is none", async ()
   assert.deepEqual(await provider.getBytecodeByHash(name), [...getBytes(code)]);
 });
 
-check("offers what the node asks for a published byte", async () => {
+check("offers the price of the node for a published byte", async () => {
   const sent = await alice.sendTransaction({ to: NOBODY, value: 1n });
   await sent.wait();
   const raw = utils.parseEip712(await provider.send("eth_getRawTransactionByHash", [sent.hash]));

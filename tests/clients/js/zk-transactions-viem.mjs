@@ -56,7 +56,7 @@ check("sends a transaction of type 0x71 and waits", async () => {
   assert.equal(found.from, alice.address.toLowerCase());
 });
 
-check("is told the hash that follows from what it signs", async () => {
+check("gets the hash that follows from what it signs", async () => {
   const transaction = await whole();
   const { domain, types, primaryType, message } = zksyncLocalNode.custom.getEip712Domain(transaction);
   const signature = await alice.signTypedData({ domain, types, primaryType, message });
@@ -100,42 +100,42 @@ check("lets the node sign for an account of its own", async () => {
   await done(hash);
 });
 
-check("is told of dependencies that are none", async () => {
+check("gets the rejection of invalid dependencies", async () => {
   const error = await thrown(reader.estimateGas({
     account: alice, to: NOBODY, gasPerPubdata: 800n, factoryDeps: ["0x01"],
   }));
   assert.match(error.details, /factory dependency #0 is invalid: Bytecode length is not divisible by 32$/);
 });
 
-check("is told of too many dependencies", async () => {
+check("gets the rejection of too many dependencies", async () => {
   const error = await thrown(writer.sendTransaction(await whole({ factoryDeps: Array(65).fill(WORD) })));
   assert.match(error.message, /65 provided, while only 64 allowed/);
 });
 
-check("is told that the sender has to pay", async () => {
+check("gets the rejection of a paymaster", async () => {
   for (const fields of [await whole(), { to: NOBODY, gasPerPubdata: GAS_PER_PUBDATA }]) {
     const error = await thrown(writer.sendTransaction({ ...fields, paymaster: NOBODY, paymasterInput: "0x" }));
     assert.match(error.message, /paymasters are not supported/);
   }
 });
 
-check("is told that somebody else signed", async () => {
+check("gets the rejection of a signature of another account", async () => {
   const raw = await writer.signTransaction(await whole());
   const error = await thrown(rpc("eth_sendRawTransaction", raw.replace(alice.address.slice(2).toLowerCase(), bob.address.slice(2).toLowerCase())));
   assert.match(error.message, /^invalid signature: signed by /);
 });
 
-check("is told of a nonce that was used", async () => {
+check("gets the rejection of a used nonce", async () => {
   const error = await thrown(writer.sendTransaction(await whole({ nonce: 0 })));
   assert.equal(error.cause.name, "NonceTooLowError");
 });
 
-check("is told of a lack of funds", async () => {
+check("gets the rejection of a lack of funds", async () => {
   const error = await thrown(writer.sendTransaction(await whole({ value: 10n ** 30n })));
   assert.equal(error.cause.name, "InsufficientFundsError");
 });
 
-check("replaces what waits", async () => {
+check("replaces a pending transaction", async () => {
   await held(async () => {
     const transaction = await whole();
     const first = await writer.sendTransaction(transaction);

@@ -71,7 +71,7 @@ check("transfers by its own helper, which estimates without eip712Meta", async (
   assert.equal(await provider.getBalance(bob.address), before + 7n);
 });
 
-check("is told the hash that it computes itself", async () => {
+check("gets the hash that it computes itself", async () => {
   const transaction = await whole();
   const raw = await signed(transaction);
   const digest = EIP712Signer.getSignedDigest(transaction);
@@ -142,31 +142,31 @@ check("reads in the clients' words why a dependency is rejected", async () => {
   }
 });
 
-check("is told of too many dependencies", async () => {
+check("gets the rejection of too many dependencies", async () => {
   const raw = await signed(await whole({ customData: { factoryDeps: Array(65).fill(WORD) } }));
   assert.match(await rejection(raw), /^too many factory dependencies in the transaction. 65 provided, while only 64 allowed$/);
 });
 
-check("is told of a limit of zero for published bytes", async () => {
+check("gets the rejection of a limit of zero for published bytes", async () => {
   const raw = await signed(await whole({ customData: { gasPerPubdata: 0n } }));
   assert.equal(await rejection(raw), "gas per pub data limit is zero");
 });
 
-check("is told of another chain", async () => {
+check("gets the rejection of another chain", async () => {
   const raw = await signed(await whole({ chainId: 1n }));
   assert.match(await rejection(raw), /^invalid chain id for signer: have 1 want 270$/);
 });
 
-check("is told that somebody else signed", async () => {
+check("gets the rejection of a signature of another account", async () => {
   assert.match(await rejection(await signed(await whole(), bob)), /^invalid signature: signed by 0x7099.*, sent from 0xf39f/i);
 });
 
-check("is told that only ordinary signatures count", async () => {
+check("gets the rejection of a custom signature", async () => {
   const transaction = await whole({ customData: { customSignature: "0x" + "01".repeat(64) } });
   assert.match(await rejection(utils.serializeEip712(transaction)), /^invalid signature: a signature is 65 bytes, got 64$/);
 });
 
-check("is told that the sender has to pay", async () => {
+check("gets the rejection of a paymaster", async () => {
   const paymasterParams = utils.getPaymasterParams(NOBODY, { type: "General", innerInput: new Uint8Array() });
   const error = await thrown(alice.sendTransaction({ to: bob.address, customData: { paymasterParams } }));
   assert.match(error.message, /paymasters are not supported/);
@@ -174,12 +174,12 @@ check("is told that the sender has to pay", async () => {
   assert.match(await rejection(raw), /paymasters are not supported/);
 });
 
-check("is told of a nonce that was used", async () => {
+check("gets the rejection of a used nonce", async () => {
   const raw = await signed(await whole({ nonce: 0 }));
   assert.match(await rejection(raw), /^nonce too low/);
 });
 
-check("replaces what waits", async () => {
+check("replaces a pending transaction", async () => {
   await held(async () => {
     const first = await alice.sendTransaction(await whole());
     const nonce = first.nonce;

@@ -32,7 +32,7 @@ check("sends a transaction of its own type, and finds the hash it computed", asy
   assert.equal((await soon(sent.wait(), "the receipt")).hash, sent.hash);
 });
 
-check("asks for a filter by a number of its own writing", async () => {
+check("polls a filter by an id without leading zeros", async () => {
   const id = await provider.newBlockFilter();
   assert.equal(typeof id, "bigint");
   assert.deepEqual(await provider.getFilterChanges(id), []);
