@@ -1,4 +1,4 @@
-"""Calls, estimates and the messages they become, without a server around them."""
+"""Calls, estimates and their transaction environments, without a server."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def message() -> Row:
 
 
 def warm_call() -> Row:
-    """Measure the most common call, from its request to its answer."""
+    """Measure the most common call, from its request to its response."""
     evm_env = EvmEnv(Snapshot(InMemoryState.with_contract(BALANCE_OF)), Rules(270), BLOCK)
     data = bytes.fromhex("70a08231") + bytes(12) + ALICE
     assert len(call(evm_env, CallRequest(to=TO, data=data))) == 32

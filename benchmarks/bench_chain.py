@@ -1,4 +1,4 @@
-"""Blocks from raw transactions to disk, beside anvil's, which keeps them in memory."""
+"""Blocks from raw transactions to disk, beside anvil's, which are in memory."""
 
 from __future__ import annotations
 
@@ -110,11 +110,11 @@ def our_rate(raws: Sequence[bytes], size: int, *, durable: bool) -> float:
                 assert not isinstance(transaction, Exception)
                 chain.add(transaction)
             chain.seal()
-        taken = time.perf_counter() - start
+        seconds = time.perf_counter() - start
         sealed = sum(len(record.transactions) for record in chain.blocks.records())
         assert sealed == len(raws)
         assert all(o.succeeded for r in chain.blocks.records() for o in r.results)
-    return len(raws) / taken
+    return len(raws) / seconds
 
 
 def anvil_rate(kind: str, raws: Sequence[bytes], size: int) -> float:
@@ -179,17 +179,17 @@ def checkpoints() -> Iterator[Row]:
                 for raw in raws[first : first + SENDERS]:
                     chain.add(decode(raw))
                 chain.seal()
-            taken = []
+            seconds = []
             for _ in range(20):
                 start = time.perf_counter()
                 checkpoint = chain.checkpoint()
                 chain.add(decode(raws[-1]))
                 chain.seal()
                 chain.restore(checkpoint)
-                taken.append(time.perf_counter() - start)
+                seconds.append(time.perf_counter() - start)
         yield Row(
             what=f"checkpoint, a block, and back, after {blocks * SENDERS:,} transfers",
-            value=min(taken) * 1e3,
+            value=min(seconds) * 1e3,
             unit="ms",
         )
 

@@ -36,7 +36,7 @@ BLOCK: Final = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000)
 BALANCE_OF: Final = "5f 35 60e0 1c 6370a08231 14 6011 57 5f 5f fd 5b 6004 35 5f 52 5f 6020 52 6040 5f 20 54 5f 52 6020 5f f3"
 # Sums the slots 1 to 1,000.
 THOUSAND_SLOTS: Final = "5f 6103e8 5b 80 54 90 91 01 90 6001 90 03 80 6004 57 50 5f 52 6020 5f f3"
-# Multiplies, adds and hashes until the gas is gone.
+# Multiplies, adds and hashes until the gas is used up.
 BURN: Final = "5f 5b 6003 02 6007 01 80 5f 52 6020 5f 20 50 6001 56"
 BURN_GAS: Final = 30_000_000
 TRANSFERS: Final = 2_000
@@ -129,7 +129,7 @@ def raw_gas() -> Row:
 
 
 def beside_a_busy_loop() -> Row:
-    """Measure a call that asks Python 1,000 times, on a thread, while an event loop is never idle."""
+    """Measure a call that reads from Python 1,000 times, on a thread, while an event loop is never idle."""
     world = InMemoryState.with_contract(THOUSAND_SLOTS)
     for number in range(1, 1_001):
         world.slots[CONTRACT, word(number)] = word(number)

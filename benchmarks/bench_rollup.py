@@ -1,4 +1,4 @@
-"""What lies between the layers: deposits, estimates, batches, proofs and what settlement costs."""
+"""The rollup: deposits, estimates, batches, proofs, and the cost of settlement."""
 
 from __future__ import annotations
 
@@ -150,25 +150,25 @@ def _beside(what: str, ours: float, theirs: float) -> Row:
     )
 
 
-def _latencies(*questions: tuple[RpcClient, str, Sequence[object]]) -> list[float]:
-    """Return the median seconds of each question, asked in turns by one client."""
-    taken: list[list[float]] = [[] for _ in questions]
-    connections = [HTTPConnection(urlsplit(client.url).netloc) for client, _, _ in questions]
+def _latencies(*calls: tuple[RpcClient, str, Sequence[object]]) -> list[float]:
+    """Return the median seconds of each call, sent in turns by one client."""
+    latencies: list[list[float]] = [[] for _ in calls]
+    connections = [HTTPConnection(urlsplit(client.url).netloc) for client, _, _ in calls]
     bodies = [
         json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-        for _, method, params in questions
+        for _, method, params in calls
     ]
     for _ in range(REQUESTS):
-        for connection, body, times in zip(connections, bodies, taken, strict=True):
+        for connection, body, times in zip(connections, bodies, latencies, strict=True):
             begun = time.perf_counter()
             connection.request("POST", "/", body, {"Content-Type": "application/json"})
-            # What the answer means is the client's business, and not timed.
-            answer = connection.getresponse().read()
+            # Decoding the response is the client's business, and not timed.
+            response = connection.getresponse().read()
             times.append(time.perf_counter() - begun)
-            assert b'"result"' in answer
+            assert b'"result"' in response
     for connection in connections:
         connection.close()
-    return [statistics.median(times) for times in taken]
+    return [statistics.median(times) for times in latencies]
 
 
 def deposits(layers: Pair) -> Row:

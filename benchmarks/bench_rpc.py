@@ -52,9 +52,9 @@ ROUNDS: Final = 5
 SECRETS: Final = [number.to_bytes(32) for number in range(1, 751)]
 ADDRESSES: Final = [Address(address_of(public_key(secret))) for secret in SECRETS]
 HOLDERS: Final = range(250)
-"""Who has tokens and fills blocks with transfers of them."""
+"""Accounts that have tokens and fill blocks with transfers of them."""
 PAYERS: Final = range(250, 750)
-"""Who sends raw transactions under load."""
+"""Accounts that send raw transactions under load."""
 
 EMPTY_BLOCKS: Final = 60
 FULL_BLOCK: Final = 200
@@ -88,19 +88,19 @@ class Server(msgspec.Struct, frozen=True):
         """Put a load on the server for one round."""
         before = self.cpu_seconds()
         sample = requests.put_on(self.client.url)
-        # A server that is slow and disturbed may answer nothing in a round.
+        # A slow and disturbed server may respond to nothing in a round.
         cpu = (self.cpu_seconds() - before) / max(sample.requests, 1) * 1e6
         return msgspec.structs.replace(sample, cpu=cpu)
 
 
-class Question(msgspec.Struct, frozen=True):
-    """What is asked again and again, and how many times anvil's rate we have to reach."""
+class RepeatedRequest(msgspec.Struct, frozen=True):
+    """A request that is sent again and again, and how many times anvil's rate we have to reach."""
 
     what: str
     body: Callable[[Chain], object]
     ratio: float | None = None
     others: Callable[[], Iterable[object]] = tuple
-    """What is asked in turn with it."""
+    """The requests that are sent in turn with it."""
 
 
 class Chain(msgspec.Struct, frozen=True):
@@ -111,38 +111,40 @@ class Chain(msgspec.Struct, frozen=True):
     transaction: str
 
 
-QUESTIONS: Final = (
-    Question("eth_chainId", lambda _: request("eth_chainId"), 1.6),
-    Question("eth_getBlockByNumber, empty", lambda _: block(1, full=False), 1.8),
-    Question(
+REQUESTS: Final = (
+    RepeatedRequest("eth_chainId", lambda _: request("eth_chainId"), 1.6),
+    RepeatedRequest("eth_getBlockByNumber, empty", lambda _: block(1, full=False), 1.8),
+    RepeatedRequest(
         f"eth_getBlockByNumber, {FULL_BLOCK} full transactions",
         lambda chain: block(chain.full, full=True),
         1.8,
     ),
-    Question(
+    RepeatedRequest(
         f"batch of {BATCH} eth_getBlockByNumber",
         lambda _: [block(number, full=False) for number in range(1, BATCH + 1)],
         5.0,
     ),
-    Question("eth_call of balanceOf", lambda _: balance_of(), 1.5),
-    Question(
+    RepeatedRequest("eth_call of balanceOf", lambda _: balance_of(), 1.5),
+    RepeatedRequest(
         f"eth_call of balanceOf, {len(ADDRESSES)} accounts in turn",
         lambda _: balance_of(),
         others=lambda: map(balance_of, range(1, len(ADDRESSES))),
     ),
-    Question(f"eth_getLogs, {LOGS} logs", lambda chain: logs(chain.logged)),
-    Question(
+    RepeatedRequest(f"eth_getLogs, {LOGS} logs", lambda chain: logs(chain.logged)),
+    RepeatedRequest(
         "eth_getTransactionReceipt",
         lambda chain: request("eth_getTransactionReceipt", chain.transaction),
         1.5,
     ),
 )
 
-TOLD: Final = Question("eth_chainId, with a line in the log", lambda _: request("eth_chainId"))
+LOGGED: Final = RepeatedRequest(
+    "eth_chainId, with a line in the log", lambda _: request("eth_chainId")
+)
 
 
 def rows() -> Iterable[Row]:
-    """Measure a node and anvil in turns, which print nothing except where it is said."""
+    """Measure a node and anvil in turns, which print nothing except where stated."""
     try:
         find_wrk()
     except FileNotFoundError as error:
@@ -150,12 +152,12 @@ def rows() -> Iterable[Row]:
         return
     with both() as servers:
         chains = [found(server.client) for server in servers]
-        for question in QUESTIONS:
-            yield answers(question, servers, chains)
+        for repeated in REQUESTS:
+            yield rate_of(repeated, servers, chains)
         yield raw_transactions(servers)
     with both(silent=False) as servers:
         chains = [found(server.client) for server in servers]
-        yield answers(TOLD, servers, chains)
+        yield rate_of(LOGGED, servers, chains)
     yield from idle_connections()
 
 
@@ -239,7 +241,7 @@ def block(number: int, *, full: bool) -> dict[str, object]:
 
 
 def balance_of(holder: int = 0) -> dict[str, object]:
-    """Return the request for somebody's tokens."""
+    """Return the request for the tokens of an account."""
     data = BALANCE_OF + bytes(12) + ADDRESSES[holder]
     call = {"to": str(TOKEN_ADDRESS), "data": "0x" + data.hex()}
     return request("eth_call", call, "latest")
@@ -251,30 +253,30 @@ def logs(number: int) -> dict[str, object]:
     return request("eth_getLogs", wanted)
 
 
-def answers(question: Question, servers: Sequence[Server], chains: Sequence[Chain]) -> Row:
-    """Measure how many times a second a question is answered."""
+def rate_of(repeated: RepeatedRequest, servers: Sequence[Server], chains: Sequence[Chain]) -> Row:
+    """Measure how many requests a second have a response."""
     with ExitStack() as stack:
         loads = []
         for server, prepared in zip(servers, chains, strict=True):
-            body = msgspec.json.encode(question.body(prepared))
-            check(server.client, question, body)
-            others = map(msgspec.json.encode, question.others())
+            body = msgspec.json.encode(repeated.body(prepared))
+            check(server.client, repeated, body)
+            others = map(msgspec.json.encode, repeated.others())
             loads.append(stack.enter_context(load([body, *others])))
         samples = in_turns(lambda at: servers[at].under(loads[at]), len(servers), ROUNDS)
-    return row(question.what, samples, question.ratio)
+    return row(repeated.what, samples, repeated.ratio)
 
 
-def check(client: HttpRpcClient, question: Question, body: bytes) -> None:
-    """See that a question has an answer at all."""
-    answer = msgspec.json.decode(client.post_bytes(body))
-    for item in answer if isinstance(answer, list) else [answer]:
-        assert item.get("result") is not None, (question.what, client.url, item)
+def check(client: HttpRpcClient, repeated: RepeatedRequest, body: bytes) -> None:
+    """Check that a request has a result at all."""
+    response = msgspec.json.decode(client.post_bytes(body))
+    for item in response if isinstance(response, list) else [response]:
+        assert item.get("result") is not None, (repeated.what, client.url, item)
 
 
 def in_turns(measure: Callable[[int], Sample], servers: int, rounds: int) -> list[list[Sample]]:
     """Return the samples of each server, taken one by one in turns."""
-    taken = [[measure(at) for at in range(servers)] for _ in range(rounds)]
-    return [[turn[at] for turn in taken] for at in range(servers)]
+    samples = [[measure(at) for at in range(servers)] for _ in range(rounds)]
+    return [[turn[at] for turn in samples] for at in range(servers)]
 
 
 def row(what: str, samples: Sequence[Sequence[Sample]], ratio: float | None) -> Row:
@@ -291,10 +293,10 @@ def row(what: str, samples: Sequence[Sequence[Sample]], ratio: float | None) -> 
 
 
 def raw_transactions(servers: Sequence[Server]) -> Row:
-    """Measure how many transfers a second are taken and mined, one block for each or for a few.
+    """Measure how many transfers a second are accepted and mined, one block for each or for a few.
 
-    Anvil acknowledges what it mines later, so a round lasts until nothing waits. It goes through all that
-    waits for each block, and with some thousands never comes to an end, so a round is no second of wrk's,
+    Anvil acknowledges what it mines later, so a round lasts until nothing is pending. It goes through all that
+    is pending for each block, and with some thousands never comes to an end, so a round is no second of wrk's,
     but one transfer of every payer.
     """
     nonces = [count() for _ in servers]
@@ -340,14 +342,14 @@ def send_share(url: str, bodies: Sequence[bytes]) -> list[float]:
         for body in bodies:
             started = time.perf_counter()
             connection.request("POST", "/", body, {"content-type": "application/json"})
-            answer = connection.getresponse().read()
+            response = connection.getresponse().read()
             latencies.append(time.perf_counter() - started)
-            assert b'"result"' in answer, answer
+            assert b'"result"' in response, response
     return latencies
 
 
 def wait_until_mined(client: HttpRpcClient) -> None:
-    """Wait until no transaction waits that could be in a block."""
+    """Wait until no transaction is pending that could be in a block."""
     deadline = time.monotonic() + MINED_SECONDS
     while int(client("txpool_status")["pending"], 16):
         assert time.monotonic() < deadline, "what was acknowledged is not mined"
@@ -355,7 +357,7 @@ def wait_until_mined(client: HttpRpcClient) -> None:
 
 
 def idle_connections() -> Iterator[Row]:
-    """Measure the memory of servers with many clients that have asked once and stay."""
+    """Measure the memory of servers with many clients that have sent one request and stay connected."""
     allow_open_files(IDLE_CONNECTIONS)
     with both() as servers:
         totals, shares = zip(*(memory(server) for server in servers), strict=True)

@@ -1,4 +1,4 @@
-"""How long a small question waits while others ask large ones, on a node in a process of its own."""
+"""Latency of a small request while other clients send large ones, on a node in a process of its own."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ GAS: Final = 30_000_000
 GROWTH_MS: Final = 10.0
 
 EMITTER, LOOPER, READER = (Address(bytes([number]) * 20) for number in (0xA1, 0xA2, 0xA3))
-# One log with a topic; a loop for ever; a loop over slots that begins where the call data says.
+# One log with a topic; a loop for ever; a loop over slots that begins at the number in the call data.
 CODES: Final = {EMITTER: "5f355f5fa1", LOOPER: "5b5f56", READER: "5f355b8054506001016002 56"}
 
 LOOP: Final = ("eth_call", [{"to": str(LOOPER), "gas": hex(GAS)}, "latest"])
 WIDE_LOGS: Final = ("eth_getLogs", [{"fromBlock": "0x0", "toBlock": "latest"}])
-QUESTION: Final[tuple[str, Sequence[object]]] = ("eth_blockNumber", [])
+SMALL: Final[tuple[str, Sequence[object]]] = ("eth_blockNumber", [])
 
-Question = tuple[str, Sequence[object]]
+Call = tuple[str, Sequence[object]]
 
 
 class Client:
@@ -41,49 +41,49 @@ class Client:
     def __init__(self, url: str) -> None:
         self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
 
-    def ask(self, body: object) -> bytes:
-        """Return the answer to a request as it came."""
+    def post(self, body: object) -> bytes:
+        """Return the body of the response to a request."""
         headers = {"Content-Type": "application/json"}
         self._connection.request("POST", "/", msgspec.json.encode(body), headers)
         return self._connection.getresponse().read()
 
     def result(self, body: object) -> Any:
         """Return the result of a request that succeeds."""
-        return msgspec.json.decode(self.ask(body))["result"]
+        return msgspec.json.decode(self.post(body))["result"]
 
 
 def rows() -> Iterable[Row]:
-    """Measure the 99th percentile of a small question, alone and beside large ones."""
+    """Measure the 99th percentile of a small request, alone and beside large ones."""
     with running_node("--gas-price", "0") as node:
         _populate(Client(node.url))
         alone = _p99(node.url)
         yield Row(what="eth_blockNumber p99, alone", value=alone, unit="ms")
         for name, kinds in _LOADS.items():
-            with _asking(node.url, kinds):
+            with _load(node.url, kinds):
                 growth = _p99(node.url) - alone
             target = Target(GROWTH_MS, "at most")
             yield Row(what=f"grows beside {name}", value=growth, unit="ms", target=target)
 
 
-def request(question: Question, number: int = 1) -> dict[str, object]:
-    """Return a question as it is sent."""
-    method, params = question
+def request(call: Call, number: int = 1) -> dict[str, object]:
+    """Return the document of a call."""
+    method, params = call
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
 
 def _populate(client: Client) -> None:
     """Seal blocks with a log each."""
     for address, code in CODES.items():
-        client.ask(request(("anvil_setCode", [str(address), "0x" + code.replace(" ", "")])))
+        client.post(request(("anvil_setCode", [str(address), "0x" + code.replace(" ", "")])))
     secret = bytes.fromhex(str(derive(DEVELOPMENT_MNEMONIC, 1)[0].secret).removeprefix("0x"))
     for start in range(0, BLOCKS, BATCH):
         sent = [request(_emission(nonce, secret)) for nonce in range(start, start + BATCH)]
-        client.ask(sent)
-    assert int(client.result(request(QUESTION)), 16) == BLOCKS
+        client.post(sent)
+    assert int(client.result(request(SMALL)), 16) == BLOCKS
     assert len(client.result(request(WIDE_LOGS))) == BLOCKS
 
 
-def _emission(nonce: int, secret: bytes) -> Question:
+def _emission(nonce: int, secret: bytes) -> Call:
     payload = FeeMarketTransaction(
         chain_id=270,
         nonce=nonce,
@@ -104,45 +104,45 @@ def _p99(url: str) -> float:
 
 
 def _round(client: Client) -> float:
-    taken: list[float] = []
+    latencies: list[float] = []
     end = time.perf_counter() + ROUND_SECONDS
     while (start := time.perf_counter()) < end:
-        client.result(request(QUESTION))
-        taken.append(time.perf_counter() - start)
+        client.result(request(SMALL))
+        latencies.append(time.perf_counter() - start)
         time.sleep(0.001)
-    return sorted(taken)[len(taken) * 99 // 100] * 1e3
+    return sorted(latencies)[len(latencies) * 99 // 100] * 1e3
 
 
-def _ask_for_ever(url: str, kind: str) -> None:
+def _post_forever(url: str, kind: str) -> None:
     client, number = Client(url), 0
     while True:
         number += 1
-        client.ask(request(_question(kind, number)))
+        client.post(request(_large_call(kind, number)))
 
 
-def _question(kind: str, number: int) -> Question:
+def _large_call(kind: str, number: int) -> Call:
     if kind == "slots":
-        # Slots that nobody has read before, so that the state is asked for each of them.
+        # Slots that were not read before, so that each is read from the state.
         start = (number << 64).to_bytes(32).hex()
         return "eth_call", [{"to": str(READER), "gas": hex(GAS), "data": "0x" + start}, "latest"]
     return LOOP if kind == "loop" else WIDE_LOGS
 
 
 @contextlib.contextmanager
-def _asking(url: str, kinds: Iterable[str]) -> Iterator[None]:
-    """Have a process for each of `kinds` ask it again and again."""
+def _load(url: str, kinds: Iterable[str]) -> Iterator[None]:
+    """Have a process for each of `kinds` send its requests again and again."""
     spawn = multiprocessing.get_context("spawn")
-    askers = [spawn.Process(target=_ask_for_ever, args=(url, kind)) for kind in kinds]
-    for asker in askers:
-        asker.start()
+    loaders = [spawn.Process(target=_post_forever, args=(url, kind)) for kind in kinds]
+    for loader in loaders:
+        loader.start()
     try:
-        # The askers have to begin before anything is measured.
+        # The loaders have to begin before anything is measured.
         time.sleep(1.0)
         yield
     finally:
-        for asker in askers:
-            asker.kill()
-            asker.join()
+        for loader in loaders:
+            loader.kill()
+            loader.join()
 
 
 _LOADS: Final = {

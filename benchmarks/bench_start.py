@@ -1,4 +1,4 @@
-"""Starting: from the command to the first answer, and from the signal to the end."""
+"""Start and stop: from the command to the first response, and from the signal to the end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BODY: Final = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "p
 
 
 class Life(NamedTuple):
-    """The seconds that a node took to answer, and to end."""
+    """The seconds that a node took to respond, and to end."""
 
     start: float
     stop: float
@@ -30,7 +30,7 @@ def rows() -> Iterable[Row]:
     ours = _best([sys.executable, "-m", "entresol", "--port", "0", "--l1-port", "0"])
     theirs = _best([str(find_anvil()), "--port", "0"])
     yield Row(
-        what="start to first answer on both layers",
+        what="start to first response on both layers",
         value=ours.start * 1e3,
         unit="ms",
         peer=Peer("anvil", theirs.start * 1e3),
@@ -59,15 +59,15 @@ def _life(command: list[str]) -> Life:
             connection.request("POST", "/", BODY, {"Content-Type": "application/json"})
             assert "result" in json.loads(connection.getresponse().read())
             connection.close()
-        answered = time.perf_counter()
+        responded = time.perf_counter()
         process.terminate()
         process.wait()
         ended = time.perf_counter()
-    return Life(answered - begun, ended - answered)
+    return Life(responded - begun, ended - responded)
 
 
 def _addresses(lines: Iterable[str]) -> set[str]:
-    """Return where every layer listens, once the banner says that they do."""
+    """Return where every layer listens, once the banner has it."""
     found = set()
     for line in lines:
         if line.startswith("HTTP "):

@@ -26,7 +26,7 @@ from entresol.storage.log_index import LogQuery
 from entresol.storage.store import Store
 from tests.support.hex_data import word
 
-# A million blocks take minutes to make, so they have to be asked for.
+# A million blocks take minutes to make, so they are made on request only.
 LONGEST: Final = int(os.environ.get("ENTRESOL_BENCH_BLOCKS", "100000"))
 LENGTHS: Final = tuple(n for n in (1_000, 10_000, 100_000, 1_000_000) if n <= LONGEST)
 MATCHES: Final = 10
@@ -80,10 +80,10 @@ def measure(directory: Path, length: int) -> Iterable[Row]:
 def read_rows(of: str, store: Store, randomness: random.Random, length: int) -> Iterable[Row]:
     """Read random accounts, slots and blocks at random times."""
 
-    def who() -> bytes:
+    def random_address() -> bytes:
         return address(randomness.randrange(ACCOUNTS))
 
-    account = best_seconds(lambda: store.account(who(), randomness.randrange(length)))
+    account = best_seconds(lambda: store.account(random_address(), randomness.randrange(length)))
     slot = best_seconds(lambda: store.slot(BUSY, word(randomness.randrange(ACCOUNTS)), length))
     record = best_seconds(lambda: store.get_record(randomness.randrange(length)))
     yield Row(what=f"{of}: a past account", value=account * 1e6, unit="µs")
@@ -107,9 +107,9 @@ def log_rows(of: str, store: Store, length: int) -> Iterable[Row]:
 
 
 def grow(directory: Path, last: BlockRecord | None, length: int) -> BlockRecord:
-    """Append blocks that look like those of a quiet chain, until there are `length`.
+    """Append blocks like those of a quiet chain, until there are `length`.
 
-    What a sparse filter looks for is in the first blocks only, far apart, so that every length has
+    What a sparse filter matches is in the first blocks only, far apart, so that every length has
     the same matches.
     """
     store, randomness = Store.open(directory, durable=False), random.Random(length)
@@ -136,25 +136,25 @@ def block_after(
         timestamp=number,
         base_fee_per_gas=0,
     )
-    who = [address(name) for name in randomness.sample(range(ACCOUNTS), 2)]
+    holders = [address(name) for name in randomness.sample(range(ACCOUNTS), 2)]
     account = stored_account(Account(number, 10**18 + number, NO_CODE))
     slot = (word(randomness.randrange(ACCOUNTS)), randomness.randbytes(8))
     changes = (
-        *(StoredChange(it, account) for it in who),
+        *(StoredChange(it, account) for it in holders),
         StoredChange(BUSY, account, slots=(slot,)),
     )
     logs = [(bytes(BUSY), (COMMON, RARE) if is_match else (COMMON,), b"")]
     if is_match:
         logs.append((bytes(QUIET), (RARE,), b""))
-    outcome = TransactionResult(succeeded=True, gas_used=50_000, logs=tuple(logs))
-    # Nobody signed it, and the store does not ask.
+    result = TransactionResult(succeeded=True, gas_used=50_000, logs=tuple(logs))
+    # It is not signed, and the store does not check.
     signature = b"\1" + randomness.randbytes(31) + b"\1" + randomness.randbytes(31) + b"\0"
     raw = transfer(number, BUSY).with_signature(signature).encode()
-    return BlockRecord(header.encode(), ((raw, who[0]),), (outcome,), changes, ())
+    return BlockRecord(header.encode(), ((raw, holders[0]),), (result,), changes, ())
 
 
 def transfer_rows() -> Iterable[Row]:
-    """Seal real blocks of transfers and look at the files."""
+    """Seal real blocks of transfers and measure the files."""
     directory = Path(tempfile.mkdtemp(prefix="entresol-bench-"))
     try:
         store = Store.open(directory)

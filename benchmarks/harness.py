@@ -1,4 +1,4 @@
-"""What a benchmark yields, and how its rows are timed, judged and printed."""
+"""Rows of benchmarks: their timing, their targets and the printed table."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def machine() -> str:
 
 def _calls_per_round(work: Callable[[], object]) -> int:
     count = 1
-    while (taken := _seconds(work, count)) < ROUND_SECONDS / 10:
+    while (seconds := _seconds(work, count)) < ROUND_SECONDS / 10:
         count *= 2
-    return max(1, round(count * ROUND_SECONDS / taken))
+    return max(1, round(count * ROUND_SECONDS / seconds))
 
 
 def _seconds(work: Callable[[], object], count: int) -> float:

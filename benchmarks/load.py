@@ -1,4 +1,4 @@
-"""Putting load on a server by wrk: how many requests a second it answers, and how soon."""
+"""Load on a server by wrk: its rate of responses, and their latency."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Load:
-    """Requests that are sent in turn, as fast as a server answers."""
+    """Requests that are sent in turn, as fast as a server responds."""
 
     def __init__(self, directory: Path, bodies: Sequence[bytes]) -> None:
         self._script = directory / "load.lua"

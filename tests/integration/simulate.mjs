@@ -1,4 +1,4 @@
-// Asks viem to simulate, and prints what it makes of the answers.
+// Simulates with viem, and prints how it decodes the responses.
 import { createPublicClient, http, parseEther } from 'viem'
 
 const [url] = process.argv.slice(2)

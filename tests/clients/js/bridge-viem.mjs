@@ -1,4 +1,4 @@
-// What people do with viem/zksync between two layers.
+// What users do with viem/zksync between two layers.
 
 import assert from "node:assert/strict";
 import {
@@ -38,11 +38,11 @@ const below = createWalletClient({ account, ...options(l2Chain) })
 const bobAbove = createWalletClient({ account: privateKeyToAccount(BOB), ...options(l1Chain) })
   .extend(walletActionsL1());
 
-// Somebody who had nothing yet, so that balances say what happened.
+// A new account, so that its balance is what happened.
 let somebody = 0xc000;
 const stranger = () => "0x" + (++somebody).toString(16).padStart(40, "0");
 
-// Of a block that comes while it looks for replacements viem takes no notice, so it may have to look again.
+// viem misses a block that comes while it checks for replacements, so it may have to poll again.
 async function receiptOf(client, hash) {
   try {
     return await client.waitForTransactionReceipt({ hash, timeout: LOOK_MS });
@@ -58,7 +58,7 @@ async function mined(client, hash) {
   return receipt;
 }
 
-// The receipt on L2 of what L1 was asked for.
+// The receipt on L2 of a request on L1.
 async function arrived(hash) {
   const receipt = await mined(l1, hash);
   const l2Hash = getL2HashFromPriorityOp(receipt, await l2.getMainContractAddress());

@@ -1,4 +1,4 @@
-// What people do with zksync-ethers between two layers.
+// What users do with zksync-ethers between two layers.
 
 import assert from "node:assert/strict";
 import {
@@ -19,7 +19,7 @@ const alice = new Wallet(ALICE, l2, l1);
 const bob = new Wallet(BOB, l2, l1);
 const bridgehub = await alice.getBridgehubContract();
 
-// Somebody who had nothing yet, so that balances say what happened.
+// A new account, so that its balance is what happened.
 let somebody = 0xb000;
 const stranger = () => "0x" + (++somebody).toString(16).padStart(40, "0");
 

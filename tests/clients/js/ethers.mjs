@@ -1,4 +1,4 @@
-// What people do with ethers 6.
+// What users do with ethers 6.
 
 import assert from "node:assert/strict";
 import {
@@ -159,7 +159,7 @@ check("finds logs by event, argument and range", async () => {
 check("listens to events through a filter and removes it", async () => {
   const seen = new Promise((resolve) => emitter.on("LogSingleArg", (value) => resolve(value)));
   await provider.getBlockNumber();
-  // The first event may come before the filter; further blocks make ethers look again.
+  // The first event may come before the filter; further blocks make ethers poll again.
   await meanwhile(() => emitter.logSingle(2, 99n), async () => {
     assert.equal(await soon(seen, "the event"), 99n);
   });
@@ -178,17 +178,17 @@ check("listens to blocks and to pending transactions", async () => {
 
 check("is notified over a WebSocket of blocks, events and pending transactions", async () => {
   const socket = new WebSocketProvider(socketUrl);
-  const told = emitter.connect(socket);
+  const listener = emitter.connect(socket);
   const [pending, event] = [later(), later()];
   const blocks = new Set();
   let wake = () => {};
   await socket.on("block", (number) => { blocks.add(number); wake(); });
   await socket.once("pending", pending.resolve);
-  await told.once("LogSingleArg", event.resolve);
-  // What is asked behind the subscriptions is answered behind them.
+  await listener.once("LogSingleArg", event.resolve);
+  // The response to a later request comes after those of the subscriptions.
   await socket.getBlockNumber();
   const receipt = await (await emitter.logSingle(2, 5n)).wait();
-  // The block before may still be told of.
+  // The block before may still be notified.
   const toldOfBlock = new Promise((resolve) => {
     wake = () => { if (blocks.has(receipt.blockNumber)) resolve(); };
     wake();
@@ -196,7 +196,7 @@ check("is notified over a WebSocket of blocks, events and pending transactions",
   await soon(toldOfBlock, "the block");
   assert.equal(await soon(pending.promise, "the transaction"), receipt.hash);
   assert.equal(await soon(event.promise, "the event"), 5n);
-  // The unsubscriptions are answered before this is; destroying one that waits is an error nobody catches.
+  // The responses to the unsubscriptions come before this one; destroying a pending one is an uncaught error.
   await socket.getBlockNumber();
   await socket.off("block");
   await new Promise((resolve) => setTimeout(resolve));
@@ -210,13 +210,13 @@ check("makes many calls in one batch", async () => {
 });
 
 check("matches responses by id in a batch with failures", async () => {
-  const answers = await Promise.allSettled([
+  const responses = await Promise.allSettled([
     provider.send("eth_blockNumber", []),
     provider.send("eth_noSuchMethod", []),
     provider.send("eth_chainId", []),
   ]);
-  assert.deepEqual(answers.map((it) => it.status), ["fulfilled", "rejected", "fulfilled"]);
-  assert.equal(answers[1].reason.code, "UNSUPPORTED_OPERATION");
+  assert.deepEqual(responses.map((it) => it.status), ["fulfilled", "rejected", "fulfilled"]);
+  assert.equal(responses[1].reason.code, "UNSUPPORTED_OPERATION");
 });
 
 check("falls back where a method does not exist: the text is the one it looks for", async () => {
@@ -252,7 +252,7 @@ check("sees a pending transaction in the pending block", async () => {
 check("waits for a transaction that is sealed later, and for confirmations", async () => {
   const sent = await held(() => alice.sendTransaction({ to: NOBODY, value: 1n }));
   await sent.wait();
-  // ethers takes no notice of blocks that come before it has begun to look for them.
+  // ethers misses blocks that come before it has begun to poll.
   const confirmed = await meanwhile(() => rpc("evm_mine"), () => soon(sent.wait(3), "the confirmation"));
   assert.equal(confirmed.hash, sent.hash);
 });
@@ -282,7 +282,7 @@ check("replaces a pending transaction, and gets an error when it waits for the o
     await alice.sendTransaction({ to: NOBODY, value: 2n, nonce, ...fees(2n) });
     return { waiting };
   });
-  // ethers looks for a replacement when it sees a block.
+  // ethers checks for a replacement when it sees a block.
   const error = await meanwhile(() => rpc("evm_mine"), () => soon(waiting.waiting, "the replacement"));
   assert.equal(error.code, "TRANSACTION_REPLACED");
   assert.equal(error.reason, "replaced");
@@ -325,8 +325,8 @@ check("uses the accounts that the node signs for", async () => {
 check("understands the responses to a batch: ids of any kind come back as given", async () => {
   const ids = [0, null, "a", 1.5, -3];
   const { body } = await ask(ids.map((id) => ({ jsonrpc: "2.0", id, method: "eth_chainId" })));
-  assert.deepEqual(body.map((answer) => answer.id), ids);
-  assert.ok(body.every((answer) => answer.result === "0x10e"));
+  assert.deepEqual(body.map((response) => response.id), ids);
+  assert.ok(body.every((response) => response.result === "0x10e"));
 });
 
 check("may uninstall a filter twice, or one that never was, however its id is written", async () => {

@@ -40,21 +40,21 @@ export function soon(promise, what = "it") {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-// A promise that is kept by whoever calls `resolve`.
+// A promise that `resolve` fulfils.
 export function later() {
   let resolve;
   const promise = new Promise((keep) => { resolve = keep; });
   return { promise, resolve };
 }
 
-// Ask the node directly, as no client would: the raw answer, whatever it is.
+// Call the node directly, without a client, and return the raw response.
 export async function ask(body, path = "/") {
-  const answer = await fetch(url + path, {
+  const response = await fetch(url + path, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
-  return { status: answer.status, body: await answer.json() };
+  return { status: response.status, body: await response.json() };
 }
 
 export async function rpc(method, ...params) {
@@ -80,7 +80,7 @@ export async function meanwhile(action, body) {
   }
 }
 
-// Let transactions wait while `body` runs; what still waits at the end is sealed.
+// Leave transactions pending while `body` runs, and seal those that are pending at the end.
 export async function held(body) {
   await rpc("evm_setAutomine", false);
   try {

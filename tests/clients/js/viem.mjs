@@ -1,4 +1,4 @@
-// What people do with viem 2.
+// What users do with viem 2.
 
 import assert from "node:assert/strict";
 import {
@@ -91,12 +91,12 @@ check("delegates an account to a contract", async () => {
 });
 
 check("calls eth_fillTransaction once and then no more", async () => {
-  const asked = [];
-  const transport = http(url, { onFetchRequest: async (request) => { asked.push((await request.clone().json()).method); } });
+  const called = [];
+  const transport = http(url, { onFetchRequest: async (request) => { called.push((await request.clone().json()).method); } });
   const fresh = createWalletClient({ ...settings, account, transport });
   await mined(fresh.sendTransaction({ to: NOBODY, value: 1n }));
   await mined(fresh.sendTransaction({ to: NOBODY, value: 1n }));
-  assert.equal(asked.filter((method) => method === "eth_fillTransaction").length, 1);
+  assert.equal(called.filter((method) => method === "eth_fillTransaction").length, 1);
   assert.equal((await thrown(rpc("eth_fillTransaction", {}))).code, -32601);
 });
 
@@ -212,7 +212,7 @@ check("is notified over a WebSocket of blocks, events and pending transactions",
     socket.watchContractEvent({ address: emitter.address, abi: emitter.abi, onLogs: event.resolve }),
     socket.watchPendingTransactions({ onTransactions: pending.resolve }),
   ];
-  // What is asked behind the subscriptions is answered behind them.
+  // The response to a later request comes after those of the subscriptions.
   await socket.getBlockNumber({ cacheTime: 0 });
   await socket.getBlockNumber({ cacheTime: 0 });
   const receipt = await mined(emitter.write.logSingle([2, 5n]));
@@ -271,8 +271,8 @@ check("replaces a pending transaction and notices it", async () => {
     const hash = await send(1n, "1");
     assert.match((await thrown(send(2n, "1"))).details, /replacement transaction underpriced/);
     const waiting = waiter.waitForTransactionReceipt({ hash, onReplaced: replaced.resolve });
-    // A client that never saw the first cannot tell that another took its place; and of a block that comes
-    // while it still looks for one in the last block, it takes no notice.
+    // A client that never saw the first cannot notice its replacement; and it misses a block that comes while it
+    // still checks the last one.
     await soon(looked.promise, "the look at the last block");
     return { waiting, next: await send(2n, "2") };
   });

@@ -1,4 +1,4 @@
-// What zksync-ethers 6 asks about tokens, published code and the protocol of a layer 2.
+// What zksync-ethers 6 reads about tokens, published code and the protocol of a layer 2.
 
 import assert from "node:assert/strict";
 import { getBytes, toBeHex } from "ethers";

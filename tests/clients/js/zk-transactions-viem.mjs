@@ -1,4 +1,4 @@
-// What people do with viem/zksync on a layer 2 alone: transactions of type 0x71.
+// What users do with viem/zksync on a layer 2 alone: transactions of type 0x71.
 
 import assert from "node:assert/strict";
 import { concat, createPublicClient, createWalletClient, hashTypedData, http, keccak256, toHex } from "viem";

@@ -1,4 +1,4 @@
-// What people do with zksync-ethers 6 on a layer 2 alone: transactions of type 0x71.
+// What users do with zksync-ethers 6 on a layer 2 alone: transactions of type 0x71.
 
 import assert from "node:assert/strict";
 import { Signature, concat, getBytes, keccak256, toBeHex, toBigInt } from "ethers";

@@ -1,4 +1,4 @@
-// What people do with zksync-ethers that needs no second layer.
+// What users do with zksync-ethers that needs no second layer.
 
 import assert from "node:assert/strict";
 import { Provider, Wallet, utils } from "zksync-ethers";
