@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from entresol.chain.finality import BlockTag
@@ -19,13 +17,6 @@ from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain, read
 from tests.support.hex_data import word
 
 ANY = LogFilter()
-
-
-@pytest.fixture
-def chain() -> Iterator[EmittingChain]:
-    chain = EmittingChain.begin()
-    yield chain
-    chain.close()
 
 
 @pytest.fixture

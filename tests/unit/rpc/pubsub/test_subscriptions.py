@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -67,13 +67,6 @@ class PlainFormat:
     def transaction(self, transaction: Transaction) -> bytes:
         self.made["transaction"] += 1
         return json.dumps({"hash": str(transaction.hash)}).encode()
-
-
-@pytest.fixture
-def chain() -> Iterator[EmittingChain]:
-    chain = EmittingChain.begin()
-    yield chain
-    chain.close()
 
 
 @pytest.fixture
