@@ -1,4 +1,4 @@
-"""What clients send and a node must not stumble over, each request as it was seen on the wire."""
+"""Unusual requests of real clients that a node must accept, each as it was captured from the wire."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ TIMES = {
     "--call-seconds": "0.05",
 }
 ELSEWHERE = {
-    # Where it listens and which accounts sign: test_node.py, test_shell.py, test_accounts.py.
+    # Where it listens and which accounts sign: test_node.py, test_cli.py, test_accounts.py.
     "--host", "--port", "--backlog", "--dev-methods", "--expose-unlocked-accounts",
     # Clients that do not read, and the end: test_server.py and test_server_websocket.py.
     "--write-seconds", "--linger-seconds", "--stop-seconds", "--write-buffer-bytes", "--gzip-level",
