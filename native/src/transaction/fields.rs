@@ -1,14 +1,82 @@
-//! The fields of an encoded transaction, named for error messages.
-
-use alloy_eips::eip2930::{AccessList, AccessListItem};
-use alloy_eips::eip7702::{Authorization, SignedAuthorization};
-use alloy_primitives::{Address, B256, Bytes, TxKind, U256};
+//! The fields of an encoded transaction, read one by one to report which of them is wrong.
 
 use super::{DecodeError, malformed};
 use crate::rlp::{Item, Reader, RlpError};
 
+/// Return the first error in `raw`, an encoded transaction of type 0, 1, 2 or 4.
+pub(super) fn explain(raw: &[u8]) -> Option<DecodeError> {
+    let body = raw.get(1..).unwrap_or_default();
+    let checked = match raw.first()? {
+        1 => check_access_list(body),
+        2 => check_fee_market(body),
+        4 => check_set_code(body),
+        _ => check_legacy(raw),
+    };
+    checked.err()
+}
+
+type Checked = Result<(), DecodeError>;
+
+fn check_legacy(raw: &[u8]) -> Checked {
+    let mut fields = Fields::of(raw, 0, 9)?;
+    fields.uint("nonce", 8)?;
+    fields.uint("gasPrice", 16)?;
+    fields.uint("gasLimit", 8)?;
+    fields.recipient()?;
+    fields.uint("value", 32)?;
+    fields.bytes("data")?;
+    match fields.uint("v", 16)? {
+        27 | 28 => {}
+        v @ 35.. if (v - 35) / 2 <= u64::MAX.into() => {}
+        35.. => return Err(malformed(Some("v"), "chain id is more than 8 bytes")),
+        v => {
+            let problem = format!("v is 27, 28 or from 35 on, got {v}");
+            return Err(DecodeError::Signature(problem));
+        }
+    }
+    fields.uint("r", 32)?;
+    fields.uint("s", 32)?;
+    Ok(())
+}
+
+fn check_access_list(body: &[u8]) -> Checked {
+    let mut fields = Fields::of(body, 1, 11)?;
+    fields.uint("chainId", 8)?;
+    fields.uint("nonce", 8)?;
+    fields.uint("gasPrice", 16)?;
+    fields.uint("gasLimit", 8)?;
+    fields.recipient()?;
+    fields.uint("value", 32)?;
+    fields.bytes("data")?;
+    fields.access_list()?;
+    fields.signature()
+}
+
+fn check_fee_market(body: &[u8]) -> Checked {
+    let mut fields = Fields::of(body, 1, 12)?;
+    fields.fee_market()?;
+    fields.recipient()?;
+    fields.uint("value", 32)?;
+    fields.bytes("data")?;
+    fields.access_list()?;
+    fields.signature()
+}
+
+fn check_set_code(body: &[u8]) -> Checked {
+    let mut fields = Fields::of(body, 1, 13)?;
+    fields.fee_market()?;
+    if fields.recipient()?.is_empty() {
+        return Err(malformed(Some("to"), "a set-code transaction cannot create"));
+    }
+    fields.uint("value", 32)?;
+    fields.bytes("data")?;
+    fields.access_list()?;
+    fields.authorizations()?;
+    fields.signature()
+}
+
 /// The items of a list, read in order, each by its name.
-pub(super) struct Fields<'a> {
+struct Fields<'a> {
     items: Reader<'a>,
     /// Bytes before the list, so that offsets refer to the whole input.
     skipped: usize,
@@ -18,7 +86,7 @@ pub(super) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// Read the list that `data` encodes, which must have `count` items.
-    pub(super) fn of(data: &'a [u8], skipped: usize, count: usize) -> Result<Self, DecodeError> {
+    fn of(data: &'a [u8], skipped: usize, count: usize) -> Result<Self, DecodeError> {
         let shift = |mut error: RlpError| {
             error.offset += skipped;
             error
@@ -34,7 +102,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Reject a list that does not have `count` items, without looking into the items.
-    fn expect(&self, count: usize, field: Option<&str>) -> Result<(), DecodeError> {
+    fn expect(&self, count: usize, field: Option<&str>) -> Checked {
         let mut items = self.items.clone();
         let mut found = 0;
         while !items.is_empty() {
@@ -64,7 +132,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn uint(&mut self, name: &str, width: usize) -> Result<U256, DecodeError> {
+    /// Read an integer of at most `width` bytes; return its last 16.
+    fn uint(&mut self, name: &str, width: usize) -> Result<u128, DecodeError> {
         let bytes = self.bytes(name)?;
         if bytes.first() == Some(&0) {
             return Err(self.wrong(name, "integer has a leading zero byte"));
@@ -73,82 +142,86 @@ impl<'a> Fields<'a> {
             let problem = format!("integer is at most {width} bytes, got {}", bytes.len());
             return Err(self.wrong(name, problem));
         }
-        Ok(U256::from_be_slice(bytes))
+        Ok(bytes.iter().fold(0, |value, byte| value << 8 | u128::from(*byte)))
     }
 
-    /// Read an integer of at most 8 bytes.
-    pub(super) fn small(&mut self, name: &str) -> Result<u64, DecodeError> {
-        self.uint(name, 8).map(|value| value.to())
-    }
-
-    /// Read an integer of at most 16 bytes.
-    pub(super) fn wei(&mut self, name: &str) -> Result<u128, DecodeError> {
-        self.uint(name, 16).map(|value| value.to())
-    }
-
-    /// Read an integer of at most 32 bytes.
-    pub(super) fn word(&mut self, name: &str) -> Result<U256, DecodeError> {
-        self.uint(name, 32)
-    }
-
-    /// Read bytes of any length.
-    pub(super) fn data(&mut self, name: &str) -> Result<Bytes, DecodeError> {
-        self.bytes(name).map(Bytes::copy_from_slice)
-    }
-
-    fn fixed<const N: usize>(&mut self, name: &str, what: &str) -> Result<[u8; N], DecodeError> {
+    fn fixed(&mut self, name: &str, what: &str, size: usize) -> Result<&'a [u8], DecodeError> {
         let bytes = self.bytes(name)?;
-        bytes
-            .try_into()
-            .map_err(|_| self.wrong(name, format!("{what} is {N} bytes, got {}", bytes.len())))
+        match bytes.len() == size {
+            true => Ok(bytes),
+            false => Err(self.wrong(name, format!("{what} is {size} bytes, got {}", bytes.len()))),
+        }
     }
 
-    /// Read the recipient; empty creates a contract.
-    pub(super) fn target(&mut self) -> Result<TxKind, DecodeError> {
+    /// Read the recipient, which is empty if the transaction creates a contract.
+    fn recipient(&mut self) -> Result<&'a [u8], DecodeError> {
         let mut ahead = self.items.clone();
         if let Ok(Item::Bytes([])) = ahead.next() {
             self.items = ahead;
-            return Ok(TxKind::Create);
+            return Ok(&[]);
         }
-        self.fixed("to", "an address").map(|to| TxKind::Call(to.into()))
+        self.fixed("to", "an address", 20)
+    }
+
+    /// Read what precedes the recipient in types 2 and 4.
+    fn fee_market(&mut self) -> Checked {
+        self.uint("chainId", 8)?;
+        self.uint("nonce", 8)?;
+        self.uint("maxPriorityFeePerGas", 16)?;
+        self.uint("maxFeePerGas", 16)?;
+        self.uint("gasLimit", 8)?;
+        Ok(())
     }
 
     /// Read an access list (EIP-2930).
-    pub(super) fn access_list(&mut self) -> Result<AccessList, DecodeError> {
+    fn access_list(&mut self) -> Checked {
         let mut entries = self.list("accessList")?;
-        let mut access_list = Vec::new();
-        while !entries.items.is_empty() {
-            let mut entry = entries.list(&format!("[{}]", access_list.len()))?;
-            entry.expect(2, Some(&entry.path))?;
-            let address = entry.fixed(".address", "an address").map(Address::from)?;
-            let mut keys = entry.list(".storageKeys")?;
-            let mut storage_keys = Vec::new();
-            while !keys.items.is_empty() {
-                let name = format!("[{}]", storage_keys.len());
-                storage_keys.push(keys.fixed(&name, "a storage key").map(B256::from)?);
+        for index in 0.. {
+            if entries.items.is_empty() {
+                break;
             }
-            access_list.push(AccessListItem { address, storage_keys });
+            let mut entry = entries.list(&format!("[{index}]"))?;
+            entry.expect(2, Some(&entry.path))?;
+            entry.fixed(".address", "an address", 20)?;
+            let mut keys = entry.list(".storageKeys")?;
+            for index in 0.. {
+                if keys.items.is_empty() {
+                    break;
+                }
+                keys.fixed(&format!("[{index}]"), "a storage key", 32)?;
+            }
         }
-        Ok(AccessList(access_list))
+        Ok(())
     }
 
     /// Read an authorization list (EIP-7702).
-    pub(super) fn authorizations(&mut self) -> Result<Vec<SignedAuthorization>, DecodeError> {
+    fn authorizations(&mut self) -> Checked {
         let mut entries = self.list("authorizationList")?;
-        let mut authorizations = Vec::new();
-        while !entries.items.is_empty() {
-            let mut entry = entries.list(&format!("[{}]", authorizations.len()))?;
+        for index in 0.. {
+            if entries.items.is_empty() {
+                break;
+            }
+            let mut entry = entries.list(&format!("[{index}]"))?;
             entry.expect(6, Some(&entry.path))?;
-            let inner = Authorization {
-                chain_id: entry.word(".chainId")?,
-                address: entry.fixed(".address", "an address").map(Address::from)?,
-                nonce: entry.small(".nonce")?,
-            };
-            let y_parity = entry.uint(".yParity", 1)?.to();
-            let (r, s) = (entry.word(".r")?, entry.word(".s")?);
-            authorizations.push(SignedAuthorization::new_unchecked(inner, y_parity, r, s));
+            entry.uint(".chainId", 32)?;
+            entry.fixed(".address", "an address", 20)?;
+            entry.uint(".nonce", 8)?;
+            entry.uint(".yParity", 1)?;
+            entry.uint(".r", 32)?;
+            entry.uint(".s", 32)?;
         }
-        Ok(authorizations)
+        Ok(())
+    }
+
+    /// Read the signature of a typed transaction.
+    fn signature(&mut self) -> Checked {
+        let parity = self.uint("yParity", 16)?;
+        if parity > 1 {
+            return Err(DecodeError::Signature(format!("yParity is 0 or 1, got {parity}")));
+        }
+        self.uint("r", 32)?;
+        self.uint("s", 32)?;
+        Ok(())
     }
 
     fn name(&self, name: &str) -> String {

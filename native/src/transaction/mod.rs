@@ -1,22 +1,19 @@
 //! Strict decoding and sender recovery of Ethereum transactions of types 0, 1, 2 and 4.
 //!
-//! The decoder is our own because alloy's leaves trailing bytes and a high `s` to its caller, and
-//! cannot say which field is wrong. What was decoded is held in alloy's types, which also give the
-//! digest that was signed.
+//! alloy decodes. [`fields`] reads what alloy rejects once more, field by field, to report which field
+//! is wrong and how.
 
 mod fields;
 
-use alloy_consensus::{
-    SignableTransaction, TxEip1559, TxEip2930, TxEip7702, TxLegacy, TypedTransaction,
-};
-use alloy_primitives::{Address, B256, TxKind, U256, keccak256};
+use alloy_consensus::transaction::to_eip155_value;
+use alloy_consensus::{SignableTransaction, TxEnvelope, TypedTransaction};
+use alloy_eips::eip2718::Decodable2718;
+use alloy_primitives::{Address, B256, U256, keccak256};
 use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::crypto::{self, CryptoError};
 use crate::rlp::RlpError;
-
-use fields::Fields;
 
 /// A signed transaction and its sender.
 #[derive(Clone, Debug)]
@@ -70,18 +67,17 @@ impl From<CryptoError> for DecodeError {
 
 /// Decode a transaction; a known `sender` is trusted instead of recovered.
 pub fn decode(raw: &[u8], sender: Option<Address>) -> Result<DecodedTransaction, DecodeError> {
-    let (transaction, signature) = match raw.first() {
-        None => return Err(malformed(None, "empty input")),
-        Some(1) => access_list_transaction(&raw[1..])?,
-        Some(2) => fee_market_transaction(&raw[1..])?,
-        Some(4) => set_code_transaction(&raw[1..])?,
-        Some(&other @ ..0x80) => return Err(DecodeError::Unsupported(other)),
-        Some(0x80..0xc0) => {
-            return Err(malformed(None, "neither a typed transaction nor an rlp list"));
-        }
-        Some(0xc0..) => legacy_transaction(raw)?,
+    check_type(raw)?;
+    let envelope = TxEnvelope::decode_2718_exact(raw).map_err(|error| {
+        fields::explain(raw).unwrap_or_else(|| malformed(None, error.to_string()))
+    })?;
+    let (r, s) = (envelope.signature().r(), envelope.signature().s());
+    let y_parity = envelope.signature().v();
+    let v = match &envelope {
+        TxEnvelope::Legacy(legacy) => to_eip155_value(y_parity, legacy.tx().chain_id),
+        _ => y_parity.into(),
     };
-    let Signature { v, y_parity, r, s } = signature;
+    let transaction = TypedTransaction::from(envelope);
     let mut rs = [0; 64];
     rs[..32].copy_from_slice(&r.to_be_bytes::<32>());
     rs[32..].copy_from_slice(&s.to_be_bytes::<32>());
@@ -99,103 +95,14 @@ pub fn decode_many<T: AsRef<[u8]> + Sync>(
     raws.par_iter().map(|raw| decode(raw.as_ref(), None)).collect()
 }
 
-struct Signature {
-    v: u128,
-    y_parity: bool,
-    r: U256,
-    s: U256,
-}
-
-type Parts = Result<(TypedTransaction, Signature), DecodeError>;
-
-fn legacy_transaction(raw: &[u8]) -> Parts {
-    let mut fields = Fields::of(raw, 0, 9)?;
-    let mut transaction = TxLegacy {
-        chain_id: None,
-        nonce: fields.small("nonce")?,
-        gas_price: fields.wei("gasPrice")?,
-        gas_limit: fields.small("gasLimit")?,
-        to: fields.target()?,
-        value: fields.word("value")?,
-        input: fields.data("data")?,
-    };
-    let v = fields.wei("v")?;
-    let (chain_id, y_parity) = match v {
-        27 | 28 => (None, v == 28),
-        35.. => {
-            let chain_id = u64::try_from((v - 35) / 2)
-                .map_err(|_| malformed(Some("v"), "chain id is more than 8 bytes"))?;
-            (Some(chain_id), v % 2 == 0)
-        }
-        _ => {
-            let problem = format!("v is 27, 28 or from 35 on, got {v}");
-            return Err(DecodeError::Signature(problem));
-        }
-    };
-    transaction.chain_id = chain_id;
-    let signature = Signature { v, y_parity, r: fields.word("r")?, s: fields.word("s")? };
-    Ok((transaction.into(), signature))
-}
-
-fn access_list_transaction(body: &[u8]) -> Parts {
-    let mut fields = Fields::of(body, 1, 11)?;
-    let transaction = TxEip2930 {
-        chain_id: fields.small("chainId")?,
-        nonce: fields.small("nonce")?,
-        gas_price: fields.wei("gasPrice")?,
-        gas_limit: fields.small("gasLimit")?,
-        to: fields.target()?,
-        value: fields.word("value")?,
-        input: fields.data("data")?,
-        access_list: fields.access_list()?,
-    };
-    Ok((transaction.into(), signature(&mut fields)?))
-}
-
-fn fee_market_transaction(body: &[u8]) -> Parts {
-    let mut fields = Fields::of(body, 1, 12)?;
-    let transaction = TxEip1559 {
-        chain_id: fields.small("chainId")?,
-        nonce: fields.small("nonce")?,
-        max_priority_fee_per_gas: fields.wei("maxPriorityFeePerGas")?,
-        max_fee_per_gas: fields.wei("maxFeePerGas")?,
-        gas_limit: fields.small("gasLimit")?,
-        to: fields.target()?,
-        value: fields.word("value")?,
-        input: fields.data("data")?,
-        access_list: fields.access_list()?,
-    };
-    Ok((transaction.into(), signature(&mut fields)?))
-}
-
-fn set_code_transaction(body: &[u8]) -> Parts {
-    let mut fields = Fields::of(body, 1, 13)?;
-    let transaction = TxEip7702 {
-        chain_id: fields.small("chainId")?,
-        nonce: fields.small("nonce")?,
-        max_priority_fee_per_gas: fields.wei("maxPriorityFeePerGas")?,
-        max_fee_per_gas: fields.wei("maxFeePerGas")?,
-        gas_limit: fields.small("gasLimit")?,
-        to: match fields.target()? {
-            TxKind::Call(to) => to,
-            TxKind::Create => {
-                return Err(malformed(Some("to"), "a set-code transaction cannot create"));
-            }
-        },
-        value: fields.word("value")?,
-        input: fields.data("data")?,
-        access_list: fields.access_list()?,
-        authorization_list: fields.authorizations()?,
-    };
-    Ok((transaction.into(), signature(&mut fields)?))
-}
-
-fn signature(fields: &mut Fields<'_>) -> Result<Signature, DecodeError> {
-    let v = fields.wei("yParity")?;
-    if v > 1 {
-        return Err(DecodeError::Signature(format!("yParity is 0 or 1, got {v}")));
+/// Reject everything but types 1, 2, 4 and legacy transactions.
+fn check_type(raw: &[u8]) -> Result<(), DecodeError> {
+    match raw.first() {
+        None => Err(malformed(None, "empty input")),
+        Some(1 | 2 | 4 | 0xc0..) => Ok(()),
+        Some(&other @ ..0x80) => Err(DecodeError::Unsupported(other)),
+        Some(0x80..0xc0) => Err(malformed(None, "neither a typed transaction nor an rlp list")),
     }
-    Ok(Signature { v, y_parity: v == 1, r: fields.word("r")?, s: fields.word("s")? })
 }
 
 fn malformed(field: Option<&str>, problem: impl Into<String>) -> DecodeError {
@@ -205,12 +112,12 @@ fn malformed(field: Option<&str>, problem: impl Into<String>) -> DecodeError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rlp::{close_list, encode_bytes};
-    use alloy_consensus::{Transaction, TxEnvelope};
+    use crate::rlp::{Item, Reader, close_list, encode_bytes};
+    use alloy_consensus::{Transaction, TxEip1559, TxEip2930, TxEip7702, TxLegacy};
     use alloy_eips::eip2718::Encodable2718;
     use alloy_eips::eip2930::{AccessList, AccessListItem};
     use alloy_eips::eip7702::{Authorization, SignedAuthorization};
-    use alloy_primitives::{Bytes, Signature as AlloySignature};
+    use alloy_primitives::{Bytes, Signature, TxKind};
 
     const SECRET: B256 = B256::repeat_byte(0x46);
 
@@ -218,12 +125,12 @@ mod tests {
         crypto::address_of(&crypto::public_key(&SECRET).unwrap()).unwrap()
     }
 
-    fn signed<T: SignableTransaction<AlloySignature>>(transaction: T) -> Vec<u8>
+    fn signed<T: SignableTransaction<Signature>>(transaction: T) -> Vec<u8>
     where
         TxEnvelope: From<alloy_consensus::Signed<T>>,
     {
         let bytes = crypto::sign(&transaction.signature_hash(), &SECRET).unwrap();
-        let signature = AlloySignature::from_raw_array(&bytes).unwrap();
+        let signature = Signature::from_raw_array(&bytes).unwrap();
         TxEnvelope::from(transaction.into_signed(signature)).encoded_2718()
     }
 
@@ -340,5 +247,114 @@ mod tests {
             let error = decode(&legacy_with(index, item), None).unwrap_err();
             assert_eq!(error.to_string(), reason);
         }
+    }
+
+    /// A linear congruential generator.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, limit: usize) -> usize {
+            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (self.0 >> 33) as usize % limit
+        }
+
+        fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+            &items[self.below(items.len())]
+        }
+    }
+
+    /// Change, remove or insert a few bytes.
+    fn mutate_bytes(raw: &[u8], random: &mut Random) -> Vec<u8> {
+        let bytes = [0x00, 0x01, 0x02, 0x04, 0x7f, 0x80, 0x81, 0xa0, 0xb8, 0xc0, 0xc1, 0xf8, 0xff];
+        let mut out = raw.to_vec();
+        for _ in 0..=random.below(3) {
+            let index = random.below(out.len());
+            match random.below(4) {
+                0 => drop(out.remove(index)),
+                1 => out.insert(index, *random.pick(&bytes)),
+                2 => out[index] = *random.pick(&bytes),
+                _ => out[index] = out[index].wrapping_add(1),
+            }
+            if out.is_empty() {
+                break;
+            }
+        }
+        out
+    }
+
+    /// Encode `items` again, with some of them replaced, removed or repeated at any depth.
+    fn mutate_items(mut items: Reader<'_>, random: &mut Random, out: &mut Vec<u8>) {
+        const ITEMS: [&[u8]; 12] = [
+            &[0x80],
+            &[0xc0],
+            &[0x00],
+            &[0x01],
+            &[0x1b],
+            &[0x81, 0x80],
+            &[0x82, 0x00, 0x01],
+            &[0x88, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+            &[0x89, 0x01, 0, 0, 0, 0, 0, 0, 0, 0],
+            &[0x89, 0x02, 0, 0, 0, 0, 0, 0, 0, 0x21],
+            &[0x91, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+            &[0xd5, 0x94, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+        ];
+        while !items.is_empty() {
+            let item = items.next().unwrap();
+            match random.below(40) {
+                0 => continue,
+                1 => out.extend_from_slice(ITEMS[random.below(ITEMS.len())]),
+                2 => out.extend_from_slice(ITEMS[0]),
+                3..6 => {
+                    out.extend_from_slice(ITEMS[random.below(ITEMS.len())]);
+                    continue;
+                }
+                _ => {}
+            }
+            match item {
+                Item::Bytes(bytes) => encode_bytes(bytes, out),
+                Item::List(inner) => {
+                    let start = out.len();
+                    mutate_items(inner, random, out);
+                    close_list(start, out);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_field_walk_accepts_what_alloy_accepts() {
+        let creation = TxEip1559 { to: TxKind::Create, ..fee_market() };
+        let access = TxEip2930 { chain_id: 1, nonce: 200, ..Default::default() };
+        let valid = [
+            signed(fee_market()),
+            signed(creation),
+            signed(legacy(None)),
+            signed(legacy(Some(u64::MAX))),
+            signed(access),
+            signed(set_code()),
+        ];
+        let (mut random, mut accepted) = (Random(7), 0);
+        for round in 0..200_000 {
+            let raw = random.pick(&valid);
+            let mutated = match round % 2 {
+                0 => mutate_bytes(raw, &mut random),
+                _ => {
+                    let (kind, list) = raw.split_at(usize::from(raw[0] < 0x80));
+                    let Ok(Item::List(items)) = Reader::new(list).next() else { unreachable!() };
+                    let mut out = kind.to_vec();
+                    mutate_items(items, &mut random, &mut out);
+                    close_list(kind.len(), &mut out);
+                    out
+                }
+            };
+            if check_type(&mutated).is_err() {
+                continue;
+            }
+            let alloy = TxEnvelope::decode_2718_exact(&mutated);
+            let walk = fields::explain(&mutated);
+            assert_eq!(alloy.is_ok(), walk.is_none(), "{mutated:02x?}: {alloy:?}, {walk:?}");
+            accepted += usize::from(walk.is_none());
+        }
+        assert!(accepted > 10_000, "{accepted}");
     }
 }
