@@ -1,4 +1,4 @@
-"""The objects through the formatters of web3.py."""
+"""Rendered objects through the formatters of web3.py."""
 
 from __future__ import annotations
 

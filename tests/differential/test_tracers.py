@@ -1,4 +1,4 @@
-"""The engine's tracers say what anvil's say, but for the differences named here."""
+"""The engine's traces equal anvil's, except for the differences listed here."""
 
 from __future__ import annotations
 

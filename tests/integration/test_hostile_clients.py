@@ -1,4 +1,4 @@
-"""A real node and clients that mean no good: each is rejected in its own way, and others are served on."""
+"""Hostile clients of a real node: each is rejected in its own way, and other clients are served."""
 
 from __future__ import annotations
 

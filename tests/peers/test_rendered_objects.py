@@ -1,4 +1,4 @@
-"""Our objects beside those of a real anvil: whatever key it has, we have too, or say why not."""
+"""Rendered objects beside those of a real anvil: every key of anvil's is here, except those listed with a reason."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What tests share: clients, nodes, peers, chains, and checks that more than one file needs."""
+"""Helpers of the tests, one of each: clients, nodes, peers, chains and invariants."""

@@ -1,4 +1,4 @@
-"""The stub of the native module says what the built module is."""
+"""The stub of the native module matches the built module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ApiClient of the whole API of one chain, without a server in between."""
+"""Client of the whole API of one chain, without a server in between."""
 
 from __future__ import annotations
 

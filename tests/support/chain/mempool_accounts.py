@@ -1,4 +1,4 @@
-"""Accounts in a dictionary, and transactions that nobody had to sign, for tests of the mempool."""
+"""Accounts in a dictionary, and unsigned transactions, for tests of the mempool."""
 
 from __future__ import annotations
 

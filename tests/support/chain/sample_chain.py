@@ -1,4 +1,4 @@
-"""A chain in which a block has transactions of every type, with what clients see of it."""
+"""A chain in which a block has transactions of every type, with the objects that clients see."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def deposit() -> PriorityTransaction:
 
 
 class SampleChain:
-    """A chain with an empty block 1 and, in block 2, a transaction of each name; views of it."""
+    """A chain with an empty block 1 and, in block 2, a transaction of each name, and its rendered objects."""
 
     def __init__(self, *, batches: BatchReader | None = None, cache_bytes: int = 1 << 20) -> None:
         self.chain = Chain.open(None, ChainRules.layer_2(), GENESIS, clock=Clock(lambda: 1_000.0))

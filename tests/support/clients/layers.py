@@ -22,7 +22,7 @@ OPERATOR_KEY: Final = "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073d
 
 
 class Layers(NamedTuple):
-    """Where both layers are, and the contracts on L1."""
+    """URLs of both layers, and the contracts on L1."""
 
     url: str
     l1_url: str

@@ -37,7 +37,7 @@ CONTRACTS: Final[dict[str, Any]] = {
 
 
 class Prepared(NamedTuple):
-    """What is where on a prepared chain."""
+    """Addresses, hashes and block numbers of a prepared chain."""
 
     addresses: dict[str, str]
     deployment_of_math: str

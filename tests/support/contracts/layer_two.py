@@ -1,4 +1,4 @@
-"""An L2 in memory with its system contracts, spoken to as clients and L1 do."""
+"""An in-memory L2 with its system contracts, for calls, transactions and deposits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trees that L1 checks, written down plainly: no padding is skipped, no hash is remembered."""
+"""The trees that L1 checks, written down plainly: no padding is skipped, no hash is cached."""
 
 from __future__ import annotations
 

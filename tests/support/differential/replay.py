@@ -60,7 +60,7 @@ class CheckedState(InMemoryState):
 
 @dataclass(frozen=True)
 class Ran:
-    """A block that was run: where it started, and what came of each transaction."""
+    """An executed block: the state before it, and the result of each transaction."""
 
     start: Snapshot
     env: BlockEnv

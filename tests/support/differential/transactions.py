@@ -36,7 +36,7 @@ class Actor:
 
 @dataclass(frozen=True)
 class Authorization:
-    """A signed wish to have the code of another account."""
+    """A signed EIP-7702 authorization."""
 
     authority: Actor
     delegate: bytes

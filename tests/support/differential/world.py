@@ -45,7 +45,7 @@ PAUPER_BALANCE = ETHER
 
 @dataclass
 class World:
-    """What the generator knows while it writes: its dice, the fork, the nonces it has given out."""
+    """State of the generator: its random source, the fork, and the nonces it has used."""
 
     random: Random
     fork: str

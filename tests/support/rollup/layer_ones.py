@@ -36,7 +36,7 @@ CODES = {
 
 
 class SteeredLayerOne(Protocol):
-    """A layer 1 that tests can steer."""
+    """An L1 that tests control."""
 
     l1: LayerOne
 

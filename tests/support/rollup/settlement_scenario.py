@@ -20,7 +20,7 @@ OPERATOR = ACCOUNTS[1]
 
 
 class Scenario:
-    """A chain that settles on a layer 1."""
+    """A chain that settles on an L1."""
 
     contracts: DeployedContracts
 

@@ -59,7 +59,7 @@ class Withdrawal(NamedTuple):
 
 
 class Bookkeeper:
-    """Counts what is on both layers, each by its own records."""
+    """Counts the supply on both layers, each from its own records."""
 
     def __init__(self, chain: Chain, l1: LayerOne, contracts: SettlementContracts) -> None:
         self._chain = chain

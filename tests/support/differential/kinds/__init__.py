@@ -1,1 +1,1 @@
-"""What the generator can write, one module a family."""
+"""Families of generated transactions, one module each."""

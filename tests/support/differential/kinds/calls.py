@@ -1,4 +1,4 @@
-"""Calls between contracts, their failures, and what a contract can learn of its surroundings."""
+"""Calls between contracts, their failures, and what a contract can read of its environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accounts that take the code of others (EIP-7702)."""
+"""Accounts that delegate to the code of others (EIP-7702)."""
 
 from __future__ import annotations
 
