@@ -1,4 +1,4 @@
-"""What one execution reports."""
+"""Execution: results, changes, checks and environments."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ LOG_1 = "6009 5f 52 6003 6002 6020 5f a2"
 CREATE_CODE = bytes.fromhex("615f5f 5f 52 6002 601e f3")
 
 
-def test_a_success_tells_its_output_and_gas() -> None:
-    outcome = run(RETURN_CALLER)
-    assert (outcome.status, outcome.reason) == ("success", "return")
-    assert outcome.output == bytes(12) + ALICE
-    assert outcome.gas_used == outcome.gas_spent == 21_000 + 2 + 2 + 3 + 3 + 3 + 2
+def test_a_success_reports_its_output_and_gas() -> None:
+    result = run(RETURN_CALLER)
+    assert (result.status, result.reason) == ("success", "return")
+    assert result.output == bytes(12) + ALICE
+    assert result.gas_used == result.gas_spent == 21_000 + 2 + 2 + 3 + 3 + 3 + 2
 
 
 def test_a_revert_keeps_its_data_and_no_logs() -> None:
-    outcome = run(LOG_1 + REVERT_WORD)
-    assert outcome.status == "revert"
-    assert outcome.output == word(1)
-    assert outcome.logs == []
+    result = run(LOG_1 + REVERT_WORD)
+    assert result.status == "revert"
+    assert result.output == word(1)
+    assert result.logs == []
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_a_revert_keeps_its_data_and_no_logs() -> None:
     ],
 )
 def test_a_halt_says_why_and_takes_all_gas(code: str, reason: str) -> None:
-    outcome = run(code)
-    assert (outcome.status, outcome.reason, outcome.output) == ("halt", reason, b"")
-    assert outcome.gas_used == 1_000_000
+    result = run(code)
+    assert (result.status, result.reason, result.output) == ("halt", reason, b"")
+    assert result.gas_used == 1_000_000
 
 
 def test_logs_carry_address_topics_and_data() -> None:
@@ -75,8 +75,8 @@ def test_logs_carry_address_topics_and_data() -> None:
 def test_changes_hold_the_values_before_and_after() -> None:
     world = InMemoryState.with_contract(STORE_7)
     world.slots[CONTRACT, word(0)] = b"\x05"
-    outcome = execute(Snapshot(world), RULES, BLOCK, to_contract())
-    alice, contract = outcome.changes.accounts
+    result = execute(Snapshot(world), RULES, BLOCK, to_contract())
+    alice, contract = result.changes.accounts
     assert (alice.address, alice.before, alice.after) == (
         ALICE,
         Account(0, ETHER, EMPTY_CODE),
@@ -89,40 +89,40 @@ def test_changes_hold_the_values_before_and_after() -> None:
 
 
 def test_a_reverted_execution_changes_only_its_sender() -> None:
-    outcome = run(STORE_7 + REVERT_WORD)
-    assert [change.address for change in outcome.changes.accounts] == [ALICE]
+    result = run(STORE_7 + REVERT_WORD)
+    assert [change.address for change in result.changes.accounts] == [ALICE]
 
 
-def test_reads_name_every_account_and_slot_looked_at() -> None:
+def test_reads_list_every_account_and_slot_accessed() -> None:
     balance_of_bob = "73" + BOB.hex() + "31"
-    outcome = run(balance_of_bob + "6005 54 6006 54")
-    assert outcome.reads.keys() == {ALICE, CONTRACT, BOB, bytes(20)}
-    assert sorted(outcome.reads[CONTRACT]) == [word(5), word(6)]
+    result = run(balance_of_bob + "6005 54 6006 54")
+    assert result.reads.keys() == {ALICE, CONTRACT, BOB, bytes(20)}
+    assert sorted(result.reads[CONTRACT]) == [word(5), word(6)]
 
 
-def test_a_creation_tells_address_and_code() -> None:
+def test_a_creation_reports_address_and_code() -> None:
     world = InMemoryState.with_contract("")
-    message = TxEnv(sender=ALICE, gas_limit=200_000, data=CREATE_CODE)
-    outcome = execute(Snapshot(world), RULES, BLOCK, message)
-    created = next(c for c in outcome.changes.accounts if c.address == outcome.created)
+    tx = TxEnv(sender=ALICE, gas_limit=200_000, data=CREATE_CODE)
+    result = execute(Snapshot(world), RULES, BLOCK, tx)
+    created = next(c for c in result.changes.accounts if c.address == result.created)
     assert created.before is None
     assert created.after is not None
-    assert outcome.changes.codes == {created.after.code_hash: bytes.fromhex("5f5f")}
+    assert result.changes.codes == {created.after.code_hash: bytes.fromhex("5f5f")}
 
 
 def test_a_refund_is_part_of_the_gas_reported() -> None:
     world = InMemoryState.with_contract("5f 5f 55")
     world.slots[CONTRACT, word(0)] = b"\x01"
-    outcome = execute(Snapshot(world), RULES, BLOCK, to_contract())
-    assert outcome.gas_refunded == 4_800
-    assert outcome.gas_used == outcome.gas_spent - 4_800
+    result = execute(Snapshot(world), RULES, BLOCK, to_contract())
+    assert result.gas_refunded == 4_800
+    assert result.gas_used == result.gas_spent - 4_800
 
 
 def test_the_sender_pays_and_the_beneficiary_gets_the_tip() -> None:
     block = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7, beneficiary=BOB)
-    message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=21_000, gas_price=10, priority_fee=2)
-    outcome = execute(Snapshot(InMemoryState.with_contract("")), RULES, block, message)
-    after = {change.address: change.after for change in outcome.changes.accounts}
+    tx = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=21_000, gas_price=10, priority_fee=2)
+    result = execute(Snapshot(InMemoryState.with_contract("")), RULES, block, tx)
+    after = {change.address: change.after for change in result.changes.accounts}
     assert after[ALICE] == Account(1, ETHER - 21_000 * 9, EMPTY_CODE)
     assert after[BOB] == Account(0, 21_000 * 2, EMPTY_CODE)
 
@@ -150,9 +150,9 @@ def test_an_invalid_transaction_is_rejected_with_its_values(
     given: dict[str, object] = {"sender": ALICE, "to": BOB, "gas_limit": 100_000, "gas_price": 7}
     if "data" in fields:
         given["gas_limit"] = 5_000_000
-    message = TxEnv(**{**given, **fields})  # type: ignore[arg-type]
+    tx = TxEnv(**{**given, **fields})  # type: ignore[arg-type]
     with pytest.raises(type(error)) as caught:
-        execute(Snapshot(InMemoryState.with_contract("00")), RULES, block, message)
+        execute(Snapshot(InMemoryState.with_contract("00")), RULES, block, tx)
     assert str(caught.value) == str(error)
 
 
@@ -175,35 +175,35 @@ def test_a_used_nonce_is_rejected() -> None:
 def test_each_check_can_be_turned_off(fields: dict[str, object], checks: Checks) -> None:
     block = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7)
     given: dict[str, object] = {"sender": ALICE, "to": BOB, "gas_limit": 100_000, "gas_price": 7}
-    message = TxEnv(**{**given, **fields})  # type: ignore[arg-type]
+    tx = TxEnv(**{**given, **fields})  # type: ignore[arg-type]
     state = Snapshot(InMemoryState.with_contract("00"))
-    assert execute(state, RULES, block, message, checks=checks).status == "success"
+    assert execute(state, RULES, block, tx, checks=checks).status == "success"
     with pytest.raises(errors.InvalidTransaction):
-        execute(state, RULES, block, message)
+        execute(state, RULES, block, tx)
 
 
-def test_without_fees_nobody_pays() -> None:
-    message = TxEnv(sender=ALICE, to=BOB, gas_limit=21_000, gas_price=50)
+def test_without_fees_no_account_pays() -> None:
+    tx = TxEnv(sender=ALICE, to=BOB, gas_limit=21_000, gas_price=50)
     state = Snapshot(InMemoryState.with_contract(""))
-    outcome = execute(state, RULES, BLOCK, message, checks=Checks(fees=False))
-    (alice,) = outcome.changes.accounts
+    result = execute(state, RULES, BLOCK, tx, checks=Checks(fees=False))
+    (alice,) = result.changes.accounts
     assert alice.after == Account(1, ETHER, EMPTY_CODE)
 
 
 def test_a_call_needs_no_funds_no_nonce_and_no_sender() -> None:
-    message = TxEnv(sender=BOB, to=CONTRACT, value=ETHER, gas_limit=10**9, nonce=77)
-    outcome = call(Snapshot(InMemoryState.with_contract(RETURN_CALLER)), RULES, BLOCK, message)
-    assert outcome.output == bytes(12) + BOB
+    tx = TxEnv(sender=BOB, to=CONTRACT, value=ETHER, gas_limit=10**9, nonce=77)
+    result = call(Snapshot(InMemoryState.with_contract(RETURN_CALLER)), RULES, BLOCK, tx)
+    assert result.output == bytes(12) + BOB
 
 
-def test_the_base_fee_shows_in_a_call_that_offers_nothing() -> None:
+def test_a_call_without_gas_price_sees_the_base_fee() -> None:
     block = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=1_234)
     state = Snapshot(InMemoryState.with_contract("48 5f 52 6020 5f f3"))
     assert call(state, RULES, block, to_contract()).output == word(1_234)
 
 
 @pytest.mark.parametrize(
-    ("opcode", "answer"),
+    ("opcode", "expected"),
     [
         ("43", 10),
         ("42", 1_000),
@@ -215,7 +215,7 @@ def test_the_base_fee_shows_in_a_call_that_offers_nothing() -> None:
         ("46", 270),
     ],
 )
-def test_the_block_environment_is_what_was_given(opcode: str, answer: int) -> None:
+def test_the_block_environment_is_what_was_given(opcode: str, expected: int) -> None:
     block = BlockEnv(
         number=10,
         timestamp=1_000,
@@ -226,10 +226,10 @@ def test_the_block_environment_is_what_was_given(opcode: str, answer: int) -> No
         blob_base_fee=5,
     )
     state = Snapshot(InMemoryState.with_contract(opcode + "5f 52 6020 5f f3"))
-    assert call(state, RULES, block, to_contract()).output == word(answer)
+    assert call(state, RULES, block, to_contract()).output == word(expected)
 
 
-def test_block_hashes_given_with_the_block_count_first() -> None:
+def test_block_hashes_of_the_block_take_precedence() -> None:
     block = BlockEnv(number=10, timestamp=1, gas_limit=10**7, block_hashes={8: word(88)})
     world = InMemoryState.with_contract("6008 40 5f 52 6009 40 6020 52 6040 5f f3")
     output = call(Snapshot(world), RULES, block, to_contract()).output
@@ -250,24 +250,24 @@ def test_an_unknown_fork_is_rejected_with_the_known_ones() -> None:
 
 
 def test_a_mint_pays_for_the_transaction_and_leaves_the_nonce_alone() -> None:
-    message = TxEnv(
+    tx = TxEnv(
         sender=BOB, to=ALICE, value=40, gas_limit=50_000, mint=100, keeps_nonce=True, nonce=9
     )
     checks = Checks(nonce=False, fees=False, gas_cap=False, base_fee=False)
     overlay = Overlay(Snapshot(InMemoryState.with_contract("")))
-    overlay.apply(execute(overlay, RULES, BLOCK, message, checks=checks))
+    overlay.apply(execute(overlay, RULES, BLOCK, tx, checks=checks))
     assert overlay.account(BOB) == Account(0, 60, EMPTY_CODE)
     assert overlay.account(ALICE) == Account(0, ETHER + 40, EMPTY_CODE)
 
 
-def test_another_gas_limit_makes_another_message() -> None:
-    message = to_contract(gas_limit=30_000)
-    assert message.with_gas_limit(40_000).gas_limit == 40_000
-    assert message.gas_limit == 30_000
+def test_another_gas_limit_makes_another_transaction() -> None:
+    tx = to_contract(gas_limit=30_000)
+    assert tx.with_gas_limit(40_000).gas_limit == 40_000
+    assert tx.gas_limit == 30_000
 
 
 @pytest.mark.parametrize(
-    ("fields", "complaint"),
+    ("fields", "reason"),
     [
         ({"sender": b"\x01"}, "an address is 20 bytes, got 1"),
         ({"to": b"\x01" * 21}, "an address is 20 bytes, got 21"),
@@ -276,6 +276,6 @@ def test_another_gas_limit_makes_another_message() -> None:
         ({"access_list": [(ALICE, [b""])]}, "a hash is 32 bytes, got 0"),
     ],
 )
-def test_a_field_of_the_wrong_size_is_rejected(fields: dict[str, object], complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
+def test_a_field_of_the_wrong_size_is_rejected(fields: dict[str, object], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
         TxEnv(**{"sender": ALICE, "gas_limit": 1, **fields})  # type: ignore[arg-type]

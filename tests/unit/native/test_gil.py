@@ -1,4 +1,4 @@
-"""The engine under several threads, and over a long time."""
+"""The GIL during executions on several threads, and memory over many calls."""
 
 from __future__ import annotations
 
@@ -38,72 +38,72 @@ def world_with_slots() -> InMemoryState:
 def test_threads_share_a_snapshot() -> None:
     snapshot = Snapshot(world_with_slots())
 
-    def ask(_: int) -> bytes:
+    def run(_: int) -> bytes:
         return call(snapshot, RULES, BLOCK, to_contract()).output
 
     with ThreadPoolExecutor(8) as pool:
-        answers = set(pool.map(ask, range(200)))
-    assert answers == {word(sum(range(1, 201)))}
+        outputs = set(pool.map(run, range(200)))
+    assert outputs == {word(sum(range(1, 201)))}
 
 
-def test_others_run_while_an_execution_does() -> None:
-    turns = 0
+def test_other_threads_run_during_an_execution() -> None:
+    switches = 0
     seen: list[int] = []
 
-    class Watching(InMemoryState):
+    class Recording(InMemoryState):
         def slot(self, address: bytes, slot: bytes) -> bytes:
-            seen.append(turns)
+            seen.append(switches)
             return super().slot(address, slot)
 
-    snapshot = Snapshot(Watching(**vars(InMemoryState.with_contract(LOAD_LOOP_LOAD))))
+    snapshot = Snapshot(Recording(**vars(InMemoryState.with_contract(LOAD_LOOP_LOAD))))
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(call, snapshot, RULES, BLOCK, to_contract(gas_limit=10**9))
-        while not asked.done():
-            turns += 1
+        future = pool.submit(call, snapshot, RULES, BLOCK, to_contract(gas_limit=10**9))
+        while not future.done():
+            switches += 1
             time.sleep(0)
-    assert asked.result().status == "success"
+    assert future.result().status == "success"
     before, after = seen
-    # Two or three, if nobody could run in between.
+    # Two or three, if no other thread could run in between.
     assert after - before > 10
 
 
-def test_the_main_thread_and_threads_that_ask_python_take_turns() -> None:
+def test_the_main_thread_and_workers_that_read_state_share_the_gil() -> None:
     begun = threading.Event()
 
-    class Waiting(InMemoryState):
+    class Blocking(InMemoryState):
         def slot(self, address: bytes, slot: bytes) -> bytes:
             begun.wait()
             return super().slot(address, slot)
 
-    world = Waiting(**vars(world_with_slots()))
+    world = Blocking(**vars(world_with_slots()))
 
-    def ask(_: int) -> bytes:
+    def run(_: int) -> bytes:
         return call(Snapshot(world), RULES, BLOCK, to_contract()).output
 
     with ThreadPoolExecutor(4) as pool:
-        asked = [pool.submit(ask, number) for number in range(100)]
-        assert not any(answer.done() for answer in asked)
+        futures = [pool.submit(run, number) for number in range(100)]
+        assert not any(future.done() for future in futures)
         begun.set()
-        while not all(answer.done() for answer in asked):
+        while not all(future.done() for future in futures):
             time.sleep(0)
-    assert {answer.result() for answer in asked} == {word(sum(range(1, 201)))}
+    assert {future.result() for future in futures} == {word(sum(range(1, 201)))}
 
 
 def test_an_overlay_can_change_while_a_call_runs_on_it() -> None:
     overlay = Overlay(Snapshot(world_with_slots()))
 
-    def ask(_: int) -> str:
+    def run(_: int) -> str:
         return call(overlay, RULES, BLOCK, to_contract()).status
 
     with ThreadPoolExecutor(4) as pool:
-        asked = pool.map(ask, range(100))
+        statuses = pool.map(run, range(100))
         for number in range(100):
             overlay.set_slot(CONTRACT, word(1), word(number))
-        assert set(asked) == {"success"}
+        assert set(statuses) == {"success"}
     assert overlay.slot(CONTRACT, word(1)) == word(99)
 
 
-def test_a_source_may_execute_on_another_state_to_find_its_answer() -> None:
+def test_a_provider_may_execute_on_another_state() -> None:
     inner = Snapshot(world_with_slots())
 
     class Deriving(InMemoryState):
@@ -115,20 +115,20 @@ def test_a_source_may_execute_on_another_state_to_find_its_answer() -> None:
     assert output == word(2 * sum(range(1, 201)))
 
 
-def test_a_precompile_does_not_keep_others_waiting() -> None:
+def test_a_precompile_runs_without_the_gil() -> None:
     # Raises a number of 1,024 bytes to the power of another, modulo a third: many ms of work.
     data = 3 * word(1_024) + b"\xfd" * 3_072
     snapshot = Snapshot(
         InMemoryState.with_contract("36 5f 5f 37" + "5f 5f 36 5f 6005 5a fa 50" * 3)
     )
-    turns = 0
+    switches = 0
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(call, snapshot, RULES, BLOCK, to_contract(data, gas_limit=10**12))
-        while not asked.done():
-            turns += 1
+        future = pool.submit(call, snapshot, RULES, BLOCK, to_contract(data, gas_limit=10**12))
+        while not future.done():
+            switches += 1
             time.sleep(0)
-    assert asked.result().status == "success"
-    assert turns > 10
+    assert future.result().status == "success"
+    assert switches > 10
 
 
 @pytest.mark.slow
@@ -143,10 +143,10 @@ def test_a_million_calls_do_not_grow_the_process() -> None:
         for number in range(count):
             call(snapshot, RULES, BLOCK, to_contract())
             if number % 100 == 0:
-                outcome = call(Snapshot(world), RULES, BLOCK, to_contract(), tracer=tracer)
-                assert outcome.trace
-                message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=100_000)
-                assert execute(overlay, RULES, BLOCK, message).changes.accounts
+                result = call(Snapshot(world), RULES, BLOCK, to_contract(), tracer=tracer)
+                assert result.trace
+                tx = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=100_000)
+                assert execute(overlay, RULES, BLOCK, tx).changes.accounts
                 fail(world)
 
     calls(50_000)
@@ -158,8 +158,8 @@ def test_a_million_calls_do_not_grow_the_process() -> None:
 
 
 def fail(world: InMemoryState) -> None:
-    """Let a call fail in its source, since exceptions are what leaks first."""
-    world.failure = OSError("gone")
+    """Make a call fail in its provider, because exceptions are the first to leak."""
+    world.failure = OSError("disk failure")
     with pytest.raises(errors.StateUnavailable):
         call(Snapshot(world), RULES, BLOCK, to_contract())
     world.failure = None

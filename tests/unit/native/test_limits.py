@@ -1,4 +1,4 @@
-"""Executions that stop at a limit of the caller's."""
+"""Limits on executions: gas, time, cancellation and trace size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def endless(limits: Limits, tracer: Tracer | None = None) -> Snapshot:
     return snapshot
 
 
-def test_a_loop_stops_when_its_gas_budget_is_spent() -> None:
+def test_a_loop_stops_at_its_gas_limit() -> None:
     with pytest.raises(errors.GasBudgetSpent):
         endless(Limits(gas=100_000))
 
@@ -31,7 +31,7 @@ def test_a_loop_stops_at_its_deadline() -> None:
         endless(Limits(seconds=0.01))
 
 
-def test_a_loop_stops_when_another_thread_raises_the_flag() -> None:
+def test_a_loop_stops_when_another_thread_sets_the_flag() -> None:
     flag = CancelFlag()
     timer = threading.Timer(0.01, flag.set)
     timer.start()
@@ -51,8 +51,8 @@ def test_a_stopped_execution_leaves_the_snapshot_usable() -> None:
     snapshot = Snapshot(InMemoryState.with_contract("36 15 6006 57 00 5b 6006 56"))
     with pytest.raises(errors.GasBudgetSpent):
         call(snapshot, RULES, BLOCK, to_contract(gas_limit=FOREVER), limits=Limits(gas=10**5))
-    outcome = call(snapshot, RULES, BLOCK, to_contract(b"\x01"), limits=Limits(gas=10**5))
-    assert outcome.status == "success"
+    result = call(snapshot, RULES, BLOCK, to_contract(b"\x01"), limits=Limits(gas=10**5))
+    assert result.status == "success"
 
 
 def test_a_limit_does_not_change_what_an_execution_sees() -> None:
@@ -69,6 +69,6 @@ def test_struct_logs_stop_at_their_memory_limit() -> None:
 
 
 @pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
-def test_a_time_that_is_none_is_rejected(seconds: float) -> None:
+def test_a_time_out_of_range_is_rejected(seconds: float) -> None:
     with pytest.raises(ValueError, match="seconds is from 0"):
         Limits(seconds=seconds)

@@ -1,4 +1,4 @@
-"""Results that do not change: given again, and never when something else would be right."""
+"""The response cache behind a dispatcher."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.example_namespace import dispatch, request
 
 
 class Library:
-    """Methods whose results are kept, and how often they were called."""
+    """Cached methods, and how often they were called."""
 
     prefix = "library"
 
@@ -33,7 +33,7 @@ class Library:
 
     @method(cached=True)
     def page(self, block: BlockId) -> Raw | None:
-        """Return what a block says; the first one says nothing yet."""
+        """Return the text of a block; block 0 has none."""
         self.calls += 1
         return None if block.number == 0 else Raw(b'{"of":"%b"}' % str(block).encode())
 
@@ -45,7 +45,7 @@ class Library:
 
     @method()
     def clock(self) -> int:
-        """Return what changes all the time."""
+        """Return another number each time."""
         self.calls += 1
         return self.calls
 
@@ -60,7 +60,7 @@ def dispatcher(library: Library) -> Dispatcher:
     return Dispatcher([library], limits=RequestLimits(batch=3, response_bytes=1 << 20))
 
 
-def test_a_kept_result_is_given_again_with_the_new_id(
+def test_a_cached_result_is_returned_with_the_new_id(
     dispatcher: Dispatcher, library: Library
 ) -> None:
     dispatch(dispatcher, b'{"jsonrpc":"2.0","id":1,"method":"library_page","params":["0x5"]}')
@@ -69,7 +69,7 @@ def test_a_kept_result_is_given_again_with_the_new_id(
     assert library.calls == 1
 
 
-def test_a_batch_of_kept_results_is_answered_in_order(
+def test_a_batch_of_cached_results_is_returned_in_order(
     dispatcher: Dispatcher, library: Library
 ) -> None:
     body = b"[%b,%b]" % (request("library_page", "0x2"), request("library_shelf"))
@@ -92,7 +92,7 @@ def test_a_batch_of_kept_results_is_answered_in_order(
         pytest.param("library_text", [1, "x" * MAX_CACHED_PARAMS_BYTES], id="long parameters"),
     ],
 )
-def test_what_may_change_or_is_too_long_is_asked_anew(
+def test_a_result_that_may_change_or_is_too_long_is_not_cached(
     dispatcher: Dispatcher, library: Library, name: str, params: list[Any]
 ) -> None:
     for _ in range(2):
@@ -100,22 +100,24 @@ def test_what_may_change_or_is_too_long_is_asked_anew(
     assert library.calls == 2
 
 
-def test_after_a_change_everything_is_asked_anew(dispatcher: Dispatcher, library: Library) -> None:
+def test_invalidating_the_cache_removes_all_results(
+    dispatcher: Dispatcher, library: Library
+) -> None:
     dispatch(dispatcher, request("library_shelf"))
     dispatcher.invalidate_cache()
     dispatch(dispatcher, request("library_shelf"))
     assert library.calls == 2
 
 
-def test_kept_answers_of_a_batch_stay_within_the_limit_of_an_answer() -> None:
+def test_cached_results_of_a_batch_respect_the_response_limit() -> None:
     dispatcher = Dispatcher([Library()], limits=RequestLimits(batch=3, response_bytes=1_000))
     one = request("library_text", 500)
     assert b"result" in (dispatch(dispatcher, one) or b"")
-    answer = dispatch(dispatcher, b"[%b,%b]" % (one, one))
-    assert json.loads(answer or b"")["error"]["code"] == -32011
+    response = dispatch(dispatcher, b"[%b,%b]" % (one, one))
+    assert json.loads(response or b"")["error"]["code"] == -32011
 
 
-def test_kept_answers_are_counted_like_others(dispatcher: Dispatcher) -> None:
+def test_cached_results_are_counted_like_others(dispatcher: Dispatcher) -> None:
     for _ in range(3):
         dispatch(dispatcher, request("library_shelf"))
     lines = dispatcher.render_metrics().splitlines()
@@ -127,7 +129,7 @@ spaces = st.sampled_from(["", "", "", " ", "\n", "\t ", "\r\n"])
 members = st.one_of(
     st.sampled_from(['"jsonrpc":"2.0"', '"jsonrpc": "2.0"', '"jsonrpc":"1.0"', '"jsonrpc":2.0']),
     st.sampled_from(
-        ['"id":1', '"id":0', '"id":01', '"id":-1', '"id":1.0', '"id":1e3', '"id":"a"', '"id":"\\u0061"',
+        ['"id":1', '"id":0', '"id":01', '"id":-1', '"id":1.0', '"id":1e3', '"id":"a"', '"id":"a\n"', '"id":"\\u0061"',
          '"id":"é"', '"id":null', '"id":[]', '"id":{}', '"id":true', '"id":12345678901234567890123']
     ),
     st.sampled_from(
@@ -161,14 +163,14 @@ bodies = st.one_of(
 
 
 @given(bodies)
-def test_an_answer_is_the_same_whether_it_was_kept_or_not(text: str) -> None:
+def test_a_response_is_the_same_whether_cached_or_not(text: str) -> None:
     fresh = Dispatcher([Library()], limits=RequestLimits(batch=3))
-    keeping = Dispatcher([Library()], limits=RequestLimits(batch=3))
+    caching = Dispatcher([Library()], limits=RequestLimits(batch=3))
     for params in ("[]", '["0x5"]', '[ "0x5" ]', '["]"]', '["0x5",1]'):
         for name in ("library_shelf", "library_page"):
-            dispatch(keeping, request_with(name, params))
+            dispatch(caching, request_with(name, params))
     body = text.encode()
-    assert dispatch(keeping, body) == dispatch(fresh, body)
+    assert dispatch(caching, body) == dispatch(fresh, body)
 
 
 def request_with(name: str, params: str) -> bytes:

@@ -69,7 +69,7 @@ def test_lengths_of_every_width_survive(size: int) -> None:
         ("bf0100000000000000", "rlp item is longer than its input at byte 0"),
     ],
 )
-def test_other_encodings_are_rejected_with_their_place(encoded: str, reason: str) -> None:
+def test_other_encodings_are_rejected_with_their_position(encoded: str, reason: str) -> None:
     with pytest.raises(MalformedValue) as caught:
         _native.rlp_decode(bytes.fromhex(encoded))
     assert str(caught.value) == reason
@@ -104,6 +104,6 @@ def test_tuples_and_bytes_of_other_kinds_are_items_too() -> None:
 
 
 @pytest.mark.parametrize("item", [1, None, "text", [1], bytearray(b"a")])
-def test_anything_else_is_no_item(item: Any) -> None:
+def test_any_other_type_is_rejected(item: Any) -> None:
     with pytest.raises(TypeError, match="an rlp item is bytes or a list"):
         _native.rlp_encode(item)

@@ -1,4 +1,4 @@
-"""Snapshots, overlays, and the source below them."""
+"""Snapshots, overlays, accounts and state providers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COUNT = "6001 5f 54 01 5f 55"
 RETURN_COUNT = "5f 54 5f 52 6020 5f f3"
 
 
-def test_a_snapshot_reads_through_to_its_source() -> None:
+def test_a_snapshot_reads_from_its_provider() -> None:
     world = InMemoryState.with_contract("5f")
     world.slots[CONTRACT, word(1)] = b"\x2a"
     snapshot = Snapshot(world)
@@ -36,31 +36,31 @@ def test_a_snapshot_reads_through_to_its_source() -> None:
     assert snapshot.code(EMPTY_CODE) == b""
 
 
-def test_what_was_read_once_is_not_asked_again() -> None:
+def test_a_value_is_read_from_the_provider_once() -> None:
     world = InMemoryState.with_contract(RETURN_COUNT)
     snapshot = Snapshot(world)
     call(snapshot, RULES, BLOCK, to_contract())
-    asked = world.reads
+    reads = world.reads
     call(snapshot, RULES, BLOCK, to_contract())
-    assert world.reads == asked
+    assert world.reads == reads
 
 
 def test_a_block_is_built_on_an_overlay_and_becomes_the_next_snapshot() -> None:
     world = InMemoryState.with_contract(COUNT)
     snapshot = Snapshot(world)
     overlay = Overlay(snapshot)
-    messages = [
+    transactions = [
         TxEnv(sender=ALICE, to=CONTRACT, gas_limit=100_000, nonce=nonce) for nonce in range(3)
     ]
-    produce(world, overlay, *messages)
+    produce(world, overlay, *transactions)
     after = overlay.seal(world)
-    asked = world.reads
+    reads = world.reads
     assert after.slot(CONTRACT, word(0)) == word(3)
     assert after.account(ALICE) == Account(3, ETHER, EMPTY_CODE)
-    assert world.reads == asked
+    assert world.reads == reads
 
 
-def test_the_snapshot_below_stays_as_it_was() -> None:
+def test_an_overlay_does_not_change_its_snapshot() -> None:
     world = InMemoryState.with_contract(COUNT)
     snapshot = Snapshot(world)
     overlay = Overlay(snapshot)
@@ -74,8 +74,8 @@ def test_changes_of_a_block_span_all_its_transactions() -> None:
     world.slots[CONTRACT, word(0)] = b"\x05"
     overlay = Overlay(Snapshot(world))
     for nonce in range(4):
-        message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=100_000, nonce=nonce)
-        overlay.apply(execute(overlay, RULES, BLOCK, message))
+        tx = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=100_000, nonce=nonce)
+        overlay.apply(execute(overlay, RULES, BLOCK, tx))
     alice, contract = overlay.changes().accounts
     assert (alice.before, alice.after) == (
         Account(0, ETHER, EMPTY_CODE),
@@ -84,7 +84,7 @@ def test_changes_of_a_block_span_all_its_transactions() -> None:
     assert contract.storage == {word(0): (word(5), word(9))}
 
 
-def test_a_fork_of_an_overlay_goes_its_own_way() -> None:
+def test_a_fork_of_an_overlay_is_independent() -> None:
     overlay = Overlay(Snapshot(InMemoryState.with_contract(COUNT)))
     overlay.set_balance(BOB, 5)
     fork = overlay.fork()
@@ -112,7 +112,7 @@ def test_balance_nonce_and_code_are_set_one_by_one() -> None:
     assert overlay.code(code_hash) == b"\x5f"
 
 
-def test_an_account_set_to_none_is_gone_with_its_storage() -> None:
+def test_an_account_set_to_none_is_removed_with_its_storage() -> None:
     world = InMemoryState.with_contract("")
     world.slots[CONTRACT, word(1)] = b"\x01"
     overlay = Overlay(Snapshot(world))
@@ -124,7 +124,7 @@ def test_an_account_set_to_none_is_gone_with_its_storage() -> None:
     assert change.after is None
 
 
-def test_a_failing_source_is_the_cause_and_leaves_the_snapshot_usable() -> None:
+def test_a_failing_provider_is_the_cause_and_leaves_the_snapshot_usable() -> None:
     world = InMemoryState.with_contract(COUNT)
     snapshot = Snapshot(world)
     world.failure = OSError("disk on fire")
@@ -135,7 +135,7 @@ def test_a_failing_source_is_the_cause_and_leaves_the_snapshot_usable() -> None:
     assert execute(snapshot, RULES, BLOCK, to_contract()).status == "success"
 
 
-def test_an_interrupt_in_the_source_is_not_disguised() -> None:
+def test_an_interrupt_in_the_provider_stays_an_interrupt() -> None:
     world = InMemoryState.with_contract(COUNT)
     world.failure = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
@@ -143,7 +143,7 @@ def test_an_interrupt_in_the_source_is_not_disguised() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "answer"),
+    ("method", "value"),
     [
         ("account", "a string"),
         ("account", (0, 0, EMPTY_CODE)),
@@ -152,9 +152,9 @@ def test_an_interrupt_in_the_source_is_not_disguised() -> None:
         ("code", 7),
     ],
 )
-def test_a_source_that_answers_nonsense_is_unavailable(method: str, answer: object) -> None:
+def test_a_provider_that_returns_other_types_is_unavailable(method: str, value: object) -> None:
     world = InMemoryState.with_contract(COUNT)
-    setattr(world, method, lambda *_: answer)
+    setattr(world, method, lambda *_: value)
     with pytest.raises(errors.StateUnavailable):
         execute(Snapshot(world), RULES, BLOCK, to_contract())
 
@@ -184,12 +184,12 @@ def test_an_account_is_a_value() -> None:
     assert repr(Account(1, 2)) == f"Account(nonce=1, balance=2, code_hash=0x{EMPTY_CODE.hex()})"
 
 
-def test_a_source_needs_its_four_methods() -> None:
+def test_a_provider_needs_its_four_methods() -> None:
     with pytest.raises(AttributeError, match="account"):
         Snapshot(object())  # type: ignore[arg-type]
 
 
-def test_the_cache_keeps_to_its_size() -> None:
+def test_the_cache_stays_within_its_size() -> None:
     snapshot = Snapshot(InMemoryState(), cache_entries=50)
     for number in range(500):
         snapshot.slot(CONTRACT, word(number))

@@ -1,4 +1,4 @@
-"""What the tracers record."""
+"""Tracers and their options."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def trace(code: str, options: dict[str, Any], **position: Any) -> Any:
     world.deploy(BOB, STORE + LOG)
     world.accounts[CONTRACT] = Account(1, 100, world.accounts[CONTRACT].code_hash)
     tracer = Tracer(json.dumps(options).encode(), **position)
-    outcome = execute(Snapshot(world), RULES, BLOCK, to_contract(), tracer=tracer)
-    assert outcome.trace is not None
-    return json.loads(outcome.trace)
+    result = execute(Snapshot(world), RULES, BLOCK, to_contract(), tracer=tracer)
+    assert result.trace is not None
+    return json.loads(result.trace)
 
 
 def test_struct_logs_show_each_step() -> None:
-    answer = trace("6001 6002 01", {})
-    assert answer["failed"] is False
-    assert answer["gas"] == 21_009
-    assert [step["op"] for step in answer["structLogs"]] == ["PUSH1", "PUSH1", "ADD", "STOP"]
-    assert answer["structLogs"][2]["stack"] == ["0x1", "0x2"]
+    traced = trace("6001 6002 01", {})
+    assert traced["failed"] is False
+    assert traced["gas"] == 21_009
+    assert [step["op"] for step in traced["structLogs"]] == ["PUSH1", "PUSH1", "ADD", "STOP"]
+    assert traced["structLogs"][2]["stack"] == ["0x1", "0x2"]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_struct_logs_show_each_step() -> None:
         ({"enableReturnData": True}, {"returnData"}, set()),
     ],
 )
-def test_struct_logs_show_what_is_asked_for(
+def test_struct_logs_follow_their_options(
     options: dict[str, Any], present: set[str], absent: set[str]
 ) -> None:
     # A word in memory, and Bob's log as return data, before the store.
@@ -72,44 +72,44 @@ def test_struct_logs_end_at_their_limit() -> None:
 
 
 def test_the_call_tracer_nests_calls() -> None:
-    answer = trace(CALL_BOB, {"tracer": "callTracer"})
-    assert (answer["type"], answer["from"], answer["to"]) == ("CALL", hexed(ALICE), hexed(CONTRACT))
-    (inner,) = answer["calls"]
+    traced = trace(CALL_BOB, {"tracer": "callTracer"})
+    assert (traced["type"], traced["from"], traced["to"]) == ("CALL", hexed(ALICE), hexed(CONTRACT))
+    (inner,) = traced["calls"]
     assert (inner["to"], inner["value"], inner["input"]) == (hexed(BOB), "0x3", "0x11223344")
 
 
 def test_the_call_tracer_shows_logs_on_demand() -> None:
-    answer = trace(CALL_BOB, {"tracer": "callTracer", "tracerConfig": {"withLog": True}})
-    (log,) = answer["calls"][0]["logs"]
+    traced = trace(CALL_BOB, {"tracer": "callTracer", "tracerConfig": {"withLog": True}})
+    (log,) = traced["calls"][0]["logs"]
     assert log["address"] == hexed(BOB)
     assert log["topics"] == [hexed(word(2))]
     assert log["data"] == hexed(word(9))
 
 
 def test_the_call_tracer_can_stop_at_the_top() -> None:
-    answer = trace(CALL_BOB, {"tracer": "callTracer", "tracerConfig": {"onlyTopCall": True}})
-    assert "calls" not in answer
+    traced = trace(CALL_BOB, {"tracer": "callTracer", "tracerConfig": {"onlyTopCall": True}})
+    assert "calls" not in traced
 
 
 def test_the_prestate_tracer_shows_the_state_before() -> None:
-    answer = trace(CALL_BOB, {"tracer": "prestateTracer"})
-    assert answer[hexed(CONTRACT)]["balance"] == "0x64"
-    assert answer[hexed(BOB)]["storage"] == {hexed(word(1)): hexed(word(0))}
+    traced = trace(CALL_BOB, {"tracer": "prestateTracer"})
+    assert traced[hexed(CONTRACT)]["balance"] == "0x64"
+    assert traced[hexed(BOB)]["storage"] == {hexed(word(1)): hexed(word(0))}
 
 
 def test_the_prestate_tracer_shows_the_difference() -> None:
     options = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
-    answer = trace(CALL_BOB, options)
-    assert answer["pre"][hexed(CONTRACT)]["balance"] == "0x64"
-    assert answer["post"][hexed(CONTRACT)] == {"balance": "0x61"}
-    assert answer["post"][hexed(BOB)]["storage"] == {hexed(word(1)): hexed(word(7))}
+    traced = trace(CALL_BOB, options)
+    assert traced["pre"][hexed(CONTRACT)]["balance"] == "0x64"
+    assert traced["post"][hexed(CONTRACT)] == {"balance": "0x61"}
+    assert traced["post"][hexed(BOB)]["storage"] == {hexed(word(1)): hexed(word(7))}
 
 
 def test_the_4byte_tracer_counts_selectors() -> None:
     assert trace(CALL_BOB * 2, {"tracer": "4byteTracer"}) == {"0x11223344-0": 2}
 
 
-def test_the_flat_tracer_says_where_the_transaction_stands() -> None:
+def test_the_flat_tracer_reports_the_position_of_the_transaction() -> None:
     position = {"transaction_hash": word(5), "transaction_index": 3, "block_hash": word(6)}
     top, inner = trace(CALL_BOB, {"tracer": "flatCallTracer"}, **position)
     assert (top["subtraces"], top["traceAddress"]) == (1, [])
@@ -120,9 +120,9 @@ def test_the_flat_tracer_says_where_the_transaction_stands() -> None:
 
 def test_the_mux_tracer_runs_several() -> None:
     options = {"tracer": "muxTracer", "tracerConfig": {"callTracer": {}, "4byteTracer": None}}
-    answer = trace(CALL_BOB, options)
-    assert answer.keys() == {"callTracer", "4byteTracer"}
-    assert answer["callTracer"]["to"] == hexed(CONTRACT)
+    traced = trace(CALL_BOB, options)
+    assert traced.keys() == {"callTracer", "4byteTracer"}
+    assert traced["callTracer"]["to"] == hexed(CONTRACT)
 
 
 def test_the_noop_tracer_records_nothing() -> None:
@@ -130,28 +130,28 @@ def test_the_noop_tracer_records_nothing() -> None:
 
 
 def test_the_access_list_tracer_lists_what_was_touched() -> None:
-    answer = trace(CALL_BOB + STORE, {"tracer": "accessListTracer"})
-    touched = {item["address"]: item["storageKeys"] for item in answer}
+    traced = trace(CALL_BOB + STORE, {"tracer": "accessListTracer"})
+    touched = {item["address"]: item["storageKeys"] for item in traced}
     assert touched == {hexed(CONTRACT): [hexed(word(1))], hexed(BOB): [hexed(word(1))]}
 
 
 def test_the_transfer_tracer_lists_value_moved() -> None:
     world = InMemoryState.with_contract(CALL_BOB)
     tracer = Tracer(b'{"tracer": "transferTracer"}')
-    outcome = execute(Snapshot(world), RULES, BLOCK, to_contract(value=5), tracer=tracer)
-    assert outcome.trace is not None
-    assert json.loads(outcome.trace) == [
+    result = execute(Snapshot(world), RULES, BLOCK, to_contract(value=5), tracer=tracer)
+    assert result.trace is not None
+    assert json.loads(result.trace) == [
         {"type": "call", "from": hexed(ALICE), "to": hexed(CONTRACT), "value": "0x5"},
         {"type": "call", "from": hexed(CONTRACT), "to": hexed(BOB), "value": "0x3"},
     ]
 
 
 def test_the_internal_operations_tracer_leaves_out_the_top() -> None:
-    answer = trace(CALL_BOB, {"tracer": "internalOperationsTracer"})
-    assert answer == [{"type": 0, "from": hexed(CONTRACT), "to": hexed(BOB), "value": "0x3"}]
+    traced = trace(CALL_BOB, {"tracer": "internalOperationsTracer"})
+    assert traced == [{"type": 0, "from": hexed(CONTRACT), "to": hexed(BOB), "value": "0x3"}]
 
 
-def test_a_trace_does_not_change_the_outcome() -> None:
+def test_a_trace_does_not_change_the_result() -> None:
     state = Snapshot(InMemoryState.with_contract(STORE + LOG))
     plain = execute(state, RULES, BLOCK, to_contract())
     traced = execute(state, RULES, BLOCK, to_contract(), tracer=Tracer(b"{}"))
@@ -161,15 +161,15 @@ def test_a_trace_does_not_change_the_outcome() -> None:
 
 def test_a_reverting_creation_is_traced() -> None:
     tracer = Tracer(b'{"tracer": "callTracer"}')
-    message = TxEnv(sender=ALICE, gas_limit=100_000, data=bytes.fromhex("5f5ffd"))
-    outcome = call(Snapshot(InMemoryState.with_contract("")), RULES, BLOCK, message, tracer=tracer)
-    assert outcome.trace is not None
-    answer = json.loads(outcome.trace)
-    assert (answer["type"], answer["error"]) == ("CREATE", "execution reverted")
+    tx = TxEnv(sender=ALICE, gas_limit=100_000, data=bytes.fromhex("5f5ffd"))
+    result = call(Snapshot(InMemoryState.with_contract("")), RULES, BLOCK, tx, tracer=tracer)
+    assert result.trace is not None
+    traced = json.loads(result.trace)
+    assert (traced["type"], traced["error"]) == ("CREATE", "execution reverted")
 
 
 @pytest.mark.parametrize(
-    ("options", "complaint"),
+    ("options", "reason"),
     [
         (b'{"tracer": "magicTracer"}', "there is no tracer named magicTracer"),
         (b'{"tracer": 7}', "invalid type: integer `7`"),
@@ -182,8 +182,8 @@ def test_a_reverting_creation_is_traced() -> None:
         (b"not json", "expected ident"),
     ],
 )
-def test_options_nobody_understands_are_rejected(options: bytes, complaint: str) -> None:
-    with pytest.raises(errors.UnknownTracer, match=complaint):
+def test_unknown_tracers_and_options_are_rejected(options: bytes, reason: str) -> None:
+    with pytest.raises(errors.UnknownTracer, match=reason):
         Tracer(options)
 
 
@@ -229,7 +229,7 @@ STRUCT_LOGS, WITH_MEMORY, CALLS = "{}", '{"enableMemory": true}', '{"tracer": "c
         ("calls with large data", CALLS),
     ],
 )
-def test_a_trace_keeps_to_the_memory_it_was_given(program: str, options: str) -> None:
+def test_a_trace_stays_within_its_memory_limit(program: str, options: str) -> None:
     limit = 100_000_000
     arguments = [sys.executable, "-c", FILL, str(limit), PROGRAMS[program], options]
     used = int(subprocess.run(arguments, capture_output=True, check=True, text=True).stdout)

@@ -79,7 +79,7 @@ def signed(**changes: Any) -> bytes:
 
 @given(requests())
 @settings(max_examples=40, deadline=None)
-def test_what_eth_account_signs_is_decoded_field_by_field(wanted: dict[str, Any]) -> None:
+def test_decodes_every_field_that_eth_account_signs(wanted: dict[str, Any]) -> None:
     expected = ACCOUNT.sign_transaction(wanted)
     decoded = _native.decode_transaction(bytes(expected.raw_transaction))
 
@@ -106,12 +106,12 @@ def test_what_eth_account_signs_is_decoded_field_by_field(wanted: dict[str, Any]
     )
 
 
-def test_a_known_sender_is_believed() -> None:
+def test_a_known_sender_is_trusted() -> None:
     known = bytes([9]) * 20
     assert _native.decode_transaction(signed(), sender=known).sender == known
 
 
-def test_a_rejection_among_many_takes_its_place() -> None:
+def test_a_rejected_transaction_among_many_is_returned_as_its_error() -> None:
     good, bad, strange = _native.decode_transactions([signed(), signed() + b"\0", b"\x03\xc0"])
     assert isinstance(good, _native.DecodedTransaction)
     assert isinstance(bad, MalformedTransaction)
@@ -125,7 +125,7 @@ def test_many_are_decoded_in_order() -> None:
 
 
 @pytest.mark.parametrize("kind", [0, 3, 5, 0x71, 0x7E, 0x7F])
-def test_other_types_are_unsupported(kind: int) -> None:
+def test_other_types_are_not_supported(kind: int) -> None:
     with pytest.raises(UnsupportedType) as caught:
         _native.decode_transaction(bytes([kind]) + signed()[1:])
     assert caught.value.transaction_type == kind

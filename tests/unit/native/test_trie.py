@@ -1,4 +1,4 @@
-"""The trie against py-trie, against itself and against bad stores and bad proofs."""
+"""The trie compared with py-trie and with itself; invalid nodes and proofs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from entresol.errors import InvalidProof, MissingNode, StateUnavailable, TrieErr
 Changes = list[tuple[bytes, bytes | None]]
 
 VALUES = st.binary(min_size=1, max_size=40)
-# Few letters, so that keys begin with each other, share stretches and make short nodes.
+# Few letters, so that keys are prefixes of each other, share extensions and make short nodes.
 SHORT_KEYS = st.lists(st.sampled_from([0x00, 0x01, 0x10, 0x11, 0xF0]), max_size=4).map(bytes)
 HASHED_KEYS = st.integers(0, 300).map(lambda number: keccak256(number.to_bytes(2, "big")))
 
@@ -153,7 +153,7 @@ def test_new_nodes_are_exactly_what_the_new_root_needs(rounds: list[Changes]) ->
 
 @quickly
 @given(ROUNDS, SHORT_KEYS)
-def test_proofs_hold_here_and_elsewhere(rounds: list[Changes], stranger: bytes) -> None:
+def test_proofs_verify_here_and_in_py_trie(rounds: list[Changes], stranger: bytes) -> None:
     store, model = Store(), dict[bytes, bytes]()
     for changes in rounds:
         store.update(changes)
@@ -255,7 +255,7 @@ def test_known_tries_have_their_known_roots(items: dict[str, str], root: str) ->
     assert store.root.hex() == root
 
 
-def test_the_last_change_of_a_key_counts() -> None:
+def test_the_last_change_of_a_key_wins() -> None:
     store = Store()
     store.update([(b"a", b"1"), (b"b", b"2"), (b"a", None), (b"b", None), (b"b", b"3")])
     assert store.trie.get(store.root, b"a") is None
@@ -315,34 +315,34 @@ def test_a_missing_node_is_named_and_the_trie_recovers() -> None:
     assert trie.get(store.root, key) == b"\x08" * 40
 
 
-def test_a_failing_source_is_the_cause_and_the_trie_recovers() -> None:
+def test_a_failing_provider_is_the_cause_and_the_trie_recovers() -> None:
     store, failure = filled(), OSError("disk")
     failures = [failure]
 
-    def source(node_hash: bytes) -> bytes | None:
+    def provider(node_hash: bytes) -> bytes | None:
         if failures:
             raise failures.pop()
         return store.nodes.get(node_hash)
 
-    trie = Trie(source, 0)
+    trie = Trie(provider, 0)
     with pytest.raises(StateUnavailable) as caught:
         trie.update(store.root, [(b"key", b"value")])
     assert caught.value.__cause__ is failure
     assert trie.get(store.root, keccak256(b"\x07")) == b"\x08" * 40
 
 
-def test_a_source_that_gives_no_bytes_is_unavailable() -> None:
+def test_a_provider_that_returns_no_bytes_is_unavailable() -> None:
     with pytest.raises(StateUnavailable) as caught:
         Trie(lambda _: "text").get(bytes(32), b"key")  # type: ignore[arg-type,return-value]
     assert isinstance(caught.value.__cause__, TypeError)
 
 
-def test_an_interrupt_in_the_source_stays_an_interrupt() -> None:
-    def source(_: bytes) -> bytes | None:
+def test_an_interrupt_in_the_node_provider_stays_an_interrupt() -> None:
+    def provider(_: bytes) -> bytes | None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Trie(source).get(bytes(32), b"key")
+        Trie(provider).get(bytes(32), b"key")
 
 
 def test_a_node_of_another_hash_is_an_error() -> None:
@@ -371,7 +371,7 @@ def test_a_node_of_another_hash_is_an_error() -> None:
         rlp.encode([[b"\x99", b"v"]] * 16 + [b""]),
     ],
 )
-def test_what_is_not_a_node_is_an_error(node: bytes) -> None:
+def test_bytes_that_are_not_a_node_are_an_error(node: bytes) -> None:
     trie, root = Trie({keccak256(node): node}.get), keccak256(node)
     with pytest.raises(TrieError, match="corrupt"):
         trie.get(root, b"\x11\x11")
@@ -391,7 +391,7 @@ def test_an_ordered_root_rejects_an_empty_value() -> None:
         ordered_root([b"1", b""])
 
 
-def test_threads_may_share_a_trie() -> None:
+def test_threads_can_share_a_trie() -> None:
     store = filled()
     trie = Trie(store.nodes.get, 8192)
     roots = [store.root]
@@ -410,7 +410,7 @@ def test_threads_may_share_a_trie() -> None:
         list(pool.map(work, range(400)))
 
 
-def test_a_trie_whose_source_is_its_owners_method_is_collected() -> None:
+def test_a_trie_whose_provider_is_a_method_of_its_owner_is_collected() -> None:
     class Owner:
         def __init__(self) -> None:
             self.trie = Trie(self.find)
