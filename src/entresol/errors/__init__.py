@@ -103,7 +103,9 @@
     ├── LayerOneFailed                 a request to L1 failed
     │   ├── LayerOneUnreachable        no connection, or no response in time
     │   ├── LayerOneRejected           L1 responded with an error
-    │   └── LayerOneMismatch           not, or no longer, the L1 that the chain settles on
+    │   ├── LayerOneMismatch           not, or no longer, the L1 that the chain settles on
+    │   ├── L1FeeTooHigh               its base fee is above the operator's limit
+    │   └── OperatorOutOfFunds         the operator cannot pay for a transaction
     │
     │ rpc
     ├── UnknownAccount                 neither a key nor impersonated
@@ -178,10 +180,12 @@ from entresol.errors.execution import (
     UnserializableCall,
 )
 from entresol.errors.l1 import (
+    L1FeeTooHigh,
     LayerOneFailed,
     LayerOneMismatch,
     LayerOneRejected,
     LayerOneUnreachable,
+    OperatorOutOfFunds,
 )
 from entresol.errors.pool import (
     AlreadyKnown,
@@ -304,6 +308,7 @@ __all__ = [
     "InvalidSignature",
     "InvalidSimulation",
     "InvalidTransaction",
+    "L1FeeTooHigh",
     "LayerOneFailed",
     "LayerOneMismatch",
     "LayerOneRejected",
@@ -320,6 +325,7 @@ __all__ = [
     "NotAPrecompile",
     "NotSupported",
     "NotificationsNotSupported",
+    "OperatorOutOfFunds",
     "PaymasterNotSupported",
     "PoolFull",
     "PoolRejection",

@@ -30,3 +30,26 @@ class LayerOneRejected(LayerOneFailed):
 
 class LayerOneMismatch(LayerOneFailed):
     """L1 is not, or no longer, the one that the chain settles on."""
+
+
+class L1FeeTooHigh(LayerOneFailed):
+    """The base fee of L1 is above the limit of what the operator may offer."""
+
+    def __init__(self, max_fee: int) -> None:
+        super().__init__(
+            f"the base fee of L1 is above {max_fee / 10**9:g} gwei, the limit of --l1-max-fee-gwei"
+        )
+        self.max_fee = max_fee
+
+
+class OperatorOutOfFunds(LayerOneFailed):
+    """The operator cannot pay for a transaction on L1."""
+
+    def __init__(self, operator: str, balance: int, needed: int) -> None:
+        super().__init__(
+            f"the operator {operator} has {balance / 10**18:.6g} ether on L1, and its next "
+            f"transaction needs about {needed / 10**18:.2g}: send it some"
+        )
+        self.operator = operator
+        self.balance = balance
+        self.needed = needed

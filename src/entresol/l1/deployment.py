@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from entresol.contracts import artifact
-from entresol.errors import ExecutionFailed, LayerOneMismatch, LayerOneRejected
+from entresol.errors import (
+    ExecutionFailed,
+    LayerOneMismatch,
+    LayerOneRejected,
+    OperatorOutOfFunds,
+)
 from entresol.l1.custom_errors import failure_reason
 from entresol.primitives import abi
 from entresol.primitives.addresses import create_address
@@ -236,6 +241,8 @@ async def _send(l1: LayerOne, operator: Operator, step: DeploymentStep, nonce: i
             # An earlier run that was interrupted had sent it, and L1 has included it meanwhile.
             return
         await operator.send(signed)
+    except OperatorOutOfFunds as error:
+        raise _no_funds(l1, operator) from error
     except LayerOneRejected as error:
         if _NO_FUNDS in error.message.lower():
             raise _no_funds(l1, operator) from error

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol._native import address_of, public_key
-from entresol.errors import LayerOneRejected
+from entresol.errors import LayerOneRejected, OperatorOutOfFunds
+from entresol.l1.fee_limits import FeeLimits, TxFees
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from entresol.l1.layer_one import L1Fees, LayerOne
+    from entresol.l1.layer_one import LayerOne
 
 # The gas limit relative to the estimate: the state may change until the transaction is included.
 GAS_LIMIT_PERCENT: Final = 130
-# The fees of a replacement relative to those it replaces; nodes require at least 110.
-FEE_BUMP_PERCENT: Final = 125
 
 _ALREADY_SENT: Final = ("underpriced", "nonce too low", "already known", "already imported")
 
@@ -29,47 +28,85 @@ class SignedTransaction(msgspec.Struct, frozen=True):
     hash: Hash32
     raw: bytes
 
+    @property
+    def payload(self) -> FeeMarketTransaction:
+        """What was signed."""
+        payload = decode(self.raw).payload
+        assert isinstance(payload, FeeMarketTransaction)
+        return payload
+
+    @property
+    def fees(self) -> TxFees:
+        """Its fee cap and tip."""
+        payload = self.payload
+        return TxFees(payload.max_fee_per_gas, payload.max_priority_fee_per_gas)
+
+    @property
+    def max_cost(self) -> int:
+        """The balance that L1 requires of the sender, in wei."""
+        payload = self.payload
+        return payload.gas_limit * payload.max_fee_per_gas + payload.value
+
+
+class ReplacementLimited(msgspec.Struct, frozen=True):
+    """Why no replacement was signed: the limit that no valid one fits in."""
+
+    limit: str
+
 
 class Operator:
-    """Signs and sends transactions of one account, one at a time.
+    """Signs and sends transactions of one account, one at a time, within limits of their fees.
 
     Remembers: nothing; the nonce is the account's on L1, since it has no pending transaction. A caller
     that must know after a crash what was sent persists the `SignedTransaction` before sending it.
     """
 
-    def __init__(self, l1: LayerOne, secret: bytes) -> None:
+    def __init__(self, l1: LayerOne, secret: bytes, limits: FeeLimits | None = None) -> None:
         self._l1 = l1
         self._secret = secret
+        self.limits = limits or FeeLimits()
         self.address = Address(address_of(public_key(secret)))
 
+    async def balance(self) -> int:
+        """Return the balance of the account in wei."""
+        return await self._l1.balance(self.address)
+
     async def sign_call(self, to: Address | None, data: bytes) -> SignedTransaction:
-        """Sign a call, or a creation if `to` is None; raises `ExecutionFailed` if it would revert."""
+        """Sign a call, or a creation if `to` is None.
+
+        Raises `ExecutionFailed` if it would revert, `L1FeeTooHigh` or `OperatorOutOfFunds` if the fees of
+        L1 are too high.
+        """
         gas = await self._l1.estimate_gas(self.address, to, data)
-        fees = await self._l1.fees()
+        gas_limit = gas * GAS_LIMIT_PERCENT // 100
+        fees = await self._affordable_fees(gas_limit)
         payload = FeeMarketTransaction(
             chain_id=await self._l1.chain_id(),
             nonce=await self._l1.nonce(self.address),
             max_priority_fee_per_gas=fees.tip,
-            max_fee_per_gas=_max_fee(fees),
-            gas_limit=gas * GAS_LIMIT_PERCENT // 100,
+            max_fee_per_gas=fees.max_fee,
+            gas_limit=gas_limit,
             to=to,
             value=0,
             data=data,
         )
         return self._sign(payload)
 
-    async def sign_replacement(self, stuck: SignedTransaction) -> SignedTransaction:
-        """Sign the same transaction with a higher fee."""
-        fees = await self._l1.fees()
-        payload = decode(stuck.raw).payload
-        assert isinstance(payload, FeeMarketTransaction)
-        return self._sign(
-            msgspec.structs.replace(
-                payload,
-                max_fee_per_gas=max(_bumped(payload.max_fee_per_gas), _max_fee(fees)),
-                max_priority_fee_per_gas=max(_bumped(payload.max_priority_fee_per_gas), fees.tip),
-            )
-        )
+    async def sign_again(self, unsendable: SignedTransaction) -> SignedTransaction:
+        """Sign a transaction that L1 cannot have, since it exceeds limit or balance, with current fees."""
+        payload = unsendable.payload
+        return self._sign_with(payload, await self._affordable_fees(payload.gas_limit))
+
+    async def sign_replacement(
+        self, stuck: SignedTransaction
+    ) -> SignedTransaction | ReplacementLimited:
+        """Sign the same transaction with a higher fee, or return what limits it."""
+        payload, fees = stuck.payload, await self._l1.fees()
+        ceiling = self.limits.ceiling(fees, await self.balance() // payload.gas_limit)
+        replacement = self.limits.replacement(stuck.fees, fees, ceiling)
+        if replacement is None:
+            return ReplacementLimited(ceiling.limit)
+        return self._sign_with(payload, replacement)
 
     async def send(self, signed: SignedTransaction) -> None:
         """Send a transaction; succeeds if L1 has it, or another one with its nonce."""
@@ -79,15 +116,23 @@ class Operator:
             if not any(text in error.message.lower() for text in _ALREADY_SENT):
                 raise
 
+    async def _affordable_fees(self, gas_limit: int) -> TxFees:
+        """Return the fees of a new transaction, with a lower fee cap if the balance requires it."""
+        current, balance = await self._l1.fees(), await self.balance()
+        fees = self.limits.first(current)
+        max_fee = min(fees.max_fee, balance // gas_limit)
+        if max_fee < min(fees.max_fee, current.gas_price):
+            needed = gas_limit * current.gas_price
+            raise OperatorOutOfFunds(self.address.checksummed(), balance, needed)
+        return TxFees(max_fee, min(fees.tip, max_fee))
+
+    def _sign_with(self, payload: FeeMarketTransaction, fees: TxFees) -> SignedTransaction:
+        return self._sign(
+            msgspec.structs.replace(
+                payload, max_fee_per_gas=fees.max_fee, max_priority_fee_per_gas=fees.tip
+            )
+        )
+
     def _sign(self, payload: FeeMarketTransaction) -> SignedTransaction:
         transaction = sign(payload, self._secret)
         return SignedTransaction(payload.nonce, transaction.hash, transaction.raw)
-
-
-def _max_fee(fees: L1Fees) -> int:
-    """Return a fee cap with room for a base fee that doubles."""
-    return 2 * fees.base_fee + fees.tip
-
-
-def _bumped(fee: int) -> int:
-    return fee * FEE_BUMP_PERCENT // 100 + 1

@@ -42,6 +42,8 @@ class L1Sync:
         self._compared: tuple[int, Hash32] | None = None
         self._last_block: L1Block | None = None
         self.totals = _NO_BATCHES
+        self.head = 0
+        """L1's last block when the totals were read."""
 
     @property
     def sealed(self) -> int:
@@ -71,7 +73,7 @@ class L1Sync:
         await self._compare_last(totals)
         for step in SettlementStep:
             await self._record(step, totals.last(step))
-        head = await self._l1.block_number()
+        head = self.head = await self._l1.block_number()
         if await self._may_have_reorged():
             self._last_block = None
             for step in SettlementStep:

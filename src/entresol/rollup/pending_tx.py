@@ -48,7 +48,7 @@ class PendingSettlement(RecordPart, frozen=True):
     last: Natural
     nonce: Natural
     attempts: tuple[NotEmpty, ...]
-    """The raw transactions, the one with the highest fee last."""
+    """The raw transactions, the one with the highest fee last; none is ever removed."""
 
     @classmethod
     def of(cls, operation: SettlementOperation, signed: SignedTransaction) -> Self:
@@ -73,9 +73,11 @@ class PendingSettlement(RecordPart, frozen=True):
         """The step and its batches."""
         return SettlementOperation(self.step, self.first, self.last)
 
-    def with_replacement(self, signed: SignedTransaction) -> Self:
-        """Return the record with a transaction that replaces the others."""
-        return msgspec.structs.replace(self, attempts=(*self.attempts, signed.raw))
+    def with_attempt(self, signed: SignedTransaction) -> Self:
+        """Return the record with one more transaction, in the order of fees."""
+        attempts = [*reversed(self.transactions()), signed]
+        attempts.sort(key=lambda it: it.fees)
+        return msgspec.structs.replace(self, attempts=tuple(it.raw for it in attempts))
 
     def transactions(self) -> list[SignedTransaction]:
         """Return every transaction, the one with the highest fee first."""

@@ -101,7 +101,17 @@ class Settler:
     @property
     def problem(self) -> str | None:
         """Why batches cannot be settled at the moment."""
-        return self._worker.problem
+        return self._worker.problem or self._transactions.problem
+
+    @property
+    def pending(self) -> PendingSettlement | None:
+        """The pending transaction, with every attempt."""
+        return self._transactions.pending
+
+    @property
+    def is_fee_limited(self) -> bool:
+        """Whether the pending transaction is stuck, and a limit forbids a higher fee."""
+        return self._transactions.is_fee_limited
 
     @property
     def totals(self) -> BatchTotals:
@@ -160,7 +170,7 @@ class Settler:
         return 0.0 if more else self._config.poll_seconds
 
     async def _wait(self, seconds: float) -> None:
-        if self.problem is None and self._transactions.pending is not None:
+        if self._worker.problem is None and self._transactions.pending is not None:
             # The next block may include it.
             await self._l1.wait_for_block(seconds)
         else:
@@ -183,7 +193,7 @@ class Settler:
         except ExecutionFailed as failure:
             self._stop(operation, failure_reason(failure))
         else:
-            await self._transactions.send(operation, signed, now)
+            await self._transactions.send(operation, signed, self._l1_sync.head, now)
 
     async def _sign(self, operation: SettlementOperation) -> SignedTransaction:
         """Sign the call of an operation; raises what it fails with, if it fails twice."""
@@ -225,7 +235,7 @@ class Settler:
             )
             self._transactions.drop()
         else:
-            await self._transactions.resend(pending, now)
+            await self._transactions.resend(pending, self._l1_sync.head, now)
             return False
         return True
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol.errors import ExecutionFailed
 from entresol.l1.custom_errors import failure_reason
+from entresol.l1.fee_limits import GWEI
+from entresol.l1.operator import ReplacementLimited, SignedTransaction
 from entresol.rollup.pending_tx import PendingSettlement
 
 if TYPE_CHECKING:
     from entresol.l1.layer_one import L1Receipt, LayerOne
-    from entresol.l1.operator import Operator, SignedTransaction
+    from entresol.l1.operator import Operator
     from entresol.primitives.values import Address
     from entresol.rollup.pending_tx import SettlementOperation
     from entresol.storage.batch_table import BatchTable
@@ -19,12 +21,19 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+_BLOCKS_UNTIL_STUCK: Final = 2
+"""A transaction is stuck once so many blocks did not include it; the first may have been begun before it was sent."""
+_MAX_ATTEMPTS: Final = 100
+"""Far more than the fee limits allow."""
+
+
 class TxManager:
     """Has at most one transaction of the operator pending on L1.
 
-    Remembers: when the pending transaction was signed, and when it was sent last. Persists: the
-    pending transaction, before it is sent, so that a restart sends the same one again. Assumes: the
-    operator's account has no other user. Fails: as `LayerOne` does.
+    Remembers: when and at which L1 block the pending transaction was signed, when it was sent last, and
+    what keeps it from being replaced. Persists: the pending transaction and every attempt that was
+    signed for it, before it is sent, so that a restart follows and resends the same ones. Assumes: the
+    operator's account has no other user. Fails: as `LayerOne` does, and with `OperatorOutOfFunds`.
     """
 
     def __init__(
@@ -44,40 +53,97 @@ class TxManager:
         self._resend_seconds = resend_seconds
         self._replace_seconds = replace_seconds
         self._signed_at: float | None = None
+        self._signed_head = 0
         self._sent_at = 0.0
+        self._problem: str | None = None
+        self._is_fee_limited = False
 
     @property
     def pending(self) -> PendingSettlement | None:
-        """The pending transaction, with those it replaces."""
+        """The pending transaction, with every attempt."""
         stored = self._batches.pending_settlement()
         return None if stored is None else PendingSettlement.decode(stored)
+
+    @property
+    def problem(self) -> str | None:
+        """Why the pending transaction is neither included nor replaced."""
+        return None if self._batches.pending_settlement() is None else self._problem
+
+    @property
+    def is_fee_limited(self) -> bool:
+        """Whether the pending transaction is stuck, and a limit forbids a higher fee."""
+        return self._is_fee_limited and self._batches.pending_settlement() is not None
 
     async def sign(self, call: bytes) -> SignedTransaction:
         """Sign a call of the timelock; raises what it would fail with."""
         return await self._operator.sign_call(self._timelock, call)
 
     async def send(
-        self, operation: SettlementOperation, signed: SignedTransaction, now: float
+        self, operation: SettlementOperation, signed: SignedTransaction, head: int, now: float
     ) -> None:
         """Persist the transaction of an operation as pending, and send it."""
-        self._batches.set_pending_settlement(PendingSettlement.of(operation, signed).encode())
-        self._signed_at = self._sent_at = now
+        self._persist(PendingSettlement.of(operation, signed), head, now)
+        self._sent_at = now
         await self._operator.send(signed)
 
-    async def resend(self, pending: PendingSettlement, now: float) -> None:
-        """Send the pending transaction again, as L1 may have dropped it; replace it if it is stuck."""
-        signed = pending.transactions()[0]
+    async def resend(self, pending: PendingSettlement, head: int, now: float) -> None:
+        """Send the pending transaction again, as L1 may have dropped it; replace it if it is stuck.
+
+        Of all attempts the one with the highest fee is sent that the operator may and can pay.
+        """
         if self._signed_at is None:
-            self._signed_at = now
-        elif now - self._signed_at >= self._replace_seconds:
-            signed = await self._operator.sign_replacement(signed)
-            log.warning("replacing the stuck transaction for %s: higher fee", pending.operation)
-            self._batches.set_pending_settlement(pending.with_replacement(signed).encode())
-            self._signed_at = now
+            self._signed_at, self._signed_head = now, head
         elif now - self._sent_at < self._resend_seconds:
             return
         self._sent_at = now
-        await self._operator.send(signed)
+        balance = await self._operator.balance()
+        sendable = [it for it in pending.transactions() if self._is_sendable(it, balance)]
+        if not sendable:
+            best = await self._operator.sign_again(pending.transactions()[-1])
+            self._persist(pending.with_attempt(best), head, now)
+        else:
+            best = await self._replaced(pending, sendable[0], head, now)
+        await self._operator.send(best)
+
+    def _is_sendable(self, attempt: SignedTransaction, balance: int) -> bool:
+        is_within_limit = attempt.fees.max_fee <= self._operator.limits.max_fee
+        return is_within_limit and attempt.max_cost <= balance
+
+    async def _replaced(
+        self, pending: PendingSettlement, best: SignedTransaction, head: int, now: float
+    ) -> SignedTransaction:
+        """Return a replacement of the best attempt, or itself if it is not stuck or a limit forbids it."""
+        assert self._signed_at is not None
+        if now - self._signed_at < self._replace_seconds:
+            return best
+        if head < self._signed_head + _BLOCKS_UNTIL_STUCK:
+            self._report(f"{pending.operation} is pending, and {self._l1.name} makes no blocks")
+            return best
+        signed = await self._operator.sign_replacement(best)
+        if isinstance(signed, SignedTransaction) and len(pending.attempts) < _MAX_ATTEMPTS:
+            log.warning(
+                "replacing the stuck transaction for %s: %g gwei instead of %g",
+                *(pending.operation, signed.fees.max_fee / GWEI, best.fees.max_fee / GWEI),
+            )
+            self._persist(pending.with_attempt(signed), head, now)
+            return signed
+        limit = signed.limit if isinstance(signed, ReplacementLimited) else "the number of attempts"
+        self._is_fee_limited = True
+        self._report(
+            f"{pending.operation} is stuck on {self._l1.name} with a fee of up to "
+            f"{best.fees.max_fee / GWEI:g} gwei, and {limit} forbids a higher one"
+        )
+        return best
+
+    def _persist(self, pending: PendingSettlement, head: int, now: float) -> None:
+        self._batches.set_pending_settlement(pending.encode())
+        self._signed_at, self._signed_head = now, head
+        self._problem, self._is_fee_limited = None, False
+
+    def _report(self, problem: str) -> None:
+        if problem != self._problem:
+            log.warning("%s", problem)
+        self._problem = problem
 
     def drop(self) -> None:
         """Stop following the pending transaction."""

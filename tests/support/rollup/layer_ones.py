@@ -17,7 +17,7 @@ from entresol.l1.layer_one import LayerOne
 from entresol.l1.remote import RemoteLayerOne
 from entresol.primitives import abi
 from entresol.primitives.transactions import PriorityTransaction
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, Hash32
 from tests.support.anvil import Anvil, running_anvil
 
 CHAIN_ID = 31337
@@ -52,6 +52,9 @@ class SteeredLayerOne(Protocol):
     def mine_on_request(self) -> None:
         """Leave transactions pending until a block is mined."""
 
+    def drop(self, transaction: Hash32) -> None:
+        """Forget a transaction that waits for a block."""
+
 
 class Embedded:
     """A chain in this process."""
@@ -83,6 +86,10 @@ class Embedded:
         """Leave transactions pending until a block is mined."""
         self.chain.schedule.seal_on_request()
 
+    def drop(self, transaction: Hash32) -> None:
+        """Forget a transaction that waits for a block."""
+        self.chain.pool.remove(transaction, "dropped")
+
 
 class OnAnvil:
     """A chain of anvil's."""
@@ -108,6 +115,10 @@ class OnAnvil:
     def mine_on_request(self) -> None:
         """Leave transactions pending until a block is mined."""
         self._anvil("evm_setAutomine", False)
+
+    def drop(self, transaction: Hash32) -> None:
+        """Forget a transaction that waits for a block."""
+        self._anvil("anvil_dropTransaction", str(transaction))
 
 
 class EventfulLayerOne:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from entresol.l1.fee_limits import FeeLimits
 from entresol.l1.operator import Operator
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
@@ -29,11 +30,13 @@ class Scenario:
         steered: SteeredLayerOne,
         path: Path | None = None,
         config: SettlementConfig | None = None,
+        limits: FeeLimits | None = None,
     ) -> None:
         self.layer_one = steered
         self.l1 = steered.l1
         self.path = path
         self.config = config
+        self.limits = limits
         self.open()
 
     def open(self) -> None:
@@ -54,7 +57,7 @@ class Scenario:
         return Settler(
             self.chain,
             self.contracts.chain,
-            Operator(self.l1, OPERATOR.secret),
+            Operator(self.l1, OPERATOR.secret, self.limits),
             self.contracts.timelock,
             self.config,
         )
@@ -97,11 +100,12 @@ def run(
     *,
     path: Path | None = None,
     config: SettlementConfig | None = None,
+    limits: FeeLimits | None = None,
 ) -> None:
     """Play a scenario on a layer 1."""
 
     async def whole() -> None:
-        scenario = Scenario(steered, path, config)
+        scenario = Scenario(steered, path, config, limits)
         try:
             await scenario.deploy()
             await play(scenario)
@@ -117,7 +121,8 @@ def embedded(
     *,
     path: Path | None = None,
     config: SettlementConfig | None = None,
+    limits: FeeLimits | None = None,
 ) -> None:
     """Play a scenario on the embedded layer 1."""
     with layer_one("embedded") as steered:
-        run(steered, play, path=path, config=config)
+        run(steered, play, path=path, config=config, limits=limits)

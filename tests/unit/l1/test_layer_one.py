@@ -7,7 +7,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from entresol.errors import ExecutionReverted, LayerOneMismatch, LayerOneRejected
+from entresol.errors import (
+    ExecutionReverted,
+    LayerOneMismatch,
+    LayerOneRejected,
+    OperatorOutOfFunds,
+)
 from entresol.l1.contracts import (
     NEW_PRIORITY_REQUEST,
     Bridgehub,
@@ -17,7 +22,7 @@ from entresol.l1.contracts import (
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator, SignedTransaction
 from entresol.primitives import abi
-from entresol.primitives.transactions import FeeMarketTransaction, decode
+from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address, Hash32
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.layer_ones import (
@@ -126,10 +131,14 @@ def test_a_rejected_transaction_has_a_reason(tested: SteeredLayerOne) -> None:
     async def scenario(l1: LayerOne) -> None:
         with pytest.raises(LayerOneRejected, match="eth_sendRawTransaction"):
             await l1.send(b"\x02\xc0")
-        broke = Operator(l1, b"\x77" * 32)
-        signed = await broke.sign_call(ECHO, b"")
+        rich = Operator(l1, RICH.secret)
+        signed = await rich.sign_call(ECHO, b"")
+        unpayable = sign(signed.payload, b"\x77" * 32)
         with pytest.raises(LayerOneRejected, match=r"(?i)insufficient funds"):
-            await broke.send(signed)
+            await l1.send(unpayable.raw)
+        broke = Operator(l1, b"\x77" * 32)
+        with pytest.raises(OperatorOutOfFunds, match="has 0 ether on L1, and its next transaction"):
+            await broke.sign_call(ECHO, b"")
 
     run(tested, scenario)
 
@@ -177,8 +186,9 @@ def test_a_stuck_transaction_is_replaced_by_one_that_pays_more(tested: SteeredLa
         stuck = await operator.sign_call(ECHO, b"\1")
         await operator.send(stuck)
         better = await operator.sign_replacement(stuck)
+        assert isinstance(better, SignedTransaction)
         assert better.nonce == stuck.nonce
-        assert _fees(better) > _fees(stuck)
+        assert better.fees > stuck.fees
         await operator.send(better)
         # Sending the replaced one again is no failure.
         await operator.send(stuck)
@@ -188,12 +198,6 @@ def test_a_stuck_transaction_is_replaced_by_one_that_pays_more(tested: SteeredLa
         await operator.send(stuck)
 
     run(tested, scenario)
-
-
-def _fees(signed: SignedTransaction) -> tuple[int, int]:
-    payload = decode(signed.raw).payload
-    assert isinstance(payload, FeeMarketTransaction)
-    return payload.max_fee_per_gas, payload.max_priority_fee_per_gas
 
 
 def test_an_error_names_an_address_without_the_contract(tested: SteeredLayerOne) -> None:

@@ -76,15 +76,20 @@ def test_an_operation_is_next_if_l1_has_what_it_builds_on_and_not_itself(
 def test_all_attempts_are_recorded_and_the_last_is_sent_first() -> None:
     first, second = signed(10), signed(20)
     operation = SettlementOperation(PROVE, 3, 5)
-    pending = PendingSettlement.of(operation, first).with_replacement(second)
+    pending = PendingSettlement.of(operation, first).with_attempt(second)
     assert pending.operation == operation
     assert pending.transactions() == [second, first]
     assert PendingSettlement.decode(pending.encode()) == pending
 
 
+def test_attempts_are_in_the_order_of_their_fees() -> None:
+    pending = PendingSettlement.of(SettlementOperation(PROVE, 3, 5), signed(20))
+    assert pending.with_attempt(signed(10)).transactions() == [signed(20), signed(10)]
+
+
 def test_the_stored_bytes_do_not_change() -> None:
     operation = SettlementOperation(PROVE, 3, 5)
-    pending = PendingSettlement.of(operation, signed(10)).with_replacement(signed(20))
+    pending = PendingSettlement.of(operation, signed(10)).with_attempt(signed(20))
     assert pending.encode().hex() == STORED
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from entresol.errors import LayerOneMismatch, LayerOneRejected, LayerOneUnreachable
 from entresol.l1.contracts import BatchTotals
-from entresol.l1.operator import Operator
+from entresol.l1.operator import Operator, SignedTransaction
 from entresol.primitives import abi
 from entresol.primitives.batches import SettlementStep
-from entresol.primitives.transactions import FeeMarketTransaction, decode
+from entresol.primitives.transactions import decode
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.proofs import LogProver
@@ -224,25 +224,6 @@ def test_a_settlement_by_another_account_is_found_and_recorded(tmp_path: Path) -
     embedded(play, path=tmp_path / "chain")
 
 
-def test_a_stuck_transaction_is_replaced_with_a_higher_fee(steered: SteeredLayerOne) -> None:
-    async def play(scenario: Scenario) -> None:
-        scenario.seal_batch(1)
-        scenario.layer_one.mine_on_request()
-        assert await scenario.settler.step(0.0)
-        assert not await scenario.settler.step(29.0)
-        assert len(scenario.pending().attempts) == 1
-        assert not await scenario.settler.step(30.0)
-        assert not await scenario.settler.step(31.0)
-        first, second = scenario.pending().attempts
-        assert _fee(second) > _fee(first)
-        scenario.layer_one.mine()
-        assert await scenario.settler.step(32.0)
-        assert await scenario.totals() == (1, 0, 0)
-        assert scenario.batches.settled(1, SettlementStep.COMMIT) is not None
-
-    run(steered, play)
-
-
 def test_a_dropped_transaction_is_sent_again_unchanged(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         scenario.layer_one.mine_on_request()
@@ -260,12 +241,6 @@ def test_a_dropped_transaction_is_sent_again_unchanged(steered: SteeredLayerOne)
         assert [decode(raw).hash for raw in sent] == [done.transaction]
 
     run(steered, play)
-
-
-def _fee(raw: bytes) -> int:
-    payload = decode(raw).payload
-    assert isinstance(payload, FeeMarketTransaction)
-    return payload.max_fee_per_gas
 
 
 def test_a_step_that_would_revert_stops_settlement_with_its_reason(
@@ -313,7 +288,11 @@ def test_an_included_transaction_that_reverted_stops_settlement_with_its_reason(
         owner = Operator(scenario.l1, contracts.owner.secret)
         # A higher fee, so that it is first in the block.
         signed = await owner.sign_call(contracts.timelock, forbid)
-        await owner.send(await owner.sign_replacement(await owner.sign_replacement(signed)))
+        for _ in range(2):
+            replacement = await owner.sign_replacement(signed)
+            assert isinstance(replacement, SignedTransaction)
+            signed = replacement
+        await owner.send(signed)
         scenario.layer_one.mine()
         assert await scenario.settler.step(1.0)
         assert scenario.settler.stopped is not None

@@ -115,6 +115,22 @@ class L1Config(Struct, frozen=True, kw_only=True):
             "by default a well-known development key.",
         ),
     ] = None
+    l1_max_fee_gwei: Annotated[
+        float,
+        Meta(
+            gt=0,
+            description="Maximum fee cap of the operator's transactions, in gwei per gas; while L1's base "
+            "fee is above it, nothing is sent.",
+        ),
+    ] = 500.0
+    l1_fee_multiplier: Annotated[
+        float,
+        Meta(
+            ge=1.0,
+            description="How many times the fee cap of a new transaction one may have that replaces a stuck "
+            "transaction.",
+        ),
+    ] = 5.0
 
 
 class SettlementSettings(Struct, frozen=True, kw_only=True):

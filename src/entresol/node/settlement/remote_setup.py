@@ -16,7 +16,11 @@ from entresol.l1.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint
 from entresol.node.chains import OPERATOR, chain_id_of, genesis_batch_hash, open_layer_two
 from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
-from entresol.node.settlement.settlement_layer import SettlementLayer, retry_until_reachable
+from entresol.node.settlement.settlement_layer import (
+    SettlementLayer,
+    fee_limits,
+    retry_until_reachable,
+)
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
@@ -48,7 +52,7 @@ class RemoteSetup:
         self._secret = _operator_secret(config)
         self._file = ManifestFile(config.chain)
         self.l1: LayerOne = RemoteLayerOne(_checked_url(config))
-        self._operator = Operator(self.l1, self._secret)
+        self._operator = Operator(self.l1, self._secret, fee_limits(config.l1))
         self._check_flags()
 
     async def run(self) -> SettlementLayer:

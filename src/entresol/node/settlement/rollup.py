@@ -11,6 +11,7 @@ from entresol.errors import EntresolError, LayerOneFailed
 from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
 from entresol.node.metrics import Sample
+from entresol.node.settlement.settlement_layer import fee_limits
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
@@ -64,7 +65,7 @@ class Rollup:
         self.settler = Settler(
             chain,
             contract,
-            Operator(settlement_layer.l1, settlement_layer.operator_secret),
+            Operator(settlement_layer.l1, settlement_layer.operator_secret, fee_limits(config.l1)),
             settlement_layer.contracts.validator_timelock,
             SettlementConfig(confirmations=config.l1.l1_confirmations),
         )
@@ -116,6 +117,7 @@ class Rollup:
             ("executed", totals.executed),
         ):
             yield Sample(f"settlement_{step}_batch", f"Number of the last {step} batch.", number)
+        yield from self._fee_metrics()
         stopped = self.settler.stopped is not None
         yield Sample("settlement_stopped", "Whether a reverted step stopped settlement.", stopped)
         for part, problem in self.health().items():
@@ -125,6 +127,26 @@ class Rollup:
                 problem is not None,
                 labels=f'part="{part}"',
             )
+
+    def _fee_metrics(self) -> Iterator[Sample]:
+        pending, limited = self.settler.pending, self.settler.is_fee_limited
+        attempts = [] if pending is None else pending.transactions()
+        fee = attempts[0].fees.max_fee if attempts else 0
+        yield Sample(
+            "settlement_pending_attempts",
+            "Transactions that were signed for the pending settlement operation.",
+            len(attempts),
+        )
+        yield Sample(
+            "settlement_pending_fee_wei",
+            "Highest fee cap of the pending settlement operation, in wei per gas.",
+            fee,
+        )
+        yield Sample(
+            "settlement_fee_limited",
+            "Whether a limit keeps a stuck settlement transaction from a higher fee.",
+            limited,
+        )
 
     def _is_settling(self) -> bool:
         """Return whether a sealed batch is not executed yet; batches sealed faster than L1 executes them would pile up."""

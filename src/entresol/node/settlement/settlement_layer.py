@@ -12,6 +12,7 @@ import msgspec
 from entresol.errors import InvalidConfig, LayerOneMismatch, LayerOneUnreachable
 from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import SettlementContracts, addresses_of
+from entresol.l1.fee_limits import GWEI, FeeLimits
 from entresol.node.chains import OPERATOR, genesis_batch_hash
 from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
 from entresol.primitives.values import Hash32
@@ -19,7 +20,7 @@ from entresol.primitives.values import Hash32
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.l1.layer_one import LayerOne
-    from entresol.node.config.schema import NodeConfig
+    from entresol.node.config.schema import L1Config, NodeConfig
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,13 @@ class SettlementLayer(msgspec.Struct, frozen=True, kw_only=True):
     l1_chain_id: int
     contracts: SettlementContracts
     operator_secret: Hash32
+
+
+def fee_limits(config: L1Config) -> FeeLimits:
+    """Return the limits of what the operator offers for gas on L1."""
+    return FeeLimits(
+        max_fee=int(config.l1_max_fee_gwei * GWEI), multiplier=config.l1_fee_multiplier
+    )
 
 
 def development_contracts() -> SettlementContracts:
