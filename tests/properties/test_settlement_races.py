@@ -299,6 +299,7 @@ def test_whichever_of_two_attempts_is_included_is_recorded(tmp_path: Path, resta
         it.embedded.mine_on_request()
         it.scenario.seal_batch(1)
         await settler.step(0.0)
+        it.scenario.pass_over()
         await settler.step(30.0)
         cheap, dear = it.scenario.pending().attempts
         it.embedded.mine()
@@ -331,6 +332,7 @@ def test_a_reorg_below_a_replaced_transaction_settles_everything_again(
         settler = await it.commit_one()
         it.embedded.mine_on_request()
         await settler.step(0.0)
+        it.scenario.pass_over()
         await settler.step(30.0)
         assert it.scenario.pending().step is SettlementStep.PROVE
         assert len(it.scenario.pending().attempts) == 2

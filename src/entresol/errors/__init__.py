@@ -104,6 +104,7 @@
     │   ├── LayerOneUnreachable        no connection, or no response in time
     │   ├── LayerOneRejected           L1 responded with an error
     │   ├── LayerOneMismatch           not, or no longer, the L1 that the chain settles on
+    │   │   └── DepositsMissing        its logs have fewer deposits than its contract counts
     │   ├── L1FeeTooHigh               its base fee is above the operator's limit
     │   └── OperatorOutOfFunds         the operator cannot pay for a transaction
     │
@@ -180,6 +181,7 @@ from entresol.errors.execution import (
     UnserializableCall,
 )
 from entresol.errors.l1 import (
+    DepositsMissing,
     L1FeeTooHigh,
     LayerOneFailed,
     LayerOneMismatch,
@@ -277,6 +279,7 @@ __all__ = [
     "BlockHashWithRange",
     "CallGasSpent",
     "DeadlinePassed",
+    "DepositsMissing",
     "DuplicatePrecompileMove",
     "EmptyAuthorizations",
     "EmptySimulation",

@@ -32,6 +32,10 @@ class LayerOneMismatch(LayerOneFailed):
     """L1 is not, or no longer, the one that the chain settles on."""
 
 
+class DepositsMissing(LayerOneMismatch):
+    """The logs of L1 have fewer deposits than its contract counts, as from a node that lags; a retry may help."""
+
+
 class L1FeeTooHigh(LayerOneFailed):
     """The base fee of L1 is above the limit of what the operator may offer."""
 

@@ -86,9 +86,11 @@ class Bridgehub:
 class ZkChain:
     """The contract of one chain: its mailbox, its getters and its executor."""
 
-    def __init__(self, l1: LayerOne, address: Address) -> None:
+    def __init__(self, l1: LayerOne, address: Address, first_block: int = 0) -> None:
         self.l1 = l1
         self.address = address
+        self.first_block = first_block
+        """The L1 block before which the contract did not exist, so that no log is there."""
 
     async def totals(self) -> BatchTotals:
         """Return how many batches are committed, verified and executed."""
@@ -102,9 +104,9 @@ class ZkChain:
         """Return the id of the chain that settles here."""
         return await self._number("getChainId()")
 
-    async def total_priority_transactions(self) -> int:
-        """Return how many priority transactions were requested."""
-        return await self._number("getTotalPriorityTxs()")
+    async def total_priority_transactions(self, block: int | Hash32 | None = None) -> int:
+        """Return how many priority transactions were requested, up to now or to a block."""
+        return await self._number("getTotalPriorityTxs()", block)
 
     async def stored_batch_hash(self, number: int) -> Hash32:
         """Return the hash of a batch's `StoredBatchInfo`; zero if it is not committed."""
@@ -125,15 +127,21 @@ class ZkChain:
         found = await self.l1.logs(self.address, [NEW_PRIORITY_REQUEST], first, last)
         return [decode_deposit(log) for log in found]
 
-    async def _number(self, signature: str) -> int:
-        return int(await read_contract(self.l1, self.address, signature, "uint256"))
+    async def _number(self, signature: str, block: int | Hash32 | None = None) -> int:
+        found = await read_contract(self.l1, self.address, signature, "uint256", block=block)
+        return int(found)
 
 
 async def read_contract(
-    l1: LayerOne, contract: Address, signature: str, returns: str, *arguments: object
+    l1: LayerOne,
+    contract: Address,
+    signature: str,
+    returns: str,
+    *arguments: object,
+    block: int | Hash32 | None = None,
 ) -> Any:
     """Return the result of a view function; raises `LayerOneMismatch` if the contract has no such one."""
-    output = await l1.call(contract, abi.encode_call(signature, *arguments))
+    output = await l1.call(contract, abi.encode_call(signature, *arguments), block=block)
     try:
         return abi.decode(f"({returns})", output)[0]
     except MalformedValue as error:

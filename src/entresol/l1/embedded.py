@@ -12,7 +12,14 @@ from entresol.errors import AlreadyKnown, InvalidTransaction, LayerOneRejected, 
 from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
-from entresol.l1.layer_one import DEFAULT_SENDER, L1Block, L1Fees, L1Log, L1Receipt
+from entresol.l1.layer_one import (
+    DEFAULT_SENDER,
+    L1Block,
+    L1Fees,
+    L1Finality,
+    L1Log,
+    L1Receipt,
+)
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.log_index import LogQuery
@@ -42,8 +49,8 @@ class EmbeddedLayerOne:
         """Return the chain id."""
         return self._chain.rules.chain_id
 
-    async def block_number(self) -> int:
-        """Return the number of the latest block."""
+    async def block_number(self, tag: L1Finality = "latest") -> int:  # noqa: ARG002  # as in LayerOne
+        """Return the number of the latest block, whatever the tag: it is final."""
         return self._chain.number
 
     async def block(self, number: int) -> L1Block | None:
@@ -77,9 +84,14 @@ class EmbeddedLayerOne:
         data: bytes,
         *,
         sender: Address = DEFAULT_SENDER,
-        block: int | None = None,
+        block: int | Hash32 | None = None,
     ) -> bytes:
-        """Return the output of a call on the latest block, or on an older one."""
+        """Return the output of a call on the latest block, or on another one by its number or hash."""
+        if isinstance(block, Hash32):
+            number = self._chain.blocks.block_number(block)
+            if number is None:
+                raise LayerOneRejected("eth_call", _REJECTED, f"there is no block {block}")
+            block = number
         return call(self._evm_env(block), CallRequest(sender=sender, to=to, data=data))
 
     async def estimate_gas(self, sender: Address, to: Address | None, data: bytes) -> int:
@@ -122,10 +134,11 @@ class EmbeddedLayerOne:
         """Return the balance of an account in wei."""
         return self._account(address).balance
 
-    async def code(self, address: Address) -> bytes:
-        """Return the code of an account."""
-        code_hash = self._account(address).code_hash
-        return b"" if code_hash == EMPTY_CODE_HASH else self._chain.latest.code(code_hash)
+    async def code(self, address: Address, block: int | None = None) -> bytes:
+        """Return the code of an account after the latest block, or after an older one."""
+        state = self._chain.latest if block is None else self._chain.state_after(block)
+        code_hash = (state.account(address) or Account()).code_hash
+        return b"" if code_hash == EMPTY_CODE_HASH else state.code(code_hash)
 
     async def fees(self) -> L1Fees:
         """Return the current gas prices."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from entresol.primitives.values import Address, Hash32
 
 DEFAULT_SENDER: Final = Address.zero()
+
+L1Finality: TypeAlias = Literal["latest", "safe", "finalized"]
+"""The last block of an L1 that counts: any, one that is unlikely to be reorged, or one that cannot be."""
 
 
 class L1Block(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,8 +73,8 @@ class LayerOne(Protocol):
     async def chain_id(self) -> int:
         """Return the chain id."""
 
-    async def block_number(self) -> int:
-        """Return the number of the latest block."""
+    async def block_number(self, tag: L1Finality = "latest") -> int:
+        """Return the number of the latest block, or of the last safe or finalized one."""
 
     async def block(self, number: int) -> L1Block | None:
         """Return a block by its number."""
@@ -87,9 +90,9 @@ class LayerOne(Protocol):
         data: bytes,
         *,
         sender: Address = DEFAULT_SENDER,
-        block: int | None = None,
+        block: int | Hash32 | None = None,
     ) -> bytes:
-        """Return the output of a call on the latest block, or on an older one."""
+        """Return the output of a call on the latest block, or on another one by its number or hash."""
 
     async def estimate_gas(self, sender: Address, to: Address | None, data: bytes) -> int:
         """Return the gas that a transaction needs."""
@@ -106,8 +109,8 @@ class LayerOne(Protocol):
     async def balance(self, address: Address) -> int:
         """Return the balance of an account in wei."""
 
-    async def code(self, address: Address) -> bytes:
-        """Return the code of an account."""
+    async def code(self, address: Address, block: int | None = None) -> bytes:
+        """Return the code of an account after the latest block, or after an older one."""
 
     async def fees(self) -> L1Fees:
         """Return the current gas prices."""

@@ -16,7 +16,14 @@ from entresol.errors import (
     MalformedValue,
 )
 from entresol.execution.reverts import revert_reason
-from entresol.l1.layer_one import DEFAULT_SENDER, L1Block, L1Fees, L1Log, L1Receipt
+from entresol.l1.layer_one import (
+    DEFAULT_SENDER,
+    L1Block,
+    L1Fees,
+    L1Finality,
+    L1Log,
+    L1Receipt,
+)
 from entresol.l1.log_range import LogRange, exceeds_range_limit
 from entresol.l1.urls import Endpoint
 from entresol.primitives.values import Address, Data, Hash32, Quantity
@@ -65,9 +72,15 @@ class RemoteLayerOne:
         """Return the chain id."""
         return await self._fetch(_number, "eth_chainId")
 
-    async def block_number(self) -> int:
-        """Return the number of the latest block."""
-        return await self._fetch(_number, "eth_blockNumber")
+    async def block_number(self, tag: L1Finality = "latest") -> int:
+        """Return the number of the latest block, or of the last safe or finalized one."""
+        if tag == "latest":
+            return await self._fetch(_number, "eth_blockNumber")
+        block = await self._fetch(_block, "eth_getBlockByNumber", tag, _HASHES_ONLY)
+        if block is None:
+            problem = f"there is no {tag} block; see --l1-finality"
+            raise LayerOneRejected("eth_getBlockByNumber", _UNEXPECTED_RESPONSE, problem)
+        return block.number
 
     async def block(self, number: int) -> L1Block | None:
         """Return a block by its number."""
@@ -97,12 +110,11 @@ class RemoteLayerOne:
         data: bytes,
         *,
         sender: Address = DEFAULT_SENDER,
-        block: int | None = None,
+        block: int | Hash32 | None = None,
     ) -> bytes:
-        """Return the output of a call on the latest block, or on an older one."""
+        """Return the output of a call on the latest block, or on another one by its number or hash."""
         request = {"from": str(sender), "to": str(to), "data": str(Data(data))}
-        where = "latest" if block is None else hex(block)
-        return await self._fetch(Data.parse, "eth_call", request, where)
+        return await self._fetch(Data.parse, "eth_call", request, _block_id(block))
 
     async def estimate_gas(self, sender: Address, to: Address | None, data: bytes) -> int:
         """Return the gas that a transaction needs."""
@@ -136,9 +148,9 @@ class RemoteLayerOne:
         """Return the balance of an account in wei."""
         return await self._fetch(_number, "eth_getBalance", str(address), "latest")
 
-    async def code(self, address: Address) -> bytes:
-        """Return the code of an account."""
-        return await self._fetch(Data.parse, "eth_getCode", str(address), "latest")
+    async def code(self, address: Address, block: int | None = None) -> bytes:
+        """Return the code of an account after the latest block, or after an older one."""
+        return await self._fetch(Data.parse, "eth_getCode", str(address), _block_id(block))
 
     async def fees(self) -> L1Fees:
         """Return the current gas prices."""
@@ -239,6 +251,13 @@ def _revert_data(data: object) -> bytes:
 
 def _after_colon(message: str) -> str | None:
     return message.partition("execution reverted: ")[2] or None
+
+
+def _block_id(block: int | Hash32 | None) -> object:
+    """Return a block as the parameter of a method (EIP-1898)."""
+    if block is None:
+        return "latest"
+    return hex(block) if isinstance(block, int) else {"blockHash": str(block)}
 
 
 def _number(text: object) -> int:

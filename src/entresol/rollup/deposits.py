@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.chain.mining import MiningMode
-from entresol.errors import LayerOneMismatch
+from entresol.errors import DepositsMissing, LayerOneMismatch
+from entresol.l1.layer_one import L1Finality
 from entresol.primitives.values import Hash32
+from entresol.rollup.deposit_reader import MAX_REORG_DEPTH, DepositReader
 from entresol.rollup.worker import Backoff, Worker
 from entresol.storage.batch_table import DepositCursor
 
@@ -18,10 +20,14 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.l1.contracts import Deposit, ZkChain
+    from entresol.rollup.deposit_reader import DepositRange
 
 log = logging.getLogger(__name__)
 
 BLOCKS_PER_STEP: Final = 5_000
+MAX_QUEUED: Final = 10_000
+"""How many deposits may be pending on L2 before no more are read."""
+_REWIND_GROWTH: Final = 4
 
 
 class DepositConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,19 +35,21 @@ class DepositConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     confirmations: int = 0
     """How many L1 blocks must follow the block of a deposit."""
-    first_block: int = 0
-    """The first L1 block that may have a deposit."""
+    finality: L1Finality = "latest"
+    """The last L1 block, from which confirmations are counted."""
     poll_seconds: float = 1.0
 
 
 class DepositWatcher:
     """Enqueues the priority transactions of L1 on the chain.
 
-    Remembers: the cursor, up to which L1 is read. Persists: the cursor, now and then, only to save
-    reading: the id of the next deposit follows from the chain's own blocks, so that a crash, a reorg
-    of L1 or a revert of the chain neither repeats nor skips one. Assumes: the thread that changes the
-    chain. Fails: with `LayerOneUnreachable`, or with `LayerOneMismatch` if L1 has other deposits than
-    the chain has executed; `run` logs and retries.
+    Remembers: the cursor, up to which L1 is read, and the L1 block of each deposit that is pending on
+    L2: it is dropped if a reorg removes the block. Persists: the cursor, only to save reading, and only
+    where the contract's count confirms that no deposit before it is missing. The id of the next deposit
+    follows from the chain's own blocks, so that a crash, a reorg of L1 or a revert of the chain neither
+    repeats nor skips one. Assumes: the thread that changes the chain. Fails: with `LayerOneUnreachable`,
+    or with `LayerOneMismatch` if L1 has other deposits than the chain has executed, or if its responses
+    contradict each other; `run` logs and retries.
     """
 
     def __init__(
@@ -50,8 +58,11 @@ class DepositWatcher:
         self._chain = chain
         self._l1 = contract.l1
         self._contract = contract
+        self._reader = DepositReader(contract)
         self._config = config or DepositConfig()
         self._cursor: DepositCursor | None = None
+        self._gaps = 0
+        self._origins: dict[bytes, tuple[int, Hash32]] = {}
         self._worker = Worker(
             self._poll,
             log,
@@ -74,20 +85,23 @@ class DepositWatcher:
 
     async def step(self) -> int:
         """Read some blocks of L1, and return how many new deposits they have."""
-        cursor = await self._valid_cursor()
-        last = await self._l1.block_number() - self._config.confirmations
-        last = min(last, cursor.block + BLOCKS_PER_STEP)
-        if last <= cursor.block:
+        await self._drop_reorged()
+        if len(self._chain.producer.priority) >= MAX_QUEUED:
             return 0
-        deposits = await self._contract.deposits(cursor.block + 1, last)
-        block = await self._l1.block(last)
-        if block is None:
-            raise LayerOneMismatch(f"a reorg removed block {last} of {self._l1.name}")
+        config = self._config
+        confirmed = await self._l1.block_number(config.finality) - config.confirmations
+        found = await self._read(await self._valid_cursor(), confirmed)
+        if found is None:
+            return 0
         # No await from here on, so that the chain cannot be reverted in between.
-        enqueued = self._enqueue(deposits)
-        self._cursor = DepositCursor(last, block.hash, self.next_id)
-        if not self._chain.producer.priority:
-            self._chain.batches.set_deposit_cursor(self._cursor)
+        if found.missing(self.next_id) is not None:
+            raise self._missing(found)
+        enqueued = self._enqueue(found.deposits)
+        self._cursor = DepositCursor(found.last.number, found.last.hash, self.next_id)
+        if found.total is not None:
+            self._gaps = 0
+            if not self._chain.producer.priority:
+                self._chain.batches.set_deposit_cursor(self._cursor)
         return enqueued
 
     async def run(self) -> None:
@@ -97,29 +111,100 @@ class DepositWatcher:
     async def _poll(self) -> float:
         return 0.0 if await self.step() else self._config.poll_seconds
 
+    # Reading
+
+    async def _read(self, cursor: DepositCursor, confirmed: int) -> DepositRange | None:
+        """Read blocks after the cursor, or after an earlier one if the next deposit is before it."""
+        distance = MAX_REORG_DEPTH
+        while True:
+            last = min(confirmed, cursor.block + BLOCKS_PER_STEP)
+            if last <= cursor.block:
+                return None
+            found = await self._reader.read(cursor.block + 1, last)
+            if found.missing(self.next_id) is None:
+                return found
+            if not await self._is_past_next(cursor):
+                self._gaps += 1
+                raise self._missing(found)
+            cursor = self._before(cursor.block, distance)
+            log.warning(
+                "deposit %d is before the blocks that were read: reading %s again from block %d on",
+                *(self.next_id, self._l1.name, cursor.block + 1),
+            )
+            distance *= _REWIND_GROWTH
+
+    async def _is_past_next(self, cursor: DepositCursor) -> bool:
+        """Say whether the next deposit is before the cursor, as after a revert, or if a node lied before."""
+        if cursor.block < self._contract.first_block:
+            return False
+        total = await self._reader.total_at(cursor.block)
+        # If L1 has no state of the block any more, what is still missing at the second attempt may be earlier.
+        return self._gaps > 0 if total is None else total > self.next_id
+
+    def _missing(self, found: DepositRange) -> DepositsMissing:
+        counted = "" if found.total is None else f", and its contract counts {found.total}"
+        return DepositsMissing(
+            f"deposit {found.missing(self.next_id)} is missing on {self._l1.name}: the logs of blocks "
+            f"{found.first} to {found.last.number} do not have it{counted}"
+        )
+
     async def _valid_cursor(self) -> DepositCursor:
-        """Return the cursor; the first block again after a reorg of L1 or a revert of the chain."""
+        """Return the cursor, or an earlier one after a reorg of L1 or a revert of the chain."""
         cursor = self._cursor or self._chain.batches.deposit_cursor()
-        if (
-            cursor is not None
-            and cursor.next_id <= self.next_id
-            and await self._is_canonical(cursor)
+        if cursor is None:
+            await self._check_total()
+            return self._before(0, 1)
+        if cursor.next_id <= self.next_id and await self._reader.is_canonical(
+            cursor.block, cursor.block_hash
         ):
             return cursor
-        if self._cursor is not None:
-            log.warning("reorg or revert: reading all deposits on %s again", self._l1.name)
+        if self.problem is None:
+            log.warning("reorg or revert: reading the last deposits on %s again", self._l1.name)
+        await self._check_total()
+        return self._before(cursor.block, MAX_REORG_DEPTH)
+
+    async def _check_total(self) -> None:
+        """Raise `LayerOneMismatch` if L1 has fewer deposits than the chain."""
         sent = await self._contract.total_priority_transactions()
         if sent < self.next_id:
             raise LayerOneMismatch(
                 f"{self._l1.name} has sent {sent} transactions, but this chain has "
                 f"{self.next_id} of it: it is another L1, or a reorg removed some"
             )
-        self._cursor = None
-        return DepositCursor(self._config.first_block - 1, Hash32.zero(), self.next_id)
 
-    async def _is_canonical(self, cursor: DepositCursor) -> bool:
-        block = await self._l1.block(cursor.block)
-        return block is not None and block.hash == cursor.block_hash
+    def _before(self, block: int, distance: int) -> DepositCursor:
+        """Return a cursor so many blocks before another, but not before the contract."""
+        first = max(self._contract.first_block - 1, block - distance)
+        return DepositCursor(first, Hash32.zero(), self.next_id)
+
+    # The queue
+
+    async def _drop_reorged(self) -> None:
+        """Drop the pending deposits whose L1 block a reorg has removed, and all after them."""
+        queue = self._chain.producer.priority
+        self._origins = {
+            it.hash: self._origins[it.hash] for it in queue if it.hash in self._origins
+        }
+        blocks = list(dict.fromkeys(self._origins.values()))
+        # Blocks before a canonical one are canonical, so that the newest mostly answers for all.
+        canonical, removed = 0, len(blocks)
+        while canonical < removed:
+            index = removed - 1 if removed == len(blocks) else (canonical + removed) // 2
+            if await self._reader.is_canonical(*blocks[index]):
+                canonical = index + 1
+            else:
+                removed = index
+        # No await from here on, so that no block includes them in between.
+        pending = list(queue)
+        gone = set(blocks[removed:])
+        for index, transaction in enumerate(pending):
+            if self._origins.get(transaction.hash) in gone:
+                log.warning(
+                    "a reorg of %s removed %d pending deposits, from deposit %d on",
+                    *(self._l1.name, len(pending) - index, transaction.payload.nonce),
+                )
+                queue.replace(pending[:index])
+                return
 
     def _enqueue(self, deposits: Sequence[Deposit]) -> int:
         expected = first = self.next_id
@@ -127,12 +212,8 @@ class DepositWatcher:
             if deposit.priority_id < first:
                 self._check_executed(deposit)
                 continue
-            if deposit.priority_id != expected:
-                raise LayerOneMismatch(
-                    f"deposit {expected} is missing on {self._l1.name}: "
-                    f"block {deposit.block} has deposit {deposit.priority_id}"
-                )
-            self._chain.enqueue(deposit.payload)
+            transaction_hash = self._chain.enqueue(deposit.payload)
+            self._origins[transaction_hash] = (deposit.block, deposit.block_hash)
             expected += 1
         if self._chain.producer.priority and self._chain.schedule.mode is MiningMode.AUTO:
             self._chain.seal_pending()

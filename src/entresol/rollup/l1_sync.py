@@ -15,7 +15,7 @@ from entresol.rollup.pending_tx import PendingSettlement, SettlementOperation
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.l1.contracts import ZkChain
-    from entresol.l1.layer_one import L1Block, L1Receipt
+    from entresol.l1.layer_one import L1Block, L1Finality, L1Log, L1Receipt
 
 log = logging.getLogger(__name__)
 
@@ -33,12 +33,19 @@ class L1Sync:
     that the chain does not have, or different ones.
     """
 
-    def __init__(self, chain: Chain, contract: ZkChain, confirmations: int) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        contract: ZkChain,
+        confirmations: int,
+        finality: L1Finality = "latest",
+    ) -> None:
         self._chain = chain
         self._batches = chain.batches
         self._l1 = contract.l1
         self._contract = contract
         self._confirmations = confirmations
+        self._finality: L1Finality = finality
         self._compared: tuple[int, Hash32] | None = None
         self._last_block: L1Block | None = None
         self.totals = _NO_BATCHES
@@ -78,7 +85,8 @@ class L1Sync:
             self._last_block = None
             for step in SettlementStep:
                 await self._recheck(step, totals.last(step), head - _MAX_REORG_DEPTH)
-        self._update_finality(totals, head - self._confirmations)
+        last = head if self._finality == "latest" else await self._l1.block_number(self._finality)
+        self._update_finality(totals, last - self._confirmations)
         return totals
 
     async def settlement_of(self, receipt: L1Receipt) -> SettlementTransaction:
@@ -163,14 +171,12 @@ class L1Sync:
 
     async def _find_by_event(self, step: SettlementStep, number: int) -> SettlementTransaction:
         """Return the transaction that did a step, by the event it emitted."""
-        last = await self._l1.block_number()
-        word = Hash32(number.to_bytes(32))
-        if step is SettlementStep.PROVE:
-            found = await self._l1.logs(self._contract.address, [BATCHES_VERIFIED], 0, last)
-            found = [it for it in found if it.topics[1] < word <= it.topics[2]]
-        else:
-            topic = BATCH_COMMITTED if step is SettlementStep.COMMIT else BATCH_EXECUTED
-            found = await self._l1.logs(self._contract.address, [topic, word], 0, last)
+        before = self._batches.settled(number - 1, step)
+        # Batches are settled in order, and a reorg may have moved what is recorded.
+        near = 0 if before is None else before.block - _MAX_REORG_DEPTH
+        found = await self._events(step, number, max(near, self._contract.first_block))
+        if not found and near > self._contract.first_block:
+            found = await self._events(step, number, self._contract.first_block)
         # The last one counts: batches may have been reverted and settled again.
         receipt = await self._l1.receipt(found[-1].transaction_hash) if found else None
         if receipt is None:
@@ -178,6 +184,16 @@ class L1Sync:
                 f"{self._l1.name} has batch {number}, but no {step.name.lower()} of it"
             )
         return await self.settlement_of(receipt)
+
+    async def _events(self, step: SettlementStep, number: int, first: int) -> list[L1Log]:
+        """Return the events of a step of a batch, from L1 block `first` on."""
+        last = await self._l1.block_number()
+        word = Hash32(number.to_bytes(32))
+        if step is SettlementStep.PROVE:
+            found = await self._l1.logs(self._contract.address, [BATCHES_VERIFIED], first, last)
+            return [it for it in found if it.topics[1] < word <= it.topics[2]]
+        topic = BATCH_COMMITTED if step is SettlementStep.COMMIT else BATCH_EXECUTED
+        return await self._l1.logs(self._contract.address, [topic, word], first, last)
 
     def _update_finality(self, totals: BatchTotals, confirmed: int) -> None:
         """Set the chain's `safe` and `finalized` blocks, as of the L1 block `confirmed`."""

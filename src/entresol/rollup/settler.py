@@ -11,6 +11,7 @@ import msgspec
 
 from entresol.errors import ExecutionFailed, LayerOneMismatch, LayerOneRejected
 from entresol.l1.custom_errors import failure_reason
+from entresol.l1.layer_one import L1Finality
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.rollup.l1_sync import L1Sync
 from entresol.rollup.pending_tx import PendingSettlement, SettlementOperation
@@ -39,6 +40,8 @@ class SettlementConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     confirmations: int = 0
     """How many L1 blocks must follow one before its settlement transactions make blocks safe or final."""
+    finality: L1Finality = "latest"
+    """The last L1 block, from which confirmations are counted."""
     max_batches: int = 16
     """How many batches one transaction proves or executes."""
     replace_seconds: float = 30.0
@@ -73,7 +76,7 @@ class Settler:
         self._l1 = contract.l1
         self._contract = contract
         self._on_settled = on_settled
-        self._l1_sync = L1Sync(chain, contract, config.confirmations)
+        self._l1_sync = L1Sync(chain, contract, config.confirmations, config.finality)
         self._plan = SettlementPlan(
             chain.rules.chain_id, chain.blocks, contract.address, self._l1_sync, config.max_batches
         )

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Protocol
+
+import msgspec
 
 from entresol.chain.chain import Chain
 from entresol.chain.dev.clock import Clock
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
+from entresol.errors import LayerOneRejected
 from entresol.l1.contracts import NEW_PRIORITY_REQUEST, REQUEST_TYPES
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.l1.layer_one import LayerOne
+from entresol.l1.layer_one import DEFAULT_SENDER, L1Finality, L1Log, LayerOne
 from entresol.l1.remote import RemoteLayerOne
 from entresol.primitives import abi
 from entresol.primitives.transactions import PriorityTransaction
@@ -159,6 +163,53 @@ class EventfulLayerOne:
             return await function(*arguments, **more)
 
         return call
+
+
+class LyingLayerOne(EmbeddedLayerOne):
+    """An embedded L1 that answers as a node does that lags, that has pruned states, or that is on a fork."""
+
+    empty_logs = 0
+    """How many of the next searches find nothing."""
+    log_hashes: Mapping[int, Hash32] = MappingProxyType({})
+    """The block hashes that logs have instead of the right ones, by block number."""
+    states: int | None = None
+    """Of how many blocks it has the state."""
+    finalized: int | None = None
+    """The last block that is safe and finalized."""
+
+    async def block_number(self, tag: L1Finality = "latest") -> int:
+        """Return the number of the latest block, or the one that is set."""
+        head = await super().block_number(tag)
+        return head if tag == "latest" or self.finalized is None else self.finalized
+
+    async def logs(
+        self, address: Address, topics: Sequence[Hash32], first: int, last: int
+    ) -> list[L1Log]:
+        """Return logs that are missing or of other blocks."""
+        if self.empty_logs:
+            self.empty_logs -= 1
+            return []
+        return [
+            msgspec.structs.replace(
+                it, block_hash=self.log_hashes.get(it.block_number, it.block_hash)
+            )
+            for it in await super().logs(address, topics, first, last)
+        ]
+
+    async def call(
+        self,
+        to: Address,
+        data: bytes,
+        *,
+        sender: Address = DEFAULT_SENDER,
+        block: int | Hash32 | None = None,
+    ) -> bytes:
+        """Reject calls on states that it does not have."""
+        if self.states is not None and block is not None:
+            number = block if isinstance(block, int) else self._chain.blocks.block_number(block)
+            if number is None or number <= self._chain.number - self.states:
+                raise LayerOneRejected("eth_call", -32000, "missing trie node")
+        return await super().call(to, data, sender=sender, block=block)
 
 
 @contextlib.contextmanager

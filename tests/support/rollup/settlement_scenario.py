@@ -88,6 +88,12 @@ class Scenario:
         assert stored is not None
         return PendingSettlement.decode(stored)
 
+    def pass_over(self) -> None:
+        """Let L1 forget the pending transaction, and seal blocks without it."""
+        for attempt in self.pending().transactions():
+            self.layer_one.drop(attempt.hash)
+        self.layer_one.mine(2)
+
     async def totals(self) -> tuple[int, int, int]:
         """Return how many batches L1 has, step by step."""
         totals = await self.contracts.chain.totals()

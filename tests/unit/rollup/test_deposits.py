@@ -8,18 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from entresol.errors import LayerOneMismatch, LayerOneUnreachable
+from entresol.errors import DepositsMissing, LayerOneMismatch, LayerOneUnreachable
 from entresol.l1.contracts import Deposit, ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.l1.layer_one import LayerOne
+from entresol.l1.layer_one import L1Finality, LayerOne
 from entresol.l1.operator import Operator
 from entresol.primitives.transactions import PriorityTransaction
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.deposit_reader import MAX_REORG_DEPTH
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
+from entresol.storage.batch_table import DepositCursor
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.layer_ones import (
     ACCOUNTS,
     MAILBOX,
     Embedded,
+    EventfulLayerOne,
+    LyingLayerOne,
     SteeredLayerOne,
     layer_one,
     request_data,
@@ -91,6 +96,14 @@ def run(
             await scenario.l1.close()
 
     asyncio.run(whole())
+
+
+def lying(play: Callable[[Scenario], Awaitable[None]], config: DepositConfig | None = None) -> None:
+    """Play a scenario on an embedded L1 that can lie."""
+    with layer_one("embedded") as steered:
+        assert isinstance(steered, Embedded)
+        steered.l1 = LyingLayerOne(steered.chain)
+        run(steered, play, config)
 
 
 DEPOSITS = [deposit(number, value=number + 1) for number in range(6)]
@@ -196,7 +209,7 @@ def test_a_missing_deposit_blocks_later_ones(steered: SteeredLayerOne) -> None:
         for _ in range(2):
             with pytest.raises(LayerOneMismatch, match="deposit 1 is missing"):
                 await scenario.watcher.step()
-        assert [it.payload for it in scenario.chain.producer.priority] == DEPOSITS[:1]
+        assert not scenario.chain.producer.priority
 
     run(steered, play)
 
@@ -251,13 +264,20 @@ def test_a_restart_continues_after_the_last_executed_deposit(
     asyncio.run(whole())
 
 
+class RecordingZkChain(ZkChain):
+    """A contract that records which blocks are read."""
+
+    def __init__(self, l1: LayerOne, address: Address, first_block: int = 0) -> None:
+        super().__init__(l1, address, first_block)
+        self.ranges: list[tuple[int, int]] = []
+
+    async def deposits(self, first: int, last: int) -> list[Deposit]:
+        self.ranges.append((first, last))
+        return await super().deposits(first, last)
+
+
 def test_a_restart_continues_from_the_stored_cursor(tmp_path: Path) -> None:
     ranges: list[tuple[int, int]] = []
-
-    class RecordingZkChain(ZkChain):
-        async def deposits(self, first: int, last: int) -> list[Deposit]:
-            ranges.append((first, last))
-            return await super().deposits(first, last)
 
     async def whole(steered: SteeredLayerOne) -> None:
         scenario = Scenario(steered, tmp_path / "chain")
@@ -268,11 +288,204 @@ def test_a_restart_continues_from_the_stored_cursor(tmp_path: Path) -> None:
         await again.post(DEPOSITS[3])
         contract = RecordingZkChain(steered.l1, MAILBOX)
         assert await DepositWatcher(again.chain, contract).step() == 1
+        ranges.extend(contract.ranges)
         again.chain.close()
 
     with layer_one("embedded") as steered:
         asyncio.run(whole(steered))
     assert ranges == [(4, 4)]
+
+
+def test_empty_logs_of_a_node_that_lags_lose_no_deposit(tmp_path: Path) -> None:
+    async def whole(steered: Embedded) -> None:
+        lying = LyingLayerOne(steered.chain)
+        steered.l1 = lying
+        scenario = Scenario(steered, tmp_path / "chain")
+        await scenario.post(DEPOSITS[0])
+        await scenario.watcher.step()
+        await scenario.post(DEPOSITS[1])
+        lying.empty_logs = 1
+        with pytest.raises(DepositsMissing, match=r"deposit 1 is missing .* its contract counts 2"):
+            await scenario.watcher.step()
+        scenario.chain.close()
+        # Nothing wrong was persisted either.
+        again = Scenario(steered, tmp_path / "chain")
+        await again.post(DEPOSITS[2])
+        assert await again.watcher.step() == 2
+        assert again.executed() == DEPOSITS[:3]
+        again.chain.close()
+
+    with layer_one("embedded") as steered:
+        assert isinstance(steered, Embedded)
+        asyncio.run(whole(steered))
+
+
+def test_a_cursor_that_is_past_a_deposit_heals(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        await scenario.post(*DEPOSITS[:2])
+        # As an earlier version persisted it, after an empty response.
+        scenario.layer_one.mine(300)
+        head = await scenario.l1.block(await scenario.l1.block_number())
+        assert head is not None
+        scenario.chain.batches.set_deposit_cursor(DepositCursor(head.number, head.hash, 0))
+        scenario.layer_one.mine(1)
+        assert await scenario.watcher.step() == 2
+        assert scenario.executed() == DEPOSITS[:2]
+
+    run(steered, play)
+
+
+def test_a_cursor_that_is_past_a_deposit_heals_without_an_archive() -> None:
+    async def play(scenario: Scenario) -> None:
+        lying = scenario.l1
+        assert isinstance(lying, LyingLayerOne)
+        await scenario.post(*DEPOSITS[:2])
+        scenario.layer_one.mine(300)
+        head = await lying.block(await lying.block_number())
+        assert head is not None
+        scenario.chain.batches.set_deposit_cursor(DepositCursor(head.number, head.hash, 0))
+        scenario.layer_one.mine(200)
+        lying.states = 128
+        with pytest.raises(DepositsMissing, match="deposit 0 is missing"):
+            await scenario.watcher.step()
+        assert await scenario.watcher.step() == 2
+        assert scenario.executed() == DEPOSITS[:2]
+
+    lying(play)
+
+
+def test_logs_of_a_block_that_l1_does_not_have_are_rejected() -> None:
+    async def play(scenario: Scenario) -> None:
+        assert isinstance(scenario.l1, LyingLayerOne)
+        await scenario.post(*DEPOSITS[:2])
+        scenario.layer_one.mine(1)
+        scenario.l1.log_hashes = {1: Hash32(b"\x66" * 32)}
+        with pytest.raises(LayerOneMismatch, match="different versions of block 1"):
+            await scenario.watcher.step()
+        scenario.l1.log_hashes = {}
+        assert await scenario.watcher.step() == 2
+
+    lying(play)
+
+
+@pytest.mark.parametrize(("question", "name"), [(4, "logs"), (5, "call"), (6, "block")])
+def test_a_reorg_between_two_requests_is_noticed(question: int, name: str) -> None:
+    async def play(scenario: Scenario) -> None:
+        before = scenario.layer_one.checkpoint()
+        await scenario.post(DEPOSITS[0])
+        eventful = EventfulLayerOne(scenario.l1)
+        watcher = DepositWatcher(scenario.chain, ZkChain(eventful, MAILBOX))
+
+        def reorg() -> None:
+            scenario.layer_one.restore(before)
+            scenario.layer_one.mine(2)
+
+        eventful.before(question, reorg)
+        with pytest.raises(LayerOneMismatch):
+            await watcher.step()
+        assert eventful.is_over
+        assert eventful.asked[question - 1] == name
+        assert await watcher.step() == 0
+        assert scenario.executed() == []
+
+    lying(play)
+
+
+def test_a_pending_deposit_is_dropped_if_a_reorg_removes_its_block(
+    steered: SteeredLayerOne,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.chain.schedule.seal_on_request()
+        await scenario.post(DEPOSITS[0])
+        assert await scenario.watcher.step() == 1
+        before = scenario.layer_one.checkpoint()
+        await scenario.post(*DEPOSITS[1:3])
+        assert await scenario.watcher.step() == 2
+        scenario.layer_one.restore(before)
+        scenario.layer_one.mine(3)
+        assert await scenario.watcher.step() == 0
+        assert [it.payload for it in scenario.chain.producer.priority] == DEPOSITS[:1]
+        await scenario.post(OTHERS[1])
+        assert await scenario.watcher.step() == 1
+        scenario.chain.seal()
+        assert scenario.executed() == [DEPOSITS[0], OTHERS[1]]
+
+    run(steered, play)
+
+
+def test_a_pending_deposit_that_a_reorg_moves_is_executed_once(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.chain.schedule.seal_on_request()
+        before = scenario.layer_one.checkpoint()
+        await scenario.post(*DEPOSITS[:2])
+        assert await scenario.watcher.step() == 2
+        scenario.layer_one.restore(before)
+        scenario.layer_one.mine(5)
+        await scenario.post(*DEPOSITS[:2])
+        assert await scenario.watcher.step() == 2
+        scenario.chain.seal()
+        assert scenario.executed() == DEPOSITS[:2]
+
+    run(steered, play)
+
+
+def test_no_more_deposits_are_read_than_may_be_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.chain.schedule.seal_on_request()
+        await scenario.post(DEPOSITS[0])
+        assert await scenario.watcher.step() == 1
+        await scenario.post(DEPOSITS[1])
+        assert await scenario.watcher.step() == 0
+        scenario.chain.seal()
+        assert await scenario.watcher.step() == 1
+
+    monkeypatch.setattr("entresol.rollup.deposits.MAX_QUEUED", 1)
+    lying(play)
+
+
+def test_a_reorg_rereads_a_bounded_number_of_blocks(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        await scenario.post(DEPOSITS[0])
+        scenario.layer_one.mine(300)
+        recording = RecordingZkChain(scenario.l1, MAILBOX)
+        watcher = DepositWatcher(scenario.chain, recording)
+        assert await watcher.step() == 1
+        before = scenario.layer_one.checkpoint()
+        scenario.layer_one.mine(2)
+        assert await watcher.step() == 0
+        scenario.layer_one.restore(before)
+        await scenario.post(DEPOSITS[1])
+        scenario.layer_one.mine(2)
+        recording.ranges.clear()
+        assert await watcher.step() == 1
+        ((first, last),) = recording.ranges
+        assert first >= 303 - MAX_REORG_DEPTH
+        assert last == 304
+
+    run(steered, play)
+
+
+def test_nothing_is_read_before_the_contract_was_deployed() -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.layer_one.mine(20)
+        await scenario.post(DEPOSITS[0])
+        recording = RecordingZkChain(scenario.l1, MAILBOX, first_block=15)
+        assert await DepositWatcher(scenario.chain, recording).step() == 1
+        assert recording.ranges == [(15, 21)]
+
+    lying(play)
+
+
+def test_deposits_can_follow_the_finalized_block_of_l1() -> None:
+    async def play(scenario: Scenario) -> None:
+        assert isinstance(scenario.l1, LyingLayerOne)
+        scenario.l1.finalized = 0
+        await scenario.post(*DEPOSITS[:2])
+        assert await scenario.watcher.step() == 0
+        scenario.l1.finalized = 1
+        assert await scenario.watcher.step() == 1
+
+    lying(play, DepositConfig(finality="finalized"))
 
 
 class Unreliable(EmbeddedLayerOne):
@@ -281,12 +494,12 @@ class Unreliable(EmbeddedLayerOne):
     failures = 0
     missed = False
 
-    async def block_number(self) -> int:
+    async def block_number(self, tag: L1Finality = "latest") -> int:
         self.missed = self.failures > 0
         if self.missed:
             self.failures -= 1
             raise LayerOneUnreachable(self.name, "gone fishing")
-        return await super().block_number()
+        return await super().block_number(tag)
 
     async def wait_for_block(self, seconds: float) -> None:
         await super().wait_for_block(0.0 if self.missed else seconds)

@@ -25,13 +25,7 @@ async def send_and_lose(scenario: Scenario) -> None:
     scenario.layer_one.mine_on_request()
     scenario.seal_batch(1)
     assert await scenario.settler.step(0.0)
-    lose(scenario)
-
-
-def lose(scenario: Scenario) -> None:
-    """Let L1 forget every attempt."""
-    for attempt in scenario.pending().transactions():
-        scenario.layer_one.drop(attempt.hash)
+    scenario.pass_over()
 
 
 def fees_of(scenario: Scenario) -> list[int]:
@@ -52,7 +46,6 @@ def sign_attempt(scenario: Scenario, max_fee: int) -> None:
 def test_a_stuck_transaction_is_replaced_with_a_higher_fee(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         await send_and_lose(scenario)
-        scenario.layer_one.mine(2)
         assert not await scenario.settler.step(0.5)
         assert not await scenario.settler.step(30.0)
         second, first = fees_of(scenario)
@@ -99,9 +92,8 @@ def test_fees_of_a_transaction_that_stays_stuck_end_at_the_relative_limit() -> N
         now = 0.0
         while now < HOUR:
             now += 30.0
-            scenario.layer_one.mine(2)
             assert not await scenario.settler.step(now)
-            lose(scenario)
+            scenario.pass_over()
         tip = max((await scenario.l1.fees()).tip, GWEI)
         highest, *_, first = fees_of(scenario)
         assert 5 * tip <= highest <= 5 * (2 * highest_base + tip)
@@ -125,9 +117,8 @@ def test_fees_end_at_the_absolute_limit() -> None:
     async def play(scenario: Scenario) -> None:
         await send_and_lose(scenario)
         for number in range(1, 40):
-            scenario.layer_one.mine(2)
             assert not await scenario.settler.step(30.0 * number)
-            lose(scenario)
+            scenario.pass_over()
         assert 2 * GWEI < max(fees_of(scenario)) <= 3 * GWEI
         assert scenario.settler.problem is not None
         assert "--l1-max-fee-gwei forbids a higher one" in scenario.settler.problem
