@@ -94,6 +94,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
         if request.param == "anvil":
             anvil = cleanup.enter_context(running_anvil())
             arguments = ["--l1-url", anvil.url, "--deploy-l1", "--operator-key", OPERATOR_KEY]
+            arguments += ["--l1-confirmations", "0"]
         yield cleanup.enter_context(running_pair(*arguments))
 
 

@@ -17,6 +17,7 @@ import pytest
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.errors import InvalidConfig, LayerOneMismatch
 from entresol.l1.deployment import SettlementContracts
+from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig, SettlementSettings
 from entresol.node.node import Node
 from entresol.node.settlement.manifest import MANIFEST_FILE
@@ -111,6 +112,24 @@ def test_what_was_deployed_is_found_again_in_the_data_directory(
     config = configured(deployed.anvil, deployed.directory, deploy_l1=deploy_l1)
     assert opened(config) == deployed.contracts
     assert nonce(deployed.anvil) == sent
+
+
+def test_the_block_of_the_deployment_is_in_the_manifest(anvil: Anvil, tmp_path: Path) -> None:
+    anvil("anvil_mine", "0xc8")
+    directory = tmp_path / "chain"
+    contracts = opened(configured(anvil, str(directory), deploy_l1=True))
+    path = directory / MANIFEST_FILE
+    manifest = json.loads(path.read_text())
+    assert manifest["deployment_block"] == 200 - MAX_REORG_DEPTH
+    # A directory of an earlier version does not have it, and another node has no directory.
+    del manifest["deployment_block"]
+    path.write_text(json.dumps(manifest))
+    other = str(tmp_path / "other")
+    opened(configured(anvil, str(directory)))
+    opened(configured(anvil, other, bridgehub=str(contracts.bridgehub)))
+    for found in (path, Path(other, MANIFEST_FILE)):
+        block = json.loads(found.read_text())["deployment_block"]
+        assert 200 - MAX_REORG_DEPTH <= block <= 200
 
 
 def test_everything_is_found_from_the_bridgehub(deployed: Deployed, tmp_path: Path) -> None:

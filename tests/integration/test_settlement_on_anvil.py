@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -88,6 +89,12 @@ def health(url: str) -> dict[str, Any]:
     return response
 
 
+def metric(url: str, name: str) -> int:
+    """Return the value of a metric that has no labels."""
+    (value,) = re.findall(rf"^entresol_{name} (\d+)$", get(f"{url}/metrics").decode(), re.MULTILINE)
+    return int(value)
+
+
 def test_the_node_retries_an_l1_that_is_down_and_goes_on(
     anvil: RestartableAnvil, tmp_path: Path
 ) -> None:
@@ -168,6 +175,64 @@ def test_an_l1_that_is_reorganised_above_the_confirmed_blocks_doubles_nothing(
         pair.close()
         assert node.stop() == 0
     check_agreement(tmp_path / "data", l1=l1_config(anvil), nonce=nonce)
+
+
+def test_a_pending_deposit_that_a_reorg_removes_is_in_no_block_of_l2(
+    anvil: RestartableAnvil, tmp_path: Path
+) -> None:
+    info = tmp_path / "info.json"
+    with running_node(*arguments(anvil, tmp_path), "--no-mining", info=info) as node:
+        pair = Pair.connect(info)
+        nonce = operator_nonce(pair, OPERATOR.address)
+
+        def pending() -> int:
+            return metric(node.url, "pool_priority_transactions")
+
+        # The reorg must not remove the deployment.
+        pair.l1("anvil_mine", "0x3")
+        lost = pair.deposit(111)
+        pair.l1.receipt(lost)
+        eventually(lambda: pending() == 1)
+        (name,) = pair.priority_hashes(lost)
+        pair.l1("anvil_reorg", 2, [])
+        pair.l1("anvil_mine", "0x3")
+        assert pair.l1("eth_getTransactionReceipt", lost) is None
+        eventually(lambda: pending() == 0)
+        pair.l2("evm_mine")
+        assert pair.l2("eth_getTransactionReceipt", name) is None
+        other = pair.deposit(222)
+        pair.l1.receipt(other)
+        eventually(lambda: pending() == 1)
+        pair.l2("evm_mine")
+        assert int(pair.arrived(other)["status"], 16) == 1
+        pair.settled()
+        pair.close()
+        assert node.stop() == 0
+    check_agreement(tmp_path / "data", l1=l1_config(anvil), nonce=nonce)
+
+
+def test_a_settlement_transaction_that_l1_does_not_include_is_reported(
+    anvil: RestartableAnvil, tmp_path: Path
+) -> None:
+    info = tmp_path / "info.json"
+    with running_node(*arguments(anvil, tmp_path), info=info) as node:
+        pair = Pair.connect(info)
+        pair.l1("evm_setAutomine", False)
+        pair.withdraw(5)
+        eventually(lambda: metric(node.url, "settlement_pending_attempts") == 1)
+        assert 0 < metric(node.url, "settlement_pending_fee_wei") <= 500 * 10**9
+        assert metric(node.url, "settlement_fee_limited") == 0
+        # Another transaction of the operator cannot be paid, and L1 asks for more than the limit.
+        pair.l1("anvil_setBalance", str(OPERATOR.address), "0x1")
+        eventually(lambda: "send it some" in (health(node.url)["settlement"] or ""))
+        pair.l1("anvil_setBalance", str(OPERATOR.address), hex(ETHER))
+        pair.l1("evm_setAutomine", True)
+        pair.l1("evm_mine")
+        pair.settled()
+        eventually(lambda: health(node.url)["settlement"] is None)
+        assert metric(node.url, "settlement_pending_attempts") == 0
+        pair.close()
+        assert node.stop() == 0
 
 
 def test_kills_beside_another_l1_lose_and_double_nothing(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
-from entresol.errors import ExecutionFailed, LayerOneMismatch
+from entresol.errors import ExecutionFailed, LayerOneMismatch, LayerOneRejected
 from entresol.l1.contracts import Bridgehub, read_contract
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.deployment import SettlementContracts
+from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
     from entresol.l1.layer_one import LayerOne
+
+log = logging.getLogger(__name__)
 
 
 async def find_contracts(l1: LayerOne, bridgehub: Address, chain_id: int) -> SettlementContracts:
@@ -37,6 +41,25 @@ async def check_operator(l1: LayerOne, contracts: SettlementContracts, operator:
         )
     if not await l1.balance(operator):
         raise LayerOneMismatch(f"{operator.checksummed()} has no ether on {l1.name} to settle with")
+
+
+async def find_deployment_block(l1: LayerOne, contract: Address) -> int:
+    """Return an L1 block before which a contract did not exist; 0 if L1 has no old states to tell.
+
+    A reorg may have moved the deployment, so the block is a little earlier than the contract.
+    """
+    first, last = 0, await l1.block_number()
+    try:
+        while first < last:
+            middle = (first + last) // 2
+            if await l1.code(contract, middle):
+                last = middle
+            else:
+                first = middle + 1
+    except LayerOneRejected as rejection:
+        log.info("logs are read from block 0 on, as the deployment is not known: %s", rejection)
+        return 0
+    return max(0, first - MAX_REORG_DEPTH)
 
 
 async def _read_addresses(l1: LayerOne, hub: Bridgehub, chain_id: int) -> SettlementContracts:

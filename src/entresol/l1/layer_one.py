@@ -14,6 +14,9 @@ DEFAULT_SENDER: Final = Address.zero()
 L1Finality: TypeAlias = Literal["latest", "safe", "finalized"]
 """The last block of an L1 that counts: any, one that is unlikely to be reorged, or one that cannot be."""
 
+MAX_REORG_DEPTH: Final = 64
+"""Deeper reorgs are not expected: two epochs of Ethereum, after which blocks are final."""
+
 
 class L1Block(msgspec.Struct, frozen=True, kw_only=True):
     """A block of L1."""

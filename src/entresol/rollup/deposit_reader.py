@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from entresol.errors import LayerOneMismatch, LayerOneRejected
+from entresol.l1.layer_one import MAX_REORG_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from entresol.l1.contracts import Deposit, ZkChain
     from entresol.l1.layer_one import L1Block
     from entresol.primitives.values import Hash32
-
-MAX_REORG_DEPTH: Final = 64
-"""Blocks below this depth are not compared one by one: two epochs of Ethereum, after which they are final."""
 
 
 class DepositRange(msgspec.Struct, frozen=True):

@@ -9,9 +9,9 @@ import msgspec
 
 from entresol.chain.mining import MiningMode
 from entresol.errors import DepositsMissing, LayerOneMismatch
-from entresol.l1.layer_one import L1Finality
+from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Finality
 from entresol.primitives.values import Hash32
-from entresol.rollup.deposit_reader import MAX_REORG_DEPTH, DepositReader
+from entresol.rollup.deposit_reader import DepositReader
 from entresol.rollup.worker import Backoff, Worker
 from entresol.storage.batch_table import DepositCursor
 
@@ -200,8 +200,8 @@ class DepositWatcher:
         for index, transaction in enumerate(pending):
             if self._origins.get(transaction.hash) in gone:
                 log.warning(
-                    "a reorg of %s removed %d pending deposits, from deposit %d on",
-                    *(self._l1.name, len(pending) - index, transaction.payload.nonce),
+                    "a reorg of %s removed deposit %d: dropping %d of %d pending deposits",
+                    *(self._l1.name, transaction.payload.nonce, len(pending) - index, len(pending)),
                 )
                 queue.replace(pending[:index])
                 return

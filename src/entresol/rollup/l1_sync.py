@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.errors import LayerOneMismatch, StoreDamaged
 from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, BatchTotals
+from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_info_of
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _NO_BATCHES: Final = BatchTotals(0, 0, 0)
-# A reorg of at most so many blocks is noticed for every settlement transaction in them.
-_MAX_REORG_DEPTH: Final = 64
 
 
 class L1Sync:
@@ -84,7 +83,7 @@ class L1Sync:
         if await self._may_have_reorged():
             self._last_block = None
             for step in SettlementStep:
-                await self._recheck(step, totals.last(step), head - _MAX_REORG_DEPTH)
+                await self._recheck(step, totals.last(step), head - MAX_REORG_DEPTH)
         last = head if self._finality == "latest" else await self._l1.block_number(self._finality)
         self._update_finality(totals, last - self._confirmations)
         return totals
@@ -173,7 +172,7 @@ class L1Sync:
         """Return the transaction that did a step, by the event it emitted."""
         before = self._batches.settled(number - 1, step)
         # Batches are settled in order, and a reorg may have moved what is recorded.
-        near = 0 if before is None else before.block - _MAX_REORG_DEPTH
+        near = 0 if before is None else before.block - MAX_REORG_DEPTH
         found = await self._events(step, number, max(near, self._contract.first_block))
         if not found and near > self._contract.first_block:
             found = await self._events(step, number, self._contract.first_block)

@@ -38,6 +38,7 @@ def running_layers(kind: str) -> Iterator[Layers]:
         if kind == "anvil":
             anvil = cleanup.enter_context(running_anvil())
             arguments += ["--l1-url", anvil.url, "--deploy-l1", "--operator-key", OPERATOR_KEY]
+            arguments += ["--l1-confirmations", "0"]
         cleanup.enter_context(running_node(*arguments, info=info))
         known: dict[str, Any] = json.loads(info.read_text(encoding="utf-8"))
         yield Layers(known["http_url"], known["l1"]["http_url"], known["l1"]["contracts"])

@@ -11,11 +11,10 @@ import pytest
 from entresol.errors import DepositsMissing, LayerOneMismatch, LayerOneUnreachable
 from entresol.l1.contracts import Deposit, ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.l1.layer_one import L1Finality, LayerOne
+from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Finality, LayerOne
 from entresol.l1.operator import Operator
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.deposit_reader import MAX_REORG_DEPTH
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
 from entresol.storage.batch_table import DepositCursor
 from tests.support.polling import PATIENCE_SECONDS

@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC
+from entresol.l1.layer_one import L1Finality
 from entresol.node.config.loader import Settings
 from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
 from entresol.server.config import MIB, ServerConfig
@@ -95,8 +96,19 @@ class L1Config(Struct, frozen=True, kw_only=True):
         ),
     ] = 0.3
     l1_confirmations: Annotated[
-        int, Meta(ge=0, description="Confirmations that an L1 block needs before it is processed.")
-    ] = 0
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(
+            title="N",
+            description="L1 blocks that must follow one before it counts; by default 12 with --l1-url, and 0 on "
+            "the development L1 or with --l1-finality safe or finalized.",
+        ),
+    ] = None
+    l1_finality: Annotated[
+        L1Finality,
+        Meta(
+            description="L1 block that confirmations are counted from: the latest, safe or finalized one."
+        ),
+    ] = "latest"
     bridgehub: Annotated[
         str | None,
         Meta(

@@ -10,7 +10,8 @@ import msgspec
 
 from entresol.errors import InvalidConfig, LayerOneMismatch, MalformedValue
 from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of, deploy
-from entresol.l1.discovery import check_operator, find_contracts
+from entresol.l1.discovery import check_operator, find_contracts, find_deployment_block
+from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
 from entresol.l1.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint
@@ -63,11 +64,16 @@ class RemoteSetup:
             contracts = await self._deploy(l1_chain_id)
         else:
             contracts = await self._discover()
+        manifest = self._file.manifest
+        block = None if manifest is None else manifest.deployment_block
+        if block is None:
+            block = await find_deployment_block(self.l1, contracts.chain)
         return SettlementLayer(
             l1=self.l1,
             l1_chain_id=l1_chain_id,
             contracts=contracts,
             operator_secret=self._secret,
+            deployment_block=block,
         )
 
     @property
@@ -108,8 +114,14 @@ class RemoteSetup:
         self._check_deployment(contracts, first, nonce)
         deployment = self._deployment(l1_chain_id, first)
         if manifest is None:
+            head = await self.l1.block_number()
             self._file.write(
-                SettlementManifest(l1_chain_id=l1_chain_id, contracts=contracts, first_nonce=first)
+                SettlementManifest(
+                    l1_chain_id=l1_chain_id,
+                    contracts=contracts,
+                    first_nonce=first,
+                    deployment_block=max(0, head - MAX_REORG_DEPTH),
+                )
             )
             for name, address in msgspec.structs.asdict(contracts).items():
                 log.info("%s: %s", name.replace("_", " "), address.checksummed())

@@ -11,7 +11,7 @@ from entresol.errors import EntresolError, LayerOneFailed
 from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
 from entresol.node.metrics import Sample
-from entresol.node.settlement.settlement_layer import fee_limits
+from entresol.node.settlement.settlement_layer import fee_limits, required_confirmations
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
@@ -49,7 +49,10 @@ class Rollup:
             max_blocks=settings.batch_blocks,
             max_logs=settings.batch_messages,
         )
-        contract = ZkChain(settlement_layer.l1, settlement_layer.contracts.chain)
+        contract = ZkChain(
+            settlement_layer.l1, settlement_layer.contracts.chain, settlement_layer.deployment_block
+        )
+        confirmations, finality = required_confirmations(config.l1), config.l1.l1_finality
         self.settlement_layer = settlement_layer
         self.prover = LogProver(chain.blocks, chain.batches)
         self.batcher = Batcher(
@@ -60,14 +63,14 @@ class Rollup:
             is_deferred=self._is_settling,
         )
         self.watcher = DepositWatcher(
-            chain, contract, DepositConfig(confirmations=config.l1.l1_confirmations)
+            chain, contract, DepositConfig(confirmations=confirmations, finality=finality)
         )
         self.settler = Settler(
             chain,
             contract,
             Operator(settlement_layer.l1, settlement_layer.operator_secret, fee_limits(config.l1)),
             settlement_layer.contracts.validator_timelock,
-            SettlementConfig(confirmations=config.l1.l1_confirmations),
+            SettlementConfig(confirmations=confirmations, finality=finality),
         )
         self.on_batch: Callable[[Batch], None] = lambda _batch: None
         """Called with each batch that is sealed."""

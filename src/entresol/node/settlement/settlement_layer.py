@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 RETRY_SECONDS: Final = 2.0
+REMOTE_CONFIRMATIONS: Final = 12
+"""More than the longest reorg that Ethereum had under proof of stake, which was of 7 blocks."""
 
 
 class SettlementLayer(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +38,8 @@ class SettlementLayer(msgspec.Struct, frozen=True, kw_only=True):
     l1_chain_id: int
     contracts: SettlementContracts
     operator_secret: Hash32
+    deployment_block: int = 0
+    """An L1 block before which the contracts did not exist."""
 
 
 def fee_limits(config: L1Config) -> FeeLimits:
@@ -43,6 +47,14 @@ def fee_limits(config: L1Config) -> FeeLimits:
     return FeeLimits(
         max_fee=int(config.l1_max_fee_gwei * GWEI), multiplier=config.l1_fee_multiplier
     )
+
+
+def required_confirmations(config: L1Config) -> int:
+    """Return how many L1 blocks must follow one before it counts."""
+    if config.l1_confirmations is not None:
+        return config.l1_confirmations
+    counts = config.l1_url is not None and config.l1_finality == "latest"
+    return REMOTE_CONFIRMATIONS if counts else 0
 
 
 def development_contracts() -> SettlementContracts:
@@ -91,12 +103,11 @@ async def verify_registration(
             f"{settlement_layer.l1.name}: use the same genesis, accounts and balances"
         )
     file = ManifestFile(config.chain)
-    if file.manifest is None:
-        file.write(
-            SettlementManifest(
-                l1_chain_id=settlement_layer.l1_chain_id, contracts=settlement_layer.contracts
-            )
-        )
+    manifest = file.manifest or SettlementManifest(
+        l1_chain_id=settlement_layer.l1_chain_id, contracts=settlement_layer.contracts
+    )
+    block = settlement_layer.deployment_block
+    file.write(msgspec.structs.replace(manifest, deployment_block=block))
 
 
 async def retry_until_reachable(l1: LayerOne, attempt: Callable[[], Awaitable[T]]) -> T:

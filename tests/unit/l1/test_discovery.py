@@ -1,0 +1,76 @@
+"""The block of a contract's deployment, found without reading logs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from entresol.errors import LayerOneRejected
+from entresol.l1.discovery import find_deployment_block
+from entresol.l1.embedded import EmbeddedLayerOne
+from entresol.l1.layer_one import MAX_REORG_DEPTH, LayerOne
+from entresol.l1.operator import Operator
+from entresol.primitives.addresses import create_address
+from entresol.primitives.values import Address
+from tests.support.polling import PATIENCE_SECONDS
+from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, SteeredLayerOne, layer_one
+
+DEPLOYER = ACCOUNTS[0]
+# Returns one byte of code.
+_INIT_CODE = bytes.fromhex("600160005360016000f3")
+
+
+def run(steered: SteeredLayerOne, play: Callable[[LayerOne], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        try:
+            await play(steered.l1)
+        finally:
+            await steered.l1.close()
+
+    asyncio.run(whole())
+
+
+async def deploy(steered: SteeredLayerOne) -> tuple[Address, int]:
+    """Deploy a contract between many blocks, and return its address and block."""
+    steered.mine(200)
+    l1 = steered.l1
+    operator = Operator(l1, DEPLOYER.secret)
+    signed = await operator.sign_call(None, _INIT_CODE)
+    await operator.send(signed)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while (receipt := await l1.receipt(signed.hash)) is None:
+            pass
+    assert receipt.succeeded
+    steered.mine(100)
+    return create_address(DEPLOYER.address, signed.nonce), receipt.block_number
+
+
+def test_the_block_is_a_little_before_the_deployment(tested: SteeredLayerOne) -> None:
+    async def play(l1: LayerOne) -> None:
+        contract, block = await deploy(tested)
+        assert block > MAX_REORG_DEPTH
+        assert await find_deployment_block(l1, contract) == block - MAX_REORG_DEPTH
+
+    run(tested, play)
+
+
+class Pruned(EmbeddedLayerOne):
+    """An L1 without old states."""
+
+    async def code(self, address: Address, block: int | None = None) -> bytes:
+        """Reject what an archive node would know."""
+        if block is not None and block < self._chain.number - 128:
+            raise LayerOneRejected("eth_getCode", -32000, "missing trie node")
+        return await super().code(address, block)
+
+
+def test_the_block_is_zero_if_l1_has_no_old_states() -> None:
+    with layer_one("embedded") as steered:
+        assert isinstance(steered, Embedded)
+        steered.l1 = Pruned(steered.chain)
+
+        async def play(l1: LayerOne) -> None:
+            contract, _ = await deploy(steered)
+            assert await find_deployment_block(l1, contract) == 0
+
+        run(steered, play)

@@ -1,0 +1,92 @@
+"""How settlement transactions are found on L1, and from which block on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from entresol.l1.embedded import EmbeddedLayerOne
+from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Log
+from entresol.primitives.batches import SettlementStep
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.settler import SettlementConfig
+from tests.support.rollup.layer_ones import Embedded, LyingLayerOne, layer_one
+from tests.support.rollup.settlement_scenario import Scenario, run
+
+
+class RecordingLayerOne(EmbeddedLayerOne):
+    """An embedded L1 that records from which block on it is searched."""
+
+    def __init__(self, embedded: Embedded) -> None:
+        super().__init__(embedded.chain)
+        self.searched: list[int] = []
+
+    async def logs(
+        self, address: Address, topics: Sequence[Hash32], first: int, last: int
+    ) -> list[L1Log]:
+        """Return the logs, and record the search."""
+        self.searched.append(first)
+        return await super().logs(address, topics, first, last)
+
+
+def test_a_step_by_another_account_is_searched_near_the_step_before_it() -> None:
+    async def play(scenario: Scenario) -> None:
+        l1 = scenario.l1
+        assert isinstance(l1, RecordingLayerOne)
+        scenario.seal_batch(1)
+        await scenario.settle()
+        scenario.layer_one.mine(300)
+        scenario.seal_batch(2)
+        await scenario.settle()
+        for step in SettlementStep:
+            scenario.batches.revert_settlement([1, 2], step)
+        contract = scenario.contracts.chain
+        contract.first_block = 5
+        l1.searched.clear()
+        await scenario.new_settler().step(0.0)
+        first = [scenario.batches.settled(1, step) for step in SettlementStep]
+        expected = [max(5, it.block - MAX_REORG_DEPTH) for it in first if it is not None]
+        # Per step: the first batch from the deployment on, the second one from the first one on.
+        assert l1.searched == [5, expected[0], 5, expected[1], 5, expected[2]]
+        assert all(scenario.batches.settled(2, step) for step in SettlementStep)
+
+    with layer_one("embedded") as steered:
+        assert isinstance(steered, Embedded)
+        steered.l1 = RecordingLayerOne(steered)
+        run(steered, play)
+
+
+def test_a_step_that_is_not_near_the_one_before_it_is_searched_everywhere() -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.seal_batch(1)
+        scenario.seal_batch(2)
+        await scenario.settle()
+        head = await scenario.l1.block_number()
+        recorded = scenario.batches.settled(1, SettlementStep.COMMIT)
+        assert recorded is not None
+        scenario.layer_one.mine(100)
+        wrong = recorded._replace(block=head + 100)
+        scenario.batches.update_settlement(1, SettlementStep.COMMIT, wrong)
+        scenario.batches.revert_settlement([2], SettlementStep.COMMIT)
+        await scenario.new_settler().step(0.0)
+        assert scenario.batches.settled(2, SettlementStep.COMMIT) is not None
+
+    with layer_one("embedded") as steered:
+        run(steered, play)
+
+
+def test_blocks_are_final_once_l1_finalized_their_settlement() -> None:
+    async def play(scenario: Scenario) -> None:
+        l1 = scenario.l1
+        assert isinstance(l1, LyingLayerOne)
+        l1.finalized = 0
+        scenario.seal_batch(1)
+        await scenario.settle()
+        assert (scenario.chain.finality.safe, scenario.chain.finality.finalized) == (0, 0)
+        l1.finalized = await l1.block_number()
+        await scenario.settle()
+        assert (scenario.chain.finality.safe, scenario.chain.finality.finalized) == (1, 1)
+
+    with layer_one("embedded") as steered:
+        assert isinstance(steered, Embedded)
+        steered.l1 = LyingLayerOne(steered.chain)
+        run(steered, play, config=SettlementConfig(finality="finalized"))
