@@ -57,7 +57,7 @@ class SteeredLayerOne(Protocol):
         """Leave transactions pending until a block is mined."""
 
     def drop(self, transaction: Hash32) -> None:
-        """Forget a transaction that waits for a block."""
+        """Drop a pending transaction."""
 
 
 class Embedded:
@@ -91,7 +91,7 @@ class Embedded:
         self.chain.schedule.seal_on_request()
 
     def drop(self, transaction: Hash32) -> None:
-        """Forget a transaction that waits for a block."""
+        """Drop a pending transaction."""
         self.chain.pool.remove(transaction, "dropped")
 
 
@@ -121,7 +121,7 @@ class OnAnvil:
         self._anvil("evm_setAutomine", False)
 
     def drop(self, transaction: Hash32) -> None:
-        """Forget a transaction that waits for a block."""
+        """Drop a pending transaction."""
         self._anvil("anvil_dropTransaction", str(transaction))
 
 
@@ -166,7 +166,7 @@ class EventfulLayerOne:
 
 
 class LyingLayerOne(EmbeddedLayerOne):
-    """An embedded L1 that answers as a node does that lags, that has pruned states, or that is on a fork."""
+    """An embedded L1 that responds as a node that lags, that has pruned states, or that is on a fork."""
 
     empty_logs = 0
     """How many of the next searches find nothing."""

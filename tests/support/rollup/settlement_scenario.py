@@ -89,7 +89,7 @@ class Scenario:
         return PendingSettlement.decode(stored)
 
     def pass_over(self) -> None:
-        """Let L1 forget the pending transaction, and seal blocks without it."""
+        """Drop the pending transaction on L1, and seal blocks without it."""
         for attempt in self.pending().transactions():
             self.layer_one.drop(attempt.hash)
         self.layer_one.mine(2)

@@ -367,8 +367,8 @@ def test_logs_of_a_block_that_l1_does_not_have_are_rejected() -> None:
     lying(play)
 
 
-@pytest.mark.parametrize(("question", "name"), [(4, "logs"), (5, "call"), (6, "block")])
-def test_a_reorg_between_two_requests_is_noticed(question: int, name: str) -> None:
+@pytest.mark.parametrize(("call", "name"), [(4, "logs"), (5, "call"), (6, "block")])
+def test_a_reorg_between_two_requests_is_noticed(call: int, name: str) -> None:
     async def play(scenario: Scenario) -> None:
         before = scenario.layer_one.checkpoint()
         await scenario.post(DEPOSITS[0])
@@ -379,11 +379,11 @@ def test_a_reorg_between_two_requests_is_noticed(question: int, name: str) -> No
             scenario.layer_one.restore(before)
             scenario.layer_one.mine(2)
 
-        eventful.before(question, reorg)
+        eventful.before(call, reorg)
         with pytest.raises(LayerOneMismatch):
             await watcher.step()
         assert eventful.is_over
-        assert eventful.asked[question - 1] == name
+        assert eventful.calls[call - 1] == name
         assert await watcher.step() == 0
         assert scenario.executed() == []
 

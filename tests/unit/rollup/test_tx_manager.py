@@ -21,7 +21,7 @@ HOUR = 3_600
 
 
 async def send_and_lose(scenario: Scenario) -> None:
-    """Send the commit of a batch, and let L1 forget it."""
+    """Send the commit of a batch, and drop it on L1."""
     scenario.layer_one.mine_on_request()
     scenario.seal_batch(1)
     assert await scenario.settler.step(0.0)
