@@ -222,9 +222,10 @@ def test_a_settlement_transaction_that_l1_does_not_include_is_reported(
         eventually(lambda: metric(node.url, "settlement_pending_attempts") == 1)
         assert 0 < metric(node.url, "settlement_pending_fee_wei") <= 500 * 10**9
         assert metric(node.url, "settlement_fee_limited") == 0
-        # Another transaction of the operator cannot be paid, and L1 asks for more than the limit.
         pair.l1("anvil_setBalance", str(OPERATOR.address), "0x1")
         eventually(lambda: "send it some" in (health(node.url)["settlement"] or ""))
+        eventually(lambda: "--operator-low-balance" in (health(node.url)["operator"] or ""))
+        assert metric(node.url, "operator_balance_wei") == 1
         pair.l1("anvil_setBalance", str(OPERATOR.address), hex(ETHER))
         pair.l1("evm_setAutomine", True)
         pair.l1("evm_mine")

@@ -18,7 +18,7 @@ from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.mempool import PoolConfig
 from entresol.chain.rules import ChainRules
 from entresol.contracts import artifact
-from entresol.errors import InvalidConfig
+from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.deployment import Deployment, SettlementContracts
 from entresol.l1.embedded_genesis import deployment_accounts, fund_vault
 from entresol.node.config.schema import DEFAULT_GAS_PRICE, ETHER
@@ -84,6 +84,7 @@ def open_layer_two(
         fork=config.hardfork,
         gas_limit=config.gas_limit,
         fees=L2BaseFee(fees),
+        beneficiary=_fee_recipient(config),
     )
     chain = Chain.open(_path(config), rules, genesis, pool=PoolConfig(order=config.order))
     if config.block_time is not None:
@@ -151,6 +152,15 @@ def _genesis(config: ChainConfig, predeploys: Mapping[Address, GenesisAccount]) 
     genesis = Genesis.load(Path(config.genesis))
     # The accounts of a genesis file override the system contracts.
     return msgspec.structs.replace(genesis, alloc={**predeploys, **genesis.alloc})
+
+
+def _fee_recipient(config: ChainConfig) -> Address:
+    if config.fee_recipient is None:
+        return Address.zero()
+    try:
+        return Address.parse(config.fee_recipient)
+    except MalformedValue as error:
+        raise InvalidConfig("--fee-recipient", error.problem) from error
 
 
 def _system_code(address: Address) -> bytes:

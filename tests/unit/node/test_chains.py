@@ -12,6 +12,7 @@ from entresol.errors import InvalidConfig
 from entresol.node.chains import open_layer_one, open_layer_two
 from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
 from entresol.node.settlement.settlement_layer import development_contracts
+from entresol.primitives.values import Address
 
 
 @contextmanager
@@ -63,6 +64,17 @@ def test_the_balance_of_the_vault_leaves_room_for_deposits(tmp_path: Path) -> No
         layer_one.close()
     assert vault is not None
     assert vault.balance == 2**128
+
+
+def test_the_fee_recipient_is_the_beneficiary_of_blocks() -> None:
+    recipient = Address(b"\x0f" * 20)
+    with opened(ChainConfig(fee_recipient=str(recipient))) as chain:
+        assert chain.seal().beneficiary == recipient
+
+
+def test_a_fee_recipient_that_is_no_address_is_rejected() -> None:
+    with pytest.raises(InvalidConfig, match="--fee-recipient"):
+        open_layer_two(ChainConfig(fee_recipient="0x12"), None, None)
 
 
 def test_l1_and_l2_cannot_have_the_same_chain_id() -> None:

@@ -62,6 +62,14 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
     mining: Annotated[
         bool, Meta(description="Seal blocks automatically; otherwise only on request (evm_mine).")
     ] = True
+    fee_recipient: Annotated[
+        str | None,
+        Meta(
+            title="ADDRESS",
+            description="Account that receives priority fees and the fees of deposits on the L2; by default the "
+            "zero address.",
+        ),
+    ] = None
     order: Annotated[
         Literal["fees", "fifo"],
         Meta(
@@ -127,6 +135,12 @@ class L1Config(Struct, frozen=True, kw_only=True):
             "by default a well-known development key.",
         ),
     ] = None
+    operator_low_balance: Annotated[
+        float,
+        Meta(
+            ge=0, description="Balance of the operator on L1, in ether, below which the node warns."
+        ),
+    ] = 0.5
     l1_max_fee_gwei: Annotated[
         float,
         Meta(

@@ -11,6 +11,7 @@ from entresol.errors import EntresolError, LayerOneFailed
 from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
 from entresol.node.metrics import Sample
+from entresol.node.settlement.operator_balance import ETHER, OperatorBalance
 from entresol.node.settlement.settlement_layer import fee_limits, required_confirmations
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
@@ -65,10 +66,15 @@ class Rollup:
         self.watcher = DepositWatcher(
             chain, contract, DepositConfig(confirmations=confirmations, finality=finality)
         )
+        operator = Operator(
+            settlement_layer.l1, settlement_layer.operator_secret, fee_limits(config.l1)
+        )
+        low = int(config.l1.operator_low_balance * ETHER)
+        self.balance = OperatorBalance(settlement_layer.l1, operator.address, low)
         self.settler = Settler(
             chain,
             contract,
-            Operator(settlement_layer.l1, settlement_layer.operator_secret, fee_limits(config.l1)),
+            operator,
             settlement_layer.contracts.validator_timelock,
             SettlementConfig(confirmations=confirmations, finality=finality),
         )
@@ -83,7 +89,11 @@ class Rollup:
         """Start the workers."""
         workers = [self._follow_gas_price(), self.watcher.run()]
         if self._settles:
-            workers += [self.batcher.run(self._chain.events), self.settler.run()]
+            workers += [
+                self.batcher.run(self._chain.events),
+                self.settler.run(),
+                self.balance.run(),
+            ]
         self._tasks = [asyncio.create_task(_supervise(worker)) for worker in workers]
 
     async def stop(self) -> None:
@@ -108,6 +118,7 @@ class Rollup:
             "deposits": self.watcher.problem,
             "batches": self.batcher.problem,
             "settlement": self.settler.stopped or self.settler.problem,
+            "operator": self.balance.problem,
         }
 
     def metrics(self) -> Iterator[Sample]:
@@ -132,6 +143,10 @@ class Rollup:
             )
 
     def _fee_metrics(self) -> Iterator[Sample]:
+        if self.balance.wei is not None:
+            yield Sample(
+                "operator_balance_wei", "Balance of the operator on L1, in wei.", self.balance.wei
+            )
         pending, limited = self.settler.pending, self.settler.is_fee_limited
         attempts = [] if pending is None else pending.transactions()
         fee = attempts[0].fees.max_fee if attempts else 0

@@ -1,0 +1,62 @@
+"""The operator's balance on L1: a metric, and a warning before it runs dry."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from entresol.rollup.worker import Backoff, Worker
+
+if TYPE_CHECKING:
+    from entresol.l1.layer_one import LayerOne
+    from entresol.primitives.values import Address
+
+log = logging.getLogger(__name__)
+
+ETHER: Final = 10**18
+POLL_SECONDS: Final = 10.0
+
+
+class OperatorBalance:
+    """Reads the balance of the operator now and then.
+
+    Remembers: the last balance. Persists: nothing. Fails: an L1 that cannot be reached is retried, and
+    leaves the last balance.
+    """
+
+    def __init__(self, l1: LayerOne, address: Address, low: int) -> None:
+        self._l1 = l1
+        self._address = address
+        self._low = low
+        self._worker = Worker(
+            self._poll, log, failing="cannot read the operator's balance", backoff=Backoff(1.0)
+        )
+        self.wei: int | None = None
+        """The balance when it was last read."""
+
+    @property
+    def problem(self) -> str | None:
+        """That the balance is low; None if it is not, or not known."""
+        if self.wei is None or self.wei >= self._low:
+            return None
+        return (
+            f"the operator {self._address.checksummed()} has less than {self._low / ETHER:g} ether on L1: "
+            "send it some before settlement stops (--operator-low-balance)"
+        )
+
+    async def run(self) -> None:
+        """Follow the balance for ever."""
+        await self._worker.run()
+
+    async def step(self) -> None:
+        """Read the balance; log a warning when it gets low."""
+        before = self.problem
+        self.wei = await self._l1.balance(self._address)
+        if self.problem is not None and before is None:
+            log.warning("%s", self.problem)
+        elif self.problem is None and before is not None:
+            log.info("the operator has %g ether on L1", self.wei / ETHER)
+
+    async def _poll(self) -> float:
+        await self.step()
+        return POLL_SECONDS

@@ -1,0 +1,49 @@
+"""The operator's balance is followed, and a low one is reported once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from entresol.l1.embedded import EmbeddedLayerOne
+from entresol.node.settlement.operator_balance import ETHER, OperatorBalance
+from entresol.primitives.values import Address
+from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, layer_one
+
+OPERATOR = ACCOUNTS[0].address
+
+
+class Spending(EmbeddedLayerOne):
+    """An L1 on which the operator has what a test sets."""
+
+    wei = 0
+
+    async def balance(self, address: Address) -> int:
+        """Return what is set."""
+        assert address == OPERATOR
+        return self.wei
+
+
+def test_a_low_balance_is_reported_once_and_until_it_is_higher(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "entresol.node.settlement")
+
+    async def play(l1: Spending) -> None:
+        balance = OperatorBalance(l1, OPERATOR, ETHER // 2)
+        assert balance.problem is None
+        for wei in (ETHER, ETHER // 3, ETHER // 4, ETHER // 2):
+            l1.wei = wei
+            await balance.step()
+            assert balance.wei == wei
+            assert (balance.problem is None) is (wei >= ETHER // 2)
+
+    with layer_one("embedded") as steered:
+        assert isinstance(steered, Embedded)
+        asyncio.run(play(Spending(steered.chain)))
+    low, higher = caplog.messages
+    assert "has less than 0.5 ether on L1" in low
+    assert "--operator-low-balance" in low
+    assert higher == "the operator has 0.5 ether on L1"
