@@ -130,7 +130,7 @@ python-check: $(REQUIREMENTS_STAMP) $(NATIVE)
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/pytest tests/unit/test_layout.py --quiet
+	$(BIN)/pytest tests/unit/test_layout.py --noconftest --quiet
 	$(BIN)/python docs/tools/generate.py --check
 
 .PHONY: contracts-check
