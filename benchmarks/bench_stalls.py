@@ -1,10 +1,11 @@
-"""Latency of a small request while other clients send large ones, on a node in a process of its own."""
+"""How long a small request is delayed by large ones and by floods, on a node in a process of its own."""
 
 from __future__ import annotations
 
 import contextlib
 import http.client
 import multiprocessing
+import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -12,10 +13,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from benchmarks.harness import ROUNDS, Row, Target
+from benchmarks.harness import ROUNDS, Peer, Row, Target
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
+from tests.robustness.floods import FLOODS, START_SECONDS, flooding, latencies, p99
+from tests.support.anvil import running_anvil
 from tests.support.node_process import running_node
 
 BLOCKS: Final = 10_000
@@ -23,6 +26,10 @@ ROUND_SECONDS: Final = 2.0
 BATCH: Final = 250
 GAS: Final = 30_000_000
 GROWTH_MS: Final = 10.0
+
+FLOOD_ROUNDS: Final = 3
+FLOOD_MS: Final = 20.0
+MOST_FLOOD_MS: Final = 50.0
 
 EMITTER, LOOPER, READER = (Address(bytes([number]) * 20) for number in (0xA1, 0xA2, 0xA3))
 # One log with a topic; a loop for ever; a loop over slots that begins at the number in the call data.
@@ -53,7 +60,12 @@ class Client:
 
 
 def rows() -> Iterable[Row]:
-    """Measure the 99th percentile of a small request, alone and beside large ones."""
+    """Measure the 99th percentile of a small request: alone, beside large ones, beside floods."""
+    yield from _rows_beside_large_requests()
+    yield from _rows_beside_floods()
+
+
+def _rows_beside_large_requests() -> Iterable[Row]:
     with running_node("--gas-price", "0") as node:
         _populate(Client(node.url))
         alone = _p99(node.url)
@@ -63,6 +75,29 @@ def rows() -> Iterable[Row]:
                 growth = _p99(node.url) - alone
             target = Target(GROWTH_MS, "at most")
             yield Row(what=f"grows beside {name}", value=growth, unit="ms", target=target)
+
+
+def _rows_beside_floods() -> Iterable[Row]:
+    """Measure a node and anvil in turn beside each flood; both print nothing."""
+    with running_node("--log-level", "warning") as node, running_anvil() as anvil:
+        peer_port = urlsplit(anvil.url).port or 0
+        for name in FLOODS:
+            peer, value = _p99_beside(peer_port, name), _p99_beside(node.port, name)
+            bound = min(max(3 * peer, FLOOD_MS), MOST_FLOOD_MS)
+            yield Row(
+                what=f"eth_blockNumber p99 beside {name}",
+                value=value,
+                unit="ms",
+                peer=Peer("anvil", peer),
+                target=Target(bound, "at most"),
+            )
+
+
+def _p99_beside(port: int, flood: str) -> float:
+    """Return the 99th percentile in the median of several rounds beside one flood."""
+    with flooding(port, flood):
+        time.sleep(START_SECONDS)
+        return statistics.median(p99(latencies(port, ROUND_SECONDS)) for _ in range(FLOOD_ROUNDS))
 
 
 def request(call: Call, number: int = 1) -> dict[str, object]:

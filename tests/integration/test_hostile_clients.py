@@ -8,7 +8,7 @@ import random
 import socket
 import struct
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 from websockets.frames import Opcode
@@ -304,10 +304,10 @@ def test_a_flood_of_pings_without_reading_pongs_delays_no_other_client(
 ) -> None:
     with RawConnection(node.port, receive_buffer=4_096) as flooding:
         flooding.open_websocket()
-        flooding.socket.settimeout(0.5)
         ping = b"\x89\xfd" + bytes(4) + b"x" * 125
-        with pytest.raises(TimeoutError):
-            flooding.send(ping * 500_000)
+        # The node closes the connection, and may do so while this is sent.
+        with suppress(ConnectionError):
+            flooding.send(ping * 100_000)
         with RawConnection(node.port) as another:
             assert another.post(CHAIN_ID).body == ANSWER
 

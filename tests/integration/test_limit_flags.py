@@ -57,6 +57,8 @@ ELSEWHERE = {
     # Clients that do not read, and the end: test_server.py and test_server_websocket.py.
     "--write-seconds", "--linger-seconds", "--stop-seconds", "--write-buffer-bytes", "--gzip-level",
     "--websocket-queue-bytes", "--websocket-concurrency", "--websocket-deflate",
+    # Floods: test_server_fairness.py.
+    "--websocket-small-frames-per-second",
 }  # fmt: skip
 CHAIN_ID = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
 ALICE = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"

@@ -83,6 +83,14 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     websocket_concurrency: Annotated[
         int, Meta(ge=1, description="Requests of one WebSocket that may run at once.")
     ] = 128
+    websocket_small_frames_per_second: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="Pings, pongs, empty frames and fragments of less than 64 bytes that a WebSocket may send "
+            "per second; one that sends more is closed; 0 is no limit.",
+        ),
+    ] = 500.0
     websocket_ping_seconds: Annotated[
         float,
         Meta(

@@ -7,6 +7,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Awaitable
+from time import perf_counter
 from typing import Final
 
 from entresol.server.head_cache import NO_HEAD, CachedHead
@@ -22,7 +23,8 @@ from entresol.server.responses import (
     encode,
 )
 from entresol.server.state import ServerState
-from entresol.server.websocket import WebSocketConnection, handshake
+from entresol.server.websocket.connection import WebSocketConnection
+from entresol.server.websocket.handshake import handshake
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +51,9 @@ class HttpConnection(ClientProtocol):
         self._task: asyncio.Task[None] | None = None
         self._timed_phase = -1
         self._half_closed = False
+        self._upgraded = False
+        # Whether the next request that is parsed is served at once.
+        self._direct = True
 
     def send(self, data: bytes) -> bool:
         """Raise: HTTP cannot push."""
@@ -78,15 +83,17 @@ class HttpConnection(ClientProtocol):
         self._last_head = NO_HEAD
         if self._lingering:
             return
-        head = self._heads.find(data) if self._parser.is_at_start else NO_HEAD
+        is_new = self._parser.is_at_start and not self._busy()
+        head = self._heads.find(data) if is_new else NO_HEAD
         body = head.body(data)
         if body is not None:
+            self._direct = True
             self._on_request(head.request(body))
             if self._is_ready():
                 self._last_head = head
             self._set_deadline()
         else:
-            self._parse(data)
+            self._receive(data)
 
     def _serve_again(self, head: CachedHead, body: bytes) -> None:
         """Serve a request with the same head as the last one: the fast path of `_serve`."""
@@ -98,18 +105,44 @@ class HttpConnection(ClientProtocol):
         else:
             self._respond(head.request(body), result)
 
-    def _parse(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
+        """Serve the first request in `data` now, and others in later turns of the event loop."""
+        busy = self._busy()
+        self._parser.receive(data)
+        if not busy:
+            self._parse_piece()
+            if self._parser.phase == BODY and self._parser.unparsed:
+                self._parse_piece()
+        if self._has_backlog():
+            self._serve_later(self._parser.unparsed)
+
+    def _parse_piece(self) -> None:
+        self._direct = True
         try:
-            rest = self._parser.feed(data)
+            rest = self._parser.parse_piece()
         except RequestRejectedError as rejected:
             self._reject(rejected.response)
             return
         if rest is not None:
             self._upgrade(rest)
-            return
-        phase = self._parser.phase
-        if phase != self._timed_phase or phase == IDLE:
-            self._set_deadline()
+        elif not self._has_backlog():
+            self._set_deadline_of_phase()
+
+    def serve_backlog(self, until: float) -> bool:
+        """Serve pending requests, and parse more of them, for a slice of time."""
+        while self._has_backlog() and self._task is None and not self._write_paused:
+            if self._pending:
+                self._serve(self._pending.popleft())
+            else:
+                self._parse_piece()
+            if perf_counter() >= until and self._has_backlog():
+                # What is received in the same turn would only wait here.
+                self._pause_reading()
+                return True
+        self._queued = False
+        if not self._transport.is_closing() and not self._upgraded:
+            self._continue()
+        return False
 
     def eof_received(self) -> bool:
         """Stay open for responses in progress: the client may only have closed its half."""
@@ -119,18 +152,19 @@ class HttpConnection(ClientProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Drop pending requests. A handler in progress finishes, since it may be changing state."""
-        self._pending.clear()
+        self._drop_backlog()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
         """Stop reading requests, because the client does not read responses."""
         self._last_head = NO_HEAD
+        self._timed_phase = -1
         super().pause_writing()
 
     def resume_writing(self) -> None:
         """Continue with pending requests."""
         self._write_paused = False
-        self._serve_pending()
+        self._continue()
 
     def expire(self) -> None:
         """Close a connection that exceeded its time, with a response if a request had begun."""
@@ -150,18 +184,31 @@ class HttpConnection(ClientProtocol):
     def abort(self) -> None:
         """Close now."""
         self._last_head = NO_HEAD
-        self._pending.clear()
+        self._drop_backlog()
         if self._task is not None:
             self._task.cancel()
         self._transport.abort()
 
     def _busy(self) -> bool:
-        return self._task is not None or bool(self._pending)
+        return self._task is not None or self._has_backlog()
+
+    def _has_backlog(self) -> bool:
+        return bool(self._pending) or self._parser.unparsed > 0
+
+    def _drop_backlog(self) -> None:
+        self._pending.clear()
+        self._parser.discard()
 
     def _is_ready(self) -> bool:
         """Whether the next request can be served at once, without counting it against a rate."""
         ends = self._lingering or self._half_closed or self._state.stopping
         return not (self._busy() or self._write_paused or ends) and self._rate is None
+
+    def _set_deadline_of_phase(self) -> None:
+        """Set the deadline, unless the request in progress has one."""
+        phase = self._parser.phase
+        if phase != self._timed_phase or phase == IDLE:
+            self._set_deadline()
 
     def _set_deadline(self) -> None:
         phase = self._timed_phase = self._parser.phase
@@ -180,11 +227,13 @@ class HttpConnection(ClientProtocol):
 
     def _on_request(self, request: HttpRequest) -> None:
         self._timed_phase = -1
-        if self._task is None and not self._pending and not self._write_paused:
+        if self._direct and self._task is None and not self._pending and not self._write_paused:
+            self._direct = False
             self._serve(request)
         else:
             self._pending.append(request)
-            self._pause_reading()
+            if not self._write_paused:
+                self.deadline = math.inf
 
     def _on_interim(self, data: bytes) -> None:
         # Behind a request in progress it would seem to belong to that one; clients go on without it.
@@ -231,7 +280,7 @@ class HttpConnection(ClientProtocol):
         finally:
             self._task = None
             if not self._transport.is_closing():
-                self._serve_pending()
+                self._continue()
 
     async def _await_result(self, request: HttpRequest, result: Awaitable[bytes | None]) -> None:
         try:
@@ -252,16 +301,19 @@ class HttpConnection(ClientProtocol):
         if request.closes and not self._transport.is_closing():
             self._hang_up()
 
-    def _serve_pending(self) -> None:
-        """Continue with pending requests, after a response or after the client has read."""
-        while self._pending and self._task is None and not self._write_paused:
-            self._serve(self._pending.popleft())
-        if self._write_paused or self._pending or self._task is not None:
+    def _continue(self) -> None:
+        """Continue with the backlog or with reading, after a response or after the client has read."""
+        if self._write_paused or self._task is not None:
+            if self._has_backlog():
+                self._pause_reading()
+            return
+        if self._has_backlog():
+            self._serve_later(self._parser.unparsed)
             return
         if self._half_closed or (self._state.stopping and not self._lingering):
             self._close()
             return
-        self._set_deadline()
+        self._set_deadline_of_phase()
         self._resume_reading()
 
     def _reject(self, response: HttpResponse) -> None:
@@ -269,6 +321,7 @@ class HttpConnection(ClientProtocol):
         headers = self._state.origins.headers(None) + b"connection: close\r\n"
         request = HttpRequest("/", "", b"", headers, closes=True, rejection=response)
         # What follows cannot be parsed.
+        self._parser.discard()
         self._last_head = NO_HEAD
         self._lingering = True
         if self._write_paused:
@@ -284,12 +337,12 @@ class HttpConnection(ClientProtocol):
         if self._half_closed or self.closing:
             self._close()
             return
-        self._pending.clear()
+        self._drop_backlog()
         self._end_writing()
 
     def _close(self) -> None:
         """Close after what is written; a client that does not read it is disconnected in time."""
-        self._pending.clear()
+        self._drop_backlog()
         self._transport.close()
         self._linger()
 
@@ -310,6 +363,8 @@ class HttpConnection(ClientProtocol):
             self._report_rejection(result.rejection)
             self._hang_up()
             return
+        self._upgraded = True
+        self._resume_reading()
         websocket = WebSocketConnection(self._state, upgrade, result.extensions)
         self._state.replace(self, websocket)
         websocket.on_close(self._close_callbacks.run)

@@ -15,12 +15,15 @@ from entresol.server.state import ServerState
 logger = logging.getLogger(__name__)
 
 HANDLER_FAILED = "the handler of a request failed"
+# uvloop reads up to 32 times 256 KiB in one turn, unless reading is paused in between.
+MAX_HELD_WHILE_READING = 64 * 1024
 
 
 class ClientProtocol(asyncio.Protocol):
     """One client's connection, without what is particular to HTTP or WebSocket.
 
-    `_write_paused` means that the client does not read; `_lingering` that the last byte is sent and the client is to close.
+    `_write_paused` means that the client does not read; `_lingering` that the last byte is sent and the client is to close;
+    `_queued` that the backlog is served in later turns of the event loop.
     """
 
     def __init__(self, state: ServerState) -> None:
@@ -33,6 +36,7 @@ class ClientProtocol(asyncio.Protocol):
         self._close_callbacks = CloseCallbacks()
         self._transport: asyncio.Transport
         self._reading = True
+        self._queued = False
         self._write_paused = False
         self._lingering = False
         self.deadline = math.inf
@@ -84,6 +88,10 @@ class ClientProtocol(asyncio.Protocol):
         """Close now, and cancel what is in progress."""
         raise NotImplementedError
 
+    def serve_backlog(self, until: float) -> bool:
+        """Serve what was received, for a slice of time; return whether there is more."""
+        raise NotImplementedError
+
     def write(self, data: bytes) -> None:
         """Write `data`, and count it."""
         self._counters.bytes_sent += len(data)
@@ -104,6 +112,14 @@ class ClientProtocol(asyncio.Protocol):
     def _report_rejection(self, response: HttpResponse) -> None:
         if self._state.on_rejection is not None:
             self._state.on_rejection(response, cast("ClientConnection", self))
+
+    def _serve_later(self, held: int) -> None:
+        """Serve the backlog, of so many bytes, in later turns of the event loop."""
+        if held > MAX_HELD_WHILE_READING:
+            self._pause_reading()
+        if not self._queued:
+            self._queued = True
+            self._state.backlogs.add(self)
 
     def _pause_reading(self) -> None:
         if self._reading and not self._transport.is_closing():

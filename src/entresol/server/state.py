@@ -12,6 +12,7 @@ from entresol.server.documents import DocumentFormat, DocumentRejections
 from entresol.server.handler import Handler, OnRejection, Page
 from entresol.server.head_cache import HeadCache
 from entresol.server.limits import RequestRate
+from entresol.server.round_robin import RoundRobin
 
 
 class ServedConnection(Protocol):
@@ -80,6 +81,7 @@ class ServerState:
         self.hosts = HostCheck(config)
         self.origins = OriginCheck(config)
         self.heads = HeadCache()
+        self.backlogs = RoundRobin()
         self.open: set[ServedConnection] = set()
         self._all_closed = asyncio.Event()
         self._all_closed.set()

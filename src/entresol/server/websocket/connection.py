@@ -1,66 +1,35 @@
-"""One WebSocket connection: handshake, messages in, responses and pushed documents out, with bounded buffers."""
+"""One WebSocket connection: messages in, responses and pushed documents out, with bounded buffers."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Awaitable, Sequence
-from http import HTTPStatus
+from time import perf_counter
 from typing import Final
 
-from msgspec import Struct
-from websockets.datastructures import Headers
 from websockets.extensions.base import Extension
-from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory
 from websockets.frames import OK_CLOSE_CODES, CloseCode, Frame, Opcode
-from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
-from websockets.typing import Origin
 
-from entresol.server.access import OriginCheck
-from entresol.server.config import ServerConfig
+from entresol.server.limits import RequestRate
 from entresol.server.protocol import HANDLER_FAILED, ClientProtocol
 from entresol.server.request import WebSocketUpgrade, path_of
 from entresol.server.responses import TEXT, HttpResponse
 from entresol.server.state import ServerState
+from entresol.server.websocket.frame_splitter import FrameSplitter
 
 logger = logging.getLogger(__name__)
 
-
-class Handshake(Struct, frozen=True):
-    """The result of a handshake: the response, and the extensions that both sides use."""
-
-    response: bytes
-    rejection: HttpResponse | None
-    """The response as a rejection, unless the upgrade is accepted."""
-    extensions: Sequence[Extension]
-
-
-def handshake(upgrade: WebSocketUpgrade, config: ServerConfig, origins: OriginCheck) -> Handshake:
-    """Accept or reject `upgrade`."""
-    allowed = None
-    if not origins.any:
-        allowed = [None, *(Origin(origin.decode()) for origin in origins.origins)]
-    extensions = [ServerPerMessageDeflateFactory()] if config.websocket_deflate else None
-    negotiation = ServerProtocol(origins=allowed, extensions=extensions)
-    headers = Headers()
-    for name, value in upgrade.headers.items():
-        headers[name.decode("latin-1")] = value.decode("latin-1")
-    response = negotiation.accept(Request(upgrade.target.decode("latin-1"), headers))
-    rejection = None
-    if response.status_code != HTTPStatus.SWITCHING_PROTOCOLS:
-        body = bytes(response.body or b"")
-        reason = body.decode(errors="replace").strip()
-        rejection = HttpResponse(response.status_code, TEXT, body, reason=reason)
-    return Handshake(response.serialize(), rejection, negotiation.extensions)
+OPCODE_BITS: Final = 0x0F
+TOO_MANY_SMALL_FRAMES: Final = "too many pings, pongs, empty frames or small fragments"
 
 
 class WebSocketConnection(ClientProtocol):
     """Serves one WebSocket client. Its requests run concurrently, and each response is sent when it is ready.
 
-    Remembers: requests beyond the number that may run at once. Persists: nothing.
+    Remembers: bytes beyond the requests that may run at once. Persists: nothing.
     Assumes: the handler limits its own time. Fails: by closing, with a code and a reason.
     """
 
@@ -73,7 +42,8 @@ class WebSocketConnection(ClientProtocol):
         self._frames = ServerProtocol(state=State.OPEN, max_size=self._config.body_limit_bytes)
         self._frames.extensions = list(extensions)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._pending: deque[tuple[Opcode, bytes]] = deque()
+        self._splitter = FrameSplitter()
+        self._small_frames = self._new_small_frame_rate()
         self._opcode = Opcode.TEXT
         self._message = bytearray()
         self._pinged = False
@@ -108,11 +78,25 @@ class WebSocketConnection(ClientProtocol):
         """Serve the messages in `data`."""
         self._counters.bytes_received += len(data)
         self._reset_ping()
-        self._frames.receive_data(data)
-        for frame in self._frames.events_received():
-            assert isinstance(frame, Frame)
-            self._on_frame(frame)
-        self._flush()
+        if self._frames.eof_sent:
+            return
+        self._splitter.receive(data)
+        if not self._queued and not self._is_full():
+            self._receive_frame()
+        if self._splitter.has_frame:
+            self._serve_later(len(self._splitter))
+
+    def serve_backlog(self, until: float) -> bool:
+        """Serve the frames that were received, for a slice of time; return whether there are more."""
+        self._reset_ping()
+        while not self._is_full() and self._receive_frame():
+            if perf_counter() >= until:
+                # What is received in the same turn would only wait here.
+                self._pause_reading()
+                return True
+        self._queued = False
+        self._continue()
+        return False
 
     def eof_received(self) -> bool:
         """Close: without its own half, a client cannot end a WebSocket properly."""
@@ -120,16 +104,16 @@ class WebSocketConnection(ClientProtocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Drop pending requests. Handlers in progress finish, since they may be changing state."""
-        self._pending.clear()
+        """Drop the backlog. Handlers in progress finish, since they may be changing state."""
+        self._splitter.clear()
         self._counters.websockets_open -= 1
         super().connection_lost(exc)
 
     def resume_writing(self) -> None:
-        """Continue with pending requests."""
+        """Continue with the backlog."""
         self._write_paused = False
         self._reset_ping()
-        self._serve_pending()
+        self._continue()
 
     def expire(self) -> None:
         """Ping a silent client; disconnect one that did not respond to a ping."""
@@ -146,7 +130,6 @@ class WebSocketConnection(ClientProtocol):
     def stop(self) -> None:
         """Close as soon as the responses in progress are sent."""
         self._stopping = True
-        self._pending.clear()
         if not self._tasks and self._frames.state is State.OPEN:
             self._frames.send_close(CloseCode.GOING_AWAY, "the node stops")
             self._flush()
@@ -154,7 +137,7 @@ class WebSocketConnection(ClientProtocol):
 
     def abort(self) -> None:
         """Close now."""
-        self._pending.clear()
+        self._splitter.clear()
         for task in self._tasks:
             task.cancel()
         self._transport.abort()
@@ -163,6 +146,38 @@ class WebSocketConnection(ClientProtocol):
         if not self._lingering and not self._write_paused:
             self._pinged = False
             self._set_timeout(self._config.websocket_ping_seconds)
+
+    def _new_small_frame_rate(self) -> RequestRate | None:
+        per_second = self._config.websocket_small_frames_per_second
+        return RequestRate(per_second, self._loop.time()) if per_second else None
+
+    def _receive_frame(self) -> bool:
+        """Parse at most one frame, and serve its message; return whether there may be another one."""
+        piece = self._splitter.next_piece()
+        if not piece:
+            return False
+        if self._splitter.is_small and not self._allows_small_frame():
+            self._fail(CloseCode.POLICY_VIOLATION, TOO_MANY_SMALL_FRAMES)
+            return False
+        message = self._splitter.message(piece) if self._is_between_messages() else None
+        if message is not None and len(message) <= self._config.body_limit_bytes:
+            self._opcode = Opcode(piece[0] & OPCODE_BITS)
+            self._on_message(message)
+            return True
+        self._frames.receive_data(piece)
+        for frame in self._frames.events_received():
+            assert isinstance(frame, Frame)
+            self._on_frame(frame)
+        self._flush()
+        return True
+
+    def _is_between_messages(self) -> bool:
+        """Whether a message in one frame needs nothing of what the library remembers."""
+        frames = self._frames
+        return frames.current_size is None and frames.state is State.OPEN and not frames.extensions
+
+    def _allows_small_frame(self) -> bool:
+        return self._small_frames is None or self._small_frames.allows(self._loop.time())
 
     def _on_frame(self, frame: Frame) -> None:
         """Assemble messages; the protocol has already checked their order and size."""
@@ -185,9 +200,6 @@ class WebSocketConnection(ClientProtocol):
             return
         if self._opcode is Opcode.TEXT and not is_utf8(message):
             self._fail(CloseCode.INVALID_DATA, "text is UTF-8")
-        elif self._is_full() or self._pending:
-            self._pending.append((self._opcode, message))
-            self._pause_reading()
         else:
             self._serve(self._opcode, message)
 
@@ -224,13 +236,15 @@ class WebSocketConnection(ClientProtocol):
         if self._stopping:
             self.stop()
         else:
-            self._serve_pending()
+            self._continue()
 
-    def _serve_pending(self) -> None:
-        """Continue with pending requests, after a response or after the client has read."""
-        while self._pending and not self._is_full():
-            self._serve(*self._pending.popleft())
-        if not self._pending and not self._write_paused:
+    def _continue(self) -> None:
+        """Continue with the backlog and with reading, as soon as a request can be served."""
+        if self._is_full():
+            self._pause_reading()
+        elif self._splitter.has_frame:
+            self._serve_later(len(self._splitter))
+        else:
             self._resume_reading()
 
     def _send_message(self, opcode: Opcode, data: bytes) -> bool:
@@ -249,7 +263,6 @@ class WebSocketConnection(ClientProtocol):
         return True
 
     def _fail(self, code: CloseCode, reason: str) -> None:
-        self._pending.clear()
         self._frames.fail(code, reason)
         self._flush()
 
@@ -260,6 +273,7 @@ class WebSocketConnection(ClientProtocol):
             if data:
                 self.write(data)
             else:
+                self._splitter.clear()
                 self._report_close()
                 self._end_writing()
 

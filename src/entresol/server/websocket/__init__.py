@@ -1,0 +1,1 @@
+"""WebSocket connections: the handshake, and frames and messages after it."""

@@ -1,0 +1,193 @@
+"""Floods: what one client can send without pause, and how long another client waits meanwhile.
+
+`python -m tests.robustness.floods --seconds 60` runs each flood against a new node for so long, and prints the
+99th percentile and the maximum of the other client's `eth_blockNumber`, in milliseconds. With `--url` it attacks a
+node that is running already, with `--only` by one flood.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import multiprocessing
+import selectors
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from http import HTTPStatus
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from websockets.frames import Frame, Opcode
+
+from tests.support.http_server import RawConnection, opening, post
+from tests.support.node_process import running_node
+
+REQUEST: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
+BLOCK: Final = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "eth_getBlockByNumber",
+    "params": ["0x0", True],
+}
+BURST_BYTES: Final = 1 << 20
+PAUSE_SECONDS: Final = 0.001
+START_SECONDS: Final = 1.0
+"""How long a flood has before anything is measured."""
+BOTH: Final = selectors.EVENT_READ | selectors.EVENT_WRITE
+
+
+class Flood(NamedTuple):
+    """What is sent over and over, on how many connections."""
+
+    data: bytes
+    connections: int = 1
+    websocket: bool = False
+    start: bytes = b""
+    """Sent once, before `data`."""
+    awaits: bool = False
+    """Whether a connection waits for a response before it sends `data` again."""
+
+
+def _frames(opcode: Opcode, data: bytes, *, fin: bool = True) -> bytes:
+    frame = Frame(opcode, data, fin=fin).serialize(mask=True)
+    return frame * (BURST_BYTES // len(frame))
+
+
+def _repeated(request: bytes) -> bytes:
+    return request * (BURST_BYTES // len(request))
+
+
+FLOODS: Final = {
+    "empty fragments": Flood(
+        _frames(Opcode.CONT, b"", fin=False),
+        websocket=True,
+        start=Frame(Opcode.TEXT, b"", fin=False).serialize(mask=True),
+    ),
+    "pings": Flood(_frames(Opcode.PING, b"x" * 8), websocket=True),
+    "pongs": Flood(_frames(Opcode.PONG, b""), websocket=True),
+    "requests over a WebSocket": Flood(_frames(Opcode.TEXT, REQUEST), websocket=True),
+    "pipelined requests": Flood(_repeated(post(REQUEST))),
+    "pipelined requests on 20 connections": Flood(_repeated(post(REQUEST)), connections=20),
+    "pipelined pages": Flood(_repeated(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")),
+    "batches of 500 calls": Flood(
+        _repeated(post(json.dumps([BLOCK] * 500).encode())), connections=4
+    ),
+    "100 connections": Flood(post(REQUEST), connections=100, awaits=True),
+}
+"""Each flood by its name."""
+
+
+class Flooder:
+    """One connection of a flood, which is opened again whenever the server closes it."""
+
+    def __init__(self, port: int, flood: Flood, selector: selectors.BaseSelector) -> None:
+        self._port = port
+        self._flood = flood
+        self._selector = selector
+        self._unsent = memoryview(flood.data)
+        self._socket = self._open()
+
+    def advance(self, events: int) -> None:
+        """Receive and send what is possible at once."""
+        try:
+            if events & selectors.EVENT_READ:
+                self._receive()
+            if events & selectors.EVENT_WRITE:
+                self._send()
+        except BlockingIOError:
+            return
+        except OSError:
+            self._selector.unregister(self._socket)
+            self._socket.close()
+            self._unsent = memoryview(self._flood.data)
+            self._socket = self._open()
+
+    def _send(self) -> None:
+        self._unsent = self._unsent[self._socket.send(self._unsent) :]
+        if not self._unsent:
+            self._unsent = memoryview(self._flood.data)
+            if self._flood.awaits:
+                self._selector.modify(self._socket, selectors.EVENT_READ, self)
+
+    def _receive(self) -> None:
+        """Discard what the server sent."""
+        if not self._socket.recv(BURST_BYTES):
+            raise ConnectionResetError
+        if self._flood.awaits:
+            self._selector.modify(self._socket, BOTH, self)
+
+    def _open(self) -> socket.socket:
+        opened = socket.create_connection(("127.0.0.1", self._port), timeout=30)
+        if self._flood.websocket:
+            opened.sendall(opening())
+            opened.recv(BURST_BYTES)
+        opened.sendall(self._flood.start)
+        opened.setblocking(False)
+        self._selector.register(opened, BOTH, self)
+        return opened
+
+
+def flood_forever(port: int, name: str) -> None:
+    """Send one flood without end."""
+    flood = FLOODS[name]
+    with selectors.DefaultSelector() as selector:
+        for _ in range(flood.connections):
+            Flooder(port, flood, selector)
+        while True:
+            for key, events in selector.select():
+                key.data.advance(events)
+
+
+@contextlib.contextmanager
+def flooding(port: int, name: str) -> Iterator[None]:
+    """Have another process send a flood."""
+    process = multiprocessing.get_context("spawn").Process(
+        target=flood_forever, args=(port, name), daemon=True
+    )
+    process.start()
+    try:
+        yield
+        assert process.is_alive(), f"the flood of {name} ended"
+    finally:
+        process.kill()
+        process.join()
+
+
+def latencies(port: int, seconds: float) -> list[float]:
+    """Return how long each `eth_blockNumber` of a client took, in milliseconds, from the shortest."""
+    taken: list[float] = []
+    end = time.perf_counter() + seconds
+    with RawConnection(port) as client:
+        while (started := time.perf_counter()) < end:
+            assert client.post(REQUEST).status == HTTPStatus.OK
+            taken.append((time.perf_counter() - started) * 1e3)
+            time.sleep(PAUSE_SECONDS)
+    return sorted(taken)
+
+
+def p99(taken: Sequence[float]) -> float:
+    """Return the 99th percentile of sorted values."""
+    return taken[len(taken) * 99 // 100]
+
+
+def main() -> None:
+    """Run the floods, and print what the other client saw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--url")
+    parser.add_argument("--only", choices=FLOODS)
+    options = parser.parse_args()
+    for name in [options.only] if options.only else FLOODS:
+        with contextlib.ExitStack() as cleanup:
+            url = options.url or cleanup.enter_context(running_node("--log-level", "warning")).url
+            port = urlsplit(url).port or 80
+            cleanup.enter_context(flooding(port, name))
+            time.sleep(START_SECONDS)
+            taken = latencies(port, options.seconds)
+        print(f"{name:40} p99 {p99(taken):8.1f} ms, max {taken[-1]:8.1f} ms", flush=True)
+
+
+if __name__ == "__main__":
+    main()
