@@ -19,7 +19,10 @@ from tests.support.node_process import ENTRESOL, RunningNode, running_node
 from tests.support.polling import PATIENCE_SECONDS
 
 CASES = int(os.environ.get("ENTRESOL_CASES", "1500"))
-PATIENT_WITH_NOTHING = ("--receipt-seconds", "0.2", "--call-seconds", "1", "--log-level", "warning")
+SETTINGS = (
+    "--receipt-seconds", "0.2", "--call-seconds", "1", "--log-level", "warning",
+    "--websocket-small-frames-per-second", "0",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +31,14 @@ def node() -> Iterator[RunningNode]:
         yield running
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_any_request_has_a_response_and_the_chain_goes_on(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(("seed", "websocket_share"), [(1, 0.0), (2, 1.0)], ids=["http", "ws"])
+def test_any_request_has_a_response_and_the_chain_goes_on(
+    tmp_path: Path, seed: int, websocket_share: float
+) -> None:
     directory = ("--data-dir", str(tmp_path / "chain"))
     for part in range(2):
-        with running_node(*directory, *PATIENT_WITH_NOTHING) as node:
-            attack = Attack(node.url, 10 * seed + part)
+        with running_node(*directory, *SETTINGS) as node:
+            attack = Attack(node.url, 10 * seed + part, websocket_share)
             attack.send(CASES)
             attack.check_that_it_works()
             attack.close()

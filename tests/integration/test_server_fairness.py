@@ -11,7 +11,13 @@ from websockets.frames import Frame, Opcode
 
 from entresol.server.handler import ClientConnection
 from entresol.server.websocket.connection import TOO_MANY_SMALL_FRAMES
-from tests.support.http_server import RawConnection, echo, opening, post, running
+from tests.support.http_server import (
+    RawConnection,
+    echo,
+    post_request,
+    running_server,
+    upgrade_request,
+)
 from tests.support.polling import PATIENCE_SECONDS
 
 FIRST, LAST, OTHER = b'{"first":1}', b'{"last":1}', b'{"other":1}'
@@ -55,9 +61,9 @@ WEBSOCKET_FLOODS = {
     "empty fragments": text(LAST, fin=False) + EMPTY * COUNT + Frame(Opcode.CONT, b"").serialize(mask=True),
 }  # fmt: skip
 HTTP_FLOODS = {
-    "pipelined requests": post(b"{}") * COUNT + post(LAST),
-    "pipelined pages": b"GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n" * COUNT + post(LAST),
-    "pipelined rejections": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * COUNT + post(LAST),
+    "pipelined requests": post_request(b"{}") * COUNT + post_request(LAST),
+    "pipelined pages": b"GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n" * COUNT + post_request(LAST),
+    "pipelined rejections": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * COUNT + post_request(LAST),
 }  # fmt: skip
 
 
@@ -68,7 +74,7 @@ def test_another_client_is_served_before_a_flood_is(name: str, plain: bool) -> N
     pages = {"/page": lambda: (200, "text/plain", b"page")}
     unlimited: dict[str, Any] = {"websocket_small_frames_per_second": 0.0}
     with (
-        running(recorder, plain=plain, pages=pages, **unlimited) as server,
+        running_server(recorder, plain=plain, pages=pages, **unlimited) as server,
         server.client() as blocking,
         server.client() as flooding,
         server.client() as other,
@@ -78,11 +84,11 @@ def test_another_client_is_served_before_a_flood_is(name: str, plain: bool) -> N
             assert flooding.open_websocket().status == 101
         else:
             assert flooding.post().status == 200
-        blocking.send(post(FIRST))
+        blocking.send(post_request(FIRST))
         assert recorder.started.wait(PATIENCE_SECONDS)
         # All of this has arrived when the event loop reads again.
         flooding.send((WEBSOCKET_FLOODS | HTTP_FLOODS)[name])
-        other.send(post(OTHER))
+        other.send(post_request(OTHER))
         recorder.release.set()
         reader = threading.Thread(target=_discard, args=(flooding,))
         reader.start()
@@ -105,7 +111,7 @@ def _discard(client: RawConnection) -> None:
 )
 def test_a_websocket_that_floods_with_small_frames_is_closed_with_the_reason(frame: bytes) -> None:
     with (
-        running(echo, websocket_small_frames_per_second=1.0) as server,
+        running_server(echo, websocket_small_frames_per_second=1.0) as server,
         server.client() as client,
     ):
         assert client.open_websocket().status == 101
@@ -118,7 +124,7 @@ def test_a_websocket_that_floods_with_small_frames_is_closed_with_the_reason(fra
 
 def test_small_frames_within_the_rate_are_served() -> None:
     with (
-        running(echo, websocket_small_frames_per_second=100.0) as server,
+        running_server(echo, websocket_small_frames_per_second=100.0) as server,
         server.client() as client,
     ):
         assert client.open_websocket().status == 101
@@ -129,8 +135,8 @@ def test_small_frames_within_the_rate_are_served() -> None:
 
 
 def test_an_upgrade_behind_a_flood_on_one_connection_still_reads_its_frames() -> None:
-    with running(echo) as server, server.client() as client:
-        client.send(post(b"{}") + opening() + text(b'{"a":1}') * 3)
+    with running_server(echo) as server, server.client() as client:
+        client.send(post_request(b"{}") + upgrade_request() + text(b'{"a":1}') * 3)
         assert client.response().body == b"{}"
         assert client.response().status == 101
         for _ in range(3):

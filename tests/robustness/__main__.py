@@ -18,8 +18,11 @@ from pathlib import Path
 from tests.robustness.attack import Attack, WrongError
 from tests.support.node_process import ENTRESOL, RunningNode, running_node
 
-SETTINGS = ("--log-level", "warning", "--receipt-seconds", "0.2", "--call-seconds", "1")
-"""Waiting is not what is tested."""
+SETTINGS = (
+    "--log-level", "warning", "--receipt-seconds", "0.2", "--call-seconds", "1",
+    "--websocket-small-frames-per-second", "0",
+)  # fmt: skip
+"""Neither waiting nor the rate of fragments is what is tested."""
 
 PART = 20_000
 BETWEEN_CHECKS = 1_000
@@ -28,14 +31,15 @@ BETWEEN_CHECKS = 1_000
 class Run:
     """What a run has found so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, websocket_share: float) -> None:
+        self._websocket_share = websocket_share
         self.counts: Counter[int] = Counter()
         self.problems: Counter[str] = Counter()
         self.slowest = 0.0
 
     def attack(self, node: RunningNode, seed: int, cases: int) -> None:
         """Send a part of the cases to one node."""
-        attack = Attack(node.url, seed)
+        attack = Attack(node.url, seed, self._websocket_share)
         for sent in range(cases):
             self._try(node, lambda: attack.send(1))
             if sent % BETWEEN_CHECKS == BETWEEN_CHECKS - 1:
@@ -61,8 +65,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--websocket-share", type=float, default=0.5)
     options = parser.parse_args()
-    run, started = Run(), time.monotonic()
+    run, started = Run(options.websocket_share), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         directory = ("--data-dir", str(Path(folder) / "chain"))
         for first in range(0, options.cases, PART):

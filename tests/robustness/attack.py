@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
-from websockets.frames import Opcode
 
+from tests.robustness.fuzzed_websocket import FuzzedWebSocket
 from tests.robustness.requests import Case, Requests
 from tests.robustness.values import PROGRAMS, Json
 from tests.support.http_server import RawConnection
@@ -41,18 +41,19 @@ class WrongError(AssertionError):
 
 
 class Attack:
-    """Sends hostile requests over HTTP and over a WebSocket.
+    """Sends hostile requests over HTTP, and a share of them over a WebSocket.
 
     `counts` has the code of each error, and 0 for each result.
     """
 
-    def __init__(self, url: str, seed: int) -> None:
+    def __init__(self, url: str, seed: int, websocket_share: float = 0.5) -> None:
         self.random = random.Random(seed)
         self.counts: Counter[int] = Counter()
         self.slowest = 0.0
         self._port = urlsplit(url).port or 0
         self._http = RawConnection(self._port)
-        self._ws = self._open_websocket()
+        self._websocket_share = websocket_share
+        self._ws = FuzzedWebSocket(self._port, self.random)
         self._requests = Requests(self.random, self.call("rpc.discover"))
         self._requests.values.addresses += self.call("eth_accounts")
         self.check_that_it_works()
@@ -75,8 +76,7 @@ class Attack:
     def one(self, case: Case) -> None:
         """Send one request and check its response."""
         started = time.monotonic()
-        # A notification has no response to wait for, and text must be text.
-        if case.id is not None and self.random.random() < 0.25:
+        if self.random.random() < self._websocket_share:
             response = self._over_websocket(case)
         else:
             response = self._over_http(case)
@@ -124,12 +124,7 @@ class Attack:
     def close(self) -> None:
         """Hang up."""
         self._http.socket.close()
-        self._ws.socket.close()
-
-    def _open_websocket(self) -> RawConnection:
-        client = RawConnection(self._port)
-        assert client.open_websocket().status == 101
-        return client
+        self._ws.close()
 
     def _over_http(self, case: Case) -> bytes:
         self._http.socket.settimeout(SLOWEST_SECONDS)
@@ -143,19 +138,19 @@ class Attack:
         return body
 
     def _over_websocket(self, case: Case) -> bytes:
-        self._ws.socket.settimeout(SLOWEST_SECONDS)
+        responds = True
+        if case.id is None:
+            # Whether there is a response at all depends on the request alone, so HTTP says it.
+            over_http = self._over_http(case)
+            judge(case, over_http, self.counts)
+            responds = bool(over_http)
         try:
-            self._ws.send_frame(Opcode.BINARY, case.body)
-            while True:
-                opcode, data = self._ws.frame()
-                if (
-                    opcode in {Opcode.TEXT, Opcode.BINARY}
-                    and b'"method":"eth_subscription"' not in data[:60]
-                ):
-                    return data
+            response = self._ws.exchange(case.body, SLOWEST_SECONDS, responds=responds)
         except (OSError, EOFError) as error:
-            self._ws = self._open_websocket()
             raise WrongError(f"no response over WebSocket: {error!r}", case) from None
+        if response and not responds:
+            raise WrongError("a response to a notification", case, response)
+        return response
 
 
 def judge(case: Case, response: bytes, counts: Counter[int]) -> None:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from websockets.frames import Frame, Opcode
 
-from tests.support.http_server import RawConnection, opening, post
+from tests.support.http_server import RawConnection, post_request, upgrade_request
 from tests.support.node_process import running_node
 
 REQUEST: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
@@ -68,13 +68,13 @@ FLOODS: Final = {
     "pings": Flood(_frames(Opcode.PING, b"x" * 8), websocket=True),
     "pongs": Flood(_frames(Opcode.PONG, b""), websocket=True),
     "requests over a WebSocket": Flood(_frames(Opcode.TEXT, REQUEST), websocket=True),
-    "pipelined requests": Flood(_repeated(post(REQUEST))),
-    "pipelined requests on 20 connections": Flood(_repeated(post(REQUEST)), connections=20),
+    "pipelined requests": Flood(_repeated(post_request(REQUEST))),
+    "pipelined requests on 20 connections": Flood(_repeated(post_request(REQUEST)), connections=20),
     "pipelined pages": Flood(_repeated(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")),
     "batches of 500 calls": Flood(
-        _repeated(post(json.dumps([BLOCK] * 500).encode())), connections=4
+        _repeated(post_request(json.dumps([BLOCK] * 500).encode())), connections=4
     ),
-    "100 connections": Flood(post(REQUEST), connections=100, awaits=True),
+    "100 connections": Flood(post_request(REQUEST), connections=100, awaits=True),
 }
 """Each flood by its name."""
 
@@ -121,7 +121,7 @@ class Flooder:
     def _open(self) -> socket.socket:
         opened = socket.create_connection(("127.0.0.1", self._port), timeout=30)
         if self._flood.websocket:
-            opened.sendall(opening())
+            opened.sendall(upgrade_request())
             opened.recv(BURST_BYTES)
         opened.sendall(self._flood.start)
         opened.setblocking(False)
