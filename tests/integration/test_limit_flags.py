@@ -59,6 +59,8 @@ ELSEWHERE = {
     "--websocket-queue-bytes", "--websocket-concurrency", "--websocket-deflate",
     # Floods: test_server_fairness.py.
     "--websocket-small-frames-per-second",
+    # Many clients that do not read: test_server_unsent_bytes.py.
+    "--unsent-limit-bytes",
 }  # fmt: skip
 CHAIN_ID = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
 ALICE = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"

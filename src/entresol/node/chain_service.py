@@ -120,7 +120,7 @@ class ChainService:
     def _metrics_page(self) -> tuple[int, str, bytes]:
         samples = (
             *chain_samples(self.chain),
-            *server_samples(self._server.counters),
+            *server_samples(self._server.counters, self._server.unsent),
             *self._metrics(),
         )
         text = render(samples) + self.api.dispatcher.render_metrics()

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.server.state import Counters
+    from entresol.server.unsent_bytes import UnsentBytes
 
 
 class Sample(NamedTuple):
@@ -34,14 +35,16 @@ def chain_samples(chain: Chain) -> Iterator[Sample]:
     yield Sample("pool_priority_transactions", "Pending priority transactions.", pending)
 
 
-def server_samples(counters: Counters) -> Iterator[Sample]:
+def server_samples(counters: Counters, unsent: UnsentBytes) -> Iterator[Sample]:
     """Yield the samples of a server."""
     it = counters
     yield Sample("connections_open", "Open connections.", it.connections_open)
     yield Sample("websockets_open", "Open WebSockets.", it.websockets_open)
+    yield Sample("unsent_bytes", "Bytes written and not sent, at the last check.", unsent.total)
     for name, description, value in (
         ("connections_total", "Connections accepted.", it.connections_total),
         ("connections_refused_total", "Connections rejected.", it.connections_rejected),
+        ("connections_dropped_total", "Connections closed for unsent bytes.", unsent.dropped),
         ("requests_total", "Requests received.", it.requests_total),
         ("received_bytes_total", "Bytes received.", it.bytes_received),
         ("sent_bytes_total", "Bytes sent.", it.bytes_sent),

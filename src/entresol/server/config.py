@@ -76,6 +76,15 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
         int, Meta(ge=1, description="Unsent bytes at which reading from a connection pauses.")
     ] = MIB
 
+    unsent_limit_bytes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum unsent bytes of all connections together. Beyond it connections are closed: "
+            "first those that do not read, the ones with most unsent bytes before others.",
+        ),
+    ] = 256 * MIB
+
     websocket_queue_bytes: Annotated[
         int,
         Meta(ge=1, description="Unsent bytes at which a WebSocket that does not read is closed."),

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import cast
 
 from entresol.server.handler import ClientConnection
-from entresol.server.responses import HttpResponse
+from entresol.server.responses import TOO_MUCH_UNSENT, HttpResponse
 from entresol.server.state import ServerState
 
 logger = logging.getLogger(__name__)
@@ -31,6 +31,7 @@ class ClientProtocol(asyncio.Protocol):
         self._config = state.config
         self._counters = state.counters
         self._handler = state.handler
+        self._unsent_bytes = state.unsent
         self._loop = state.loop
         self._rate = state.new_rate()
         self._close_callbacks = CloseCallbacks()
@@ -92,10 +93,23 @@ class ClientProtocol(asyncio.Protocol):
         """Serve what was received, for a slice of time; return whether there is more."""
         raise NotImplementedError
 
+    @property
+    def unsent(self) -> int:
+        """Return the number of bytes that were written and not sent."""
+        return self._transport.get_write_buffer_size()
+
+    def drop(self) -> None:
+        """Close now, because the client does not read and all connections have too much unsent."""
+        self._report_rejection(TOO_MUCH_UNSENT)
+        self._transport.abort()
+
     def write(self, data: bytes) -> None:
         """Write `data`, and count it."""
-        self._counters.bytes_sent += len(data)
+        counters = self._counters
+        counters.bytes_sent += len(data)
         self._transport.write(data)
+        if counters.bytes_sent >= self._unsent_bytes.check_at:
+            self._unsent_bytes.schedule_check(counters.bytes_sent)
 
     def _call_handler(self, body: bytes) -> bytes | Awaitable[bytes | None] | None:
         try:

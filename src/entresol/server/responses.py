@@ -66,6 +66,7 @@ UNKNOWN_EXPECTATION = text(417, "only 100-continue can be expected")
 NO_CONNECTION_LEFT = text(
     503, "too many connections: try again later", b"retry-after: 1\r\nconnection: close\r\n"
 )
+TOO_MUCH_UNSENT = text(503, "too much unread by all clients together")
 WRONG_TYPE = text(415, "use the content type application/json")
 
 

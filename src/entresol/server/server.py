@@ -14,6 +14,7 @@ from entresol.server.documents import DocumentFormat
 from entresol.server.handler import Handler, OnRejection, Page
 from entresol.server.http import HttpConnection
 from entresol.server.state import Counters, ServerState
+from entresol.server.unsent_bytes import UnsentBytes
 
 MAX_SWEEP_SECONDS = 1.0
 
@@ -43,6 +44,11 @@ class Server:
     def counters(self) -> Counters:
         """Return the totals so far."""
         return self._state.counters
+
+    @property
+    def unsent(self) -> UnsentBytes:
+        """Return the bound of unsent bytes, with their number."""
+        return self._state.unsent
 
     async def start(self) -> None:
         """Listen. With port 0, `port` becomes the one that the system chose."""
@@ -95,6 +101,7 @@ class Server:
         for connection in tuple(self._state.open):
             if connection.deadline <= now:
                 connection.expire()
+        self._state.unsent.sweep(self.counters.bytes_sent)
         self._sweep = loop.call_later(sweep_seconds(self.config), self._expire_connections)
 
 

@@ -13,9 +13,10 @@ from entresol.server.handler import Handler, OnRejection, Page
 from entresol.server.head_cache import HeadCache
 from entresol.server.limits import RequestRate
 from entresol.server.round_robin import RoundRobin
+from entresol.server.unsent_bytes import UnsentBytes, Writer
 
 
-class ServedConnection(Protocol):
+class ServedConnection(Writer, Protocol):
     """A connection, as the server manages it."""
 
     deadline: float
@@ -83,6 +84,7 @@ class ServerState:
         self.heads = HeadCache()
         self.backlogs = RoundRobin()
         self.open: set[ServedConnection] = set()
+        self.unsent = UnsentBytes(config.unsent_limit_bytes, self.open)
         self._all_closed = asyncio.Event()
         self._all_closed.set()
         self.stopping = False

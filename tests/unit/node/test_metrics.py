@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from entresol.node.metrics import Sample, chain_samples, render, server_samples
 from entresol.server.state import Counters
+from entresol.server.unsent_bytes import UnsentBytes
 from tests.support.rollup.settling_chain import SettlingChain
 
 
@@ -39,6 +40,10 @@ def test_a_server_reports_its_connections() -> None:
     counters = Counters()
     counters.connections_open = 2
     counters.requests_total = 7
-    samples = {it.name: (it.value, it.kind) for it in server_samples(counters)}
+    unsent = UnsentBytes(1_000, ())
+    unsent.total, unsent.dropped = 300, 4
+    samples = {it.name: (it.value, it.kind) for it in server_samples(counters, unsent)}
     assert samples["connections_open"] == (2, "gauge")
     assert samples["requests_total"] == (7, "counter")
+    assert samples["unsent_bytes"] == (300, "gauge")
+    assert samples["connections_dropped_total"] == (4, "counter")
