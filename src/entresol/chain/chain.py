@@ -15,6 +15,7 @@ from entresol.chain.ledger import Ledger
 from entresol.chain.mempool import Mempool, PoolCheckpoint, PoolConfig
 from entresol.chain.mining import MiningMode, MiningSchedule
 from entresol.chain.pending_block import PendingBlock
+from entresol.errors import StoreFailed
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
 from entresol.primitives.values import Address, Hash32
@@ -118,6 +119,15 @@ class Chain:
         return self.ledger.head
 
     @property
+    def failure(self) -> StoreFailed | None:
+        """Why no block can be sealed at present; None if nothing prevents it."""
+        return self.ledger.store.failure
+
+    def recover(self) -> bool:
+        """Try to seal blocks again after a failed write; return whether that is possible."""
+        return self.ledger.store.recover()
+
+    @property
     def number(self) -> int:
         """The number of the last block."""
         return self.ledger.number
@@ -162,7 +172,12 @@ class Chain:
         """Add a transaction to the pool, and seal it in automine mode."""
         self.add(transaction)
         if self.schedule.mode is MiningMode.AUTO:
-            self.seal_pending()
+            try:
+                self.seal_pending()
+            except StoreFailed as error:
+                # Its sender is told that it failed, so it must not be sealed later.
+                if self.pool.remove(transaction.hash, str(error)) is not None:
+                    raise
         return transaction.hash
 
     def add(self, transaction: Transaction) -> None:

@@ -58,8 +58,9 @@ class StoreDamaged(StoreFailed):
 class StoreFull(StoreFailed):
     """The disk of the data directory is full."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"no space left for {path}: make room, then start again")
+    def __init__(self, path: Path, *, recovers: bool = False) -> None:
+        then = "the node then continues by itself" if recovers else "then start again"
+        super().__init__(f"no space left for {path}: make room, {then}")
         self.path = path
 
 

@@ -8,6 +8,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from entresol.errors import StoreFailed
 from entresol.node.metrics import chain_samples, render, server_samples
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 from entresol.server.server import Server
@@ -89,9 +90,15 @@ class ChainService:
         while True:
             pause = TICK_SECONDS
             try:
-                self.chain.tick(time.monotonic())
-            except Exception:
+                if self.chain.recover():
+                    self.chain.tick(time.monotonic())
+                else:
+                    pause = RETRY_SECONDS
+            except StoreFailed as error:
                 # A full disk may have space again later.
+                logger.error("a block could not be sealed: %s", error)  # noqa: TRY400  # known
+                pause = RETRY_SECONDS
+            except Exception:
                 logger.exception("a block could not be sealed; trying again")
                 pause = RETRY_SECONDS
             await asyncio.sleep(pause)
@@ -115,7 +122,11 @@ class ChainService:
         }
 
     def _health_page(self) -> tuple[int, str, bytes]:
-        return 200, JSON, json.dumps({"status": "ready", **self._health()}).encode()
+        failure = self.chain.failure
+        if failure is None:
+            return 200, JSON, json.dumps({"status": "ready", **self._health()}).encode()
+        failing = {"status": "failing", "reason": str(failure), **self._health()}
+        return 503, JSON, json.dumps(failing).encode()
 
     def _metrics_page(self) -> tuple[int, str, bytes]:
         samples = (

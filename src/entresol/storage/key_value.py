@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
+import shutil
 import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -36,6 +38,11 @@ BLOOM_BITS: Final = 10
 
 SCAN_CHUNK: Final = 512
 
+# Opening replays the write-ahead log into a new file, so it needs some space.
+RECOVERY_FREE_BYTES: Final = 8 << 20
+
+log = logging.getLogger(__name__)
+
 # How to treat an unreadable part of the write-ahead log: stop there, as a torn last write requires;
 # reject the database; or skip the part.
 Recovery = Literal["stop", "reject", "skip"]
@@ -49,9 +56,10 @@ _RECOVERY: Final = {
 class KeyValueStore:
     """Keys and values in one directory, sorted by key.
 
-    Remembers: a cache of file blocks. Persists: each `write`, atomically, and with `durable` also
-    across a power cut. Assumes: no other process uses the directory. Fails: with a `StoreFailed` that
-    says what to do.
+    Remembers: a cache of file blocks, and whether the last write failed. Persists: each `write`,
+    atomically, and with `durable` also across a power cut. Assumes: no other process uses the directory,
+    and one thread writes. Fails: with a `StoreFailed` that says what to do. After a failed write RocksDB
+    takes no other, so the next one opens the database again if there is space.
     """
 
     def __init__(
@@ -64,20 +72,27 @@ class KeyValueStore:
         recovery: Recovery = "stop",
     ) -> None:
         self._path = path
+        self._durable = durable
+        self._recovery = recovery
+        self.failure: StoreFailed | None = None
+        """Why the last write failed, if it did."""
+        self._open(create=create, read_only=read_only)
+        self._synced = _write_options(sync=durable, log=durable)
+        self._unsynced = _write_options(sync=False, log=durable)
+
+    def _open(self, *, create: bool = False, read_only: bool = False) -> None:
         access = AccessType.read_only(False) if read_only else AccessType.read_write()  # noqa: FBT003
         options = _options(create=create)
-        options.set_wal_recovery_mode(_RECOVERY[recovery]())
+        options.set_wal_recovery_mode(_RECOVERY[self._recovery]())
         # Also given for the only column family: otherwise the binding loads the options of an existing
         # database from its files, with a cache of 8 MiB.
         families = {"default": options}
         try:
-            self._db = Rdict(str(path), options, families, access)
+            self._db = Rdict(str(self._path), options, families, access)
         except Exception as error:
             raise self._failure(error) from error
         # Without this, a program that ends without closing would wait for RocksDB's threads.
         self._finalizer = weakref.finalize(self, _close_quietly, self._db)
-        self._synced = _write_options(sync=durable, log=durable)
-        self._unsynced = _write_options(sync=False, log=durable)
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of `key`."""
@@ -126,6 +141,8 @@ class KeyValueStore:
 
         Without `sync` a power cut may undo it, until the next write that syncs.
         """
+        if self.failure is not None and not self.recover():
+            raise self.failure
         batch = WriteBatch(raw_mode=True)
         for key in deletes:
             batch.delete(key)
@@ -134,7 +151,32 @@ class KeyValueStore:
         try:
             self._db.write(batch, self._synced if sync else self._unsynced)
         except Exception as error:
-            raise self._failure(error) from error
+            failure = self._failure(error)
+            if isinstance(failure, StoreFull):
+                failure = StoreFull(self._path, recovers=self._durable)
+            if isinstance(failure, StoreFailed):
+                self.failure = failure
+            raise failure from error
+
+    def recover(self) -> bool:
+        """Open the database again after a failed write, if there is space; return whether it takes writes.
+
+        Without a write-ahead log this would lose what is only in memory, so such a store stays as it is.
+        """
+        if self.failure is None:
+            return True
+        if not self._durable or shutil.disk_usage(self._path).free < RECOVERY_FREE_BYTES:
+            return False
+        self._finalizer()
+        try:
+            self._open()
+        except StoreFailed as error:
+            self.failure = error
+            self._open(read_only=True)
+            return False
+        self.failure = None
+        log.warning("the store in %s takes writes again", self._path)
+        return True
 
     def drop(self, prefix: bytes) -> None:
         """Delete every key with this one-byte prefix."""

@@ -12,6 +12,7 @@ from entresol.errors import (
     MalformedValue,
     RebuildInterrupted,
     StoreDamaged,
+    StoreFailed,
     UnknownBlock,
     WrongParent,
 )
@@ -85,6 +86,15 @@ class Store:
     def head_number(self) -> int | None:
         """The number of the last block, or None before genesis."""
         return self._head
+
+    @property
+    def failure(self) -> StoreFailed | None:
+        """Why the last write failed; None if it succeeded."""
+        return self._db.failure
+
+    def recover(self) -> bool:
+        """Try to make a store usable whose last write failed; return whether it takes writes."""
+        return self._db.recover()
 
     @property
     def identity(self) -> bytes | None:

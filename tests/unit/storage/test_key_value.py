@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from entresol.primitives.records import BlockRecord
 from entresol.storage.key_value import BLOCK_CACHE_BYTES, SCAN_CHUNK, KeyValueStore
 from entresol.storage.store import Store
 from tests.support.chain.records import files_of, incompressible_chain
+from tests.support.small_disk import SmallDisk, mounted_disk
 
 
 @pytest.fixture
@@ -83,16 +83,9 @@ except StoreFailed as error:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Return a directory on a file system of its own, of 4 MB."""
-    mount = shutil.which("mount")
-    if mount is None or not sys.platform.startswith("linux"):
-        pytest.skip("no way to mount a file system here")
-    command = [mount, "-t", "tmpfs", "-o", "size=4m", "entresol-test", str(tmp_path)]
-    if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-        pytest.skip("mounting a file system is not permitted here")
-    yield tmp_path
-    subprocess.run(["umount", str(tmp_path)], check=True)  # noqa: S607
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    with mounted_disk(tmp_path, 4) as mounted:
+        yield mounted
 
 
 def fill_up(store: Store) -> tuple[list[BlockRecord], BlockRecord]:
@@ -107,31 +100,46 @@ def fill_up(store: Store) -> tuple[list[BlockRecord], BlockRecord]:
     raise AssertionError
 
 
-def test_a_full_disk_reverts_nothing(small_disk: Path) -> None:
-    store = Store.open(small_disk / "chain")
+def test_a_full_disk_reverts_nothing(small_disk: SmallDisk) -> None:
+    store = Store.open(small_disk.path / "chain")
     acknowledged, rejected = fill_up(store)
     assert list(store.records()) == acknowledged
-    with pytest.raises(StoreFull, match="make room, then start again"):
+    with pytest.raises(StoreFull, match="make room, the node then continues by itself"):
         store.append(rejected, [])
     with pytest.raises(StoreFailed):
         store.close()
-    before = files_of(small_disk / "chain")
+    before = files_of(small_disk.path / "chain")
     with pytest.raises(StoreFull):
-        Store.open(small_disk / "chain")
-    assert files_of(small_disk / "chain") == before
-    remount = ["mount", "-o", "remount,size=32m", str(small_disk)]
-    subprocess.run(remount, check=True)
-    store = Store.open(small_disk / "chain")
+        Store.open(small_disk.path / "chain")
+    assert files_of(small_disk.path / "chain") == before
+    small_disk.enlarge(32)
+    store = Store.open(small_disk.path / "chain")
     assert list(store.records()) == acknowledged
     store.append(rejected, [])
     store.close()
 
 
-def test_a_full_disk_cannot_take_a_new_chain(small_disk: Path) -> None:
-    (small_disk / "ballast").write_bytes(bytes(3_500_000))
+def test_a_store_takes_writes_again_once_there_is_space(small_disk: SmallDisk) -> None:
+    store = Store.open(small_disk.path / "chain")
+    acknowledged, rejected = fill_up(store)
+    assert isinstance(store.failure, StoreFull)
+    assert not store.recover()
+    assert list(store.records()) == acknowledged
+    small_disk.enlarge(64)
+    store.append(rejected, [])
+    assert store.recover()
+    assert list(store.records()) == [*acknowledged, rejected]
+    store.close()
+    store = Store.open(small_disk.path / "chain")
+    assert list(store.records()) == [*acknowledged, rejected]
+    store.close()
+
+
+def test_a_full_disk_cannot_take_a_new_chain(small_disk: SmallDisk) -> None:
+    (small_disk.path / "ballast").write_bytes(bytes(3_500_000))
     with pytest.raises(StoreFull):
-        Store.open(small_disk / "chain")
-    assert [entry.name for entry in small_disk.iterdir()] == ["ballast"]
+        Store.open(small_disk.path / "chain")
+    assert [entry.name for entry in small_disk.path.iterdir()] == ["ballast"]
 
 
 def test_a_file_size_limit_reverts_nothing(tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ from entresol.errors import (
     SimulationGasSpent,
     SimulationTooLong,
     StoreFailed,
+    StoreFull,
     SubscriptionRejected,
     TimestampTooHigh,
     TimestampTooLow,
@@ -204,6 +205,8 @@ CODES: Final[dict[type[EntresolError], int]] = {
     ReplayMismatch: INTERNAL,
     TrieError: INTERNAL,
     StoreFailed: INTERNAL,
+    # A client has to know that nothing was done, and the operator why.
+    StoreFull: -32000,
     ListenFailed: INTERNAL,
     BatchOverflow: INTERNAL,
     # A client that settles on request has to know why it does not work.
