@@ -12,7 +12,7 @@ from entresol.errors import AddressForbidden, AddressInUse, AddressUnavailable, 
 from entresol.server.config import ServerConfig
 from entresol.server.documents import DocumentFormat
 from entresol.server.handler import Handler, OnRejection, Page
-from entresol.server.http import HttpConnection
+from entresol.server.http.connection import HttpConnection
 from entresol.server.state import Counters, ServerState
 from entresol.server.unsent_bytes import UnsentBytes
 

@@ -10,7 +10,7 @@ from entresol.server.access import HostCheck, OriginCheck
 from entresol.server.config import ServerConfig
 from entresol.server.documents import DocumentFormat, DocumentRejections
 from entresol.server.handler import Handler, OnRejection, Page
-from entresol.server.head_cache import HeadCache
+from entresol.server.http.head_cache import HeadCache
 from entresol.server.limits import RequestRate
 from entresol.server.round_robin import RoundRobin
 from entresol.server.unsent_bytes import UnsentBytes, Writer

@@ -13,9 +13,9 @@ from websockets.frames import OK_CLOSE_CODES, CloseCode, Frame, Opcode
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
+from entresol.server.http.request import WebSocketUpgrade, path_of
 from entresol.server.limits import RequestRate
 from entresol.server.protocol import HANDLER_FAILED, ClientProtocol
-from entresol.server.request import WebSocketUpgrade, path_of
 from entresol.server.responses import TEXT, HttpResponse
 from entresol.server.state import ServerState
 from entresol.server.websocket.frame_splitter import FrameSplitter

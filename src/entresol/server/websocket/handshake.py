@@ -15,7 +15,7 @@ from websockets.typing import Origin
 
 from entresol.server.access import OriginCheck
 from entresol.server.config import ServerConfig
-from entresol.server.request import WebSocketUpgrade
+from entresol.server.http.request import WebSocketUpgrade
 from entresol.server.responses import TEXT, HttpResponse
 
 

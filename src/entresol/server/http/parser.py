@@ -7,7 +7,14 @@ from collections.abc import Callable
 import httptools
 
 from entresol.server.handler import Page
-from entresol.server.request import HttpRequest, WebSocketUpgrade, path_of
+from entresol.server.http.request import (
+    HttpRequest,
+    RequestRejectedError,
+    WebSocketUpgrade,
+    head_without_upgrade,
+    is_json,
+    path_of,
+)
 from entresol.server.responses import (
     BAD_REQUEST,
     CONTINUE,
@@ -28,14 +35,6 @@ MAX_REPEATED_HEADERS = 64
 FRAMING_FACTOR = 8
 # What is parsed before others have a turn: about a hundred of the shortest requests.
 PIECE_BYTES = 4096
-
-
-class RequestRejectedError(Exception):
-    """The connection cannot continue after `response`."""
-
-    def __init__(self, response: HttpResponse) -> None:
-        super().__init__(response.status)
-        self.response = response
 
 
 class HttpParser:
@@ -94,9 +93,7 @@ class HttpParser:
 
     def receive(self, data: bytes) -> None:
         """Append `data` to what is to be parsed."""
-        if self._at < len(self._unparsed):
-            data = self._unparsed[self._at :] + data
-        self._unparsed = data
+        self._unparsed = self._unparsed[self._at :] + data if self.unparsed else data
         self._at = 0
         self._caches = self.is_at_start
         self._cacheable = None
@@ -107,10 +104,7 @@ class HttpParser:
         self._at = 0
 
     def parse_piece(self) -> bytes | None:
-        """Parse some of what was received; return what follows a WebSocket upgrade, if there is one.
-
-        Raises RequestRejectedError.
-        """
+        """Parse a piece of what was received; return what follows a WebSocket upgrade, if there is one."""
         size = PIECE_BYTES
         if self.phase == BODY:
             size = max(size, self._body_size - self._body_bytes)
@@ -141,7 +135,10 @@ class HttpParser:
                 if self.upgrade is not None:
                     return data
                 if self._upgrade_declined:
-                    data = self._head_without_upgrade() + data
+                    # A server may ignore the offer, but httptools parses no body behind one.
+                    method = self._parser.get_method()
+                    data = head_without_upgrade(method, self._target, self._headers) + data
+                    self._parser = httptools.HttpRequestParser(self)
                 continue
             except httptools.HttpParserError as error:
                 self._raise_parser_error(error)
@@ -215,18 +212,6 @@ class HttpParser:
         wanted = websocket and self._parser.get_method() == b"GET"
         self._upgrade_declined = self._parser.should_upgrade() and not wanted
         return self._upgrade_declined
-
-    def _head_without_upgrade(self) -> bytes:
-        """Return the head of the request without the offer to upgrade.
-
-        A server may ignore the offer, but httptools parses no body behind one.
-        """
-        head = b"%b %b HTTP/1.1\r\n" % (self._parser.get_method(), self._target)
-        for name, value in self._headers.items():
-            if name not in {b"connection", b"upgrade"}:
-                head += b"%b: %b\r\n" % (name, value)
-        self._parser = httptools.HttpRequestParser(self)
-        return head + b"\r\n"
 
     def _limit_headers(self) -> None:
         fields = sum(len(name) + len(value) + 4 for name, value in self._headers.items())
@@ -312,8 +297,3 @@ class HttpParser:
         if request.is_plain and b"expect" not in headers:
             self._cacheable = request
         self._on_request(request)
-
-
-def is_json(body: bytes) -> bool:
-    """Return whether the body can be a JSON object or array."""
-    return body.lstrip(b" \t\r\n")[:1] in {b"{", b"["}

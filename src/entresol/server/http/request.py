@@ -13,6 +13,14 @@ from entresol.server.responses import HttpResponse, text
 logger = logging.getLogger(__name__)
 
 
+class RequestRejectedError(Exception):
+    """The connection cannot continue after `response`."""
+
+    def __init__(self, response: HttpResponse) -> None:
+        super().__init__(response.status)
+        self.response = response
+
+
 class HttpRequest(Struct):
     """A complete request, and how its response is framed."""
 
@@ -70,3 +78,17 @@ def path_of_url(url: bytes) -> str:
     except httptools.HttpParserInvalidURLError:
         path = url
     return (path or b"/").decode("latin-1")
+
+
+def head_without_upgrade(method: bytes, target: bytes, headers: dict[bytes, bytes]) -> bytes:
+    """Return the head of a request without its offer to upgrade."""
+    head = b"%b %b HTTP/1.1\r\n" % (method, target)
+    for name, value in headers.items():
+        if name not in {b"connection", b"upgrade"}:
+            head += b"%b: %b\r\n" % (name, value)
+    return head + b"\r\n"
+
+
+def is_json(body: bytes) -> bool:
+    """Return whether the body can be a JSON object or array."""
+    return body.lstrip(b" \t\r\n")[:1] in {b"{", b"["}

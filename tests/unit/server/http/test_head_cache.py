@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.server.head_cache import MAX_HEAD_BYTES, MAX_HEADS, HeadCache
-from entresol.server.request import HttpRequest
+from entresol.server.http.head_cache import MAX_HEAD_BYTES, MAX_HEADS, HeadCache
+from entresol.server.http.request import HttpRequest
 from entresol.server.responses import JSON, HttpResponse, encode
 
 HEAD = b"POST /rpc HTTP/1.1\r\nhost: node\r\ncontent-length: 7\r\n\r\n"

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable
 
 from entresol.server.config import ServerConfig
+from entresol.server.http.request import HttpRequest
 from entresol.server.protocol import ClientProtocol
-from entresol.server.request import HttpRequest
 from entresol.server.responses import JSON, JSON_OK, HttpResponse, compressed, encode
 
 # Compressing more than this on the event loop would delay other clients, so a thread does it.

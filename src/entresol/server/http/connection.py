@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 from collections import deque
-from collections.abc import Awaitable
 from time import perf_counter
-from typing import Final
 
-from entresol.server.head_cache import NO_HEAD, CachedHead
-from entresol.server.http_parser import BODY, HEADERS, IDLE, HttpParser, RequestRejectedError
-from entresol.server.protocol import HANDLER_FAILED, ClientProtocol
-from entresol.server.request import HttpRequest
-from entresol.server.response_writer import MAX_COPIED, ResponseWriter
+from entresol.server.http.head_cache import NO_HEAD, CachedHead
+from entresol.server.http.parser import BODY, HEADERS, IDLE, HttpParser
+from entresol.server.http.request import HttpRequest, RequestRejectedError
+from entresol.server.http.responder import HttpResponder
+from entresol.server.http.response_writer import MAX_COPIED
 from entresol.server.responses import (
     NO_CONNECTION_LEFT,
     NO_UPGRADE_HERE,
@@ -26,38 +23,24 @@ from entresol.server.state import ServerState
 from entresol.server.websocket.connection import WebSocketConnection
 from entresol.server.websocket.handshake import handshake
 
-logger = logging.getLogger(__name__)
 
-
-class HttpConnection(ClientProtocol):
+class HttpConnection(HttpResponder):
     """Serves one HTTP client.
 
     Remembers: requests that are pending behind the one in progress. Persists: nothing.
     Assumes: the handler limits its own time. Fails: by a response that says why, then by closing.
     """
 
-    transport: Final = "http"
-
     def __init__(self, state: ServerState) -> None:
         super().__init__(state)
         self._parser = HttpParser(state, self._on_request, self._on_interim)
-        self._writer = ResponseWriter(self, state.config)
         self._pending: deque[HttpRequest] = deque()
         self._heads = state.heads
-        # The head of the last request, as long as the next one can be served at once.
-        self._last_head = NO_HEAD
-        self.path = "/"
-        self.host = ""
-        self._task: asyncio.Task[None] | None = None
         self._timed_phase = -1
         self._half_closed = False
         self._upgraded = False
         # Whether the next request that is parsed is served at once.
         self._direct = True
-
-    def send(self, data: bytes) -> bool:
-        """Raise: HTTP cannot push."""
-        raise NotImplementedError(f"cannot push {len(data)} bytes over HTTP")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start serving, or reject a connection over the limit."""
@@ -239,67 +222,6 @@ class HttpConnection(ClientProtocol):
         # Behind a request in progress it would seem to belong to that one; clients go on without it.
         if not self._busy():
             self.write(data)
-
-    def _serve(self, request: HttpRequest) -> None:
-        self.path, self.host = request.path, request.host
-        if request.page is not None or request.rejection is not None:
-            self._respond_directly(request, request.direct_response())
-            return
-        self._counters.requests_total += 1
-        if self._rate is not None and not self._rate.allows(self._loop.time()):
-            self._respond_directly(request, self._state.rejections.rate_limited)
-            return
-        self._respond(request, self._call_handler(request.body) or b"")
-
-    def _respond(self, request: HttpRequest, result: bytes | Awaitable[bytes | None]) -> None:
-        if isinstance(result, bytes):
-            self._finish(request, self._writer.write_document(request, result))
-        else:
-            self._start(self._await_result(request, result))
-
-    def _respond_directly(self, request: HttpRequest, response: HttpResponse) -> None:
-        """Respond without the handler."""
-        if response.is_rejection and request.page is None:
-            self._report_rejection(response)
-        self._finish(request, self._writer.write(request, response))
-
-    def _finish(self, request: HttpRequest, writing: Awaitable[None] | None) -> None:
-        if writing is not None:
-            self._start(self._await_written(request, writing))
-        elif request.closes:
-            self._hang_up()
-
-    def _start(self, work: Awaitable[None]) -> None:
-        self._last_head = NO_HEAD
-        self._task = asyncio.ensure_future(self._run(work))
-        self.deadline = math.inf
-
-    async def _run(self, work: Awaitable[None]) -> None:
-        try:
-            await work
-        finally:
-            self._task = None
-            if not self._transport.is_closing():
-                self._continue()
-
-    async def _await_result(self, request: HttpRequest, result: Awaitable[bytes | None]) -> None:
-        try:
-            body = await result or b""
-        except Exception:
-            logger.exception(HANDLER_FAILED)
-            body = self._state.internal_error
-        if self._transport.is_closing():
-            return
-        writing = self._writer.write_document(request, body)
-        if writing is not None:
-            await self._await_written(request, writing)
-        elif request.closes:
-            self._hang_up()
-
-    async def _await_written(self, request: HttpRequest, writing: Awaitable[None]) -> None:
-        await writing
-        if request.closes and not self._transport.is_closing():
-            self._hang_up()
 
     def _continue(self) -> None:
         """Continue with the backlog or with reading, after a response or after the client has read."""

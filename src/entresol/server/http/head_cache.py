@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from entresol.primitives.bounded_map import BoundedMap
-from entresol.server.request import HttpRequest
+from entresol.server.http.request import HttpRequest
 from entresol.server.responses import JSON_OK
 
 MAX_HEADS: Final = 512
