@@ -12,7 +12,7 @@ from entresol.chain.chain import MAX_CHECKPOINTS, Chain
 from entresol.chain.events import BlockSealed, BlocksReverted, TransactionPending
 from entresol.chain.finality import BlockTag
 from entresol.chain.logs import find_logs
-from entresol.errors import InsufficientFunds, NonceTooLow, UnknownBlock
+from entresol.errors import InsufficientFunds, NonceTooLow, StoreFull, UnknownBlock
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Hash32
 from entresol.storage.log_index import LogQuery
@@ -35,6 +35,22 @@ def test_a_transaction_is_sealed_as_it_comes(chain: Chain) -> None:
     assert chain.number == 1
     assert chain.blocks.locate_transaction(sent) == (1, 0)
     assert balance(chain, NOBODY) == 5
+
+
+def test_a_transaction_whose_block_cannot_be_written_is_not_in_the_pool(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(executed: object) -> None:
+        del executed
+        raise StoreFull(chain.blocks.path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(chain.ledger, "append", fail)
+        with pytest.raises(StoreFull):
+            chain.submit(transaction(0, wei=5).raw)
+    assert (chain.number, len(chain.pool)) == (0, 0)
+    chain.submit(transaction(0, wei=5).raw)
+    assert (chain.number, balance(chain, NOBODY)) == (1, 5)
 
 
 def test_a_manual_chain_seals_all_pending_transactions_in_one_block(manual: Chain) -> None:
