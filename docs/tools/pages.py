@@ -114,8 +114,11 @@ def _meaning(code: int) -> str:
 
 def _setting_row(setting: Setting) -> str:
     flag = setting.flag
-    if setting.is_switch and setting.default:
-        flag = f"--no-{flag.removeprefix('--')}"
+    no_flag = f"--no-{flag.removeprefix('--')}"
+    if setting.is_switch and setting.default is None:
+        flag = f"{flag}`, `{no_flag}"
+    elif setting.is_switch and setting.default:
+        flag = no_flag
     takes = "a switch" if setting.is_switch else " or ".join(
         f"`{choice}`" for choice in setting.choices or (metavar_of(setting),)
     )  # fmt: skip

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from entresol.errors import EntresolError, InvalidConfig, ReplayMismatch
 from entresol.node.config.flags import HelpFormatter, Parser, add_flags
 from entresol.node.config.schema import SETTINGS, NodeConfig
+from entresol.node.config.secrets import read_secret_files
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code."""
     try:
         flags = _parser().parse(arguments)
-        config = SETTINGS.load(flags, os.environ, flags["config"])
+        config = read_secret_files(SETTINGS.load(flags, os.environ, flags["config"]))
         return _COMMANDS[flags["command"]](config)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -106,7 +107,7 @@ async def _serve(config: NodeConfig, log: NodeLog) -> None:
         info = node.info()
         if config.log.config_out is not None:
             info.write(Path(config.log.config_out))
-        log.announce(banner(info), ready_line(info), info.to_json())
+        log.announce(banner(info), ready_line(info), info.to_log())
         await stopped.wait()
     finally:
         await node.stop()
@@ -142,7 +143,7 @@ def _verify(config: NodeConfig) -> int:
     from entresol.node.settlement.settlement_layer import configured_contracts  # noqa: PLC0415
 
     layers = dict(_layers(_data_directory(config)))
-    layer_two, _ = open_layer_two(config.chain, *configured_contracts(config))
+    layer_two, _ = open_layer_two(config, *configured_contracts(config))
     with contextlib.closing(layer_two):
         code = _compare(LAYER_2, layer_two)
         if LAYER_1 in layers:

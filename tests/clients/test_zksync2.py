@@ -29,6 +29,7 @@ from zksync2.module.request_types import EIP712Meta
 from entresol.contracts import artifact
 from tests.support.anvil import running_anvil
 from tests.support.clients.accounts import ALICE, BOB, CHAIN_ID, NOBODY
+from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.rollup.pair import USER, Pair, message_hash, running_pair
 
 pytestmark = [
@@ -94,6 +95,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
         if request.param == "anvil":
             anvil = cleanup.enter_context(running_anvil())
             arguments = ["--l1-url", anvil.url, "--deploy-l1", "--operator-key", OPERATOR_KEY]
+            arguments += DEVELOPMENT_FLAGS
             arguments += ["--l1-confirmations", "0"]
         yield cleanup.enter_context(running_pair(*arguments))
 

@@ -17,6 +17,13 @@ from tests.support.node_process import RunningNode, run_entresol, running_node
 from tests.support.typed_data import MAIL
 
 STRANGER = Web3.to_checksum_address("0x" + "ab" * 20)
+DEVELOPER_METHODS = [
+    ("evm_mine",),
+    ("anvil_setBalance", STRANGER, "0x1"),
+    ("anvil_impersonateAccount", STRANGER),
+    ("hardhat_mine", "0x1"),
+    ("anvil_zks_commitBatch", "0x1"),
+]
 EVERYWHERE = ("--host", "0.0.0.0")  # noqa: S104  # what is tested
 
 
@@ -119,18 +126,30 @@ def test_what_an_impersonated_account_sent_survives_and_verifies(tmp_path: Path)
             again.eth.send_transaction({"from": STRANGER, "to": BOB.address, "gas": 21_000})
 
 
-def test_a_node_that_others_can_reach_locks_its_accounts() -> None:
+def test_a_node_that_others_can_reach_locks_its_accounts_and_serves_no_developer_methods() -> None:
     with running_node(*EVERYWHERE) as node:
         assert "Accounts     locked: the node listens on 0.0.0.0" in node.output
+        assert "Methods      without evm_, anvil_ and hardhat_: the node listens on" in node.output
         web3 = client_of(node)
         assert web3.eth.accounts == []
-        for method, parameter in [
-            ("eth_sendTransaction", {"from": ALICE.address, "to": BOB.address}),
-            ("anvil_impersonateAccount", STRANGER),
-        ]:
-            error = rpc(web3, method, parameter)
-            assert error["code"] == -32000
-            assert "--expose-unlocked-accounts" in error["message"]
+        error = rpc(web3, "eth_sendTransaction", {"from": ALICE.address, "to": BOB.address})
+        assert error["code"] == -32000
+        assert "--expose-unlocked-accounts" in error["message"]
+        for method, *params in DEVELOPER_METHODS:
+            assert rpc(web3, method, *params)["code"] == -32601
+        # Play money stays: nobody's is at stake.
+        assert web3.eth.get_balance(ALICE.address) == 10_000 * ETHER
+
+
+def test_developer_methods_can_be_requested_where_others_can_reach_the_node() -> None:
+    with running_node(*EVERYWHERE, "--dev-methods") as node:
+        assert "although the node listens on 0.0.0.0: every client can change" in node.output
+        web3 = client_of(node)
+        assert rpc(web3, "evm_mine") == "0x0"
+        # They do not unlock accounts.
+        error = rpc(web3, "anvil_impersonateAccount", STRANGER)
+        assert error["code"] == -32000
+        assert "--expose-unlocked-accounts" in error["message"]
 
 
 def test_a_flag_exposes_the_accounts_and_another_leaves_out_methods() -> None:

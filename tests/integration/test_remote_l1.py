@@ -14,17 +14,22 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from entresol.chain.chain import Chain
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.errors import InvalidConfig, LayerOneMismatch
-from entresol.l1.deployment import SettlementContracts
+from entresol.l1.deployment import SettlementContracts, addresses_of
 from entresol.l1.layer_one import MAX_REORG_DEPTH
+from entresol.node.chains import open_layer_two
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig, SettlementSettings
+from entresol.node.dev_features import development_accounts
 from entresol.node.node import Node
 from entresol.node.settlement.manifest import MANIFEST_FILE
+from entresol.primitives.values import Address
 from entresol.server.config import ServerConfig
 from tests.support.anvil import Anvil, free_port, running_anvil
-from tests.support.node_process import running_node, starting_node
+from tests.support.node_process import run_entresol, running_node, starting_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.rpc_client import HttpRpcClient, RpcError
 
 pytestmark = pytest.mark.peer
 
@@ -141,6 +146,76 @@ def test_everything_is_found_from_the_bridgehub(deployed: Deployed, tmp_path: Pa
     assert opened(configured(deployed.anvil, directory, deploy_l1=True)) == deployed.contracts
 
 
+def test_nothing_is_funded_unlocked_or_served_for_development_without_a_flag(anvil: Anvil) -> None:
+    flags = ("--l1-url", anvil.url, "--deploy-l1", "--operator-key", KEY)
+    with running_node(*flags) as node:
+        assert "Available accounts" not in node.output
+        assert "Money        deposits only: the genesis has no ether" in node.output
+        assert "Accounts     locked: the chain settles on the L1 of --l1-url" in node.output
+        assert "Methods      without evm_, anvil_ and hardhat_: the chain settles" in node.output
+        assert "the operator's key is publicly known" in node.printed()
+        l2 = HttpRpcClient(node.url)
+        for account in (*development_accounts(ChainConfig()), OTHER):
+            assert l2("eth_getBalance", str(account.address), "latest") == "0x0"
+        assert l2("eth_accounts") == []
+        for method in ("evm_mine", "anvil_impersonateAllAccounts", "hardhat_mine"):
+            with pytest.raises(RpcError, match="-32601"):
+                l2(method)
+        l2.close()
+
+
+def test_each_development_feature_has_a_flag_on_a_remote_l1(anvil: Anvil) -> None:
+    features = ("--accounts", "1", "--dev-methods", "--expose-unlocked-accounts")
+    flags = ("--l1-url", anvil.url, "--deploy-l1", "--operator-key", KEY, *features)
+    with running_node(*flags) as node:
+        assert "Money        UNBACKED: 3 accounts of the genesis have 30,000 ETH" in node.output
+        assert "Accounts     3 unlocked" in node.output
+        l2 = HttpRpcClient(node.url)
+        assert l2("eth_getBalance", str(OPERATOR.address), "latest") == hex(10_000 * ETHER)
+        assert len(l2("eth_accounts")) == 3
+        assert l2("evm_mine") == "0x0"
+        l2.close()
+
+
+def test_only_the_accounts_of_a_custom_mnemonic_are_funded_on_a_remote_l1(anvil: Anvil) -> None:
+    mnemonic = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+    chain = ChainConfig(accounts=2, mnemonic=mnemonic)
+    with contextlib.closing(layer_two(configured(anvil, chain=chain))) as opened_chain:
+        assert funded(opened_chain) == {it.address for it in derive(mnemonic, 2)}
+
+
+@pytest.mark.parametrize("accounts", [None, 0])
+def test_a_directory_from_when_a_remote_l1_had_funded_accounts_opens_as_it_was_made(
+    anvil: Anvil, tmp_path: Path, accounts: int | None
+) -> None:
+    # An embedded L1 still has the genesis that every chain once had.
+    chain = ChainConfig(accounts=accounts, data_dir=str(tmp_path / "chain"))
+    with contextlib.closing(layer_two(NodeConfig(chain=chain))) as before:
+        expected = funded(before)
+    config = configured(anvil, chain.data_dir, chain)
+    with contextlib.closing(layer_two(config)) as again:
+        assert funded(again) == expected
+        assert len(expected) == (12 if accounts is None else 2)
+
+
+def test_a_directory_without_funded_accounts_is_verified_without_flags(
+    anvil: Anvil, tmp_path: Path
+) -> None:
+    directory = str(tmp_path / "chain")
+    opened(configured(anvil, directory, deploy_l1=True))
+    verified = run_entresol("verify", "--data-dir", directory)
+    assert (verified.returncode, verified.stderr) == (0, "")
+
+
+def layer_two(config: NodeConfig) -> Chain:
+    contracts = addresses_of(OPERATOR.address)
+    return open_layer_two(config, 31337, contracts)[0]
+
+
+def funded(chain: Chain) -> set[Address]:
+    return {address for address, it in chain.genesis.alloc.items() if it.balance}
+
+
 @pytest.mark.parametrize("is_mined", [True, False])
 def test_an_interrupted_deployment_is_resumed(
     anvil: Anvil, tmp_path: Path, *, is_mined: bool
@@ -228,11 +303,11 @@ def test_a_bridgehub_must_be_one_and_know_the_chain(deployed: Deployed) -> None:
 
 def test_a_chain_with_another_genesis_is_rejected(deployed: Deployed, tmp_path: Path) -> None:
     directory, bridgehub = str(tmp_path / "chain"), str(deployed.contracts.bridgehub)
-    poorer = configured(deployed.anvil, directory, ChainConfig(balance=1), bridgehub=bridgehub)
+    richer = configured(deployed.anvil, directory, ChainConfig(accounts=1), bridgehub=bridgehub)
     with pytest.raises(
         LayerOneMismatch, match="the genesis of chain 270 differs from the one registered"
     ):
-        opened(poorer)
+        opened(richer)
     assert not Path(directory, MANIFEST_FILE).exists()
 
 

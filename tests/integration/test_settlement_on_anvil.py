@@ -15,7 +15,7 @@ import pytest
 
 from entresol.node.config.schema import L1Config
 from tests.support.anvil import find_anvil, free_port
-from tests.support.node_process import running_node
+from tests.support.node_process import DEVELOPMENT_FLAGS, running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.rollup.layer_consistency import check_agreement
 from tests.support.rollup.layer_ones import ACCOUNTS
@@ -76,7 +76,7 @@ def arguments(anvil: RestartableAnvil, path: Path, *, confirmations: int = 0) ->
     return [
         *("--data-dir", str(path / "data"), "--config-out", str(path / "info.json")),
         *("--l1-url", anvil.url, "--operator-key", str(OPERATOR.secret)),
-        *("--l1-confirmations", str(confirmations), "--deploy-l1"),
+        *("--l1-confirmations", str(confirmations), "--deploy-l1", *DEVELOPMENT_FLAGS),
     ]
 
 

@@ -16,6 +16,9 @@ from urllib.parse import urlsplit
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
 ENTRESOL = (sys.executable, "-m", "entresol")
+DEVELOPMENT_FLAGS = ("--accounts", "10", "--dev-methods", "--expose-unlocked-accounts")
+"""What gives a node on a remote L1 the accounts and the methods of a development pair."""
+
 _LISTENING = re.compile(rb"Listening on ([^\s\"]+)[\s\"]")
 
 

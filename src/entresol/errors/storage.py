@@ -77,7 +77,8 @@ class GenesisMismatch(StoreFailed):
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"{path} holds a chain with another genesis: give that one, or choose another directory"
+            f"{path} holds a chain with another genesis: give the flags that it was created with "
+            "(--genesis, or --chain-id, --accounts, --balance and --mnemonic), or choose another directory"
         )
         self.path = path
 

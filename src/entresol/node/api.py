@@ -81,6 +81,7 @@ class Api:
         *,
         keyring: Keyring | None = None,
         config: ApiConfig | None = None,
+        dev_methods: bool = True,
         limits: LimitsConfig | None = None,
         checkpoints: Checkpoints | None = None,
         layer_two: L2Components | None = None,
@@ -100,7 +101,7 @@ class Api:
         namespaces = self._ethereum()
         if layer_two is not None:
             namespaces += self._zk_stack(layer_two)
-        if self._config.dev_methods:
+        if dev_methods:
             rollup = None if layer_two is None else layer_two.rollup
             namespaces += self._development(checkpoints or Checkpoints(chain), rollup)
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))

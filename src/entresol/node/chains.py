@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,22 +11,26 @@ import msgspec
 
 from entresol._native import keccak256
 from entresol.chain.chain import Chain
-from entresol.chain.dev.keyring import Keyring
 from entresol.chain.fees.l2_fees import FeeConstants, FeeModel, L2BaseFee
-from entresol.chain.genesis.accounts import ZK_STACK_ACCOUNTS, DevAccount, derive
+from entresol.chain.genesis.accounts import (
+    DEVELOPMENT_MNEMONIC,
+    ZK_STACK_ACCOUNTS,
+    DevAccount,
+    derive,
+)
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.mempool import PoolConfig
 from entresol.chain.rules import ChainRules
 from entresol.contracts import artifact
-from entresol.errors import InvalidConfig, MalformedValue
+from entresol.errors import GenesisMismatch, InvalidConfig, MalformedValue
 from entresol.l1.deployment import Deployment, SettlementContracts
 from entresol.l1.embedded_genesis import deployment_accounts, fund_vault
 from entresol.node.config.schema import DEFAULT_GAS_PRICE, ETHER
+from entresol.node.dev_features import Funding, development_accounts, fundings
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatchInfo
 from entresol.rollup.deterministic_deployers import DEPLOYERS
 from entresol.rollup.system_contracts import CONTRACTS, MULTICALL, system_genesis
-from entresol.server.access import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +40,9 @@ if TYPE_CHECKING:
 OPERATOR: Final = DevAccount.from_secret(Hash32(keccak256(b"entresol: the development operator")))
 """The operator of the development L1, which deploys and settles there; its key is publicly known."""
 
+PUBLIC_KEYS: Final = 20
+"""How many accounts of the development mnemonic tools show at most, unless more are requested."""
+
 L1_FOLDER: Final = "l1"
 """The folder of the development L1 in the data directory."""
 
@@ -44,26 +51,13 @@ _MAX_VAULT_BALANCE: Final = 2**128
 """Limit of the vault's genesis balance, so that it does not overflow by deposits."""
 
 
-@cache
-def development_accounts(config: ChainConfig) -> tuple[DevAccount, ...]:
-    """Return the accounts that the development genesis funds, the derived ones first."""
-    derived = derive(config.mnemonic, config.accounts)
-    return (*derived, *ZK_STACK_ACCOUNTS)
-
-
-def open_keyring(config: NodeConfig) -> Keyring:
-    """Return the keyring of the development accounts; it is locked if other machines can reach the node."""
-    host = config.server.host
-    if not is_loopback(host) and not config.api.expose_unlocked_accounts:
-        reason = f"the node listens on {host}; --expose-unlocked-accounts unlocks them anyway"
-        return Keyring(locked=reason)
-    return Keyring(() if config.chain.genesis else development_accounts(config.chain))
-
-
 def open_layer_two(
-    config: ChainConfig, l1_chain_id: int | None, contracts: SettlementContracts | None
+    config: NodeConfig, l1_chain_id: int | None, contracts: SettlementContracts | None
 ) -> tuple[Chain, FeeModel]:
-    """Open the L2, with the system contracts in its genesis if it settles on an L1."""
+    """Open the L2, with the system contracts in its genesis if it settles on an L1.
+
+    A new chain funds the first of `fundings`, an existing one those that it was created with.
+    """
     predeploys: Mapping[Address, GenesisAccount] = {}
     if l1_chain_id is not None and contracts is not None:
         predeploys = system_genesis(
@@ -71,7 +65,20 @@ def open_layer_two(
             l1_asset_router=contracts.asset_router,
             l1_takes_l2_tokens=True,
         )
-    genesis = _genesis(config, predeploys)
+    first, *others = fundings(config)
+    try:
+        return _open_layer_two(config.chain, l1_chain_id, _genesis(config.chain, first, predeploys))
+    except GenesisMismatch:
+        for accounts in others:
+            genesis = _genesis(config.chain, accounts, predeploys)
+            with contextlib.suppress(GenesisMismatch):
+                return _open_layer_two(config.chain, l1_chain_id, genesis)
+        raise
+
+
+def _open_layer_two(
+    config: ChainConfig, l1_chain_id: int | None, genesis: Genesis
+) -> tuple[Chain, FeeModel]:
     if genesis.chain_id == l1_chain_id:
         raise InvalidConfig(
             "--chain-id",
@@ -98,7 +105,7 @@ def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
     """Open the development L1, on which `layer_two` is registered from genesis."""
     deployment = development_deployment(config, layer_two)
     rules = ChainRules.layer_1(config.l1.l1_chain_id)
-    funded = sum(account.balance for account in _genesis(config.chain, {}).alloc.values())
+    funded = sum(account.balance for account in layer_two.genesis.alloc.values())
     predeploys = fund_vault(
         deployment_accounts(deployment, rules.fork), deployment, min(funded, _MAX_VAULT_BALANCE)
     )
@@ -131,9 +138,15 @@ def development_deployment(config: NodeConfig, layer_two: Chain) -> Deployment:
     )
 
 
+def is_publicly_known(secret: Hash32) -> bool:
+    """Return whether a key is one that everybody has, as that of a development account."""
+    known = (OPERATOR, *ZK_STACK_ACCOUNTS, *derive(DEVELOPMENT_MNEMONIC, PUBLIC_KEYS))
+    return any(account.secret == secret for account in known)
+
+
 def chain_id_of(config: ChainConfig) -> int:
     """Return the chain id of the L2."""
-    return _genesis(config, {}).chain_id
+    return _genesis(config, (), {}).chain_id
 
 
 def genesis_batch_hash(chain: Chain) -> Hash32:
@@ -141,9 +154,11 @@ def genesis_batch_hash(chain: Chain) -> Hash32:
     return StoredBatchInfo.genesis(chain.blocks.header(0).state_root).hash()
 
 
-def _genesis(config: ChainConfig, predeploys: Mapping[Address, GenesisAccount]) -> Genesis:
+def _genesis(
+    config: ChainConfig, funding: Funding, predeploys: Mapping[Address, GenesisAccount]
+) -> Genesis:
     if config.genesis is None:
-        addresses = [account.address for account in development_accounts(config)]
+        addresses = [account.address for account in funding]
         balance = config.balance * ETHER
         funded = Genesis.development(config.chain_id, addresses, balance, predeploys)
         # A call on the genesis block must not cost more than one on the next block. --gas-price is

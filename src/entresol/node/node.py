@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from typing import TYPE_CHECKING, Self
 
 import msgspec
@@ -12,7 +13,8 @@ from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.urls import Endpoint
 from entresol.node.api import Api, L2Components
 from entresol.node.chain_service import ChainService
-from entresol.node.chains import OPERATOR, open_keyring, open_layer_one, open_layer_two
+from entresol.node.chains import OPERATOR, is_publicly_known, open_layer_one, open_layer_two
+from entresol.node.dev_features import funded_accounts, open_keyring, serves_dev_methods
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.rollup import Rollup
 from entresol.node.settlement.settlement_layer import (
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from entresol.node.log.log import NodeLog
     from entresol.server.handler import Handler
 
+log = logging.getLogger(__name__)
+
 
 class Node:
     """A node that serves an L2, and the development L1 that it settles on unless there is a remote one.
@@ -49,7 +53,6 @@ class Node:
     ) -> None:
         self._config = config
         self._log = log
-        self.keyring = open_keyring(config)
         self.rollup: Rollup | None = None
         self.layer_one: ChainService | None = None
         l1_chain_id = (
@@ -60,10 +63,11 @@ class Node:
         )
         settles = config.l1.l1
         chain, fees = open_layer_two(
-            config.chain, l1_chain_id if settles else None, contracts if settles else None
+            config, l1_chain_id if settles else None, contracts if settles else None
         )
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(chain.close)
+            self.keyring = open_keyring(config, funded_accounts(config.chain, chain.genesis))
             l1_chain = (
                 open_layer_one(config, chain) if settles and settlement_layer is None else None
             )
@@ -94,6 +98,7 @@ class Node:
             raise
         try:
             await verify_registration(config, settlement_layer, node.chain)
+            _warn_of_public_key(config, settlement_layer)
         except BaseException:
             await node.stop()
             raise
@@ -168,6 +173,7 @@ class Node:
                 wake,
                 keyring=self.keyring,
                 config=config.api,
+                dev_methods=serves_dev_methods(config),
                 limits=config.limits,
                 checkpoints=checkpoints,
                 layer_two=L2Components(fees, rollup),
@@ -187,8 +193,9 @@ class Node:
             return Api(
                 chain,
                 wake,
-                keyring=open_keyring(config),
+                keyring=open_keyring(config, funded_accounts(config.chain, chain.genesis)),
                 config=config.api,
+                dev_methods=serves_dev_methods(config),
                 limits=config.limits,
                 checkpoints=checkpoints,
             )
@@ -197,6 +204,14 @@ class Node:
         # The settler logs the operator's transactions.
         log = None if self._log is None else self._log.for_chain("L1", hidden=OPERATOR.address)
         self.layer_one = ChainService(chain, make_api, server, log=log)
+
+
+def _warn_of_public_key(config: NodeConfig, settlement_layer: SettlementLayer) -> None:
+    if config.settlement.settle and is_publicly_known(settlement_layer.operator_secret):
+        log.warning(
+            "the operator's key is publicly known: on an L1 where its account owns anything, anybody can "
+            "take it, and settle in its name; give another one by --operator-key-file"
+        )
 
 
 def _embedded_settlement_layer(chain: Chain) -> SettlementLayer:

@@ -36,9 +36,17 @@ class ApiClient(DispatcherClient):
         limits: LimitsConfig | None = None,
         keyring: Keyring | None = None,
         config: ApiConfig | None = None,
+        dev_methods: bool = True,
     ) -> None:
         self.chain = chain
-        self.api = Api(chain, lambda: None, keyring=keyring, config=config, limits=limits)
+        self.api = Api(
+            chain,
+            lambda: None,
+            keyring=keyring,
+            config=config,
+            dev_methods=dev_methods,
+            limits=limits,
+        )
         super().__init__(self.api.dispatcher)
 
 

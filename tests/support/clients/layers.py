@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from tests.support.anvil import running_anvil
 from tests.support.clients.javascript import Results, run_checks
-from tests.support.node_process import running_node
+from tests.support.node_process import DEVELOPMENT_FLAGS, running_node
 
 KINDS: Final = ("embedded", "anvil")
 """Where the L1 is: in the same process, or a real one that the node deploys its contracts to."""
@@ -38,6 +38,7 @@ def running_layers(kind: str) -> Iterator[Layers]:
         if kind == "anvil":
             anvil = cleanup.enter_context(running_anvil())
             arguments += ["--l1-url", anvil.url, "--deploy-l1", "--operator-key", OPERATOR_KEY]
+            arguments += DEVELOPMENT_FLAGS
             arguments += ["--l1-confirmations", "0"]
         cleanup.enter_context(running_node(*arguments, info=info))
         known: dict[str, Any] = json.loads(info.read_text(encoding="utf-8"))

@@ -17,7 +17,7 @@ from entresol.primitives.values import Address
 
 @contextmanager
 def opened(config: ChainConfig) -> Iterator[Chain]:
-    chain, _ = open_layer_two(config, None, None)
+    chain, _ = open_layer_two(NodeConfig(chain=config), None, None)
     yield chain
     chain.close()
 
@@ -80,4 +80,4 @@ def test_a_fee_recipient_that_is_no_address_is_rejected() -> None:
 def test_l1_and_l2_cannot_have_the_same_chain_id() -> None:
     config = ChainConfig(chain_id=31337)
     with pytest.raises(InvalidConfig, match="--chain-id: the L1 has 31337, too"):
-        open_layer_two(config, 31337, development_contracts())
+        open_layer_two(NodeConfig(chain=config), 31337, development_contracts())

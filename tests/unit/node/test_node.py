@@ -9,8 +9,8 @@ import pytest
 from entresol.errors import StoreFull
 from entresol.node import chain_service as module
 from entresol.node import node as node_module
-from entresol.node.chains import development_accounts
 from entresol.node.config.schema import ChainConfig, NodeConfig
+from entresol.node.dev_features import development_accounts
 from entresol.node.node import Node
 from entresol.server.config import ServerConfig
 from tests.support.polling import PATIENCE_SECONDS

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from entresol.errors import InvalidConfig
+from entresol.node.config.secrets import redact
 from entresol.node.config.setting import Setting
 
 MAX_INLINE_CHOICES: Final = 4
@@ -30,7 +31,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print after the usage."""
-        raise InvalidConfig("", f"{message.removeprefix('argument ')}; see --help")
+        raise InvalidConfig("", f"{redact(message.removeprefix('argument '))}; see --help")
 
     def _unknown_flag(self, flag: str) -> str:
         import difflib  # noqa: PLC0415  # only errors need it
@@ -88,7 +89,7 @@ def _add_flag(group: argparse._ArgumentGroup, setting: Setting) -> None:
         group.add_argument(
             setting.flag,
             dest=setting.name,
-            action=argparse.BooleanOptionalAction if setting.default else "store_true",
+            action="store_true" if setting.default is False else argparse.BooleanOptionalAction,
             default=None,
             help=_escape(setting.description),
         )

@@ -40,14 +40,26 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     accounts: Annotated[
-        int, Meta(ge=0, le=1_000, description="Development accounts to fund in the genesis.")
-    ] = 10
+        Annotated[int, Meta(ge=0, le=1_000)] | None,
+        Meta(
+            title="N",
+            description="Development accounts to fund in the genesis; by default 10, and none with --l1-url. "
+            "Ether of a genesis is not locked on L1, so its owners can withdraw what others deposit.",
+        ),
+    ] = None
     balance: Annotated[
         int, Meta(ge=0, description="Balance of each development account, in ether.")
     ] = 10_000
     mnemonic: Annotated[str, Meta(description="BIP-39 mnemonic of the development accounts.")] = (
         DEVELOPMENT_MNEMONIC
     )
+    mnemonic_file: Annotated[
+        str | None,
+        Meta(
+            title="FILE",
+            description="File with the mnemonic, so that it is not in the list of processes; its keys are not shown.",
+        ),
+    ] = None
     gas_limit: Annotated[int, Meta(ge=21_000, description="Gas limit of a block.")] = 30_000_000
     gas_price: Annotated[int, Meta(ge=0, description="Base fee of every block, in wei.")] = (
         DEFAULT_GAS_PRICE
@@ -135,6 +147,13 @@ class L1Config(Struct, frozen=True, kw_only=True):
             "by default a well-known development key.",
         ),
     ] = None
+    operator_key_file: Annotated[
+        str | None,
+        Meta(
+            title="FILE",
+            description="File with the operator's private key, so that it is not in the list of processes.",
+        ),
+    ] = None
     operator_low_balance: Annotated[
         float,
         Meta(
@@ -186,13 +205,17 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
     """Which RPC methods are served, and to whom."""
 
     dev_methods: Annotated[
-        bool, Meta(description="Serve the development namespaces evm_, anvil_ and hardhat_.")
-    ] = True
+        bool | None,
+        Meta(
+            description="Serve the development namespaces evm_, anvil_ and hardhat_; by default unless "
+            "there is an --l1-url, or the node listens on an address that other machines can reach."
+        ),
+    ] = None
     expose_unlocked_accounts: Annotated[
         bool,
         Meta(
-            description="Sign for the development accounts, and allow impersonation, even if the "
-            "node listens on an address that other machines can reach."
+            description="Sign for the development accounts, and allow impersonation, even if there is "
+            "an --l1-url, or the node listens on an address that other machines can reach."
         ),
     ] = False
     receipt_seconds: Annotated[

@@ -49,7 +49,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_switch(self) -> bool:
         """Whether it is on or off, so that the flag takes no value."""
-        return self.type is bool
+        return self.value_type is bool
 
     @property
     def value_type(self) -> Any:

@@ -16,6 +16,7 @@ from entresol.l1.operator import Operator
 from entresol.l1.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint
 from entresol.node.chains import OPERATOR, chain_id_of, genesis_batch_hash, open_layer_two
+from entresol.node.config.secrets import parse_private_key
 from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
 from entresol.node.settlement.settlement_layer import (
     SettlementLayer,
@@ -151,7 +152,7 @@ class RemoteSetup:
         operator = self._operator.address
         contracts = addresses_of(operator, first_nonce)
         # The genesis has to be known before the chain can be registered.
-        chain, _ = open_layer_two(self._config.chain, l1_chain_id, contracts)
+        chain, _ = open_layer_two(self._config, l1_chain_id, contracts)
         try:
             return Deployment(
                 l1_chain_id=l1_chain_id,
@@ -210,10 +211,7 @@ def _checked_url(config: NodeConfig) -> str:
 def _operator_secret(config: NodeConfig) -> Hash32:
     if config.l1.operator_key is None:
         return OPERATOR.secret
-    try:
-        return Hash32.parse(config.l1.operator_key)
-    except MalformedValue as error:
-        raise InvalidConfig("--operator-key", error.problem) from error
+    return parse_private_key(config.l1.operator_key, "--operator-key")
 
 
 def _bridgehub(config: NodeConfig) -> Address | None:

@@ -37,7 +37,11 @@ def ready_line(info: NodeInfo) -> str:
 def _accounts(info: NodeInfo) -> Iterator[str]:
     shown = [f"{it.address.checksummed()} ({info.balance:,} ETH)" for it in info.accounts]
     yield from _section("Available accounts", shown)
-    yield from _section("Private keys, publicly known", (it.secret for it in info.accounts))
+    if info.mnemonic_file is not None:
+        yield f"Mnemonic     in {info.mnemonic_file}; --config-out writes the private keys"
+        return
+    title = "Private keys, publicly known" if info.has_public_keys else "Private keys"
+    yield from _section(title, (it.secret for it in info.accounts))
     yield f"Mnemonic     {info.mnemonic}"
 
 
@@ -55,6 +59,7 @@ def _rows(info: NodeInfo) -> Iterator[str]:
     yield f"Gas limit    {info.gas_limit:,}"
     yield f"Fork         {info.fork}"
     yield f"Head         block {info.head:,}"
+    yield f"Money        {info.money}"
     yield f"Accounts     {info.unlocked}"
     yield f"Methods      {info.methods}"
     yield f"Directory    {info.data_dir or TEMPORARY}"

@@ -9,14 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from entresol.chain.genesis.accounts import DEVELOPMENT_PATH, DevAccount
+from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DEVELOPMENT_PATH, DevAccount
 from entresol.errors import InvalidConfig
 from entresol.l1.urls import Endpoint
-from entresol.node.chains import development_accounts
+from entresol.node.config.schema import ETHER
+from entresol.node.dev_features import (
+    funded_accounts,
+    restriction,
+    serves_dev_methods,
+    settles_remotely,
+)
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.dev.keyring import Keyring
+    from entresol.chain.genesis.genesis import Genesis
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.config.schema import NodeConfig
 
@@ -46,12 +53,15 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
     accounts: tuple[DevAccount, ...]
     balance: int
     mnemonic: str
+    mnemonic_file: str | None = None
+    """The file that the mnemonic is from; banner and log then show neither it nor its keys."""
     chain_id: int
     base_fee: int
     gas_price: int
     gas_limit: int
     fork: str
     head: int
+    money: str
     unlocked: str
     methods: str
     genesis_timestamp: int
@@ -66,15 +76,17 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
         """Collect the information about the node that serves `chain` at `address`."""
         settings = config.chain
         return cls(
-            accounts=development_accounts(settings) if settings.genesis is None else (),
+            accounts=funded_accounts(settings, chain.genesis),
             balance=settings.balance,
             mnemonic=settings.mnemonic,
+            mnemonic_file=settings.mnemonic_file,
             chain_id=chain.rules.chain_id,
             base_fee=chain.next_base_fee(),
             gas_price=chain.next_base_fee() + chain.rules.suggested_tip,
             gas_limit=chain.rules.gas_limit,
             fork=settings.hardfork,
             head=chain.number,
+            money=_money(config, chain.genesis),
             unlocked=_unlocked(keyring),
             methods=_methods(config),
             genesis_timestamp=chain.blocks.header(0).timestamp,
@@ -92,6 +104,20 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
     def websocket_url(self) -> str:
         """The URL for WebSockets."""
         return f"ws://{self.address}"
+
+    @property
+    def has_public_keys(self) -> bool:
+        """Whether everybody knows the keys of the accounts."""
+        return self.mnemonic == DEVELOPMENT_MNEMONIC
+
+    def to_log(self) -> dict[str, Any]:
+        """Return the fields of the log line at start-up: those of the file without secrets."""
+        fields = self.to_json()
+        if self.mnemonic_file is not None:
+            fields |= {"private_keys": [], "wallet": {**fields["wallet"], "mnemonic": None}}
+        if self.l1 is not None:
+            fields["l1"] = {**fields["l1"], "http_url": self.l1.endpoint.redacted}
+        return fields
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields of the JSON file: those of anvil, and more."""
@@ -116,10 +142,10 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
     def write(self, path: Path) -> None:
         """Write the JSON file atomically.
 
-        If the L1's URL contains a key, only the owner can read the file.
+        If it contains a key, of an account or in the L1's URL, only the owner can read the file.
         """
         unfinished = path.with_name(f"{path.name}.{os.getpid()}.new")
-        is_secret = self.l1 is not None and self.l1.endpoint.has_secret
+        is_secret = bool(self.accounts) or (self.l1 is not None and self.l1.endpoint.has_secret)
         try:
             unfinished.touch(0o600 if is_secret else 0o666)
             unfinished.write_text(json.dumps(self.to_json(), indent=2) + "\n", encoding="utf-8")
@@ -138,6 +164,21 @@ def _unlocked(keyring: Keyring) -> str:
 
 
 def _methods(config: NodeConfig) -> str:
-    if config.api.dev_methods:
-        return "with evm_, anvil_ and hardhat_ (--no-dev-methods disables them)"
-    return "without evm_, anvil_ and hardhat_ (--no-dev-methods)"
+    reason = restriction(config)
+    if serves_dev_methods(config):
+        risk = "" if reason is None else f", although {reason}: every client can change the chain"
+        return f"with evm_, anvil_ and hardhat_{risk} (--no-dev-methods disables them)"
+    if config.api.dev_methods is False:
+        return "without evm_, anvil_ and hardhat_ (--no-dev-methods)"
+    return f"without evm_, anvil_ and hardhat_: {reason} (--dev-methods serves them)"
+
+
+def _money(config: NodeConfig, genesis: Genesis) -> str:
+    """Return what the balances of the genesis mean for those who deposit."""
+    balances = [it.balance for it in genesis.alloc.values() if it.balance]
+    if not settles_remotely(config):
+        return "play money: the genesis created it"
+    if not balances:
+        return "deposits only: the genesis has no ether, so all ether is locked on L1"
+    owners = f"{len(balances)} accounts of the genesis have {sum(balances) // ETHER:,} ETH"
+    return f"UNBACKED: {owners} that is not locked on L1, and can withdraw what others deposit"

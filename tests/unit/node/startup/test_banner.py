@@ -24,6 +24,7 @@ INFO = NodeInfo(
     gas_limit=30_000_000,
     fork="osaka",
     head=0,
+    money="play money",
     unlocked="2 unlocked",
     methods="with all",
     genesis_timestamp=0,
@@ -39,6 +40,7 @@ def test_the_banner_shows_all_that_a_client_needs() -> None:
     assert f"(1) {ACCOUNTS[1].secret}" in lines
     assert f"Mnemonic     {DEVELOPMENT_MNEMONIC}" in lines
     assert "Chain id     270" in lines
+    assert "Money        play money" in lines
     assert "Accounts     2 unlocked" in lines
     assert "Methods      with all" in lines
     assert "Base fee     100,000,000 wei" in lines
@@ -98,6 +100,42 @@ KEYED = msgspec.structs.replace(
 def test_the_banner_shows_no_key_of_an_l1() -> None:
     assert "HTTP         https://l1.example/…" in banner(KEYED).splitlines()
     assert "sesame" not in banner(KEYED)
+
+
+def test_a_file_with_keys_is_for_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "info.json"
+    INFO.write(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    msgspec.structs.replace(INFO, accounts=()).write(path)
+    assert path.stat().st_mode & 0o777 != 0o600
+
+
+CUSTOM = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+
+
+def test_only_keys_of_the_development_mnemonic_are_said_to_be_publicly_known() -> None:
+    assert "Private keys, publicly known" in banner(INFO).splitlines()
+    text = banner(msgspec.structs.replace(INFO, mnemonic=CUSTOM, accounts=derive(CUSTOM, 1)))
+    assert "Private keys" in text.splitlines()
+    assert "publicly known" not in text
+
+
+def test_keys_of_a_mnemonic_in_a_file_are_in_no_banner_and_no_log(tmp_path: Path) -> None:
+    (account,) = derive(CUSTOM, 1)
+    info = msgspec.structs.replace(
+        INFO, mnemonic=CUSTOM, mnemonic_file="words", accounts=(account,)
+    )
+    assert "Mnemonic     in words; --config-out writes the private keys" in banner(info)
+    assert account.address.checksummed() in banner(info)
+    for text in (banner(info), json.dumps(info.to_log())):
+        assert str(account.secret) not in text
+        assert CUSTOM not in text
+    info.write(tmp_path / "info.json")
+    assert str(account.secret) in (tmp_path / "info.json").read_text(encoding="utf-8")
+
+
+def test_the_log_has_no_key_of_an_l1() -> None:
+    assert KEYED.to_log()["l1"]["http_url"] == "https://l1.example/…"
 
 
 def test_the_file_has_the_whole_url_of_an_l1_and_is_for_its_owner_only(tmp_path: Path) -> None:

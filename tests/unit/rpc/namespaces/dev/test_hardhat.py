@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.chain.dev.keyring import Keyring
-from entresol.node.config.schema import ApiConfig
 from tests.support.chain.api_client import ACCOUNTS, ApiClient
 from tests.support.chain.dev_chain import ALICE, NOBODY, open_chain
 from tests.support.rpc_client import RpcError
@@ -33,7 +32,7 @@ def test_accounts_are_edited(client: ApiClient, prefix: str) -> None:
 @pytest.fixture
 def without() -> Iterator[ApiClient]:
     chain = open_chain()
-    client = ApiClient(chain, keyring=Keyring(ACCOUNTS), config=ApiConfig(dev_methods=False))
+    client = ApiClient(chain, keyring=Keyring(ACCOUNTS), dev_methods=False)
     yield client
     client.api.close()
     chain.close()

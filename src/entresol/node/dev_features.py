@@ -1,0 +1,92 @@
+"""Development features: funded accounts, unlocked accounts, developer methods, and where each is on by default."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from entresol.chain.dev.keyring import Keyring
+from entresol.chain.genesis.accounts import (
+    DEVELOPMENT_MNEMONIC,
+    ZK_STACK_ACCOUNTS,
+    DevAccount,
+    derive,
+)
+from entresol.errors import InvalidConfig, MalformedValue
+from entresol.server.access import is_loopback
+
+if TYPE_CHECKING:
+    from entresol.chain.genesis.genesis import Genesis
+    from entresol.node.config.schema import ChainConfig, NodeConfig
+
+DEFAULT_ACCOUNTS: Final = 10
+
+Funding: TypeAlias = tuple[DevAccount, ...]
+"""The development accounts that a genesis funds."""
+
+
+def settles_remotely(config: NodeConfig) -> bool:
+    """Return whether the L1 is a remote one, where ether may be somebody's."""
+    return config.l1.l1 and config.l1.l1_url is not None
+
+
+def restriction(config: NodeConfig) -> str | None:
+    """Return why developer methods are off and accounts locked by default; None if they are not."""
+    if settles_remotely(config):
+        return "the chain settles on the L1 of --l1-url"
+    if not is_loopback(config.server.host):
+        return f"the node listens on {config.server.host}"
+    return None
+
+
+def serves_dev_methods(config: NodeConfig) -> bool:
+    """Return whether evm_, anvil_ and hardhat_ are served: as the flag says, else unless there is a restriction."""
+    wanted = config.api.dev_methods
+    return restriction(config) is None if wanted is None else wanted
+
+
+@cache
+def development_accounts(config: ChainConfig) -> Funding:
+    """Return the accounts that the genesis of a development pair funds, the derived ones first."""
+    return (*_derived(config), *ZK_STACK_ACCOUNTS)
+
+
+def fundings(config: NodeConfig) -> tuple[Funding, ...]:
+    """Return which accounts the genesis may fund: those of a new chain first.
+
+    A data directory keeps the genesis it was created with. Those on a remote L1 were once created with the
+    accounts of a development pair.
+    """
+    both = (development_accounts(config.chain), _requested(config.chain))
+    return both[::-1] if settles_remotely(config) else both
+
+
+def funded_accounts(config: ChainConfig, genesis: Genesis) -> Funding:
+    """Return the development accounts in the genesis of an open chain; a genesis file has none."""
+    if config.genesis is not None:
+        return ()
+    return tuple(it for it in development_accounts(config) if it.address in genesis.alloc)
+
+
+def open_keyring(config: NodeConfig, accounts: Funding) -> Keyring:
+    """Return a keyring with `accounts`; it is locked if there is a restriction, unless a flag exposes it."""
+    reason = restriction(config)
+    if reason is not None and not config.api.expose_unlocked_accounts:
+        return Keyring(locked=f"{reason}; --expose-unlocked-accounts unlocks them anyway")
+    return Keyring(accounts)
+
+
+def _requested(config: ChainConfig) -> Funding:
+    """Return the accounts that flags request by name; keys that are publicly known only if they do, too."""
+    if not config.accounts:
+        return ()
+    is_public = config.mnemonic == DEVELOPMENT_MNEMONIC
+    return development_accounts(config) if is_public else _derived(config)
+
+
+def _derived(config: ChainConfig) -> Funding:
+    count = DEFAULT_ACCOUNTS if config.accounts is None else config.accounts
+    try:
+        return derive(config.mnemonic, count)
+    except MalformedValue as error:
+        raise InvalidConfig("--mnemonic", error.problem) from error
