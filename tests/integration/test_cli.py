@@ -60,7 +60,11 @@ def output_with(node: RunningNode, text: str) -> str:
         (["--port"], 2, "--port: expected one argument; see --help"),
         (["--port", "http"], 2, "--port: Expected `int`, got `str`"),
         (["stop"], 2, "command: invalid choice: 'stop'"),
-        (["--mnemonic", "one two"], 2, "--mnemonic: a mnemonic is 12, 15, 18, 21 or 24 words, got 2"),
+        (
+            ["--mnemonic", "one two"],
+            2,
+            "--mnemonic: a mnemonic is 12, 15, 18, 21 or 24 words, got 2",
+        ),
         (["a" * 64], 2, "command: invalid choice: '…'"),
         (["-operator-key", "b" * 64], 2, "command: invalid choice: '…'"),
         (["--config", "none.toml"], 2, "none.toml: No such file or directory"),

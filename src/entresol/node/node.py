@@ -23,6 +23,7 @@ from entresol.node.settlement.settlement_layer import (
     development_contracts,
     verify_registration,
 )
+from entresol.node.startup.batch_check import check_batches
 from entresol.node.startup.info import L1Info, NodeInfo
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ class Node:
                 settlement_layer = _embedded_settlement_layer(l1_chain)
             if settlement_layer is not None:
                 self.rollup = Rollup(chain, settlement_layer, fees, config)
-            checkpoints = Checkpoints(*(it for it in (chain, l1_chain) if it is not None))
+            # L1 is reverted first: if the process ends in between, it must not have batches that the L2 has not.
+            checkpoints = Checkpoints(*(it for it in (l1_chain, chain) if it is not None))
             self._serve(config, chain, fees, checkpoints)
             if l1_chain is not None:
                 self._serve_layer_one(config, l1_chain, checkpoints)
@@ -87,18 +89,23 @@ class Node:
         """Return a node; a remote L1 is connected first."""
         if not config.l1.l1:
             return cls(config, log)
+        settlement_layer = None
         if config.l1.l1_url is None:
             check_development_l1(config)
-            return cls(config, log)
-        settlement_layer = await connect_remote(config)
+        else:
+            settlement_layer = await connect_remote(config)
         try:
             node = cls(config, log, settlement_layer)
         except BaseException:
-            await settlement_layer.l1.close()
+            if settlement_layer is not None:
+                await settlement_layer.l1.close()
             raise
+        assert node.rollup is not None
         try:
-            await verify_registration(config, settlement_layer, node.chain)
-            _warn_of_public_key(config, settlement_layer)
+            if settlement_layer is not None:
+                await verify_registration(config, settlement_layer, node.chain)
+                _warn_of_public_key(config, settlement_layer)
+            await check_batches(node.chain, node.rollup.settlement_layer)
         except BaseException:
             await node.stop()
             raise
