@@ -301,6 +301,19 @@ def test_a_bridgehub_must_be_one_and_know_the_chain(deployed: Deployed) -> None:
             opened(config)
 
 
+def test_l1_accepts_requests_up_to_the_gas_of_a_block(anvil: Anvil, tmp_path: Path) -> None:
+    directory = str(tmp_path / "chain")
+    contracts = opened(
+        configured(anvil, directory, ChainConfig(gas_limit=40_000_000), deploy_l1=True)
+    )
+    limit = {"to": str(contracts.chain), "data": "0x0ec6b0b7"}
+    assert int(anvil("eth_call", limit, "latest"), 16) == 40_000_000
+    problem = r"accepts requests of up to 40000000 gas, but a block has 30000000: start with --gas-limit 40000000"
+    with pytest.raises(LayerOneMismatch, match=problem):
+        opened(configured(anvil, directory))
+    assert opened(configured(anvil, directory, ChainConfig(gas_limit=50_000_000))) == contracts
+
+
 def test_a_chain_with_another_genesis_is_rejected(deployed: Deployed, tmp_path: Path) -> None:
     directory, bridgehub = str(tmp_path / "chain"), str(deployed.contracts.bridgehub)
     richer = configured(deployed.anvil, directory, ChainConfig(accounts=1), bridgehub=bridgehub)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from entresol.chain.priority_queue import PriorityQueue
 from entresol.errors import BlockFull, InvalidTransaction
-from entresol.execution.block_executor import BlockExecutor
+from entresol.execution.block_executor import MAX_GAS_LIMIT, BlockExecutor
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
     from entresol.chain.mempool import Mempool
     from entresol.execution.block_executor import ExecutedBlock
+    from entresol.execution.evm_env import BlockEnv
     from entresol.primitives.records import StoredChange
     from entresol.primitives.transactions import PriorityTransaction
 
@@ -76,9 +79,8 @@ class BlockProducer:
     ) -> BlockExecutor:
         """Return the next block with its transactions executed, but no roots yet."""
         ledger = self._ledger
-        executor = BlockExecutor(
-            self._rules, ledger.latest, ledger.next_block_env(timestamp), ledger.parent
-        )
+        env = self._with_room(ledger.next_block_env(timestamp))
+        executor = BlockExecutor(self._rules, ledger.latest, env, ledger.parent)
         executor.edit(edits, codes)
         if self._include_priority(executor, limit):
             self._include_best(executor, limit)
@@ -91,6 +93,16 @@ class BlockProducer:
             if first is None or transaction.hash != first.hash:
                 return
             self.priority.pop_first()
+
+    def _with_room(self, env: BlockEnv) -> BlockEnv:
+        """Return `env` with a gas limit that covers the first priority transaction.
+
+        L1 accepts the overhead of a request on top of the gas of a block, and may have accepted more before.
+        """
+        first = self.priority.first
+        if first is None or first.payload.gas_limit <= env.gas_limit:
+            return env
+        return msgspec.structs.replace(env, gas_limit=min(first.payload.gas_limit, MAX_GAS_LIMIT))
 
     def _include_priority(self, executor: BlockExecutor, limit: int | None) -> bool:
         """Execute the priority transactions; return whether others may follow."""

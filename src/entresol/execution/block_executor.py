@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from entresol.state.state_trie import StateTrie
 
 
+MAX_GAS_LIMIT: Final = (1 << 63) - 1
+"""The maximum gas limit of a block, as in geth."""
+
 _MAX_WEI: Final = (1 << 256) - 1
 
 
@@ -189,7 +192,8 @@ class BlockExecutor:
     def _try_execute(self, payload: PriorityTransaction) -> TransactionResult:
         """Execute a priority transaction, and apply its changes if it succeeds."""
         # L1 has accepted it, so one that cannot start is included as failed and uses all its gas.
-        failed = TransactionResult(succeeded=False, gas_used=payload.gas_limit)
+        gas_used = min(payload.gas_limit, MAX_GAS_LIMIT)
+        failed = TransactionResult(succeeded=False, gas_used=gas_used)
         if payload.to_mint < payload.value + payload.gas_limit * payload.max_fee_per_gas:
             return failed
         try:

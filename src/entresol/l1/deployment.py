@@ -34,7 +34,6 @@ _CHAIN_SETTINGS: Final = (
 )
 _NO_DELAY: Final = 0
 _NO_LIMIT: Final = 2**40
-_PRIORITY_MAX_GAS: Final = 72_000_000
 _POLL_SECONDS: Final = 0.1
 _NO_FUNDS: Final = "insufficient funds"
 
@@ -106,6 +105,8 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     genesis_batch_hash: Hash32
     first_nonce: int = 0
     fees: L1FeeParams = L1FeeParams()
+    priority_tx_max_gas: int = 72_000_000
+    """The maximum gas of a request, beyond its overhead: what a block of the L2 has."""
 
     @property
     def contracts(self) -> SettlementContracts:
@@ -187,7 +188,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
             # Developers move the clock of either layer as they like.
             _NO_LIMIT,
             _NO_LIMIT,
-            _PRIORITY_MAX_GAS,
+            self.priority_tx_max_gas,
             (
                 validium_pricing,
                 fees.batch_overhead_l1_gas,

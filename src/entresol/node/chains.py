@@ -22,6 +22,7 @@ from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.mempool import PoolConfig
 from entresol.chain.rules import ChainRules
 from entresol.contracts import artifact
+from entresol.contracts.slots import storage_of
 from entresol.errors import GenesisMismatch, InvalidConfig, MalformedValue
 from entresol.l1.deployment import Deployment, SettlementContracts
 from entresol.l1.embedded_genesis import deployment_accounts, fund_vault
@@ -124,7 +125,19 @@ def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
     chain = Chain.open(None if path is None else path / L1_FOLDER, rules, genesis)
     if config.l1.l1_delay:
         chain.schedule.seal_after(config.l1.l1_delay)
+    _limit_requests(chain, deployment.contracts.chain, layer_two.rules.gas_limit)
     return chain
+
+
+def _limit_requests(layer_one: Chain, contract: Address, gas_limit: int) -> None:
+    """Set the maximum gas of a request on the development L1 to what a block of the L2 has.
+
+    By an edit, and not in the genesis: a chain can be opened again with another gas limit.
+    """
+    values = {"_priorityTxMaxGasLimit": gas_limit}
+    ((slot, value),) = storage_of(artifact("ZKChain"), values).items()
+    if layer_one.latest.slot(contract, slot) != value:
+        layer_one.edit(contract, lambda overlay: overlay.set_slot(contract, slot, value))
 
 
 def development_deployment(config: NodeConfig, layer_two: Chain) -> Deployment:

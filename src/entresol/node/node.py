@@ -23,8 +23,8 @@ from entresol.node.settlement.settlement_layer import (
     development_contracts,
     verify_registration,
 )
-from entresol.node.startup.batch_check import check_batches
 from entresol.node.startup.info import L1Info, NodeInfo
+from entresol.node.startup.l1_checks import check_batches, check_gas_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,6 +105,7 @@ class Node:
             if settlement_layer is not None:
                 await verify_registration(config, settlement_layer, node.chain)
                 _warn_of_public_key(config, settlement_layer)
+                await check_gas_limit(node.chain, settlement_layer)
             await check_batches(node.chain, node.rollup.settlement_layer)
         except BaseException:
             await node.stop()

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import PriorityTransaction
 
 REQUIRED_GAS_PER_PUBDATA: Final = 800
-MAX_BODY_GAS: Final = 72_000_000
 MAX_PUBDATA_BYTES: Final = 99_000
 
 _SLOT_OVERHEAD: Final = 10_000
@@ -41,9 +40,12 @@ def min_gas_limit(request: PriorityTransaction) -> int:
     return overhead(size) + computation + pubdata * request.gas_per_pubdata_limit
 
 
-def max_gas_limit(request: PriorityTransaction) -> int:
-    """Return the maximum gas limit with which L1 accepts `request`; its own limit is ignored."""
-    body = MAX_BODY_GAS
+def max_gas_limit(request: PriorityTransaction, block_gas_limit: int) -> int:
+    """Return the maximum gas limit with which L1 accepts `request`; its own limit is ignored.
+
+    The maximum of the body is the gas limit of a block.
+    """
+    body = block_gas_limit
     if request.gas_per_pubdata_limit:
         # The contract divides and rounds down before it compares.
         body = min(body, (MAX_PUBDATA_BYTES + 1) * request.gas_per_pubdata_limit - 1)

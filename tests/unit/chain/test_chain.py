@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from entresol._native import Account, keccak256
 from entresol.chain.chain import MAX_CHECKPOINTS, Chain
@@ -113,6 +114,27 @@ def test_a_deposit_credits_its_target_and_refunds_the_rest(manual: Chain) -> Non
     assert balance(manual, CAROL) == 100 * ETHER + (100_000 - 21_000) * FEE
     (message,) = manual.blocks.record(1).results[0].l2_to_l1_logs
     assert L2ToL1Log.unpack(message) == L2ToL1Log.of_status(0, sent, succeeded=True)
+
+
+@pytest.mark.parametrize("gas_limit", [30_000_001, 72_000_000])
+def test_the_gas_limit_of_a_block_covers_a_priority_transaction(
+    manual: Chain, gas_limit: int
+) -> None:
+    # It mints less than it pays, so it cannot start, and uses all of its gas.
+    manual.enqueue(replace(deposit(0, gas_limit=gas_limit), to_mint=0))
+    manual.enqueue(deposit(1))
+    header = manual.seal()
+    assert header.gas_used == header.gas_limit == gas_limit
+    assert manual.seal().gas_limit == manual.rules.gas_limit
+    manual.verify()
+
+
+def test_an_absurd_gas_limit_of_a_priority_transaction_does_not_halt_the_chain(
+    manual: Chain,
+) -> None:
+    manual.enqueue(replace(deposit(0), gas_limit=2**256 - 1))
+    manual.seal()
+    assert not manual.producer.priority
 
 
 def test_a_deposit_too_poor_in_gas_is_in_the_block_all_the_same(manual: Chain) -> None:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from entresol.chain.chain import Chain
 from entresol.errors import InvalidConfig
+from entresol.l1.contracts import ZkChain
+from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.node.chains import open_layer_one, open_layer_two
 from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
 from entresol.node.settlement.settlement_layer import development_contracts
@@ -74,7 +77,22 @@ def test_the_fee_recipient_is_the_beneficiary_of_blocks() -> None:
 
 def test_a_fee_recipient_that_is_no_address_is_rejected() -> None:
     with pytest.raises(InvalidConfig, match="--fee-recipient"):
-        open_layer_two(ChainConfig(fee_recipient="0x12"), None, None)
+        open_layer_two(NodeConfig(chain=ChainConfig(fee_recipient="0x12")), None, None)
+
+
+@pytest.mark.parametrize("gas_limits", [(30_000_000, 30_000_000), (40_000_000, 20_000_000)])
+def test_the_development_l1_accepts_requests_up_to_the_gas_of_a_block(
+    tmp_path: Path, gas_limits: tuple[int, int]
+) -> None:
+    for gas_limit in gas_limits:
+        chain = ChainConfig(data_dir=str(tmp_path / "chain"), gas_limit=gas_limit)
+        config = NodeConfig(chain=chain)
+        with opened(chain) as layer_two, closing(open_layer_one(config, layer_two)) as layer_one:
+            contract = ZkChain(EmbeddedLayerOne(layer_one), development_contracts().chain)
+            assert asyncio.run(contract.priority_tx_max_gas()) == gas_limit
+            layer_one.seal()
+            assert asyncio.run(contract.priority_tx_max_gas()) == gas_limit
+            layer_one.verify()
 
 
 def test_l1_and_l2_cannot_have_the_same_chain_id() -> None:

@@ -45,6 +45,6 @@ def test_the_overhead_is_at_least_that_of_a_slot(size: int, gas: int) -> None:
 
 @pytest.mark.parametrize(("pubdata", "body"), [(800, 72_000_000), (100, 99_001 * 100 - 1)])
 def test_the_maximum_limit_bounds_body_gas_and_pubdata(pubdata: int, body: int) -> None:
-    limit = max_gas_limit(request_with(pubdata=pubdata))
+    limit = max_gas_limit(request_with(pubdata=pubdata), 72_000_000)
     assert limit - 10_000 == body
     assert body // pubdata <= 99_000

@@ -49,7 +49,10 @@ def fee_history(
             *(header.base_fee_per_gas for header in headers),
             _next_fee(blocks, fees, headers[-1]),
         ),
-        gas_used_ratios=tuple(header.gas_used / max(header.gas_limit, 1) for header in headers),
+        # Blocks from before their gas limit covered every priority transaction may use more.
+        gas_used_ratios=tuple(
+            min(header.gas_used / max(header.gas_limit, 1), 1.0) for header in headers
+        ),
         rewards=tuple(
             _tips_at(percentiles, record, header)
             for record, header in zip(records, headers, strict=True)

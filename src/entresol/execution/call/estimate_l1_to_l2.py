@@ -33,7 +33,7 @@ def estimate_l1_to_l2_gas(
 
     The sender needs no balance on L2, since L1 pays. Raises the failure if no limit suffices.
     """
-    cap = max_gas_limit(request)
+    cap = max_gas_limit(request, evm_env.block.gas_limit)
     if request.value + cap * request.max_fee_per_gas > _MAX_MINT:
         raise MintOverflow
     budget = CallBudget(limits)

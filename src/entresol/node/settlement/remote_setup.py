@@ -161,6 +161,7 @@ class RemoteSetup:
                 operator=operator,
                 genesis_batch_hash=genesis_batch_hash(chain),
                 first_nonce=first_nonce,
+                priority_tx_max_gas=chain.rules.gas_limit,
             )
         finally:
             chain.close()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from entresol.chain.chain import Chain
 from entresol.chain.fees.fee_history import FeeHistory, effective_tip, fee_history
 from entresol.errors import InvalidPercentiles
-from tests.support.chain.dev_chain import FEE, deposit, transaction
+from entresol.primitives.transactions import Transaction
+from tests.support.chain.dev_chain import FEE, deposit, seal_block, transaction
 
 
 @pytest.fixture
@@ -29,6 +31,15 @@ def test_the_history_ends_at_genesis(chain: Chain) -> None:
     history = fee_history(chain.blocks, chain.rules.fees, 100, newest=1)
     assert history.oldest == 0
     assert len(history.gas_used_ratios) == 2
+
+
+def test_the_ratio_is_at_most_one(chain: Chain) -> None:
+    # As blocks were built once: the transaction uses all of its gas, which is more than their limit.
+    heavy = replace(deposit(0, gas_limit=72_000_000), to_mint=0)
+    executed = seal_block(chain.ledger, Transaction.from_l1(heavy))
+    assert executed.header.gas_used > executed.header.gas_limit
+    (ratio,) = fee_history(chain.blocks, chain.rules.fees, 1, newest=1).gas_used_ratios
+    assert ratio == 1.0
 
 
 def test_the_ratio_is_of_the_gas_limit(chain: Chain) -> None:

@@ -13,7 +13,7 @@ from entresol.execution.block_executor import BlockExecutor, ParentBlock
 from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives import abi
-from entresol.primitives.l1_to_l2_gas import min_gas_limit
+from entresol.primitives.l1_to_l2_gas import max_gas_limit, min_gas_limit
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
 from tests.support.evm.in_memory_state import CONTRACT, RULES, InMemoryState
@@ -111,11 +111,12 @@ def test_a_deposit_estimated_by_the_old_call_is_accepted_by_l1_with_the_new_one(
     assert needed <= estimate(InMemoryState(), request_to(data=old)) <= needed * 1.02
 
 
-def test_an_estimate_may_exceed_the_gas_limit_of_a_block() -> None:
-    world, request = world_with(demand_gas(40_000_000)), request_to()
-    gas = estimate(world, request)
-    assert gas > 40_000_000
-    assert succeeds(world, request, gas)
+def test_an_estimate_is_limited_by_the_gas_of_a_block_as_l1_is() -> None:
+    request = request_to()
+    gas = estimate(world_with(demand_gas(29_000_000)), request)
+    assert 29_000_000 < gas <= max_gas_limit(request, BLOCK.gas_limit)
+    with pytest.raises(ExecutionReverted):
+        estimate(world_with(demand_gas(40_000_000)), request)
 
 
 def test_a_revert_is_raised() -> None:

@@ -1,7 +1,8 @@
-"""Check before a chain is served that it has every batch that L1 has."""
+"""Check before a chain is served that L1 agrees with it: on batches, and on the gas of a request."""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from entresol.errors import LayerOneMismatch
@@ -11,6 +12,26 @@ from entresol.node.settlement.settlement_layer import retry_until_reachable
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.node.settlement.settlement_layer import SettlementLayer
+
+log = logging.getLogger(__name__)
+
+
+async def check_gas_limit(chain: Chain, settlement_layer: SettlementLayer) -> None:
+    """Raise `LayerOneMismatch` if L1 accepts requests with more gas than a block has.
+
+    If it accepts only less, that is logged: deposits are limited, but nothing breaks.
+    """
+    l1, limit = settlement_layer.l1, chain.rules.gas_limit
+    contract = ZkChain(l1, settlement_layer.contracts.chain)
+    accepted = await retry_until_reachable(l1, contract.priority_tx_max_gas)
+    if accepted > limit:
+        raise LayerOneMismatch(
+            f"{l1.name} accepts requests of up to {accepted} gas, but a block has {limit}: start with "
+            f"--gas-limit {accepted}, or let the admin of {contract.address.checksummed()} call "
+            f"setPriorityTxMaxGasLimit({limit})"
+        )
+    if accepted < limit:
+        log.warning("%s accepts requests of up to %d gas, a block has %d", l1.name, accepted, limit)
 
 
 async def check_batches(chain: Chain, settlement_layer: SettlementLayer) -> None:
