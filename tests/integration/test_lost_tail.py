@@ -25,7 +25,7 @@ def flags(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str,
     with running_anvil() as anvil:
         key = str(ACCOUNTS[1].secret)
         l1 = ("--l1-url", anvil.url, "--operator-key", key, "--deploy-l1", "--accounts", "10")
-        yield (*stored, *l1, "--expose-unlocked-accounts")
+        yield (*stored, *l1, "--expose-unlocked-accounts", "--l1-confirmations", "0")
 
 
 def test_a_chain_without_batches_that_l1_has_is_not_served(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -14,7 +15,7 @@ from entresol.primitives.transactions import Transaction
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from entresol.chain.ledger import Ledger
     from entresol.chain.mempool import Mempool
@@ -69,6 +70,31 @@ class BlockProducer:
         executor = self.fill(timestamp, edits, codes, limit=limit)
         return executor.finish(self._ledger.trie)
 
+    def open(
+        self, timestamp: int, edits: Iterable[StoredChange] = (), codes: Iterable[bytes] = ()
+    ) -> BlockExecutor:
+        """Return the next block without transactions."""
+        ledger = self._ledger
+        env = self._with_room(ledger.next_block_env(timestamp))
+        executor = BlockExecutor(self._rules, ledger.latest, env, ledger.parent)
+        executor.edit(edits, codes)
+        return executor
+
+    def complete(self, executor: BlockExecutor, *, is_full: bool) -> ExecutedBlock:
+        """Finish a block whose priority transactions are executed, with those of the mempool if it is not full."""
+        if not is_full:
+            self._include_best(executor, None)
+        return executor.finish(self._ledger.trie)
+
+    def first_priority(self) -> tuple[Transaction, ...]:
+        """Return the priority transactions that the next block may include, and one more."""
+        return tuple(islice(self.priority, MAX_PRIORITY_TRANSACTIONS + 1))
+
+    def starts_with(self, transactions: Sequence[Transaction]) -> bool:
+        """Return whether these are still the first priority transactions."""
+        pending = islice(self.priority, len(transactions))
+        return [it.hash for it in pending] == [it.hash for it in transactions]
+
     def fill(
         self,
         timestamp: int,
@@ -78,11 +104,8 @@ class BlockProducer:
         limit: int | None = None,
     ) -> BlockExecutor:
         """Return the next block with its transactions executed, but no roots yet."""
-        ledger = self._ledger
-        env = self._with_room(ledger.next_block_env(timestamp))
-        executor = BlockExecutor(self._rules, ledger.latest, env, ledger.parent)
-        executor.edit(edits, codes)
-        if self._include_priority(executor, limit):
+        executor = self.open(timestamp, edits, codes)
+        if include_priority(executor, self.first_priority(), limit):
             self._include_best(executor, limit)
         return executor
 
@@ -104,19 +127,6 @@ class BlockProducer:
             return env
         return msgspec.structs.replace(env, gas_limit=min(first.payload.gas_limit, MAX_GAS_LIMIT))
 
-    def _include_priority(self, executor: BlockExecutor, limit: int | None) -> bool:
-        """Execute the priority transactions; return whether others may follow."""
-        for transaction in self.priority:
-            if len(executor.transactions) >= MAX_PRIORITY_TRANSACTIONS:
-                return False
-            if limit is not None and len(executor.transactions) >= limit:
-                return False
-            try:
-                executor.run(transaction)
-            except BlockFull:
-                return False
-        return True
-
     def _include_best(self, executor: BlockExecutor, limit: int | None) -> None:
         best = self._pool.best()
         size = sum(len(it.raw) for it in executor.transactions)
@@ -136,3 +146,19 @@ class BlockProducer:
                 log.info("dropped transaction %s: %s", transaction.hash, error)
                 best.skip_sender(transaction.sender)
                 self._pool.remove(transaction.hash, str(error))
+
+
+def include_priority(
+    executor: BlockExecutor, transactions: Iterable[Transaction], limit: int | None = None
+) -> bool:
+    """Execute priority transactions; return whether others may follow."""
+    for transaction in transactions:
+        if len(executor.transactions) >= MAX_PRIORITY_TRANSACTIONS:
+            return False
+        if limit is not None and len(executor.transactions) >= limit:
+            return False
+        try:
+            executor.run(transaction)
+        except BlockFull:
+            return False
+    return True

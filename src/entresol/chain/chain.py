@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Self
-
-import msgspec
+from typing import TYPE_CHECKING, Self
 
 from entresol.chain.block_producer import BlockProducer
-from entresol.chain.dev.clock import Clock, ClockState
+from entresol.chain.dev.checkpoint import Checkpoint, CheckpointLog
+from entresol.chain.dev.clock import Clock
 from entresol.chain.dev.edits import Edits
 from entresol.chain.events import BlockSealed, BlocksReverted, ChainEvents, TransactionPending
 from entresol.chain.finality import BlockTag, Finality
 from entresol.chain.ledger import Ledger
-from entresol.chain.mempool import Mempool, PoolCheckpoint, PoolConfig
+from entresol.chain.mempool import Mempool, PoolConfig
 from entresol.chain.mining import MiningMode, MiningSchedule
+from entresol.chain.open_block import BuildState, OpenBlock
 from entresol.chain.pending_block import PendingBlock
 from entresol.errors import StoreFailed
-from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.store import Store
@@ -33,21 +32,6 @@ if TYPE_CHECKING:
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
     from entresol.storage.readers import BlockReader, BytecodeReader
-
-
-MAX_CHECKPOINTS: Final = 10_000
-"""How many checkpoints are held: those that are never restored would fill the memory."""
-
-
-class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a chain, to restore it (`evm_snapshot`)."""
-
-    number: int
-    pool: PoolCheckpoint
-    priority: tuple[Transaction, ...]
-    clock: ClockState
-    finality: Finality
-    edited: Overlay | None
 
 
 class Chain:
@@ -85,8 +69,9 @@ class Chain:
         )
         self.producer = BlockProducer(self.ledger, self.pool)
         self._pending = PendingBlock(self.ledger, self.pool, self.producer)
-        self._checkpoints: BoundedMap[int, Checkpoint] = BoundedMap(MAX_CHECKPOINTS)
-        self._last_checkpoint = 0
+        self.automine: Callable[[], None] = self.seal_pending
+        """Called in automine mode when a transaction is pending; a node may seal in the background."""
+        self._checkpoints = CheckpointLog()
 
     @classmethod
     def open(
@@ -173,7 +158,7 @@ class Chain:
         self.add(transaction)
         if self.schedule.mode is MiningMode.AUTO:
             try:
-                self.seal_pending()
+                self.automine()
             except StoreFailed as error:
                 # Its sender is told that it failed, so it must not be sealed later.
                 if self.pool.remove(transaction.hash, str(error)) is not None:
@@ -198,10 +183,10 @@ class Chain:
 
     # Blocks
 
-    def tick(self, now: float) -> Header | None:
-        """Seal the next block if it is due at `now`, a monotonic time."""
+    def is_due(self, now: float) -> bool:
+        """Return whether the next block is due at `now`, a monotonic time, and if so schedule the next one."""
         has_work = self.schedule.mode is MiningMode.DELAYED and self.producer.has_work
-        return self.seal() if self.schedule.is_due(now, has_work=has_work) else None
+        return self.schedule.is_due(now, has_work=has_work)
 
     def seal_pending(self) -> None:
         """Seal blocks until no pending transaction can be included."""
@@ -212,11 +197,18 @@ class Chain:
     def seal(self, *, limit: int | None = None) -> Header:
         """Seal the next block, even if it is empty."""
         executed = self.producer.build(self._next_timestamp(), *self._edits.stored(), limit=limit)
-        self.ledger.append(executed)
-        self.producer.on_sealed(executed)
-        self.clock.on_sealed(executed.header.timestamp)
-        self._on_new_head(executed.record, executed.transactions, executed.failures)
-        return executed.header
+        return self._append(executed)
+
+    def open_block(self) -> OpenBlock:
+        """Open the next block, to execute its priority transactions on any thread, and then to seal it here."""
+        executor = self.producer.open(self._next_timestamp(), *self._edits.stored())
+        return OpenBlock(executor, self.producer.first_priority(), self._build_state())
+
+    def seal_open(self, block: OpenBlock) -> Header | None:
+        """Seal an opened block; None if the chain has changed since, so that it would not be the next one."""
+        if block.state == self._build_state() and self.producer.starts_with(block.transactions):
+            return self._append(self.producer.complete(block.executor, is_full=block.is_full))
+        return None
 
     def import_block(self, record: BlockRecord, *, execute: bool = False) -> None:
         """Import a block that another node sealed."""
@@ -225,34 +217,28 @@ class Chain:
 
     def set_finality(self, *, safe: int | None = None, finalized: int | None = None) -> None:
         """Set the safe and the finalized block; what is not given stays."""
-        before = self.finality
-        self.finality = Finality(
-            before.safe if safe is None else safe,
-            before.finalized if finalized is None else finalized,
-        )
+        self.finality = self.finality.updated(safe, finalized)
 
     # Reverting
 
     def checkpoint(self) -> int:
         """Create a checkpoint and return its id; the oldest is dropped if there are too many."""
-        self._last_checkpoint += 1
-        checkpoint = Checkpoint(
-            number=self.number,
-            pool=self.pool.checkpoint(),
-            priority=tuple(self.producer.priority),
-            clock=self.clock.state,
-            finality=self.finality,
-            edited=self._edits.checkpoint(),
+        return self._checkpoints.add(
+            Checkpoint(
+                number=self.number,
+                pool=self.pool.checkpoint(),
+                priority=tuple(self.producer.priority),
+                clock=self.clock.state,
+                finality=self.finality,
+                edited=self._edits.checkpoint(),
+            )
         )
-        self._checkpoints.put(self._last_checkpoint, checkpoint)
-        return self._last_checkpoint
 
     def restore(self, checkpoint: int) -> bool:
         """Revert the chain to a checkpoint, which is dropped with all later ones."""
-        was = self._checkpoints.get(checkpoint)
+        was = self._checkpoints.take(checkpoint)
         if was is None:
             return False
-        self._drop_checkpoints(lambda later, _: later >= checkpoint)
         reverted = self.ledger.unwind(was.number) if was.number < self.number else ()
         self._edits.restore(was.edited)
         self.pool.restore(was.pool, self._edits.on(self.ledger.latest))
@@ -266,7 +252,7 @@ class Chain:
         """Revert to block `number`; the transactions of the reverted blocks are pending again."""
         reverted = self.ledger.unwind(number)
         self._edits.restore(None)
-        self._drop_checkpoints(lambda _, checkpoint: checkpoint.number > number)
+        self._checkpoints.drop_above(number)
         self.finality = self.finality.at_most(number)
         transactions = [it for record in reversed(reverted) for it in _transactions(record)]
         from_l1 = [it for it in transactions if isinstance(it.payload, PriorityTransaction)]
@@ -274,6 +260,16 @@ class Chain:
         others = [it for it in transactions if not isinstance(it.payload, PriorityTransaction)]
         self.pool.reset(self.ledger.latest, self.next_base_fee(), reverted=others)
         self._publish_reverted(reverted)
+
+    def _append(self, executed: ExecutedBlock) -> Header:
+        self.ledger.append(executed)
+        self.producer.on_sealed(executed)
+        self.clock.on_sealed(executed.header.timestamp)
+        self._on_new_head(executed.record, executed.transactions, executed.failures)
+        return executed.header
+
+    def _build_state(self) -> BuildState:
+        return BuildState(self.ledger.head_hash, self.latest, self.clock.state)
 
     def _next_timestamp(self) -> int:
         return self.clock.next_timestamp(self.head.timestamp)
@@ -291,20 +287,12 @@ class Chain:
             self.next_base_fee(),
             touched=[Address(change.address) for change in record.changes],
         )
-        header = self.head
-        self.events.publish(
-            BlockSealed(header.number, self.ledger.head_hash, header, failures or {})
-        )
+        sealed = BlockSealed(self.number, self.ledger.head_hash, self.head, failures or {})
+        self.events.publish(sealed)
 
     def _publish_reverted(self, reverted: tuple[BlockRecord, ...]) -> None:
         if reverted:
             self.events.publish(BlocksReverted(reverted, self.number))
-
-    def _drop_checkpoints(self, is_dropped: Callable[[int, Checkpoint], bool]) -> None:
-        checkpoints = [(it, self._checkpoints.get(it)) for it in self._checkpoints]
-        for number, checkpoint in checkpoints:
-            if checkpoint is not None and is_dropped(number, checkpoint):
-                self._checkpoints.pop(number)
 
 
 def _transactions(record: BlockRecord) -> list[Transaction]:

@@ -32,6 +32,12 @@ class Finality(msgspec.Struct, frozen=True):
     safe: int = 0
     finalized: int = 0
 
+    def updated(self, safe: int | None, finalized: int | None) -> Finality:
+        """Return the finality with other blocks; what is None stays."""
+        return Finality(
+            self.safe if safe is None else safe, self.finalized if finalized is None else finalized
+        )
+
     def at_most(self, head: int) -> Finality:
         """Return the finality of a chain that was reverted to `head`."""
         return Finality(min(self.safe, head), min(self.finalized, head))

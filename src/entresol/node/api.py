@@ -18,7 +18,8 @@ from entresol.node.adapters import (
     override_limits,
     request_limits,
 )
-from entresol.node.config.schema import ApiConfig, LimitsConfig
+from entresol.node.config.limits import LimitsConfig
+from entresol.node.config.schema import ApiConfig
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.namespaces.dev.anvil import Anvil

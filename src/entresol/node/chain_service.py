@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from entresol.errors import StoreFailed
+from entresol.node.block_sealer import BlockSealer
 from entresol.node.metrics import chain_samples, render, server_samples
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 from entresol.server.server import Server
@@ -62,6 +63,8 @@ class ChainService:
         on_rejection = None if log is None else log.on_rejection()
         self._server = Server(self.handler, JSON_RPC, config, self._pages(), on_rejection)
         self._tick_task: asyncio.Task[None] | None = None
+        self._sealer = BlockSealer(chain)
+        chain.automine = self._sealer.automine
 
     @property
     def address(self) -> str:
@@ -80,6 +83,7 @@ class ChainService:
         if self._tick_task is not None:
             self._tick_task.cancel()
         await self._server.stop()
+        await self._sealer.stop()
 
     def close(self) -> None:
         """Close the API and the chain."""
@@ -90,10 +94,10 @@ class ChainService:
         while True:
             pause = TICK_SECONDS
             try:
-                if self.chain.recover():
-                    self.chain.tick(time.monotonic())
-                else:
+                if not self.chain.recover():
                     pause = RETRY_SECONDS
+                elif self.chain.is_due(time.monotonic()):
+                    await self._sealer.seal()
             except StoreFailed as error:
                 # A full disk may have space again later.
                 logger.error("a block could not be sealed: %s", error)  # noqa: TRY400  # known

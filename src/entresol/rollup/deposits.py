@@ -216,7 +216,7 @@ class DepositWatcher:
             self._origins[transaction_hash] = (deposit.block, deposit.block_hash)
             expected += 1
         if self._chain.producer.priority and self._chain.schedule.mode is MiningMode.AUTO:
-            self._chain.seal_pending()
+            self._chain.automine()
         return expected - first
 
     def _check_executed(self, deposit: Deposit) -> None:

@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from entresol._native import Account, keccak256
-from entresol.chain.chain import MAX_CHECKPOINTS, Chain
+from entresol.chain.chain import Chain
+from entresol.chain.dev.checkpoint import MAX_CHECKPOINTS
 from entresol.chain.events import BlockSealed, BlocksReverted, TransactionPending
 from entresol.chain.finality import BlockTag
 from entresol.chain.logs import find_logs
@@ -297,10 +298,10 @@ def test_a_chain_follows_another_by_its_records(chain: Chain) -> None:
     follower.close()
 
 
-def test_a_chain_with_an_interval_seals_when_it_is_ticked(chain: Chain) -> None:
+def test_a_block_is_due_at_its_interval(chain: Chain) -> None:
     chain.schedule.seal_every(1.0, now=0.0)
     chain.submit(transaction(0).raw)
-    assert chain.tick(0.9) is None
-    header = chain.tick(1.0)
-    assert header is not None
+    assert not chain.is_due(0.9)
+    assert chain.is_due(1.0)
+    header = chain.seal()
     assert (header.number, header.gas_used) == (1, 21_000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.chain.chain import MAX_CHECKPOINTS
+from entresol.chain.dev.checkpoint import MAX_CHECKPOINTS
 from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:

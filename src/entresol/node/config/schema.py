@@ -8,9 +8,9 @@ from msgspec import Meta, Struct
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC
 from entresol.l1.layer_one import L1Finality
+from entresol.node.config.limits import LimitsConfig
 from entresol.node.config.loader import Settings
-from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
-from entresol.server.config import MIB, ServerConfig
+from entresol.server.config import ServerConfig
 
 ETHER: Final = 10**18
 DEFAULT_GAS_PRICE: Final = 100_000_000
@@ -224,63 +224,6 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
             gt=0, description="Longest time that eth_sendRawTransactionSync waits for the receipt."
         ),
     ] = 60.0
-
-
-class LimitsConfig(Struct, frozen=True, kw_only=True):
-    """Limits of requests and results."""
-
-    batch_limit: Annotated[
-        int, Meta(ge=1, description="Maximum number of calls in a JSON-RPC batch.")
-    ] = 500
-    answer_limit_bytes: Annotated[
-        int,
-        Meta(
-            ge=1,
-            description="Maximum size of a response, and of all responses of a batch together.",
-        ),
-    ] = 24 * MIB
-    call_gas_cap: Annotated[
-        int,
-        Meta(
-            ge=21_000,
-            description="Maximum gas of a call, or of all calls of a simulation together.",
-        ),
-    ] = 50_000_000
-    call_seconds: Annotated[
-        float, Meta(gt=0, description="Time limit of a call, an estimate or a simulation.")
-    ] = 5.0
-    log_limit: Annotated[
-        int,
-        Meta(
-            ge=1, description="Maximum number of logs in a response; a single block may have more."
-        ),
-    ] = 10_000
-    log_block_limit: Annotated[
-        int, Meta(ge=0, description="Maximum block range of a log query; 0 is no limit.")
-    ] = 0
-    log_filter_limit: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=MAX_ALTERNATIVES,
-            description="Maximum number of addresses in a log filter, and of topics at one position.",
-        ),
-    ] = 1_000
-    override_account_limit: Annotated[
-        int, Meta(ge=0, description="Maximum number of accounts in a state override.")
-    ] = 1_000
-    override_slot_limit: Annotated[
-        int, Meta(ge=0, description="Maximum number of storage slots in a state override.")
-    ] = 20_000
-    filter_limit: Annotated[
-        int,
-        Meta(
-            ge=1, description="Maximum number of filters; the least recently used one is evicted."
-        ),
-    ] = 10_000
-    subscription_limit: Annotated[
-        int, Meta(ge=0, description="Maximum number of subscriptions of a connection.")
-    ] = 1_024
 
 
 class LogConfig(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from entresol.execution.block_executor import BlockExecutor
-from entresol.node.config.schema import LimitsConfig
+from entresol.node.config.limits import LimitsConfig
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.offload import POLICY
 from tests.support.chain.api_client import ApiClient

@@ -65,7 +65,7 @@ class TimeTravel:
         """Enable or disable sealing a block for each transaction."""
         if enabled:
             self._chain.schedule.seal_at_once()
-            self._chain.seal_pending()
+            self._chain.automine()
         else:
             self._chain.schedule.seal_on_request()
 

@@ -1,0 +1,69 @@
+"""Checkpoints of one chain (`evm_snapshot`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol.chain.dev.clock import ClockState
+from entresol.chain.finality import Finality
+from entresol.chain.mempool import PoolCheckpoint
+from entresol.primitives.bounded_map import BoundedMap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol._native import Overlay
+    from entresol.primitives.transactions import Transaction
+
+MAX_CHECKPOINTS: Final = 10_000
+"""How many checkpoints are held: those that are never restored would fill the memory."""
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a chain, to restore it."""
+
+    number: int
+    pool: PoolCheckpoint
+    priority: tuple[Transaction, ...]
+    clock: ClockState
+    finality: Finality
+    edited: Overlay | None
+
+
+class CheckpointLog:
+    """The checkpoints of a chain by id; the oldest is dropped if there are too many.
+
+    Remembers: them. Persists: nothing.
+    """
+
+    def __init__(self) -> None:
+        self._checkpoints: BoundedMap[int, Checkpoint] = BoundedMap(MAX_CHECKPOINTS)
+        self._last = 0
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._checkpoints
+
+    def add(self, checkpoint: Checkpoint) -> int:
+        """Add a checkpoint and return its id."""
+        self._last += 1
+        self._checkpoints.put(self._last, checkpoint)
+        return self._last
+
+    def take(self, number: int) -> Checkpoint | None:
+        """Return the checkpoint with this id, and drop it with all later ones."""
+        found = self._checkpoints.get(number)
+        if found is not None:
+            self._drop(lambda later, _: later >= number)
+        return found
+
+    def drop_above(self, block: int) -> None:
+        """Drop the checkpoints of blocks above `block`."""
+        self._drop(lambda _, checkpoint: checkpoint.number > block)
+
+    def _drop(self, is_dropped: Callable[[int, Checkpoint], bool]) -> None:
+        checkpoints = [(it, self._checkpoints.get(it)) for it in self._checkpoints]
+        for number, checkpoint in checkpoints:
+            if checkpoint is not None and is_dropped(number, checkpoint):
+                self._checkpoints.pop(number)
