@@ -39,6 +39,8 @@ FLAGS = {
     "--log-filter-limit": "3",
     "--override-account-limit": "3",
     "--override-slot-limit": "4",
+    "--slot-limit": "2",
+    "--call-limit": "3",
     "--filter-limit": "2",
     "--subscription-limit": "2",
 }
@@ -277,6 +279,34 @@ def test_state_overrides_have_limits(client: RawConnection) -> None:
         -32602,
         f"account {CONTRACT}: a request overrides at most 4 slots, got 5",
     )
+
+
+@pytest.mark.parametrize("method", ["eth_getProof", "zks_getProof", "eth_getStorageValues"])
+def test_a_request_has_a_limit_of_slots(client: RawConnection, method: str) -> None:
+    def params(count: int) -> list[object]:
+        slots = [f"0x{it:064x}" for it in range(count)]
+        if method == "eth_getStorageValues":
+            return [{CONTRACT: slots}, "latest"]
+        return [CONTRACT, slots, 0 if method == "zks_getProof" else "latest"]
+
+    assert "message" not in call(client, method, *params(2))
+    assert call(client, method, *params(3)) == {
+        "code": -32602,
+        "message": "too many slots (max 2): got 3; --slot-limit sets the limit",
+    }
+
+
+def test_a_request_has_a_limit_of_calls(client: RawConnection) -> None:
+    for count in (3, 4):
+        calls = [{"to": CONTRACT}] * count
+        many = call(client, "eth_callMany", [{"transactions": calls}])
+        simulated = call(client, "eth_simulateV1", {"blockStateCalls": [{"calls": calls}]})
+        for result in (many, simulated):
+            assert count == 3 or result == {
+                "code": -32602,
+                "message": "too many calls (max 3): got 4; --call-limit sets the limit",
+            }
+    assert len(call(client, "eth_callMany", [{"transactions": [{"to": CONTRACT}] * 3}])[0]) == 3
 
 
 def test_the_least_recently_used_filter_is_evicted(client: RawConnection) -> None:

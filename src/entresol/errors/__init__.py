@@ -113,6 +113,8 @@
     ├── AccountsLocked                 the node signs for no account
     ├── ReceiptTimeout                 no block included the transaction in time
     ├── NotSupported                   a feature that the node does not support
+    ├── TooManySlots                   more storage slots than a request may name
+    ├── TooManyCalls                   more calls than a request may make
     ├── InvalidFilter                  an invalid log filter
     │   ├── TooManyTopics              more topics than a log can have
     │   ├── TooManyAlternatives        too many addresses, or topics at a position
@@ -207,7 +209,9 @@ from entresol.errors.rpc import (
     SubscriptionRejected,
     TooManyAlternatives,
     TooManyBlocks,
+    TooManyCalls,
     TooManyResults,
+    TooManySlots,
     TooManySubscriptions,
     TooManyTopics,
     UnknownAccount,
@@ -358,10 +362,12 @@ __all__ = [
     "TipTooLow",
     "TooManyAlternatives",
     "TooManyBlocks",
+    "TooManyCalls",
     "TooManyFactoryDeps",
     "TooManyMessages",
     "TooManyOverrides",
     "TooManyResults",
+    "TooManySlots",
     "TooManySubscriptions",
     "TooManyToSeal",
     "TooManyTopics",

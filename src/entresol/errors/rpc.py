@@ -44,6 +44,24 @@ class NotSupported(EntresolError):
         super().__init__(f"Not implemented: {why}")
 
 
+class TooManySlots(EntresolError):
+    """A request names more storage slots than allowed."""
+
+    def __init__(self, count: int, limit: int) -> None:
+        super().__init__(f"too many slots (max {limit}): got {count}; --slot-limit sets the limit")
+        self.count = count
+        self.limit = limit
+
+
+class TooManyCalls(EntresolError):
+    """A request makes more calls than allowed."""
+
+    def __init__(self, count: int, limit: int) -> None:
+        super().__init__(f"too many calls (max {limit}): got {count}; --call-limit sets the limit")
+        self.count = count
+        self.limit = limit
+
+
 class InvalidFilter(EntresolError):
     """A log filter is invalid."""
 

@@ -94,8 +94,10 @@ class Api:
         self._rendered = self._new_rendered(layer_two)
         self._events = chain.events.subscribe(wake=self._on_events)
         self._resolver = BlockResolver(chain)
-        self._runner = CallRunner(call_limits(self._limits), override_limits(self._limits))
-        self._filters = self._new_filters()
+        self._runner = CallRunner(
+            call_limits(self._limits), override_limits(self._limits), self._limits.call_limit
+        )
+        self.filters = self._new_filters()
         self.subscriptions = self._new_subscriptions(wake)
         namespaces = self._ethereum()
         if layer_two is not None:
@@ -112,7 +114,7 @@ class Api:
     def close(self) -> None:
         """Unsubscribe from the chain, and shut the thread pool down."""
         self.subscriptions.close()
-        self._filters.close()
+        self.filters.close()
         self._chain.events.unsubscribe(self._events)
         self._executor.shutdown(wait=False, cancel_futures=True)
 
@@ -168,15 +170,15 @@ class Api:
             EthCallMany(chain, resolver, self._runner),
             EthFees(chain, resolver),
             EthFilters(
-                chain, rendered.log_cache, self._filters, self.subscriptions, log_limits(limits)
+                chain, rendered.log_cache, self.filters, self.subscriptions, log_limits(limits)
             ),
             EthSimulate(chain, resolver, self._runner),
-            EthState(resolver, chain.blocks, chain.state_trie, chain.pool),
+            EthState(resolver, chain.blocks, chain.state_trie, chain.pool, limits.slot_limit),
             EthTransactions(chain, resolver, rendered),
             EthSendSync(chain, rendered, self._config.receipt_seconds),
             Net(chain.rules.chain_id),
             Personal(keyring),
-            TxPool(chain.pool, rendered),
+            TxPool(chain.pool, rendered, limits.answer_limit_bytes),
             Web3(),
         ]
 
@@ -193,11 +195,24 @@ class Api:
         return [
             *namespaces,
             ZksBatches(chain, batch_status, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
-            ZksProofs(chain.blocks, chain.batches, chain.state_trie, rollup.prover),
+            ZksProofs(
+                chain.blocks,
+                chain.batches,
+                chain.state_trie,
+                rollup.prover,
+                self._limits.slot_limit,
+            ),
             ZksProtocol(chain.blocks, chain.genesis),
             ZksContracts(settlement_layer.l1_chain_id, settlement_layer.contracts, L2_CONTRACTS),
             ZksTokens(self._resolver),
-            ZksTransactions(chain, batch_status, self._pending, self._rendered),
+            ZksTransactions(
+                chain,
+                batch_status,
+                self._pending,
+                self._rendered,
+                self._executor,
+                self._limits.answer_limit_bytes,
+            ),
         ]
 
     def _development(self, checkpoints: Checkpoints, rollup: Rollup | None) -> list[Namespace]:

@@ -249,6 +249,18 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
     override_slot_limit: Annotated[
         int, Meta(ge=0, description="Maximum number of storage slots in a state override.")
     ] = 20_000
+    slot_limit: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum number of storage slots in eth_getProof, zks_getProof and "
+            "eth_getStorageValues.",
+        ),
+    ] = 1_024
+    call_limit: Annotated[
+        int,
+        Meta(ge=1, description="Maximum number of calls in eth_callMany and eth_simulateV1."),
+    ] = 10_000
     filter_limit: Annotated[
         int,
         Meta(

@@ -72,6 +72,8 @@ from entresol.errors import (
     SubscriptionRejected,
     TimestampTooHigh,
     TimestampTooLow,
+    TooManyCalls,
+    TooManySlots,
     TooManySubscriptions,
     TooManyToSeal,
     TrieError,
@@ -165,6 +167,8 @@ CODES: Final[dict[type[EntresolError], int]] = {
     TooManySubscriptions: -32006,
     # As in geth: over this connection, there is no such method.
     NotificationsNotSupported: -32601,
+    TooManySlots: -32602,
+    TooManyCalls: -32602,
     TimestampTooLow: -32602,
     TimestampTooHigh: -32602,
     TooManyToSeal: -32602,

@@ -79,12 +79,13 @@ class ParamsReader:
 
     def read(self, params: Raw) -> tuple[Any, ...]:
         """Return the arguments, or raise InvalidParamsError with the path of the problem."""
+        size = memoryview(params).nbytes
+        if size > MAX_CACHED_PARAMS_BYTES:
+            return self._read_long(params, size)
         text = bytes(params)
         cached = self.cached(text)
         if cached is not None:
             return cached
-        if len(text) > MAX_CACHED_PARAMS_BYTES:
-            return self._read_long(params, len(text))
         arguments = self._read(params)
         self._cache.put(text, arguments)
         return arguments

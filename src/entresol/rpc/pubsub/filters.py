@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from entresol.chain.events import BlocksReverted, TransactionPending
@@ -10,6 +11,7 @@ from entresol.errors import FilterNotFound
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.pubsub.event_log import PendingHashes, Reorg, ReorgLog
+from entresol.rpc.pubsub.hash_changes import HashChanges
 from entresol.rpc.pubsub.log_cursor import LogChanges, LogCursor
 from entresol.rpc.services.log_search import LogLimits, LogSearch, resolve_range
 
@@ -115,10 +117,10 @@ class Filters:
         If they exceed one response, hashes go on with the next poll; a filter for logs is removed.
         """
         changes = self.poll(filter_id)
-        return changes.run() if isinstance(changes, LogChanges) else changes
+        return changes.run() if isinstance(changes, LogChanges) else changes.hashes()
 
-    def poll(self, filter_id: int) -> LogChanges | list[Hash32]:
-        """Move a filter to the head, and return its changes; those of logs can be read on a worker."""
+    def poll(self, filter_id: int) -> LogChanges | HashChanges:
+        """Move a filter to the head, and return its changes, which can be read on a worker."""
         match self._use(filter_id):
             case LogCursor() as cursor:
                 removed = cursor.rewind(self._missed(filter_id, cursor.reorgs))
@@ -140,17 +142,21 @@ class Filters:
         """Return the search for all logs in the range of a filter; its position stays."""
         return LogSearch.of(self._source, self._head, self.log_filter(filter_id), self._limits)
 
-    def _new_blocks(self, filter_id: int, cursor: _BlockCursor) -> list[Hash32]:
+    def _new_blocks(self, filter_id: int, cursor: _BlockCursor) -> HashChanges:
         missed = self._missed(filter_id, cursor.reorgs)
         cursor.reorgs += len(missed)
         first = min([cursor.next, *(reorg.head + 1 for reorg in missed)])
         cursor.next = min(self._head.number + 1, first + self._limits.results)
-        hashes = map(self._blocks.block_hash, range(first, cursor.next))
-        return [block_hash for block_hash in hashes if block_hash is not None]
+        numbers, block_hash = range(first, cursor.next), self._blocks.block_hash
 
-    def _new_transactions(self, cursor: _PendingCursor) -> list[Hash32]:
+        def read() -> Iterator[Hash32]:
+            return (found for found in map(block_hash, numbers) if found is not None)
+
+        return HashChanges(len(numbers), read)
+
+    def _new_transactions(self, cursor: _PendingCursor) -> HashChanges:
         found, cursor.position = self._pending.since(cursor.position, self._limits.results)
-        return list(dict.fromkeys(found))
+        return HashChanges(len(found), lambda: found)
 
     def _missed(self, filter_id: int, position: int) -> list[Reorg]:
         missed = self._reorgs.since(position)

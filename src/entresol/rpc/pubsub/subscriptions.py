@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from entresol._native import keccak256
 from entresol.chain.events import BACKLOG, BlockSealed, BlocksReverted, TransactionPending
-from entresol.errors import MalformedValue, TooManySubscriptions, UnknownSubscription
+from entresol.errors import TooManySubscriptions, UnknownSubscription
 from entresol.rpc.services.log_search import LogLimits
-from entresol.rpc.types.log_filter import ANY_LOG, parse_query
+from entresol.rpc.types.log_filter import ANY_LOG, SubscriptionOptions
 
 if TYPE_CHECKING:
     from entresol.chain.events import ChainEvents, Event
@@ -120,7 +120,9 @@ class Subscriptions:
         """Unsubscribe from the chain's events."""
         self._chain_events.unsubscribe(self._events)
 
-    def subscribe(self, connection: Subscriber, kind: object, options: object = None) -> str:
+    def subscribe(
+        self, connection: Subscriber, kind: object, options: SubscriptionOptions | None = None
+    ) -> str:
         """Subscribe a connection to events from now on, and return the subscription's id."""
         wanted, subscription_id = _kind(kind), _new_id()
         subscription = _subscription(connection, subscription_id, wanted, options, self._published)
@@ -235,16 +237,14 @@ def _subscription(
     connection: Subscriber,
     subscription_id: str,
     kind: SubscriptionKind,
-    options: object,
+    options: SubscriptionOptions | None,
     since: int,
 ) -> _Subscription:
     start = _START % subscription_id.encode()
     if kind is SubscriptionKind.LOGS and options is not None:
-        return _Subscription(connection, start, since, query=parse_query(options))
+        return _Subscription(connection, start, since, query=options.query)
     if kind is SubscriptionKind.TRANSACTIONS and options is not None:
-        if not isinstance(options, bool):
-            raise MalformedValue("should be true or false, for full transactions or hashes")
-        return _Subscription(connection, start, since, full=options)
+        return _Subscription(connection, start, since, full=options.full)
     return _Subscription(connection, start, since)
 
 

@@ -108,7 +108,7 @@ class RenderedChain:
         # The pool first: a transaction that leaves it is in the store by then, so none is missed in between.
         if (pending := self._pending_transactions.get(transaction_hash)) is not None:
             return self.pending_transaction(pending)
-        return self._render_transaction(key, transaction_hash, self._transaction)
+        return self._render_transaction(key, transaction_hash)
 
     def transaction_at(self, number: int, index: int) -> msgspec.Raw | None:
         """Return a transaction by block and index."""
@@ -135,10 +135,10 @@ class RenderedChain:
             return None
         return raw(data(record.transactions[index][0]))
 
-    def receipt(self, transaction_hash: bytes) -> msgspec.Raw | None:
+    def receipt(self, transaction_hash: bytes) -> Result:
         """Return the receipt of a transaction."""
         key = ResponseKind.RECEIPT, transaction_hash
-        return self._cache.get(key) or self._render_transaction(key, transaction_hash, receipt_at)
+        return self._cache.get(key) or self._render_receipt(key, transaction_hash)
 
     # Logs without a block, and headers of events
 
@@ -152,16 +152,20 @@ class RenderedChain:
 
     # The pending block
 
-    def pending_block(self, *, full: bool) -> msgspec.Raw:
+    def pending_block(self, *, full: bool) -> msgspec.Raw | Offload[msgspec.Raw]:
         """Return the pending block, with full transactions or their hashes."""
         executed = self._build_pending()
         if executed is not self._rendered_pending:
-            self._rendered_pending = executed
-            self._pending_json.clear()
-        rendered = self._pending_json.get(full)
-        if rendered is None:
-            rendered = self._pending_json[full] = self._render_pending(executed, full=full)
-        return rendered
+            self._rendered_pending, self._pending_json = executed, {}
+        cache = self._pending_json
+        if full in cache:
+            return cache[full]
+
+        def work() -> msgspec.Raw:
+            cache[full] = rendered = self._render_pending(executed, full=full)
+            return rendered
+
+        return work() if _is_short(executed.record) else Offload(work)
 
     def pending_header(self) -> msgspec.Raw:
         """Return the header of the pending block."""
@@ -174,7 +178,9 @@ class RenderedChain:
     def _render_pending(self, executed: ExecutedBlock, *, full: bool) -> msgspec.Raw:
         record = executed.record
         transactions = (
-            full_transactions(record, self._chain_id, None) if full else transaction_hashes(record)
+            cooperatively(full_transactions(record, self._chain_id, None))
+            if full
+            else transaction_hashes(record)
         )
         return raw(pending_block_json(record, executed.header, transactions))
 
@@ -227,23 +233,46 @@ class RenderedChain:
 
         return work() if key[0] is ResponseKind.HEADER or _is_short(record) else Offload(work)
 
-    def _render_transaction(
-        self,
-        key: Key,
-        transaction_hash: bytes,
-        render: Callable[[BlockRecord, BlockInclusion, int], str],
-    ) -> msgspec.Raw | None:
-        generation = self._cache.generation
+    def _render_transaction(self, key: Key, transaction_hash: bytes) -> msgspec.Raw | None:
+        located = self._locate(transaction_hash)
+        return None if located is None else self._work(key, *located, self._transaction)()
+
+    def _render_receipt(self, key: Key, transaction_hash: bytes) -> Result:
+        located = self._locate(transaction_hash)
+        if located is None:
+            return None
+        work = self._work(key, *located, receipt_at)
+        record, index = located
+        is_short = len(record.results[index].logs) <= POLICY.rendered_items
+        return work() if is_short else Offload(work)
+
+    def _locate(self, transaction_hash: bytes) -> tuple[BlockRecord, int] | None:
         location = self._blocks.locate_transaction(transaction_hash)
         record = None if location is None else self._blocks.get_record(location.block_number)
         if location is None or record is None:
             return None
-        inclusion = self._inclusion(record)[1]
-        rendered = raw(render(record, inclusion, location.transaction_index))
+        return record, location.transaction_index
+
+    def _work(
+        self,
+        key: Key,
+        record: BlockRecord,
+        index: int,
+        render: Callable[[BlockRecord, BlockInclusion, int], str],
+    ) -> Callable[[], msgspec.Raw]:
+        """Return the work to render and cache what describes a transaction of a block."""
+        generation = self._cache.generation
         # A transaction that is pending once more will be included in another block.
-        if self._pending_transactions.get(transaction_hash) is None:
-            self._cache.put(key, rendered, block=location.block_number, generation=generation)
-        return rendered
+        is_final = self._pending_transactions.get(record.transaction_hash(index)) is None
+
+        def work() -> msgspec.Raw:
+            header, inclusion = self._inclusion(record)
+            rendered = raw(render(record, inclusion, index))
+            if is_final:
+                self._cache.put(key, rendered, block=header.number, generation=generation)
+            return rendered
+
+        return work
 
     def _record(self, number: int) -> BlockRecord | None:
         """Return the record of a block; clients send numbers that no block can have."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from entresol.errors import MalformedValue
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.services.tokens import BridgedTokens
@@ -72,7 +73,9 @@ class ZksTokens:
         tokens = BridgedTokens(self._resolver.evm_env(LATEST))
 
         def balances() -> dict[str, Quantity]:
-            found = ((token, tokens.balance(token, address)) for token in tokens.all())
+            found = (
+                (token, tokens.balance(token, address)) for token in cooperatively(tokens.all())
+            )
             return {str(token.l2_address): Quantity(amount) for token, amount in found if amount}
 
         return Offload(balances)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -49,8 +50,16 @@ class Rollup(NamespaceClient):
                 self.chain.batches,
                 self.chain.state_trie,
                 LogProver(blocks, self.chain.batches),
+                max_slots=4,
             ),
-            ZksTransactions(self.chain, settling, self.chain.pool, rendered),
+            ZksTransactions(
+                self.chain,
+                settling,
+                self.chain.pool,
+                rendered,
+                ThreadPoolExecutor(1),
+                max_bytes=10_000,
+            ),
         )
 
     def seal_batch(self) -> int:
