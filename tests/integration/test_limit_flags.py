@@ -42,6 +42,7 @@ FLAGS = {
     "--slot-limit": "2",
     "--call-limit": "3",
     "--filter-limit": "2",
+    "--filter-limit-bytes": "6500",
     "--subscription-limit": "2",
 }
 # Of another node: a client that must not time out needs a node without these limits.
@@ -316,6 +317,17 @@ def test_the_least_recently_used_filter_is_evicted(client: RawConnection) -> Non
         "message": "filter not found",
     }
     assert all(call(client, "eth_getFilterChanges", it) == [] for it in others)
+
+
+def test_filters_have_a_limit_of_memory(client: RawConnection) -> None:
+    # Three addresses and three topics at each of four positions take more than 3,000 bytes.
+    values = [f"0x{it:064x}" for it in range(3)]
+    long = {"address": [CONTRACT, ALICE, "0x" + "00" * 20], "topics": [values] * 4}
+    first = call(client, "eth_newFilter", long)
+    error = call(client, "eth_newFilter", long)
+    assert error["code"] == -32006
+    assert "--filter-limit-bytes" in error["message"]
+    assert call(client, "eth_uninstallFilter", first) is True
 
 
 def test_a_connection_has_a_limit_of_subscriptions(client: RawConnection) -> None:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 MAX_CHECKPOINTS: Final = 10_000
 """How many checkpoints are held: those that are never restored would fill the memory."""
+MAX_CHECKPOINT_BYTES: Final = 256 * 1024 * 1024
+"""How much memory their transactions may take."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +87,9 @@ class Chain:
         )
         self.producer = BlockProducer(self.ledger, self.pool)
         self._pending = PendingBlock(self.ledger, self.pool, self.producer)
-        self._checkpoints: BoundedMap[int, Checkpoint] = BoundedMap(MAX_CHECKPOINTS)
+        self.checkpoints: BoundedMap[int, Checkpoint] = BoundedMap(
+            MAX_CHECKPOINTS, max_weight=MAX_CHECKPOINT_BYTES
+        )
         self._last_checkpoint = 0
 
     @classmethod
@@ -244,12 +248,12 @@ class Chain:
             finality=self.finality,
             edited=self._edits.checkpoint(),
         )
-        self._checkpoints.put(self._last_checkpoint, checkpoint)
+        self.checkpoints.put(self._last_checkpoint, checkpoint, checkpoint.pool.size)
         return self._last_checkpoint
 
     def restore(self, checkpoint: int) -> bool:
         """Revert the chain to a checkpoint, which is dropped with all later ones."""
-        was = self._checkpoints.get(checkpoint)
+        was = self.checkpoints.get(checkpoint)
         if was is None:
             return False
         self._drop_checkpoints(lambda later, _: later >= checkpoint)
@@ -301,10 +305,10 @@ class Chain:
             self.events.publish(BlocksReverted(reverted, self.number))
 
     def _drop_checkpoints(self, is_dropped: Callable[[int, Checkpoint], bool]) -> None:
-        checkpoints = [(it, self._checkpoints.get(it)) for it in self._checkpoints]
+        checkpoints = [(it, self.checkpoints.get(it)) for it in self.checkpoints]
         for number, checkpoint in checkpoints:
             if checkpoint is not None and is_dropped(number, checkpoint):
-                self._checkpoints.pop(number)
+                self.checkpoints.pop(number)
 
 
 def _transactions(record: BlockRecord) -> list[Transaction]:

@@ -122,6 +122,7 @@
     │   ├── TooManyResults             more logs than a response may have
     │   └── TooManyBlocks              a wider range than allowed
     ├── FilterNotFound                 no such filter, or it has expired
+    ├── FilterMemoryFull               filters and subscriptions take too much memory together
     ├── SubscriptionRejected
     │   ├── UnknownSubscription        no such kind of subscription
     │   ├── NotificationsNotSupported  the connection cannot carry notifications
@@ -201,6 +202,7 @@ from entresol.errors.pool import (
 from entresol.errors.rpc import (
     AccountsLocked,
     BlockHashWithRange,
+    FilterMemoryFull,
     FilterNotFound,
     InvalidFilter,
     NotificationsNotSupported,
@@ -296,6 +298,7 @@ __all__ = [
     "ExecutionReverted",
     "ExecutionStopped",
     "FeeCapTooLow",
+    "FilterMemoryFull",
     "FilterNotFound",
     "GasAllowanceExceeded",
     "GasBudgetSpent",

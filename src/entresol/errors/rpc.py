@@ -125,6 +125,17 @@ class FilterNotFound(EntresolError):
         super().__init__("filter not found")
 
 
+class FilterMemoryFull(EntresolError):
+    """The filters and subscriptions of all clients take as much memory as allowed."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"filters and subscriptions take all of their {limit} bytes of memory: uninstall some, "
+            "or set --filter-limit-bytes higher"
+        )
+        self.limit = limit
+
+
 class SubscriptionRejected(EntresolError):
     """A subscription is rejected."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
+from entresol.chain.chain import MAX_CHECKPOINT_BYTES
 from entresol.chain.dev.checkpoints import Checkpoints
 from entresol.chain.dev.keyring import Keyring
 from entresol.node.adapters import (
@@ -19,6 +20,10 @@ from entresol.node.adapters import (
     request_limits,
 )
 from entresol.node.config.schema import ApiConfig, LimitsConfig
+from entresol.node.metrics import MemoryUse
+from entresol.rpc.cache.blocks import DEFAULT_BYTES as MAX_RENDERED_BYTES
+from entresol.rpc.cache.calls import MAX_BYTES as MAX_CALL_BYTES
+from entresol.rpc.cache.logs import DEFAULT_BYTES as MAX_LOG_BYTES
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.namespaces.dev.anvil import Anvil
@@ -46,6 +51,8 @@ from entresol.rpc.namespaces.zks.proofs import ZksProofs
 from entresol.rpc.namespaces.zks.protocol import ZksProtocol
 from entresol.rpc.namespaces.zks.tokens import ZksTokens
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
+from entresol.rpc.pubsub.criteria_memory import CriteriaMemory
+from entresol.rpc.pubsub.event_log import MAX_EVENT_BYTES
 from entresol.rpc.pubsub.filters import Filters
 from entresol.rpc.pubsub.subscriptions import Subscriptions
 from entresol.rpc.services.batch_status import BatchStatus
@@ -53,9 +60,10 @@ from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.fill_transaction import TransactionFiller
 from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.storage.record_cache import MAX_BYTES as MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from entresol.chain.chain import Chain
     from entresol.chain.fees.l2_fees import FeeModel
@@ -97,6 +105,8 @@ class Api:
         self._runner = CallRunner(
             call_limits(self._limits), override_limits(self._limits), self._limits.call_limit
         )
+        self._criteria = CriteriaMemory(self._limits.filter_limit_bytes)
+        self._calls = EthCalls(self._resolver, self._runner)
         self.filters = self._new_filters()
         self.subscriptions = self._new_subscriptions(wake)
         namespaces = self._ethereum()
@@ -117,6 +127,18 @@ class Api:
         self.filters.close()
         self._chain.events.unsubscribe(self._events)
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def memory(self) -> Iterator[MemoryUse]:
+        """Yield the memory of what grows with the requests of clients."""
+        chain, rendered, criteria = self._chain, self._rendered, self._criteria
+        yield MemoryUse("pool", chain.pool.size, chain.pool.max_size)
+        yield MemoryUse("snapshots", chain.checkpoints.weight, MAX_CHECKPOINT_BYTES)
+        yield MemoryUse("filters", criteria.used, criteria.max_bytes)
+        yield MemoryUse("filter_events", self.filters.event_bytes, MAX_EVENT_BYTES)
+        yield MemoryUse("blocks", chain.ledger.store.cached_bytes, MAX_RECORD_BYTES)
+        yield MemoryUse("rendered", rendered.cached_bytes, MAX_RENDERED_BYTES)
+        yield MemoryUse("logs", rendered.log_cache.size, MAX_LOG_BYTES)
+        yield MemoryUse("calls", self._calls.cached_bytes, MAX_CALL_BYTES)
 
     def batch_sealed(self, batch: Batch) -> None:
         """Invalidate cached responses of the blocks of `batch`, which now have a batch."""
@@ -146,6 +168,7 @@ class Api:
             self._chain.events,
             max_filters=self._limits.filter_limit,
             limits=log_limits(self._limits),
+            memory=self._criteria,
         )
 
     def _new_subscriptions(self, wake: Callable[[], None]) -> Subscriptions:
@@ -156,6 +179,7 @@ class Api:
             wake=wake,
             max_per_connection=self._limits.subscription_limit,
             limits=log_limits(self._limits),
+            memory=self._criteria,
         )
 
     def _ethereum(self) -> list[Namespace]:
@@ -166,7 +190,7 @@ class Api:
             EthAccounts(chain, keyring, filler, rendered),
             EthClient(chain),
             EthBlocks(chain.blocks, resolver, rendered),
-            EthCalls(resolver, self._runner),
+            self._calls,
             EthCallMany(chain, resolver, self._runner),
             EthFees(chain, resolver),
             EthFilters(

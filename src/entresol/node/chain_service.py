@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from entresol.errors import StoreFailed
-from entresol.node.metrics import chain_samples, render, server_samples
+from entresol.node.metrics import chain_samples, memory_samples, render, server_samples
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 from entresol.server.server import Server
 
@@ -131,6 +131,7 @@ class ChainService:
     def _metrics_page(self) -> tuple[int, str, bytes]:
         samples = (
             *chain_samples(self.chain),
+            *memory_samples(self.api.memory()),
             *server_samples(self._server.counters, self._server.unsent),
             *self._metrics(),
         )

@@ -110,6 +110,11 @@ class Store:
 
     # Blocks
 
+    @property
+    def cached_bytes(self) -> int:
+        """How many bytes the records take that were read last, roughly."""
+        return self._records.size
+
     def get_record(self, number: int) -> BlockRecord | None:
         """Return the record of a block, or None if there is no such block."""
         return self._records.get(number, self._read_record)

@@ -66,6 +66,16 @@ class Mempool(PoolView):
         """Changes whenever a block built from the pool may change."""
 
     @property
+    def size(self) -> int:
+        """How many bytes of memory the transactions take, roughly."""
+        return self._bytes
+
+    @property
+    def max_size(self) -> int:
+        """How many they may take."""
+        return self._config.limit_bytes
+
+    @property
     def base_fee(self) -> int:
         """The base fee of the next block."""
         return self._pricing.base_fee

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Address
+
+_BYTES_PER_SENDER: Final = 256
 
 BySender: TypeAlias = "dict[Address, dict[int, Transaction]]"
 
@@ -56,6 +58,12 @@ class PoolCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     balances: dict[Address, int]
     pricing: Pricing
     arrivals: int
+
+    @property
+    def size(self) -> int:
+        """How many bytes of memory it holds at most: those of transactions that others hold too, and its own."""
+        own = _BYTES_PER_SENDER * len(self.nonces)
+        return own + sum(entry.size for entry in self.entries)
 
 
 class PoolView:

@@ -76,6 +76,20 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
             description="Order of transactions in a block: by priority fee, or first in, first out."
         ),
     ] = "fees"
+    pool_limit: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum number of transactions in the pool; the lowest priority fee is evicted.",
+        ),
+    ] = 20_000
+    pool_limit_bytes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum memory of the transactions in the pool; each takes two to five times its size.",
+        ),
+    ] = 128 * MIB
 
 
 class L1Config(Struct, frozen=True, kw_only=True):
@@ -267,6 +281,13 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
             ge=1, description="Maximum number of filters; the least recently used one is evicted."
         ),
     ] = 10_000
+    filter_limit_bytes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum memory of all filters and subscriptions together; more are rejected.",
+        ),
+    ] = 64 * MIB
     subscription_limit: Annotated[
         int, Meta(ge=0, description="Maximum number of subscriptions of a connection.")
     ] = 1_024

@@ -34,6 +34,7 @@ from entresol.errors import (
     ExecutionReverted,
     ExecutionStopped,
     FeeCapTooLow,
+    FilterMemoryFull,
     FilterNotFound,
     GasLimitExceeded,
     InitCodeTooLarge,
@@ -176,6 +177,8 @@ CODES: Final[dict[type[EntresolError], int]] = {
     UnknownTracer: -32602,
     # As in geth: clients classify by its code and wording.
     FilterNotFound: -32000,
+    # As for too many subscriptions: the request is right, and may succeed later.
+    FilterMemoryFull: -32006,
     InvalidTransaction: -32000,
     InvalidBytecode: -32000,
     PoolRejection: -32000,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 from entresol._native import keccak256
 from entresol.chain.events import BACKLOG, BlockSealed, BlocksReverted, TransactionPending
 from entresol.errors import TooManySubscriptions, UnknownSubscription
+from entresol.rpc.pubsub.criteria_memory import CriteriaMemory, criteria_bytes
 from entresol.rpc.services.log_search import LogLimits
 from entresol.rpc.types.log_filter import ANY_LOG, SubscriptionOptions
 
@@ -83,11 +84,11 @@ class Subscriptions:
 
     Remembers: the subscriptions of open connections. Persists: nothing. Assumes: it is called on the thread that
     changes the chain; `wake` has `publish` called soon, and before so many events are unread that some would be
-    dropped, it publishes by itself. Fails: with `SubscriptionRejected`, or with `MalformedValue` for malformed
-    options.
+    dropped, it publishes by itself. Fails: with `SubscriptionRejected`, with `FilterMemoryFull`, or with
+    `MalformedValue` for malformed options.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain_events: ChainEvents,
         records: RecordReader,
@@ -96,7 +97,9 @@ class Subscriptions:
         wake: Callable[[], None] = lambda: None,
         max_per_connection: int = MAX_PER_CONNECTION,
         limits: LogLimits | None = None,
+        memory: CriteriaMemory | None = None,
     ) -> None:
+        self._memory = memory or CriteriaMemory()
         self._records = records
         self._format = format_
         self._wake = wake
@@ -130,6 +133,7 @@ class Subscriptions:
         own = self._by_connection.get(connection)
         if own is not None and len(own) >= self._max_per_connection:
             raise TooManySubscriptions(self._max_per_connection)
+        self._memory.reserve(criteria_bytes(subscription.query))
         self._by_kind[wanted][subscription_id] = subscription
         self._by_connection.setdefault(connection, {})[subscription_id] = wanted
         if own is None:
@@ -143,7 +147,10 @@ class Subscriptions:
     def unsubscribe(self, connection: Subscriber, subscription_id: str) -> bool:
         """End a subscription of this connection, and say whether it existed."""
         kind = self._by_connection.get(connection, {}).pop(subscription_id, None)
-        return kind is not None and self._by_kind[kind].pop(subscription_id, None) is not None
+        if kind is None:
+            return False
+        self._end(kind, subscription_id)
+        return True
 
     def publish(self) -> None:
         """Notify subscribers of the events since the last time."""
@@ -214,7 +221,11 @@ class Subscriptions:
 
     def _drop(self, connection: Subscriber) -> None:
         for subscription_id, kind in self._by_connection.pop(connection, {}).items():
-            del self._by_kind[kind][subscription_id]
+            self._end(kind, subscription_id)
+
+    def _end(self, kind: SubscriptionKind, subscription_id: str) -> None:
+        ended = self._by_kind[kind].pop(subscription_id)
+        self._memory.release(criteria_bytes(ended.query))
 
 
 def _notify(

@@ -23,7 +23,6 @@ from entresol.rpc.render.blocks import (
     block_json,
     full_transactions,
     header_json,
-    pending_block_json,
     transaction_hashes,
 )
 from entresol.rpc.render.hex import array, data, raw
@@ -31,6 +30,7 @@ from entresol.rpc.render.inclusion import BatchReader, BlockInclusion, NoBatches
 from entresol.rpc.render.logs import located_log_json
 from entresol.rpc.render.receipts import receipt_at, receipts_of
 from entresol.rpc.render.transactions import transaction_json
+from entresol.rpc.services.rendered_pending import RenderedPending
 from entresol.storage.readers import BlockReader
 
 Result: TypeAlias = msgspec.Raw | Offload[msgspec.Raw] | None
@@ -65,12 +65,15 @@ class RenderedChain:
         self._chain_id = chain_id
         self._blocks = blocks
         self._pending_transactions = pending_transactions
-        self._build_pending = build_pending
-        self._rendered_pending: ExecutedBlock | None = None
-        self._pending_json: dict[bool, msgspec.Raw] = {}
+        self.pending = RenderedPending(chain_id, build_pending)
         self._batches = batches or NoBatches()
         self._cache = RenderedCache() if cache is None else cache
         self.log_cache = LogCache(blocks, self._batches)
+
+    @property
+    def cached_bytes(self) -> int:
+        """How many bytes cached responses take, without those of logs."""
+        return self._cache.size
 
     def on_invalidate(self, callback: Callable[[], None]) -> None:
         """Have `callback` called when cached responses about blocks are invalidated."""
@@ -149,40 +152,6 @@ class RenderedChain:
     def head(self, header: Header, block_hash: Hash32) -> msgspec.Raw:
         """Return the header of a `BlockSealed` event."""
         return raw(header_json(header, block_hash))
-
-    # The pending block
-
-    def pending_block(self, *, full: bool) -> msgspec.Raw | Offload[msgspec.Raw]:
-        """Return the pending block, with full transactions or their hashes."""
-        executed = self._build_pending()
-        if executed is not self._rendered_pending:
-            self._rendered_pending, self._pending_json = executed, {}
-        cache = self._pending_json
-        if full in cache:
-            return cache[full]
-
-        def work() -> msgspec.Raw:
-            cache[full] = rendered = self._render_pending(executed, full=full)
-            return rendered
-
-        return work() if _is_short(executed.record) else Offload(work)
-
-    def pending_header(self) -> msgspec.Raw:
-        """Return the header of the pending block."""
-        return raw(header_json(self._build_pending().header, None))
-
-    def pending_transaction_count(self) -> int:
-        """Return how many transactions the pending block has."""
-        return len(self._build_pending().transactions)
-
-    def _render_pending(self, executed: ExecutedBlock, *, full: bool) -> msgspec.Raw:
-        record = executed.record
-        transactions = (
-            cooperatively(full_transactions(record, self._chain_id, None))
-            if full
-            else transaction_hashes(record)
-        )
-        return raw(pending_block_json(record, executed.header, transactions))
 
     # Invalidation
 

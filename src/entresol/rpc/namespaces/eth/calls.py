@@ -52,6 +52,11 @@ class EthCalls:
         self._run_with_overrides = runner.run_with_overrides
         self._cache = CallCache()
 
+    @property
+    def cached_bytes(self) -> int:
+        """How many bytes cached results take."""
+        return self._cache.size
+
     @method(UnknownBlock, ExecutionFailed, InvalidTransaction)
     def call(
         self,
