@@ -17,6 +17,7 @@
     │   ├── NonceTooHigh               an earlier nonce is missing
     │   ├── NonceOverflow              the nonce has its maximum value
     │   ├── InsufficientFunds          the balance does not cover gas and value
+    │   │   └── NotEnoughBalanceForFeeValue  the same for type 0x71
     │   ├── IntrinsicGasTooLow         the gas limit is below the intrinsic gas
     │   ├── GasLimitExceeded           the gas limit exceeds that of a block or transaction
     │   ├── FeeCapTooLow               the fee cap is below the base fee
@@ -256,6 +257,7 @@ from entresol.errors.transactions import (
     NonceTooHigh,
     NonceTooLow,
     NoPubdataLimit,
+    NotEnoughBalanceForFeeValue,
     PaymasterNotSupported,
     SenderNotEOA,
     TipAboveFeeCap,
@@ -333,6 +335,7 @@ __all__ = [
     "NonceTooHigh",
     "NonceTooLow",
     "NotAPrecompile",
+    "NotEnoughBalanceForFeeValue",
     "NotSupported",
     "NotificationsNotSupported",
     "OperatorOutOfFunds",

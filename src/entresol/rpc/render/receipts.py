@@ -77,7 +77,7 @@ def receipt_json(
     return (
         f'{{"transactionHash":"0x{tx_hash.hex()}","type":"{hex(payload.type)}",'
         f'"transactionIndex":"{hex(index)}",{inclusion.fields},'
-        f'"l1BatchTxIndex":{quantity(inclusion.index_in_batch(index))},'
+        f'"l1BatchTxIndex":{quantity(inclusion.tx_number(index))},'
         f'"status":"{hex(result.succeeded)}",'
         f'"from":"0x{transaction.sender.hex()}","to":{data(payload.to)},'
         f'"contractAddress":{data(created_contract(transaction, result))},'

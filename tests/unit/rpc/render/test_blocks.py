@@ -153,7 +153,7 @@ def test_transactions_of_the_pending_block_have_no_location(own_sample: SampleCh
 def test_a_block_names_its_batch() -> None:
     class Batches:
         def batch_of(self, block: int) -> BatchInfo | None:
-            return BatchInfo(number=5, timestamp=900, first_transaction=3) if block == 2 else None
+            return BatchInfo(number=5, timestamp=900, first_tx_number=3) if block == 2 else None
 
         def last_block(self) -> int | None:
             return 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -42,15 +41,15 @@ class ZksTokens:
 
     @method()
     def get_confirmed_tokens(self, from_: Number, limit: Number) -> Offload[list[TokenInfo]]:
-        """Return the bridged tokens, the base token first and then in the order of their first deposit.
+        """Return the well-known tokens, which is the base token only.
 
-        `from` is how many to skip, and `limit` how many to return, at most 255.
+        `from` is how many to skip, and `limit` how many to return, at most 255. Tokens that were bridged
+        by others are in `zks_getAllAccountBalances`.
         """
         if limit > MAX_TOKENS:
             raise MalformedValue(f"at most {MAX_TOKENS}, got {int(limit)}", field="limit")
         tokens = BridgedTokens(self._resolver.evm_env(LATEST))
-        # `islice` takes no more than a machine word.
-        first = min(int(from_), sys.maxsize - MAX_TOKENS)
+        wanted = 0 if from_ else min(int(limit), 1)
         return Offload(
             lambda: [
                 TokenInfo(
@@ -60,7 +59,7 @@ class ZksTokens:
                     symbol=tokens.symbol(token),
                     decimals=tokens.decimals(token),
                 )
-                for token in islice(tokens.all(), first, first + int(limit))
+                for token in islice(tokens.all(), wanted)
             ]
         )
 
