@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from entresol.errors import StoreFailed
 from entresol.node.metrics import chain_samples, memory_samples, render, server_samples
+from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 from entresol.server.server import Server
 
@@ -111,7 +112,8 @@ class ChainService:
 
     def _notify(self) -> None:
         self._is_scheduled = False
-        self.api.subscriptions.publish()
+        if not self.api.subscriptions.publish_for(POLICY.batch_seconds):
+            self._schedule_notifications()
 
     def _pages(self) -> dict[str, Page]:
         dispatcher = self.api.dispatcher

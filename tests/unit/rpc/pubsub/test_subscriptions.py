@@ -299,3 +299,37 @@ def test_the_event_loop_is_woken_once_until_it_publishes(
     assert len(woken) == 2
     subscriptions.close()
     assert not chain.events._subscriptions
+
+
+def test_notifications_are_sent_in_turns_that_others_interrupt(
+    chain: EmittingChain, subscriptions: Subscriptions
+) -> None:
+    client, other = Client(), Client()
+    logs = subscriptions.subscribe(client, "logs")
+    subscriptions.subscribe(other, "logs")
+    for _ in range(3):
+        chain.emit()
+    chain.seal()
+    turns = 0
+    while not subscriptions.publish_for(0.0):
+        turns += 1
+        if turns == 6:
+            subscriptions.unsubscribe(client, logs)
+    assert turns > 6
+    assert 0 < len(client.sent) < len(other.sent) == 3
+    assert subscriptions.publish_for(0.0)
+
+
+def test_a_subscription_between_two_turns_gets_nothing_from_before_it(
+    chain: EmittingChain, subscriptions: Subscriptions
+) -> None:
+    early, late = Client(), Client()
+    subscriptions.subscribe(early, "newHeads")
+    for _ in range(3):
+        chain.seal()
+    assert not subscriptions.publish_for(0.0)
+    subscriptions.subscribe(late, "newHeads")
+    chain.seal()
+    while not subscriptions.publish_for(0.0):
+        pass
+    assert (len(early.sent), len(late.sent)) == (4, 1)
