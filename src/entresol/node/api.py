@@ -131,11 +131,11 @@ class Api:
     def memory(self) -> Iterator[MemoryUse]:
         """Yield the memory of what grows with the requests of clients."""
         chain, rendered, criteria = self._chain, self._rendered, self._criteria
-        yield MemoryUse("pool", chain.pool.size, chain.pool.max_size)
+        yield MemoryUse("pool", chain.pool.size, chain.pool.config.limit_bytes)
         yield MemoryUse("snapshots", chain.checkpoints.weight, MAX_CHECKPOINT_BYTES)
         yield MemoryUse("filters", criteria.used, criteria.max_bytes)
         yield MemoryUse("filter_events", self.filters.event_bytes, MAX_EVENT_BYTES)
-        yield MemoryUse("blocks", chain.ledger.store.cached_bytes, MAX_RECORD_BYTES)
+        yield MemoryUse("blocks", chain.ledger.store.record_cache.size, MAX_RECORD_BYTES)
         yield MemoryUse("rendered", rendered.cached_bytes, MAX_RENDERED_BYTES)
         yield MemoryUse("logs", rendered.log_cache.size, MAX_LOG_BYTES)
         yield MemoryUse("calls", self._calls.cached_bytes, MAX_CALL_BYTES)
