@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from benchmarks.harness import ROUNDS, Peer, Row, Target
+from benchmarks.largest_requests import largest_request_rows
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
@@ -75,6 +76,7 @@ def _rows_beside_large_requests() -> Iterable[Row]:
                 growth = _p99(node.url) - alone
             target = Target(GROWTH_MS, "at most")
             yield Row(what=f"grows beside {name}", value=growth, unit="ms", target=target)
+    yield from largest_request_rows()
 
 
 def _rows_beside_floods() -> Iterable[Row]:

@@ -30,7 +30,7 @@ class ViewsProvider(BaseProvider):
 
     def eth_getBlockByNumber(self, block: str, full: bool) -> Any:  # noqa: N802
         if block == "pending":
-            return self._sample.rendered.pending_block(full=full)
+            return self._sample.rendered.pending.block(full=full)
         return self._sample.rendered.block(int(block, 16), full=full)
 
     def eth_getTransactionByHash(self, transaction_hash: str) -> Any:  # noqa: N802

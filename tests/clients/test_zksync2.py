@@ -282,15 +282,13 @@ def test_fees_have_their_parameters(user: User) -> None:
     assert user.zksync.zks_get_fee_params()["V2"]["config"]["minimal_l2_gas_price"] > 0
 
 
-def test_tokens_that_came_from_l1_are_listed_and_counted(
+def test_ether_is_listed_and_tokens_that_came_from_l1_are_counted(
     user: User, token: str, deposited: str
 ) -> None:
     assert user.zksync.wait_for_transaction_receipt(deposited)["status"] == 1
     there = user.wallet.l2_token_address(token)
-    listed = {it["l1Address"].lower(): it for it in user.zksync.zks_get_confirmed_tokens()}
-    coin = listed[token.lower()]
-    assert (coin["l2Address"].lower(), coin["symbol"]) == (there.lower(), "COIN")
-    assert coin["decimals"] == 6
+    (listed,) = user.zksync.zks_get_confirmed_tokens()
+    assert (listed["l2Address"], listed["symbol"], listed["decimals"]) == (ETH, "ETH", 18)
     balances = {name.lower(): it for name, it in user.wallet.get_all_balances().items()}
     assert balances[there.lower()] == user.wallet.get_balance(token_address=there)
     assert balances[ETH] == user.wallet.get_balance()

@@ -48,7 +48,7 @@ def dispatcher_of(l2: LayerTwo, executor: ThreadPoolExecutor) -> Dispatcher:
             EthBlocks(chain.blocks, resolver, rendered),
             EthCalls(resolver, runner),
             EthFees(chain, resolver),
-            EthState(resolver, chain.blocks, chain.state_trie, chain.pool),
+            EthState(resolver, chain.blocks, chain.state_trie, chain.pool, 1_024),
             EthTransactions(chain, resolver, rendered),
             ZksFees(resolver, runner, FeeModel()),
             ZksProtocol(chain.blocks, l2.genesis),

@@ -40,7 +40,10 @@ FLAGS = {
     "--log-filter-limit": "3",
     "--override-account-limit": "3",
     "--override-slot-limit": "4",
+    "--slot-limit": "2",
+    "--call-limit": "3",
     "--filter-limit": "2",
+    "--filter-limit-bytes": "6500",
     "--subscription-limit": "2",
 }
 # Of another node: a client that must not time out needs a node without these limits.
@@ -280,6 +283,34 @@ def test_state_overrides_have_limits(client: RawConnection) -> None:
     )
 
 
+@pytest.mark.parametrize("method", ["eth_getProof", "zks_getProof", "eth_getStorageValues"])
+def test_a_request_has_a_limit_of_slots(client: RawConnection, method: str) -> None:
+    def params(count: int) -> list[object]:
+        slots = [f"0x{it:064x}" for it in range(count)]
+        if method == "eth_getStorageValues":
+            return [{CONTRACT: slots}, "latest"]
+        return [CONTRACT, slots, 0 if method == "zks_getProof" else "latest"]
+
+    assert "message" not in call(client, method, *params(2))
+    assert call(client, method, *params(3)) == {
+        "code": -32602,
+        "message": "too many slots (max 2): got 3; --slot-limit sets the limit",
+    }
+
+
+def test_a_request_has_a_limit_of_calls(client: RawConnection) -> None:
+    for count in (3, 4):
+        calls = [{"to": CONTRACT}] * count
+        many = call(client, "eth_callMany", [{"transactions": calls}])
+        simulated = call(client, "eth_simulateV1", {"blockStateCalls": [{"calls": calls}]})
+        for result in (many, simulated):
+            assert count == 3 or result == {
+                "code": -32602,
+                "message": "too many calls (max 3): got 4; --call-limit sets the limit",
+            }
+    assert len(call(client, "eth_callMany", [{"transactions": [{"to": CONTRACT}] * 3}])[0]) == 3
+
+
 def test_the_least_recently_used_filter_is_evicted(client: RawConnection) -> None:
     first, *others = [call(client, "eth_newBlockFilter") for _ in range(3)]
     assert call(client, "eth_getFilterChanges", first) == {
@@ -287,6 +318,17 @@ def test_the_least_recently_used_filter_is_evicted(client: RawConnection) -> Non
         "message": "filter not found",
     }
     assert all(call(client, "eth_getFilterChanges", it) == [] for it in others)
+
+
+def test_filters_have_a_limit_of_memory(client: RawConnection) -> None:
+    # Three addresses and three topics at each of four positions take more than 3,000 bytes.
+    values = [f"0x{it:064x}" for it in range(3)]
+    long = {"address": [CONTRACT, ALICE, "0x" + "00" * 20], "topics": [values] * 4}
+    first = call(client, "eth_newFilter", long)
+    error = call(client, "eth_newFilter", long)
+    assert error["code"] == -32006
+    assert "--filter-limit-bytes" in error["message"]
+    assert call(client, "eth_uninstallFilter", first) is True
 
 
 def test_a_connection_has_a_limit_of_subscriptions(client: RawConnection) -> None:

@@ -17,6 +17,7 @@ from entresol.primitives.assets import asset_id
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, MULTICALL
 from tests.support.contracts.engine import Contract, find
+from tests.support.hex_data import hexed
 from tests.support.node_process import running_node
 from tests.support.polling import eventually
 from tests.support.rollup.layer_consistency import check_agreement
@@ -237,6 +238,32 @@ def allow(pair: Pair, verb: str) -> None:
     sender, named = OPERATOR.address, (pair.chain.address, OPERATOR.address)
     sent = pair.send_l1(pair.timelock, f"{verb}Validator", *named, sender=sender)
     assert pair.l1.receipt(sent)["status"] == "0x1"
+
+
+@pytest.mark.parametrize("field", ["l1BatchTxIndex", "transactionIndex"])
+def test_messages_are_proven_by_the_index_in_their_block_at_any_batch_size(
+    tmp_path: Path, field: str
+) -> None:
+    with pair_of(tmp_path, "--l1-delay", "0.02", "--no-settle") as pair:
+        sent = []
+        pair.l2("evm_setAutomine", False)
+        for block in range(3):
+            messages = [b"block %d, message %d" % (block, number) for number in range(3)]
+            for number, message in enumerate(messages):
+                data = pair.messenger.encode("sendToL1", message)
+                call = {"to": str(pair.messenger.address), "data": hexed(data), "gas": "0x30d40"}
+                by = pair.l2("eth_accounts")[number]
+                sent.append((pair.l2("eth_sendTransaction", {"from": by, **call}), by, message))
+            pair.l2("evm_mine")
+        for step in ("commit", "prove", "execute"):
+            pair.l2(f"anvil_zks_{step}Batch", 1)
+        receipts = [pair.l2.receipt(it) for it, _, _ in sent]
+        assert [int(it[field], 16) for it in receipts] == [0, 1, 2] * 3
+        for (transaction, by, message), receipt in zip(sent, receipts, strict=True):
+            shown = receipt | {"l1BatchTxIndex": receipt[field]}
+            proof = pair.proven(transaction)
+            assert proof["batchNumber"] == 1
+            assert pair.is_included(proof, shown, Address.parse(by), message)
 
 
 def test_identical_messages_have_proofs_of_their_own(tmp_path: Path) -> None:

@@ -149,7 +149,10 @@ def test_r_and_s_beside_a_custom_signature_do_not_make_it_impersonated() -> None
             "max priority fee per gas higher than max fee per gas",
         ),
         (signed(max_fee_per_gas=FEE - 1), "max fee per gas less than block base fee"),
-        (signed(value=1_000 * ETHER), "insufficient funds for gas * price + value"),
+        (
+            signed(value=1_000 * ETHER),
+            f"insufficient funds for gas + value. balance: {100 * ETHER}, fee: ",
+        ),
         (signed(gas_limit=20_999), "intrinsic gas too low"),
         (signed(gas_limit=2**51), "exceeds block gas limit"),
     ],

@@ -101,7 +101,7 @@ class ChainMachine(RuleBasedStateMachine):
     def rewind(self, back: int) -> None:
         target = max(self.chain.number - back, 0)
         self.chain.rewind(target)
-        self.checkpoints = [it for it in self.checkpoints if it[0] in self.chain._checkpoints]
+        self.checkpoints = [it for it in self.checkpoints if it[0] in self.chain.checkpoints]
 
     @rule(wei=st.integers(0, 2))
     def edit(self, wei: int) -> None:

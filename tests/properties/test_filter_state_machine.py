@@ -86,7 +86,7 @@ class FilterMachine(RuleBasedStateMachine):
     @rule(back=st.integers(1, 3))
     def rewind(self, back: int) -> None:
         self.chain.rewind(max(self.chain.number - back, 0))
-        self.checkpoints = [it for it in self.checkpoints if it in self.chain._checkpoints]
+        self.checkpoints = [it for it in self.checkpoints if it in self.chain.checkpoints]
         self.went_back()
 
     def went_back(self) -> None:

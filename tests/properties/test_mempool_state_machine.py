@@ -19,12 +19,13 @@ from hypothesis.stateful import (
 
 from entresol import errors
 from entresol.chain.mempool import Mempool, Order, PoolCheckpoint, PoolConfig
+from entresol.chain.mempool.senders import memory_of
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
 from tests.support.chain.mempool_accounts import RULES, Accounts, transfer
 
 SENDERS = [Address(bytes([n] * 20)) for n in range(1, 4)]
-LIMIT, LIMIT_BYTES, SENDER_LIMIT, QUEUE_LIMIT = 8, 1_000, 5, 3
+LIMIT, LIMIT_BYTES, SENDER_LIMIT, QUEUE_LIMIT = 8, 14_000, 5, 3
 BALANCE = 21_000 * 1_000 * 5
 
 senders = st.sampled_from(SENDERS)
@@ -51,7 +52,7 @@ offers = st.builds(
     tip=tips,
     fee_cap=fee_caps,
     value=st.sampled_from([0, 0, 0, BALANCE // 4]),
-    size=st.sampled_from([80, 110, 110, 400]),
+    size=st.sampled_from([80, 110, 110, 2_000]),
 )
 base_fees = st.sampled_from([100, 100, 100, 0, 120, 160])
 
@@ -184,7 +185,7 @@ def outbids(new: Transaction, old: Transaction) -> bool:
 
 def exceeds(pooled: list[Transaction], new: Transaction) -> bool:
     held = [*pooled, new]
-    return len(held) > LIMIT or sum(len(transaction.raw) for transaction in held) > LIMIT_BYTES
+    return len(held) > LIMIT or sum(map(memory_of, held)) > LIMIT_BYTES
 
 
 @dataclass

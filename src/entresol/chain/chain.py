@@ -71,7 +71,7 @@ class Chain:
         self._pending = PendingBlock(self.ledger, self.pool, self.producer)
         self.automine: Callable[[], None] = self.seal_pending
         """Called in automine mode when a transaction is pending; a node may seal in the background."""
-        self._checkpoints = CheckpointLog()
+        self.checkpoints = CheckpointLog()
 
     @classmethod
     def open(
@@ -223,7 +223,7 @@ class Chain:
 
     def checkpoint(self) -> int:
         """Create a checkpoint and return its id; the oldest is dropped if there are too many."""
-        return self._checkpoints.add(
+        return self.checkpoints.add(
             Checkpoint(
                 number=self.number,
                 pool=self.pool.checkpoint(),
@@ -236,7 +236,7 @@ class Chain:
 
     def restore(self, checkpoint: int) -> bool:
         """Revert the chain to a checkpoint, which is dropped with all later ones."""
-        was = self._checkpoints.take(checkpoint)
+        was = self.checkpoints.take(checkpoint)
         if was is None:
             return False
         reverted = self.ledger.unwind(was.number) if was.number < self.number else ()
@@ -252,7 +252,7 @@ class Chain:
         """Revert to block `number`; the transactions of the reverted blocks are pending again."""
         reverted = self.ledger.unwind(number)
         self._edits.restore(None)
-        self._checkpoints.drop_above(number)
+        self.checkpoints.drop_above(number)
         self.finality = self.finality.at_most(number)
         transactions = [it for record in reversed(reverted) for it in _transactions(record)]
         from_l1 = [it for it in transactions if isinstance(it.payload, PriorityTransaction)]

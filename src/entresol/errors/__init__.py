@@ -17,6 +17,7 @@
     │   ├── NonceTooHigh               an earlier nonce is missing
     │   ├── NonceOverflow              the nonce has its maximum value
     │   ├── InsufficientFunds          the balance does not cover gas and value
+    │   │   └── NotEnoughBalanceForFeeValue  the same for type 0x71
     │   ├── IntrinsicGasTooLow         the gas limit is below the intrinsic gas
     │   ├── GasLimitExceeded           the gas limit exceeds that of a block or transaction
     │   ├── FeeCapTooLow               the fee cap is below the base fee
@@ -113,6 +114,8 @@
     ├── AccountsLocked                 the node signs for no account
     ├── ReceiptTimeout                 no block included the transaction in time
     ├── NotSupported                   a feature that the node does not support
+    ├── TooManySlots                   more storage slots than a request may name
+    ├── TooManyCalls                   more calls than a request may make
     ├── InvalidFilter                  an invalid log filter
     │   ├── TooManyTopics              more topics than a log can have
     │   ├── TooManyAlternatives        too many addresses, or topics at a position
@@ -120,6 +123,7 @@
     │   ├── TooManyResults             more logs than a response may have
     │   └── TooManyBlocks              a wider range than allowed
     ├── FilterNotFound                 no such filter, or it has expired
+    ├── FilterMemoryFull               filters and subscriptions take too much memory together
     ├── SubscriptionRejected
     │   ├── UnknownSubscription        no such kind of subscription
     │   ├── NotificationsNotSupported  the connection cannot carry notifications
@@ -199,6 +203,7 @@ from entresol.errors.pool import (
 from entresol.errors.rpc import (
     AccountsLocked,
     BlockHashWithRange,
+    FilterMemoryFull,
     FilterNotFound,
     InvalidFilter,
     NotificationsNotSupported,
@@ -207,7 +212,9 @@ from entresol.errors.rpc import (
     SubscriptionRejected,
     TooManyAlternatives,
     TooManyBlocks,
+    TooManyCalls,
     TooManyResults,
+    TooManySlots,
     TooManySubscriptions,
     TooManyTopics,
     UnknownAccount,
@@ -250,6 +257,7 @@ from entresol.errors.transactions import (
     NonceTooHigh,
     NonceTooLow,
     NoPubdataLimit,
+    NotEnoughBalanceForFeeValue,
     PaymasterNotSupported,
     SenderNotEOA,
     TipAboveFeeCap,
@@ -292,6 +300,7 @@ __all__ = [
     "ExecutionReverted",
     "ExecutionStopped",
     "FeeCapTooLow",
+    "FilterMemoryFull",
     "FilterNotFound",
     "GasAllowanceExceeded",
     "GasBudgetSpent",
@@ -326,6 +335,7 @@ __all__ = [
     "NonceTooHigh",
     "NonceTooLow",
     "NotAPrecompile",
+    "NotEnoughBalanceForFeeValue",
     "NotSupported",
     "NotificationsNotSupported",
     "OperatorOutOfFunds",
@@ -358,10 +368,12 @@ __all__ = [
     "TipTooLow",
     "TooManyAlternatives",
     "TooManyBlocks",
+    "TooManyCalls",
     "TooManyFactoryDeps",
     "TooManyMessages",
     "TooManyOverrides",
     "TooManyResults",
+    "TooManySlots",
     "TooManySubscriptions",
     "TooManyToSeal",
     "TooManyTopics",

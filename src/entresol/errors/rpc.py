@@ -44,6 +44,24 @@ class NotSupported(EntresolError):
         super().__init__(f"Not implemented: {why}")
 
 
+class TooManySlots(EntresolError):
+    """A request names more storage slots than allowed."""
+
+    def __init__(self, count: int, limit: int) -> None:
+        super().__init__(f"too many slots (max {limit}): got {count}; --slot-limit sets the limit")
+        self.count = count
+        self.limit = limit
+
+
+class TooManyCalls(EntresolError):
+    """A request makes more calls than allowed."""
+
+    def __init__(self, count: int, limit: int) -> None:
+        super().__init__(f"too many calls (max {limit}): got {count}; --call-limit sets the limit")
+        self.count = count
+        self.limit = limit
+
+
 class InvalidFilter(EntresolError):
     """A log filter is invalid."""
 
@@ -105,6 +123,17 @@ class FilterNotFound(EntresolError):
 
     def __init__(self) -> None:
         super().__init__("filter not found")
+
+
+class FilterMemoryFull(EntresolError):
+    """The filters and subscriptions of all clients take as much memory as allowed."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"filters and subscriptions take all of their {limit} bytes of memory: uninstall some, "
+            "or set --filter-limit-bytes higher"
+        )
+        self.limit = limit
 
 
 class SubscriptionRejected(EntresolError):

@@ -78,6 +78,18 @@ class InsufficientFunds(InvalidTransaction):
         self.cost = cost
 
 
+class NotEnoughBalanceForFeeValue(InsufficientFunds):
+    """The same for a transaction of type 0x71, in the wording of zksync-era."""
+
+    def __init__(self, balance: int, fee: int, value: int) -> None:
+        InvalidTransaction.__init__(
+            self,
+            f"insufficient funds for gas + value. balance: {balance:d}, fee: {fee:d}, value: {value:d}",
+        )
+        self.balance = balance
+        self.cost = fee + value
+
+
 class IntrinsicGasTooLow(InvalidTransaction):
     """The gas limit is below the intrinsic gas."""
 

@@ -104,7 +104,7 @@ class BatchInclusion:
         return BatchInfo(
             number=batch.number,
             timestamp=batch.first_timestamp,
-            first_transaction=position.transactions_before,
+            first_tx_number=position.first_tx_number,
         )
 
     def last_block(self) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
+from entresol.chain.dev.checkpoint import MAX_CHECKPOINT_BYTES
 from entresol.chain.dev.checkpoints import Checkpoints
 from entresol.chain.dev.keyring import Keyring
 from entresol.node.adapters import (
@@ -20,6 +21,10 @@ from entresol.node.adapters import (
 )
 from entresol.node.config.limits import LimitsConfig
 from entresol.node.config.schema import ApiConfig
+from entresol.node.metrics import MemoryUse
+from entresol.rpc.cache.blocks import DEFAULT_BYTES as MAX_RENDERED_BYTES
+from entresol.rpc.cache.calls import MAX_BYTES as MAX_CALL_BYTES
+from entresol.rpc.cache.logs import DEFAULT_BYTES as MAX_LOG_BYTES
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.namespaces.dev.anvil import Anvil
@@ -47,6 +52,8 @@ from entresol.rpc.namespaces.zks.proofs import ZksProofs
 from entresol.rpc.namespaces.zks.protocol import ZksProtocol
 from entresol.rpc.namespaces.zks.tokens import ZksTokens
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
+from entresol.rpc.pubsub.criteria_memory import CriteriaMemory
+from entresol.rpc.pubsub.event_log import MAX_EVENT_BYTES
 from entresol.rpc.pubsub.filters import Filters
 from entresol.rpc.pubsub.subscriptions import Subscriptions
 from entresol.rpc.services.batch_status import BatchStatus
@@ -54,9 +61,10 @@ from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.fill_transaction import TransactionFiller
 from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.storage.record_cache import MAX_BYTES as MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from entresol.chain.chain import Chain
     from entresol.chain.fees.l2_fees import FeeModel
@@ -96,8 +104,12 @@ class Api:
         self._rendered = self._new_rendered(layer_two)
         self._events = chain.events.subscribe(wake=self._on_events)
         self._resolver = BlockResolver(chain)
-        self._runner = CallRunner(call_limits(self._limits), override_limits(self._limits))
-        self._filters = self._new_filters()
+        self._runner = CallRunner(
+            call_limits(self._limits), override_limits(self._limits), self._limits.call_limit
+        )
+        self._criteria = CriteriaMemory(self._limits.filter_limit_bytes)
+        self._calls = EthCalls(self._resolver, self._runner)
+        self.filters = self._new_filters()
         self.subscriptions = self._new_subscriptions(wake)
         namespaces = self._ethereum()
         if layer_two is not None:
@@ -114,9 +126,21 @@ class Api:
     def close(self) -> None:
         """Unsubscribe from the chain, and shut the thread pool down."""
         self.subscriptions.close()
-        self._filters.close()
+        self.filters.close()
         self._chain.events.unsubscribe(self._events)
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def memory(self) -> Iterator[MemoryUse]:
+        """Yield the memory of what grows with the requests of clients."""
+        chain, rendered, criteria = self._chain, self._rendered, self._criteria
+        yield MemoryUse("pool", chain.pool.size, chain.pool.config.limit_bytes)
+        yield MemoryUse("snapshots", chain.checkpoints.weight, MAX_CHECKPOINT_BYTES)
+        yield MemoryUse("filters", criteria.used, criteria.max_bytes)
+        yield MemoryUse("filter_events", self.filters.event_bytes, MAX_EVENT_BYTES)
+        yield MemoryUse("blocks", chain.ledger.store.record_cache.size, MAX_RECORD_BYTES)
+        yield MemoryUse("rendered", rendered.cached_bytes, MAX_RENDERED_BYTES)
+        yield MemoryUse("logs", rendered.log_cache.size, MAX_LOG_BYTES)
+        yield MemoryUse("calls", self._calls.cached_bytes, MAX_CALL_BYTES)
 
     def batch_sealed(self, batch: Batch) -> None:
         """Invalidate cached responses of the blocks of `batch`, which now have a batch."""
@@ -146,6 +170,7 @@ class Api:
             self._chain.events,
             max_filters=self._limits.filter_limit,
             limits=log_limits(self._limits),
+            memory=self._criteria,
         )
 
     def _new_subscriptions(self, wake: Callable[[], None]) -> Subscriptions:
@@ -156,6 +181,7 @@ class Api:
             wake=wake,
             max_per_connection=self._limits.subscription_limit,
             limits=log_limits(self._limits),
+            memory=self._criteria,
         )
 
     def _ethereum(self) -> list[Namespace]:
@@ -166,19 +192,19 @@ class Api:
             EthAccounts(chain, keyring, filler, rendered),
             EthClient(chain),
             EthBlocks(chain.blocks, resolver, rendered),
-            EthCalls(resolver, self._runner),
+            self._calls,
             EthCallMany(chain, resolver, self._runner),
             EthFees(chain, resolver),
             EthFilters(
-                chain, rendered.log_cache, self._filters, self.subscriptions, log_limits(limits)
+                chain, rendered.log_cache, self.filters, self.subscriptions, log_limits(limits)
             ),
             EthSimulate(chain, resolver, self._runner),
-            EthState(resolver, chain.blocks, chain.state_trie, chain.pool),
+            EthState(resolver, chain.blocks, chain.state_trie, chain.pool, limits.slot_limit),
             EthTransactions(chain, resolver, rendered),
             EthSendSync(chain, rendered, self._config.receipt_seconds),
             Net(chain.rules.chain_id),
             Personal(keyring),
-            TxPool(chain.pool, rendered),
+            TxPool(chain.pool, rendered, limits.answer_limit_bytes),
             Web3(),
         ]
 
@@ -195,11 +221,24 @@ class Api:
         return [
             *namespaces,
             ZksBatches(chain, batch_status, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
-            ZksProofs(chain.blocks, chain.batches, chain.state_trie, rollup.prover),
+            ZksProofs(
+                chain.blocks,
+                chain.batches,
+                chain.state_trie,
+                rollup.prover,
+                self._limits.slot_limit,
+            ),
             ZksProtocol(chain.blocks, chain.genesis),
             ZksContracts(settlement_layer.l1_chain_id, settlement_layer.contracts, L2_CONTRACTS),
             ZksTokens(self._resolver),
-            ZksTransactions(chain, batch_status, self._pending, self._rendered),
+            ZksTransactions(
+                chain,
+                batch_status,
+                self._pending,
+                self._rendered,
+                self._executor,
+                self._limits.answer_limit_bytes,
+            ),
         ]
 
     def _development(self, checkpoints: Checkpoints, rollup: Rollup | None) -> list[Namespace]:

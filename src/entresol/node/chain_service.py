@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from entresol.errors import StoreFailed
 from entresol.node.block_sealer import BlockSealer
-from entresol.node.metrics import chain_samples, render, server_samples
+from entresol.node.metrics import chain_samples, memory_samples, render, server_samples
+from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 from entresol.server.server import Server
 
@@ -115,7 +116,8 @@ class ChainService:
 
     def _notify(self) -> None:
         self._is_scheduled = False
-        self.api.subscriptions.publish()
+        if not self.api.subscriptions.publish_for(POLICY.batch_seconds):
+            self._schedule_notifications()
 
     def _pages(self) -> dict[str, Page]:
         dispatcher = self.api.dispatcher
@@ -135,6 +137,7 @@ class ChainService:
     def _metrics_page(self) -> tuple[int, str, bytes]:
         samples = (
             *chain_samples(self.chain),
+            *memory_samples(self.api.memory()),
             *server_samples(self._server.counters, self._server.unsent),
             *self._metrics(),
         )

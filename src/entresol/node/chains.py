@@ -94,7 +94,7 @@ def _open_layer_two(
         fees=L2BaseFee(fees),
         beneficiary=_fee_recipient(config),
     )
-    chain = Chain.open(_path(config), rules, genesis, pool=PoolConfig(order=config.order))
+    chain = Chain.open(_path(config), rules, genesis, pool=_pool(config))
     if config.block_time is not None:
         chain.schedule.seal_every(config.block_time, time.monotonic())
     elif not config.mining:
@@ -121,8 +121,8 @@ def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
         _balance(config),
         {**predeploys, OPERATOR.address: operator},
     )
-    path = _path(config.chain)
-    chain = Chain.open(None if path is None else path / L1_FOLDER, rules, genesis)
+    path, pool = _path(config.chain), msgspec.structs.replace(_pool(config.chain), order="fees")
+    chain = Chain.open(None if path is None else path / L1_FOLDER, rules, genesis, pool=pool)
     if config.l1.l1_delay:
         chain.schedule.seal_after(config.l1.l1_delay)
     _limit_requests(chain, deployment.contracts.chain, layer_two.rules.gas_limit)
@@ -138,6 +138,12 @@ def _limit_requests(layer_one: Chain, contract: Address, gas_limit: int) -> None
     ((slot, value),) = storage_of(artifact("ZKChain"), values).items()
     if layer_one.latest.slot(contract, slot) != value:
         layer_one.edit(contract, lambda overlay: overlay.set_slot(contract, slot, value))
+
+
+def _pool(config: ChainConfig) -> PoolConfig:
+    return PoolConfig(
+        order=config.order, limit=config.pool_limit, limit_bytes=config.pool_limit_bytes
+    )
 
 
 def development_deployment(config: NodeConfig, layer_two: Chain) -> Deployment:

@@ -35,6 +35,25 @@ def chain_samples(chain: Chain) -> Iterator[Sample]:
     yield Sample("pool_priority_transactions", "Pending priority transactions.", pending)
 
 
+class MemoryUse(NamedTuple):
+    """What a part of a node that grows with its clients takes in memory, roughly, and what it may take."""
+
+    part: str
+    used: int
+    limit: int
+
+
+def memory_samples(uses: Iterable[MemoryUse]) -> Iterator[Sample]:
+    """Yield what each part takes, and its limit."""
+    uses = list(uses)
+    for name, description, values in (
+        ("memory_bytes", "Memory that a part takes.", [it.used for it in uses]),
+        ("memory_limit_bytes", "Memory that a part may take.", [it.limit for it in uses]),
+    ):
+        for it, value in zip(uses, values, strict=True):
+            yield Sample(name, description, value, labels=f'part="{it.part}"')
+
+
 def server_samples(counters: Counters, unsent: UnsentBytes) -> Iterator[Sample]:
     """Yield the samples of a server."""
     it = counters

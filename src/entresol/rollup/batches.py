@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from entresol.storage.readers import BlockReader
 
 MAX_TRANSACTIONS: Final = 65_535
-"""A log has two bytes for the index of its transaction."""
+"""A log has two bytes for the index of its transaction in the block, and a batch may be one block."""
 
 
 class SealingPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class SealingPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SealedBatch(NamedTuple):
-    """A sealed batch, its packed logs, and the transactions and logs before each of its blocks."""
+    """A sealed batch, its packed logs, and the first transaction number and the logs before each of its blocks."""
 
     batch: Batch
     logs: bytes
@@ -103,9 +103,10 @@ class OpenBatch:
             self._first_timestamp = header.timestamp
         self._last_timestamp = header.timestamp
         self._state_root = header.state_root
-        self._positions.append((self.transactions, len(self.logs)))
+        # Logs number the transactions of each block from 0, as their record has them.
+        self._positions.append((0, len(self.logs)))
         for index, (raw, _) in enumerate(record.transactions):
-            self._add_logs(record.results[index].l2_to_l1_logs)
+            self.logs += record.results[index].l2_to_l1_logs
             if raw[0] in PRIORITY_TYPES:
                 self.priority.append(record.transaction(index).hash)
             self.transactions += 1
@@ -143,11 +144,6 @@ class OpenBatch:
             bytes(self._state_root),
         )
         return SealedBatch(batch, logs, self._positions)
-
-    def _add_logs(self, messages: tuple[bytes, ...]) -> None:
-        # In the block's record they have the transaction's index in the block.
-        number = self.transactions.to_bytes(2)
-        self.logs.extend(packed[:2] + number + packed[4:] for packed in messages)
 
 
 def genesis_batch(record: BlockRecord) -> Batch:

@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 
 class BatchPosition(NamedTuple):
-    """A block's batch, and how many transactions and logs of the batch precede the block."""
+    """A block's batch, the number that logs have for its first transaction, and the logs of the batch before it.
+
+    The number is 0. In batches sealed by versions that numbered transactions in the batch, it is how many
+    precede the block, as in the leaves that are on L1.
+    """
 
     batch: int
-    transactions_before: int
+    first_tx_number: int
     logs_before: int
 
 
@@ -63,7 +67,7 @@ class BatchTable:
         return BatchPosition(*(int.from_bytes(part) for part in (row[:8], row[8:12], row[12:])))
 
     def append(self, batch: Batch, logs: bytes, positions: Iterable[tuple[int, int]]) -> None:
-        """Add a sealed batch; `positions` are the transactions and logs before each of its blocks."""
+        """Add a sealed batch; `positions` are the first transaction number and the logs before each of its blocks."""
         key = tables.number(batch.number)
         rows = [(tables.BATCH + key, batch.encode())]
         if logs:

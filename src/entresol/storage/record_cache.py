@@ -10,15 +10,25 @@ from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import BlockRecord
 
 MAX_RECORDS: Final = 64
+MAX_BYTES: Final = 64 * 1024 * 1024
+
+# What the parts of a record take in memory besides their bytes, roughly.
+_RECORD_BYTES: Final = 1_024
+_PART_BYTES: Final = 384
 
 
 class RecordCache:
     """An LRU cache of records; any thread may read beside the writer, who clears it."""
 
-    def __init__(self, max_records: int = MAX_RECORDS) -> None:
-        self._records: BoundedMap[int, BlockRecord] = BoundedMap(max_records)
+    def __init__(self, max_records: int = MAX_RECORDS, max_bytes: int = MAX_BYTES) -> None:
+        self._records: BoundedMap[int, BlockRecord] = BoundedMap(max_records, max_weight=max_bytes)
         self._lock = Lock()
         self._generation = 0
+
+    @property
+    def size(self) -> int:
+        """How many bytes the records take, roughly."""
+        return self._records.weight
 
     def get(self, number: int, read: Callable[[int], BlockRecord | None]) -> BlockRecord | None:
         """Return the record of a block, from the cache or else by `read`."""
@@ -32,7 +42,7 @@ class RecordCache:
             with self._lock:
                 # A record that was read before the cache was cleared may be deleted since.
                 if generation == self._generation:
-                    self._records.put(number, record)
+                    self._records.put(number, record, _size_of(record))
         return record
 
     def clear(self) -> None:
@@ -40,3 +50,12 @@ class RecordCache:
         with self._lock:
             self._records.clear()
             self._generation += 1
+
+
+def _size_of(record: BlockRecord) -> int:
+    logs = [log for result in record.results for log in result.logs]
+    parts = 2 * len(record.transactions) + len(logs)
+    parts += sum(len(result.l2_to_l1_logs) for result in record.results)
+    parts += sum(1 + len(change.slots) for change in record.changes)
+    data = sum(len(raw) for raw, _ in record.transactions) + sum(len(data) for _, _, data in logs)
+    return _RECORD_BYTES + _PART_BYTES * parts + data + sum(map(len, record.codes))

@@ -42,7 +42,7 @@ class Store:
     def __init__(self, directory: Directory, db: KeyValueStore) -> None:
         self._db = db
         self._directory = directory
-        self._records = RecordCache()
+        self.record_cache = RecordCache()
         self.batches = BatchTable(db)
         self.prices = PriceTable(db)
         head = db.get(tables.HEAD)
@@ -112,7 +112,7 @@ class Store:
 
     def get_record(self, number: int) -> BlockRecord | None:
         """Return the record of a block, or None if there is no such block."""
-        return self._records.get(number, self._read_record)
+        return self.record_cache.get(number, self._read_record)
 
     def record(self, number: int) -> BlockRecord:
         """Return the record of a block; raise `UnknownBlock` if there is none."""
@@ -232,7 +232,7 @@ class Store:
         except BaseException:
             self._head = head
             raise
-        self._records.clear()
+        self.record_cache.clear()
 
     def rebuild(
         self,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from entresol._native import Account, keccak256
 from entresol.chain.chain import Chain
-from entresol.chain.dev.checkpoint import MAX_CHECKPOINTS
+from entresol.chain.dev.checkpoint import MAX_CHECKPOINTS, CheckpointLog
 from entresol.chain.events import BlockSealed, BlocksReverted, TransactionPending
 from entresol.chain.finality import BlockTag
 from entresol.chain.logs import find_logs
@@ -221,6 +221,19 @@ def test_the_oldest_of_too_many_checkpoints_are_dropped(chain: Chain) -> None:
     first, second, *_ = [chain.checkpoint() for _ in range(MAX_CHECKPOINTS + 1)]
     assert not chain.restore(first)
     assert chain.restore(second)
+
+
+def test_checkpoints_of_too_many_transactions_are_dropped(manual: Chain) -> None:
+    manual.add(transaction(0))
+    size = manual.pool.checkpoint().size
+    assert size > manual.pool.size > 0
+    manual.checkpoints = CheckpointLog(2 * size)
+    first, second, third = (manual.checkpoint() for _ in range(3))
+    assert manual.checkpoints.weight == 2 * size
+    assert not manual.restore(first)
+    assert manual.restore(third)
+    assert manual.restore(second)
+    assert manual.checkpoints.weight == 0
 
 
 def test_a_checkpoint_does_not_keep_the_state_in_memory(chain: Chain) -> None:

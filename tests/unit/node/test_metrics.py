@@ -1,9 +1,27 @@
 from __future__ import annotations
 
-from entresol.node.metrics import Sample, chain_samples, render, server_samples
+from collections.abc import Iterator
+
+import pytest
+
+from entresol.node.metrics import (
+    Sample,
+    chain_samples,
+    memory_samples,
+    render,
+    server_samples,
+)
 from entresol.server.state import Counters
 from entresol.server.unsent_bytes import UnsentBytes
+from tests.support.chain.api_client import ApiClient, running_api, send
+from tests.support.chain.dev_chain import ALICE, LOGGER, transaction
 from tests.support.rollup.settling_chain import SettlingChain
+
+
+@pytest.fixture
+def client() -> Iterator[ApiClient]:
+    with running_api() as client:
+        yield client
 
 
 def test_samples_of_one_name_share_their_description() -> None:
@@ -47,3 +65,28 @@ def test_a_server_reports_its_connections() -> None:
     assert samples["requests_total"] == (7, "counter")
     assert samples["unsent_bytes"] == (300, "gauge")
     assert samples["connections_dropped_total"] == (4, "counter")
+
+
+def test_what_grows_with_requests_reports_its_memory_and_its_limit(client: ApiClient) -> None:
+    def memory() -> dict[str, tuple[int, int]]:
+        return {it.part: (it.used, it.limit) for it in client.api.memory()}
+
+    before = memory()
+    client("eth_newFilter", {"address": [str(ALICE)]})
+    send(client, to=LOGGER)
+    client.chain.schedule.seal_on_request()
+    client("eth_call", {"to": str(ALICE)})
+    client("evm_snapshot")
+    client("eth_getLogs", {"fromBlock": "0x0"})
+    client("eth_getBlockByNumber", "0x1", True)
+    client.chain.add(transaction(1))
+    client("evm_snapshot")
+    after = memory()
+    grown = {part for part, (used, _) in after.items() if used > before[part][0]}
+    assert grown == {
+        *("pool", "snapshots", "filters", "filter_events", "blocks", "rendered", "logs", "calls")
+    }
+    assert all(used <= limit for used, limit in after.values())
+    text = render(memory_samples(client.api.memory()))
+    assert 'entresol_memory_limit_bytes{part="filters"} 67108864' in text
+    assert text.count("# HELP") == 2

@@ -47,3 +47,17 @@ def test_a_record_that_was_read_before_a_clear_is_not_cached() -> None:
     cache.get(1, read_while_cleared)
     cache.get(1, records.read)
     assert records.reads == [1, 1]
+
+
+def test_records_are_evicted_once_they_are_too_large_together() -> None:
+    sender = bytes(20)
+
+    def read(number: int) -> BlockRecord:
+        return BlockRecord(bytes([number]), ((bytes([number]) * 10_000, sender),), (), (), ())
+
+    cache = RecordCache(max_bytes=40_000)
+    for number in range(10):
+        cache.get(number, read)
+    assert 20_000 < cache.size <= 40_000
+    cache.clear()
+    assert cache.size == 0

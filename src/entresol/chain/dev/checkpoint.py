@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_CHECKPOINTS: Final = 10_000
 """How many checkpoints are held: those that are never restored would fill the memory."""
+MAX_CHECKPOINT_BYTES: Final = 256 * 1024 * 1024
+"""How much memory their transactions may take."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,17 +40,24 @@ class CheckpointLog:
     Remembers: them. Persists: nothing.
     """
 
-    def __init__(self) -> None:
-        self._checkpoints: BoundedMap[int, Checkpoint] = BoundedMap(MAX_CHECKPOINTS)
+    def __init__(self, max_bytes: int = MAX_CHECKPOINT_BYTES) -> None:
+        self._checkpoints: BoundedMap[int, Checkpoint] = BoundedMap(
+            MAX_CHECKPOINTS, max_weight=max_bytes
+        )
         self._last = 0
 
     def __contains__(self, number: int) -> bool:
         return number in self._checkpoints
 
+    @property
+    def weight(self) -> int:
+        """The memory that their transactions take, in bytes."""
+        return self._checkpoints.weight
+
     def add(self, checkpoint: Checkpoint) -> int:
         """Add a checkpoint and return its id."""
         self._last += 1
-        self._checkpoints.put(self._last, checkpoint)
+        self._checkpoints.put(self._last, checkpoint, checkpoint.pool.size)
         return self._last
 
     def take(self, number: int) -> Checkpoint | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from entresol._native import sign as sign_digest
 from entresol.errors import AccountsLocked, UnknownAccount
+from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.transactions import ZkTransaction, decode, impersonate, sign
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from entresol.chain.genesis.accounts import DevAccount
     from entresol.primitives.transactions import SignedPayload, Transaction
     from entresol.primitives.values import Address, Hash32
+
+MAX_IMPERSONATED: Final = 10_000
+"""How many accounts are impersonated by address; the first ones are dropped."""
 
 _FIRST_V = 27
 
@@ -31,8 +35,7 @@ class Keyring:
     def __init__(self, accounts: Iterable[DevAccount] = (), *, locked: str | None = None) -> None:
         self._locked = locked
         self._secrets = {} if locked else {it.address: it.secret for it in accounts}
-        # A dictionary keeps the order in which they were added.
-        self._impersonated: dict[Address, None] = {}
+        self._impersonated: BoundedMap[Address, Address] = BoundedMap(MAX_IMPERSONATED)
         self._impersonates_all = False
 
     @property
@@ -83,11 +86,11 @@ class Keyring:
         """Accept transactions of an account without a signature."""
         if self._locked is not None:
             raise AccountsLocked(self._locked)
-        self._impersonated[address] = None
+        self._impersonated.put(address, address)
 
     def stop_impersonating(self, address: Address) -> None:
         """Require signatures of an account again."""
-        self._impersonated.pop(address, None)
+        self._impersonated.pop(address)
 
     def impersonate_all(self, *, enabled: bool) -> None:
         """Impersonate every account, or only those added by `impersonate`."""

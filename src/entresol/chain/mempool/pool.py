@@ -56,14 +56,19 @@ class Mempool(PoolView):
     ) -> None:
         super().__init__(accounts)
         self.rules = rules
-        self._config = config or PoolConfig()
-        self._pricing = Pricing(self._config.order, base_fee)
+        self.config = config or PoolConfig()
+        self._pricing = Pricing(self.config.order, base_fee)
         self._heads = HeadQueue(self._senders)
         self._evictions = EvictionQueue(self._senders)
         self._arrivals = 0
         self._bytes = 0
         self.version = 0
         """Changes whenever a block built from the pool may change."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes of memory the transactions take, roughly."""
+        return self._bytes
 
     @property
     def base_fee(self) -> int:
@@ -74,7 +79,7 @@ class Mempool(PoolView):
     def base_fee(self, base_fee: int) -> None:
         if base_fee != self._pricing.base_fee:
             self.version += 1
-            self._pricing = Pricing(self._config.order, base_fee)
+            self._pricing = Pricing(self.config.order, base_fee)
             self._invalidate_order()
 
     def add(self, transaction: Transaction) -> TransactionAdded:
@@ -89,7 +94,7 @@ class Mempool(PoolView):
         replaced = sender_txs.entries.get(entry.nonce)
         check_sender(entry, sender_txs, self.rules, self.base_fee)
         if replaced is not None:
-            check_replacement(entry, replaced, self._config.replacement_percent)
+            check_replacement(entry, replaced, self.config.replacement_percent)
         evicted = self._select_evicted(sender_txs, entry, replaced)
         for victim in evicted:
             self._discard(victim)
@@ -198,11 +203,11 @@ class Mempool(PoolView):
         entry: PooledTransaction,
         replaced: PooledTransaction | None,
     ) -> list[PooledTransaction]:
-        own = [] if replaced is not None else select_own_victims(sender_txs, entry, self._config)
+        own = [] if replaced is not None else select_own_victims(sender_txs, entry, self.config)
         removed = own if replaced is None else [replaced]
-        excess = len(self._entries) + 1 - len(removed) - self._config.limit
+        excess = len(self._entries) + 1 - len(removed) - self.config.limit
         freed = sum(other.size for other in removed)
-        excess_bytes = self._bytes + entry.size - freed - self._config.limit_bytes
+        excess_bytes = self._bytes + entry.size - freed - self.config.limit_bytes
         if excess <= 0 and excess_bytes <= 0:
             return own
         incoming = IncomingTransaction(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import msgspec
 
@@ -14,11 +14,25 @@ if TYPE_CHECKING:
 
 Senders: TypeAlias = "dict[Address, SenderTransactions]"
 
+# Measured: what a pooled transfer takes, and what an entry of a list takes besides its bytes.
+_TRANSACTION_BYTES: Final = 1_536
+_LIST_ITEM_BYTES: Final = 128
+_AUTHORIZATION_BYTES: Final = 512
+
+
+def memory_of(transaction: Transaction) -> int:
+    """Return how much memory a pooled transaction takes, roughly: its bytes are there raw and decoded."""
+    payload = transaction.payload
+    items = sum(1 + len(access.slots) for access in payload.access_list)
+    lists = _LIST_ITEM_BYTES * items + _AUTHORIZATION_BYTES * len(payload.authorizations)
+    return _TRANSACTION_BYTES + 2 * len(transaction.raw) + lists
+
 
 class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A pooled transaction with the fields that ordering and validation read.
 
-    `arrival` is a sequence number, and `cost` the maximum that its sender pays: gas and value.
+    `arrival` is a sequence number, `cost` the maximum that its sender pays (gas and value), and `size` its
+    memory in bytes.
     """
 
     transaction: Transaction
@@ -43,7 +57,7 @@ class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
             fee_cap,
             payload.tip,
             payload.gas_limit * fee_cap + payload.value,
-            len(transaction.raw),
+            memory_of(transaction),
         )
 
 

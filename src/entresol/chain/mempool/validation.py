@@ -21,6 +21,7 @@ from entresol.errors import (
     NonceOverflow,
     NonceTooLow,
     NoPubdataLimit,
+    NotEnoughBalanceForFeeValue,
     PaymasterNotSupported,
     ReplacementUnderpriced,
     SenderNotEOA,
@@ -114,7 +115,7 @@ def check_sender(
     replaced = sender_txs.entries.get(entry.nonce)
     cost = sender_txs.cost + entry.cost - (0 if replaced is None else replaced.cost)
     if cost > sender_txs.balance:
-        raise InsufficientFunds(sender_txs.balance, cost)
+        raise _insufficient_funds(entry, sender_txs.balance, cost)
 
 
 def check_replacement(entry: PooledTransaction, replaced: PooledTransaction, percent: int) -> None:
@@ -132,8 +133,16 @@ def drop_reason(entry: PooledTransaction, sender_txs: SenderTransactions) -> Inv
     if entry.nonce < sender_txs.nonce:
         return NonceTooLow(sender_txs.nonce, entry.nonce)
     if entry.cost > sender_txs.balance:
-        return InsufficientFunds(sender_txs.balance, entry.cost)
+        return _insufficient_funds(entry, sender_txs.balance, entry.cost)
     return SenderNotEOA()
+
+
+def _insufficient_funds(entry: PooledTransaction, balance: int, cost: int) -> InsufficientFunds:
+    """Return why a balance does not cover a cost: that of the entry alone, or with the sender's others."""
+    payload = entry.transaction.payload
+    if isinstance(payload, ZkTransaction) and entry.cost > balance:
+        return NotEnoughBalanceForFeeValue(balance, entry.cost - payload.value, payload.value)
+    return InsufficientFunds(balance, cost)
 
 
 def _check_form(payload: Payload, size: int, rules: ValidationRules) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Address
 
+_BYTES_PER_SENDER: Final = 256
+
 BySender: TypeAlias = "dict[Address, dict[int, Transaction]]"
 
 
@@ -25,6 +27,29 @@ class PoolCounts(NamedTuple):
     queued: int
 
 
+class PoolListing(msgspec.Struct, frozen=True):
+    """The transactions of a mempool at one moment; any thread may read them."""
+
+    entries: tuple[PooledTransaction, ...]
+    gaps: dict[Address, int]
+    """The first missing nonce of each sender."""
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def is_pending(self, entry: PooledTransaction) -> bool:
+        """Return whether a transaction is not behind a nonce gap."""
+        return entry.nonce < self.gaps[entry.sender]
+
+    def by_sender(self) -> Iterator[PooledTransaction]:
+        """Yield the transactions sender by sender, in the order of their nonces."""
+        grouped: dict[Address, list[PooledTransaction]] = {sender: [] for sender in self.gaps}
+        for entry in self.entries:
+            grouped[entry.sender].append(entry)
+        for entries in grouped.values():
+            yield from sorted(entries, key=lambda entry: entry.nonce)
+
+
 class PoolCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a mempool, to restore it."""
 
@@ -33,6 +58,12 @@ class PoolCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     balances: dict[Address, int]
     pricing: Pricing
     arrivals: int
+
+    @property
+    def size(self) -> int:
+        """How many bytes of memory it holds at most: those of transactions that others hold too, and its own."""
+        own = _BYTES_PER_SENDER * len(self.nonces)
+        return own + sum(entry.size for entry in self.entries)
 
 
 class PoolView:
@@ -77,6 +108,15 @@ class PoolView:
             return sender_txs.gap
         account = self._accounts.account(sender)
         return 0 if account is None else account.nonce
+
+    def listing(self, sender: Address | None = None) -> PoolListing:
+        """Return the transactions of all senders or of one, as they are now."""
+        if sender is None:
+            gaps = {it.sender: it.gap for it in self._senders.values()}
+            return PoolListing(tuple(self._entries.values()), gaps)
+        selected = self._selected(sender)
+        entries = (entry for it in selected for entry in it.entries.values())
+        return PoolListing(tuple(entries), {it.sender: it.gap for it in selected})
 
     def pending(self, sender: Address | None = None) -> BySender:
         """Return the pending transactions by sender and nonce, of all senders or of one."""

@@ -47,8 +47,10 @@ def estimate_gas(
 
     `smallest_gas` defines it. Without a price the sender pays nothing and contracts see the base
     fee as GASPRICE, because no transaction can offer less; with one the estimate is bounded by what the
-    sender can afford.
+    sender can afford. A tip alone is no price: nobody knows the fee cap yet that it will be a part of.
     """
+    if not request.fee_cap and request.max_fee_per_gas is None:
+        request = msgspec.structs.replace(request, max_priority_fee_per_gas=None)
     cap = _max_gas(evm_env, request, limits)
     runner = _runner(evm_env, request, limits)
     if cap < TRANSFER_GAS or not _is_transfer(evm_env, request):

@@ -56,12 +56,31 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
     override_slot_limit: Annotated[
         int, Meta(ge=0, description="Maximum number of storage slots in a state override.")
     ] = 20_000
+    slot_limit: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum number of storage slots in eth_getProof, zks_getProof and "
+            "eth_getStorageValues.",
+        ),
+    ] = 1_024
+    call_limit: Annotated[
+        int,
+        Meta(ge=1, description="Maximum number of calls in eth_callMany and eth_simulateV1."),
+    ] = 10_000
     filter_limit: Annotated[
         int,
         Meta(
             ge=1, description="Maximum number of filters; the least recently used one is evicted."
         ),
     ] = 10_000
+    filter_limit_bytes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum memory of all filters and subscriptions together; more are rejected.",
+        ),
+    ] = 64 * MIB
     subscription_limit: Annotated[
         int, Meta(ge=0, description="Maximum number of subscriptions of a connection.")
     ] = 1_024

@@ -10,7 +10,7 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC
 from entresol.l1.layer_one import L1Finality
 from entresol.node.config.limits import LimitsConfig
 from entresol.node.config.loader import Settings
-from entresol.server.config import ServerConfig
+from entresol.server.config import MIB, ServerConfig
 
 ETHER: Final = 10**18
 DEFAULT_GAS_PRICE: Final = 100_000_000
@@ -88,6 +88,20 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
             description="Order of transactions in a block: by priority fee, or first in, first out."
         ),
     ] = "fees"
+    pool_limit: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum number of transactions in the pool; the lowest priority fee is evicted.",
+        ),
+    ] = 20_000
+    pool_limit_bytes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum memory of the transactions in the pool; each takes two to five times its size.",
+        ),
+    ] = 128 * MIB
 
 
 class L1Config(Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from entresol.rpc.types.call_request import CallObject
 
 MAX_CALLS: Final = 256
+MAX_BYTES: Final = 8 * 1024 * 1024
 
 
 class CallCache:
@@ -25,7 +26,14 @@ class CallCache:
 
     def __init__(self) -> None:
         self._evm_env: EvmEnv | None = None
-        self._results: BoundedMap[int, tuple[CallObject, Raw]] = BoundedMap(MAX_CALLS)
+        self._results: BoundedMap[int, tuple[CallObject, Raw]] = BoundedMap(
+            MAX_CALLS, max_weight=MAX_BYTES
+        )
+
+    @property
+    def size(self) -> int:
+        """How many bytes the results take."""
+        return self._results.weight
 
     def get(self, evm_env: EvmEnv, call: CallObject) -> Raw | None:
         """Return the result of `call`, if it is cached for this very environment."""
@@ -40,4 +48,4 @@ class CallCache:
         if evm_env is not self._evm_env:
             self._evm_env = evm_env
             self._results.clear()
-        self._results.put(id(call), (call, result))
+        self._results.put(id(call), (call, result), memoryview(result).nbytes)

@@ -48,6 +48,13 @@ class LogCache:
         """Say whether the logs of a block are in memory."""
         return number in self._cache
 
+    def has_many(self, number: int, limit: int) -> bool:
+        """Say whether a block has more logs than `limit` that are not in memory."""
+        if number in self._cache:
+            return False
+        record = self._blocks.get_record(number)
+        return record is not None and sum(len(it.logs) for it in record.results) > limit
+
     def logs_of(self, number: int) -> BlockLogs | None:
         """Return the logs of a block."""
         cached = self._cache.get(number)

@@ -183,7 +183,10 @@ class Dispatcher:
         started = perf_counter()
         code = 0
         try:
-            arguments = method.cached_arguments(bytes(request.params))
+            params = bytes(request.params)
+            # Looking up a long text would take a pass over all of it.
+            short = len(params) <= MAX_CACHED_PARAMS_BYTES
+            arguments = method.cached_arguments(params) if short else None
             if arguments is None:
                 arguments = method.arguments(request.params, connection)
             result = method.function(*arguments)
@@ -191,7 +194,7 @@ class Dispatcher:
                 return self._respond_later(method, request_id, result, started)
             body = self._respond(request_id, result)
             if method.is_cached and method.is_repeatable(arguments):
-                self._cache_result(method, bytes(request.params), result)
+                self._cache_result(method, params, result)
         except LongParams as params:
             result = self._call_with_long_params(method, params, connection)
             return self._respond_later(method, request_id, result, started)
@@ -206,7 +209,8 @@ class Dispatcher:
         """Decode the parameters on a worker thread, then call the method on the event loop."""
         loop = asyncio.get_running_loop()
         values = await loop.run_in_executor(self._executor, params.read)
-        return method.function(*method.with_connection(values, connection))
+        result = method.function(*method.with_connection(values, connection))
+        return await result if method.is_async else result
 
     def _cache_result(self, method: Method, params: bytes, result: object) -> None:
         """Cache a result for calls with the same parameters; null may become something later."""

@@ -34,6 +34,7 @@ from entresol.errors import (
     ExecutionReverted,
     ExecutionStopped,
     FeeCapTooLow,
+    FilterMemoryFull,
     FilterNotFound,
     GasLimitExceeded,
     InitCodeTooLarge,
@@ -72,6 +73,8 @@ from entresol.errors import (
     SubscriptionRejected,
     TimestampTooHigh,
     TimestampTooLow,
+    TooManyCalls,
+    TooManySlots,
     TooManySubscriptions,
     TooManyToSeal,
     TrieError,
@@ -165,6 +168,8 @@ CODES: Final[dict[type[EntresolError], int]] = {
     TooManySubscriptions: -32006,
     # As in geth: over this connection, there is no such method.
     NotificationsNotSupported: -32601,
+    TooManySlots: -32602,
+    TooManyCalls: -32602,
     TimestampTooLow: -32602,
     TimestampTooHigh: -32602,
     TooManyToSeal: -32602,
@@ -172,6 +177,8 @@ CODES: Final[dict[type[EntresolError], int]] = {
     UnknownTracer: -32602,
     # As in geth: clients classify by its code and wording.
     FilterNotFound: -32000,
+    # As for too many subscriptions: the request is right, and may succeed later.
+    FilterMemoryFull: -32006,
     InvalidTransaction: -32000,
     InvalidBytecode: -32000,
     PoolRejection: -32000,

@@ -57,6 +57,7 @@ class Mark(msgspec.Struct, frozen=True):
     errors: tuple[type[EntresolError], ...]
     offload: bool
     cached: bool
+    ordered: bool
     name: str | None
 
 
@@ -64,17 +65,19 @@ def method(
     *errors: type[EntresolError],
     offload: bool = False,
     cached: bool = False,
+    ordered: bool = False,
     name: str | None = None,
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Mark a function of a namespace as a method.
 
     `errors` are the ones to document. With `offload`, calls run on a worker thread. With `cached`, a result
-    stays valid until blocks change or are reverted, unless it is null or an argument is a block tag. `name` is
-    the full method name, if it does not follow from the function's.
+    stays valid until blocks change or are reverted, unless it is null or an argument is a block tag. With
+    `ordered`, calls run in the order in which they come, even if their parameters are long. `name` is the full
+    method name, if it does not follow from the function's.
     """
 
     def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        setattr(function, _MARK, Mark(errors, offload, cached, name))
+        setattr(function, _MARK, Mark(errors, offload, cached, ordered, name))
         return function
 
     return mark
@@ -97,9 +100,7 @@ class Method:
             _parameter(p, hints) for p in signature if hints[p.name] is not ClientConnection
         ]
         self._connection_at = _position(signature, hints)
-        # A method that may be offloaded promises no order, so its parameters may be decoded on a worker too.
-        may_offload = mark.offload or _may_offload(hints["return"])
-        self._reader = ParamsReader(self.parameters, may_offload=may_offload)
+        self._reader = ParamsReader(self.parameters, may_offload=not mark.ordered)
         # Arguments with a connection among them are not the same for the next call.
         self.cached_arguments = self._reader.cached if self._connection_at is None else _not_cached
         self.metrics = MethodMetrics()
@@ -182,11 +183,6 @@ def _position(signature: Sequence[inspect.Parameter], hints: dict[str, Any]) -> 
     """Return the index of the parameter that is the connection, if there is one."""
     kinds = [hints[parameter.name] for parameter in signature]
     return kinds.index(ClientConnection) if ClientConnection in kinds else None
-
-
-def _may_offload(hint: Any) -> bool:
-    """Say whether a result may be `Offload`."""
-    return any(get_origin(kind) is Offload for kind in (hint, *get_args(hint)))
 
 
 def _result_hint(hint: Any) -> Any:

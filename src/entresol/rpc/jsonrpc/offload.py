@@ -30,6 +30,9 @@ class OffloadPolicy(msgspec.Struct, frozen=True, kw_only=True):
     params_bytes: int = 64 * 1024
     """Parameters decoded on the loop, in bytes of JSON: one or two milliseconds."""
 
+    data_bytes: int = 64 * 1024
+    """Data that is hashed, executed or rendered on the loop."""
+
     call_gas: int = 200_000
     """Gas that a call or an estimate may use on the loop; it starts over on a worker once it needs more."""
     overrides: int = 128
@@ -44,8 +47,13 @@ class OffloadPolicy(msgspec.Struct, frozen=True, kw_only=True):
     logs: int = 128
     """Logs that a log search renders on the loop; logs that are rendered already count for less."""
 
+    hashes: int = 256
+    """Hashes that a poll of a filter reads on the loop."""
+
     fee_history_blocks: int = 4
     """Blocks of a fee history on the loop."""
+    slots: int = 128
+    """Storage slots that are read on the loop."""
     proof_slots: int = 8
     """Storage slots of an account proof on the loop."""
 

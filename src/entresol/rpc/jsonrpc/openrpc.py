@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
+from msgspec import Raw
 
 from entresol.errors import EntresolError
 from entresol.primitives.values import Data, FixedBytes, Quantity
@@ -41,10 +42,15 @@ class Discovery:
         """Return the document, ready to be encoded."""
         return openrpc(self.methods)
 
+    @cached_property
+    def encoded(self) -> Raw:
+        """Return the document as JSON."""
+        return Raw(msgspec.json.encode(self.document))
+
     @method(name="rpc.discover")
-    def discover(self) -> dict[str, object]:
+    def discover(self) -> Annotated[Raw, dict[str, object]]:
         """Return the OpenRPC document of this node."""
-        return self.document
+        return self.encoded
 
 
 def openrpc(methods: Mapping[str, Method]) -> Json:

@@ -25,6 +25,9 @@ MAX_CACHED_PARAMS: Final = 256
 MAX_CACHED_PARAMS_BYTES: Final = 256
 """How long a parameter list may be to be cached."""
 
+MAX_OBJECTS: Final = 65_536
+"""How many objects and arrays long parameters may have: five times what the other limits allow."""
+
 _NO_PARAMS: Final = Raw(b"[]")
 _INDEX: Final = re.compile(r"\[(\d+)\]")
 _TOO_FEW: Final = re.compile(r"Expected `array` of at least length \d+, got (\d+)")
@@ -79,19 +82,30 @@ class ParamsReader:
 
     def read(self, params: Raw) -> tuple[Any, ...]:
         """Return the arguments, or raise InvalidParamsError with the path of the problem."""
+        size = memoryview(params).nbytes
+        if size > MAX_CACHED_PARAMS_BYTES:
+            return self._read_long(params, size)
         text = bytes(params)
         cached = self.cached(text)
         if cached is not None:
             return cached
-        if len(text) > MAX_CACHED_PARAMS_BYTES:
-            return self._read_long(params, len(text))
         arguments = self._read(params)
         self._cache.put(text, arguments)
         return arguments
 
     def _read_long(self, params: Raw, size: int) -> tuple[Any, ...]:
-        if self._may_offload and size > POLICY.params_bytes:
-            raise LongParams(partial(self._read, params))
+        if size <= POLICY.params_bytes:
+            return self._read(params)
+        if self._may_offload:
+            raise LongParams(partial(self._read_within_limits, params))
+        return self._read_within_limits(params)
+
+    def _read_within_limits(self, params: Raw) -> tuple[Any, ...]:
+        """Decode long parameters; reject very many objects before they hold the GIL for seconds."""
+        text = bytes(params)
+        count = text.count(b"{") + text.count(b"[")
+        if count > MAX_OBJECTS:
+            raise InvalidParamsError("params", f"more than {MAX_OBJECTS} objects and arrays")
         return self._read(params)
 
     def _read(self, params: Raw) -> tuple[Any, ...]:

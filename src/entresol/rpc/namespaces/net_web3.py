@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from entresol._native import keccak256
 from entresol.primitives.values import Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import POLICY, Offload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,8 +49,10 @@ class Web3:
         return f"entresol/v{metadata.version('entresol')}"
 
     @method()
-    def sha3(self, data: Data) -> Hash32:
+    def sha3(self, data: Data) -> Hash32 | Offload[Hash32]:
         """Return the Keccak-256 hash of data."""
+        if len(data) > POLICY.data_bytes:
+            return Offload(lambda: Hash32(keccak256(data)))
         return Hash32(keccak256(data))
 
 

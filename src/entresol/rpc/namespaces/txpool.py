@@ -8,13 +8,15 @@ from msgspec import Raw
 
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import POLICY, Offload
+from entresol.rpc.jsonrpc.size_limit import within_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol.chain.mempool import Mempool
-    from entresol.chain.mempool.view import BySender
+    from entresol.chain.mempool.view import PoolListing, PoolView
     from entresol.primitives.transactions import Transaction
     from entresol.rpc.services.rendered_chain import RenderedChain
 
@@ -56,9 +58,10 @@ class TxPool:
 
     prefix = "txpool"
 
-    def __init__(self, pool: Mempool, rendered: RenderedChain) -> None:
+    def __init__(self, pool: PoolView, rendered: RenderedChain, max_bytes: int) -> None:
         self._pool = pool
         self._rendered = rendered
+        self._max_bytes = max_bytes
 
     @method()
     def status(self) -> PoolStatus:
@@ -67,38 +70,54 @@ class TxPool:
         return PoolStatus(pending=Quantity(counts.pending), queued=Quantity(counts.queued))
 
     @method()
-    def content(self) -> PoolContent:
+    def content(self) -> PoolContent | Offload[PoolContent]:
         """Return all pooled transactions."""
-        render = self._rendered.pending_transaction
-        return PoolContent(
-            pending=_by_nonce(self._pool.pending(), render),
-            queued=_by_nonce(self._pool.queued(), render),
-        )
+        listing = self._pool.listing()
+        return _run(listing, lambda: PoolContent(**self._contents(listing)))
 
     @method()
-    def content_from(self, address: Address) -> SenderContent:
+    def content_from(self, address: Address) -> SenderContent | Offload[SenderContent]:
         """Return the pooled transactions of one sender."""
-        name, render = address.checksummed(), self._rendered.pending_transaction
-        return SenderContent(
-            pending=_by_nonce(self._pool.pending(address), render).get(name, {}),
-            queued=_by_nonce(self._pool.queued(address), render).get(name, {}),
-        )
+        listing, name = self._pool.listing(address), address.checksummed()
+
+        def work() -> SenderContent:
+            contents = self._contents(listing)
+            return SenderContent(**{kind: them.get(name, {}) for kind, them in contents.items()})
+
+        return _run(listing, work)
 
     @method()
-    def inspect(self) -> PoolSummary:
+    def inspect(self) -> PoolSummary | Offload[PoolSummary]:
         """Return a text summary of each pooled transaction: recipient, value, gas and price."""
-        return PoolSummary(
-            pending=_by_nonce(self._pool.pending(), _summary),
-            queued=_by_nonce(self._pool.queued(), _summary),
-        )
+        listing = self._pool.listing()
+        return _run(listing, lambda: PoolSummary(**self._grouped(listing, _summary, len)))
+
+    def _contents(self, listing: PoolListing) -> dict[str, dict[str, dict[str, Raw]]]:
+        render = self._rendered.pending_transaction
+        return self._grouped(listing, render, lambda it: memoryview(it).nbytes)
+
+    def _grouped(
+        self,
+        listing: PoolListing,
+        render: Callable[[Transaction], T],
+        size_of: Callable[[T], int],
+    ) -> dict[str, dict[str, dict[str, T]]]:
+        """Return pending and queued transactions by checksummed sender and decimal nonce."""
+        found: dict[str, dict[str, dict[str, T]]] = {"pending": {}, "queued": {}}
+        names = {sender: sender.checksummed() for sender in cooperatively(listing.gaps)}
+        entries = list(listing.by_sender())
+        rendered = (render(entry.transaction) for entry in entries)
+        for entry, text in zip(
+            entries, within_limit(rendered, self._max_bytes, size_of), strict=True
+        ):
+            kind = found["pending" if listing.is_pending(entry) else "queued"]
+            kind.setdefault(names[entry.sender], {})[str(entry.nonce)] = text
+        return found
 
 
-def _by_nonce(found: BySender, render: Callable[[Transaction], T]) -> dict[str, dict[str, T]]:
-    """Return transactions by checksummed sender and decimal nonce."""
-    return {
-        sender.checksummed(): {str(nonce): render(it) for nonce, it in transactions.items()}
-        for sender, transactions in found.items()
-    }
+def _run(listing: PoolListing, work: Callable[[], T]) -> T | Offload[T]:
+    """Render a short listing at once, and a long one on a worker thread."""
+    return work() if len(listing) <= POLICY.rendered_items else Offload(work)
 
 
 def _summary(transaction: Transaction) -> str:

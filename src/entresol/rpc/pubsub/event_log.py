@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 MAX_PENDING_HASHES: Final = 65_536
 MAX_REMOVED_BYTES: Final = 64 * 1024 * 1024
+MAX_REORGS: Final = 4_096
+"""How many reorgs a filter may miss: a poll reads all of them."""
 
+_BYTES_PER_HASH: Final = 96
+MAX_EVENT_BYTES: Final = MAX_REMOVED_BYTES + _BYTES_PER_HASH * MAX_PENDING_HASHES
+"""What all events take that filters have not read."""
 _BYTES_PER_REORG: Final = 256
 
 
@@ -31,6 +36,11 @@ class PendingHashes:
     def __init__(self, max_hashes: int = MAX_PENDING_HASHES) -> None:
         self._hashes: deque[Hash32] = deque(maxlen=max_hashes)
         self.end = 0
+
+    @property
+    def size(self) -> int:
+        """How many bytes the hashes take, roughly."""
+        return _BYTES_PER_HASH * len(self._hashes)
 
     def add(self, transaction_hash: Hash32) -> None:
         """Append a transaction; the oldest is evicted."""
@@ -73,20 +83,26 @@ class Reorg(msgspec.Struct, frozen=True):
 
 
 class ReorgLog:
-    """The latest reorgs, bounded in bytes."""
+    """The latest reorgs, bounded in bytes and in number."""
 
-    def __init__(self, max_bytes: int = MAX_REMOVED_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_REMOVED_BYTES, max_reorgs: int = MAX_REORGS) -> None:
         self._reorgs: deque[Reorg] = deque()
         self._max_bytes = max_bytes
+        self._max_reorgs = max_reorgs
         self._weight = 0
         self.end = 0
+
+    @property
+    def size(self) -> int:
+        """How many bytes the removed logs take at most."""
+        return self._weight
 
     def add(self, reorg: Reorg) -> None:
         """Append a reorg; the oldest are evicted."""
         self._reorgs.append(reorg)
         self._weight += reorg.weight
         self.end += 1
-        while self._weight > self._max_bytes:
+        while self._weight > self._max_bytes or len(self._reorgs) > self._max_reorgs:
             self._weight -= self._reorgs.popleft().weight
 
     def since(self, position: int) -> list[Reorg] | None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from entresol.chain.events import BlocksReverted, TransactionPending
 from entresol.errors import FilterNotFound
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32, Quantity
+from entresol.rpc.pubsub.criteria_memory import CriteriaMemory, criteria_bytes
 from entresol.rpc.pubsub.event_log import PendingHashes, Reorg, ReorgLog
+from entresol.rpc.pubsub.hash_changes import HashChanges
 from entresol.rpc.pubsub.log_cursor import LogChanges, LogCursor
 from entresol.rpc.services.log_search import LogLimits, LogSearch, resolve_range
 
@@ -58,10 +61,11 @@ class Filters:
 
     Remembers: the position of each filter, in the order of their use; the latest pending hashes; removed logs.
     Persists: nothing. Assumes: it is called on the thread that changes the chain. Fails: with
-    `FilterNotFound`; the least recently used filter is evicted when there are too many.
+    `FilterNotFound`, or with `FilterMemoryFull` for a new one; the least recently used filter is evicted when
+    there are too many.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         head: ChainHead,
         blocks: BlockNumbers,
@@ -70,12 +74,14 @@ class Filters:
         *,
         max_filters: int = MAX_FILTERS,
         limits: LogLimits | None = None,
+        memory: CriteriaMemory | None = None,
     ) -> None:
         self._head = head
         self._blocks = blocks
         self._source = source
         self._limits = limits or LogLimits()
-        self._cursors: BoundedMap[int, _Cursor] = BoundedMap(max_filters)
+        self._memory = memory or CriteriaMemory()
+        self._cursors: BoundedMap[int, _Cursor] = BoundedMap(max_filters, on_remove=self._removed)
         self._pending = PendingHashes()
         self._reorgs = ReorgLog()
         self._chain_events = chain_events
@@ -83,6 +89,11 @@ class Filters:
 
     def __len__(self) -> int:
         return len(self._cursors)
+
+    @property
+    def event_bytes(self) -> int:
+        """How many bytes the events take that filters have not read, at most."""
+        return self._pending.size + self._reorgs.size
 
     def close(self) -> None:
         """Unsubscribe from the chain's events."""
@@ -115,10 +126,10 @@ class Filters:
         If they exceed one response, hashes go on with the next poll; a filter for logs is removed.
         """
         changes = self.poll(filter_id)
-        return changes.run() if isinstance(changes, LogChanges) else changes
+        return changes.run() if isinstance(changes, LogChanges) else changes.hashes()
 
-    def poll(self, filter_id: int) -> LogChanges | list[Hash32]:
-        """Move a filter to the head, and return its changes; those of logs can be read on a worker."""
+    def poll(self, filter_id: int) -> LogChanges | HashChanges:
+        """Move a filter to the head, and return its changes, which can be read on a worker."""
         match self._use(filter_id):
             case LogCursor() as cursor:
                 removed = cursor.rewind(self._missed(filter_id, cursor.reorgs))
@@ -140,17 +151,21 @@ class Filters:
         """Return the search for all logs in the range of a filter; its position stays."""
         return LogSearch.of(self._source, self._head, self.log_filter(filter_id), self._limits)
 
-    def _new_blocks(self, filter_id: int, cursor: _BlockCursor) -> list[Hash32]:
+    def _new_blocks(self, filter_id: int, cursor: _BlockCursor) -> HashChanges:
         missed = self._missed(filter_id, cursor.reorgs)
         cursor.reorgs += len(missed)
         first = min([cursor.next, *(reorg.head + 1 for reorg in missed)])
         cursor.next = min(self._head.number + 1, first + self._limits.results)
-        hashes = map(self._blocks.block_hash, range(first, cursor.next))
-        return [block_hash for block_hash in hashes if block_hash is not None]
+        numbers, block_hash = range(first, cursor.next), self._blocks.block_hash
 
-    def _new_transactions(self, cursor: _PendingCursor) -> list[Hash32]:
+        def read() -> Iterator[Hash32]:
+            return (found for found in map(block_hash, numbers) if found is not None)
+
+        return HashChanges(len(numbers), read)
+
+    def _new_transactions(self, cursor: _PendingCursor) -> HashChanges:
         found, cursor.position = self._pending.since(cursor.position, self._limits.results)
-        return list(dict.fromkeys(found))
+        return HashChanges(len(found), lambda: found)
 
     def _missed(self, filter_id: int, position: int) -> list[Reorg]:
         missed = self._reorgs.since(position)
@@ -160,10 +175,12 @@ class Filters:
         return missed
 
     def _use(self, filter_id: int) -> _Cursor:
-        cursor = self._pop(filter_id)
+        cursor = self._cursors.touch(filter_id)
         if cursor is None:
             raise FilterNotFound
-        self._cursors.put(filter_id, cursor)
+        if isinstance(cursor, LogCursor) and cursor.has_overflowed:
+            self._cursors.pop(filter_id)
+            raise FilterNotFound
         return cursor
 
     def _pop(self, filter_id: int) -> _Cursor | None:
@@ -172,8 +189,12 @@ class Filters:
 
     def _install(self, cursor: _Cursor) -> Quantity:
         filter_id = _new_id()
+        self._memory.reserve(_size_of(cursor))
         self._cursors.put(filter_id, cursor)
         return filter_id
+
+    def _removed(self, _filter_id: int, cursor: _Cursor) -> None:
+        self._memory.release(_size_of(cursor))
 
     def _on_event(self) -> None:
         for event in self._events.take()[0]:
@@ -183,6 +204,10 @@ class Filters:
                 self._pending.add(event.transaction.hash)
             elif isinstance(event, BlocksReverted):
                 self._reorgs.add(Reorg.of(event))
+
+
+def _size_of(cursor: _Cursor) -> int:
+    return criteria_bytes(cursor.wanted.query if isinstance(cursor, LogCursor) else None)
 
 
 def _new_id() -> Quantity:

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Sequence
-from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from entresol._native import keccak256
 from entresol.chain.events import BACKLOG, BlockSealed, BlocksReverted, TransactionPending
-from entresol.errors import MalformedValue, TooManySubscriptions, UnknownSubscription
+from entresol.errors import TooManySubscriptions
+from entresol.rpc.pubsub.criteria_memory import CriteriaMemory, criteria_bytes
+from entresol.rpc.pubsub.subscription import (
+    Subscriber,
+    Subscription,
+    SubscriptionKind,
+    new_subscription,
+    parse_kind,
+)
 from entresol.rpc.services.log_search import LogLimits
-from entresol.rpc.types.log_filter import ANY_LOG, parse_query
+from entresol.rpc.types.log_filter import SubscriptionOptions
 
 if TYPE_CHECKING:
     from entresol.chain.events import ChainEvents, Event
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.transactions import Transaction
     from entresol.rpc.cache.block_logs import BlockLogs
-    from entresol.storage.log_index import LogQuery
 
 MAX_PER_CONNECTION: Final = 1_024
 _Subject = TypeVar("_Subject")
-
-
-class Subscriber(Protocol):
-    """The connection that notifications go to; compared by identity."""
-
-    def send(self, data: bytes) -> object:
-        """Send one message, now or when there is room; the connection handles errors."""
-
-    def on_close(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called when the connection is closed."""
 
 
 class NotificationFormat(Protocol):
@@ -54,28 +52,6 @@ class RecordReader(Protocol):
         """Return the record of a block."""
 
 
-class SubscriptionKind(StrEnum):
-    """What clients subscribe to."""
-
-    HEADS = "newHeads"
-    LOGS = "logs"
-    TRANSACTIONS = "newPendingTransactions"
-    SYNCING = "syncing"
-
-
-class _Subscription(NamedTuple):
-    """One subscription: `start` is its notification up to the result, `since` its first event."""
-
-    connection: Subscriber
-    start: bytes
-    since: int
-    query: LogQuery = ANY_LOG
-    full: bool = False
-
-    def notify(self, result: bytes) -> None:
-        self.connection.send(b"%b%b}}" % (self.start, result))
-
-
 class Subscriptions:
     """The subscriptions of all connections.
 
@@ -83,11 +59,11 @@ class Subscriptions:
 
     Remembers: the subscriptions of open connections. Persists: nothing. Assumes: it is called on the thread that
     changes the chain; `wake` has `publish` called soon, and before so many events are unread that some would be
-    dropped, it publishes by itself. Fails: with `SubscriptionRejected`, or with `MalformedValue` for malformed
-    options.
+    dropped, it publishes by itself. Fails: with `SubscriptionRejected`, with `FilterMemoryFull`, or with
+    `MalformedValue` for malformed options.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain_events: ChainEvents,
         records: RecordReader,
@@ -96,13 +72,15 @@ class Subscriptions:
         wake: Callable[[], None] = lambda: None,
         max_per_connection: int = MAX_PER_CONNECTION,
         limits: LogLimits | None = None,
+        memory: CriteriaMemory | None = None,
     ) -> None:
+        self._memory = memory or CriteriaMemory()
         self._records = records
         self._format = format_
         self._wake = wake
         self._max_per_connection = max_per_connection
         self._limits = limits or LogLimits()
-        self._by_kind: dict[SubscriptionKind, dict[str, _Subscription]] = {
+        self._by_kind: dict[SubscriptionKind, dict[str, Subscription]] = {
             kind: {} for kind in SubscriptionKind
         }
         self._by_connection: dict[Subscriber, dict[str, SubscriptionKind]] = {}
@@ -110,6 +88,8 @@ class Subscriptions:
         # Events are numbered, so that a subscription gets none from before it was made.
         self._published = 0
         self._unread = 0
+        self._queue: deque[tuple[int, Event]] = deque()
+        self._running: Iterator[None] | None = None
         self._chain_events = chain_events
         self._events = chain_events.subscribe(wake=self._on_event)
 
@@ -120,14 +100,18 @@ class Subscriptions:
         """Unsubscribe from the chain's events."""
         self._chain_events.unsubscribe(self._events)
 
-    def subscribe(self, connection: Subscriber, kind: object, options: object = None) -> str:
+    def subscribe(
+        self, connection: Subscriber, kind: object, options: SubscriptionOptions | None = None
+    ) -> str:
         """Subscribe a connection to events from now on, and return the subscription's id."""
-        wanted, subscription_id = _kind(kind), _new_id()
-        subscription = _subscription(connection, subscription_id, wanted, options, self._published)
+        wanted = parse_kind(kind)
+        subscription = new_subscription(connection, wanted, options, self._published)
+        subscription_id = subscription.id
         self._limits.check(subscription.query)
         own = self._by_connection.get(connection)
         if own is not None and len(own) >= self._max_per_connection:
             raise TooManySubscriptions(self._max_per_connection)
+        self._memory.reserve(criteria_bytes(subscription.query))
         self._by_kind[wanted][subscription_id] = subscription
         self._by_connection.setdefault(connection, {})[subscription_id] = wanted
         if own is None:
@@ -141,38 +125,68 @@ class Subscriptions:
     def unsubscribe(self, connection: Subscriber, subscription_id: str) -> bool:
         """End a subscription of this connection, and say whether it existed."""
         kind = self._by_connection.get(connection, {}).pop(subscription_id, None)
-        return kind is not None and self._by_kind[kind].pop(subscription_id, None) is not None
+        if kind is None:
+            return False
+        self._end(kind, subscription_id)
+        return True
 
     def publish(self) -> None:
-        """Notify subscribers of the events since the last time."""
-        self._unread = 0
-        events, _ = self._events.take()
+        """Notify subscribers of all events since the last time."""
+        self.publish_for(math.inf)
+
+    def publish_for(self, seconds: float) -> bool:
+        """Notify subscribers for some time; say whether all events are published."""
+        self._take()
         self._notify_syncing()
-        for number, event in enumerate(events, self._published - len(events)):
+        if self._running is None:
+            self._running = self._notifications()
+        end = perf_counter() + seconds
+        for _ in self._running:
+            if perf_counter() > end:
+                return False
+        self._running = None
+        return True
+
+    def _notifications(self) -> Iterator[None]:
+        """Notify subscribers of the queued events, and yield where others may have their turn."""
+        while self._queue:
+            number, event = self._queue[0]
             match event:
                 case BlockSealed():
                     heads = self._subscribed(SubscriptionKind.HEADS, number)
-                    _notify(heads, self._format.header, event)
-                    self._notify_new_logs(event, number, events)
+                    yield from self._notify(heads, self._format.header, event)
+                    yield from self._notify_new_logs(event, number)
                 case BlocksReverted():
                     for record in reversed(event.records):
-                        self._notify_logs(record, number, removed=True)
+                        yield from self._notify_logs(record, number, removed=True)
                 case TransactionPending():
-                    self._notify_pending(event.transaction, number)
+                    yield from self._notify_pending(event.transaction, number)
+            self._queue.popleft()
+            yield
 
     def _on_event(self) -> None:
         self._published += 1
-        if not len(self):
+        if not len(self) and self._running is None:
             self._events.take()
             return
         self._unread += 1
-        if self._unread == 1:
-            self._wake()
-        elif self._unread >= BACKLOG // 2:
+        if self._unread + len(self._queue) >= BACKLOG // 2:
             self.publish()
+        elif self._unread == 1:
+            self._wake()
 
-    def _subscribed(self, kind: SubscriptionKind, number: int) -> list[_Subscription]:
+    def _take(self) -> None:
+        """Queue the events since the last time, with their numbers."""
+        self._unread = 0
+        events, _ = self._events.take()
+        self._queue.extend(enumerate(events, self._published - len(events)))
+
+    def _subscribed(self, kind: SubscriptionKind, number: int) -> list[Subscription]:
         return [it for it in self._by_kind[kind].values() if it.since <= number]
+
+    def _is_live(self, subscription: Subscription) -> bool:
+        """Say whether a subscription has not ended between two turns."""
+        return subscription.id in self._by_connection.get(subscription.connection, ())
 
     def _notify_syncing(self) -> None:
         new, self._new_syncing = self._new_syncing, []
@@ -181,83 +195,64 @@ class Subscriptions:
             if subscription is not None:
                 subscription.notify(b"false")
 
-    def _notify_pending(self, transaction: Transaction, number: int) -> None:
+    def _notify(
+        self,
+        subscribed: Sequence[Subscription],
+        render: Callable[[_Subject], bytes],
+        subject: _Subject,
+    ) -> Iterator[None]:
+        if not subscribed:
+            return
+        result = render(subject)
+        for subscription in subscribed:
+            if self._is_live(subscription):
+                subscription.notify(result)
+                yield
+
+    def _notify_pending(self, transaction: Transaction, number: int) -> Iterator[None]:
         subscribed = self._subscribed(SubscriptionKind.TRANSACTIONS, number)
-        _notify([it for it in subscribed if not it.full], _hash, transaction)
-        _notify([it for it in subscribed if it.full], self._format.transaction, transaction)
+        yield from self._notify([it for it in subscribed if not it.full], _hash, transaction)
+        full = [it for it in subscribed if it.full]
+        yield from self._notify(full, self._format.transaction, transaction)
 
-    def _notify_new_logs(self, sealed: BlockSealed, number: int, events: list[Event]) -> None:
+    def _notify_new_logs(self, sealed: BlockSealed, number: int) -> Iterator[None]:
         if self._by_kind[SubscriptionKind.LOGS]:
-            record = self._record(sealed, events)
+            record = self._record(sealed)
             if record is not None:
-                self._notify_logs(record, number, removed=False)
+                yield from self._notify_logs(record, number, removed=False)
 
-    def _notify_logs(self, record: BlockRecord, number: int, *, removed: bool) -> None:
+    def _notify_logs(self, record: BlockRecord, number: int, *, removed: bool) -> Iterator[None]:
         subscribed = self._subscribed(SubscriptionKind.LOGS, number)
         if not subscribed or not any(result.logs for result in record.results):
             return
         logs = self._format.logs(record, removed=removed)
         for subscription in subscribed:
+            yield
             for log in logs.matching(subscription.query):
+                if not self._is_live(subscription):
+                    break
                 subscription.notify(log)
+                yield
 
-    def _record(self, sealed: BlockSealed, events: list[Event]) -> BlockRecord | None:
+    def _record(self, sealed: BlockSealed) -> BlockRecord | None:
         """Return the record of a block, from a later event if it is reverted since."""
         record = self._records.get_record(sealed.number)
         if record is not None and keccak256(record.header_rlp) == sealed.hash:
             return record
-        reverted = (it.records for it in events if isinstance(it, BlocksReverted))
+        # The event of a reorg may be queued, or not even be taken yet.
+        self._take()
+        reverted = (it.records for _, it in self._queue if isinstance(it, BlocksReverted))
         found = (record for records in reverted for record in records)
         return next((it for it in found if keccak256(it.header_rlp) == sealed.hash), None)
 
     def _drop(self, connection: Subscriber) -> None:
         for subscription_id, kind in self._by_connection.pop(connection, {}).items():
-            del self._by_kind[kind][subscription_id]
+            self._end(kind, subscription_id)
 
-
-def _notify(
-    subscribed: Sequence[_Subscription], render: Callable[[_Subject], bytes], subject: _Subject
-) -> None:
-    if subscribed:
-        result = render(subject)
-        for subscription in subscribed:
-            subscription.notify(result)
-
-
-def _kind(name: object) -> SubscriptionKind:
-    for kind in SubscriptionKind:
-        if name == kind.value:
-            return kind
-    raise UnknownSubscription
-
-
-def _subscription(
-    connection: Subscriber,
-    subscription_id: str,
-    kind: SubscriptionKind,
-    options: object,
-    since: int,
-) -> _Subscription:
-    start = _START % subscription_id.encode()
-    if kind is SubscriptionKind.LOGS and options is not None:
-        return _Subscription(connection, start, since, query=parse_query(options))
-    if kind is SubscriptionKind.TRANSACTIONS and options is not None:
-        if not isinstance(options, bool):
-            raise MalformedValue("should be true or false, for full transactions or hashes")
-        return _Subscription(connection, start, since, full=options)
-    return _Subscription(connection, start, since)
+    def _end(self, kind: SubscriptionKind, subscription_id: str) -> None:
+        ended = self._by_kind[kind].pop(subscription_id)
+        self._memory.release(criteria_bytes(ended.query))
 
 
 def _hash(transaction: Transaction) -> bytes:
     return b'"%b"' % str(transaction.hash).encode()
-
-
-def _new_id() -> str:
-    """Return `0x` and 32 random hex digits, the first not 0."""
-    smallest = 16**31
-    return hex(smallest + secrets.randbelow(15 * smallest))
-
-
-_START: Final = (
-    b'{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"%b","result":'
-)

@@ -15,8 +15,8 @@ class BatchInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     number: int
     timestamp: int
-    first_transaction: int
-    """The index in the batch of the block's first transaction."""
+    first_tx_number: int
+    """The number of the block's first transaction in L2-to-L1 logs: 0, except in batches of earlier versions."""
 
 
 class BatchReader(Protocol):
@@ -67,6 +67,6 @@ class BlockInclusion:
         """Return the inclusion in the block with this header."""
         return cls(header.number, block_hash, header.timestamp, header.base_fee_per_gas, batch)
 
-    def index_in_batch(self, index: int) -> int | None:
-        """Return the index in the batch of the transaction at `index` in the block."""
-        return None if self.batch is None else self.batch.first_transaction + index
+    def tx_number(self, index: int) -> int | None:
+        """Return the number that L2-to-L1 logs have for the transaction at `index` in the block, once it has a batch."""
+        return None if self.batch is None else self.batch.first_tx_number + index

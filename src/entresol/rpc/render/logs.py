@@ -58,7 +58,7 @@ def l2_to_l1_logs_json(
     context = (
         f'{inclusion.fields},"transactionHash":"0x{transaction_hash.hex()}",'
         f'"transactionIndex":"{hex(transaction_index)}",'
-        f'"txIndexInL1Batch":{quantity(inclusion.index_in_batch(transaction_index))}'
+        f'"txIndexInL1Batch":{quantity(inclusion.tx_number(transaction_index))}'
     )
     return array(
         f'{{{context},"logIndex":"{hex(first_index + within)}","transactionLogIndex":"{hex(within)}",'

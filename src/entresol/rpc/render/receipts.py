@@ -11,6 +11,7 @@ from entresol.primitives.logs import bloom_of
 from entresol.primitives.records import BlockRecord, TransactionResult, l2_to_l1_logs_of, logs_of
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address, Bloom
+from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.render.hex import data, quantity
 from entresol.rpc.render.inclusion import BlockInclusion
 from entresol.rpc.render.logs import l2_to_l1_logs_json, log_context, log_json
@@ -73,11 +74,11 @@ def receipt_json(
 ) -> str:
     """Return the receipt of `transaction`; `before` is what the block's earlier ones add up to."""
     payload, tx_hash = transaction.payload, transaction.hash
-    bloom = bloom_of(logs_of(result)).hex() if result.logs else _NO_BLOOM
+    bloom = bloom_of(cooperatively(logs_of(result))).hex() if result.logs else _NO_BLOOM
     return (
         f'{{"transactionHash":"0x{tx_hash.hex()}","type":"{hex(payload.type)}",'
         f'"transactionIndex":"{hex(index)}",{inclusion.fields},'
-        f'"l1BatchTxIndex":{quantity(inclusion.index_in_batch(index))},'
+        f'"l1BatchTxIndex":{quantity(inclusion.tx_number(index))},'
         f'"status":"{hex(result.succeeded)}",'
         f'"from":"0x{transaction.sender.hex()}","to":{data(payload.to)},'
         f'"contractAddress":{data(created_contract(transaction, result))},'
@@ -114,7 +115,7 @@ def _logs(
         return "[]"
     context = log_context(inclusion, tx_hash, index)
     texts = (log_json(it, context, first + n, n) for n, it in enumerate(result.logs))
-    return f"[{','.join(texts)}]"
+    return f"[{','.join(cooperatively(texts))}]"
 
 
 def _messages(

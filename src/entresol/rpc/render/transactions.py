@@ -49,7 +49,7 @@ def transaction_json(
     else:
         location = (
             f'{inclusion.fields},"transactionIndex":"{hex(index)}",'
-            f'"l1BatchTxIndex":{quantity(inclusion.index_in_batch(index))},'
+            f'"l1BatchTxIndex":{quantity(inclusion.tx_number(index))},'
             f'"blockTimestamp":"{hex(inclusion.timestamp)}"'
         )
         price = effective_gas_price(payload, inclusion.base_fee)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from entresol.errors import GasBudgetSpent
+from entresol.chain.mempool.intrinsic_gas import (
+    ACCESSED_ACCOUNT_GAS,
+    ACCESSED_SLOT_GAS,
+    AUTHORIZATION_GAS,
+)
+from entresol.errors import GasBudgetSpent, IntrinsicGasTooLow, TooManyCalls
 from entresol.execution.call.limits import CallLimits, run_limited
 from entresol.execution.call.overrides import override
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
@@ -15,23 +20,50 @@ from entresol.rpc.types.overrides import OverrideLimits, state_overrides
 
 if TYPE_CHECKING:
     from entresol.execution.evm_env import EvmEnv
+    from entresol.rpc.types.call_request import CallObject
     from entresol.rpc.types.overrides import BlockOverride, StateOverrides
 
 T = TypeVar("T")
+
+MAX_CALLS: Final = 10_000
+"""How many calls one request may make."""
 
 
 class CallRunner:
     """Runs calls within limits: with a small gas budget on the event loop, then on a worker thread."""
 
     def __init__(
-        self, limits: CallLimits | None = None, overrides: OverrideLimits | None = None
+        self,
+        limits: CallLimits | None = None,
+        overrides: OverrideLimits | None = None,
+        max_calls: int = MAX_CALLS,
     ) -> None:
         self._limits = limits or CallLimits()
         self._overrides = overrides or OverrideLimits()
+        self._max_calls = max_calls
         self._on_loop = msgspec.structs.replace(self._limits, gas_budget=POLICY.call_gas)
 
-    def run(self, call: Callable[[CallLimits], T]) -> T | Offload[T]:
-        """Return the result of a call, or the work for a worker."""
+    def is_short(self, call: CallObject) -> bool:
+        """Say whether a call may be built on the event loop; reject one whose lists alone exceed the gas cap."""
+        accounts, authorizations = call.access_list or (), call.authorization_list or ()
+        count = len(accounts) + len(authorizations)
+        gas = ACCESSED_ACCOUNT_GAS * len(accounts) + AUTHORIZATION_GAS * len(authorizations)
+        if gas <= self._limits.gas_cap:
+            slots = sum(len(it.storage_keys or ()) for it in accounts)
+            count, gas = count + slots, gas + ACCESSED_SLOT_GAS * slots
+        if gas > self._limits.gas_cap:
+            raise IntrinsicGasTooLow(self._limits.gas_cap, gas)
+        return count <= POLICY.overrides and call.data_size <= POLICY.data_bytes
+
+    def check_calls(self, count: int) -> None:
+        """Reject too many calls in one request."""
+        if count > self._max_calls:
+            raise TooManyCalls(count, self._max_calls)
+
+    def run(self, call: Callable[[CallLimits], T], *, is_short: bool = True) -> T | Offload[T]:
+        """Return the result of a call, or the work for a worker; one that is not short is always such work."""
+        if not is_short:
+            return self.offload(call)
         try:
             return run_limited(self._on_loop, call)
         except GasBudgetSpent:
@@ -50,20 +82,24 @@ class CallRunner:
         """Reject too many overrides; return how many accounts and slots there are."""
         return self._overrides.check(*overrides)
 
+    def check_block_overrides(self, *blocks: BlockOverride | None) -> int:
+        """Reject too many overridden block hashes; return how many there are."""
+        return self._overrides.check_blocks(*blocks)
+
     def run_with_overrides(
         self,
         evm_env: EvmEnv,
         accounts: StateOverrides | None,
         block: BlockOverride | None,
         call: Callable[[EvmEnv, CallLimits], T],
+        *,
+        is_short: bool = True,
     ) -> T | Offload[T]:
         """Return the result of a call with overrides, or the work for a worker."""
-        size = self.check_overrides(accounts)
+        size = self.check_overrides(accounts) + self.check_block_overrides(block)
 
         def overridden(limits: CallLimits) -> T:
             block_overrides = None if block is None else block.override()
             return call(override(evm_env, state_overrides(accounts), block_overrides), limits)
 
-        if size <= POLICY.overrides:
-            return self.run(overridden)
-        return self.offload(overridden)
+        return self.run(overridden, is_short=is_short and size <= POLICY.overrides)

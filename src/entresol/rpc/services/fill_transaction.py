@@ -10,6 +10,7 @@ import msgspec
 from entresol.errors import (
     MalformedTransaction,
     MalformedValue,
+    TransactionTooLarge,
     UnserializableCall,
     UnsupportedType,
     WrongChain,
@@ -53,6 +54,7 @@ class TransactionFiller:
 
         The caller must add it to the pool before the event loop goes on, or another may take the nonce.
         """
+        self._check_size(given)
         kind, chain_id = _kind(given, self._chain.rules.accepted_types), self._chain.rules.chain_id
         if given.chain_id not in (None, chain_id):
             raise WrongChain(chain_id, int(given.chain_id))
@@ -69,6 +71,13 @@ class TransactionFiller:
         nonce = self._chain.pool.next_nonce(sender) if given.nonce is None else int(given.nonce)
         payload: SignedPayload = _KINDS[kind](nonce=nonce, **fields)
         return payload
+
+    def _check_size(self, given: TransactionObject) -> None:
+        """Reject data that no pool accepts and lists that nobody can pay for, before they are filled in."""
+        self._runner.is_short(given)
+        limit, size = self._chain.pool.rules.size_limit_bytes, len(given.data or given.input or b"")
+        if size > limit:
+            raise TransactionTooLarge(size, limit)
 
     def _price(self, kind: int, given: TransactionObject) -> dict[str, int]:
         base_fee, tip = self._chain.next_base_fee(), self._chain.rules.suggested_tip

@@ -44,6 +44,9 @@ class LogSource(BlockHashes, Protocol):
     def is_cached(self, number: int) -> bool:
         """Say whether the logs of a block are in memory."""
 
+    def has_many(self, number: int, limit: int) -> bool:
+        """Say whether a block has more logs than `limit` that are not in memory."""
+
     def logs_of(self, number: int) -> BlockLogs | None:
         """Return the logs of a block."""
 
@@ -133,11 +136,14 @@ class LogSearch(msgspec.Struct, frozen=True):
             numbers = self.source.blocks_with_logs(self.query, first, last)
         found: list[BlockLogs] = []
         left = POLICY.logs
-        for logs in self._read(numbers):
-            left -= logs.cost
-            if left < 0:
+        for number in numbers:
+            if self.source.has_many(number, left):
                 return None
-            found.append(logs)
+            for logs in self._read([number]):
+                left -= logs.cost
+                if left < 0:
+                    return None
+                found.append(logs)
         return found
 
     def _read(self, numbers: Iterable[int]) -> Iterator[BlockLogs]:

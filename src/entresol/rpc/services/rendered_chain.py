@@ -23,7 +23,6 @@ from entresol.rpc.render.blocks import (
     block_json,
     full_transactions,
     header_json,
-    pending_block_json,
     transaction_hashes,
 )
 from entresol.rpc.render.hex import array, data, raw
@@ -31,6 +30,7 @@ from entresol.rpc.render.inclusion import BatchReader, BlockInclusion, NoBatches
 from entresol.rpc.render.logs import located_log_json
 from entresol.rpc.render.receipts import receipt_at, receipts_of
 from entresol.rpc.render.transactions import transaction_json
+from entresol.rpc.services.rendered_pending import RenderedPending
 from entresol.storage.readers import BlockReader
 
 Result: TypeAlias = msgspec.Raw | Offload[msgspec.Raw] | None
@@ -65,12 +65,15 @@ class RenderedChain:
         self._chain_id = chain_id
         self._blocks = blocks
         self._pending_transactions = pending_transactions
-        self._build_pending = build_pending
-        self._rendered_pending: ExecutedBlock | None = None
-        self._pending_json: dict[bool, msgspec.Raw] = {}
+        self.pending = RenderedPending(chain_id, build_pending)
         self._batches = batches or NoBatches()
         self._cache = RenderedCache() if cache is None else cache
         self.log_cache = LogCache(blocks, self._batches)
+
+    @property
+    def cached_bytes(self) -> int:
+        """How many bytes cached responses take, without those of logs."""
+        return self._cache.size
 
     def on_invalidate(self, callback: Callable[[], None]) -> None:
         """Have `callback` called when cached responses about blocks are invalidated."""
@@ -108,7 +111,7 @@ class RenderedChain:
         # The pool first: a transaction that leaves it is in the store by then, so none is missed in between.
         if (pending := self._pending_transactions.get(transaction_hash)) is not None:
             return self.pending_transaction(pending)
-        return self._render_transaction(key, transaction_hash, self._transaction)
+        return self._render_transaction(key, transaction_hash)
 
     def transaction_at(self, number: int, index: int) -> msgspec.Raw | None:
         """Return a transaction by block and index."""
@@ -135,10 +138,10 @@ class RenderedChain:
             return None
         return raw(data(record.transactions[index][0]))
 
-    def receipt(self, transaction_hash: bytes) -> msgspec.Raw | None:
+    def receipt(self, transaction_hash: bytes) -> Result:
         """Return the receipt of a transaction."""
         key = ResponseKind.RECEIPT, transaction_hash
-        return self._cache.get(key) or self._render_transaction(key, transaction_hash, receipt_at)
+        return self._cache.get(key) or self._render_receipt(key, transaction_hash)
 
     # Logs without a block, and headers of events
 
@@ -149,34 +152,6 @@ class RenderedChain:
     def head(self, header: Header, block_hash: Hash32) -> msgspec.Raw:
         """Return the header of a `BlockSealed` event."""
         return raw(header_json(header, block_hash))
-
-    # The pending block
-
-    def pending_block(self, *, full: bool) -> msgspec.Raw:
-        """Return the pending block, with full transactions or their hashes."""
-        executed = self._build_pending()
-        if executed is not self._rendered_pending:
-            self._rendered_pending = executed
-            self._pending_json.clear()
-        rendered = self._pending_json.get(full)
-        if rendered is None:
-            rendered = self._pending_json[full] = self._render_pending(executed, full=full)
-        return rendered
-
-    def pending_header(self) -> msgspec.Raw:
-        """Return the header of the pending block."""
-        return raw(header_json(self._build_pending().header, None))
-
-    def pending_transaction_count(self) -> int:
-        """Return how many transactions the pending block has."""
-        return len(self._build_pending().transactions)
-
-    def _render_pending(self, executed: ExecutedBlock, *, full: bool) -> msgspec.Raw:
-        record = executed.record
-        transactions = (
-            full_transactions(record, self._chain_id, None) if full else transaction_hashes(record)
-        )
-        return raw(pending_block_json(record, executed.header, transactions))
 
     # Invalidation
 
@@ -227,23 +202,46 @@ class RenderedChain:
 
         return work() if key[0] is ResponseKind.HEADER or _is_short(record) else Offload(work)
 
-    def _render_transaction(
-        self,
-        key: Key,
-        transaction_hash: bytes,
-        render: Callable[[BlockRecord, BlockInclusion, int], str],
-    ) -> msgspec.Raw | None:
-        generation = self._cache.generation
+    def _render_transaction(self, key: Key, transaction_hash: bytes) -> msgspec.Raw | None:
+        located = self._locate(transaction_hash)
+        return None if located is None else self._work(key, *located, self._transaction)()
+
+    def _render_receipt(self, key: Key, transaction_hash: bytes) -> Result:
+        located = self._locate(transaction_hash)
+        if located is None:
+            return None
+        work = self._work(key, *located, receipt_at)
+        record, index = located
+        is_short = len(record.results[index].logs) <= POLICY.rendered_items
+        return work() if is_short else Offload(work)
+
+    def _locate(self, transaction_hash: bytes) -> tuple[BlockRecord, int] | None:
         location = self._blocks.locate_transaction(transaction_hash)
         record = None if location is None else self._blocks.get_record(location.block_number)
         if location is None or record is None:
             return None
-        inclusion = self._inclusion(record)[1]
-        rendered = raw(render(record, inclusion, location.transaction_index))
+        return record, location.transaction_index
+
+    def _work(
+        self,
+        key: Key,
+        record: BlockRecord,
+        index: int,
+        render: Callable[[BlockRecord, BlockInclusion, int], str],
+    ) -> Callable[[], msgspec.Raw]:
+        """Return the work to render and cache what describes a transaction of a block."""
+        generation = self._cache.generation
         # A transaction that is pending once more will be included in another block.
-        if self._pending_transactions.get(transaction_hash) is None:
-            self._cache.put(key, rendered, block=location.block_number, generation=generation)
-        return rendered
+        is_final = self._pending_transactions.get(record.transaction_hash(index)) is None
+
+        def work() -> msgspec.Raw:
+            header, inclusion = self._inclusion(record)
+            rendered = raw(render(record, inclusion, index))
+            if is_final:
+                self._cache.put(key, rendered, block=header.number, generation=generation)
+            return rendered
+
+        return work
 
     def _record(self, number: int) -> BlockRecord | None:
         """Return the record of a block; clients send numbers that no block can have."""

@@ -87,6 +87,12 @@ class CallObject(JsonModel, frozen=True, kw_only=True):
             else tuple(item.authorization() for item in self.authorization_list),
         )
 
+    @property
+    def data_size(self) -> int:
+        """The length of the call data and the factory dependencies, which are hashed."""
+        dependencies = 0 if self.eip712_meta is None else self.eip712_meta.size
+        return len(self.data or b"") + len(self.input or b"") + dependencies
+
     def _check_zk_fields(self) -> None:
         """Reject what no transaction of type 0x71 can be; the rest of it runs like any other call."""
         if self.to is None and self.type == ZK_TYPE:

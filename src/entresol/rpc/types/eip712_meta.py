@@ -34,6 +34,11 @@ class Eip712Meta(JsonModel, frozen=True, kw_only=True):
         """The gas per pubdata byte limit; clients send zero for the default."""
         return int(self.gas_per_pubdata or DEFAULT_GAS_PER_PUBDATA)
 
+    @property
+    def size(self) -> int:
+        """The length of the factory dependencies."""
+        return sum(map(len, self.factory_deps or ()))
+
     def check(self) -> None:
         """Reject fields that no transaction may have."""
         self.dependencies()

@@ -68,6 +68,45 @@ def parse_query(value: object) -> LogQuery:
     return _query(_object(value))
 
 
+class SubscriptionOptions:
+    """The options of a subscription as a parameter: a filter for `logs`, a boolean for pending transactions.
+
+    They are read here, where a worker may do it, but rejected only by the kind of subscription that has such
+    options: clients send others with empty ones.
+    """
+
+    __slots__ = ("_query", "_value")
+
+    json_schema: ClassVar[dict[str, Any]] = {"type": ["object", "boolean"]}
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+        self._query: LogQuery | MalformedValue | TooManyTopics | TooManyAlternatives
+        try:
+            self._query = parse_query(value)
+        except (MalformedValue, TooManyTopics, TooManyAlternatives) as error:
+            self._query = error
+
+    @classmethod
+    def parse(cls, value: object) -> SubscriptionOptions:
+        """Read the options."""
+        return cls(value)
+
+    @property
+    def query(self) -> LogQuery:
+        """The `address` and `topics` of a filter object, whatever else it has."""
+        if isinstance(self._query, LogQuery):
+            return self._query
+        raise self._query
+
+    @property
+    def full(self) -> bool:
+        """Whether pending transactions are sent in full."""
+        if isinstance(self._value, bool):
+            return self._value
+        raise MalformedValue("should be true or false, for full transactions or hashes")
+
+
 def _object(value: object) -> dict[str, object]:
     if not isinstance(value, dict):
         raise MalformedValue("a filter is an object")

@@ -99,6 +99,13 @@ class OverrideLimits(msgspec.Struct, frozen=True, kw_only=True):
             raise TooManyOverrides("state overrides", "accounts", accounts, self.accounts)
         return accounts + slots
 
+    def check_blocks(self, *given: BlockOverride | None) -> int:
+        """Reject too many overridden block hashes; return how many there are."""
+        count = sum(len(it.block_hash or ()) for it in given if it is not None)
+        if count > self.slots:
+            raise TooManyOverrides("block overrides", "block hashes", count, self.slots)
+        return count
+
 
 def state_overrides(accounts: StateOverrides | None) -> dict[Address, StateOverride] | None:
     """Return the domain values of overrides by address."""

@@ -9,7 +9,7 @@ import pytest
 
 from entresol._native import recover
 from entresol.chain.chain import Chain
-from entresol.chain.dev.keyring import Keyring
+from entresol.chain.dev.keyring import MAX_IMPERSONATED, Keyring
 from entresol.chain.genesis.accounts import ZK_STACK_ACCOUNTS
 from entresol.chain.rebuild import rebuild
 from entresol.errors import AccountsLocked, InsufficientFunds, SenderNotEOA, UnknownAccount
@@ -168,3 +168,11 @@ def test_a_rewound_chain_has_it_pending_again(manual: Chain) -> None:
     manual.seal()
     manual.rewind(0)
     assert list(manual.pool) == [unsigned]
+
+
+def test_the_first_of_too_many_impersonated_accounts_are_dropped() -> None:
+    keyring = Keyring()
+    accounts = [Address(number.to_bytes(20)) for number in range(MAX_IMPERSONATED + 1)]
+    for account in accounts:
+        keyring.impersonate(account)
+    assert keyring.addresses == accounts[1:]

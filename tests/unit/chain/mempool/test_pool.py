@@ -6,6 +6,7 @@ import pytest
 
 from entresol import errors
 from entresol.chain.mempool import Mempool, PoolConfig, PoolUpdated, TransactionDropped
+from entresol.chain.mempool.senders import memory_of
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
 from tests.support.chain.mempool_accounts import ANN, BASE_FEE, BEN, CAT, RULES, Accounts, transfer
@@ -236,14 +237,14 @@ def test_nothing_leaves_for_its_own_successor() -> None:
 
 def test_bytes_are_limited_and_several_may_leave_for_one() -> None:
     small = [transfer(sender, tip=2, size=100) for sender in (ANN, BEN, CAT)]
-    pool = pool_of(*small, config=PoolConfig(limit_bytes=300))
+    pool = pool_of(*small, config=PoolConfig(limit_bytes=sum(map(memory_of, small))))
     added = pool.add(transfer(Address.zero(), tip=3, size=200))
     assert added.evicted == (small[2].hash, small[1].hash)
 
 
 def test_a_rejected_transaction_evicts_nothing() -> None:
     transactions = [transfer(ANN, tip=1, size=100), transfer(BEN, tip=9, size=100)]
-    pool = pool_of(*transactions, config=PoolConfig(limit_bytes=200))
+    pool = pool_of(*transactions, config=PoolConfig(limit_bytes=sum(map(memory_of, transactions))))
     for _ in range(2):
         with pytest.raises(errors.PoolFull):
             pool.add(transfer(CAT, tip=5, size=200))
@@ -285,9 +286,10 @@ def test_the_missing_nonce_is_accepted_from_a_sender_at_the_limit() -> None:
 
 
 def test_a_sender_at_the_limit_makes_room_once() -> None:
-    config = PoolConfig(sender_limit=2, limit_bytes=300)
     queued = [transfer(nonce=1, size=100), transfer(nonce=2, size=100)]
-    pool = pool_of(*queued, other := transfer(BEN, size=100), config=config)
+    other = transfer(BEN, size=100)
+    config = PoolConfig(sender_limit=2, limit_bytes=sum(map(memory_of, [*queued, other])))
+    pool = pool_of(*queued, other, config=config)
     added = pool.add(first := transfer(tip=9, size=200))
     assert added.evicted == (queued[1].hash, queued[0].hash)
     assert list(pool) == [other, first]

@@ -210,6 +210,18 @@ def test_gas_and_value_must_be_affordable() -> None:
     assert pool.add(transfer(value=ETHER - 21_000_000)).is_pending
 
 
+def test_what_a_zk_transaction_lacks_is_told_in_the_words_of_zksync_era() -> None:
+    sent, fee = wrap(replace(ZK, value=ETHER)), ZK.gas_limit * BASE_FEE
+    pool = pool_of(accounts=Accounts(balances={ANN: ETHER}))
+    with pytest.raises(errors.NotEnoughBalanceForFeeValue) as rejection:
+        pool.add(sent)
+    assert str(rejection.value) == (
+        f"insufficient funds for gas + value. balance: {ETHER}, fee: {fee}, value: {ETHER}"
+    )
+    assert isinstance(rejection.value, errors.InsufficientFunds)
+    assert rejection.value.cost == ETHER + fee
+
+
 def test_all_transactions_of_a_sender_must_be_affordable_together() -> None:
     pool = pool_of(accounts=Accounts(balances={ANN: 42_000_000}))
     pool.add(transfer(nonce=0))

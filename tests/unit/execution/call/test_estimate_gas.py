@@ -241,6 +241,12 @@ def test_a_contract_that_needs_a_tip_over_the_base_fee_is_estimated_without_a_pr
     assert estimate_gas(env_with("48 3a 10 15 600a 57 5f 5f fd 5b"), request()).gas > 21_000
 
 
+def test_a_tip_without_a_fee_cap_is_no_price() -> None:
+    evm_env = env_with("48 3a 10 15 600a 57 5f 5f fd 5b")
+    with_tip = estimate_gas(evm_env, request(max_priority_fee_per_gas=10**30))
+    assert with_tip == estimate_gas(evm_env, request())
+
+
 # --- Contracts that look at the gas they have ----------------------------------------
 
 

@@ -159,7 +159,7 @@ def test_a_sealed_batch_shows_in_blocks_that_were_cached() -> None:
 
         def batch_of(self, block: int) -> BatchInfo | None:
             known = self.sealed and block == 2
-            return BatchInfo(number=1, timestamp=2, first_transaction=0) if known else None
+            return BatchInfo(number=1, timestamp=2, first_tx_number=0) if known else None
 
         def last_block(self) -> int | None:
             return 2

@@ -43,3 +43,12 @@ def test_another_call_is_not_confused_with_an_evicted_one() -> None:
         result is None or bytes(result) == str(number).encode()
         for number, result in enumerate(cached)
     )
+
+
+def test_results_are_evicted_once_they_are_too_large_together() -> None:
+    cache, here = CallCache(), new_env()
+    calls = [CallObject() for _ in range(20)]
+    for it in calls:
+        cache.put(here, it, Raw(b"x" * 1_000_000))
+    assert [cache.get(here, it) is not None for it in calls] == [False] * 12 + [True] * 8
+    assert cache.size == 8_000_000

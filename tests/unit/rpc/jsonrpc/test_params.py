@@ -13,6 +13,7 @@ from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.jsonrpc.params import (
     MAX_CACHED_PARAMS,
     MAX_CACHED_PARAMS_BYTES,
+    MAX_OBJECTS,
     LongParams,
     Parameter,
     ParamsReader,
@@ -179,3 +180,19 @@ def test_a_wrong_parameter_is_named_by_its_path(
         client(method, *params)
     assert caught.value.code == -32602
     assert place in caught.value.message
+
+
+@pytest.mark.parametrize("may_offload", [True, False])
+def test_very_many_objects_are_rejected_before_they_are_decoded(may_offload: bool) -> None:
+    reader = ParamsReader([Parameter("calls", list[dict[str, str]])], may_offload=may_offload)
+
+    def read(count: int) -> Any:
+        params = Raw(b"[[" + b",".join([b"{}"] * count) + b"]]")
+        try:
+            return reader.read(params)
+        except LongParams as long:
+            return long.read()
+
+    assert read(MAX_OBJECTS - 2) == ([{}] * (MAX_OBJECTS - 2),)
+    with pytest.raises(InvalidParamsError, match="more than 65536 objects and arrays"):
+        read(MAX_OBJECTS)

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import Raw
 
+from entresol.node.config.limits import LimitsConfig
+from entresol.primitives.transactions import Transaction
+from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.rpc.services.rendered_chain import RenderedChain
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, BOB, FEE, NOBODY, deposit, transaction
+from tests.support.rpc_client import RpcError
 
 
 @pytest.fixture
@@ -78,3 +84,41 @@ def test_a_pending_priority_transaction_is_found(client: ApiClient) -> None:
 def test_what_comes_at_once_is_not_in_the_pool(client: ApiClient) -> None:
     send(client)
     assert client("txpool_status") == {"pending": "0x0", "queued": "0x0"}
+
+
+def test_a_long_listing_is_rendered_on_a_worker_and_says_the_same(crowded: ApiClient) -> None:
+    short = crowded("txpool_content"), crowded("txpool_inspect")
+    for nonce in range(2, 5):
+        crowded.chain.add(transaction(nonce))
+    for nonce in range(6, 2 + POLICY.rendered_items):
+        crowded.chain.add(transaction(nonce))
+    long = crowded("txpool_content"), crowded("txpool_inspect")
+    alice, bob = ALICE.checksummed(), BOB.checksummed()
+    for before, after in zip(short, long, strict=True):
+        assert after["pending"][bob] == before["pending"][bob]
+        assert list(after["pending"][alice]) == [str(n) for n in range(2 + POLICY.rendered_items)]
+        assert after["queued"] == {}
+    assert crowded("txpool_contentFrom", str(ALICE))["pending"] == long[0]["pending"][alice]
+
+
+def test_a_listing_that_exceeds_a_response_is_not_rendered_to_its_end(
+    client: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered = []
+    render = RenderedChain.pending_transaction
+
+    def count(self: RenderedChain, transaction: Transaction) -> Raw:
+        rendered.append(transaction)
+        return render(self, transaction)
+
+    monkeypatch.setattr(RenderedChain, "pending_transaction", count)
+    client.chain.schedule.seal_on_request()
+    for nonce in range(100):
+        client.chain.add(transaction(nonce))
+    short = ApiClient(client.chain, limits=LimitsConfig(answer_limit_bytes=3_000))
+    for method, params in (("txpool_content", ()), ("txpool_contentFrom", (str(ALICE),))):
+        rendered.clear()
+        with pytest.raises(RpcError, match="Response is too big"):
+            short(method, *params)
+        assert 1 < len(rendered) < 10
+    short.api.close()

@@ -15,6 +15,7 @@ from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.pubsub.subscriptions import Subscriptions
+from entresol.rpc.types.log_filter import SubscriptionOptions
 from tests.support.chain.dev_chain import deposit
 from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain
 from tests.support.hex_data import word
@@ -93,8 +94,8 @@ def test_67_pending_transactions_are_sent(
 ) -> None:
     client = Client()
     hashes = subscriptions.subscribe(client, "newPendingTransactions")
-    also = subscriptions.subscribe(client, "newPendingTransactions", options=False)
-    whole = subscriptions.subscribe(client, "newPendingTransactions", options=True)
+    also = subscriptions.subscribe(client, "newPendingTransactions", SubscriptionOptions(False))
+    whole = subscriptions.subscribe(client, "newPendingTransactions", SubscriptionOptions(True))
     sent = [str(chain.emit().hash), str(chain.enqueue(deposit(0)))]
     subscriptions.publish()
     assert client.heard(hashes) == client.heard(also) == sent
@@ -106,8 +107,12 @@ def test_67_logs_are_sent_by_address_and_topic(
 ) -> None:
     client = Client()
     every = subscriptions.subscribe(client, "logs")
-    by_address = subscriptions.subscribe(client, "logs", {"address": str(SINGLE)})
-    by_topic = subscriptions.subscribe(client, "logs", {"topics": [[str(word(5))]]})
+    by_address = subscriptions.subscribe(
+        client, "logs", SubscriptionOptions({"address": str(SINGLE)})
+    )
+    by_topic = subscriptions.subscribe(
+        client, "logs", SubscriptionOptions({"topics": [[str(word(5))]]})
+    )
     chain.seal_emission(SINGLE)
     chain.seal_emission(DOUBLE, (5, 5))
     subscriptions.publish()
@@ -257,11 +262,11 @@ def test_other_kinds_are_rejected(subscriptions: Subscriptions, kind: object) ->
 def test_options_that_cannot_be_read_are_rejected(subscriptions: Subscriptions) -> None:
     client = Client()
     with pytest.raises(TooManyTopics):
-        subscriptions.subscribe(client, "logs", {"topics": [None] * 5})
+        subscriptions.subscribe(client, "logs", SubscriptionOptions({"topics": [None] * 5}))
     with pytest.raises(MalformedValue):
-        subscriptions.subscribe(client, "logs", [])
+        subscriptions.subscribe(client, "logs", SubscriptionOptions([]))
     with pytest.raises(MalformedValue):
-        subscriptions.subscribe(client, "newPendingTransactions", "all")
+        subscriptions.subscribe(client, "newPendingTransactions", SubscriptionOptions("all"))
     assert not len(subscriptions)
 
 
@@ -294,3 +299,37 @@ def test_the_event_loop_is_woken_once_until_it_publishes(
     assert len(woken) == 2
     subscriptions.close()
     assert not chain.events._subscriptions
+
+
+def test_notifications_are_sent_in_turns_that_others_interrupt(
+    chain: EmittingChain, subscriptions: Subscriptions
+) -> None:
+    client, other = Client(), Client()
+    logs = subscriptions.subscribe(client, "logs")
+    subscriptions.subscribe(other, "logs")
+    for _ in range(3):
+        chain.emit()
+    chain.seal()
+    turns = 0
+    while not subscriptions.publish_for(0.0):
+        turns += 1
+        if turns == 6:
+            subscriptions.unsubscribe(client, logs)
+    assert turns > 6
+    assert 0 < len(client.sent) < len(other.sent) == 3
+    assert subscriptions.publish_for(0.0)
+
+
+def test_a_subscription_between_two_turns_gets_nothing_from_before_it(
+    chain: EmittingChain, subscriptions: Subscriptions
+) -> None:
+    early, late = Client(), Client()
+    subscriptions.subscribe(early, "newHeads")
+    for _ in range(3):
+        chain.seal()
+    assert not subscriptions.publish_for(0.0)
+    subscriptions.subscribe(late, "newHeads")
+    chain.seal()
+    while not subscriptions.publish_for(0.0):
+        pass
+    assert (len(early.sent), len(late.sent)) == (4, 1)

@@ -133,10 +133,10 @@ def test_transactions_are_counted(sample: SampleChain) -> None:
 def test_the_pending_block_is_the_one_that_would_be_sealed(own_sample: SampleChain) -> None:
     sample = own_sample
     sent = sample.chain.submit(transaction(1).raw)
-    pending = parsed(sample.rendered.pending_block(full=False))
+    pending = parsed(sample.rendered.pending.block(full=False))
     assert set(pending) == BLOCK_KEYS
     assert pending["hash"] is None
-    assert parsed(sample.rendered.pending_header())["hash"] is None
+    assert parsed(sample.rendered.pending.header())["hash"] is None
     assert pending["transactions"] == [str(sent)]
     sample.chain.seal()
     assert sample.block(3) | {"hash": None} == pending
@@ -145,7 +145,7 @@ def test_the_pending_block_is_the_one_that_would_be_sealed(own_sample: SampleCha
 def test_transactions_of_the_pending_block_have_no_location(own_sample: SampleChain) -> None:
     sample = own_sample
     sent = sample.chain.submit(transaction(1).raw)
-    (inside,) = parsed(sample.rendered.pending_block(full=True))["transactions"]
+    (inside,) = parsed(sample.rendered.pending.block(full=True))["transactions"]
     assert inside == parsed(sample.rendered.transaction(sent))
     assert inside["blockHash"] is inside["blockNumber"] is inside["transactionIndex"] is None
 
@@ -153,7 +153,7 @@ def test_transactions_of_the_pending_block_have_no_location(own_sample: SampleCh
 def test_a_block_names_its_batch() -> None:
     class Batches:
         def batch_of(self, block: int) -> BatchInfo | None:
-            return BatchInfo(number=5, timestamp=900, first_transaction=3) if block == 2 else None
+            return BatchInfo(number=5, timestamp=900, first_tx_number=3) if block == 2 else None
 
         def last_block(self) -> int | None:
             return 2

@@ -74,7 +74,7 @@ def test_a_log_by_itself_is_the_one_of_the_receipt(sample: SampleChain) -> None:
 def test_logs_name_their_batch_unless_they_are_removed() -> None:
     class Batches:
         def batch_of(self, block: int) -> BatchInfo | None:
-            return BatchInfo(number=4, timestamp=1, first_transaction=0) if block == 2 else None
+            return BatchInfo(number=4, timestamp=1, first_tx_number=0) if block == 2 else None
 
         def last_block(self) -> int | None:
             return 2

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol.chain.mining import MiningMode
-from entresol.errors import AccountsLocked, TimestampTooHigh, TooManyToSeal
+from entresol.errors import AccountsLocked, MalformedValue, TimestampTooHigh, TooManyToSeal
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.namespaces.dev.mining import block_count, sliced
@@ -14,6 +14,9 @@ from entresol.rpc.types.number import Number
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.dev.keyring import Keyring
+
+MAX_CODE_BYTES: Final = 2 * 1024 * 1024
+"""How long code set by hand may be: as long as a factory dependency, 85 times what a transaction deploys."""
 
 
 class Hardhat:
@@ -35,9 +38,12 @@ class Hardhat:
         """Set the nonce of an account."""
         self._chain.edit(address, lambda state: state.set_nonce(address, nonce))
 
-    @method()
+    @method(ordered=True)
     def set_code(self, address: Address, code: Data) -> None:
-        """Set the code of an account."""
+        """Set the code of an account, of at most 2 MiB."""
+        if len(code) > MAX_CODE_BYTES:
+            problem = f"code has at most {MAX_CODE_BYTES} bytes, got {len(code)}"
+            raise MalformedValue(problem, field="code")
         self._chain.edit(address, lambda state: state.set_code(address, bytes(code)))
 
     @method()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import TooManyToSeal
@@ -10,8 +11,8 @@ from entresol.errors import TooManyToSeal
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-SLICE_BLOCKS: Final = 8
-"""How many blocks are sealed before the event loop serves other requests."""
+SLICE_SECONDS: Final = 0.002
+"""How long blocks are sealed before the event loop serves other requests."""
 
 MAX_BLOCKS: Final = 100_000
 """How many blocks one request may seal: half a minute's work, which cannot be cancelled."""
@@ -27,7 +28,9 @@ def block_count(blocks: int | None) -> int:
 
 async def sliced(count: int) -> AsyncIterator[int]:
     """Count to `count`, and yield to the event loop after each slice."""
+    end = perf_counter() + SLICE_SECONDS
     for number in range(count):
-        if number and number % SLICE_BLOCKS == 0:
+        if perf_counter() > end:
             await asyncio.sleep(0)
+            end = perf_counter() + SLICE_SECONDS
         yield number

@@ -16,6 +16,7 @@ from entresol.errors import (
 from entresol.primitives.typed_data import personal_hash
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.typed_data import TypedDataObject
 
@@ -61,9 +62,9 @@ class EthAccounts:
         return Raw(b'{"raw":"0x%b","tx":%b}' % (signed.raw.hex().encode(), fields))
 
     @method(UnknownAccount, AccountsLocked)
-    def sign(self, address: Address, message: Data) -> Data:
+    def sign(self, address: Address, message: Data) -> Data | Offload[Data]:
         """Return an EIP-191 signature over data."""
-        return Data(self._keyring.sign_digest(address, personal_hash(message)))
+        return _sign_message(self._keyring, address, message)
 
     @method(UnknownAccount, AccountsLocked, name="eth_signTypedData_v4")
     def sign_typed_data_v4(self, address: Address, typed_data: TypedDataObject) -> Data:
@@ -85,6 +86,13 @@ class Personal:
         self._keyring = keyring
 
     @method(UnknownAccount, AccountsLocked)
-    def sign(self, message: Data, address: Address) -> Data:
+    def sign(self, message: Data, address: Address) -> Data | Offload[Data]:
         """Return an EIP-191 signature over data; a password is ignored."""
-        return Data(self._keyring.sign_digest(address, personal_hash(message)))
+        return _sign_message(self._keyring, address, message)
+
+
+def _sign_message(keyring: Keyring, address: Address, message: Data) -> Data | Offload[Data]:
+    def work() -> Data:
+        return Data(keyring.sign_digest(address, personal_hash(message)))
+
+    return work() if len(message) <= POLICY.data_bytes else Offload(work)

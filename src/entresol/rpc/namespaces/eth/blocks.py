@@ -36,7 +36,7 @@ class EthBlocks:
     ) -> Raw | Offload[Raw] | None:
         """Return a block by number or tag, with full transactions or their hashes."""
         if block_number.tag is BlockTag.PENDING:
-            return self._rendered.pending_block(full=full_transactions)
+            return self._rendered.pending.block(full=full_transactions)
         number = self._resolver.number(block_number)
         return None if number is None else self._rendered.block(number, full=full_transactions)
 
@@ -50,7 +50,7 @@ class EthBlocks:
     def get_header_by_number(self, block_number: BlockNumber) -> Raw | Offload[Raw] | None:
         """Return the header of a block by number or tag."""
         if block_number.tag is BlockTag.PENDING:
-            return self._rendered.pending_header()
+            return self._rendered.pending.header()
         number = self._resolver.number(block_number)
         return None if number is None else self._rendered.header(number)
 
@@ -64,7 +64,7 @@ class EthBlocks:
     def get_block_transaction_count_by_number(self, block_number: BlockNumber) -> Quantity | None:
         """Return the number of transactions in a block, by number or tag."""
         if block_number.tag is BlockTag.PENDING:
-            return Quantity(self._rendered.pending_transaction_count())
+            return Quantity(self._rendered.pending.transaction_count())
         return self._count(self._resolver.number(block_number))
 
     @method()

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from entresol._native import Snapshot
 from entresol.chain.finality import BlockTag
-from entresol.errors import InvalidOverride, UnknownBlock
+from entresol.errors import InvalidOverride, TooManyCalls, UnknownBlock
 from entresol.execution.call.bundle import BundledResult, call_many
 from entresol.execution.call.overrides import override
 from entresol.execution.evm_env import EvmEnv
 from entresol.execution.replay import state_at_transaction
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
@@ -52,7 +53,7 @@ class EthCallMany:
         self._resolver = resolver
         self._runner = runner
 
-    @method(UnknownBlock, InvalidOverride)
+    @method(UnknownBlock, InvalidOverride, TooManyCalls)
     def call_many(
         self,
         bundles: list[CallBundle],
@@ -61,6 +62,8 @@ class EthCallMany:
         timeout: Number | None = None,
     ) -> list[list[CallManyResult]] | Offload[list[list[CallManyResult]]]:
         """Execute bundles of calls one after another, and return their results; `timeout` is in milliseconds."""
+        self._runner.check_calls(sum(len(it.transactions) for it in bundles))
+        self._runner.check_block_overrides(*(it.block_override for it in bundles))
         context = state_context or StateContext()
         block, index = context.block_number or LATEST, context.transaction_index
         count = None if index is None else index.count
@@ -68,7 +71,8 @@ class EthCallMany:
         self._runner.check_overrides(state_override)
 
         def run(limits: CallLimits) -> list[list[CallManyResult]]:
-            wanted, accounts = [it.bundle() for it in bundles], state_overrides(state_override)
+            wanted = [it.bundle() for it in cooperatively(bundles)]
+            accounts = state_overrides(state_override)
             results = call_many(override(evm_env(), accounts), wanted, limits)
             return [[CallManyResult.of(it) for it in bundle] for bundle in results]
 

@@ -47,9 +47,15 @@ class EthCalls:
 
     def __init__(self, resolver: BlockResolver, runner: CallRunner) -> None:
         self._resolver = resolver
+        self._is_short = runner.is_short
         self._run = runner.run
         self._run_with_overrides = runner.run_with_overrides
         self._cache = CallCache()
+
+    @property
+    def cached_bytes(self) -> int:
+        """How many bytes cached results take."""
+        return self._cache.size
 
     @method(UnknownBlock, ExecutionFailed, InvalidTransaction)
     def call(
@@ -62,17 +68,19 @@ class EthCalls:
         """Execute a call on the state after a block, and return its output."""
         evm_env = self._resolver.evm_env(block)
         if state_override or block_override is not None:
-            request = transaction.request()
             return self._run_with_overrides(
                 evm_env,
                 state_override,
                 block_override,
-                lambda overridden, limits: Data(call(overridden, request, limits)),
+                lambda overridden, limits: Data(call(overridden, transaction.request(), limits)),
+                is_short=self._is_short(transaction),
             )
         if (cached := self._cache.get(evm_env, transaction)) is not None:
             return cached
-        request = transaction.request()
-        output = self._run(lambda limits: Data(call(evm_env, request, limits)))
+        output = self._run(
+            lambda limits: Data(call(evm_env, transaction.request(), limits)),
+            is_short=self._is_short(transaction),
+        )
         if isinstance(output, Offload):
             return output
         result = Raw(encode(output))
@@ -88,12 +96,14 @@ class EthCalls:
         block_override: BlockOverride | None = None,
     ) -> Quantity | Offload[Quantity]:
         """Return an estimate of the gas that a transaction needs to succeed."""
-        request = transaction.request()
         return self._run_with_overrides(
             self._resolver.evm_env(block),
             state_override,
             block_override,
-            lambda evm_env, limits: Quantity(estimate_gas(evm_env, request, limits).gas),
+            lambda evm_env, limits: Quantity(
+                estimate_gas(evm_env, transaction.request(), limits).gas
+            ),
+            is_short=self._is_short(transaction),
         )
 
     @method(UnknownBlock, InvalidTransaction)
@@ -101,10 +111,10 @@ class EthCalls:
         self, transaction: CallObject, block: BlockId = LATEST
     ) -> AccessListResult | Offload[AccessListResult]:
         """Return an access list for a transaction, and the gas it uses with it."""
-        evm_env, request = self._resolver.evm_env(block), transaction.request()
+        evm_env = self._resolver.evm_env(block)
 
         def run(limits: CallLimits) -> AccessListResult:
-            found = create_access_list(evm_env, request, limits)
+            found = create_access_list(evm_env, transaction.request(), limits)
             return AccessListResult(
                 access_list=[
                     AccessListEntry(address=it.account, storage_keys=list(it.slots))
@@ -114,4 +124,4 @@ class EthCalls:
                 error=None if found.error is None else str(found.error),
             )
 
-        return self._run(run)
+        return self._run(run, is_short=self._is_short(transaction))

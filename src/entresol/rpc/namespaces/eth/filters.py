@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
@@ -15,14 +15,15 @@ from entresol.errors import (
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
-from entresol.rpc.pubsub.log_cursor import LogChanges
 from entresol.rpc.render.hex import raw_array
 from entresol.rpc.services.log_search import LogLimits, LogSearch
-from entresol.rpc.types.log_filter import FilterObject
+from entresol.rpc.types.log_filter import FilterObject, SubscriptionOptions
 from entresol.server.handler import ClientConnection
 
 if TYPE_CHECKING:
     from entresol.rpc.pubsub.filters import Filters
+    from entresol.rpc.pubsub.hash_changes import HashChanges
+    from entresol.rpc.pubsub.log_cursor import LogChanges
     from entresol.rpc.pubsub.subscriptions import Subscriptions
     from entresol.rpc.services.log_search import ChainHead, LogSource
 
@@ -69,8 +70,7 @@ class EthFilters:
     @method(FilterNotFound)
     def get_filter_changes(self, idx: Quantity) -> Raw | list[Hash32] | Offload[Raw]:
         """Return the logs, block hashes or transaction hashes since the filter's last poll."""
-        changes = self._filters.poll(idx)
-        return _run(changes) if isinstance(changes, LogChanges) else changes
+        return _run(self._filters.poll(idx))
 
     @method(FilterNotFound)
     def get_filter_logs(self, idx: Quantity) -> Raw | Offload[Raw]:
@@ -83,7 +83,12 @@ class EthFilters:
         return self._filters.uninstall(idx)
 
     @method(SubscriptionRejected)
-    def subscribe(self, connection: ClientConnection, kind: str, options: Any = None) -> str:
+    def subscribe(
+        self,
+        connection: ClientConnection,
+        kind: str,
+        options: SubscriptionOptions | None = None,
+    ) -> str:
         """Subscribe a WebSocket client to `newHeads`, `logs`, `newPendingTransactions` or `syncing`."""
         if connection.transport == "http":
             raise NotificationsNotSupported
@@ -95,7 +100,7 @@ class EthFilters:
         return self._subscriptions.unsubscribe(connection, id)
 
 
-def _run(search: LogSearch | LogChanges) -> Raw | Offload[Raw]:
+def _run(search: LogSearch | LogChanges | HashChanges) -> Raw | Offload[Raw]:
     """Search on the event loop if that is quick, or else on a worker thread."""
     found = search.run_if_quick()
     return Offload(lambda: raw_array(search.run())) if found is None else raw_array(found)

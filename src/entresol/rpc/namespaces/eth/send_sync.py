@@ -10,6 +10,7 @@ from msgspec import Raw
 from entresol.errors import InvalidTransaction, PoolRejection, ReceiptTimeout
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -33,13 +34,13 @@ class EthSendSync:
     @method(InvalidTransaction, PoolRejection, ReceiptTimeout)
     async def send_raw_transaction_sync(
         self, tx_bytes: Data, timeout_ms: Number | None = None
-    ) -> Raw:
+    ) -> Raw | Offload[Raw]:
         """Submit a signed transaction, and return its receipt; fail if no block includes it in time."""
         sent = self._chain.submit(bytes(tx_bytes))
         wanted = timeout_ms / 1000 if timeout_ms else DEFAULT_SECONDS
         return await self._receipt(sent, min(wanted, self._max_seconds))
 
-    async def _receipt(self, sent: Hash32, seconds: float) -> Raw:
+    async def _receipt(self, sent: Hash32, seconds: float) -> Raw | Offload[Raw]:
         event = asyncio.Event()
         subscription = self._chain.events.subscribe(backlog=1, wake=event.set)
         try:

@@ -16,6 +16,7 @@ from entresol.errors import (
     SimulatedTimeTooLow,
     SimulationGasSpent,
     SimulationTooLong,
+    TooManyCalls,
     UnknownBlock,
 )
 from entresol.execution.simulate.simulate import SimulationBase, simulate
@@ -55,6 +56,7 @@ class EthSimulate:
         DuplicatePrecompileMove,
         SimulationTooLong,
         SimulationGasSpent,
+        TooManyCalls,
     )
     def simulate_v1(
         self, payload: SimulationPayload, block: BlockId = LATEST
@@ -62,6 +64,8 @@ class EthSimulate:
         """Simulate blocks of calls on top of a block, and return them with the results of the calls."""
         base = self._base(block)
         wanted = payload.block_state_calls or ()
+        self._runner.check_calls(sum(len(it.calls or ()) for it in wanted))
+        self._runner.check_block_overrides(*(it.block_overrides for it in wanted))
         self._runner.check_overrides(*(it.state_overrides for it in wanted))
         full = bool(payload.return_full_transactions)
 

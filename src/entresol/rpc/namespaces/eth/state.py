@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from entresol._native import Account
 from entresol.chain.finality import BlockTag
-from entresol.errors import MalformedValue, UnknownBlock
+from entresol.errors import MalformedValue, TooManySlots, UnknownBlock
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
+from entresol.rpc.services.slot_limit import check_slots
 from entresol.rpc.types.block_id import LATEST, BlockId
 
 if TYPE_CHECKING:
-    from entresol.chain.mempool import Mempool
+    from entresol.chain.mempool.view import PoolView
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.state.state_trie import StateTrie
     from entresol.storage.readers import BlockReader
-
-
-MAX_SLOTS: Final = 1_024
 
 
 class StorageResult(JsonModel, frozen=True, kw_only=True):
@@ -67,12 +65,18 @@ class EthState:
     prefix = "eth"
 
     def __init__(
-        self, resolver: BlockResolver, blocks: BlockReader, trie: StateTrie, pool: Mempool
+        self,
+        resolver: BlockResolver,
+        blocks: BlockReader,
+        trie: StateTrie,
+        pool: PoolView,
+        max_slots: int,
     ) -> None:
         self._resolver = resolver
         self._blocks = blocks
         self._trie = trie
         self._pool = pool
+        self._max_slots = max_slots
 
     @method(UnknownBlock)
     def get_balance(self, address: Address, block: BlockId = LATEST) -> Quantity:
@@ -126,27 +130,31 @@ class EthState:
             storage_root=proof.storage_root,
         )
 
-    @method(UnknownBlock)
+    @method(UnknownBlock, TooManySlots)
     def get_storage_values(
         self, requests: dict[Address, list[Quantity]], block: BlockId = LATEST
-    ) -> dict[str, list[Hash32]]:
+    ) -> dict[str, list[Hash32]] | Offload[dict[str, list[Hash32]]]:
         """Return the values of several storage slots of several accounts."""
         count = sum(map(len, requests.values()))
         if count == 0:
             raise MalformedValue("empty request")
-        if count > MAX_SLOTS:
-            raise MalformedValue(f"too many slots (max {MAX_SLOTS})")
+        check_slots(count, self._max_slots)
         state = self._resolver.state(block)
-        return {
-            str(address): [Hash32(state.slot(address, slot.to_bytes(32))) for slot in slots]
-            for address, slots in requests.items()
-        }
 
-    @method(UnknownBlock)
+        def work() -> dict[str, list[Hash32]]:
+            return {
+                str(address): [Hash32(state.slot(address, slot.to_bytes(32))) for slot in slots]
+                for address, slots in cooperatively(requests.items())
+            }
+
+        return work() if count <= POLICY.slots else Offload(work)
+
+    @method(UnknownBlock, TooManySlots)
     def get_proof(
         self, address: Address, storage_keys: list[Quantity], block: BlockId = LATEST
     ) -> AccountResult | Offload[AccountResult]:
         """Return an account and some of its slots with Merkle proofs against the block's state root."""
+        check_slots(len(storage_keys), self._max_slots)
         root = self._blocks.header(self._resolver.sealed(block)).state_root
         if len(storage_keys) <= POLICY.proof_slots:
             return self._proof(root, address, storage_keys)

@@ -9,6 +9,7 @@ from msgspec import Raw
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.primitives.values import Address, Data, Hash32, Quantity64
 from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import BlockNumber
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class EthTransactions:
         self._resolver = resolver
         self._rendered = rendered
 
-    @method(InvalidTransaction, PoolRejection)
+    @method(InvalidTransaction, PoolRejection, ordered=True)
     def send_raw_transaction(self, tx_bytes: Data) -> Hash32:
         """Submit a signed transaction, and return its hash."""
         return self._chain.submit(bytes(tx_bytes))
@@ -54,7 +55,7 @@ class EthTransactions:
         return None if number is None else self._rendered.transaction_at(number, index)
 
     @method(cached=True)
-    def get_transaction_receipt(self, hash: Hash32) -> Raw | None:
+    def get_transaction_receipt(self, hash: Hash32) -> Raw | Offload[Raw] | None:
         """Return the receipt of a transaction by hash, or null until it is in a block."""
         return self._rendered.receipt(hash)
 

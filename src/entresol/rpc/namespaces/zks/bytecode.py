@@ -11,6 +11,7 @@ from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
 from entresol.rpc.jsonrpc.codec import ByteArray
 from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
 
 if TYPE_CHECKING:
     from entresol.storage.readers import BytecodeReader
@@ -33,19 +34,26 @@ class ZksBytecode:
         self._cache: BoundedMap[Hash32, Raw] = BoundedMap(MAX_CACHED)
 
     @method()
-    def get_bytecode_by_hash(self, hash: Hash32) -> Annotated[Raw, ByteArray] | None:
+    def get_bytecode_by_hash(self, hash: Hash32) -> Annotated[Raw, ByteArray] | Offload[Raw] | None:
         """Return published bytecode as an array of bytes.
 
         `hash` is the keccak of a contract's code, its EVM versioned hash (0x02…), which returns the code
         padded as it was hashed, or the hash of a factory dependency (0x01…).
         """
         code = self._codes.bytecode(hash)
-        return None if code is None else self._encoded(hash, code)
+        if code is None:
+            return None
+        if len(code) > MAX_CACHED_BYTES:
+            return Offload(lambda: _encoded(code))
+        return self._encoded(hash, code)
 
     def _encoded(self, name: Hash32, code: bytes) -> Raw:
         encoded = self._cache.touch(name)
         if encoded is None:
-            encoded = Raw(msgspec.json.encode(list(code)))
-            if len(code) <= MAX_CACHED_BYTES:
-                self._cache.put(name, encoded)
+            encoded = _encoded(code)
+            self._cache.put(name, encoded)
         return encoded
+
+
+def _encoded(code: bytes) -> Raw:
+    return Raw(msgspec.json.encode(list(code)))

@@ -88,6 +88,7 @@ class ZksFees:
 
     def __init__(self, resolver: BlockResolver, runner: CallRunner, model: FeeModel) -> None:
         self._resolver = resolver
+        self._is_short = runner.is_short
         self._run_with_overrides = runner.run_with_overrides
         self._model = model
 
@@ -96,12 +97,13 @@ class ZksFees:
         self, req: CallObject, state_override: StateOverrides | None = None
     ) -> Fee | Offload[Fee]:
         """Return gas limit and fees with which a transaction is included and succeeds."""
-        request, prices = req.request(), self._model.quoted()
+        prices = self._model.quoted()
         return self._run_with_overrides(
             self._resolver.evm_env(_PENDING),
             state_override,
             None,
-            lambda evm_env, limits: _fee(estimate_gas(evm_env, request, limits).gas, prices),
+            lambda evm_env, limits: _fee(estimate_gas(evm_env, req.request(), limits).gas, prices),
+            is_short=self._is_short(req),
         )
 
     @method(ExecutionFailed, InvalidTransaction, UnserializableCall, name="zks_estimateGasL1ToL2")
@@ -113,12 +115,15 @@ class ZksFees:
         The sender is used as given: for a contract on L1, pass its alias. It needs no funds on L2. The limit
         assumes 800 gas per pubdata byte, whatever the call says, because L1 accepts no other value.
         """
-        request = _l1_request(req, self._model.quoted().base_fee)
+        price = self._model.quoted().base_fee
         return self._run_with_overrides(
             self._resolver.evm_env(_PENDING),
             state_override,
             None,
-            lambda evm_env, limits: Quantity(estimate_l1_to_l2_gas(evm_env, request, limits)),
+            lambda evm_env, limits: Quantity(
+                estimate_l1_to_l2_gas(evm_env, _l1_request(req, price), limits)
+            ),
+            is_short=self._is_short(req),
         )
 
     @method()

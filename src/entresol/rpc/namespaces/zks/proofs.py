@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
+from entresol.errors import TooManySlots
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import POLICY, Offload
+from entresol.rpc.services.slot_limit import check_slots
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -65,24 +71,34 @@ class ZksProofs:
     prefix = "zks"
 
     def __init__(
-        self, blocks: BlockReader, batches: BatchTable, trie: StateTrie, prover: Prover
+        self,
+        blocks: BlockReader,
+        batches: BatchTable,
+        trie: StateTrie,
+        prover: Prover,
+        max_slots: int,
     ) -> None:
         self._blocks = blocks
         self._batches = batches
         self._trie = trie
         self._prover = prover
+        self._max_slots = max_slots
+        # The prover remembers trees, and is used by one thread at a time.
+        self._lock = Lock()
 
     @method(name="zks_getL2ToL1MsgProof")
     def get_l2_to_l1_msg_proof(
         self, block: Number, sender: Address, msg: Hash32, l2_log_position: Number | None = None
-    ) -> L2ToL1LogProof | None:
+    ) -> Offload[L2ToL1LogProof | None]:
         """Return the proof of a message that `sender` sent in the batch of `block`.
 
         `msg` is the keccak of the message. Without a position it is the first such message of the batch;
         the position is the index in the block of the event `L1MessageSent`, and distinguishes equal
         messages. The result is null until the batch is executed on L1.
         """
-        return _log_proof(self._prover.prove_message(block, sender, msg, l2_log_position))
+        return self._offload(
+            lambda: self._prover.prove_message(block, sender, msg, l2_log_position)
+        )
 
     @method(name="zks_getL2ToL1LogProof")
     def get_l2_to_l1_log_proof(
@@ -90,27 +106,41 @@ class ZksProofs:
         tx_hash: Hash32,
         index: Number | None = None,
         interop_mode: str | None = None,  # noqa: ARG002 - with one settlement layer, all modes are the same
-    ) -> L2ToL1LogProof | None:
+    ) -> Offload[L2ToL1LogProof | None]:
         """Return the proof of a transaction's L2-to-L1 log, the first unless `index` is given.
 
         `index` counts the `l2ToL1Logs` of the receipt. The result is null until the batch is executed on L1.
         """
-        return _log_proof(self._prover.prove_transaction_log(tx_hash, index or 0))
+        return self._offload(lambda: self._prover.prove_transaction_log(tx_hash, index or 0))
 
-    @method()
+    @method(TooManySlots)
     def get_proof(
         self, address: Address, keys: list[Hash32], l1_batch_number: Number
-    ) -> BatchAccountProof | None:
+    ) -> BatchAccountProof | Offload[BatchAccountProof] | None:
         """Return an account and some of its slots after a batch, with Merkle proofs.
 
         The tree is the Ethereum state trie whose root is the `stateRoot` of the batch's last block, so
         the proofs are lists of RLP nodes and not the hashes of a binary tree.
         """
+        check_slots(len(keys), self._max_slots)
         batch = self._batches.get(l1_batch_number)
         if batch is None:
             return None
         root = self._blocks.header(batch.last_block).state_root
-        return _account_proof(self._trie.prove(root, address, keys), address, root)
+
+        def work() -> BatchAccountProof:
+            return _account_proof(self._trie.prove(root, address, keys), address, root)
+
+        return work() if len(keys) <= POLICY.proof_slots else Offload(work)
+
+    def _offload(self, prove: Callable[[], ProvenLog | None]) -> Offload[L2ToL1LogProof | None]:
+        """Prove a log on a worker thread: the tree of a full batch takes 16,383 hashes."""
+
+        def work() -> L2ToL1LogProof | None:
+            with self._lock:
+                return _log_proof(prove())
+
+        return Offload(work)
 
 
 def _log_proof(proven: ProvenLog | None) -> L2ToL1LogProof | None:
@@ -137,6 +167,6 @@ def _account_proof(proof: AccountProof, address: Address, root: Hash32) -> Batch
                 value=Hash32(slot.value.to_bytes(32)),
                 proof=[Data(node) for node in slot.proof],
             )
-            for slot in proof.slots
+            for slot in cooperatively(proof.slots)
         ],
     )

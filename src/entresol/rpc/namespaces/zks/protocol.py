@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+from msgspec import Raw
 
 from entresol.l1.deployment import PROTOCOL_VERSION
 from entresol.primitives.values import Address, Data, Hash32, Quantity
+from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.namespaces.zks.batches import NO_SYSTEM_CODE, BaseSystemContractsHashes
 from entresol.rpc.types.number import Number
 
@@ -66,13 +69,17 @@ class GenesisInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ZksProtocol:
-    """`zks_` methods about the protocol, which is never upgraded."""
+    """`zks_` methods about the protocol, which is never upgraded.
+
+    Remembers: the encoded genesis, once it was requested.
+    """
 
     prefix = "zks"
 
     def __init__(self, blocks: BlockReader, genesis: Genesis) -> None:
         self._blocks = blocks
         self._genesis = genesis
+        self._encoded_genesis: Raw | None = None
 
     @method()
     def get_protocol_version(self, version_id: Number | None = None) -> ProtocolVersion | None:
@@ -91,8 +98,16 @@ class ZksProtocol:
         )
 
     @method()
-    def get_genesis(self) -> GenesisInput:
+    def get_genesis(self) -> Annotated[Raw, GenesisInput] | Offload[Raw]:
         """Return the genesis: contracts, their storage, balances and the state root."""
+        encoded = self._encoded_genesis
+        return Offload(self._encode_genesis) if encoded is None else encoded
+
+    def _encode_genesis(self) -> Raw:
+        self._encoded_genesis = Raw(encode(self._genesis_input()))
+        return self._encoded_genesis
+
+    def _genesis_input(self) -> GenesisInput:
         alloc = {address: self._genesis.alloc[address] for address in sorted(self._genesis.alloc)}
         return GenesisInput(
             initial_contracts=[

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import MalformedValue
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.services.tokens import BridgedTokens
@@ -41,15 +41,15 @@ class ZksTokens:
 
     @method()
     def get_confirmed_tokens(self, from_: Number, limit: Number) -> Offload[list[TokenInfo]]:
-        """Return the bridged tokens, the base token first and then in the order of their first deposit.
+        """Return the well-known tokens, which is the base token only.
 
-        `from` is how many to skip, and `limit` how many to return, at most 255.
+        `from` is how many to skip, and `limit` how many to return, at most 255. Tokens that were bridged
+        by others are in `zks_getAllAccountBalances`.
         """
         if limit > MAX_TOKENS:
             raise MalformedValue(f"at most {MAX_TOKENS}, got {int(limit)}", field="limit")
         tokens = BridgedTokens(self._resolver.evm_env(LATEST))
-        # `islice` takes no more than a machine word.
-        first = min(int(from_), sys.maxsize - MAX_TOKENS)
+        wanted = 0 if from_ else min(int(limit), 1)
         return Offload(
             lambda: [
                 TokenInfo(
@@ -59,7 +59,7 @@ class ZksTokens:
                     symbol=tokens.symbol(token),
                     decimals=tokens.decimals(token),
                 )
-                for token in islice(tokens.all(), first, first + int(limit))
+                for token in islice(tokens.all(), wanted)
             ]
         )
 
@@ -72,7 +72,9 @@ class ZksTokens:
         tokens = BridgedTokens(self._resolver.evm_env(LATEST))
 
         def balances() -> dict[str, Quantity]:
-            found = ((token, tokens.balance(token, address)) for token in tokens.all())
+            found = (
+                (token, tokens.balance(token, address)) for token in cooperatively(tokens.all())
+            )
             return {str(token.l2_address): Quantity(amount) for token, amount in found if amount}
 
         return Offload(balances)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Raw
 
 from entresol._native import execute
 from entresol.chain.logs import LocatedLog
+from entresol.chain.mempool.validation import check_transaction
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.execution.tx_env import tx_env_of
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.codec import JsonModel, encode
 from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import POLICY, Offload
+from entresol.rpc.jsonrpc.size_limit import within_limit
+from entresol.rpc.render.hex import raw_array
 from entresol.rpc.render.raw_transactions import (
     RawTransaction,
     gas_per_pubdata,
@@ -25,7 +30,9 @@ from entresol.rpc.render.transactions import effective_gas_price
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
-    from entresol._native import Log
+    from concurrent.futures import Executor
+
+    from entresol._native import ExecutionResult, Log
     from entresol.chain.chain import Chain
     from entresol.execution.block_executor import BlockExecutor
     from entresol.rpc.services.batch_status import BatchStatus
@@ -74,11 +81,15 @@ class ZksTransactions:
         batch_status: BatchStatus,
         pending: PendingReader,
         rendered: RenderedChain,
+        executor: Executor,
+        max_bytes: int,
     ) -> None:
         self._chain = chain
         self._batch_status = batch_status
         self._pending = pending
         self._rendered = rendered
+        self._executor = executor
+        self._max_bytes = max_bytes
 
     @method()
     def get_transaction_details(self, hash: Hash32) -> TransactionDetails | None:
@@ -92,29 +103,35 @@ class ZksTransactions:
         return _details(pending, status="pending", fee=0, received=time.time())
 
     @method()
-    def get_raw_block_transactions(self, block: Number) -> list[RawTransaction]:
+    def get_raw_block_transactions(
+        self, block: Number
+    ) -> Annotated[Raw, list[RawTransaction]] | Offload[Raw]:
         """Return the transactions of a block with all their fields; none for an unknown block."""
         if block > self._chain.number:
-            return []
+            return raw_array(())
         record = self._chain.blocks.record(block)
-        received = record.header().timestamp
-        return [
-            raw_transaction(record.transaction(index), received)
-            for index in range(len(record.transactions))
-        ]
+        received, count = record.header().timestamp, len(record.transactions)
+
+        def work() -> Raw:
+            encoded = (
+                encode(raw_transaction(record.transaction(index), received))
+                for index in range(count)
+            )
+            return raw_array(within_limit(encoded, self._max_bytes, len))
+
+        size = sum(len(raw) for raw, _ in record.transactions)
+        is_short = count <= POLICY.rendered_items and size <= POLICY.data_bytes
+        return work() if is_short else Offload(work)
 
     @method(InvalidTransaction, PoolRejection)
-    def send_raw_transaction_with_detailed_output(self, tx_bytes: Data) -> DetailedOutput:
+    async def send_raw_transaction_with_detailed_output(self, tx_bytes: Data) -> DetailedOutput:
         """Submit a signed transaction, and return the storage writes and logs it has if it is the next one."""
         transaction = decode(bytes(tx_bytes))
+        check_transaction(transaction, self._chain.pool.rules)
         pending = self._chain.pending()
-        executed = execute(
-            pending.overlay,
-            self._chain.rules.evm_rules(),
-            pending.env.native,
-            tx_env_of(transaction),
-        )
-        events = self._events(transaction, pending, executed.logs)
+        before = len(pending.transactions), sum(len(result.logs) for result in pending.results)
+        executed = await self._execute(transaction, pending)
+        events = self._events(transaction, pending, before, executed.logs)
         writes = [
             StorageLog(
                 address=Address(change.address),
@@ -127,10 +144,21 @@ class ZksTransactions:
         self._chain.submit(bytes(tx_bytes))
         return DetailedOutput(transaction_hash=transaction.hash, storage_logs=writes, events=events)
 
+    async def _execute(self, transaction: Transaction, pending: BlockExecutor) -> ExecutionResult:
+        """Execute a transaction on a worker thread, on the pending block."""
+        rules, env = self._chain.rules.evm_rules(), pending.env.native
+        return await asyncio.get_running_loop().run_in_executor(
+            self._executor, lambda: execute(pending.overlay, rules, env, tx_env_of(transaction))
+        )
+
     def _events(
-        self, transaction: Transaction, pending: BlockExecutor, logs: list[Log]
+        self,
+        transaction: Transaction,
+        pending: BlockExecutor,
+        before: tuple[int, int],
+        logs: list[Log],
     ) -> list[Raw]:
-        before = sum(len(result.logs) for result in pending.results)
+        """Return the logs of a transaction after so many transactions and logs of the pending block."""
         return [
             self._rendered.log(
                 LocatedLog(
@@ -141,8 +169,8 @@ class ZksTransactions:
                     block_hash=Hash32.zero(),
                     block_timestamp=pending.env.timestamp,
                     transaction_hash=transaction.hash,
-                    transaction_index=len(pending.transactions),
-                    index=before + within,
+                    transaction_index=before[0],
+                    index=before[1] + within,
                     index_in_transaction=within,
                 )
             )

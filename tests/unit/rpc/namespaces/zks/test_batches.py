@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
+import msgspec
 import pytest
 
 from entresol._native import keccak256
 from entresol.chain.fees.l2_fees import FeeModel, L2BaseFee
-from entresol.node.adapters import BatchCommitments
+from entresol.node.adapters import BatchCommitments, BatchInclusion
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
-from entresol.primitives.l2_to_l1_logs import L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import L1_MESSENGER, L2ToL1Log
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
-from entresol.rollup.batches import SealingPolicy, stored_info_of
-from entresol.rollup.message_tree import root_of_proof
+from entresol.rollup.batches import OpenBatch, SealingPolicy, stored_info_of
+from entresol.rollup.message_tree import MessageTree, root_of_proof
+from entresol.rollup.priority_tree import Frontier
 from entresol.rollup.proofs import LogProver
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.proofs import ZksProofs
@@ -49,8 +53,16 @@ class Rollup(NamespaceClient):
                 self.chain.batches,
                 self.chain.state_trie,
                 LogProver(blocks, self.chain.batches),
+                max_slots=4,
             ),
-            ZksTransactions(self.chain, settling, self.chain.pool, rendered),
+            ZksTransactions(
+                self.chain,
+                settling,
+                self.chain.pool,
+                rendered,
+                ThreadPoolExecutor(1),
+                max_bytes=10_000,
+            ),
         )
 
     def seal_batch(self) -> int:
@@ -255,6 +267,65 @@ def test_a_proof_leads_from_the_log_to_the_root_of_its_batch(rollup: Rollup) -> 
     words = [Hash32.parse(word) for word in answer["proof"]]
     assert answer["id"] == 2
     assert root_of_proof(log.leaf(), answer["id"], words) == Hash32.parse(answer["root"])
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_proofs_are_verified_with_the_number_that_the_transaction_shows(
+    rollup: Rollup, is_old: bool
+) -> None:
+    chain = rollup.chain
+    sent = []
+    for block in range(3):
+        chain.transfer()
+        sent += [(chain.send_message(10 * block + n), 10 * block + n) for n in range(3)]
+        chain.seal()
+    if is_old:
+        seal_with_numbers_in_the_batch(chain)
+    else:
+        rollup.seal_batch()
+    rollup.settle(1, *SettlementStep)
+    rendered = RenderedChain(
+        CHAIN_ID,
+        chain.blocks,
+        chain.pool,
+        chain.pending_block,
+        batches=BatchInclusion(chain.batches),
+    )
+    numbers = []
+    for transaction_hash, message in sent:
+        receipt = json.loads(bytes(rendered.receipt(transaction_hash)))  # type: ignore[arg-type]
+        numbers.append(int(receipt["l1BatchTxIndex"], 16))
+        assert receipt["l2ToL1Logs"][0]["txIndexInL1Batch"] == receipt["l1BatchTxIndex"]
+        proof = rollup("zks_getL2ToL1LogProof", str(transaction_hash), 0)
+        words = [Hash32.parse(word) for word in proof["proof"]]
+        log = L2ToL1Log(
+            tx_number=numbers[-1],
+            sender=L1_MESSENGER,
+            key=Hash32(bytes(sender(USER)).rjust(32, b"\0")),
+            value=Hash32(message.to_bytes(32)),
+        )
+        assert root_of_proof(log.leaf(), proof["id"], words) == Hash32.parse(proof["root"])
+    in_block, in_batch = [1, 2, 3] * 3, [1, 2, 3, 5, 6, 7, 9, 10, 11]
+    assert numbers == (in_batch if is_old else in_block)
+
+
+def seal_with_numbers_in_the_batch(chain: SettlingChain) -> None:
+    """Seal and store a batch of all blocks as versions did that numbered transactions in the batch."""
+    opened = OpenBatch(1, 1, Frontier(0, ()))
+    positions: list[tuple[int, int]] = []
+    logs: list[bytes] = []
+    transactions = 0
+    for number in range(1, chain.number + 1):
+        record = chain.blocks.record(number)
+        opened.add(record, 0.0)
+        positions.append((transactions, len(logs)))
+        for result in record.results:
+            index = transactions.to_bytes(2)
+            logs += [packed[:2] + index + packed[4:] for packed in result.l2_to_l1_logs]
+            transactions += 1
+    root = bytes(MessageTree.of_logs(b"".join(logs)).root)
+    batch = msgspec.structs.replace(opened.seal().batch, message_root=root)
+    chain.batches.append(batch, b"".join(logs), positions)
 
 
 def test_a_position_distinguishes_equal_messages(rollup: Rollup) -> None:

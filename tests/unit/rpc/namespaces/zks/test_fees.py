@@ -37,6 +37,7 @@ def zks() -> Iterator[NamespaceClient]:
         {"eip712Meta": None, "nonce": None, "chain_id": None},
         {"chain_id": 270, "transactionType": "0x71", "gasPrice": "0x0"},
         {"gasPrice": "0x5", "maxPriorityFeePerGas": "0x0"},
+        {"maxPriorityFeePerGas": "0x5"},
         {"value": "0xde0b6b3a7640000"},
     ],
 )

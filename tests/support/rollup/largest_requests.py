@@ -1,0 +1,217 @@
+"""For each method the largest requests that a node accepts, or that it reads before it rejects them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
+
+from entresol._native import keccak256
+from entresol.chain.fees.fee_history import MAX_BLOCKS, MAX_PERCENTILES
+from entresol.node.config.limits import LimitsConfig
+from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
+from entresol.server.config import ServerConfig
+from tests.support.hex_data import hexed
+from tests.support.rollup.full_node import LOOPER, MESSENGER, RECEIVER, TRANSACTION_GAS, FullNode
+
+Request: TypeAlias = tuple[str, tuple[Any, ...]]
+"""A method and its parameters."""
+
+LIMITS: Final = LimitsConfig()
+_BODY_BYTES: Final = ServerConfig().body_limit_bytes - 4_096
+
+# As much as fits into a body.
+LONG_DATA: Final = "0x" + "ab" * ((_BODY_BYTES - 4_096) // 2)
+_MOST_WORDS: Final = _BODY_BYTES // 69
+
+WITHOUT_PARAMETERS: Final = (
+    "eth_accounts", "eth_chainId", "eth_blockNumber", "eth_syncing", "eth_coinbase", "eth_mining",
+    "eth_hashrate", "eth_protocolVersion", "eth_getWork", "eth_submitWork", "eth_submitHashrate",
+    "eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_baseFee", "eth_blobBaseFee", "net_version",
+    "net_listening", "net_peerCount", "web3_clientVersion", "zks_gasPerPubdata",
+    "zks_getL1GasPrice", "zks_getBatchFeeInput", "zks_getFeeParams", "zks_L1BatchNumber",
+    "zks_getFinalityStatus", "zks_getGenesis", "zks_getBridgehubContract", "zks_getMainContract",
+    "zks_getBridgeContracts", "zks_getBaseTokenL1Address", "zks_L1ChainId", "zks_getL2Multicall3",
+    "zks_getTestnetPaymaster", "zks_getTimestampAsserter", "zks_getBytecodeSupplierContract",
+    "zks_getProtocolVersion", "rpc_modules", "rpc.discover", "txpool_status", "txpool_content",
+    "txpool_inspect", "eth_newBlockFilter", "eth_newPendingTransactionFilter",
+)  # fmt: skip
+
+
+def words(count: int) -> list[str]:
+    """Return as many different words."""
+    return [f"0x{number:064x}" for number in range(count)]
+
+
+def addresses(count: int) -> list[str]:
+    """Return as many different addresses."""
+    return [f"0x{number:040x}" for number in range(1, count + 1)]
+
+
+def largest_requests(full: FullNode) -> Iterator[Request]:
+    """Yield at least one request of each method, in an order in which all of them can be made."""
+    for name in WITHOUT_PARAMETERS:
+        yield name, ()
+    yield from _blocks(full)
+    yield from _transactions(full)
+    yield from _state(full)
+    yield from _batches(full)
+    yield from _calls(full)
+    yield from _logs(full)
+    yield from _data(full)
+    yield from _development(full)
+
+
+def _blocks(full: FullNode) -> Iterator[Request]:
+    """Blocks of many transactions, of many logs and of long transactions; and the pending one."""
+    for number in full.long_blocks:
+        block, block_hash = hex(number), str(full.chain.blocks.block_hash(number))
+        yield "eth_getBlockByNumber", (block, True)
+        yield "eth_getBlockByNumber", (block, False)
+        yield "eth_getBlockByHash", (block_hash, True)
+        yield "eth_getBlockReceipts", (block,)
+        for name in ("HeaderBy", "BlockTransactionCountBy", "UncleCountByBlock"):
+            yield f"eth_get{name}Number", (block,)
+            yield f"eth_get{name}Hash", (block_hash,)
+        for name in ("Transaction", "RawTransaction", "Uncle"):
+            yield f"eth_get{name}ByBlockNumberAndIndex", (block, "0x0")
+            yield f"eth_get{name}ByBlockHashAndIndex", (block_hash, "0x0")
+        for name in ("RawBlockTransactions", "BlockDetails", "BlockMetadataByNumber"):
+            yield f"zks_get{name}", (number,)
+        yield "zks_getBlockFinality", (number,)
+    yield "eth_getBlockByNumber", ("pending", True)
+    yield "eth_getHeaderByNumber", ("pending",)
+    yield "eth_getBlockTransactionCountByNumber", ("pending",)
+
+
+def _transactions(full: FullNode) -> Iterator[Request]:
+    for sent in (full.transfers, full.logs, full.factory_deps, full.message):
+        yield "eth_getTransactionByHash", (str(sent.hash),)
+        yield "eth_getTransactionReceipt", (str(sent.hash),)
+        yield "eth_getRawTransactionByHash", (str(sent.hash),)
+        yield "eth_getTransactionBySenderAndNonce", (str(sent.sender), hex(sent.payload.nonce))
+        yield "zks_getTransactionDetails", (str(sent.hash),)
+        yield "zks_getTransactionFinality", (str(sent.hash),)
+    yield "txpool_contentFrom", (full.alice,)
+
+
+def _state(full: FullNode) -> Iterator[Request]:
+    alice, slots = full.alice, LIMITS.slot_limit
+    for name in ("Balance", "TransactionCount", "Account", "Code", "AccountInfo"):
+        for block in ("latest", "pending", "0x0"):
+            yield f"eth_get{name}", (alice, block)
+    yield "eth_getStorageAt", (alice, "0x0", "pending")
+    for count in (slots, _MOST_WORDS):
+        yield "eth_getStorageValues", ({alice: words(count)}, "0x0")
+        yield "eth_getProof", (alice, words(count), "latest")
+        yield "zks_getProof", (alice, words(count), 1)
+    percentiles = [number / 2 for number in range(MAX_PERCENTILES)]
+    yield "eth_feeHistory", (4, hex(full.long_blocks[-1]), percentiles)
+    yield "eth_feeHistory", (MAX_BLOCKS, "latest", percentiles)
+    yield "eth_feeHistory", (1, "latest", [0.0] * (_BODY_BYTES // 4))
+
+
+def _batches(full: FullNode) -> Iterator[Request]:
+    yield "zks_getL2ToL1LogProof", (str(full.message.hash), 0)
+    message = full.message_block, str(MESSENGER), hexed(keccak256(b""))
+    yield "zks_getL2ToL1MsgProof", message
+    for name in ("L1BatchBlockRange", "L1BatchDetails", "BatchFinality"):
+        yield f"zks_get{name}", (1,)
+    yield "zks_getBytecodeByHash", (str(full.dependency_hash),)
+    yield "zks_getConfirmedTokens", (0, 255)
+    yield "zks_getAllAccountBalances", (full.alice,)
+
+
+def _calls(full: FullNode) -> Iterator[Request]:
+    loop = {"from": full.alice, "to": str(LOOPER), "gas": hex(TRANSACTION_GAS)}
+    long_call = {"to": str(RECEIVER), "data": LONG_DATA}
+    deep = [{"address": str(RECEIVER), "storageKeys": words(_MOST_WORDS)}]
+    wide = [{"address": it} for it in addresses(_BODY_BYTES // 60)]
+    listed: list[dict[str, Any]] = [
+        {"to": full.alice, "from": full.alice, "accessList": it} for it in (deep, wide)
+    ]
+    slots = {str(RECEIVER): {"stateDiff": {it: it for it in words(LIMITS.override_slot_limit)}}}
+    accounts = {it: {"balance": "0x1"} for it in addresses(LIMITS.override_account_limit)}
+    hashes = {"blockHash": {hex(number): words(1)[0] for number in range(200_000)}}
+    for call in (loop, long_call, *listed):
+        for name in ("eth_call", "eth_estimateGas", "eth_createAccessList"):
+            yield name, (call,)
+        for name in ("zks_estimateFee", "zks_estimateGasL1ToL2"):
+            yield name, (call,)
+        for name in ("eth_signTransaction", "eth_sendTransaction"):
+            yield name, ({**call, "from": full.alice, "gas": "0x5208"},)
+    for name in ("eth_call", "eth_estimateGas"):
+        yield name, (loop, "pending")
+        yield name, ({}, "latest", slots)
+        yield name, ({}, "latest", accounts)
+        yield name, ({}, "latest", {}, hashes)
+    yield "zks_estimateFee", ({"to": full.alice}, slots)
+    yield "zks_estimateGasL1ToL2", ({"to": full.alice}, slots)
+    many: list[dict[str, Any]] = [{}]
+    for calls in ([loop] * 4, many * LIMITS.call_limit, many * (_BODY_BYTES // 4)):
+        yield "eth_callMany", ([{"transactions": calls}],)
+        yield "eth_simulateV1", ({"blockStateCalls": [{"calls": calls}]},)
+
+
+def _logs(full: FullNode) -> Iterator[Request]:
+    limit = LIMITS.log_filter_limit
+    most = {"topics": [words(limit)] * 4, "address": addresses(limit), "fromBlock": "0x0"}
+    too_many = {"topics": [words(MAX_ALTERNATIVES)] * 4, "address": addresses(limit)}
+    long_block = hex(full.long_blocks[1])
+    yield "eth_getLogs", ({"fromBlock": long_block, "toBlock": long_block},)
+    yield "eth_getLogs", ({"fromBlock": "0x0"},)
+    for wanted in (most, too_many):
+        yield "eth_getLogs", (wanted,)
+        yield "eth_newFilter", (wanted,)
+        yield "eth_subscribe", ("logs", wanted)
+    yield "eth_getFilterLogs", (full.log_filter,)
+    for filter_id in (full.log_filter, full.block_filter, full.pending_filter):
+        yield "eth_getFilterChanges", (filter_id,)
+    yield "eth_uninstallFilter", (full.block_filter,)
+    yield "eth_unsubscribe", (LONG_DATA,)
+
+
+def _data(full: FullNode) -> Iterator[Request]:
+    typed_data = {
+        "domain": {},
+        "types": {"EIP712Domain": [], "List": [{"name": "words", "type": "bytes32[]"}]},
+        "primaryType": "List",
+        "message": {"words": words(_MOST_WORDS - 100)},
+    }
+    yield "web3_sha3", (LONG_DATA,)
+    yield "eth_sign", (full.alice, LONG_DATA)
+    yield "personal_sign", (LONG_DATA, full.alice)
+    yield "eth_signTypedData", (full.alice, typed_data)
+    yield "eth_signTypedData_v4", (full.alice, typed_data)
+    yield "eth_sendRawTransaction", (LONG_DATA,)
+    yield "eth_sendRawTransactionSync", (LONG_DATA,)
+    yield "zks_sendRawTransactionWithDetailedOutput", (LONG_DATA,)
+
+
+def _development(full: FullNode) -> Iterator[Request]:
+    """Yield what developers do to a chain of their own, at the end what changes it."""
+    receiver = str(RECEIVER)
+    for prefix in ("anvil", "hardhat"):
+        yield f"{prefix}_setBalance", (full.alice, "0x" + "f" * 64)
+        yield f"{prefix}_setNonce", (receiver, "0x5")
+        yield f"{prefix}_setCode", (receiver, LONG_DATA)
+        yield f"{prefix}_setCode", (receiver, LONG_DATA[: 2 + 2 * 2**21])
+        yield f"{prefix}_setStorageAt", (receiver, "0x0", words(1)[0])
+        yield f"{prefix}_getAutomine", ()
+        yield f"{prefix}_impersonateAccount", (full.alice,)
+        yield f"{prefix}_stopImpersonatingAccount", (full.alice,)
+        yield f"{prefix}_autoImpersonateAccount", (False,)
+    yield "anvil_getIntervalMining", ()
+    for prefix in ("evm", "anvil"):
+        yield f"{prefix}_snapshot", ()
+        yield f"{prefix}_increaseTime", (1,)
+        yield f"{prefix}_setTime", (2**33,)
+        yield f"{prefix}_setNextBlockTimestamp", (2**34,)
+        yield f"{prefix}_setIntervalMining", (0,)
+        yield f"{prefix}_setAutomine", (False,)
+    for step in ("commit", "prove", "execute"):
+        yield f"anvil_zks_{step}Batch", (9,)
+    yield "evm_mine", ({"blocks": 20},)
+    yield "anvil_mine", (4,)
+    yield "hardhat_mine", (1,)
+    yield "anvil_revert", (2,)
+    yield "evm_revert", (1,)
