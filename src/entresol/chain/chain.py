@@ -160,7 +160,7 @@ class Chain:
             try:
                 self.automine()
             except StoreFailed as error:
-                # Its sender is told that it failed, so it must not be sealed later.
+                # The sender receives the error, so the transaction must not be sealed later.
                 if self.pool.remove(transaction.hash, str(error)) is not None:
                     raise
         return transaction.hash
