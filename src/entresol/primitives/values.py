@@ -164,7 +164,7 @@ def _digits(text: object, noun: str) -> str:
         raise MalformedValue(f"{noun} is a hex string, got {_kind(text)}")
     digits = text.removeprefix("0x")
     if _is_hex(digits) is None:
-        raise MalformedValue(f"{noun} is written in hex digits, got {_excerpt(text)}")
+        raise MalformedValue(f"{noun} is written in hex digits, got {excerpt(text)!r}")
     return digits
 
 
@@ -184,6 +184,6 @@ def _kind(value: object) -> str:
     return type(value).__name__
 
 
-def _excerpt(text: str) -> str:
-    """Quote `text`, shortened so that an error does not grow with its input."""
-    return repr(text if len(text) <= 70 else text[:67] + "...")
+def excerpt(text: str) -> str:
+    """Return `text`, shortened so that an error does not grow with its input."""
+    return text if len(text) <= 70 else text[:67] + "..."

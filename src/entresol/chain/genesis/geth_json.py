@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from entresol.errors import InvalidGenesis, MalformedValue
-from entresol.primitives.values import Data, Hash32, Quantity
+from entresol.primitives.values import Data, Hash32, Quantity, excerpt
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 _NUMBER: Final = re.compile("0[xX][0-9a-fA-F]{1,100}|[0-9]{0,100}")
-_EXCERPT: Final = 70
 
 
 def parse_document(document: bytes) -> dict[str, object]:
@@ -59,7 +58,7 @@ def read_table(
     """Read an object as a map; two spellings of the same key are rejected."""
     table: dict[_K, _V] = {}
     for text, item in read_object(value).items():
-        with within(_shortened(text)):
+        with within(excerpt(text)):
             name = key(text)
             if name in table:
                 raise MalformedValue("appears twice, in different spellings")
@@ -75,7 +74,7 @@ def read_number(value: object) -> int:
         return value
     raise MalformedValue(
         f"a quantity is an integer, or a string of decimal or 0x-prefixed hex digits, "
-        f"got {_shortened(repr(value))}"
+        f"got {excerpt(repr(value))}"
     )
 
 
@@ -103,11 +102,6 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members: dict[str, object] = {}
     for name, value in pairs:
         if name in members:
-            raise InvalidGenesis("appears twice", field=_shortened(name))
+            raise InvalidGenesis("appears twice", field=excerpt(name))
         members[name] = value
     return members
-
-
-def _shortened(text: str) -> str:
-    """Shorten `text`, so that an error does not grow with its input."""
-    return text if len(text) <= _EXCERPT else text[: _EXCERPT - 3] + "..."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from entresol.node.config.schema import ETHER
 from entresol.rollup.worker import Backoff, Worker
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-ETHER: Final = 10**18
 POLL_SECONDS: Final = 10.0
 
 

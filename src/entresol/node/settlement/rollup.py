@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from entresol.errors import EntresolError, LayerOneFailed
 from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
+from entresol.node.config.schema import ETHER
 from entresol.node.metrics import Sample
-from entresol.node.settlement.operator_balance import ETHER, OperatorBalance
+from entresol.node.settlement.operator_balance import OperatorBalance
 from entresol.node.settlement.settlement_layer import fee_limits, required_confirmations
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy

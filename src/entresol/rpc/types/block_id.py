@@ -8,7 +8,7 @@ import msgspec
 
 from entresol.chain.finality import BlockTag
 from entresol.errors import MalformedValue
-from entresol.primitives.values import Hash32, Quantity64
+from entresol.primitives.values import Hash32, Quantity64, excerpt
 
 _NUMBER_SCHEMA: Final = {
     "type": "string",
@@ -56,7 +56,7 @@ class BlockNumber:
         try:
             return cls(number=int(Quantity64.parse(value)))
         except MalformedValue:
-            raise MalformedValue(f"not a block number or tag: {_excerpt(value)}") from None
+            raise MalformedValue(f"not a block number or tag: {_quoted(value)}") from None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BlockNumber) and self._key() == other._key()
@@ -147,6 +147,6 @@ PENDING: Final = BlockId.parse("pending")
 EARLIEST: Final = BlockId.parse("earliest")
 
 
-def _excerpt(text: str) -> str:
-    """Quote `text`, shortened so that an error does not grow with its input."""
-    return msgspec.json.encode(text if len(text) <= 70 else text[:67] + "...").decode()
+def _quoted(text: str) -> str:
+    """Quote an excerpt of `text` as JSON does."""
+    return msgspec.json.encode(excerpt(text)).decode()

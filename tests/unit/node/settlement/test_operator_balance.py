@@ -8,7 +8,8 @@ import logging
 import pytest
 
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.node.settlement.operator_balance import ETHER, OperatorBalance
+from entresol.node.config.schema import ETHER
+from entresol.node.settlement.operator_balance import OperatorBalance
 from entresol.primitives.values import Address
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, layer_one
 
