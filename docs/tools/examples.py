@@ -196,6 +196,18 @@ def examples(world: World) -> dict[str, Example]:
         "eth_getWork": example(rejected=True),
         "eth_submitWork": example(rejected=True),
         "eth_submitHashrate": example(rejected=True),
+        # Raw objects and states.
+        "debug_getRawHeader": example("0x1"),
+        "debug_getRawBlock": example("0x1"),
+        "debug_getRawTransaction": example(world.transfer),
+        "debug_getRawReceipts": example("0x3"),
+        "debug_codeByHash": example(world.counter_code_hash),
+        "debug_dbGet": example("0x63" + world.counter_code_hash.removeprefix("0x")),
+        "debug_storageRangeAt": example("0x3", 0, counter, "0x", 10),
+        "debug_accountRange": example("latest", "0x", 2, True, True),
+        "debug_executionWitness": example("0x1"),
+        "debug_getBadBlocks": example(),
+        "debug_chainConfig": example(),
         # What waits.
         "txpool_status": example(before=pending),
         "txpool_inspect": example(before=pending),

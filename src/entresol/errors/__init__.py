@@ -109,6 +109,11 @@
     │   ├── L1FeeTooHigh               its base fee is above the operator's limit
     │   └── OperatorOutOfFunds         the operator cannot pay for a transaction
     │
+    │ debug
+    ├── BlockNotFound                  there is no block to inspect
+    ├── TransactionIndexTooHigh        the block has fewer transactions
+    ├── GenesisNotExecuted             there is nothing to execute again
+    │
     │ rpc
     ├── UnknownAccount                 neither a key nor impersonated
     ├── AccountsLocked                 the node signs for no account
@@ -158,6 +163,11 @@ from entresol.errors.config import (
     AddressUnavailable,
     InvalidConfig,
     ListenFailed,
+)
+from entresol.errors.debug import (
+    BlockNotFound,
+    GenesisNotExecuted,
+    TransactionIndexTooHigh,
 )
 from entresol.errors.engine import (
     DeadlinePassed,
@@ -285,6 +295,7 @@ __all__ = [
     "BlockFull",
     "BlockFullOfMessages",
     "BlockHashWithRange",
+    "BlockNotFound",
     "CallGasSpent",
     "DeadlinePassed",
     "DepositsMissing",
@@ -306,6 +317,7 @@ __all__ = [
     "GasBudgetSpent",
     "GasLimitExceeded",
     "GenesisMismatch",
+    "GenesisNotExecuted",
     "InitCodeTooLarge",
     "InsufficientFunds",
     "IntrinsicGasTooLow",
@@ -378,6 +390,7 @@ __all__ = [
     "TooManyToSeal",
     "TooManyTopics",
     "TraceTooLarge",
+    "TransactionIndexTooHigh",
     "TransactionTooLarge",
     "TrieError",
     "UnknownAccount",

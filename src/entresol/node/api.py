@@ -27,6 +27,9 @@ from entresol.rpc.cache.calls import MAX_BYTES as MAX_CALL_BYTES
 from entresol.rpc.cache.logs import DEFAULT_BYTES as MAX_LOG_BYTES
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.rpc.namespaces.debug.ranges import DebugRanges
+from entresol.rpc.namespaces.debug.raw import DebugRaw
+from entresol.rpc.namespaces.debug.state import DebugState
 from entresol.rpc.namespaces.dev.anvil import Anvil
 from entresol.rpc.namespaces.dev.evm import Evm
 from entresol.rpc.namespaces.dev.hardhat import Hardhat
@@ -111,7 +114,7 @@ class Api:
         self._calls = EthCalls(self._resolver, self._runner)
         self.filters = self._new_filters()
         self.subscriptions = self._new_subscriptions(wake)
-        namespaces = self._ethereum()
+        namespaces = self._ethereum() + self._debug()
         if layer_two is not None:
             namespaces += self._zk_stack(layer_two)
         if dev_methods:
@@ -206,6 +209,14 @@ class Api:
             Personal(keyring),
             TxPool(chain.pool, rendered, limits.answer_limit_bytes),
             Web3(),
+        ]
+
+    def _debug(self) -> list[Namespace]:
+        chain, resolver, limits = self._chain, self._resolver, self._limits
+        return [
+            DebugRaw(resolver, chain.blocks, self._rendered, limits.answer_limit_bytes),
+            DebugState(resolver, chain.ledger),
+            DebugRanges(resolver, chain.ledger, limits.slot_limit, limits.answer_limit_bytes),
         ]
 
     def _zk_stack(self, layer_two: L2Components) -> list[Namespace]:

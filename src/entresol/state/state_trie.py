@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import msgspec
 
@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from entresol._native import Changes
-    from entresol.storage.readers import StateReader
+
+
+class TrieNodes(Protocol):
+    """Trie nodes by hash."""
+
+    def node(self, node_hash: bytes) -> bytes | None:
+        """Return the trie node with this hash."""
 
 
 class SlotProof(msgspec.Struct, frozen=True):
@@ -39,14 +45,34 @@ class AccountProof(msgspec.Struct, frozen=True, kw_only=True):
     slots: tuple[SlotProof, ...]
 
 
+class AccountLeaf(NamedTuple):
+    """An account as its leaf in the state trie has it."""
+
+    nonce: int = 0
+    balance: int = 0
+    storage_root: Hash32 = Hash32(EMPTY_ROOT)
+    code_hash: Hash32 = EMPTY_CODE_HASH
+
+    @classmethod
+    def decode(cls, leaf: bytes) -> Self:
+        """Read the value of a leaf."""
+        nonce, balance, storage_root, code_hash = rlp.decode_fields(leaf, 4, "an account")
+        return cls(
+            rlp.read_uint(nonce, 64, "nonce"),
+            rlp.read_uint(balance, 256, "balance"),
+            rlp.read_fixed(storage_root, Hash32, "storageRoot"),
+            rlp.read_fixed(code_hash, Hash32, "codeHash"),
+        )
+
+
 class StateTrie:
     """The Merkle Patricia tries of all states in a store.
 
     Remembers: a bounded cache of nodes. Persists: nothing; the caller of `update` stores the new nodes.
     """
 
-    def __init__(self, store: StateReader) -> None:
-        self._trie = Trie(store.node)
+    def __init__(self, nodes: TrieNodes) -> None:
+        self._trie = Trie(nodes.node)
 
     def update(self, root: Hash32, changes: Changes) -> tuple[Hash32, list[tuple[bytes, bytes]]]:
         """Return the root after `changes`, and the new nodes."""
@@ -56,28 +82,21 @@ class StateTrie:
     def prove(self, root: Hash32, address: Address, slots: Iterable[Hash32] = ()) -> AccountProof:
         """Return proofs, of inclusion or exclusion, for an account and some of its slots."""
         key = keccak256(address)
-        nonce, balance, storage_root, code_hash = self._account(root, key)
+        account = self.account(root, address) or AccountLeaf()
         return AccountProof(
             address=address,
-            nonce=nonce,
-            balance=balance,
-            code_hash=code_hash,
-            storage_root=storage_root,
+            nonce=account.nonce,
+            balance=account.balance,
+            code_hash=account.code_hash,
+            storage_root=account.storage_root,
             proof=tuple(self._trie.prove(root, key)),
-            slots=tuple(self._prove_slot(storage_root, slot) for slot in slots),
+            slots=tuple(self._prove_slot(account.storage_root, slot) for slot in slots),
         )
 
-    def _account(self, root: Hash32, key: bytes) -> tuple[int, int, Hash32, Hash32]:
-        leaf = self._trie.get(root, key)
-        if leaf is None:
-            return 0, 0, Hash32(EMPTY_ROOT), EMPTY_CODE_HASH
-        nonce, balance, storage_root, code_hash = rlp.decode_fields(leaf, 4, "an account")
-        return (
-            rlp.read_uint(nonce, 64, "nonce"),
-            rlp.read_uint(balance, 256, "balance"),
-            rlp.read_fixed(storage_root, Hash32, "storageRoot"),
-            rlp.read_fixed(code_hash, Hash32, "codeHash"),
-        )
+    def account(self, root: Hash32, address: Address) -> AccountLeaf | None:
+        """Return an account, or None."""
+        leaf = self._trie.get(root, keccak256(address))
+        return None if leaf is None else AccountLeaf.decode(leaf)
 
     def _prove_slot(self, storage_root: Hash32, slot: Hash32) -> SlotProof:
         key = keccak256(slot)

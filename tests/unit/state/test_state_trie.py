@@ -37,7 +37,7 @@ class Chain:
     def __init__(self) -> None:
         self.world = InMemoryState()
         self.nodes = Nodes()
-        self.trie = StateTrie(self.nodes)  # type: ignore[arg-type]
+        self.trie = StateTrie(self.nodes)
         self.root = Hash32(EMPTY_ROOT)
 
     def begin(self) -> Overlay:

@@ -26,6 +26,7 @@ from entresol.errors import (
     AccountsLocked,
     BatchOverflow,
     BlockFull,
+    BlockNotFound,
     DuplicatePrecompileMove,
     EmptySimulation,
     EngineError,
@@ -37,6 +38,7 @@ from entresol.errors import (
     FilterMemoryFull,
     FilterNotFound,
     GasLimitExceeded,
+    GenesisNotExecuted,
     InitCodeTooLarge,
     InsufficientFunds,
     IntrinsicGasTooLow,
@@ -77,6 +79,7 @@ from entresol.errors import (
     TooManySlots,
     TooManySubscriptions,
     TooManyToSeal,
+    TransactionIndexTooHigh,
     TrieError,
     UnknownAccount,
     UnknownBlock,
@@ -186,6 +189,10 @@ CODES: Final[dict[type[EntresolError], int]] = {
     ExecutionFailed: -32000,
     UnknownAccount: -32000,
     AccountsLocked: -32000,
+    # As in geth's debug_.
+    BlockNotFound: -32000,
+    TransactionIndexTooHigh: -32000,
+    GenesisNotExecuted: -32000,
     # As in EIP-7966; `data` is the hash of the transaction.
     ReceiptTimeout: 4,
     # As in anvil.

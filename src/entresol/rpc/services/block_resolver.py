@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.chain.finality import BlockTag
-from entresol.errors import UnknownBlock
+from entresol.errors import BlockNotFound, UnknownBlock
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 
 if TYPE_CHECKING:
@@ -42,6 +42,13 @@ class BlockResolver:
         if number is None or number > self._chain.number:
             raise UnknownBlock(number if block.block_hash is None else block.block_hash)  # type: ignore[arg-type]
         return number
+
+    def inspected(self, block: BlockNumber) -> int:
+        """Return the number of a sealed block, as `debug_` does: raise `BlockNotFound` if there is none."""
+        try:
+            return self.sealed(block)
+        except UnknownBlock as error:
+            raise BlockNotFound(error.block) from None
 
     def state(self, block: BlockNumber) -> State:
         """Return the state after a block."""

@@ -43,5 +43,6 @@ def test_mining_methods_are_not_supported(
 
 def test_the_namespaces_are_listed(client: ApiClient) -> None:
     assert client("rpc_modules") == dict.fromkeys(
-        ["anvil", "eth", "evm", "hardhat", "net", "personal", "rpc", "txpool", "web3"], "1.0"
+        ["anvil", "debug", "eth", "evm", "hardhat", "net", "personal", "rpc", "txpool", "web3"],
+        "1.0",
     )

@@ -1,0 +1,1 @@
+"""The `debug_` namespace: raw objects, states and traces."""

@@ -1,0 +1,257 @@
+"""`debug_storageRangeAt` and `debug_accountRange`: slots and accounts in the order of their hashes."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Self
+
+from entresol._native import keccak256, rlp_decode
+from entresol.errors import (
+    BlockNotFound,
+    GenesisNotExecuted,
+    MalformedValue,
+    TooManySlots,
+    TransactionIndexTooHigh,
+)
+from entresol.execution.replay import state_at_transaction
+from entresol.primitives.values import Address, Data, Hash32
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.size_limit import within_limit
+from entresol.rpc.services.slot_limit import check_slots
+from entresol.rpc.types.block_id import BlockId
+from entresol.rpc.types.number import Number
+from entresol.state.preimages import Preimages
+from entresol.state.state_trie import AccountLeaf
+from entresol.state.trie_leaves import leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from entresol.chain.ledger import Ledger
+    from entresol.rpc.services.block_resolver import BlockResolver
+    from entresol.state.trie_leaves import NodeReader
+
+MAX_ACCOUNTS: Final = 256
+"""How many accounts a range has at most, as in geth."""
+MAX_SLOTS: Final = 1_024
+"""How many slots a range has at most; `nextKey` is where the next one starts."""
+
+
+class RangeStart(bytes):
+    """Where a range of hashed keys starts: hex digits, or base64 as geth writes `next`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Read up to 32 bytes."""
+        if value is None or value == "":
+            return cls(b"")
+        if not isinstance(value, str):
+            raise MalformedValue("a key is a string of hex digits, or of base64")
+        try:
+            key = (
+                bytes(Data.parse(value))
+                if value.startswith("0x")
+                else b64decode(value, validate=True)
+            )
+        except Base64Error:
+            raise MalformedValue("a key is neither hex digits after 0x nor base64") from None
+        if len(key) > Hash32.size:
+            raise MalformedValue(f"a key has at most {Hash32.size} bytes, got {len(key)}")
+        return cls(key)
+
+    def to_json(self) -> str:
+        """Return the key in base64."""
+        return b64encode(self).decode()
+
+
+class StorageEntry(JsonModel, frozen=True, kw_only=True):
+    """A slot, null if it is not known which slot it is, and its value."""
+
+    key: Hash32 | None
+    value: Hash32
+
+
+class StorageRange(JsonModel, frozen=True, kw_only=True):
+    """Slots by their hashes, and the hash where the next range starts."""
+
+    storage: dict[str, StorageEntry]
+    next_key: Hash32 | None
+
+
+class DumpedAccount(JsonModel, frozen=True, kw_only=True, omit_defaults=True):
+    """An account as geth dumps it."""
+
+    balance: str
+    nonce: int
+    root: Hash32
+    code_hash: Hash32
+    code: Data | None = None
+    storage: dict[str, str] | None = None
+    key: Hash32
+
+
+class AccountRange(JsonModel, frozen=True, kw_only=True, omit_defaults=True):
+    """Accounts by address, and where the next range starts."""
+
+    root: str
+    accounts: dict[str, DumpedAccount]
+    next: RangeStart | None = None
+
+
+class DebugRanges:
+    """Ranges of the states of sealed blocks."""
+
+    prefix = "debug"
+
+    def __init__(
+        self, resolver: BlockResolver, ledger: Ledger, max_slots: int, max_bytes: int
+    ) -> None:
+        self._resolver = resolver
+        self._ledger = ledger
+        self._store = ledger.store
+        self._preimages = Preimages(ledger.store.state_keys)
+        self._max_slots = max_slots
+        self._max_bytes = max_bytes
+
+    @method(BlockNotFound, GenesisNotExecuted, TransactionIndexTooHigh, offload=True)
+    def storage_range_at(
+        self,
+        block: BlockId,
+        tx_index: Number,
+        address: Address,
+        key_start: RangeStart,
+        max_result: Number,
+    ) -> StorageRange:
+        """Return slots of an account before a transaction of a block, in the order of their hashes.
+
+        At most 1,024 at once: `nextKey` is where the next range starts, and null at the end.
+        """
+        number = self._resolver.inspected(block)
+        nodes, root = self._state_before(number, int(tx_index))
+        found = self._account(nodes, root, address)
+        wanted = min(int(max_result), MAX_SLOTS)
+        page = list(islice(leaves(nodes, found.storage_root, key_start), wanted + 1))
+        slots = self._preimages.slots(address, self._ledger.head_hash) if page else {}
+        entries = {
+            str(Hash32(key)): StorageEntry(key=_hash(slots.get(key)), value=_value(leaf))
+            for key, leaf in page[:wanted]
+        }
+        return StorageRange(storage=entries, next_key=_hash(_next(page, wanted)))
+
+    @method(BlockNotFound, TooManySlots, offload=True)
+    def account_range(
+        self,
+        block: BlockId,
+        start: RangeStart,
+        max_results: Number,
+        *,
+        no_code: bool = False,
+        no_storage: bool = False,
+        incompletes: bool = False,
+    ) -> AccountRange:
+        """Return up to 256 accounts after a block, in the order of their hashes, from `start` on.
+
+        `next` is where the next range starts, in base64 as in geth; `start` takes it so, or in hex. An account whose
+        address is not known is left out, or with `incompletes` named by its hash.
+        """
+        header = self._ledger.header(self._resolver.inspected(block))
+        wanted = int(max_results) if 0 < max_results <= MAX_ACCOUNTS else MAX_ACCOUNTS
+        page = list(islice(leaves(self._store.node, header.state_root, start), wanted + 1))
+        addresses = self._preimages.addresses(self._ledger.head_hash)
+        dumped = self._dump(
+            page[:wanted], addresses, no_code=no_code, no_storage=no_storage, unnamed=incompletes
+        )
+        following = _next(page, wanted)
+        return AccountRange(
+            root=header.state_root.hex(),
+            accounts=dict(within_limit(dumped, self._max_bytes, _size)),
+            next=None if following is None else RangeStart(following),
+        )
+
+    def _state_before(self, number: int, index: int) -> tuple[NodeReader, Hash32]:
+        """Return the trie nodes and the root of the state before a transaction of a block."""
+        if number == 0:
+            raise GenesisNotExecuted
+        ledger, record = self._ledger, self._ledger.record(number)
+        if index and index >= len(record.transactions):
+            raise TransactionIndexTooHigh(index, keccak256(record.header_rlp))
+        parent, before = ledger.header(number - 1), ledger.state_after(number - 1)
+        rules = ledger.rules.evm_rules()
+        state = state_at_transaction(record, parent, index, rules=rules, snapshot=before)
+        root, fresh = ledger.trie.update(parent.state_root, state.changes())
+        nodes = dict(fresh)
+        return (lambda node_hash: nodes.get(node_hash) or self._store.node(node_hash)), root
+
+    def _account(self, nodes: NodeReader, root: Hash32, address: Address) -> AccountLeaf:
+        key = keccak256(address)
+        found = next(leaves(nodes, root, key), None)
+        return AccountLeaf() if found is None or found[0] != key else AccountLeaf.decode(found[1])
+
+    def _dump(
+        self,
+        page: list[tuple[bytes, bytes]],
+        addresses: Mapping[bytes, bytes],
+        *,
+        no_code: bool,
+        no_storage: bool,
+        unnamed: bool,
+    ) -> Iterator[tuple[str, DumpedAccount]]:
+        slots = 0
+        for key, leaf in page:
+            address, account = addresses.get(key), AccountLeaf.decode(leaf)
+            if address is None and not unnamed:
+                continue
+            code = b"" if no_code else self._store.code(account.code_hash) or b""
+            storage = None if no_storage else self._storage(account, address, slots)
+            slots += len(storage or ())
+            name = f"pre({Hash32(key)})" if address is None else str(Address(address))
+            yield (
+                name,
+                DumpedAccount(
+                    balance=str(account.balance),
+                    nonce=account.nonce,
+                    root=account.storage_root,
+                    code_hash=account.code_hash,
+                    code=Data(code) if code else None,
+                    storage=storage or None,
+                    key=Hash32(key),
+                ),
+            )
+
+    def _storage(self, account: AccountLeaf, address: bytes | None, dumped: int) -> dict[str, str]:
+        found: dict[str, str] = {}
+        names = {} if address is None else self._preimages.slots(address, self._ledger.head_hash)
+        for key, leaf in cooperatively(leaves(self._store.node, account.storage_root)):
+            check_slots(dumped + len(found) + 1, self._max_slots)
+            found[str(Hash32(names.get(key, key)))] = _bytes(leaf).hex()
+        return found
+
+
+def _next(page: list[tuple[bytes, bytes]], wanted: int) -> bytes | None:
+    """Return the key after the wanted ones, where the next range starts."""
+    return page[wanted][0] if len(page) > wanted else None
+
+
+def _hash(value: bytes | None) -> Hash32 | None:
+    return None if value is None else Hash32(value)
+
+
+def _bytes(leaf: bytes) -> bytes:
+    value = rlp_decode(leaf)
+    assert isinstance(value, bytes)
+    return value
+
+
+def _value(leaf: bytes) -> Hash32:
+    return Hash32(_bytes(leaf).rjust(32, b"\0"))
+
+
+def _size(entry: tuple[str, DumpedAccount]) -> int:
+    _, account = entry
+    return 400 + 2 * len(account.code or b"") + 140 * len(account.storage or ())

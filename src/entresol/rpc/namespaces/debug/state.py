@@ -1,0 +1,83 @@
+"""`debug_` methods about states and the chain: codes by hash, execution witnesses, the configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from entresol.chain.genesis.chain_config import chain_config
+from entresol.errors import BlockNotFound, GenesisNotExecuted, MalformedValue
+from entresol.execution.witness import witness_of
+from entresol.primitives.values import Data, Hash32
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.types.block_id import LATEST, BlockId
+
+if TYPE_CHECKING:
+    from entresol.chain.ledger import Ledger
+    from entresol.rpc.services.block_resolver import BlockResolver
+
+_CODE_KEY: Final = 0x63
+_CODE_KEY_SIZE: Final = 33
+
+
+class WitnessResult(JsonModel, frozen=True, kw_only=True):
+    """What suffices to execute a block without a node, as reth writes it."""
+
+    state: list[Data]
+    codes: list[Data]
+    keys: list[Data]
+    headers: list[Data]
+
+
+class DebugState:
+    """Codes and witnesses of sealed blocks, and what the chain is."""
+
+    prefix = "debug"
+
+    def __init__(self, resolver: BlockResolver, ledger: Ledger) -> None:
+        self._resolver = resolver
+        self._ledger = ledger
+        self._store = ledger.store
+
+    @method(BlockNotFound)
+    def code_by_hash(self, hash: Hash32, block: BlockId = LATEST) -> Data:
+        """Return the code with this hash, of any block; `0x` if there is none."""
+        self._resolver.inspected(block)
+        return Data(self._store.code(hash) or b"")
+
+    @method()
+    def db_get(self, key: Data) -> Data:
+        """Return a value of the database by its key: code, for 0x63 and the code's hash."""
+        if len(key) != _CODE_KEY_SIZE:
+            problem = f"Invalid key length: expected {_CODE_KEY_SIZE} bytes, got {len(key)}"
+            raise MalformedValue(problem)
+        if key[0] != _CODE_KEY:
+            raise MalformedValue("Key prefix must be 0x63 for code hash lookups")
+        return Data(self._store.code(bytes(key[1:])) or b"")
+
+    @method(BlockNotFound, GenesisNotExecuted, offload=True)
+    def execution_witness(self, block: BlockId) -> WitnessResult:
+        """Return the trie nodes, codes and headers that suffice to execute a block again."""
+        number = self._resolver.inspected(block)
+        if number == 0:
+            raise GenesisNotExecuted
+        ledger = self._ledger
+        record = ledger.record(number)
+        found = witness_of(record, self._store, self._store, ledger.rules.evm_rules())
+        return WitnessResult(
+            state=list(map(Data, found.state)),
+            codes=list(map(Data, found.codes)),
+            keys=list(map(Data, found.keys)),
+            headers=list(map(Data, found.headers)),
+        )
+
+    @method()
+    def get_bad_blocks(self) -> list[Data]:
+        """Return the blocks that were rejected: none, because the node seals all of them itself."""
+        return []
+
+    @method(cached=True)
+    def chain_config(self) -> dict[str, Any]:
+        """Return the `config` of a geth genesis with the chain id and the forks of the chain."""
+        rules = self._ledger.rules
+        return chain_config(rules.chain_id, rules.fork)

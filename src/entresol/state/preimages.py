@@ -1,0 +1,64 @@
+"""Preimages of the hashed keys of tries: addresses and slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, Final, Protocol
+
+from entresol._native import keccak256
+from entresol.primitives.bounded_map import BoundedMap
+
+if TYPE_CHECKING:
+    from entresol.primitives.values import Hash32
+
+MAX_KEYS: Final = 65_536
+"""How many addresses, or slots of one account, are hashed: half a second's work. Others have no preimage."""
+
+MAX_CACHED: Final = 4
+"""How many accounts' preimages are cached, so that paging through one hashes its slots once."""
+
+
+class KeyReader(Protocol):
+    """The addresses and slots that a chain has ever written."""
+
+    def addresses(self) -> Iterator[bytes]:
+        """Yield the addresses of all accounts that any block has changed."""
+
+    def slots(self, address: bytes) -> Iterator[bytes]:
+        """Yield the slots of an account that any block has changed."""
+
+
+class Preimages:
+    """Finds the addresses and slots that the keys of tries are hashes of.
+
+    Remembers: those looked up last, for the head that they belong to. Persists: nothing. Any thread may use it.
+    """
+
+    def __init__(self, keys: KeyReader, max_keys: int = MAX_KEYS) -> None:
+        self._keys = keys
+        self._max_keys = max_keys
+        self._cache: BoundedMap[tuple[bytes | None, Hash32], Mapping[bytes, bytes]] = BoundedMap(
+            MAX_CACHED
+        )
+        self._lock = Lock()
+
+    def addresses(self, head: Hash32) -> Mapping[bytes, bytes]:
+        """Return addresses by their hashes; `head` is the hash of the chain's last block."""
+        return self._cached(None, head)
+
+    def slots(self, address: bytes, head: Hash32) -> Mapping[bytes, bytes]:
+        """Return the slots of an account by their hashes."""
+        return self._cached(address, head)
+
+    def _cached(self, address: bytes | None, head: Hash32) -> Mapping[bytes, bytes]:
+        key = address, head
+        with self._lock:
+            found = self._cache.touch(key)
+        if found is None:
+            keys = self._keys.addresses() if address is None else self._keys.slots(address)
+            found = {keccak256(it): it for it in islice(keys, self._max_keys)}
+            with self._lock:
+                self._cache.put(key, found)
+        return found
