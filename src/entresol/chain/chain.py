@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from entresol._native import Overlay, Snapshot
     from entresol.chain.genesis.genesis import Genesis
+    from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.rules import ChainRules
     from entresol.errors import ExecutionFailed
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
@@ -46,7 +47,7 @@ class Chain:
         self,
         store: Store,
         rules: ChainRules,
-        genesis: Genesis,
+        genesis: Genesis | ExpectedGenesis,
         *,
         clock: Clock | None = None,
         pool: PoolConfig | None = None,
@@ -58,7 +59,7 @@ class Chain:
         self.prices = store.prices
         self.state_trie = self.ledger.trie
         self.rules = rules
-        self.genesis = genesis
+        self.genesis = self.ledger.genesis
         self.clock = clock or Clock()
         self.events = ChainEvents()
         self.finality = Finality()
@@ -78,7 +79,7 @@ class Chain:
         cls,
         path: Path | None,
         rules: ChainRules,
-        genesis: Genesis,
+        genesis: Genesis | ExpectedGenesis,
         *,
         durable: bool = True,
         clock: Clock | None = None,

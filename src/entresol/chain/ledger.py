@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol._native import EMPTY_ROOT, Overlay, Snapshot, keccak256
-from entresol.errors import GenesisMismatch, StoreDamaged, UnknownBlock, WrongParent
+from entresol._native import EMPTY_ROOT, Overlay, Snapshot
+from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity, open_genesis
+from entresol.errors import StoreDamaged, UnknownBlock, WrongParent
 from entresol.execution.block_executor import ParentBlock
 from entresol.execution.evm_env import BlockEnv
 from entresol.execution.replay import apply_and_verify, re_execute
@@ -33,15 +34,17 @@ class Ledger:
     leaves it unchanged.
     """
 
-    def __init__(self, store: Store, rules: ChainRules, genesis: Genesis) -> None:
+    def __init__(self, store: Store, rules: ChainRules, genesis: Genesis | ExpectedGenesis) -> None:
         self.store = store
         self.rules = rules
         self.trie = StateTrie(store)
         self._snapshots = Snapshots(store)
+        expected = genesis if isinstance(genesis, ExpectedGenesis) else ExpectedGenesis(genesis)
         if store.head_number is None:
-            self._init_genesis(genesis)
-        elif store.identity != _identity(genesis):
-            raise GenesisMismatch(store.path)
+            self._init_genesis(expected.genesis)
+            self.genesis = expected.genesis
+        else:
+            self.genesis = open_genesis(store, expected)
         self._set_head(self.header(self.number))
 
     @property
@@ -166,10 +169,5 @@ class Ledger:
         codes = tuple(code for _, code in sorted(changes.codes.items()))
         header = genesis.header(root)
         record = BlockRecord(header.encode(), (), (), stored_changes(changes), codes)
-        self.store.init_genesis(record, nodes, _identity(genesis))
+        self.store.init_genesis(record, nodes, identity(genesis), genesis.chain_id)
         self._snapshots.advance(0, overlay)
-
-
-def _identity(genesis: Genesis) -> bytes:
-    """Return the hash that identifies a chain; unlike the genesis block hash it covers the chain id."""
-    return keccak256(genesis.dump())

@@ -75,12 +75,13 @@ class RebuildInterrupted(StoreFailed):
 class GenesisMismatch(StoreFailed):
     """The chain in the data directory has another genesis."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *differences: str) -> None:
         super().__init__(
-            f"{path} holds a chain with another genesis: give the flags that it was created with "
-            "(--genesis, or --chain-id, --accounts, --balance and --mnemonic), or choose another directory"
+            f"{path} holds a chain with another genesis ({'; '.join(differences)}): give the flags that it "
+            "was created with, or choose another directory"
         )
         self.path = path
+        self.differences = differences
 
 
 class WrongParent(StoreFailed):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import logging
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,11 +23,11 @@ from entresol.chain.mempool import PoolConfig
 from entresol.chain.rules import ChainRules
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
-from entresol.errors import GenesisMismatch, InvalidConfig, MalformedValue
+from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.deployment import Deployment, SettlementContracts
 from entresol.l1.embedded_genesis import deployment_accounts, fund_vault
-from entresol.node.config.schema import DEFAULT_GAS_PRICE, ETHER
-from entresol.node.dev_features import Funding, development_accounts, fundings
+from entresol.node.config.schema import ETHER
+from entresol.node.genesis_config import LayerOneGenesis, LayerTwoGenesis, has_other_contracts
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatchInfo
 from entresol.rollup.deterministic_deployers import DEPLOYERS
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from entresol.node.config.schema import ChainConfig, NodeConfig
+
+log = logging.getLogger(__name__)
 
 OPERATOR: Final = DevAccount.from_secret(Hash32(keccak256(b"entresol: the development operator")))
 """The operator of the development L1, which deploys and settles there; its key is publicly known."""
@@ -55,10 +57,7 @@ _MAX_VAULT_BALANCE: Final = 2**128
 def open_layer_two(
     config: NodeConfig, l1_chain_id: int | None, contracts: SettlementContracts | None
 ) -> tuple[Chain, FeeModel]:
-    """Open the L2, with the system contracts in its genesis if it settles on an L1.
-
-    A new chain funds the first of `fundings`, an existing one those that it was created with.
-    """
+    """Open the L2, with the system contracts in its genesis if it settles on an L1."""
     predeploys: Mapping[Address, GenesisAccount] = {}
     if l1_chain_id is not None and contracts is not None:
         predeploys = system_genesis(
@@ -66,38 +65,27 @@ def open_layer_two(
             l1_asset_router=contracts.asset_router,
             l1_takes_l2_tokens=True,
         )
-    first, *others = fundings(config)
-    try:
-        return _open_layer_two(config.chain, l1_chain_id, _genesis(config.chain, first, predeploys))
-    except GenesisMismatch:
-        for accounts in others:
-            genesis = _genesis(config.chain, accounts, predeploys)
-            with contextlib.suppress(GenesisMismatch):
-                return _open_layer_two(config.chain, l1_chain_id, genesis)
-        raise
-
-
-def _open_layer_two(
-    config: ChainConfig, l1_chain_id: int | None, genesis: Genesis
-) -> tuple[Chain, FeeModel]:
+    expected = LayerTwoGenesis(config, predeploys).expected
+    genesis, settings = expected.genesis, config.chain
     if genesis.chain_id == l1_chain_id:
         raise InvalidConfig(
             "--chain-id",
             f"the L1 has {l1_chain_id}, too; give the development L1 another one by --l1-chain-id, or "
             "start without an L1 by --no-l1",
         )
-    fees = FeeModel(FeeConstants(minimal_l2_gas_price=config.gas_price))
+    fees = FeeModel(FeeConstants(minimal_l2_gas_price=settings.gas_price))
     rules = msgspec.structs.replace(
         ChainRules.layer_2(genesis.chain_id),
-        fork=config.hardfork,
-        gas_limit=config.gas_limit,
+        fork=settings.hardfork,
+        gas_limit=settings.gas_limit,
         fees=L2BaseFee(fees),
-        beneficiary=_fee_recipient(config),
+        beneficiary=_fee_recipient(settings),
     )
-    chain = Chain.open(_path(config), rules, genesis, pool=_pool(config))
-    if config.block_time is not None:
-        chain.schedule.seal_every(config.block_time, time.monotonic())
-    elif not config.mining:
+    chain = Chain.open(_path(settings), rules, expected, pool=_pool(settings))
+    _report_contracts(chain, genesis, "system contracts")
+    if settings.block_time is not None:
+        chain.schedule.seal_every(settings.block_time, time.monotonic())
+    elif not settings.mining:
         chain.schedule.seal_on_request()
     return chain, fees
 
@@ -115,14 +103,12 @@ def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
     predeploys |= {
         address: GenesisAccount(code=code, nonce=_CONTRACT_NONCE) for address, code in codes.items()
     }
-    genesis = Genesis.development(
-        config.l1.l1_chain_id,
-        [account.address for account in development_accounts(config.chain)],
-        _balance(config),
-        {**predeploys, OPERATOR.address: operator},
-    )
+    predeploys[OPERATOR.address] = operator
+    expected = LayerOneGenesis(config, deployment, predeploys).expected
     path, pool = _path(config.chain), msgspec.structs.replace(_pool(config.chain), order="fees")
-    chain = Chain.open(None if path is None else path / L1_FOLDER, rules, genesis, pool=pool)
+    folder = None if path is None else path / L1_FOLDER
+    chain = Chain.open(folder, rules, expected, pool=pool)
+    _report_contracts(chain, expected.genesis, "settlement contracts")
     if config.l1.l1_delay:
         chain.schedule.seal_after(config.l1.l1_delay)
     _limit_requests(chain, deployment.contracts.chain, layer_two.rules.gas_limit)
@@ -165,7 +151,9 @@ def is_publicly_known(secret: Hash32) -> bool:
 
 def chain_id_of(config: ChainConfig) -> int:
     """Return the chain id of the L2."""
-    return _genesis(config, (), {}).chain_id
+    return (
+        config.chain_id if config.genesis is None else Genesis.load(Path(config.genesis)).chain_id
+    )
 
 
 def genesis_batch_hash(chain: Chain) -> Hash32:
@@ -173,19 +161,12 @@ def genesis_batch_hash(chain: Chain) -> Hash32:
     return StoredBatchInfo.genesis(chain.blocks.header(0).state_root).hash()
 
 
-def _genesis(
-    config: ChainConfig, funding: Funding, predeploys: Mapping[Address, GenesisAccount]
-) -> Genesis:
-    if config.genesis is None:
-        addresses = [account.address for account in funding]
-        balance = config.balance * ETHER
-        funded = Genesis.development(config.chain_id, addresses, balance, predeploys)
-        # A call on the genesis block must not cost more than one on the next block. --gas-price is
-        # not part of the genesis: a chain can be opened again with another one.
-        return msgspec.structs.replace(funded, base_fee=DEFAULT_GAS_PRICE)
-    genesis = Genesis.load(Path(config.genesis))
-    # The accounts of a genesis file override the system contracts.
-    return msgspec.structs.replace(genesis, alloc={**predeploys, **genesis.alloc})
+def _report_contracts(chain: Chain, expected: Genesis, contracts: str) -> None:
+    if has_other_contracts(chain.genesis, expected):
+        where = chain.blocks.path
+        log.info(
+            "%s was created with other %s than this version's, and keeps them", where, contracts
+        )
 
 
 def _fee_recipient(config: ChainConfig) -> Address:

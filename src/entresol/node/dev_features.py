@@ -13,6 +13,7 @@ from entresol.chain.genesis.accounts import (
     derive,
 )
 from entresol.errors import InvalidConfig, MalformedValue
+from entresol.node.config.schema import MAX_ACCOUNTS
 from entresol.server.access import is_loopback
 
 if TYPE_CHECKING:
@@ -51,21 +52,29 @@ def development_accounts(config: ChainConfig) -> Funding:
     return (*_derived(config), *ZK_STACK_ACCOUNTS)
 
 
-def fundings(config: NodeConfig) -> tuple[Funding, ...]:
-    """Return which accounts the genesis may fund: those of a new chain first.
-
-    A data directory keeps the genesis it was created with. Those on a remote L1 were once created with the
-    accounts of a development pair.
-    """
-    both = (development_accounts(config.chain), _requested(config.chain))
-    return both[::-1] if settles_remotely(config) else both
+def funding(config: NodeConfig) -> Funding:
+    """Return the accounts that the genesis of a new L2 funds; on a remote L1 those that flags name."""
+    if settles_remotely(config):
+        return _requested(config.chain)
+    return development_accounts(config.chain)
 
 
 def funded_accounts(config: ChainConfig, genesis: Genesis) -> Funding:
     """Return the development accounts in the genesis of an open chain; a genesis file has none."""
     if config.genesis is not None:
         return ()
-    return tuple(it for it in development_accounts(config) if it.address in genesis.alloc)
+    without_code = sum(not account.code for account in genesis.alloc.values())
+    possible = (*derived_accounts(config.mnemonic, without_code), *ZK_STACK_ACCOUNTS)
+    return tuple(it for it in possible if it.address in genesis.alloc)
+
+
+@cache
+def derived_accounts(mnemonic: str, count: int) -> Funding:
+    """Return the first `count` accounts of a mnemonic, but not more than a genesis can fund."""
+    try:
+        return derive(mnemonic, min(count, MAX_ACCOUNTS))
+    except MalformedValue as error:
+        raise InvalidConfig("--mnemonic", error.problem) from error
 
 
 def open_keyring(config: NodeConfig, accounts: Funding) -> Keyring:
@@ -86,7 +95,4 @@ def _requested(config: ChainConfig) -> Funding:
 
 def _derived(config: ChainConfig) -> Funding:
     count = DEFAULT_ACCOUNTS if config.accounts is None else config.accounts
-    try:
-        return derive(config.mnemonic, count)
-    except MalformedValue as error:
-        raise InvalidConfig("--mnemonic", error.problem) from error
+    return derived_accounts(config.mnemonic, count)

@@ -23,6 +23,7 @@ from entresol.storage import recovery, tables
 from entresol.storage.batch_table import BatchTable
 from entresol.storage.block_rows import keys_of, rows_of
 from entresol.storage.directory import Directory
+from entresol.storage.genesis_table import GenesisTable
 from entresol.storage.key_value import KeyValueStore
 from entresol.storage.log_index import LogQuery, candidates
 from entresol.storage.price_table import Prices, PriceTable
@@ -44,6 +45,7 @@ class Store:
         self._db = db
         self._directory = directory
         self.record_cache = RecordCache()
+        self.genesis = GenesisTable(db)
         self.batches = BatchTable(db)
         self.prices = PriceTable(db)
         self.state_keys = StateKeys(db)
@@ -97,11 +99,6 @@ class Store:
     def recover(self) -> bool:
         """Try to make a store usable whose last write failed; return whether it takes writes."""
         return self._db.recover()
-
-    @property
-    def identity(self) -> bytes | None:
-        """The hash that identifies the chain's genesis."""
-        return self._db.get(tables.IDENTITY)
 
     def close(self) -> None:
         """Close the database and release the directory."""
@@ -199,12 +196,16 @@ class Store:
     # Writing
 
     def init_genesis(
-        self, record: BlockRecord, nodes: Iterable[tuple[bytes, bytes]], identity: bytes
+        self,
+        record: BlockRecord,
+        nodes: Iterable[tuple[bytes, bytes]],
+        identity: bytes,
+        chain_id: int,
     ) -> None:
-        """Add block 0 to an empty store, with the hash that identifies the genesis."""
+        """Add block 0 to an empty store, with the hash that identifies the genesis and the chain id."""
         if self._head is not None:
             raise WrongParent(record.header().number, self._head)
-        self._append(record, nodes, [(tables.IDENTITY, identity)])
+        self._append(record, nodes, self.genesis.rows_of(identity, chain_id))
 
     def append(
         self,

@@ -34,6 +34,7 @@ META: Final = b"m"
 
 HEAD: Final = META + b"head"
 IDENTITY: Final = META + b"genesis"
+CHAIN_ID: Final = META + b"chainid"
 REBUILDING: Final = META + b"rebuilding"
 PENDING_SETTLEMENT: Final = META + b"outstanding"
 DEPOSITS: Final = META + b"deposits"

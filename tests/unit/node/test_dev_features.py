@@ -9,7 +9,7 @@ from entresol.errors import AccountsLocked, InvalidConfig
 from entresol.node.config.schema import ApiConfig, ChainConfig, L1Config, NodeConfig
 from entresol.node.dev_features import (
     development_accounts,
-    fundings,
+    funding,
     open_keyring,
     serves_dev_methods,
 )
@@ -63,15 +63,15 @@ def test_accounts_are_locked_there_unless_a_flag_exposes_them(config: NodeConfig
 def test_a_new_chain_on_a_remote_l1_funds_only_what_a_flag_names(
     chain: dict[str, Any], expected: object
 ) -> None:
-    assert fundings(NodeConfig(chain=ChainConfig(**chain), l1=REMOTE))[0] == expected
+    assert funding(NodeConfig(chain=ChainConfig(**chain), l1=REMOTE)) == expected
 
 
 def test_a_development_pair_funds_the_accounts_that_tools_expect() -> None:
-    assert len(fundings(NodeConfig())[0]) == 12
+    assert len(funding(NodeConfig())) == 12
     custom = NodeConfig(chain=ChainConfig(accounts=1, mnemonic=CUSTOM))
-    assert fundings(custom)[0] == (*derive(CUSTOM, 1), *ZK_STACK_ACCOUNTS)
+    assert funding(custom) == (*derive(CUSTOM, 1), *ZK_STACK_ACCOUNTS)
 
 
 def test_an_invalid_mnemonic_is_reported_with_its_flag_and_not_repeated() -> None:
     with pytest.raises(InvalidConfig, match=r"^--mnemonic: a mnemonic is 12, .* got 2$"):
-        fundings(NodeConfig(chain=ChainConfig(mnemonic="open sesame")))
+        funding(NodeConfig(chain=ChainConfig(mnemonic="open sesame")))

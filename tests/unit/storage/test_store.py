@@ -41,7 +41,7 @@ def chain_of(*blocks: dict[str, object]) -> list[BlockRecord]:
 
 def test_an_empty_store_has_no_head(store: Store) -> None:
     assert store.head_number is None
-    assert store.identity is None
+    assert store.genesis.identity is None
     assert store.get_record(0) is None
     assert store.block_hash(0) is None
     assert list(store.records()) == []
@@ -229,20 +229,20 @@ def test_a_closed_store_is_reported() -> None:
 
 def test_a_chain_is_known_by_what_it_was_begun_with(store: Store) -> None:
     genesis, following = chain_of({}, {})
-    store.init_genesis(genesis, nodes_of(genesis), word(5))
-    assert (store.head_number, store.identity) == (0, word(5))
+    store.init_genesis(genesis, nodes_of(genesis), word(5), 270)
+    assert (store.head_number, store.genesis.identity) == (0, word(5))
     store.append(following, [])
     store.unwind(0)
-    assert store.identity == word(5)
+    assert store.genesis.identity == word(5)
 
 
 def test_a_chain_begins_once(store: Store) -> None:
     genesis, following = chain_of({}, {})
-    store.init_genesis(genesis, [], word(5))
+    store.init_genesis(genesis, [], word(5), 270)
     for record in (genesis, following):
         with pytest.raises(WrongParent):
-            store.init_genesis(record, [], word(6))
-    assert (store.head_number, store.identity) == (0, word(5))
+            store.init_genesis(record, [], word(6), 270)
+    assert (store.head_number, store.genesis.identity) == (0, word(5))
 
 
 READERS = 3

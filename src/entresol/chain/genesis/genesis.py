@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, Self
@@ -38,6 +37,12 @@ class GenesisAccount(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         _check("balance", self.balance, Quantity)
         _check("nonce", self.nonce, Quantity64)
+
+    def same_state(self, other: GenesisAccount) -> bool:
+        """Return whether both are the same account in the state, where a zero slot is no slot."""
+        return (self.balance, self.nonce, self.code) == (
+            *(other.balance, other.nonce, other.code),
+        ) and _nonzero(self.storage) == _nonzero(other.storage)
 
     def to_json(self) -> dict[str, object]:
         """Return the account as geth writes it."""
@@ -136,6 +141,16 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
         """Return the JSON that `parse` reads, in a canonical form."""
         document = {
             "config": {"chainId": self.chain_id},
+            **self.header_json(),
+            "alloc": {
+                str(address): self.alloc[address].to_json() for address in sorted(self.alloc)
+            },
+        }
+        return msgspec.json.format(msgspec.json.encode(document)) + b"\n"
+
+    def header_json(self) -> dict[str, str]:
+        """Return the fields of the header as geth writes them."""
+        return {
             "nonce": str(self.nonce),
             "timestamp": hex(self.timestamp),
             "extraData": str(Data(self.extra_data)),
@@ -145,11 +160,7 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
             "coinbase": str(self.beneficiary),
             "number": "0x0",
             "baseFeePerGas": hex(self.base_fee),
-            "alloc": {
-                str(address): self.alloc[address].to_json() for address in sorted(self.alloc)
-            },
         }
-        return json.dumps(document, indent=2).encode() + b"\n"
 
     def state(self) -> GenesisState:
         """Return the initial state.

@@ -14,6 +14,7 @@ from entresol.server.config import MIB, ServerConfig
 
 ETHER: Final = 10**18
 DEFAULT_GAS_PRICE: Final = 100_000_000
+MAX_ACCOUNTS: Final = 1_000
 
 Fork: TypeAlias = Literal[
     "byzantium", "petersburg", "istanbul", "berlin", "london", "paris", "shanghai", "cancun",
@@ -40,10 +41,11 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     accounts: Annotated[
-        Annotated[int, Meta(ge=0, le=1_000)] | None,
+        Annotated[int, Meta(ge=0, le=MAX_ACCOUNTS)] | None,
         Meta(
             title="N",
-            description="Development accounts to fund in the genesis; by default 10, and none with --l1-url. "
+            description="Development accounts to fund in the genesis; by default 10, none with --l1-url, and in "
+            "an existing chain as many as it was created with. "
             "Ether of a genesis is not locked on L1, so its owners can withdraw what others deposit.",
         ),
     ] = None

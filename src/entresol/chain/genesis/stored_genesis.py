@@ -1,0 +1,145 @@
+"""The genesis of an existing chain, read back from its store and compared with an expected one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.errors import (
+    GenesisMismatch,
+    InvalidGenesis,
+    MalformedValue,
+    StoreDamaged,
+    UnknownBlock,
+)
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
+from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from entresol.primitives.records import BlockRecord, StoredChange
+    from entresol.storage.store import Store
+
+GenesisCheck: TypeAlias = Callable[[Genesis, Genesis], Iterable[str]]
+"""Returns what prevents to open a chain: differences of its genesis from the expected one."""
+
+SHOWN_DIFFERENCES: Final = 3
+
+
+def differences(stored: Genesis, expected: Genesis) -> Iterator[str]:
+    """Yield every difference, by the names of geth's JSON."""
+    if stored.chain_id != expected.chain_id:
+        yield f"config.chainId: {stored.chain_id}, not {expected.chain_id}"
+    yield from header_differences(stored, expected)
+    for address in sorted(stored.alloc.keys() | expected.alloc.keys()):
+        yield from account_differences(address, stored, expected)
+
+
+def header_differences(stored: Genesis, expected: Genesis) -> Iterator[str]:
+    """Yield the differences in the header, except in the state root."""
+    found, wanted = stored.header_json(), expected.header_json()
+    for name, value in found.items():
+        if value != wanted[name]:
+            yield f"{name}: {value}, not {wanted[name]}"
+
+
+def account_differences(address: Address, stored: Genesis, expected: Genesis) -> Iterator[str]:
+    """Yield in which fields an account differs, or that only one genesis has it."""
+    found, wanted = stored.alloc.get(address), expected.alloc.get(address)
+    if found is None or wanted is None:
+        yield f"alloc.{address}: {'only given now' if found is None else 'not given now'}"
+    elif found.balance != wanted.balance:
+        yield f"alloc.{address}.balance: {found.balance}, not {wanted.balance}"
+    elif not found.same_state(wanted):
+        yield f"alloc.{address}: another nonce, code or storage"
+
+
+class ExpectedGenesis(msgspec.Struct, frozen=True):
+    """The genesis of a new chain, and how that of an existing one is compared with it."""
+
+    genesis: Genesis
+    check: GenesisCheck = differences
+    """By default nothing may differ."""
+
+
+def identity(genesis: Genesis) -> bytes:
+    """Return the hash that identifies a chain; unlike the genesis block hash it covers the chain id."""
+    return keccak256(genesis.dump())
+
+
+def open_genesis(store: Store, expected: ExpectedGenesis) -> Genesis:
+    """Return the genesis of the chain in `store`, which is read only if it is not the expected one.
+
+    Raise `GenesisMismatch` with the differences that prevent it.
+    """
+    if store.genesis.identity == identity(expected.genesis):
+        return expected.genesis
+    stored = read_genesis(store, expected.genesis)
+    found = tuple(islice(expected.check(stored, expected.genesis), SHOWN_DIFFERENCES))
+    if found:
+        raise GenesisMismatch(store.path, *found)
+    return stored
+
+
+def read_genesis(store: Store, expected: Genesis) -> Genesis:
+    """Read the genesis from block 0.
+
+    A store of an earlier version has no chain id. It is the expected one, if the identity says so.
+    """
+    try:
+        stored = _of_record(store.record(0), store.genesis.chain_id or expected.chain_id)
+    except (MalformedValue, InvalidGenesis, UnknownBlock) as error:
+        raise StoreDamaged(store.path, f"its genesis: {error}") from error
+    if store.genesis.chain_id is None and store.genesis.identity != identity(
+        _as_written(stored, expected)
+    ):
+        problem = f"its chain id is not {expected.chain_id}"
+        raise GenesisMismatch(store.path, f"--chain-id or --l1-chain-id: {problem}")
+    return stored
+
+
+def _of_record(record: BlockRecord, chain_id: int) -> Genesis:
+    header = record.header()
+    codes = {keccak256(code): code for code in record.codes}
+    return Genesis(
+        chain_id=chain_id,
+        timestamp=header.timestamp,
+        gas_limit=header.gas_limit,
+        base_fee=header.base_fee_per_gas,
+        beneficiary=header.beneficiary,
+        extra_data=header.extra_data,
+        difficulty=header.difficulty,
+        mix_hash=header.mix_hash,
+        nonce=header.nonce,
+        alloc={Address(change.address): _account(change, codes) for change in record.changes},
+    )
+
+
+def _account(change: StoredChange, codes: dict[bytes, bytes]) -> GenesisAccount:
+    account = change.account
+    if account is None:
+        raise MalformedValue(f"account 0x{change.address.hex()} is deleted")
+    code = b"" if account.code_hash == EMPTY_CODE_HASH else codes.get(account.code_hash)
+    if code is None:
+        raise MalformedValue(f"the code of account 0x{change.address.hex()} is missing")
+    return GenesisAccount(
+        balance=int.from_bytes(account.balance),
+        nonce=account.nonce,
+        code=code,
+        storage={Hash32(slot): Hash32(value.rjust(32, b"\0")) for slot, value in change.slots},
+    )
+
+
+def _as_written(stored: Genesis, expected: Genesis) -> Genesis:
+    """Return `stored` as it was given if `expected` gives it again: zero slots are part of the identity."""
+    alloc = {
+        address: given
+        if (given := expected.alloc.get(address)) is not None and given.same_state(account)
+        else account
+        for address, account in stored.alloc.items()
+    }
+    return msgspec.structs.replace(stored, alloc=alloc)

@@ -1,0 +1,173 @@
+"""The genesis that the configuration describes, and what an existing chain must have in common with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol.chain.genesis.accounts import ZK_STACK_ACCOUNTS
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.genesis.stored_genesis import (
+    ExpectedGenesis,
+    account_differences,
+    header_differences,
+)
+from entresol.contracts import artifact
+from entresol.contracts.slots import Value, Word, storage_of
+from entresol.node.config.schema import DEFAULT_GAS_PRICE, ETHER
+from entresol.node.dev_features import derived_accounts, development_accounts, funding
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.system_contracts import ASSET_ROUTER, CONTRACTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from entresol.l1.deployment import Deployment
+    from entresol.node.config.schema import ChainConfig, NodeConfig
+
+_L1_VARIABLES: Final = {
+    "L1_CHAIN_ID": "--l1-chain-id or --l1-url: the chain id of its L1",
+    "L1_ASSET_ROUTER": "--l1-url or --bridgehub: the asset router on its L1",
+}
+"""What a system contract knows of L1, and the flags that say it."""
+
+
+class LayerTwoGenesis:
+    """The genesis of the L2: development accounts or a file, and the system contracts.
+
+    Contracts may differ from those of an existing chain: it keeps the ones that it was created with.
+    """
+
+    def __init__(self, config: NodeConfig, predeploys: Mapping[Address, GenesisAccount]) -> None:
+        self._config = config.chain
+        self._predeploys = predeploys
+        path = config.chain.genesis
+        self._file = None if path is None else Genesis.load(Path(path))
+        genesis = self._development(config) if self._file is None else self._of(self._file)
+        self.expected = ExpectedGenesis(genesis, self._check)
+
+    def _check(self, stored: Genesis, expected: Genesis) -> Iterator[str]:
+        """Yield the flags whose values differ from those that a chain was created with."""
+        if stored.chain_id != expected.chain_id:
+            flag = "--chain-id" if self._file is None else "--genesis: config.chainId"
+            yield f"{flag}: {stored.chain_id}, not {expected.chain_id}"
+        yield from _settlement_differences(stored, expected)
+        if self._file is None:
+            yield from _funding_differences(self._config, stored, self._predeploys)
+        else:
+            yield from self._file_differences(stored, self._file)
+
+    def _file_differences(self, stored: Genesis, file: Genesis) -> Iterator[str]:
+        for difference in header_differences(stored, file):
+            yield f"--genesis: {difference}"
+        predeployed = self._predeploys.keys() - file.alloc.keys()
+        for address in sorted((stored.alloc.keys() | file.alloc.keys()) - predeployed):
+            for difference in account_differences(address, stored, file):
+                yield f"--genesis: {difference}"
+
+    def _development(self, config: NodeConfig) -> Genesis:
+        addresses = [account.address for account in funding(config)]
+        balance = config.chain.balance * ETHER
+        funded = Genesis.development(config.chain.chain_id, addresses, balance, self._predeploys)
+        # A call on the genesis block must not cost more than one on the next block. --gas-price is
+        # not part of the genesis: a chain can be opened again with another one.
+        return msgspec.structs.replace(funded, base_fee=DEFAULT_GAS_PRICE)
+
+    def _of(self, file: Genesis) -> Genesis:
+        # The accounts of a genesis file override the system contracts.
+        return msgspec.structs.replace(file, alloc={**self._predeploys, **file.alloc})
+
+
+class LayerOneGenesis:
+    """The genesis of the development L1: development accounts, and the contracts of a deployment.
+
+    Contracts may differ from those of an existing chain, as on the L2.
+    """
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        deployment: Deployment,
+        predeploys: Mapping[Address, GenesisAccount],
+    ) -> None:
+        self._config = config.chain
+        self._deployment = deployment
+        self._predeploys = predeploys
+        genesis = Genesis.development(
+            config.l1.l1_chain_id,
+            [account.address for account in development_accounts(config.chain)],
+            config.chain.balance * ETHER,
+            predeploys,
+        )
+        self.expected = ExpectedGenesis(genesis, self._check)
+
+    def _check(self, stored: Genesis, expected: Genesis) -> Iterator[str]:
+        """Yield the flags whose values differ from those that a chain was created with."""
+        if stored.chain_id != expected.chain_id:
+            yield f"--l1-chain-id: {stored.chain_id}, not {expected.chain_id}"
+        contract = self._deployment.contracts.chain
+        batches: dict[Word, Value] = {0: self._deployment.genesis_batch_hash}
+        storage = storage_of(artifact("ZKChain"), {"_storedBatchHashes": batches})
+        ((slot, registered),) = storage.items()
+        if _slot(stored, contract, slot) != registered:
+            yield "--data-dir: the L2 beside it is not the one that is registered on it"
+        yield from _funding_differences(self._config, stored, self._predeploys)
+
+
+def has_other_contracts(stored: Genesis, expected: Genesis) -> bool:
+    """Return whether the contracts in one genesis are not those in the other."""
+    return _codes(stored) != _codes(expected)
+
+
+def _codes(genesis: Genesis) -> dict[Address, bytes]:
+    return {address: it.code for address, it in genesis.alloc.items() if it.code}
+
+
+def _settlement_differences(stored: Genesis, expected: Genesis) -> Iterator[str]:
+    """Yield how the L1 that the L2 was created for differs from the one of the configuration."""
+    settled, settles = (ASSET_ROUTER in it.alloc for it in (stored, expected))
+    if settled != settles:
+        yield f"--no-l1: it was created {'with' if settled else 'without'} an L1"
+    if not (settled and settles):
+        return
+    for name, flags in _L1_VARIABLES.items():
+        (slot,) = storage_of(artifact(CONTRACTS[ASSET_ROUTER]), {name: 0})
+        found, wanted = (_slot(it, ASSET_ROUTER, slot) for it in (stored, expected))
+        if found != wanted:
+            yield f"{flags} is {_shown(found)}, not {_shown(wanted)}"
+
+
+def _funding_differences(
+    config: ChainConfig, stored: Genesis, predeploys: Mapping[Address, GenesisAccount]
+) -> Iterator[str]:
+    """Yield how the funded accounts differ from those of the flags; without --accounts any number fits."""
+    owners = {
+        address: account.balance
+        for address, account in stored.alloc.items()
+        if not account.code and address not in predeploys
+    }
+    # The accounts of the ZK Stack are funded or not by where the chain settles, and by the version.
+    derived = owners.keys() - {it.address for it in ZK_STACK_ACCOUNTS}
+    possible = {it.address for it in derived_accounts(config.mnemonic, len(derived))}
+    if not derived <= possible:
+        stranger = min(derived - possible).checksummed()
+        yield f"--mnemonic or --genesis: it funds {stranger}, which is no account of the mnemonic"
+    elif config.accounts not in (None, len(derived)):
+        yield f"--accounts: {len(derived)}, not {config.accounts}"
+    balance = config.balance * ETHER
+    other = next((it for it in owners.values() if it != balance), balance)
+    if other != balance:
+        yield f"--balance: {other / ETHER:,g}, not {config.balance:,}"
+
+
+def _slot(genesis: Genesis, address: Address, slot: Hash32) -> Hash32:
+    account = genesis.alloc.get(address)
+    return Hash32.zero() if account is None else account.storage.get(slot, Hash32.zero())
+
+
+def _shown(word: Hash32) -> str:
+    """Return a chain id as a number, and an address in hex."""
+    number = int.from_bytes(word)
+    return str(number) if number < 2**64 else Address(word[-20:]).checksummed()

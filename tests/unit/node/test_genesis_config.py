@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from entresol._native import keccak256
+from entresol.chain.chain import Chain
+from entresol.contracts import Artifact, artifact
+from entresol.errors import GenesisMismatch
+from entresol.node.chains import open_layer_one, open_layer_two
+from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
+from entresol.node.dev_features import development_accounts, funded_accounts
+from entresol.node.settlement.settlement_layer import configured_contracts
+from entresol.primitives.values import Address, Data
+from entresol.storage import tables
+
+CUSTOM = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+REMOTE = {"l1_url": "http://l1.example"}
+OWNER = Address(b"\x77" * 20)
+FILE: dict[str, Any] = {
+    "config": {"chainId": 270},
+    "timestamp": "0x5",
+    "gasLimit": "0x1c9c380",
+    "alloc": {str(OWNER): {"balance": "0x9", "storage": {"0x1": "0x0"}}},
+}
+
+
+@contextmanager
+def opened(config: NodeConfig) -> Iterator[tuple[Chain, Chain | None]]:
+    """Open the L2, and the development L1 unless the L1 is remote."""
+    layer_two, _ = open_layer_two(config, *configured_contracts(config))
+    with closing(layer_two):
+        if not config.l1.l1 or config.l1.l1_url is not None:
+            yield layer_two, None
+            return
+        with closing(open_layer_one(config, layer_two)) as layer_one:
+            yield layer_two, layer_one
+
+
+def configured(
+    path: Path, l1: dict[str, Any] | None = None, genesis: object = None, **chain: Any
+) -> NodeConfig:
+    if genesis is not None:
+        chain["genesis"] = str(path / "genesis.json")
+        (path / "genesis.json").write_text(json.dumps(genesis), encoding="utf-8")
+    settings = ChainConfig(data_dir=str(path / "chain"), **chain)
+    return NodeConfig(chain=settings, l1=L1Config(**(l1 or {})))
+
+
+def of_an_earlier_version(config: NodeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Create the chains with other contracts, and without the rows that this version added."""
+    with monkeypatch.context() as patch:
+        for module in ("rollup.system_contracts", "l1.deployment", "node.chains"):
+            patch.setattr(f"entresol.{module}.artifact", changed_artifact)
+        with opened(config) as chains:
+            for chain in chains:
+                if chain is not None:
+                    chain.ledger.store._db.write([], [tables.CHAIN_ID])
+
+
+def changed_artifact(name: str) -> Artifact:
+    today, more = artifact(name), b"\xfe"
+    return msgspec.structs.replace(today, runtime=Data(today.runtime + more))
+
+
+@pytest.mark.parametrize(
+    ("created", "given", "difference"),
+    [
+        ({}, {"chain_id": 271}, "--chain-id: 270, not 271"),
+        ({}, {"accounts": 3}, "--accounts: 10, not 3"),
+        ({"accounts": 3}, {"accounts": 10}, "--accounts: 3, not 10"),
+        ({}, {"balance": 5}, "--balance: 10,000, not 5"),
+        ({}, {"mnemonic": CUSTOM}, "--mnemonic or --genesis: it funds 0x"),
+        ({}, {"l1": {"l1": False}}, "--no-l1: it was created with an L1"),
+        ({"l1": {"l1": False}}, {}, "--no-l1: it was created without an L1"),
+        (
+            {},
+            {"l1": {"l1_chain_id": 5}},
+            "--l1-chain-id or --l1-url: the chain id of its L1 is 31337, not 5",
+        ),
+        ({"genesis": FILE}, {}, "--mnemonic or --genesis: it funds 0x"),
+        ({}, {"genesis": FILE}, "--genesis: "),
+        (
+            {"genesis": FILE},
+            {"genesis": {**FILE, "config": {"chainId": 271}}},
+            "--genesis: config.chainId: 270, not 271",
+        ),
+        (
+            {"genesis": FILE},
+            {"genesis": {**FILE, "timestamp": "0x6"}},
+            "--genesis: timestamp: 0x5, not 0x6",
+        ),
+        (
+            {"genesis": FILE},
+            {"genesis": {**FILE, "alloc": {str(OWNER): {"balance": "0x8"}}}},
+            f"--genesis: alloc.{OWNER}.balance: 9, not 8",
+        ),
+        ({"genesis": FILE}, {"genesis": {**FILE, "alloc": {}}}, "not given now"),
+    ],
+)
+def test_a_flag_that_differs_from_the_genesis_of_the_chain_is_named(
+    tmp_path: Path, created: dict[str, Any], given: dict[str, Any], difference: str
+) -> None:
+    with opened(configured(tmp_path, **created)):
+        pass
+    with pytest.raises(GenesisMismatch) as caught, opened(configured(tmp_path, **given)):
+        pass
+    assert any(difference in it for it in caught.value.differences), caught.value.differences
+
+
+@pytest.mark.parametrize("settings", [{}, {"genesis": FILE}, {"accounts": 2, "balance": 7}])
+def test_a_chain_opens_with_the_contracts_that_it_was_created_with(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    settings: dict[str, Any],
+) -> None:
+    caplog.set_level(logging.INFO)
+    config = configured(tmp_path, **settings)
+    of_an_earlier_version(config, monkeypatch)
+    assert caplog.messages == []
+    with opened(config) as (layer_two, layer_one):
+        assert layer_one is not None
+        for chain in (layer_two, layer_one):
+            codes = {keccak256(it.code) for it in chain.genesis.alloc.values() if it.code}
+            assert codes == {keccak256(code) for code in chain.blocks.record(0).codes}
+            chain.verify()
+    directory = tmp_path / "chain"
+    assert caplog.messages == [
+        f"{directory} was created with other system contracts than this version's, and keeps them",
+        f"{directory / 'l1'} was created with other settlement contracts than this version's, and keeps them",
+    ]
+
+
+def test_a_chain_of_an_earlier_version_still_compares_the_chain_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_an_earlier_version(configured(tmp_path), monkeypatch)
+    with (
+        pytest.raises(GenesisMismatch, match="--chain-id or --l1-chain-id"),
+        opened(configured(tmp_path, chain_id=271)),
+    ):
+        pass
+
+
+def test_a_development_l1_of_another_l2_is_rejected(tmp_path: Path) -> None:
+    config = configured(tmp_path, accounts=1)
+    with opened(config):
+        pass
+    other = configured(tmp_path / "other", accounts=2)
+    with opened(other) as (layer_two, _), pytest.raises(GenesisMismatch, match="the L2 beside it"):
+        open_layer_one(config, layer_two)
+
+
+def test_without_accounts_a_chain_has_as_many_as_it_was_created_with(tmp_path: Path) -> None:
+    with opened(configured(tmp_path, accounts=13)):
+        pass
+    config = configured(tmp_path)
+    with opened(config) as (layer_two, _):
+        funded = funded_accounts(config.chain, layer_two.genesis)
+    assert funded == development_accounts(ChainConfig(accounts=13))
+
+
+def test_accounts_that_are_not_funded_on_a_remote_l1_are_no_difference(tmp_path: Path) -> None:
+    for config in (configured(tmp_path), configured(tmp_path, l1=REMOTE)):
+        with opened(config) as (layer_two, _):
+            assert len(funded_accounts(config.chain, layer_two.genesis)) == 12
