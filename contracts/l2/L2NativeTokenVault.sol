@@ -4,6 +4,7 @@ pragma solidity ^0.8.28;
 import {L2_ASSET_ROUTER} from "../shared/Addresses.sol";
 import {DataEncoding} from "../shared/DataEncoding.sol";
 import {IERC20} from "../shared/IERC20.sol";
+import {TokenMetadata} from "../shared/TokenMetadata.sol";
 import {IBridgedStandardToken} from "./interfaces/IBridgedStandardToken.sol";
 import {IL2NativeTokenVault} from "./interfaces/IL2NativeTokenVault.sol";
 import {TokenDescription} from "./TokenDescription.sol";
@@ -158,13 +159,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         address token,
         uint256 tokenOriginChainId
     ) public view returns (bytes memory) {
-        return
-            DataEncoding.encodeTokenData(
-                tokenOriginChainId,
-                _query(token, abi.encodeCall(IERC20.name, ())),
-                _query(token, abi.encodeCall(IERC20.symbol, ())),
-                _query(token, abi.encodeCall(IERC20.decimals, ()))
-            );
+        return TokenMetadata.describe(token, tokenOriginChainId);
     }
 
     /// @notice The address of the bridged token that the first deposit of a token of another chain deploys.
@@ -267,13 +262,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         }
         bool isTrue =
             returnData.length == 0 || (returnData.length >= 32 && abi.decode(returnData, (bool)));
-        if (!success || !isTrue) revert TransferFailed(token);
-    }
-
-    /// @dev The raw return data of a token; empty if the call reverts.
-    function _query(address token, bytes memory data) private view returns (bytes memory) {
-        (bool success, bytes memory returnData) = token.staticcall(data);
-        return success ? returnData : bytes("");
+        if (!success || !isTrue || token.code.length == 0) revert TransferFailed(token);
     }
 
     function _rejectBaseToken(bytes32 asset) private view {

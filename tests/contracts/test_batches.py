@@ -573,3 +573,17 @@ def test_a_batch_is_executed_only_after_the_delay(operator: Operator) -> None:
     assert rejection.value.args == ("TimeNotReached", NOW + 100, NOW + 99)
     engine.timestamp += 1
     operator.execute(batch)
+
+
+def test_a_batch_that_is_committed_again_waits_again(operator: Operator) -> None:
+    engine = operator.l1.engine
+    engine.send(DEPLOYER, operator.l1.timelock, "setExecutionDelay", 100)
+    operator.commit()
+    engine.timestamp += 99
+    operator.revert(0)
+    batch = operator.commit()
+    operator.prove(batch)
+    engine.timestamp += 1
+    with pytest.raises(Reverted) as rejection:
+        operator.execute(batch)
+    assert rejection.value.args == ("TimeNotReached", NOW + 199, NOW + 100)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
+import {AddressAliasHelper} from "../../shared/AddressAliasHelper.sol";
 import {ETH_TOKEN, L2_ASSET_ROUTER, L2_BASE_TOKEN} from "../../shared/Addresses.sol";
 import {DataEncoding} from "../../shared/DataEncoding.sol";
 import {IAssetRouterBase} from "../../shared/IAssetRouterBase.sol";
@@ -289,8 +290,14 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
             (address, uint256, address)
         );
         assetId = _vault().ensureTokenIsRegistered(token);
-        if (receiver == address(0)) receiver = originalCaller;
+        if (receiver == address(0)) receiver = _receiverOf(originalCaller);
         burnData = DataEncoding.encodeBurn(amount, receiver, token);
+    }
+
+    /// @dev A contract on L1 controls its alias on L2, not the account with its own address.
+    function _receiverOf(address caller) private view returns (address) {
+        // solhint-disable-next-line avoid-tx-origin
+        return caller == tx.origin ? caller : AddressAliasHelper.applyL1ToL2Alias(caller);
     }
 
     /// @dev The nullifier's functions have the same signatures.

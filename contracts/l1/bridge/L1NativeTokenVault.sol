@@ -4,10 +4,10 @@ pragma solidity ^0.8.28;
 import {ETH_TOKEN} from "../../shared/Addresses.sol";
 import {DataEncoding} from "../../shared/DataEncoding.sol";
 import {IERC20} from "../../shared/IERC20.sol";
+import {TokenMetadata} from "../../shared/TokenMetadata.sol";
 import {IL1AssetRouter} from "../interfaces/IL1AssetRouter.sol";
 import {IL1NativeTokenVault} from "../interfaces/IL1NativeTokenVault.sol";
 import {SafeTransfer} from "../libraries/SafeTransfer.sol";
-import {TokenMetadata} from "../libraries/TokenMetadata.sol";
 import {ReentrancyGuard} from "../ReentrancyGuard.sol";
 import {L1BridgedToken} from "./L1BridgedToken.sol";
 
@@ -94,11 +94,13 @@ contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
     /// @inheritdoc IL1NativeTokenVault
     function bridgeBurn(
         uint256 chainId,
-        uint256,
+        uint256 l2Value,
         bytes32 assetId_,
         address originalCaller,
         bytes calldata data
     ) external payable onlyAssetRouter nonReentrant returns (bytes memory) {
+        // The router on L2 accepts no ether: the deposit would be collected here, and fail there.
+        if (l2Value != 0) revert NonEmptyMsgValue();
         address token = _tokenOf(assetId_);
         (uint256 amount, address receiver, address requested) = DataEncoding.decodeBurn(data);
         if (requested != address(0) && requested != token) revert TokenMismatch(token, requested);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-import {ETH_TOKEN} from "../../shared/Addresses.sol";
-import {DataEncoding} from "../../shared/DataEncoding.sol";
-import {IERC20} from "../../shared/IERC20.sol";
+import {ETH_TOKEN} from "./Addresses.sol";
+import {DataEncoding} from "./DataEncoding.sol";
+import {IERC20} from "./IERC20.sol";
 
-/// @notice The metadata of a token, whatever it returns.
+/// @notice The metadata of a token for the other layer, whatever it returns.
 library TokenMetadata {
-    /// @dev A deposit pays for every byte of the metadata; longer return data counts as none.
+    /// @dev The other layer pays for every byte of the metadata; longer return data counts as none.
     uint256 internal constant MAX_RETURN_SIZE = 512;
-    /// @dev Enough for any honest token, and less than the rest of a deposit needs: a caller cannot provide so
-    /// little gas that a token seems to return nothing and the deposit still succeeds.
+    /// @dev Enough for any honest token. A call that gets less leaves a 63rd of it to its caller, who needs more
+    /// for the rest: nobody can provide so little gas that a token seems to return nothing and the transfer
+    /// still succeeds.
     uint256 internal constant MAX_GAS = 50_000;
 
-    /// @notice The metadata for L2; what the token does not return is empty there.
+    /// @notice The metadata for the other layer; what the token does not return is empty there.
     function describe(address token, uint256 originChainId) internal view returns (bytes memory) {
         if (token == ETH_TOKEN) {
             return
@@ -33,7 +34,7 @@ library TokenMetadata {
             );
     }
 
-    /// @dev Checks the size of the return data before copying it, so that the depositor does not pay for its memory.
+    /// @dev Checks the size of the return data before copying it, so that the sender does not pay for its memory.
     function _query(address token, bytes4 selector) private view returns (bytes memory returnData) {
         uint256 limit = MAX_RETURN_SIZE;
         uint256 maxGas = MAX_GAS;

@@ -1,0 +1,396 @@
+"""Attacks across contracts of L1, each from an outsider's or a hostile token's side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from eth_abi import abi
+
+from entresol._native import keccak256
+from entresol.primitives.addresses import alias
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
+from entresol.primitives.values import Address
+from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, error_of, find
+from tests.support.contracts.l1_contracts import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    DEPLOYER,
+    L2_ASSET_ROUTER,
+    L2_BASE_TOKEN,
+    OPERATOR,
+    OTHER_CHAIN_ID,
+    Deployed,
+    asset_id,
+    burn_data,
+    direct,
+    mint_data,
+    two_bridges,
+)
+from tests.support.contracts.merkle_trees import AGGREGATED_ROOT, path_of, proof_of
+
+MALLORY = Address(b"\x3a" * 20)
+TWO_BRIDGES_MAGIC = (int.from_bytes(keccak256(b"TWO_BRIDGES_MAGIC_VALUE")) - 1).to_bytes(32)
+
+
+def ether_message(receiver: Address, amount: int) -> bytes:
+    return bytes.fromhex("6c0960f9") + receiver + amount.to_bytes(32)
+
+
+def token_message(token: Contract, receiver: Address, amount: int) -> bytes:
+    mint = mint_data(receiver, token.address, amount)
+    head = bytes.fromhex("9c884fd1") + CHAIN_ID.to_bytes(32)
+    return head + asset_id(token.address) + mint
+
+
+def claim(l1: Deployed, message: bytes, sender: Address) -> tuple[Any, ...]:
+    """Settle a batch with this message, and return the nullifier's parameters of its claim."""
+    logs = (L2ToL1Log.of_message(0, sender, message),)
+    return CHAIN_ID, l1.settle(*logs), 0, sender, 0, message, proof_of(logs, 0)
+
+
+def deposit_ether(l1: Deployed, amount: int = 10 * ETHER) -> None:
+    asked = direct(mint_value=amount)
+    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionDirect", asked, value=amount)
+
+
+def by_asset(token: Contract, amount: int) -> bytes:
+    inner = burn_data(amount, BOB, token.address)
+    return b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
+
+
+def deposit_token(l1: Deployed, token: Contract, amount: int, **fields: Any) -> None:
+    l1.engine.send(ALICE, token, "approve", l1.router.address, amount)
+    asked = two_bridges(l1.router.address, by_asset(token, amount), **fields)
+    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER)
+
+
+def finalize(l1: Deployed, params: tuple[Any, ...]) -> None:
+    l1.engine.send(MALLORY, l1.nullifier, "finalizeDeposit", params)
+
+
+def requested(l1: Deployed) -> tuple[Any, ...]:
+    """Return the transaction of the last request."""
+    (event,) = [it for it in l1.engine.events(l1.chain) if it.name == "NewPriorityRequest"]
+    transaction: tuple[Any, ...] = event.fields["transaction"]
+    return transaction
+
+
+# --- Acting as a contract that others trust ---
+
+
+def constant(data: bytes) -> bytes:
+    """Return code that answers every call with `data`."""
+    size = len(data).to_bytes(2).hex()
+    return bytes.fromhex(f"61{size}600c5f3961{size}5ff3") + data
+
+
+@pytest.mark.parametrize(
+    "trusted", ["bridgehub", "chain", "nullifier", "vault", "timelock", "legacy_bridge"]
+)
+def test_no_contract_of_the_bridge_is_usable_as_a_second_bridge(l1: Deployed, trusted: str) -> None:
+    # The bridgehub calls the second bridge in its own name.
+    bridge: Contract = getattr(l1, trusted)
+    asked = two_bridges(bridge.address, b"\x01")
+    with pytest.raises(Reverted, match="nothing"):
+        l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER)
+
+
+def test_a_hostile_second_bridge_acts_on_l2_under_its_own_alias(l1: Deployed) -> None:
+    mint = l1.router.encode("finalizeDeposit", L1_CHAIN_ID, bytes(32), b"")
+    inner: tuple[object, ...] = (TWO_BRIDGES_MAGIC, L2_ASSET_ROUTER, mint, [], keccak256(b"forged"))
+    answer = abi.encode(["(bytes32,address,bytes,bytes[],bytes32)"], [inner])
+    l1.engine.overlay.set_code(MALLORY, constant(answer))
+    asked = two_bridges(MALLORY, b"")
+    tx_hash = l1.engine.send(
+        ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER
+    )
+    sender, receiver = requested(l1)[1:3]
+    assert sender.to_bytes(20) == alias(MALLORY)
+    assert receiver.to_bytes(20) == L2_ASSET_ROUTER
+    # And it leaves no deposit that could be claimed back.
+    assert l1.engine.read(l1.nullifier, "depositHappened", CHAIN_ID, tx_hash) == bytes(32)
+
+
+def test_a_contract_that_poses_as_a_chain_gets_nothing_from_the_timelock(l1: Deployed) -> None:
+    fake = Contract(MALLORY, l1.chain.artifact)
+    l1.engine.overlay.set_code(MALLORY, constant(BOB.rjust(32, b"\0")))
+    l1.engine.send(BOB, l1.timelock, "addValidator", fake.address, BOB)
+    arguments = (1, 1, b"")
+    l1.engine.send(BOB, l1.timelock, "commitBatchesSharedBridge", fake.address, *arguments)
+    for step in ("commit", "prove", "execute"):
+        with pytest.raises(Reverted, match="Unauthorized"):
+            l1.engine.send(
+                BOB, l1.timelock, f"{step}BatchesSharedBridge", l1.chain.address, *arguments
+            )
+    assert not l1.engine.read(l1.timelock, "validators", l1.chain.address, BOB)
+    assert l1.engine.read(l1.timelock, "getCommittedBatchTimestamp", l1.chain.address, 1) == 0
+
+
+# --- Reentrancy across contracts ---
+
+
+def test_a_receiver_of_ether_cannot_deposit_while_it_is_paid(l1: Deployed) -> None:
+    deposit_ether(l1)
+    actor = l1.engine.deploy("Actor", sender=ALICE)
+    asked = direct(mint_value=0)
+    call = l1.bridgehub.encode("requestL2TransactionDirect", asked)
+    l1.engine.send(ALICE, actor, "arm", l1.bridgehub.address, call)
+    finalize(l1, claim(l1, ether_message(actor.address, ETHER), L2_BASE_TOKEN))
+    assert l1.engine.balance(actor.address) == ETHER
+    assert error_of(l1.engine.read(actor, "returnData")).error == "Reentrancy"
+
+
+def test_a_token_cannot_pay_a_withdrawal_while_it_is_deposited(l1: Deployed) -> None:
+    token = l1.token("ReentrantToken")
+    deposit_token(l1, token, 9)
+    params = claim(l1, token_message(token, BOB, 4), L2_ASSET_ROUTER)
+    call = l1.nullifier.encode("finalizeDeposit", params)
+    l1.engine.send(ALICE, token, "arm", l1.nullifier.address, call)
+    deposit_token(l1, token, 5)
+    assert error_of(l1.engine.read(token, "returnData")).error == "Reentrancy"
+    assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == 14
+    assert l1.engine.read(token, "balanceOf", l1.vault.address) == 14
+
+
+def test_a_token_that_registers_itself_while_it_is_deposited_changes_nothing(l1: Deployed) -> None:
+    token = l1.token("ReentrantToken")
+    call = l1.vault.encode("ensureTokenIsRegistered", token.address)
+    l1.engine.send(ALICE, token, "arm", l1.vault.address, call)
+    deposit_token(l1, token, 5)
+    assert l1.engine.read(l1.vault, "assetId", token.address) == asset_id(token.address)
+    assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == 5
+
+
+# --- Paid by one entry point, claimed by another ---
+
+
+def test_a_withdrawal_is_paid_once_by_all_entry_points_together(l1: Deployed) -> None:
+    token = l1.token()
+    deposit_token(l1, token, 9)
+    params = claim(l1, token_message(token, BOB, 4), L2_ASSET_ROUTER)
+    chain_id, batch, index, _, number, message, proof = params
+    entries: list[tuple[Contract, str, tuple[Any, ...]]] = [
+        (l1.nullifier, "finalizeDeposit", (params,)),
+        (l1.router, "finalizeWithdrawal", (chain_id, batch, index, number, message, proof)),
+        (l1.legacy_bridge, "finalizeWithdrawal", (batch, index, number, message, proof)),
+    ]
+    for first in entries:
+        engine = l1.engine.fork()
+        engine.send(OPERATOR, *first[:2], *first[2])
+        for contract, function, arguments in entries:
+            with pytest.raises(Reverted, match="WithdrawalAlreadyFinalized"):
+                engine.send(OPERATOR, contract, function, *arguments)
+        assert engine.read(token, "balanceOf", BOB) == 4
+
+
+def test_the_same_withdrawal_in_another_batch_is_another_withdrawal(l1: Deployed) -> None:
+    deposit_ether(l1, 3 * ETHER)
+    message = ether_message(BOB, ETHER)
+    before = l1.engine.balance(BOB)
+    first, second = (claim(l1, message, L2_BASE_TOKEN) for _ in range(2))
+    finalize(l1, first)
+    finalize(l1, second)
+    assert l1.engine.balance(BOB) == before + 2 * ETHER
+    with pytest.raises(Reverted, match="WithdrawalAlreadyFinalized"):
+        finalize(l1, first)
+
+
+# --- Nodes of the tree that are no leaves ---
+
+
+def test_an_inner_node_passes_only_where_the_caller_knows_that_it_is_a_leaf(l1: Deployed) -> None:
+    logs = tuple(L2ToL1Log.of_message(number, ALICE, b"text") for number in range(4))
+    batch = l1.settle(*logs)
+    leaves = [keccak256(log.pack()) for log in logs]
+    parent = keccak256(leaves[0] + leaves[1])
+    upper = [*path_of(logs, 0)[1:], AGGREGATED_ROOT]
+    short = [bytes([1, len(upper), 0, 1]) + bytes(28), *upper]
+    assert l1.engine.read(l1.chain, "proveL2LeafInclusion", batch, 0, parent, short)
+    # Whatever is hashed as a log has 88 bytes, and a node 64: no log has the hash of a node.
+    forged = (0, True, 0, ALICE, leaves[0], leaves[1])
+    assert not l1.engine.read(
+        l1.bridgehub, "proveL2LogInclusion", CHAIN_ID, batch, 0, forged, short
+    )
+
+
+@pytest.mark.parametrize("index", [1 << 14, (1 << 15) - 1], ids=["first", "last"])
+def test_nothing_is_proven_beside_the_tree_of_logs(l1: Deployed, index: int) -> None:
+    # The right half of a batch's root is the aggregated root of other chains, of which there are none.
+    message = ether_message(BOB, ETHER)
+    logs = (L2ToL1Log.of_message(0, L2_BASE_TOKEN, message),)
+    batch, proof = l1.settled_proof(*logs, index=0)
+    params = (CHAIN_ID, batch, index, L2_BASE_TOKEN, 0, message, proof)
+    with pytest.raises(Reverted, match="InvalidProof"):
+        finalize(l1, params)
+
+
+# --- Tokens that change after they were deposited ---
+
+
+def test_a_token_that_takes_from_the_vault_leaves_the_withdrawal_open(l1: Deployed) -> None:
+    token, other = l1.token(), l1.token()
+    for each in (token, other):
+        deposit_token(l1, each, 9)
+    # A rebase: the vault owns less than it owes.
+    l1.engine.send(l1.vault.address, token, "transfer", MALLORY, 6)
+    params = claim(l1, token_message(token, BOB, 9), L2_ASSET_ROUTER)
+    with pytest.raises(Reverted, match="TokenTransferFailed"):
+        finalize(l1, params)
+    assert not l1.engine.read(l1.nullifier, "isWithdrawalFinalized", *params[:3])
+    # Only this token is short.
+    finalize(l1, claim(l1, token_message(other, BOB, 9), L2_ASSET_ROUTER))
+    l1.engine.send(MALLORY, token, "transfer", l1.vault.address, 6)
+    finalize(l1, params)
+    assert l1.engine.read(token, "balanceOf", BOB) == 9
+
+
+def test_a_token_that_destroyed_itself_is_not_paid(l1: Deployed) -> None:
+    token = l1.token()
+    deposit_token(l1, token, 9)
+    params = claim(l1, token_message(token, BOB, 9), L2_ASSET_ROUTER)
+    l1.engine.overlay.set_code(token.address, b"")
+    with pytest.raises(Reverted, match="TokenTransferFailed"):
+        finalize(l1, params)
+    assert not l1.engine.read(l1.nullifier, "isWithdrawalFinalized", *params[:3])
+
+
+def test_an_amount_that_overflows_a_chains_balance_is_rejected(l1: Deployed) -> None:
+    token = l1.token(holder=BOB)
+    l1.engine.send(DEPLOYER, token, "mint", ALICE, 2**255)
+    deposit_token(l1, token, 2**255)
+    # A token that gives its depositor back what the vault holds.
+    l1.engine.send(l1.vault.address, token, "transfer", ALICE, 2**255)
+    with pytest.raises(Reverted):
+        deposit_token(l1, token, 2**255)
+    assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == 2**255
+
+
+# --- Deposits that could not arrive ---
+
+
+def test_a_deposit_of_a_token_with_value_for_l2_is_rejected(l1: Deployed) -> None:
+    # The router of L2 accepts no ether: the deposit would be collected here and fail there.
+    token = l1.token()
+    with pytest.raises(Reverted, match="NonEmptyMsgValue"):
+        deposit_token(l1, token, 5, l2_value=1)
+
+
+def test_a_contract_that_names_no_receiver_deposits_to_its_alias(l1: Deployed) -> None:
+    # It does not control the account with its own address on L2.
+    actor = l1.engine.deploy("Actor", sender=ALICE)
+    token = l1.token(holder=actor.address)
+    approval = token.encode("approve", l1.router.address, 5)
+    l1.engine.send(ALICE, actor, "act", token.address, approval)
+    data = abi.encode(["address", "uint256", "address"], [token.address, 5, Address.zero()])
+    asked = two_bridges(l1.router.address, data)
+    call = l1.bridgehub.encode("requestL2TransactionTwoBridges", asked)
+    l1.engine.send(ALICE, actor, "act", l1.bridgehub.address, call, value=ETHER)
+    _, _, mint = abi.decode(["uint256", "bytes32", "bytes"], requested(l1)[11][4:])
+    receiver = abi.decode(["address", "address"], mint)[1]
+    assert Address.parse(receiver) == alias(actor.address)
+
+
+# --- Registration by anybody ---
+
+
+def test_anybody_registers_a_token_but_only_under_its_own_asset_id(l1: Deployed) -> None:
+    token, other = l1.token(), l1.token()
+    data = burn_data(0, BOB, token.address)
+    with pytest.raises(Reverted, match="AssetIdMismatch"):
+        l1.engine.send(
+            MALLORY, l1.vault, "tryRegisterTokenFromBurnData", data, asset_id(other.address)
+        )
+    wanted = asset_id(token.address)
+    l1.engine.send(MALLORY, l1.vault, "tryRegisterTokenFromBurnData", data, wanted)
+    assert l1.engine.read(l1.vault, "tokenAddress", wanted) == str(token.address)
+    assert l1.engine.read(l1.vault, "originChainId", wanted) == L1_CHAIN_ID
+
+
+@pytest.mark.parametrize("contract", ["bridgehub", "router", "nullifier", "vault", "chain"])
+def test_a_contract_that_is_no_token_can_be_registered_but_not_deposited(
+    l1: Deployed, contract: str
+) -> None:
+    target: Contract = getattr(l1, contract)
+    l1.engine.send(MALLORY, l1.vault, "registerToken", target.address)
+    asked = two_bridges(l1.router.address, by_asset(target, 1))
+    with pytest.raises(Reverted, match="nothing"):
+        l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER)
+
+
+# --- Ownership ---
+
+
+def test_a_transfer_of_ownership_is_taken_back_by_another(l1: Deployed) -> None:
+    for contract in (l1.bridgehub, l1.timelock):
+        l1.engine.send(DEPLOYER, contract, "transferOwnership", MALLORY)
+        l1.engine.send(DEPLOYER, contract, "transferOwnership", Address.zero())
+        with pytest.raises(Reverted, match="Unauthorized"):
+            l1.engine.send(MALLORY, contract, "acceptOwnership")
+        assert l1.engine.read(contract, "owner") == str(DEPLOYER)
+
+
+# --- The token of an L2, on L1 ---
+
+
+def test_the_bridged_token_of_an_l2_keeps_balances_and_allowances_apart(l1: Deployed) -> None:
+    origin = Address(b"\x77" * 20)
+    asset = asset_id(origin, CHAIN_ID)
+    described = b"\x01" + abi.encode(
+        ["uint256", "bytes", "bytes", "bytes"], [CHAIN_ID, b"", b"", b""]
+    )
+    mint = abi.encode(
+        ["address", "address", "address", "uint256", "bytes"], [ALICE, ALICE, origin, 10, described]
+    )
+    message = bytes.fromhex("9c884fd1") + CHAIN_ID.to_bytes(32) + asset + mint
+    finalize(l1, claim(l1, message, L2_ASSET_ROUTER))
+    address = Address.parse(l1.engine.read(l1.vault, "tokenAddress", asset))
+    token = Contract(address, find("L1BridgedToken"))
+    engine = l1.engine
+    with pytest.raises(Reverted, match="InsufficientAllowance"):
+        engine.send(MALLORY, token, "transferFrom", ALICE, MALLORY, 1)
+    engine.send(ALICE, token, "approve", MALLORY, 3)
+    engine.send(MALLORY, token, "transferFrom", ALICE, MALLORY, 3)
+    for function, arguments, error in (
+        ("transferFrom", (ALICE, MALLORY, 1), "InsufficientAllowance"),
+        ("transfer", (BOB, 4), "InsufficientBalance"),
+        ("transfer", (Address.zero(), 1), "InvalidReceiver"),
+    ):
+        with pytest.raises(Reverted, match=error):
+            engine.send(MALLORY, token, function, *arguments)
+    engine.send(MALLORY, token, "transfer", MALLORY, 3)
+    assert engine.read(token, "balanceOf", MALLORY) == 3
+    assert engine.read(token, "totalSupply") == 10
+
+
+# --- One deposit, two chains ---
+
+
+def test_equal_transactions_of_two_chains_have_separate_refunds(l1: Deployed) -> None:
+    l1.add_chain()
+    token = l1.token()
+    deposit_token(l1, token, 5)
+    deposit_token(l1, token, 5, chain_id=OTHER_CHAIN_ID)
+    first = l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address))
+    hashes = [
+        l1.engine.read(chain, "getPriorityTreeRoot")
+        for chain in (l1.chain, Contract(_chain_of(l1, OTHER_CHAIN_ID), l1.chain.artifact))
+    ]
+    # The hash of a priority transaction has no chain id: both are equal.
+    assert hashes[0] == hashes[1]
+    logs = (L2ToL1Log.of_status(0, hashes[0], succeeded=False),)
+    batch = l1.settle(*logs)
+    data = burn_data(5, BOB, token.address)
+    refund = (ALICE, asset_id(token.address), data, hashes[0], batch, 0, 0, proof_of(logs, 0))
+    recover = "bridgeRecoverFailedTransfer"
+    with pytest.raises(Reverted, match="BatchNotExecuted"):
+        l1.engine.send(OPERATOR, l1.nullifier, recover, OTHER_CHAIN_ID, *refund)
+    l1.engine.send(OPERATOR, l1.nullifier, recover, CHAIN_ID, *refund)
+    assert first == 5
+    assert l1.engine.read(l1.vault, "chainBalance", OTHER_CHAIN_ID, asset_id(token.address)) == 5
+    assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == 0
+
+
+def _chain_of(l1: Deployed, chain_id: int) -> Address:
+    return Address.parse(l1.engine.read(l1.bridgehub, "getZKChain", chain_id))
