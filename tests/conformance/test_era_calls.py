@@ -188,9 +188,14 @@ def test_56_an_estimate_from_l1_is_something(client: RpcClient, pair: Pair) -> N
         assert estimate(client, "zks_estimateGasL1ToL2", call) > 0
 
 
-def test_57_filling_a_transaction_is_not_offered_here(client: RpcClient) -> None:
-    """Without such a method viem never calls it again and fills transactions itself."""
-    assert rejected(client, "eth_fillTransaction", {"to": BOB.address}).code == -32601
+def test_57_a_transaction_is_filled_in(client: RpcClient) -> None:
+    """Clients that ask for it take what they get; viem does so before each transaction."""
+    filled = client("eth_fillTransaction", {"from": SENDER, "to": BOB.address})["tx"]
+    assert (filled["type"], filled["gas"], filled["maxPriorityFeePerGas"]) == (
+        "0x2",
+        "0x5208",
+        "0x0",
+    )
 
 
 def test_74_a_fee_is_spelled_with_underscores_and_in_hex(client: RpcClient) -> None:

@@ -34,11 +34,13 @@ from entresol.rpc.namespaces.dev.anvil import Anvil
 from entresol.rpc.namespaces.dev.evm import Evm
 from entresol.rpc.namespaces.dev.hardhat import Hardhat
 from entresol.rpc.namespaces.dev.settlement import AnvilSettlement
+from entresol.rpc.namespaces.dev.unsigned import EthUnsigned
 from entresol.rpc.namespaces.eth.accounts import EthAccounts, Personal
 from entresol.rpc.namespaces.eth.blocks import EthBlocks
 from entresol.rpc.namespaces.eth.call_many import EthCallMany
 from entresol.rpc.namespaces.eth.calls import EthCalls
 from entresol.rpc.namespaces.eth.client import EthClient
+from entresol.rpc.namespaces.eth.config import EthConfig
 from entresol.rpc.namespaces.eth.fees import EthFees
 from entresol.rpc.namespaces.eth.filters import EthFilters
 from entresol.rpc.namespaces.eth.send_sync import EthSendSync
@@ -111,6 +113,7 @@ class Api:
             call_limits(self._limits), override_limits(self._limits), self._limits.call_limit
         )
         self._criteria = CriteriaMemory(self._limits.filter_limit_bytes)
+        self._filler = TransactionFiller(chain, self._resolver, self._runner, self._executor)
         self._calls = EthCalls(self._resolver, self._runner)
         self.filters = self._new_filters()
         self.subscriptions = self._new_subscriptions(wake)
@@ -190,10 +193,11 @@ class Api:
     def _ethereum(self) -> list[Namespace]:
         chain, resolver, rendered = self._chain, self._resolver, self._rendered
         keyring, limits = self._keyring, self._limits
-        filler = TransactionFiller(chain, resolver, self._runner, self._executor)
+        accounts = EthAccounts(chain, keyring, self._filler, rendered)
         return [
-            EthAccounts(chain, keyring, filler, rendered),
+            accounts,
             EthClient(chain),
+            EthConfig(chain.rules),
             EthBlocks(chain.blocks, resolver, rendered),
             self._calls,
             EthCallMany(chain, resolver, self._runner),
@@ -204,7 +208,7 @@ class Api:
             EthSimulate(chain, resolver, self._runner),
             EthState(resolver, chain.blocks, chain.state_trie, chain.pool, limits.slot_limit),
             EthTransactions(chain, resolver, rendered),
-            EthSendSync(chain, rendered, self._config.receipt_seconds),
+            EthSendSync(chain, accounts, rendered, self._config.receipt_seconds),
             Net(chain.rules.chain_id),
             Personal(keyring),
             TxPool(chain.pool, rendered, limits.answer_limit_bytes),
@@ -258,5 +262,6 @@ class Api:
             Evm(chain, checkpoints),
             Anvil(chain, keyring, checkpoints),
             Hardhat(chain, keyring),
+            EthUnsigned(chain, keyring, self._filler),
         ]
         return namespaces if rollup is None else [*namespaces, AnvilSettlement(rollup)]

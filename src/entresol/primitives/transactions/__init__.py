@@ -9,6 +9,7 @@ from entresol.primitives.transactions.envelope import (
     impersonate,
     load,
     sign,
+    unsigned,
 )
 from entresol.primitives.transactions.ethereum import (
     Access,
@@ -41,4 +42,5 @@ __all__ = [
     "impersonate",
     "load",
     "sign",
+    "unsigned",
 ]

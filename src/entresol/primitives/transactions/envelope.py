@@ -94,6 +94,14 @@ def sign(payload: SignedPayload, secret: bytes) -> Transaction:
     return decode(payload.with_signature(signature).encode())
 
 
+def unsigned(payload: SignedPayload, sender: Address) -> Transaction:
+    """Return a transaction as it is before it is signed: its signature is zero, and its hash will be another."""
+    raw = payload.encode()
+    if isinstance(payload, ZkTransaction):
+        return _from_zk(payload, raw)
+    return Transaction(payload=payload, sender=sender, hash=Hash32(_native.keccak256(raw)), raw=raw)
+
+
 def impersonate(payload: SignedPayload, sender: Address) -> Transaction:
     """Return an unsigned transaction of `sender`, for impersonation.
 
@@ -104,8 +112,8 @@ def impersonate(payload: SignedPayload, sender: Address) -> Transaction:
         "s": _IMPERSONATION_S | int.from_bytes(sender),
     }
     signature["v" if isinstance(payload, ZkTransaction) else "y_parity"] = 0
-    unsigned = msgspec.structs.replace(payload, **signature)
-    return load(unsigned.encode(), sender)
+    marked = msgspec.structs.replace(payload, **signature)
+    return load(marked.encode(), sender)
 
 
 def _from_result(

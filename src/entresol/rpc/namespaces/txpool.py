@@ -92,6 +92,18 @@ class TxPool:
         listing = self._pool.listing()
         return _run(listing, lambda: PoolSummary(**self._grouped(listing, _summary, len)))
 
+    @method(name="eth_pendingTransactions")
+    def pending_transactions(self) -> list[Raw] | Offload[list[Raw]]:
+        """Return all transactions in the pool, those of a sender by nonce."""
+        listing = self._pool.listing()
+
+        def work() -> list[Raw]:
+            render = self._rendered.pending_transaction
+            rendered = (render(entry.transaction) for entry in listing.by_sender())
+            return list(within_limit(rendered, self._max_bytes, lambda it: memoryview(it).nbytes))
+
+        return _run(listing, work)
+
     def _contents(self, listing: PoolListing) -> dict[str, dict[str, dict[str, Raw]]]:
         render = self._rendered.pending_transaction
         return self._grouped(listing, render, lambda it: memoryview(it).nbytes)

@@ -89,8 +89,8 @@ def test_what_is_no_call_is_rejected(body: bytes, code: int, identity: object) -
 
 
 def test_an_unknown_method_is_rejected_with_the_message_that_clients_match() -> None:
-    message = caller()(request("eth_fillTransaction"))["error"]["message"]
-    assert message == "the method eth_fillTransaction does not exist/is not available"
+    message = caller()(request("eth_noSuchMethod"))["error"]["message"]
+    assert message == "the method eth_noSuchMethod does not exist/is not available"
 
 
 @pytest.mark.parametrize(

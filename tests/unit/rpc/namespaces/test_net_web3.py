@@ -46,3 +46,7 @@ def test_the_namespaces_are_listed(client: ApiClient) -> None:
         ["anvil", "debug", "eth", "evm", "hardhat", "net", "personal", "rpc", "txpool", "web3"],
         "1.0",
     )
+
+
+def test_the_network_has_the_id_of_the_chain(client: ApiClient) -> None:
+    assert client("eth_networkId") == client("net_version") == "270"

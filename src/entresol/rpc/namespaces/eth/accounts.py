@@ -10,9 +10,11 @@ from entresol.errors import (
     AccountsLocked,
     ExecutionFailed,
     InvalidTransaction,
+    NotSupported,
     PoolRejection,
     UnknownAccount,
 )
+from entresol.primitives.transactions import unsigned
 from entresol.primitives.typed_data import personal_hash
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.method import method
@@ -23,6 +25,7 @@ from entresol.rpc.types.typed_data import TypedDataObject
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.dev.keyring import Keyring
+    from entresol.primitives.transactions import Transaction
     from entresol.rpc.services.fill_transaction import TransactionFiller
     from entresol.rpc.services.rendered_chain import RenderedChain
 
@@ -45,6 +48,18 @@ class EthAccounts:
         """Return the accounts that the node controls: its own, then impersonated ones."""
         return self._keyring.addresses
 
+    @method()
+    def request_accounts(self) -> list[Address]:
+        """Return the accounts that the node controls, which wallets ask the user for (EIP-1102)."""
+        return self._keyring.addresses
+
+    @method(UnknownAccount, InvalidTransaction, ExecutionFailed)
+    async def fill_transaction(self, transaction: TransactionObject) -> Raw:
+        """Fill in a transaction of any sender, by default the first account; return its bytes and fields, unsigned."""
+        sender = transaction.from_ or self._keyring.sender(None)
+        payload = await self._filler.fill(transaction, sender)
+        return self._filled(unsigned(payload, sender))
+
     @method(UnknownAccount, AccountsLocked, InvalidTransaction, PoolRejection, ExecutionFailed)
     async def send_transaction(self, transaction: TransactionObject) -> Hash32:
         """Fill in, sign and submit a transaction of one of the node's accounts; return its hash."""
@@ -57,9 +72,7 @@ class EthAccounts:
         """Fill in and sign a transaction without submitting it; return its bytes and fields."""
         sender = self._keyring.sender(transaction.from_)
         payload = await self._filler.fill(transaction, sender)
-        signed = self._keyring.sign(payload, sender)
-        fields = bytes(self._rendered.pending_transaction(signed))
-        return Raw(b'{"raw":"0x%b","tx":%b}' % (signed.raw.hex().encode(), fields))
+        return self._filled(self._keyring.sign(payload, sender))
 
     @method(UnknownAccount, AccountsLocked)
     def sign(self, address: Address, message: Data) -> Data | Offload[Data]:
@@ -75,6 +88,15 @@ class EthAccounts:
     def sign_typed_data(self, address: Address, typed_data: TypedDataObject) -> Data:
         """Return an EIP-712 signature over typed data; an alias of `eth_signTypedData_v4`."""
         return self.sign_typed_data_v4(address, typed_data)
+
+    @method(NotSupported, name="eth_signTypedData_v3")
+    def sign_typed_data_v3(self) -> Data:
+        """Reject: version 3 knows no arrays and no recursive structs, and wallets have moved on to version 4."""
+        raise NotSupported("version 3 of typed data knows no arrays; use eth_signTypedData_v4")
+
+    def _filled(self, transaction: Transaction) -> Raw:
+        fields = bytes(self._rendered.pending_transaction(transaction))
+        return Raw(b'{"raw":"0x%b","tx":%b}' % (transaction.raw.hex().encode(), fields))
 
 
 class Personal:

@@ -28,6 +28,11 @@ class EthClient:
         """Return the chain id."""
         return Quantity(self._chain.rules.chain_id)
 
+    @method(cached=True)
+    def network_id(self) -> str:
+        """Return the network id; an alias of `net_version`."""
+        return str(self._chain.rules.chain_id)
+
     @method()
     def block_number(self) -> Quantity:
         """Return the number of the latest block."""

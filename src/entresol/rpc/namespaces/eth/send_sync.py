@@ -1,4 +1,4 @@
-"""`eth_sendRawTransactionSync` (EIP-7966): submit a transaction and wait for its receipt."""
+"""`eth_sendRawTransactionSync` (EIP-7966) and `eth_sendTransactionSync`: submit and wait for the receipt."""
 
 from __future__ import annotations
 
@@ -7,15 +7,24 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Raw
 
-from entresol.errors import InvalidTransaction, PoolRejection, ReceiptTimeout
+from entresol.errors import (
+    AccountsLocked,
+    ExecutionFailed,
+    InvalidTransaction,
+    PoolRejection,
+    ReceiptTimeout,
+    UnknownAccount,
+)
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
+from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.primitives.values import Hash32
+    from entresol.rpc.namespaces.eth.accounts import EthAccounts
     from entresol.rpc.services.rendered_chain import RenderedChain
 
 DEFAULT_SECONDS: Final = 20.0
@@ -26,8 +35,11 @@ class EthSendSync:
 
     prefix = "eth"
 
-    def __init__(self, chain: Chain, rendered: RenderedChain, max_seconds: float) -> None:
+    def __init__(
+        self, chain: Chain, accounts: EthAccounts, rendered: RenderedChain, max_seconds: float
+    ) -> None:
         self._chain = chain
+        self._accounts = accounts
         self._rendered = rendered
         self._max_seconds = max_seconds
 
@@ -36,11 +48,25 @@ class EthSendSync:
         self, tx_bytes: Data, timeout_ms: Number | None = None
     ) -> Raw | Offload[Raw]:
         """Submit a signed transaction, and return its receipt; fail if no block includes it in time."""
-        sent = self._chain.submit(bytes(tx_bytes))
-        wanted = timeout_ms / 1000 if timeout_ms else DEFAULT_SECONDS
-        return await self._receipt(sent, min(wanted, self._max_seconds))
+        return await self._receipt(self._chain.submit(bytes(tx_bytes)), timeout_ms)
 
-    async def _receipt(self, sent: Hash32, seconds: float) -> Raw | Offload[Raw]:
+    @method(
+        UnknownAccount,
+        AccountsLocked,
+        InvalidTransaction,
+        PoolRejection,
+        ExecutionFailed,
+        ReceiptTimeout,
+    )
+    async def send_transaction_sync(
+        self, transaction: TransactionObject, timeout_ms: Number | None = None
+    ) -> Raw | Offload[Raw]:
+        """Submit a transaction of one of the node's accounts, and return its receipt; fail if no block includes it."""
+        return await self._receipt(await self._accounts.send_transaction(transaction), timeout_ms)
+
+    async def _receipt(self, sent: Hash32, timeout_ms: Number | None) -> Raw | Offload[Raw]:
+        wanted = timeout_ms / 1000 if timeout_ms else DEFAULT_SECONDS
+        seconds = min(wanted, self._max_seconds)
         event = asyncio.Event()
         subscription = self._chain.events.subscribe(backlog=1, wake=event.set)
         try:

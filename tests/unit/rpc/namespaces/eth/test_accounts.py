@@ -309,7 +309,27 @@ def test_any_account_may_be_impersonated(client: ApiClient) -> None:
         send(client, **{"from": STRANGER})
 
 
-def test_filling_alone_is_no_method(client: ApiClient) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client("eth_fillTransaction", fields())
-    assert rejection.value.code == -32601
+@pytest.mark.parametrize("kind", [0, 1, 2, 0x71])
+def test_a_transaction_is_filled_in_and_not_signed(client: ApiClient, kind: int) -> None:
+    given = fields(type=kind, **{"from": STRANGER})
+    filled = client("eth_fillTransaction", {**given, "gas": "0x7530"})
+    transaction = filled["tx"]
+    assert filled["raw"].startswith(f"0x{kind:02x}" if kind else "0xe")
+    assert (transaction["type"], transaction["from"]) == (hex(kind), STRANGER)
+    assert (transaction["gas"], transaction["nonce"]) == ("0x7530", "0x0")
+    assert {transaction["r"], transaction["s"]} == {"0x0"}
+    assert transaction["blockHash"] is None
+    assert client("txpool_status") == {"pending": "0x0", "queued": "0x0"}
+
+
+def test_the_gas_of_a_filled_transaction_is_estimated(client: ApiClient) -> None:
+    assert client("eth_fillTransaction", fields())["tx"]["gas"] == "0x5208"
+
+
+def test_wallets_are_given_the_accounts(client: ApiClient) -> None:
+    assert client("eth_requestAccounts") == client("eth_accounts")
+
+
+def test_the_third_version_of_typed_data_is_rejected_with_the_reason(client: ApiClient) -> None:
+    with pytest.raises(RpcError, match=r"Not implemented: .*use eth_signTypedData_v4"):
+        client("eth_signTypedData_v3", str(ALICE), {})

@@ -1,4 +1,4 @@
-"""`eth_sendRawTransactionSync`: receipt, timeout and cleanup."""
+"""Sending and waiting for the receipt: receipt, timeout and cleanup."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from entresol.node.config.schema import ApiConfig
 from tests.support.chain.api_client import ApiClient
-from tests.support.chain.dev_chain import open_chain, transaction
+from tests.support.chain.dev_chain import ALICE, NOBODY, open_chain, transaction
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
@@ -81,3 +81,18 @@ def test_the_event_subscription_ends_with_the_request(client: ApiClient) -> None
     listeners = len(client.chain.events._subscriptions)
     client("eth_sendRawTransactionSync", RAW)
     assert len(client.chain.events._subscriptions) == listeners
+
+
+def test_a_transaction_of_an_account_of_the_node_returns_its_receipt(client: ApiClient) -> None:
+    receipt = client("eth_sendTransactionSync", {"from": str(ALICE), "to": str(NOBODY)})
+    assert receipt["status"] == "0x1"
+    assert receipt == client("eth_getTransactionReceipt", receipt["transactionHash"])
+
+
+def test_a_timeout_of_such_a_transaction_returns_its_hash(client: ApiClient) -> None:
+    client.chain.schedule.seal_on_request()
+    with pytest.raises(RpcError) as rejection:
+        client("eth_sendTransactionSync", {"from": str(ALICE), "to": str(NOBODY)}, 1)
+    assert rejection.value.code == 4
+    (pending,) = client("eth_pendingTransactions")
+    assert pending["hash"] == rejection.value.data

@@ -1,0 +1,42 @@
+"""`eth_sendUnsignedTransaction`: send from any account, without its key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.errors import (
+    AccountsLocked,
+    ExecutionFailed,
+    InvalidTransaction,
+    PoolRejection,
+    UnknownAccount,
+)
+from entresol.primitives.transactions import impersonate
+from entresol.primitives.values import Hash32
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.types.call_request import TransactionObject
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.chain.dev.keyring import Keyring
+    from entresol.rpc.services.fill_transaction import TransactionFiller
+
+
+class EthUnsigned:
+    """Transactions that nobody signs; a namespace of development nodes, as it is impersonation."""
+
+    prefix = "eth"
+
+    def __init__(self, chain: Chain, keyring: Keyring, filler: TransactionFiller) -> None:
+        self._chain = chain
+        self._keyring = keyring
+        self._filler = filler
+
+    @method(UnknownAccount, AccountsLocked, InvalidTransaction, PoolRejection, ExecutionFailed)
+    async def send_unsigned_transaction(self, transaction: TransactionObject) -> Hash32:
+        """Fill in and submit a transaction of any account without a signature; return its hash."""
+        if self._keyring.locked is not None:
+            raise AccountsLocked(self._keyring.locked)
+        sender = transaction.from_ or self._keyring.sender(None)
+        payload = await self._filler.fill(transaction, sender)
+        return self._chain.send(impersonate(payload, sender))

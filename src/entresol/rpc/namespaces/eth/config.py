@@ -1,0 +1,81 @@
+"""`eth_config` (EIP-7910): forks, precompiles and system contracts of the chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from entresol.chain.genesis.chain_config import BLOB_SCHEDULES
+from entresol.primitives.values import Address, Data, Quantity
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.method import method
+
+if TYPE_CHECKING:
+    from entresol.chain.rules import ChainRules
+
+_PRECOMPILES: Final = (
+    "ECREC", "SHA256", "RIPEMD160", "ID", "MODEXP", "BN254_ADD", "BN254_MUL", "BN254_PAIRING",
+    "BLAKE2F", "KZG_POINT_EVALUATION", "BLS12_G1ADD", "BLS12_G1MSM", "BLS12_G2ADD",
+    "BLS12_G2MSM", "BLS12_PAIRING_CHECK", "BLS12_MAP_FP_TO_G1", "BLS12_MAP_FP2_TO_G2",
+)  # fmt: skip
+_NAMES: Final = {
+    **dict(enumerate(_PRECOMPILES, start=1)),
+    0x100: "P256VERIFY",
+}
+
+_NO_FORK_ID: Final = Data(bytes(4))
+"""As in anvil: the checksum over forks has no meaning on a chain that has had all of them since genesis."""
+
+
+class BlobParameters(JsonModel, frozen=True, kw_only=True):
+    """How many blobs a block has, and how their price moves."""
+
+    base_fee_update_fraction: int
+    max: int
+    target: int
+
+
+class ForkParameters(JsonModel, frozen=True, kw_only=True):
+    """The parameters of a fork."""
+
+    activation_time: int
+    blob_schedule: BlobParameters | None
+    chain_id: Quantity
+    fork_id: Data
+    precompiles: dict[str, Address]
+    system_contracts: dict[str, Address]
+
+
+class ChainParameters(JsonModel, frozen=True, kw_only=True):
+    """The fork of the chain, and the next and the last one that are scheduled: none."""
+
+    current: ForkParameters
+    next: None = None
+    last: None = None
+
+
+class EthConfig:
+    """The method `eth_config`."""
+
+    prefix = "eth"
+
+    def __init__(self, rules: ChainRules) -> None:
+        self._rules = rules
+
+    @method(cached=True)
+    def config(self) -> ChainParameters:
+        """Return the parameters of the chain's fork (EIP-7910).
+
+        No system contracts are listed, because blocks call none.
+        """
+        rules, blobs = self._rules, BLOB_SCHEDULES.get(self._rules.fork)
+        addresses = sorted(map(Address, rules.evm_rules().precompiles))
+        named = {_NAMES.get(int.from_bytes(it)): it for it in addresses}
+        current = ForkParameters(
+            activation_time=0,
+            blob_schedule=None if blobs is None else BlobParameters(**blobs._asdict()),
+            chain_id=Quantity(rules.chain_id),
+            fork_id=_NO_FORK_ID,
+            precompiles={name: named[name] for name in sorted(filter(None, named))},
+            system_contracts={},
+        )
+        return ChainParameters(current=current)
