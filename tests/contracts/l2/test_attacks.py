@@ -112,6 +112,35 @@ def test_a_deposit_that_l2_cannot_add_up_fails_and_keeps_the_supply(l2: LayerTwo
     assert l2.token_balance(token, BOB) == 0
 
 
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (
+            calldata("transfer(address,uint256)", BOB, 1_001),
+            failure("InsufficientBalance(address,uint256,uint256)", ALICE, 1_000, 1_001),
+        ),
+        (
+            calldata("transfer(address,uint256)", Address.zero(), 1),
+            failure("InvalidReceiver(address)", Address.zero()),
+        ),
+        (
+            calldata("transferFrom(address,address,uint256)", BOB, ALICE, 4),
+            failure("InsufficientAllowance(address,uint256,uint256)", ALICE, 3, 4),
+        ),
+    ],
+    ids=["balance", "zero", "allowance"],
+)
+def test_a_bridged_token_moves_no_more_than_its_owner_has(
+    l2: LayerTwo, call: bytes, error: bytes
+) -> None:
+    l2.deposit(1_000)
+    token = Address.parse(l2.read(ASSET_ROUTER, "l2TokenAddress(address)(address)", L1_TOKEN))
+    l2.send(token, calldata("approve(address,uint256)", ALICE, 3), by=1)
+    with pytest.raises(ExecutionReverted) as caught:
+        l2.call(token, call)
+    assert caught.value.data == error
+
+
 def test_the_alias_of_the_router_has_no_power_outside_of_the_router(l2: LayerTwo) -> None:
     # A second bridge of L1 acts under its own alias, the router under this one.
     l2.deposit(1_000)

@@ -1,0 +1,80 @@
+"""The page of the review names every function that changes state, and tests that exist."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entresol import contracts
+from tests.support.contracts.engine import signature
+
+HERE = Path(__file__).parent
+PAGE = (HERE.parents[1] / "docs" / "contracts-review.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^### `(\w+)`\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))
+ROW = re.compile(r"^\| (`[^|]+) \| ([^|]+) \|.*\| ([^|]*) \|$", re.MULTILINE)
+
+
+def named_functions(contract: str) -> list[str]:
+    """Return the functions in the first column of a contract's table."""
+    return [
+        name for row in ROW.findall(SECTIONS[contract]) for name in re.findall("`(.+?)`", row[0])
+    ]
+
+
+def label(entry: dict[str, Any], names: Counter[str]) -> str:
+    """Return how the page names a function: by its signature if another one has its name."""
+    if entry["type"] != "function":
+        return str(entry["type"])
+    return signature(entry) if names[entry["name"]] > 1 else str(entry["name"])
+
+
+def functions_of(contract: str, *, views: bool) -> set[str]:
+    """Return the functions of a contract, in the page's words."""
+    kinds = ("function", "fallback", "receive")
+    entries = [it for it in contracts.artifact(contract).abi if it["type"] in kinds]
+    names = Counter(it["name"] for it in entries if it["type"] == "function")
+    return {
+        label(it, names)
+        for it in entries
+        if views or it["stateMutability"] in ("nonpayable", "payable")
+    }
+
+
+@pytest.mark.parametrize("contract", contracts.names())
+def test_every_function_that_changes_state_is_reviewed(contract: str) -> None:
+    named = named_functions(contract)
+    assert functions_of(contract, views=False) <= set(named)
+    assert set(named) <= functions_of(contract, views=True)
+    assert len(named) == len(set(named))
+
+
+def test_every_contract_of_the_page_exists() -> None:
+    assert set(SECTIONS) == set(contracts.names())
+
+
+@pytest.mark.parametrize("contract", contracts.names())
+def test_every_reviewed_function_has_a_caller_and_a_test(contract: str) -> None:
+    for function, caller, tests in ROW.findall(SECTIONS[contract]):
+        assert caller.strip(), function
+        assert "::test_" in tests, function
+
+
+def test_every_finding_says_how_it_ended() -> None:
+    findings = re.findall(r"^\| (\d+) \| \w+ \| [^|]+ \| (mended|stays): ", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)
+    assert [number for number, _ in findings] == rows == [str(i + 1) for i in range(len(rows))]
+
+
+def test_every_test_that_the_review_names_exists() -> None:
+    named = set(re.findall(r"`([\w/]+\.py)::(\w+)`", PAGE))
+    assert named
+    missing = [
+        f"{path}::{test}"
+        for path, test in sorted(named)
+        if f"\ndef {test}(" not in (HERE / path).read_text(encoding="utf-8")
+    ]
+    assert missing == []
