@@ -34,15 +34,20 @@ library TokenMetadata {
             );
     }
 
+    /// @notice What the other layer returned for a token, or nothing if it is too long to be stored.
+    function limit(bytes memory returnData) internal pure returns (bytes memory) {
+        return returnData.length > MAX_RETURN_SIZE ? bytes("") : returnData;
+    }
+
     /// @dev Checks the size of the return data before copying it, so that the sender does not pay for its memory.
     function _query(address token, bytes4 selector) private view returns (bytes memory returnData) {
-        uint256 limit = MAX_RETURN_SIZE;
+        uint256 maxSize = MAX_RETURN_SIZE;
         uint256 maxGas = MAX_GAS;
         assembly ("memory-safe") {
             mstore(0x00, selector)
             let success := staticcall(maxGas, token, 0x00, 0x04, 0x00, 0x00)
             let size := returndatasize()
-            if or(iszero(success), gt(size, limit)) {
+            if or(iszero(success), gt(size, maxSize)) {
                 size := 0
             }
             returnData := mload(0x40)

@@ -334,20 +334,35 @@ def test_a_transfer_of_ownership_is_taken_back_by_another(l1: Deployed) -> None:
 # --- The token of an L2, on L1 ---
 
 
-def test_the_bridged_token_of_an_l2_keeps_balances_and_allowances_apart(l1: Deployed) -> None:
+def described(name: bytes) -> bytes:
+    """Return the metadata of a token of the L2 whose name, symbol and decimals are the same."""
+    return b"\x01" + abi.encode(["uint256", "bytes", "bytes", "bytes"], [CHAIN_ID, *[name] * 3])
+
+
+def arrive(l1: Deployed, name: bytes, amount: int = 10) -> Contract:
+    """Let a token of the L2 arrive, for Alice, with this as its name, symbol and decimals."""
     origin = Address(b"\x77" * 20)
     asset = asset_id(origin, CHAIN_ID)
-    described = b"\x01" + abi.encode(
-        ["uint256", "bytes", "bytes", "bytes"], [CHAIN_ID, b"", b"", b""]
-    )
-    mint = abi.encode(
-        ["address", "address", "address", "uint256", "bytes"], [ALICE, ALICE, origin, 10, described]
-    )
+    kinds = ["address", "address", "address", "uint256", "bytes"]
+    mint = abi.encode(kinds, [ALICE, ALICE, origin, amount, described(name)])
     message = bytes.fromhex("9c884fd1") + CHAIN_ID.to_bytes(32) + asset + mint
     finalize(l1, claim(l1, message, L2_ASSET_ROUTER))
     address = Address.parse(l1.engine.read(l1.vault, "tokenAddress", asset))
-    token = Contract(address, find("L1BridgedToken"))
-    engine = l1.engine
+    return Contract(address, find("L1BridgedToken"))
+
+
+@pytest.mark.parametrize(("size", "stored"), [(512, 512), (513, 0), (40_000, 0)])
+def test_a_claim_stores_no_name_that_no_block_can_pay_for(
+    l1: Deployed, size: int, stored: int
+) -> None:
+    token = arrive(l1, b"A" * size)
+    assert l1.engine.read(token, "balanceOf", ALICE) == 10
+    returned = l1.engine.read(l1.vault, "getERC20Getters", token.address, CHAIN_ID)
+    assert returned == described(b"A" * stored)
+
+
+def test_the_bridged_token_of_an_l2_keeps_balances_and_allowances_apart(l1: Deployed) -> None:
+    token, engine = arrive(l1, b""), l1.engine
     with pytest.raises(Reverted, match="InsufficientAllowance"):
         engine.send(MALLORY, token, "transferFrom", ALICE, MALLORY, 1)
     engine.send(ALICE, token, "approve", MALLORY, 3)

@@ -174,9 +174,9 @@ contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
         L1BridgedToken token = new L1BridgedToken{salt: assetId_}(
             assetId_,
             origin,
-            name,
-            symbol,
-            decimals
+            TokenMetadata.limit(name),
+            TokenMetadata.limit(symbol),
+            TokenMetadata.limit(decimals)
         );
         _store(assetId_, address(token), chainId);
     }
