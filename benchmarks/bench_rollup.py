@@ -14,13 +14,14 @@ from urllib.parse import urlsplit
 from benchmarks.harness import Peer, Row, Target, best_seconds
 from entresol._native import keccak256
 from entresol.l1.operator import Operator
+from entresol.l1.operator_keys import ALL_STEPS
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.message_tree import CAPACITY, MessageTree
 from entresol.rollup.proofs import LogProver
-from entresol.rollup.settler import Settler
+from entresol.rollup.settlement.settler import Settler
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.evm.programs import call_to, program, store, work
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
@@ -98,7 +99,7 @@ async def _settle() -> tuple[float, int]:
     genesis = stored_info_of(batcher.last, CHAIN_ID).hash()
     contracts = await deploy(layer_one.l1, CHAIN_ID, genesis, ACCOUNTS[1].address)
     operator = Operator(layer_one.l1, ACCOUNTS[1].secret)
-    settler = Settler(chain, contracts.chain, operator, contracts.timelock)
+    settler = Settler(chain, contracts.chain, {operator: ALL_STEPS}, contracts.timelock)
     for number in range(BATCHES):
         chain.seal_messages(number)
         batcher.seal(0.0)

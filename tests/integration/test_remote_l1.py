@@ -153,7 +153,7 @@ def test_nothing_is_funded_unlocked_or_served_for_development_without_a_flag(anv
         assert "Money        deposits only: the genesis has no ether" in node.output
         assert "Accounts     locked: the chain settles on the L1 of --l1-url" in node.output
         assert "Methods      without evm_, anvil_ and hardhat_: the chain settles" in node.output
-        assert "the operator's key is publicly known" in node.printed()
+        assert "the key of the operator is publicly known" in node.printed()
         l2 = HttpRpcClient(node.url)
         for account in (*development_accounts(ChainConfig()), OTHER):
             assert l2("eth_getBalance", str(account.address), "latest") == "0x0"
@@ -329,7 +329,7 @@ def test_an_operator_that_may_not_settle_is_rejected_unless_nothing_is_settled(
 ) -> None:
     bridgehub, key = str(deployed.contracts.bridgehub), str(OTHER.secret)
     config = configured(deployed.anvil, bridgehub=bridgehub, operator_key=key)
-    problem = rf"{OTHER.address.checksummed()} may not settle batches on http"
+    problem = rf"{OTHER.address.checksummed()}, the account of --operator-key, may not commit, prove and execute"
     with pytest.raises(LayerOneMismatch, match=problem):
         opened(config)
     watching = msgspec.structs.replace(config, settlement=SettlementSettings(settle=False))
@@ -368,8 +368,12 @@ def test_flags_that_contradict_the_data_directory_are_rejected(
         ({"l1_url": "http://[::1"}, "--l1-url"),
         ({"l1_url": "http://localhost:99999"}, "--l1-url"),
         ({"l1_url": "http://x", "operator_key": "0x12"}, "--operator-key"),
+        ({"l1_url": "http://x", "prove_key": "0x12"}, "--prove-key"),
+        ({"l1_url": "http://x", "execute_key": "0x12"}, "--execute-key"),
         ({"l1_url": "http://x", "bridgehub": "0x12"}, "--bridgehub"),
         ({"l1_url": "http://x", "bridgehub": "0x" + "12" * 20, "deploy_l1": True}, "--bridgehub"),
+        ({"prove_key": KEY}, "--prove-key.* this needs the L1's --l1-url"),
+        ({"execute_key": KEY}, "--execute-key.* this needs the L1's --l1-url"),
         ({"deploy_l1": True}, "--deploy-l1.* this needs the L1's --l1-url"),
         ({"bridgehub": "0x" + "12" * 20}, "--bridgehub.* this needs the L1's --l1-url"),
     ],

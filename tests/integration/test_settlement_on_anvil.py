@@ -90,8 +90,9 @@ def health(url: str) -> dict[str, Any]:
 
 
 def metric(url: str, name: str) -> int:
-    """Return the value of a metric that has no labels."""
-    (value,) = re.findall(rf"^entresol_{name} (\d+)$", get(f"{url}/metrics").decode(), re.MULTILINE)
+    """Return the value of a metric, of its first sample if it has several."""
+    metrics = get(f"{url}/metrics").decode()
+    value, *_ = re.findall(rf"^entresol_{name}(?:{{.*}})? (\d+)$", metrics, re.MULTILINE)
     return int(value)
 
 

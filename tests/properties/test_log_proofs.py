@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from entresol.errors import ExecutionReverted
 from entresol.l1.operator import Operator
+from entresol.l1.operator_keys import ALL_STEPS
 from entresol.primitives import abi
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log, ProvenLog
 from entresol.primitives.values import Address, Hash32
@@ -19,7 +20,7 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.message_tree import root_of_proof
 from entresol.rollup.proofs import LogProver
-from entresol.rollup.settler import Settler
+from entresol.rollup.settlement.settler import Settler
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
 from tests.support.rollup.settlement_contracts import deploy
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
@@ -82,7 +83,7 @@ class Settled:
         begun, l1 = stored_info_of(genesis, CHAIN_ID).hash(), self.layer_one.l1
         contracts = await deploy(l1, CHAIN_ID, begun, ACCOUNTS[1].address)
         operator = Operator(l1, ACCOUNTS[1].secret)
-        settler = Settler(self.chain, contracts.chain, operator, contracts.timelock)
+        settler = Settler(self.chain, contracts.chain, {operator: ALL_STEPS}, contracts.timelock)
         while await settler.step(0.0):
             pass
         assert settler.totals.executed == len(SIZES)

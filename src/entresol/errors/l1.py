@@ -51,7 +51,7 @@ class OperatorOutOfFunds(LayerOneFailed):
 
     def __init__(self, operator: str, balance: int, needed: int) -> None:
         super().__init__(
-            f"the operator {operator} has {balance / 10**18:.6g} ether on L1, and its next "
+            f"{operator} has {balance / 10**18:.6g} ether on L1, and its next "
             f"transaction needs about {needed / 10**18:.2g}: send it some"
         )
         self.operator = operator

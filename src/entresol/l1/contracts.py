@@ -92,12 +92,12 @@ class ZkChain:
         self.first_block = first_block
         """The L1 block before which the contract did not exist, so that no log is there."""
 
-    async def totals(self) -> BatchTotals:
-        """Return how many batches are committed, verified and executed."""
+    async def totals(self, block: int | None = None) -> BatchTotals:
+        """Return how many batches are committed, verified and executed, now or as of a block."""
         return BatchTotals(
-            await self._number("getTotalBatchesCommitted()"),
-            await self._number("getTotalBatchesVerified()"),
-            await self._number("getTotalBatchesExecuted()"),
+            await self._number("getTotalBatchesCommitted()", block),
+            await self._number("getTotalBatchesVerified()", block),
+            await self._number("getTotalBatchesExecuted()", block),
         )
 
     async def chain_id(self) -> int:

@@ -227,13 +227,13 @@ async def deploy(
     steps = deployment.steps()
     for number, step in enumerate(steps[done:], start=done):
         progress(number, len(steps), step.description)
-        await _send(l1, operator, step, deployment.first_nonce + number)
+        await send_step(l1, operator, step, deployment.first_nonce + number)
     progress(len(steps), len(steps), "done")
     return deployment.contracts
 
 
-async def _send(l1: LayerOne, operator: Operator, step: DeploymentStep, nonce: int) -> None:
-    """Send a step with its own nonce, on which the addresses depend, and wait for its inclusion."""
+async def send_step(l1: LayerOne, operator: Operator, step: DeploymentStep, nonce: int) -> None:
+    """Send a step with its own nonce, on which the addresses depend, and wait until L1 has used the nonce."""
     if not await l1.balance(operator.address):
         raise _no_funds(l1, operator)
     try:

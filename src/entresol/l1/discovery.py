@@ -30,19 +30,6 @@ async def find_contracts(l1: LayerOne, bridgehub: Address, chain_id: int) -> Set
         ) from error
 
 
-async def check_operator(l1: LayerOne, contracts: SettlementContracts, operator: Address) -> None:
-    """Raise `LayerOneMismatch` if an account may not settle batches, or has no funds."""
-    signature, arguments = "validators(address,address)", (contracts.chain, operator)
-    if not await read_contract(l1, contracts.validator_timelock, signature, "bool", *arguments):
-        raise LayerOneMismatch(
-            f"{operator.checksummed()} may not settle batches on {l1.name}: it is no validator of the "
-            f"timelock {contracts.validator_timelock.checksummed()}; set --operator-key to the key of "
-            "one, or use --no-settle"
-        )
-    if not await l1.balance(operator):
-        raise LayerOneMismatch(f"{operator.checksummed()} has no ether on {l1.name} to settle with")
-
-
 async def find_deployment_block(l1: LayerOne, contract: Address) -> int:
     """Return an L1 block before which a contract did not exist; 0 if L1 has no old states to tell.
 

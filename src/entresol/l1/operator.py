@@ -61,15 +61,22 @@ class Operator:
     that must know after a crash what was sent persists the `SignedTransaction` before sending it.
     """
 
-    def __init__(self, l1: LayerOne, secret: bytes, limits: FeeLimits | None = None) -> None:
-        self._l1 = l1
+    def __init__(
+        self,
+        l1: LayerOne,
+        secret: bytes,
+        limits: FeeLimits | None = None,
+        name: str = "the operator",
+    ) -> None:
+        self.l1 = l1
+        self._name = name
         self._secret = secret
         self.limits = limits or FeeLimits()
         self.address = Address(address_of(public_key(secret)))
 
     async def balance(self) -> int:
         """Return the balance of the account in wei."""
-        return await self._l1.balance(self.address)
+        return await self.l1.balance(self.address)
 
     async def sign_call(self, to: Address | None, data: bytes) -> SignedTransaction:
         """Sign a call, or a creation if `to` is None.
@@ -77,12 +84,12 @@ class Operator:
         Raises `ExecutionFailed` if it would revert, `L1FeeTooHigh` or `OperatorOutOfFunds` if the fees of
         L1 are too high.
         """
-        gas = await self._l1.estimate_gas(self.address, to, data)
+        gas = await self.l1.estimate_gas(self.address, to, data)
         gas_limit = gas * GAS_LIMIT_PERCENT // 100
         fees = await self._affordable_fees(gas_limit)
         payload = FeeMarketTransaction(
-            chain_id=await self._l1.chain_id(),
-            nonce=await self._l1.nonce(self.address),
+            chain_id=await self.l1.chain_id(),
+            nonce=await self.l1.nonce(self.address),
             max_priority_fee_per_gas=fees.tip,
             max_fee_per_gas=fees.max_fee,
             gas_limit=gas_limit,
@@ -101,7 +108,7 @@ class Operator:
         self, stuck: SignedTransaction
     ) -> SignedTransaction | ReplacementLimited:
         """Sign the same transaction with a higher fee, or return what limits it."""
-        payload, fees = stuck.payload, await self._l1.fees()
+        payload, fees = stuck.payload, await self.l1.fees()
         ceiling = self.limits.ceiling(fees, await self.balance() // payload.gas_limit)
         replacement = self.limits.replacement(stuck.fees, fees, ceiling)
         if replacement is None:
@@ -111,19 +118,21 @@ class Operator:
     async def send(self, signed: SignedTransaction) -> None:
         """Send a transaction; succeeds if L1 has it, or another one with its nonce."""
         try:
-            await self._l1.send(signed.raw)
+            await self.l1.send(signed.raw)
         except LayerOneRejected as error:
             if not any(text in error.message.lower() for text in _ALREADY_SENT):
                 raise
 
     async def _affordable_fees(self, gas_limit: int) -> TxFees:
         """Return the fees of a new transaction, with a lower fee cap if the balance requires it."""
-        current, balance = await self._l1.fees(), await self.balance()
+        current, balance = await self.l1.fees(), await self.balance()
         fees = self.limits.first(current)
         max_fee = min(fees.max_fee, balance // gas_limit)
         if max_fee < min(fees.max_fee, current.gas_price):
             needed = gas_limit * current.gas_price
-            raise OperatorOutOfFunds(self.address.checksummed(), balance, needed)
+            raise OperatorOutOfFunds(
+                f"{self._name}, {self.address.checksummed()},", balance, needed
+            )
         return TxFees(max_fee, min(fees.tip, max_fee))
 
     def _sign_with(self, payload: FeeMarketTransaction, fees: TxFees) -> SignedTransaction:

@@ -10,6 +10,7 @@ import msgspec
 
 from entresol.chain.dev.checkpoints import Checkpoints
 from entresol.l1.embedded import EmbeddedLayerOne
+from entresol.l1.operator_keys import OperatorKeys
 from entresol.l1.urls import Endpoint
 from entresol.node.api import Api, L2Components
 from entresol.node.chain_service import ChainService
@@ -104,7 +105,7 @@ class Node:
         try:
             if settlement_layer is not None:
                 await verify_registration(config, settlement_layer, node.chain)
-                _warn_of_public_key(config, settlement_layer)
+                _warn_of_public_keys(config, settlement_layer)
                 await check_gas_limit(node.chain, settlement_layer)
             await check_batches(node.chain, node.rollup.settlement_layer)
         except BaseException:
@@ -214,12 +215,14 @@ class Node:
         self.layer_one = ChainService(chain, make_api, server, log=log)
 
 
-def _warn_of_public_key(config: NodeConfig, settlement_layer: SettlementLayer) -> None:
-    if config.settlement.settle and is_publicly_known(settlement_layer.operator_secret):
-        log.warning(
-            "the operator's key is publicly known: on an L1 where its account owns anything, anybody can "
-            "take it, and settle in its name; give another one by --operator-key-file"
-        )
+def _warn_of_public_keys(config: NodeConfig, settlement_layer: SettlementLayer) -> None:
+    for key in settlement_layer.operator_keys.keys:
+        if config.settlement.settle and is_publicly_known(key.secret):
+            log.warning(
+                "the key of %s is publicly known: on an L1 where its account owns anything, anybody can "
+                "take it, and settle in its name; give another one by %s-file",
+                *(key.name, key.flag),
+            )
 
 
 def _embedded_settlement_layer(chain: Chain) -> SettlementLayer:
@@ -227,5 +230,5 @@ def _embedded_settlement_layer(chain: Chain) -> SettlementLayer:
         l1=EmbeddedLayerOne(chain),
         l1_chain_id=chain.rules.chain_id,
         contracts=development_contracts(),
-        operator_secret=OPERATOR.secret,
+        operator_keys=OperatorKeys.of(OPERATOR.secret),
     )

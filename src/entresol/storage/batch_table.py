@@ -80,12 +80,13 @@ class BatchTable:
     def keys_above(self, block: int) -> Iterator[bytes]:
         """Yield every key of the batches that have a block above this one.
 
-        The pending settlement transaction is among them: it may be for such a batch, and must not be sent
-        again.
+        The pending settlement transactions are among them: they may be for such a batch, and must not be
+        sent again.
         """
         batch = self.last()
         if batch is not None and batch.last_block > block:
             yield tables.PENDING_SETTLEMENT
+            yield from map(_pending_key, SettlementStep)
         while batch is not None and batch.last_block > block:
             key = tables.number(batch.number)
             yield tables.BATCH + key
@@ -118,8 +119,8 @@ class BatchTable:
     def settle(
         self, numbers: Iterable[int], step: SettlementStep, by: SettlementTransaction
     ) -> None:
-        """Record the L1 transaction of a step of some batches, and clear the pending one."""
-        self._db.write(_settled_rows(numbers, step, by), [tables.PENDING_SETTLEMENT])
+        """Record the L1 transaction of a step of some batches, and clear the pending one of the step."""
+        self._db.write(_settled_rows(numbers, step, by), [_pending_key(step)])
 
     def update_settlement(
         self, number: int, step: SettlementStep, by: SettlementTransaction
@@ -131,16 +132,26 @@ class BatchTable:
         """Remove the record of a step of some batches, after a reorg of L1."""
         self._db.write([], [_settled_key(number, step) for number in numbers])
 
-    def pending_settlement(self) -> bytes | None:
-        """Return the encoded settlement transaction that is pending, if there is one."""
+    def pending_settlement(self, step: SettlementStep) -> bytes | None:
+        """Return the encoded transaction of a step that is pending, if there is one."""
+        return self._db.get(_pending_key(step))
+
+    def set_pending_settlement(self, step: SettlementStep, transaction: bytes | None) -> None:
+        """Persist the transaction of a step that is pending, or clear it."""
+        if transaction is None:
+            self._db.write([], [_pending_key(step)])
+        else:
+            self._db.write([(_pending_key(step), transaction)])
+
+    def unassigned_settlement(self) -> bytes | None:
+        """Return the pending transaction as versions persisted it that had one for all steps."""
         return self._db.get(tables.PENDING_SETTLEMENT)
 
-    def set_pending_settlement(self, transaction: bytes | None) -> None:
-        """Persist the settlement transaction that is pending, or clear it."""
-        if transaction is None:
-            self._db.write([], [tables.PENDING_SETTLEMENT])
-        else:
-            self._db.write([(tables.PENDING_SETTLEMENT, transaction)])
+    def assign_settlement(self, step: SettlementStep) -> None:
+        """Make the unassigned transaction the pending one of a step."""
+        transaction = self.unassigned_settlement()
+        assert transaction is not None
+        self._db.write([(_pending_key(step), transaction)], [tables.PENDING_SETTLEMENT])
 
     # Deposits
 
@@ -163,6 +174,10 @@ def _settled_rows(
 ) -> list[tuple[bytes, bytes]]:
     row = by.transaction + tables.number(by.block) + tables.number(by.timestamp)
     return [(_settled_key(number, step), row) for number in numbers]
+
+
+def _pending_key(step: SettlementStep) -> bytes:
+    return tables.PENDING_SETTLEMENT + bytes([step])
 
 
 def _settled_key(number: int, step: SettlementStep) -> bytes:

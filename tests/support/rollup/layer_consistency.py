@@ -15,7 +15,6 @@ from entresol.l1.contracts import (
     ZkChain,
 )
 from entresol.l1.layer_one import L1Log
-from entresol.l1.operator import Operator
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.node import Node
 from entresol.node.settlement.rollup import Rollup
@@ -29,7 +28,7 @@ from tests.support.rollup.supply import Bookkeeper
 def check_agreement(
     data_dir: Path, tokens: Iterable[Address] = (), *, l1: L1Config | None = None, nonce: int
 ) -> None:
-    """Check everything; `nonce` is that of the operator before it had settled anything."""
+    """Check everything; `nonce` is that of the operator, of all its keys, before it had settled anything."""
     asyncio.run(_check(data_dir, tokens, l1 or L1Config(), nonce))
 
 
@@ -100,8 +99,8 @@ async def check_settlement(node: Node, rollup: Rollup, nonce: int) -> None:
         recorded = [batches.settled(number, step) for number in everything]
         assert [it and it.transaction for it in recorded] == [it.transaction_hash for it in logs]
     used = {it.transaction_hash for it in (*committed, *proven, *executed)}
-    operator = Operator(l1, rollup.settlement_layer.operator_secret)
-    assert await l1.nonce(operator.address) - nonce == len(used)
+    nonces = [await l1.nonce(it.address) for it in rollup.settlement_layer.operator_keys.keys]
+    assert sum(nonces) - nonce == len(used)
 
 
 def _number(log: L1Log, topic: int) -> int:

@@ -69,9 +69,9 @@ class DeployedContracts(msgspec.Struct, frozen=True):
 
 
 async def deploy(
-    l1: LayerOne, chain_id: int, genesis_hash: Hash32, validator: Address
+    l1: LayerOne, chain_id: int, genesis_hash: Hash32, validator: Address, *others: Address
 ) -> DeployedContracts:
-    """Deploy the contracts of a chain, whose batches `validator` may settle."""
+    """Deploy the contracts of a chain, whose batches `validator` and others may settle."""
     owner = ACCOUNTS[0]
     planned = Deployment(
         l1_chain_id=await l1.chain_id(),
@@ -83,6 +83,9 @@ async def deploy(
     )
     operator = Operator(l1, owner.secret)
     addresses = await deployment.deploy(l1, operator, planned, lambda _done, _steps, _what: None)
+    for other in others:
+        call = abi.encode_call("addValidator(address,address)", addresses.chain, other)
+        assert (await send(l1, owner, addresses.validator_timelock, call)).succeeded
     return DeployedContracts(ZkChain(l1, addresses.chain), chain_id, addresses, owner)
 
 

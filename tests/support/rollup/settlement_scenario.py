@@ -8,16 +8,20 @@ from pathlib import Path
 
 from entresol.l1.fee_limits import FeeLimits
 from entresol.l1.operator import Operator
+from entresol.l1.operator_keys import OperatorKeys
+from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.deposits import DepositWatcher
-from entresol.rollup.pending_tx import PendingSettlement
-from entresol.rollup.settler import SettlementConfig, Settler
+from entresol.rollup.settlement.pending_tx import PendingSettlement
+from entresol.rollup.settlement.settler import SettlementConfig, Settler
 from tests.support.rollup.layer_ones import ACCOUNTS, SteeredLayerOne, layer_one
 from tests.support.rollup.settlement_contracts import DeployedContracts, deploy
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 
 OPERATOR = ACCOUNTS[1]
+ONE_KEY = OperatorKeys.of(OPERATOR.secret)
+THREE_KEYS = OperatorKeys.of(*(it.secret for it in ACCOUNTS[1:4]))
 
 
 class Scenario:
@@ -31,7 +35,9 @@ class Scenario:
         path: Path | None = None,
         config: SettlementConfig | None = None,
         limits: FeeLimits | None = None,
+        keys: OperatorKeys = ONE_KEY,
     ) -> None:
+        self.keys = keys
         self.layer_one = steered
         self.l1 = steered.l1
         self.path = path
@@ -48,18 +54,22 @@ class Scenario:
     async def deploy(self) -> None:
         """Put the contracts on L1."""
         genesis = stored_info_of(self.batcher.last, CHAIN_ID).hash()
-        self.contracts = await deploy(self.l1, CHAIN_ID, genesis, OPERATOR.address)
+        validators = [it.address for it in self.keys.keys]
+        self.contracts = await deploy(self.l1, CHAIN_ID, genesis, *validators)
         self.settler = self.new_settler()
         self.watcher = DepositWatcher(self.chain, self.contracts.chain)
 
-    def new_settler(self) -> Settler:
+    def new_settler(
+        self, on_settled: Callable[[SettlementStep, int], None] = lambda _step, _batch: None
+    ) -> Settler:
         """Begin to settle, as after a start."""
         return Settler(
             self.chain,
             self.contracts.chain,
-            Operator(self.l1, OPERATOR.secret, self.limits),
+            {Operator(self.l1, it.secret, self.limits, it.name): it.steps for it in self.keys.keys},
             self.contracts.timelock,
             self.config,
+            on_settled=on_settled,
         )
 
     def restart(self) -> None:
@@ -79,14 +89,19 @@ class Scenario:
     async def settle(self) -> None:
         """Settle until nothing is left to do."""
         async with asyncio.timeout(60):
-            while await self.settler.step(0.0) or self.batches.pending_settlement() is not None:
+            while await self.settler.step(0.0) or self.is_pending:
                 pass
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether a transaction is pending."""
+        return any(self.settler.pending(step) is not None for step in SettlementStep)
+
     def pending(self) -> PendingSettlement:
-        """Return the pending transaction."""
-        stored = self.batches.pending_settlement()
-        assert stored is not None
-        return PendingSettlement.decode(stored)
+        """Return the only pending transaction."""
+        found = [self.settler.pending(step) for step in SettlementStep]
+        (pending,) = [it for it in found if it is not None]
+        return pending
 
     def pass_over(self) -> None:
         """Drop the pending transaction on L1, and seal blocks without it."""
@@ -107,11 +122,12 @@ def run(
     path: Path | None = None,
     config: SettlementConfig | None = None,
     limits: FeeLimits | None = None,
+    keys: OperatorKeys = ONE_KEY,
 ) -> None:
     """Play a scenario on a layer 1."""
 
     async def whole() -> None:
-        scenario = Scenario(steered, path, config, limits)
+        scenario = Scenario(steered, path, config, limits, keys)
         try:
             await scenario.deploy()
             await play(scenario)
@@ -128,7 +144,8 @@ def embedded(
     path: Path | None = None,
     config: SettlementConfig | None = None,
     limits: FeeLimits | None = None,
+    keys: OperatorKeys = ONE_KEY,
 ) -> None:
     """Play a scenario on the embedded layer 1."""
     with layer_one("embedded") as steered:
-        run(steered, play, path=path, config=config, limits=limits)
+        run(steered, play, path=path, config=config, limits=limits, keys=keys)

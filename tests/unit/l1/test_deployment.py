@@ -11,7 +11,7 @@ from entresol._native import keccak256
 from entresol.errors import LayerOneMismatch
 from entresol.l1.contracts import ZkChain, read_contract
 from entresol.l1.deployment import Deployment, SettlementContracts, deploy
-from entresol.l1.discovery import check_operator, find_contracts
+from entresol.l1.discovery import find_contracts
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
 from entresol.primitives.assets import ETH_TOKEN, asset_id
@@ -32,15 +32,13 @@ def run(tested: SteeredLayerOne, play: Callable[[LayerOne], Awaitable[None]]) ->
     asyncio.run(whole())
 
 
-async def deployed(
-    l1: LayerOne, progress: list[str] | None = None, operator: Address = VALIDATOR.address
-) -> SettlementContracts:
+async def deployed(l1: LayerOne, progress: list[str] | None = None) -> SettlementContracts:
     told = [] if progress is None else progress
     deployment = Deployment(
         l1_chain_id=await l1.chain_id(),
         chain_id=270,
         deployer=OWNER.address,
-        operator=operator,
+        operator=VALIDATOR.address,
         genesis_batch_hash=GENESIS,
         first_nonce=await l1.nonce(OWNER.address),
     )
@@ -63,7 +61,6 @@ def test_the_contracts_are_deployed_and_found_again(tested: SteeredLayerOne) -> 
         asked = (270, 10**9, 1_000_000, 800)
         signature = "l2TransactionBaseCost(uint256,uint256,uint256,uint256)"
         assert await read_contract(l1, contracts.bridgehub, signature, "uint256", *asked) > 0
-        await check_operator(l1, contracts, VALIDATOR.address)
 
     run(tested, play)
 
@@ -79,19 +76,6 @@ def test_an_error_names_the_missing_contract_or_chain(tested: SteeredLayerOne) -
         contracts = await deployed(l1)
         with pytest.raises(LayerOneMismatch, match="chain 271 is not registered"):
             await find_contracts(l1, contracts.bridgehub, 271)
-        with pytest.raises(LayerOneMismatch, match="may not settle batches"):
-            await check_operator(l1, contracts, nowhere)
-
-    run(tested, play)
-
-
-def test_an_operator_without_funds_is_rejected(tested: SteeredLayerOne) -> None:
-    poor = Address(b"\x0e" * 20)
-
-    async def play(l1: LayerOne) -> None:
-        contracts = await deployed(l1, operator=poor)
-        with pytest.raises(LayerOneMismatch, match="has no ether"):
-            await check_operator(l1, contracts, poor)
 
     run(tested, play)
 

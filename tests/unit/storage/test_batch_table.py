@@ -70,12 +70,12 @@ def test_batches_are_found_by_number_by_block_and_as_the_last_one(store: Store) 
     ]
 
 
-def test_a_settled_step_is_recorded_and_clears_the_pending_transaction(store: Store) -> None:
+def test_a_settled_step_is_recorded_and_clears_its_pending_transaction(store: Store) -> None:
     table, done = store.batches, SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234)
-    table.set_pending_settlement(b"under way")
-    assert table.pending_settlement() == b"under way"
+    for step in SettlementStep:
+        table.set_pending_settlement(step, step.name.encode())
     table.settle([3, 4], SettlementStep.PROVE, done)
-    assert table.pending_settlement() is None
+    assert [table.pending_settlement(it) for it in SettlementStep] == [b"COMMIT", None, b"EXECUTE"]
     assert table.settled(3, SettlementStep.PROVE) == table.settled(4, SettlementStep.PROVE) == done
     assert table.settled(3, SettlementStep.COMMIT) is None
     table.revert_settlement([4], SettlementStep.PROVE)
@@ -100,17 +100,17 @@ def test_the_last_batch_with_a_step_is_found_among_unsettled_ones(store: Store, 
 def test_a_step_that_is_corrected_leaves_what_is_under_way(store: Store) -> None:
     table, moved = store.batches, SettlementTransaction(Hash32.zero(), 9, 9)
     table.settle([1, 2], SettlementStep.COMMIT, SettlementTransaction(Hash32.zero(), 1, 1))
-    table.set_pending_settlement(b"under way")
+    table.set_pending_settlement(SettlementStep.COMMIT, b"under way")
     table.update_settlement(2, SettlementStep.COMMIT, moved)
     assert table.settled(1, SettlementStep.COMMIT) == SettlementTransaction(Hash32.zero(), 1, 1)
     assert table.settled(2, SettlementStep.COMMIT) == moved
-    assert table.pending_settlement() == b"under way"
+    assert table.pending_settlement(SettlementStep.COMMIT) == b"under way"
 
 
 def test_what_is_under_way_can_be_given_up(store: Store) -> None:
-    store.batches.set_pending_settlement(b"under way")
-    store.batches.set_pending_settlement(None)
-    assert store.batches.pending_settlement() is None
+    store.batches.set_pending_settlement(SettlementStep.COMMIT, b"under way")
+    store.batches.set_pending_settlement(SettlementStep.COMMIT, None)
+    assert store.batches.pending_settlement(SettlementStep.COMMIT) is None
 
 
 def test_the_deposits_that_were_read_are_remembered(store: Store) -> None:

@@ -159,8 +159,8 @@ class L1Config(Struct, frozen=True, kw_only=True):
         str | None,
         Meta(
             title="KEY",
-            description="Private key of the operator, which deploys to L1 and settles there; "
-            "by default a well-known development key.",
+            description="Private key of the operator, which deploys to L1 and settles there, unless another "
+            "key proves or executes; by default a well-known development key.",
         ),
     ] = None
     operator_key_file: Annotated[
@@ -170,10 +170,32 @@ class L1Config(Struct, frozen=True, kw_only=True):
             description="File with the operator's private key, so that it is not in the list of processes.",
         ),
     ] = None
+    prove_key: Annotated[
+        str | None,
+        Meta(
+            title="KEY",
+            description="Private key that proves batches on L1; by default the operator's.",
+        ),
+    ] = None
+    prove_key_file: Annotated[
+        str | None, Meta(title="FILE", description="File with the private key that proves batches.")
+    ] = None
+    execute_key: Annotated[
+        str | None,
+        Meta(
+            title="KEY",
+            description="Private key that executes batches on L1; by default the operator's.",
+        ),
+    ] = None
+    execute_key_file: Annotated[
+        str | None,
+        Meta(title="FILE", description="File with the private key that executes batches."),
+    ] = None
     operator_low_balance: Annotated[
         float,
         Meta(
-            ge=0, description="Balance of the operator on L1, in ether, below which the node warns."
+            ge=0,
+            description="Balance of each of the operator's keys on L1, in ether, below which the node warns.",
         ),
     ] = 0.5
     l1_max_fee_gwei: Annotated[

@@ -12,10 +12,11 @@ import msgspec
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DevAccount
 from entresol.errors import InvalidConfig, MalformedValue
+from entresol.l1.operator_keys import OperatorKeys
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
-    from entresol.node.config.schema import NodeConfig
+    from entresol.node.config.schema import L1Config, NodeConfig
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +31,17 @@ _OTHERS_MAY_READ: Final = stat.S_IRGRP | stat.S_IROTH
 def read_secret_files(config: NodeConfig) -> NodeConfig:
     """Return the configuration with the secrets that are in files; a flag and its file exclude each other."""
     chain = _from_file(config.chain, "mnemonic", DEVELOPMENT_MNEMONIC)
-    return msgspec.structs.replace(config, chain=chain, l1=_from_file(config.l1, "operator_key"))
+    l1 = config.l1
+    for name in ("operator_key", "prove_key", "execute_key"):
+        l1 = _from_file(l1, name)
+    return msgspec.structs.replace(config, chain=chain, l1=l1)
+
+
+def operator_keys(config: L1Config, default: Hash32) -> OperatorKeys:
+    """Return the keys that deploy and settle; `default` is that of an operator without flags."""
+    commit = _key(config.operator_key, "--operator-key") or default
+    prove = _key(config.prove_key, "--prove-key")
+    return OperatorKeys.of(commit, prove, _key(config.execute_key, "--execute-key"))
 
 
 def parse_private_key(text: str, source: str) -> Hash32:
@@ -47,6 +58,10 @@ def parse_private_key(text: str, source: str) -> Hash32:
     except MalformedValue as error:
         problem = error.problem
     raise InvalidConfig(source, problem)
+
+
+def _key(text: str | None, flag: str) -> Hash32 | None:
+    return None if text is None else parse_private_key(text, flag)
 
 
 def redact(message: str) -> str:

@@ -1,4 +1,4 @@
-"""The operator's balance on L1: a metric, and a warning before it runs dry."""
+"""The balance of each of the operator's keys on L1: a metric, and a warning before it runs dry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from entresol.rollup.worker import Backoff, Worker
 
 if TYPE_CHECKING:
     from entresol.l1.layer_one import LayerOne
-    from entresol.primitives.values import Address
+    from entresol.l1.operator_keys import OperatorKey
 
 log = logging.getLogger(__name__)
 
@@ -18,18 +18,19 @@ POLL_SECONDS: Final = 10.0
 
 
 class OperatorBalance:
-    """Reads the balance of the operator now and then.
+    """Reads the balance of one of the operator's keys now and then.
 
     Remembers: the last balance. Persists: nothing. Fails: an L1 that cannot be reached is retried, and
     leaves the last balance.
     """
 
-    def __init__(self, l1: LayerOne, address: Address, low: int) -> None:
+    def __init__(self, l1: LayerOne, key: OperatorKey, low: int) -> None:
         self._l1 = l1
-        self._address = address
+        self.key = key
+        self._address = key.address
         self._low = low
         self._worker = Worker(
-            self._poll, log, failing="cannot read the operator's balance", backoff=Backoff(1.0)
+            self._poll, log, failing=f"cannot read the balance of {key.name}", backoff=Backoff(1.0)
         )
         self.wei: int | None = None
         """The balance when it was last read."""
@@ -40,8 +41,8 @@ class OperatorBalance:
         if self.wei is None or self.wei >= self._low:
             return None
         return (
-            f"the operator {self._address.checksummed()} has less than {self._low / ETHER:g} ether on L1: "
-            "send it some before settlement stops (--operator-low-balance)"
+            f"{self.key.name}, {self._address.checksummed()}, has less than {self._low / ETHER:g} ether on "
+            "L1: send it some before settlement stops (--operator-low-balance)"
         )
 
     async def run(self) -> None:
@@ -55,7 +56,7 @@ class OperatorBalance:
         if self.problem is not None and before is None:
             log.warning("%s", self.problem)
         elif self.problem is None and before is not None:
-            log.info("the operator has %g ether on L1", self.wei / ETHER)
+            log.info("%s has %g ether on L1", self.key.name, self.wei / ETHER)
 
     async def _poll(self) -> float:
         await self.step()

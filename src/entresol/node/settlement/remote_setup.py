@@ -10,20 +10,21 @@ import msgspec
 
 from entresol.errors import InvalidConfig, LayerOneMismatch, MalformedValue
 from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of, deploy
-from entresol.l1.discovery import check_operator, find_contracts, find_deployment_block
+from entresol.l1.discovery import find_contracts, find_deployment_block
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
 from entresol.l1.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint
+from entresol.l1.validators import add_validators, check_validators
 from entresol.node.chains import OPERATOR, chain_id_of, genesis_batch_hash, open_layer_two
-from entresol.node.config.secrets import parse_private_key
+from entresol.node.config.secrets import operator_keys
 from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
 from entresol.node.settlement.settlement_layer import (
     SettlementLayer,
     fee_limits,
     retry_until_reachable,
 )
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
     from entresol.l1.layer_one import LayerOne
@@ -51,10 +52,10 @@ class RemoteSetup:
     def __init__(self, config: NodeConfig) -> None:
         self._config = config
         self._bridgehub = _bridgehub(config)
-        self._secret = _operator_secret(config)
+        self._keys = operator_keys(config.l1, OPERATOR.secret)
         self._file = ManifestFile(config.chain)
         self.l1: LayerOne = RemoteLayerOne(_checked_url(config))
-        self._operator = Operator(self.l1, self._secret, fee_limits(config.l1))
+        self._operator = Operator(self.l1, self._keys.deployer.secret, fee_limits(config.l1))
         self._check_flags()
 
     async def run(self) -> SettlementLayer:
@@ -73,7 +74,7 @@ class RemoteSetup:
             l1=self.l1,
             l1_chain_id=l1_chain_id,
             contracts=contracts,
-            operator_secret=self._secret,
+            operator_keys=self._keys,
             deployment_block=block,
         )
 
@@ -103,7 +104,9 @@ class RemoteSetup:
         chain_id = chain_id_of(self._config.chain)
         contracts = await find_contracts(self.l1, bridgehub, chain_id)
         if self._config.settlement.settle:
-            await check_operator(self.l1, contracts, self._operator.address)
+            if self._config.l1.deploy_l1:
+                await add_validators(self.l1, self._operator, contracts, self._keys, log.info)
+            await check_validators(self.l1, contracts, self._keys)
         return contracts
 
     async def _deploy(self, l1_chain_id: int) -> SettlementContracts:
@@ -207,12 +210,6 @@ def _checked_url(config: NodeConfig) -> str:
             "--l1-url", f"{redacted!r} is no URL that begins with http:// or https://"
         )
     return url
-
-
-def _operator_secret(config: NodeConfig) -> Hash32:
-    if config.l1.operator_key is None:
-        return OPERATOR.secret
-    return parse_private_key(config.l1.operator_key, "--operator-key")
 
 
 def _bridgehub(config: NodeConfig) -> Address | None:

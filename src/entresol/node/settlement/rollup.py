@@ -14,11 +14,12 @@ from entresol.node.config.schema import ETHER
 from entresol.node.metrics import Sample
 from entresol.node.settlement.operator_balance import OperatorBalance
 from entresol.node.settlement.settlement_layer import fee_limits, required_confirmations
+from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
 from entresol.rollup.proofs import LogProver
-from entresol.rollup.settler import SettlementConfig, Settler
+from entresol.rollup.settlement.settler import SettlementConfig, Settler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from entresol.chain.fees.l2_fees import FeeModel
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.settlement_layer import SettlementLayer
-    from entresol.primitives.batches import Batch, SettlementStep
+    from entresol.primitives.batches import Batch
     from entresol.primitives.values import Hash32
 
 logger = logging.getLogger(__name__)
@@ -67,15 +68,13 @@ class Rollup:
         self.watcher = DepositWatcher(
             chain, contract, DepositConfig(confirmations=confirmations, finality=finality)
         )
-        operator = Operator(
-            settlement_layer.l1, settlement_layer.operator_secret, fee_limits(config.l1)
-        )
+        keys, limits = settlement_layer.operator_keys.keys, fee_limits(config.l1)
         low = int(config.l1.operator_low_balance * ETHER)
-        self.balance = OperatorBalance(settlement_layer.l1, operator.address, low)
+        self.balances = [OperatorBalance(settlement_layer.l1, it, low) for it in keys]
         self.settler = Settler(
             chain,
             contract,
-            operator,
+            {Operator(settlement_layer.l1, it.secret, limits, it.name): it.steps for it in keys},
             settlement_layer.contracts.validator_timelock,
             SettlementConfig(confirmations=confirmations, finality=finality),
         )
@@ -93,7 +92,7 @@ class Rollup:
             workers += [
                 self.batcher.run(self._chain.events),
                 self.settler.run(),
-                self.balance.run(),
+                *(balance.run() for balance in self.balances),
             ]
         self._tasks = [asyncio.create_task(_supervise(worker)) for worker in workers]
 
@@ -119,7 +118,7 @@ class Rollup:
             "deposits": self.watcher.problem,
             "batches": self.batcher.problem,
             "settlement": self.settler.stopped or self.settler.problem,
-            "operator": self.balance.problem,
+            "operator": "; ".join(it.problem for it in self.balances if it.problem) or None,
         }
 
     def metrics(self) -> Iterator[Sample]:
@@ -144,28 +143,38 @@ class Rollup:
             )
 
     def _fee_metrics(self) -> Iterator[Sample]:
-        if self.balance.wei is not None:
+        for balance in self.balances:
+            wei = balance.wei
+            for step in () if wei is None else balance.key.steps:
+                yield Sample(
+                    "operator_balance_wei",
+                    "Balance on L1 of the operator's key for a step, in wei.",
+                    wei or 0,
+                    labels=f'{_label(step)},address="{balance.key.address.checksummed()}"',
+                )
+        pending = {step: self.settler.pending(step) for step in SettlementStep}
+        attempts = {step: it.transactions() if it else [] for step, it in pending.items()}
+        for step in SettlementStep:
             yield Sample(
-                "operator_balance_wei", "Balance of the operator on L1, in wei.", self.balance.wei
+                "settlement_pending_attempts",
+                "Transactions that were signed for the pending operation of a step.",
+                len(attempts[step]),
+                labels=_label(step),
             )
-        pending, limited = self.settler.pending, self.settler.is_fee_limited
-        attempts = [] if pending is None else pending.transactions()
-        fee = attempts[0].fees.max_fee if attempts else 0
-        yield Sample(
-            "settlement_pending_attempts",
-            "Transactions that were signed for the pending settlement operation.",
-            len(attempts),
-        )
-        yield Sample(
-            "settlement_pending_fee_wei",
-            "Highest fee cap of the pending settlement operation, in wei per gas.",
-            fee,
-        )
-        yield Sample(
-            "settlement_fee_limited",
-            "Whether a limit keeps a stuck settlement transaction from a higher fee.",
-            limited,
-        )
+        for step in SettlementStep:
+            yield Sample(
+                "settlement_pending_fee_wei",
+                "Highest fee cap of the pending operation of a step, in wei per gas.",
+                attempts[step][0].fees.max_fee if attempts[step] else 0,
+                labels=_label(step),
+            )
+        for step in SettlementStep:
+            yield Sample(
+                "settlement_fee_limited",
+                "Whether a limit keeps a stuck transaction of a step from a higher fee.",
+                self.settler.is_fee_limited(step),
+                labels=_label(step),
+            )
 
     def _is_settling(self) -> bool:
         """Return whether a sealed batch is not executed yet; batches sealed faster than L1 executes them would pile up."""
@@ -182,6 +191,10 @@ class Rollup:
             except EntresolError as error:
                 logger.debug("the gas price of L1 is unknown: %s", error)
             await self.settlement_layer.l1.wait_for_block(GAS_PRICE_SECONDS)
+
+
+def _label(step: SettlementStep) -> str:
+    return f'step="{step.name.lower()}"'
 
 
 async def _supervise(worker: Coroutine[Any, Any, None]) -> None:

@@ -1,4 +1,4 @@
-"""The settlement layer of an L2: an L1, the contracts of this chain on it, and the operator's key."""
+"""The settlement layer of an L2: an L1, the contracts of this chain on it, and the operator's keys."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from entresol.l1.deployment import SettlementContracts, addresses_of
 from entresol.l1.fee_limits import GWEI, FeeLimits
 from entresol.node.chains import OPERATOR, genesis_batch_hash
 from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
-from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.l1.layer_one import LayerOne
+    from entresol.l1.operator_keys import OperatorKeys
     from entresol.node.config.schema import L1Config, NodeConfig
 
 log = logging.getLogger(__name__)
@@ -32,12 +32,12 @@ REMOTE_CONFIRMATIONS: Final = 12
 
 
 class SettlementLayer(msgspec.Struct, frozen=True, kw_only=True):
-    """An L1, the contracts of this chain on it, and the key of the operator that settles there."""
+    """An L1, the contracts of this chain on it, and the keys of the operator that settles there."""
 
     l1: LayerOne
     l1_chain_id: int
     contracts: SettlementContracts
-    operator_secret: Hash32
+    operator_keys: OperatorKeys
     deployment_block: int = 0
     """An L1 block before which the contracts did not exist."""
 
@@ -76,7 +76,12 @@ def configured_contracts(
 
 def check_development_l1(config: NodeConfig) -> None:
     """Reject flags and data directories that need a remote L1, if there is no `--l1-url`."""
-    flags = {"--bridgehub": config.l1.bridgehub is not None, "--deploy-l1": config.l1.deploy_l1}
+    flags = {
+        "--bridgehub": config.l1.bridgehub is not None,
+        "--deploy-l1": config.l1.deploy_l1,
+        "--prove-key": config.l1.prove_key is not None,
+        "--execute-key": config.l1.execute_key is not None,
+    }
     for flag, is_set in flags.items():
         if is_set:
             raise InvalidConfig(flag, "this needs the L1's --l1-url")

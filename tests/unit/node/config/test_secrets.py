@@ -7,8 +7,15 @@ import pytest
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.errors import InvalidConfig
+from entresol.l1.operator_keys import OperatorKeys
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
-from entresol.node.config.secrets import parse_private_key, read_secret_files, redact
+from entresol.node.config.secrets import (
+    operator_keys,
+    parse_private_key,
+    read_secret_files,
+    redact,
+)
+from entresol.primitives.values import Hash32
 
 (ACCOUNT,) = derive(DEVELOPMENT_MNEMONIC, 1)
 KEY = str(ACCOUNT.secret)
@@ -46,8 +53,9 @@ def test_a_mistyped_key_is_not_repeated(text: str, problem: str) -> None:
 
 
 def test_secrets_are_read_from_files(tmp_path: Path) -> None:
-    config = NodeConfig(l1=L1Config(operator_key_file=secret_file(tmp_path, KEY + "\n")))
-    assert read_secret_files(config).l1.operator_key == KEY
+    for name in ("operator_key", "prove_key", "execute_key"):
+        l1 = L1Config(**{f"{name}_file": secret_file(tmp_path, KEY + "\n")})  # type: ignore[arg-type]
+        assert getattr(read_secret_files(NodeConfig(l1=l1)).l1, name) == KEY
     config = NodeConfig(chain=ChainConfig(mnemonic_file=secret_file(tmp_path, CUSTOM + "\n")))
     assert read_secret_files(config).chain.mnemonic == CUSTOM
     assert read_secret_files(NodeConfig()) == NodeConfig()
@@ -57,11 +65,22 @@ def test_a_flag_and_its_file_exclude_each_other(tmp_path: Path) -> None:
     file = secret_file(tmp_path, KEY)
     for config, flag in [
         (NodeConfig(l1=L1Config(operator_key=KEY, operator_key_file=file)), "--operator-key"),
+        (NodeConfig(l1=L1Config(prove_key=KEY, prove_key_file=file)), "--prove-key"),
+        (NodeConfig(l1=L1Config(execute_key=KEY, execute_key_file=file)), "--execute-key"),
         (NodeConfig(chain=ChainConfig(mnemonic=CUSTOM, mnemonic_file=file)), "--mnemonic"),
     ]:
         problem = f"^{flag}-file: this cannot be combined with {flag}$"
         with pytest.raises(InvalidConfig, match=problem):
             read_secret_files(config)
+
+
+def test_a_step_without_a_key_has_the_operators() -> None:
+    default, other = Hash32(b"\1" * 32), Hash32(b"\2" * 32)
+    assert operator_keys(L1Config(), default) == OperatorKeys.of(default)
+    config = L1Config(operator_key=KEY, execute_key=str(other))
+    assert operator_keys(config, default) == OperatorKeys.of(ACCOUNT.secret, None, other)
+    with pytest.raises(InvalidConfig, match=r"^--prove-key: a private key is 64 hex digits, got 4"):
+        operator_keys(L1Config(prove_key="0xabcd"), default)
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe", b"a" * 5000])

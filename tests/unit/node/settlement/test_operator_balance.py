@@ -8,12 +8,14 @@ import logging
 import pytest
 
 from entresol.l1.embedded import EmbeddedLayerOne
+from entresol.l1.operator_keys import ALL_STEPS, OperatorKey
 from entresol.node.config.schema import ETHER
 from entresol.node.settlement.operator_balance import OperatorBalance
+from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Address
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, layer_one
 
-OPERATOR = ACCOUNTS[0].address
+OPERATOR = ACCOUNTS[0]
 
 
 class Spending(EmbeddedLayerOne):
@@ -23,17 +25,22 @@ class Spending(EmbeddedLayerOne):
 
     async def balance(self, address: Address) -> int:
         """Return what is set."""
-        assert address == OPERATOR
+        assert address == OPERATOR.address
         return self.wei
 
 
+@pytest.mark.parametrize(
+    ("steps", "name"),
+    [(ALL_STEPS, "the operator"), ((SettlementStep.PROVE,), "the operator that proves")],
+)
 def test_a_low_balance_is_reported_once_and_until_it_is_higher(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, steps: tuple[SettlementStep, ...], name: str
 ) -> None:
     caplog.set_level(logging.INFO, "entresol.node.settlement")
 
     async def play(l1: Spending) -> None:
-        balance = OperatorBalance(l1, OPERATOR, ETHER // 2)
+        key = OperatorKey(OPERATOR.secret, steps)
+        balance = OperatorBalance(l1, key, ETHER // 2)
         assert balance.problem is None
         for wei in (ETHER, ETHER // 3, ETHER // 4, ETHER // 2):
             l1.wei = wei
@@ -45,6 +52,8 @@ def test_a_low_balance_is_reported_once_and_until_it_is_higher(
         assert isinstance(steered, Embedded)
         asyncio.run(play(Spending(steered.chain)))
     low, higher = caplog.messages
-    assert "has less than 0.5 ether on L1" in low
+    assert low.startswith(
+        f"{name}, {OPERATOR.address.checksummed()}, has less than 0.5 ether on L1"
+    )
     assert "--operator-low-balance" in low
-    assert higher == "the operator has 0.5 ether on L1"
+    assert higher == f"{name} has 0.5 ether on L1"

@@ -13,6 +13,7 @@ from entresol.l1.fee_limits import GWEI, FeeLimits
 from entresol.l1.layer_one import L1Fees
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import sign
+from entresol.rollup.settlement.pending_tx import SettlementJournal
 from tests.support.rollup.layer_ones import SteeredLayerOne
 from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, embedded, run
 
@@ -40,7 +41,7 @@ def sign_attempt(scenario: Scenario, max_fee: int) -> None:
     payload = msgspec.structs.replace(first.payload, max_fee_per_gas=max_fee)
     signed = sign(payload, OPERATOR.secret)
     attempt = msgspec.structs.replace(first, hash=signed.hash, raw=signed.raw)
-    scenario.batches.set_pending_settlement(pending.with_attempt(attempt).encode())
+    SettlementJournal(scenario.batches).persist(pending.with_attempt(attempt))
 
 
 def test_a_stuck_transaction_is_replaced_with_a_higher_fee(steered: SteeredLayerOne) -> None:
@@ -99,14 +100,14 @@ def test_fees_of_a_transaction_that_stays_stuck_end_at_the_relative_limit() -> N
         assert 5 * tip <= highest <= 5 * (2 * highest_base + tip)
         assert first < highest
         assert len(fees_of(scenario)) < 20
-        assert scenario.settler.is_fee_limited
+        assert scenario.settler.is_fee_limited(SettlementStep.COMMIT)
         assert scenario.settler.problem is not None
         assert "--l1-fee-multiplier forbids a higher one" in scenario.settler.problem
         assert not await scenario.settler.step(now + 2)
         scenario.layer_one.mine()
         assert await scenario.settler.step(now + 4)
         assert await scenario.totals() == (1, 0, 0)
-        assert not scenario.settler.is_fee_limited
+        assert not scenario.settler.is_fee_limited(SettlementStep.COMMIT)
 
     embedded(play)
 
@@ -139,7 +140,7 @@ def test_nothing_is_signed_while_the_base_fee_is_above_the_limit(
         scenario.seal_batch(1)
         with pytest.raises(L1FeeTooHigh, match="--l1-max-fee-gwei"):
             await scenario.settler.step(0.0)
-        assert scenario.batches.pending_settlement() is None
+        assert not scenario.is_pending
         monkeypatch.setattr(scenario.l1, "fees", real)
         await scenario.settle()
         assert await scenario.totals() == (1, 1, 1)

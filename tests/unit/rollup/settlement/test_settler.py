@@ -16,7 +16,7 @@ from entresol.primitives.transactions import decode
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.proofs import LogProver
-from entresol.rollup.settler import SettlementConfig
+from entresol.rollup.settlement.settler import SettlementConfig
 from tests.support.chain.block_production import sender
 from tests.support.rollup.layer_ones import SteeredLayerOne
 from tests.support.rollup.settlement_contracts import send
@@ -38,7 +38,7 @@ def test_a_batch_is_committed_proven_and_executed(steered: SteeredLayerOne) -> N
         assert [it.succeeded for it in receipts if it is not None] == [True] * 3
         assert [it.block for it in done if it] == [it.block_number for it in receipts if it]
         assert scenario.settler.stopped is None
-        assert scenario.batches.pending_settlement() is None
+        assert not scenario.is_pending
 
     run(steered, play)
 
@@ -100,7 +100,7 @@ def test_one_transaction_executes_no_more_deposits_than_the_maximum(
         by = [it.transaction for it in done if it is not None]
         assert [by.index(it) + 1 for it in by] == [1, 1, 3, 4, 5, 5]
 
-    monkeypatch.setattr("entresol.rollup.settlement_plan.MAX_PRIORITY_TRANSACTIONS", 2)
+    monkeypatch.setattr("entresol.rollup.settlement.settlement_plan.MAX_PRIORITY_TRANSACTIONS", 2)
     embedded(play)
 
 
@@ -184,18 +184,18 @@ def test_a_crash_while_sending_sends_the_same_transaction_again(
 ) -> None:
     async def play(scenario: Scenario) -> None:
         scenario.seal_batch(1)
-        operator = scenario.settler._transactions._operator
-        real = operator.send
+        real = scenario.l1.send
 
-        async def crash(signed: object) -> None:
+        async def crash(raw: bytes) -> None:
             if sent:
-                await real(signed)  # type: ignore[arg-type]
+                await real(raw)
             raise CrashError
 
-        monkeypatch.setattr(operator, "send", crash)
+        monkeypatch.setattr(scenario.l1, "send", crash)
         with pytest.raises(CrashError):
             await scenario.settler.step(0.0)
         planned = scenario.pending().transactions()[0]
+        monkeypatch.setattr(scenario.l1, "send", real)
         scenario.restart()
         await scenario.settle()
         assert await scenario.totals() == (1, 1, 1)
@@ -297,7 +297,7 @@ def test_an_included_transaction_that_reverted_stops_settlement_with_its_reason(
         assert await scenario.settler.step(1.0)
         assert scenario.settler.stopped is not None
         assert "commit of batch 1 failed" in scenario.settler.stopped
-        assert scenario.batches.pending_settlement() is None
+        assert not scenario.is_pending
         assert await scenario.totals() == (0, 0, 0)
 
     run(steered, play)
@@ -361,9 +361,9 @@ def test_a_revert_removes_the_pending_transaction_of_its_batches() -> None:
         before = scenario.chain.checkpoint()
         scenario.seal_batch(1)
         await scenario.settler.step(0.0)
-        assert scenario.batches.pending_settlement() is not None
+        assert scenario.is_pending
         scenario.chain.restore(before)
-        assert scenario.batches.pending_settlement() is None
+        assert not scenario.is_pending
 
     embedded(play)
 
@@ -399,9 +399,8 @@ def test_run_settles_and_retries_while_l1_is_unreachable(
 
         monkeypatch.setattr(scenario.contracts.chain, "totals", totals)
         settled = asyncio.Event()
-        settler = scenario.settler
-        settler._on_settled = lambda step, _batch: (
-            settled.set() if step is SettlementStep.EXECUTE else None
+        settler = scenario.settler = scenario.new_settler(
+            lambda step, _batch: settled.set() if step is SettlementStep.EXECUTE else None
         )
         running = asyncio.create_task(settler.run())
         scenario.seal_batch(1)

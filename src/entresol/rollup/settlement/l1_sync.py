@@ -11,7 +11,7 @@ from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_info_of
-from entresol.rollup.pending_tx import PendingSettlement, SettlementOperation
+from entresol.rollup.settlement.pending_tx import SettlementJournal, SettlementOperation
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -41,6 +41,7 @@ class L1Sync:
     ) -> None:
         self._chain = chain
         self._batches = chain.batches
+        self._journal = SettlementJournal(chain.batches)
         self._l1 = contract.l1
         self._contract = contract
         self._confirmations = confirmations
@@ -63,6 +64,12 @@ class L1Sync:
         if found is None:
             raise StoreDamaged(self._chain.blocks.path, f"batch {number} is missing")
         return found
+
+    def last_recorded(self, step: SettlementStep) -> int:
+        """Return the last batch that L1 has with this step, without those of the pending transaction."""
+        pending = self._journal.pending(step)
+        last = self.totals.last(step)
+        return last if pending is None else min(last, pending.first - 1)
 
     def is_recorded(self, step: SettlementStep, number: int) -> bool:
         """Say whether the transaction of a step is recorded; batch 0 needs none."""
@@ -127,18 +134,12 @@ class L1Sync:
             undone = SettlementOperation(step, last + 1, above)
             log.warning("a reorg of %s reverted the %s", self._l1.name, undone)
             self._batches.revert_settlement(range(last + 1, above + 1), step)
-        last = recorded = min(last, self._last_not_pending(step))
+        last = recorded = self.last_recorded(step)
         while not self.is_recorded(step, recorded):
             recorded -= 1
         for number in range(recorded + 1, last + 1):
             found = await self._find_by_event(step, number)
             self._batches.update_settlement(number, step, found)
-
-    def _last_not_pending(self, step: SettlementStep) -> int:
-        """Return the last batch whose step the pending transaction does not do."""
-        stored = self._batches.pending_settlement()
-        pending = None if stored is None else PendingSettlement.decode(stored)
-        return self.sealed if pending is None or pending.step is not step else pending.first - 1
 
     async def _may_have_reorged(self) -> bool:
         """Say whether a settlement transaction may be in another block than recorded, as after a start."""

@@ -1,4 +1,4 @@
-"""Send settlement transactions one at a time; resend or replace the pending one."""
+"""Send settlement transactions of one key, one at a time; resend or replace the pending one."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from entresol.errors import ExecutionFailed
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.fee_limits import GWEI
 from entresol.l1.operator import ReplacementLimited, SignedTransaction
-from entresol.rollup.pending_tx import PendingSettlement
+from entresol.rollup.settlement.pending_tx import PendingSettlement
 
 if TYPE_CHECKING:
-    from entresol.l1.layer_one import L1Receipt, LayerOne
+    from collections.abc import Sequence
+
+    from entresol.l1.layer_one import L1Receipt
     from entresol.l1.operator import Operator
+    from entresol.primitives.batches import SettlementStep, SettlementTransaction
     from entresol.primitives.values import Address
-    from entresol.rollup.pending_tx import SettlementOperation
-    from entresol.storage.batch_table import BatchTable
+    from entresol.rollup.settlement.pending_tx import SettlementJournal, SettlementOperation
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +30,7 @@ _MAX_ATTEMPTS: Final = 100
 
 
 class TxManager:
-    """Has at most one transaction of the operator pending on L1.
+    """Has at most one transaction of an operator's key pending on L1, for any of the key's steps.
 
     Remembers: when and at which L1 block the pending transaction was signed, when it was sent last, and
     what keeps it from being replaced. Persists: the pending transaction and every attempt that was
@@ -38,17 +40,18 @@ class TxManager:
 
     def __init__(
         self,
-        batches: BatchTable,
-        l1: LayerOne,
+        journal: SettlementJournal,
         operator: Operator,
+        steps: Sequence[SettlementStep],
         timelock: Address,
         *,
         resend_seconds: float,
         replace_seconds: float,
     ) -> None:
-        self._batches = batches
-        self._l1 = l1
+        self._journal = journal
+        self._l1 = operator.l1
         self._operator = operator
+        self.steps = steps
         self._timelock = timelock
         self._resend_seconds = resend_seconds
         self._replace_seconds = replace_seconds
@@ -60,19 +63,31 @@ class TxManager:
 
     @property
     def pending(self) -> PendingSettlement | None:
-        """The pending transaction, with every attempt."""
-        stored = self._batches.pending_settlement()
-        return None if stored is None else PendingSettlement.decode(stored)
+        """The pending transaction, with every attempt.
+
+        One of another key, which did the step before, comes first: it is never sent again.
+        """
+        pending = [it for it in map(self._journal.pending, self.steps) if it is not None]
+        return min(pending, key=self.is_own, default=None)
 
     @property
     def problem(self) -> str | None:
         """Why the pending transaction is neither included nor replaced."""
-        return None if self._batches.pending_settlement() is None else self._problem
+        return None if self.pending is None else self._problem
 
     @property
     def is_fee_limited(self) -> bool:
         """Whether the pending transaction is stuck, and a limit forbids a higher fee."""
-        return self._is_fee_limited and self._batches.pending_settlement() is not None
+        return self._is_fee_limited and self.pending is not None
+
+    @property
+    def address(self) -> Address:
+        """The account of the key."""
+        return self._operator.address
+
+    def is_own(self, pending: PendingSettlement) -> bool:
+        """Say whether this key signed a transaction."""
+        return pending.sender == self._operator.address
 
     async def sign(self, call: bytes) -> SignedTransaction:
         """Sign a call of the timelock; raises what it would fail with."""
@@ -136,7 +151,7 @@ class TxManager:
         return best
 
     def _persist(self, pending: PendingSettlement, head: int, now: float) -> None:
-        self._batches.set_pending_settlement(pending.encode())
+        self._journal.persist(pending)
         self._signed_at, self._signed_head = now, head
         self._problem, self._is_fee_limited = None, False
 
@@ -145,9 +160,13 @@ class TxManager:
             log.warning("%s", problem)
         self._problem = problem
 
-    def drop(self) -> None:
-        """Stop following the pending transaction."""
-        self._batches.set_pending_settlement(None)
+    def drop(self, pending: PendingSettlement) -> None:
+        """Stop following a transaction."""
+        self._journal.drop(pending.step)
+
+    def settle(self, operation: SettlementOperation, by: SettlementTransaction) -> None:
+        """Record the transaction that did an operation, which is no longer pending then."""
+        self._journal.settle(operation.batches, operation.step, by)
 
     async def nonce(self) -> int:
         """Return the operator's next nonce, as of L1's last block."""

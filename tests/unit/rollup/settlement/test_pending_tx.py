@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from entresol.errors import MalformedValue
@@ -10,7 +12,14 @@ from entresol.l1.operator import SignedTransaction
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
-from entresol.rollup.pending_tx import PendingSettlement, SettlementOperation
+from entresol.rollup.settlement.pending_tx import (
+    PendingSettlement,
+    SettlementJournal,
+    SettlementOperation,
+)
+from entresol.storage import tables
+from entresol.storage.batch_table import BatchTable
+from entresol.storage.key_value import KeyValueStore
 
 COMMIT, PROVE, EXECUTE = SettlementStep
 
@@ -96,3 +105,16 @@ def test_the_stored_bytes_do_not_change() -> None:
 def test_malformed_bytes_are_rejected() -> None:
     with pytest.raises(MalformedValue, match="the pending settlement transaction is not readable"):
         PendingSettlement.decode(b"\x93\x00")
+
+
+def test_a_transaction_of_a_version_with_one_key_is_pending_for_its_step(tmp_path: Path) -> None:
+    database = KeyValueStore(tmp_path, create=True)
+    database.write([(tables.PENDING_SETTLEMENT, bytes.fromhex(STORED))])
+    for _ in range(2):
+        journal = SettlementJournal(BatchTable(database))
+        pending = [journal.pending(step) for step in SettlementStep]
+        assert [it and it.encode().hex() for it in pending] == [None, STORED, None]
+        assert database.get(tables.PENDING_SETTLEMENT) is None
+    journal.drop(PROVE)
+    assert SettlementJournal(BatchTable(database)).pending(PROVE) is None
+    database.close()

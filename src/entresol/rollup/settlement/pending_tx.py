@@ -1,4 +1,4 @@
-"""The pending settlement transaction, persisted before it is sent."""
+"""The pending settlement transaction of each step, persisted before it is sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from entresol.primitives.records import Natural, NotEmpty, RecordPart
 from entresol.primitives.transactions import decode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from entresol.l1.contracts import BatchTotals
+    from entresol.primitives.batches import SettlementTransaction
+    from entresol.primitives.values import Address
+    from entresol.storage.batch_table import BatchTable
 
 
 class SettlementOperation(NamedTuple):
@@ -23,13 +28,18 @@ class SettlementOperation(NamedTuple):
     first: int
     last: int
 
+    @property
+    def batches(self) -> range:
+        """The numbers of its batches."""
+        return range(self.first, self.last + 1)
+
     def is_next(self, totals: BatchTotals) -> bool:
         """Say whether L1 has what the step builds on, and not the step itself."""
-        if self.step is SettlementStep.PROVE and totals.committed < self.last:
-            return False
-        if self.step is SettlementStep.EXECUTE and totals.verified < self.last:
-            return False
-        return totals.last(self.step) == self.first - 1
+        return not self.missing(totals) and totals.last(self.step) == self.first - 1
+
+    def missing(self, totals: BatchTotals) -> list[SettlementStep]:
+        """Return the steps that this one builds on, and that L1 has not."""
+        return [it for it in SettlementStep if it < self.step and totals.last(it) < self.last]
 
     def __str__(self) -> str:
         one = self.first == self.last
@@ -69,6 +79,11 @@ class PendingSettlement(RecordPart, frozen=True):
         return msgspec.msgpack.encode(self)
 
     @property
+    def sender(self) -> Address:
+        """The account whose key signed it."""
+        return decode(self.attempts[0]).sender
+
+    @property
     def operation(self) -> SettlementOperation:
         """The step and its batches."""
         return SettlementOperation(self.step, self.first, self.last)
@@ -84,3 +99,36 @@ class PendingSettlement(RecordPart, frozen=True):
         return [
             SignedTransaction(self.nonce, decode(raw).hash, raw) for raw in reversed(self.attempts)
         ]
+
+
+class SettlementJournal:
+    """The pending transaction of each step.
+
+    Remembers: nothing. Persists: a transaction before it is sent, until its effect is recorded. One that a
+    version with one key for all steps persisted is assigned to its step.
+    """
+
+    def __init__(self, batches: BatchTable) -> None:
+        self._batches = batches
+        unassigned = batches.unassigned_settlement()
+        if unassigned is not None:
+            batches.assign_settlement(PendingSettlement.decode(unassigned).step)
+
+    def pending(self, step: SettlementStep) -> PendingSettlement | None:
+        """Return the pending transaction of a step, with every attempt."""
+        stored = self._batches.pending_settlement(step)
+        return None if stored is None else PendingSettlement.decode(stored)
+
+    def persist(self, pending: PendingSettlement) -> None:
+        """Add a pending transaction, or replace that of its step."""
+        self._batches.set_pending_settlement(pending.step, pending.encode())
+
+    def drop(self, step: SettlementStep) -> None:
+        """Remove the pending transaction of a step."""
+        self._batches.set_pending_settlement(step, None)
+
+    def settle(
+        self, numbers: Iterable[int], step: SettlementStep, by: SettlementTransaction
+    ) -> None:
+        """Record the transaction that did a step, and remove the pending one, in one write."""
+        self._batches.settle(numbers, step, by)

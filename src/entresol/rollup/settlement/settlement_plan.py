@@ -8,12 +8,13 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 from entresol.rollup.batches import commit_info_of, priority_ops_of, stored_info_of
 from entresol.rollup.commitments import commit_data, encode_call, execute_data, proof_data
-from entresol.rollup.pending_tx import SettlementOperation
+from entresol.rollup.settlement.pending_tx import SettlementOperation
 
 if TYPE_CHECKING:
-    from entresol.l1.contracts import BatchTotals
+    from collections.abc import Collection
+
     from entresol.primitives.values import Address
-    from entresol.rollup.l1_sync import L1Sync
+    from entresol.rollup.settlement.l1_sync import L1Sync
     from entresol.storage.readers import BlockReader
 
 
@@ -37,15 +38,17 @@ class SettlementPlan:
         self._l1_sync = l1_sync
         self._max_batches = max_batches
 
-    def next_operation(self, totals: BatchTotals) -> SettlementOperation | None:
-        """Return the next operation; None if L1 has executed every sealed batch."""
-        committed, verified, executed = totals.committed, totals.verified, totals.executed
-        if committed < min(self._l1_sync.sealed, executed + self._max_batches):
+    def next_operation(self, steps: Collection[SettlementStep]) -> SettlementOperation | None:
+        """Return the next operation that is one of `steps`; None if L1 has not yet what it builds on."""
+        committed, verified, executed = map(self._l1_sync.last_recorded, SettlementStep)
+        if SettlementStep.COMMIT in steps and committed < min(
+            self._l1_sync.sealed, executed + self._max_batches
+        ):
             return SettlementOperation(SettlementStep.COMMIT, committed + 1, committed + 1)
-        if verified < committed:
+        if SettlementStep.PROVE in steps and verified < committed:
             last = min(committed, verified + self._max_batches)
             return SettlementOperation(SettlementStep.PROVE, verified + 1, last)
-        if executed < verified:
+        if SettlementStep.EXECUTE in steps and executed < verified:
             last = min(verified, executed + self._max_batches)
             last = self._last_executable(executed + 1, last)
             return SettlementOperation(SettlementStep.EXECUTE, executed + 1, last)

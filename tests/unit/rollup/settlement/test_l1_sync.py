@@ -8,7 +8,7 @@ from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Log
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.settler import SettlementConfig
+from entresol.rollup.settlement.settler import SettlementConfig
 from tests.support.rollup.layer_ones import Embedded, LyingLayerOne, layer_one
 from tests.support.rollup.settlement_scenario import Scenario, run
 

@@ -1,0 +1,79 @@
+"""Validators of a chain: the accounts that may settle its batches, by the timelock on L1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from entresol.errors import LayerOneMismatch
+from entresol.l1.contracts import read_contract
+from entresol.l1.deployment import DeploymentStep, send_step
+from entresol.primitives import abi
+from entresol.primitives.values import Address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.l1.deployment import SettlementContracts
+    from entresol.l1.layer_one import LayerOne
+    from entresol.l1.operator import Operator
+    from entresol.l1.operator_keys import OperatorKey, OperatorKeys
+
+_ATTEMPTS: Final = 3
+"""A transaction that was pending before may take the nonce of one that adds a validator."""
+
+
+async def add_validators(
+    l1: LayerOne,
+    admin: Operator,
+    contracts: SettlementContracts,
+    keys: OperatorKeys,
+    progress: Callable[[str], None],
+) -> None:
+    """Have the chain's admin add the accounts of the keys that are no validators yet, reporting each.
+
+    Does nothing if `admin` is not the chain's admin. It can be interrupted and run again.
+    """
+    if await _admin_of(l1, contracts) != admin.address:
+        return
+    for _ in range(_ATTEMPTS):
+        for key in [it for it in keys.keys if not await _is_validator(l1, contracts, it.address)]:
+            call = abi.encode_call("addValidator(address,address)", contracts.chain, key.address)
+            description = f"let {key.name}, {key.address.checksummed()}, settle batches"
+            progress(description)
+            step = DeploymentStep(description, contracts.validator_timelock, call)
+            await send_step(l1, admin, step, await l1.nonce(admin.address))
+
+
+async def check_validators(
+    l1: LayerOne, contracts: SettlementContracts, keys: OperatorKeys
+) -> None:
+    """Raise `LayerOneMismatch` if an account may not settle batches, or if none has funds."""
+    for key in keys.keys:
+        if not await _is_validator(l1, contracts, key.address):
+            raise LayerOneMismatch(await _rejection(l1, contracts, key))
+    balances = [await l1.balance(key.address) for key in keys.keys]
+    if not any(balances):
+        accounts = " nor ".join(key.address.checksummed() for key in keys.keys)
+        raise LayerOneMismatch(f"{accounts} has no ether on {l1.name} to settle with")
+
+
+async def _rejection(l1: LayerOne, contracts: SettlementContracts, key: OperatorKey) -> str:
+    address, timelock = key.address.checksummed(), contracts.validator_timelock.checksummed()
+    admin, chain = (await _admin_of(l1, contracts)).checksummed(), contracts.chain.checksummed()
+    steps = key.describe(lambda step: step.name.lower())
+    return (
+        f"{address}, the account of {key.flag}, may not {steps} batches on {l1.name}: it is no validator of "
+        f"the timelock {timelock}. The chain's admin, {admin}, adds it by calling "
+        f"addValidator({chain}, {address}) there, as a start with --deploy-l1 and the admin's --operator-key "
+        f"does; or set {key.flag} to the key of a validator, or use --no-settle"
+    )
+
+
+async def _is_validator(l1: LayerOne, contracts: SettlementContracts, account: Address) -> bool:
+    signature, arguments = "validators(address,address)", (contracts.chain, account)
+    found = await read_contract(l1, contracts.validator_timelock, signature, "bool", *arguments)
+    return bool(found)
+
+
+async def _admin_of(l1: LayerOne, contracts: SettlementContracts) -> Address:
+    return Address(await read_contract(l1, contracts.chain, "getAdmin()", "address"))

@@ -1,0 +1,244 @@
+"""Settle sealed batches on L1: commit, prove, execute."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from entresol.errors import EntresolError, LayerOneMismatch, LayerOneUnreachable
+from entresol.l1.layer_one import L1Finality
+from entresol.primitives.batches import SettlementStep, SettlementTransaction
+from entresol.rollup.settlement.l1_sync import L1Sync
+from entresol.rollup.settlement.pending_tx import (
+    PendingSettlement,
+    SettlementJournal,
+    SettlementOperation,
+)
+from entresol.rollup.settlement.settlement_plan import SettlementPlan
+from entresol.rollup.settlement.step_sender import StepSender
+from entresol.rollup.settlement.tx_manager import TxManager
+from entresol.rollup.worker import Backoff, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from entresol.chain.chain import Chain
+    from entresol.l1.contracts import BatchTotals, ZkChain
+    from entresol.l1.operator import Operator
+    from entresol.primitives.values import Address
+
+log = logging.getLogger(__name__)
+
+
+class SettlementConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits and intervals of the settlement."""
+
+    confirmations: int = 0
+    """How many L1 blocks must follow one before its settlement transactions make blocks safe or final."""
+    finality: L1Finality = "latest"
+    """The last L1 block, from which confirmations are counted."""
+    max_batches: int = 16
+    """How many batches one transaction proves or executes."""
+    replace_seconds: float = 30.0
+    """How long a transaction may be pending before one with a higher fee replaces it."""
+    resend_seconds: float = 1.0
+    """How long until a pending transaction is sent again: a reorg of L1 may have dropped it."""
+    poll_seconds: float = 0.5
+
+
+class Settler:
+    """Commits, proves and executes sealed batches on L1.
+
+    Remembers: why it stopped. Persists: the pending transaction of each key and the transaction of each step.
+    The next operation follows from L1's totals, so a crash, a reorg of L1 or a revert of the chain
+    neither repeats nor skips one. Assumes: the thread that changes the chain, and that the operators'
+    accounts have no other user. Fails: an operation that reverts, or would, stops it (`stopped`) until
+    `resume`; an L1 that is unreachable or differs is retried (`problem`), as is a key that cannot pay, while
+    the others go on. The chain goes on either way.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        contract: ZkChain,
+        operators: Mapping[Operator, Sequence[SettlementStep]],
+        timelock: Address,
+        config: SettlementConfig | None = None,
+        *,
+        on_settled: Callable[[SettlementStep, int], None] = lambda _step, _batch: None,
+    ) -> None:
+        self._config = config = config or SettlementConfig()
+        self._batches = chain.batches
+        self._l1 = contract.l1
+        self._contract = contract
+        self._l1_sync = L1Sync(chain, contract, config.confirmations, config.finality)
+        self._plan = SettlementPlan(
+            chain.rules.chain_id, chain.blocks, contract.address, self._l1_sync, config.max_batches
+        )
+        self._journal = SettlementJournal(chain.batches)
+        self._senders = [
+            StepSender(
+                self._transactions(operator, steps, timelock),
+                *(self._plan, self._l1_sync, contract),
+                on_settled=on_settled,
+                on_stopped=self._stop,
+            )
+            for operator, steps in operators.items()
+        ]
+        self._worker = Worker(
+            self._poll,
+            log,
+            failing="cannot settle batches",
+            backoff=Backoff(2 * config.poll_seconds),
+            wait=self._wait,
+        )
+        # `settle` must not sign a transaction while `run` does.
+        self._lock = asyncio.Lock()
+        self._stopped_by: tuple[int, bytes] = (0, b"")
+        self.stopped: str | None = None
+        """Why settlement stopped, until `resume`."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why batches cannot be settled at the moment."""
+        found = [it.problem for it in self._senders]
+        return self._worker.problem or "; ".join(it for it in found if it is not None) or None
+
+    def pending(self, step: SettlementStep) -> PendingSettlement | None:
+        """Return the pending transaction of a step, with every attempt."""
+        return self._journal.pending(step)
+
+    def is_fee_limited(self, step: SettlementStep) -> bool:
+        """Say whether the pending transaction of a step is stuck, and a limit forbids a higher fee."""
+        pending = self._sender(step).transactions.pending
+        is_pending = pending is not None and pending.step is step
+        return is_pending and self._sender(step).transactions.is_fee_limited
+
+    @property
+    def totals(self) -> BatchTotals:
+        """L1's totals when they were last read."""
+        return self._l1_sync.totals
+
+    def wake(self) -> None:
+        """Check for work at once: there is a new batch."""
+        self._worker.wake()
+
+    def resume(self) -> None:
+        """Retry the operation that stopped it."""
+        self.stopped = None
+        self.wake()
+
+    async def run(self) -> None:
+        """Settle for ever."""
+        await self._worker.run()
+
+    async def step(self, now: float) -> bool:
+        """Send or follow one transaction of each key, and say whether there may be more to do at once.
+
+        Raises if all keys fail, and if L1 is unreachable. What some fail with is their `problem`.
+        """
+        async with self._lock:
+            totals, more = await self._l1_sync.refresh(), False
+            for sender in self._senders:
+                more |= await self._advance(sender, totals, now)
+            failures = [it.failure for it in self._senders if it.failure is not None]
+            if len(failures) == len(self._senders):
+                raise failures[0]
+            return more
+
+    async def settle(
+        self, step: SettlementStep, number: int, clock: Callable[[], float] = time.monotonic
+    ) -> SettlementTransaction:
+        """Do a step of one batch now, also out of turn or when stopped; raises why it fails."""
+        self.stopped = None
+        sender = self._sender(step)
+        while sender.transactions.pending is not None:
+            await self._step_or_wait(sender, clock())
+        if (by := self._batches.settled(number, step)) is not None:
+            return by
+        async with self._lock:
+            await self._l1_sync.refresh()
+            if sender.transactions.pending is None:
+                await sender.send(SettlementOperation(step, number, number), clock())
+        while (by := self._batches.settled(number, step)) is None:
+            await self._step_or_wait(sender, clock())
+        return by
+
+    # The loop
+
+    async def _poll(self) -> float:
+        more = await self.step(time.monotonic())
+        return 0.0 if more else self._config.poll_seconds
+
+    async def _wait(self, seconds: float) -> None:
+        if self._worker.problem is None and any(map(self.pending, SettlementStep)):
+            # The next block may include one.
+            await self._l1.wait_for_block(seconds)
+        else:
+            await self._worker.sleep(seconds)
+
+    async def _step_or_wait(self, sender: StepSender, now: float) -> None:
+        """Run a step, and wait if there is no more to do; raises why settlement stopped, or the sender failed."""
+        if self.stopped is not None:
+            raise LayerOneMismatch(self.stopped)
+        more = await self.step(now)
+        if sender.failure is not None:
+            raise sender.failure
+        if not more:
+            await self._l1.wait_for_block(self._config.poll_seconds)
+        if self.stopped is not None:
+            raise LayerOneMismatch(self.stopped)
+
+    # Keys
+
+    async def _advance(self, sender: StepSender, totals: BatchTotals, now: float) -> bool:
+        """Send or follow a transaction of one key; keep what it fails with, unless that concerns all."""
+        before, sender.failure = sender.failure, None
+        try:
+            return await sender.advance(totals, now, may_send=not self._is_stopped())
+        except LayerOneUnreachable:
+            raise
+        except EntresolError as error:
+            sender.failure = error
+            # The worker logs what all of them fail with, so also what the only one does. The same failure has
+            # other amounts with each batch and each price.
+            is_new = type(error) is not type(before) and len(self._senders) > 1
+            log.log(logging.ERROR if is_new else logging.DEBUG, "cannot settle batches: %s", error)
+            return False
+
+    def _transactions(
+        self, operator: Operator, steps: Sequence[SettlementStep], timelock: Address
+    ) -> TxManager:
+        return TxManager(
+            self._journal,
+            operator,
+            steps,
+            timelock,
+            resend_seconds=self._config.resend_seconds,
+            replace_seconds=self._config.replace_seconds,
+        )
+
+    def _sender(self, step: SettlementStep) -> StepSender:
+        return next(it for it in self._senders if step in it.steps)
+
+    # Stopping
+
+    def _stop(self, operation: SettlementOperation, reason: str) -> None:
+        self._stopped_by = operation.first, self._l1_sync.batch(operation.first).state_root
+        self.stopped = f"{operation} failed: {reason}"
+        log.error("settlement stopped: %s", self.stopped)
+
+    def _is_stopped(self) -> bool:
+        """Say whether it is stopped by a batch that the chain still has."""
+        if self.stopped is None:
+            return False
+        number, root = self._stopped_by
+        batch = self._batches.get(number)
+        if batch is None or batch.state_root != root:
+            log.info("settlement resumes: the batch that stopped it was reverted")
+            self.stopped = None
+        return self.stopped is not None

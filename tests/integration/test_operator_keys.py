@@ -1,0 +1,184 @@
+"""Keys of their own for commit, prove and execute, with a real anvil as L1: who sends what, and who is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entresol.chain.genesis.accounts import DevAccount
+from entresol.node.config.schema import L1Config
+from entresol.primitives.values import Hash32
+from tests.support.anvil import Anvil, running_anvil
+from tests.support.node_process import DEVELOPMENT_FLAGS, running_node, starting_node
+from tests.support.polling import eventually
+from tests.support.rollup.layer_consistency import check_agreement
+from tests.support.rollup.layer_ones import ACCOUNTS
+from tests.support.rollup.node_crashes import CrashingNode, Traffic
+from tests.support.rollup.pair import ETHER, Pair
+from tests.support.rpc_client import get
+
+pytestmark = [pytest.mark.slow, pytest.mark.peer]
+
+COMMITTER = ACCOUNTS[1]
+PROVER, EXECUTOR = (DevAccount.from_secret(Hash32(os.urandom(32))) for _ in range(2))
+SELECTORS = {
+    "0x0db9eb87": COMMITTER,
+    "0x9271e450": PROVER,
+    "0xa085344d": EXECUTOR,
+}
+"""The functions of the timelock that commit, prove and execute."""
+
+
+@pytest.fixture
+def anvil() -> Iterator[Anvil]:
+    with running_anvil() as started:
+        for account in (PROVER, EXECUTOR):
+            started("anvil_setBalance", str(account.address), hex(ETHER))
+        yield started
+
+
+def key_file(path: Path, account: DevAccount) -> str:
+    file = path / f"{account.address}.key"
+    file.write_text(str(account.secret))
+    file.chmod(0o600)
+    return str(file)
+
+
+def flags(anvil: Anvil, path: Path) -> list[str]:
+    return [
+        *("--l1-url", anvil.url, "--deploy-l1", "--l1-confirmations", "0", *DEVELOPMENT_FLAGS),
+        *("--operator-key-file", key_file(path, COMMITTER)),
+        *("--prove-key-file", key_file(path, PROVER)),
+        *("--execute-key-file", key_file(path, EXECUTOR)),
+    ]
+
+
+def l1_config(anvil: Anvil) -> L1Config:
+    secrets = [str(it.secret) for it in (COMMITTER, PROVER, EXECUTOR)]
+    names = ("operator_key", "prove_key", "execute_key")
+    return L1Config(l1_url=anvil.url, **dict(zip(names, secrets, strict=True)))  # type: ignore[arg-type]
+
+
+def nonces(anvil: Anvil) -> list[int]:
+    accounts = (COMMITTER, PROVER, EXECUTOR)
+    sent = (anvil("eth_getTransactionCount", str(it.address), "latest") for it in accounts)
+    return [int(it, 16) for it in sent]
+
+
+def settlement_transactions(anvil: Anvil) -> list[tuple[str, str]]:
+    """Return the selector and the sender of each transaction that settled something."""
+    head = int(anvil("eth_blockNumber"), 16)
+    blocks = [anvil("eth_getBlockByNumber", hex(number), True) for number in range(head + 1)]
+    found = [(it["input"][:10], it["from"]) for block in blocks for it in block["transactions"]]
+    return [it for it in found if it[0] in SELECTORS]
+
+
+def health(url: str) -> dict[str, Any]:
+    response: dict[str, Any] = json.loads(get(f"{url}/health"))
+    return response
+
+
+def balances(url: str) -> dict[str, tuple[str, int]]:
+    """Return the account and the balance of each step, as the metrics have them."""
+    found = re.findall(
+        r'^entresol_operator_balance_wei{step="(\w+)",address="(\w+)"} (\d+)$',
+        get(f"{url}/metrics").decode(),
+        re.MULTILINE,
+    )
+    return {step: (address, int(wei)) for step, address, wei in found}
+
+
+def test_each_step_is_sent_by_its_key_and_each_balance_is_in_the_metrics(
+    anvil: Anvil, tmp_path: Path
+) -> None:
+    info = tmp_path / "info.json"
+    started = (*flags(anvil, tmp_path), "--config-out", str(info), "--log-level", "debug")
+    with running_node(*started, info=info) as node:
+        pair = Pair.connect(info)
+        for amount in range(1, 4):
+            assert pair.proven(pair.withdraw(amount))
+        pair.settled()
+        sent = settlement_transactions(anvil)
+        assert {it[0] for it in sent} == SELECTORS.keys()
+        assert all(sender == str(SELECTORS[selector].address) for selector, sender in sent)
+        eventually(lambda: len(balances(node.url)) == 3)
+        accounts = {step: address for step, (address, _) in balances(node.url).items()}
+        assert accounts == {
+            "commit": COMMITTER.address.checksummed(),
+            "prove": PROVER.address.checksummed(),
+            "execute": EXECUTOR.address.checksummed(),
+        }
+        warned = [it for it in node.printed().splitlines() if "is publicly known" in it]
+        assert len(warned) == 1
+        assert "the key of the operator that commits is publicly known" in warned[0]
+        printed = node.printed() + get(f"{node.url}/metrics").decode() + info.read_text()
+        assert not any(it.secret.hex() in printed for it in (PROVER, EXECUTOR))
+        pair.close()
+        assert node.stop() == 0
+
+
+def test_a_key_without_ether_does_not_stop_the_others(anvil: Anvil, tmp_path: Path) -> None:
+    info = tmp_path / "info.json"
+    anvil("anvil_setBalance", str(EXECUTOR.address), "0x0")
+    with running_node(*flags(anvil, tmp_path), "--config-out", str(info), info=info) as node:
+        pair = Pair.connect(info)
+        sent = [pair.withdraw(amount) for amount in range(1, 4)]
+        eventually(lambda: pair.totals()[1] == int(pair.l2("zks_L1BatchNumber"), 16) > 0)
+        assert pair.totals()[2] == 0
+        name = f"the operator that executes, {EXECUTOR.address.checksummed()}, has "
+        eventually(lambda: name in (health(node.url)["operator"] or ""))
+        eventually(lambda: name in (health(node.url)["settlement"] or ""))
+        anvil("anvil_setBalance", str(EXECUTOR.address), hex(ETHER))
+        assert all(pair.proven(it) for it in sent)
+        eventually(lambda: health(node.url)["settlement"] is None)
+        pair.close()
+        assert node.stop() == 0
+
+
+def test_kills_with_three_keys_lose_and_double_nothing(anvil: Anvil, tmp_path: Path) -> None:
+    node = CrashingNode(tmp_path, *flags(anvil, tmp_path))
+    traffic, before, randomness = Traffic(5), list[int](), random.Random(6)
+
+    def begin(pair: Pair) -> None:
+        before.append(sum(nonces(anvil)))
+        traffic.token = pair.create_token()
+        pair.arrived(pair.deposit(10**9))
+
+    def finish(pair: Pair) -> None:
+        pair.settled()
+        traffic.check(pair)
+
+    node.live(begin)
+    for _ in range(4):
+        node.live(traffic.go_on, 0.5 + randomness.expovariate(1))
+    node.live(finish)
+    assert traffic.token is not None
+    check_agreement(node.data, [traffic.token], l1=l1_config(anvil), nonce=before[0])
+
+
+def test_a_key_that_is_no_validator_is_named_until_the_admin_adds_it(
+    anvil: Anvil, tmp_path: Path
+) -> None:
+    directory = ("--data-dir", str(tmp_path / "chain"))
+    base = (*directory, "--l1-url", anvil.url, "--operator-key-file", key_file(tmp_path, COMMITTER))
+    with running_node(*base, "--deploy-l1") as node:
+        assert node.stop() == 0
+    prover = (*base, "--prove-key-file", key_file(tmp_path, PROVER))
+    with starting_node(*prover) as node:
+        assert node.process.wait(60) == 1
+        assert f"{PROVER.address.checksummed()}, the account of --prove-key, may not prove" in (
+            node.printed()
+        )
+        assert "Traceback" not in node.printed()
+    with running_node(*prover, "--deploy-l1") as node:
+        assert "let the operator that proves, " in node.printed()
+        assert node.stop() == 0
+    with running_node(*prover) as node:
+        assert node.stop() == 0
