@@ -12,7 +12,7 @@ from docs.tools.examples import RESULT, Call, Example, examples
 from entresol._native import keccak256
 from entresol.chain.dev.clock import Clock
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
-from entresol.node.config.schema import NodeConfig
+from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.node.node import Node
 from entresol.primitives import abi
 from entresol.primitives.addresses import create_address
@@ -134,7 +134,7 @@ class Recorder:
 
     async def _fresh(self) -> Node:
         if self._node is None:
-            self._node = Node(NodeConfig())
+            self._node = Node(NodeConfig(chain=ChainConfig(timestamp=0)))
             self._node.chain.clock = Clock(lambda: MIDNIGHT)
             for transaction in (_TRANSFER, _DEPLOYMENT, _INCREMENT, _MESSAGE):
                 self._node.chain.submit(transaction.raw)

@@ -83,6 +83,7 @@ def open_layer_two(
     )
     chain = Chain.open(_path(settings), rules, expected, pool=_pool(settings))
     _report_contracts(chain, genesis, "system contracts")
+    _start_clock(chain, settings)
     if settings.block_time is not None:
         chain.schedule.seal_every(settings.block_time, time.monotonic())
     elif not settings.mining:
@@ -104,11 +105,12 @@ def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
         address: GenesisAccount(code=code, nonce=_CONTRACT_NONCE) for address, code in codes.items()
     }
     predeploys[OPERATOR.address] = operator
-    expected = LayerOneGenesis(config, deployment, predeploys).expected
+    expected = LayerOneGenesis(config, deployment, predeploys, layer_two.genesis.timestamp).expected
     path, pool = _path(config.chain), msgspec.structs.replace(_pool(config.chain), order="fees")
     folder = None if path is None else path / L1_FOLDER
     chain = Chain.open(folder, rules, expected, pool=pool)
     _report_contracts(chain, expected.genesis, "settlement contracts")
+    _start_clock(chain, config.chain)
     if config.l1.l1_delay:
         chain.schedule.seal_after(config.l1.l1_delay)
     _limit_requests(chain, deployment.contracts.chain, layer_two.rules.gas_limit)
@@ -159,6 +161,12 @@ def chain_id_of(config: ChainConfig) -> int:
 def genesis_batch_hash(chain: Chain) -> Hash32:
     """Return the hash of the genesis batch, which L1 stores for a registered chain."""
     return StoredBatchInfo.genesis(chain.blocks.header(0).state_root).hash()
+
+
+def _start_clock(chain: Chain, config: ChainConfig) -> None:
+    """Let the clock of a chain with a given genesis time continue from its last block, as anvil does."""
+    if config.timestamp is not None:
+        chain.clock.set_time(chain.head.timestamp)
 
 
 def _report_contracts(chain: Chain, expected: Genesis, contracts: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -43,8 +44,7 @@ class LayerTwoGenesis:
     def __init__(self, config: NodeConfig, predeploys: Mapping[Address, GenesisAccount]) -> None:
         self._config = config.chain
         self._predeploys = predeploys
-        path = config.chain.genesis
-        self._file = None if path is None else Genesis.load(Path(path))
+        self._file = _load_file(config.chain)
         genesis = self._development(config) if self._file is None else self._of(self._file)
         self.expected = ExpectedGenesis(genesis, self._check)
 
@@ -53,6 +53,8 @@ class LayerTwoGenesis:
         if stored.chain_id != expected.chain_id:
             flag = "--chain-id" if self._file is None else "--genesis: config.chainId"
             yield f"{flag}: {stored.chain_id}, not {expected.chain_id}"
+        if self._config.timestamp not in (None, stored.timestamp):
+            yield f"--timestamp: {stored.timestamp}, not {self._config.timestamp}"
         yield from _settlement_differences(stored, expected)
         if self._file is None:
             yield from _funding_differences(self._config, stored, self._predeploys)
@@ -71,9 +73,11 @@ class LayerTwoGenesis:
         addresses = [account.address for account in funding(config)]
         balance = config.chain.balance * ETHER
         funded = Genesis.development(config.chain.chain_id, addresses, balance, self._predeploys)
+        given = config.chain.timestamp
+        timestamp = int(time.time()) if given is None else given
         # A call on the genesis block must not cost more than one on the next block. --gas-price is
         # not part of the genesis: a chain can be opened again with another one.
-        return msgspec.structs.replace(funded, base_fee=DEFAULT_GAS_PRICE)
+        return msgspec.structs.replace(funded, base_fee=DEFAULT_GAS_PRICE, timestamp=timestamp)
 
     def _of(self, file: Genesis) -> Genesis:
         # The accounts of a genesis file override the system contracts.
@@ -91,16 +95,15 @@ class LayerOneGenesis:
         config: NodeConfig,
         deployment: Deployment,
         predeploys: Mapping[Address, GenesisAccount],
+        timestamp: int,
     ) -> None:
         self._config = config.chain
         self._deployment = deployment
         self._predeploys = predeploys
-        genesis = Genesis.development(
-            config.l1.l1_chain_id,
-            [account.address for account in development_accounts(config.chain)],
-            config.chain.balance * ETHER,
-            predeploys,
-        )
+        addresses = [account.address for account in development_accounts(config.chain)]
+        balance = config.chain.balance * ETHER
+        funded = Genesis.development(config.l1.l1_chain_id, addresses, balance, predeploys)
+        genesis = msgspec.structs.replace(funded, timestamp=timestamp)
         self.expected = ExpectedGenesis(genesis, self._check)
 
     def _check(self, stored: Genesis, expected: Genesis) -> Iterator[str]:
@@ -114,6 +117,15 @@ class LayerOneGenesis:
         if _slot(stored, contract, slot) != registered:
             yield "--data-dir: the L2 beside it is not the one that is registered on it"
         yield from _funding_differences(self._config, stored, self._predeploys)
+
+
+def _load_file(config: ChainConfig) -> Genesis | None:
+    if config.genesis is None:
+        return None
+    file = Genesis.load(Path(config.genesis))
+    if config.timestamp is None:
+        return file
+    return msgspec.structs.replace(file, timestamp=config.timestamp)
 
 
 def has_other_contracts(stored: Genesis, expected: Genesis) -> bool:

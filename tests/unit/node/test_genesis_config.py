@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -47,6 +48,7 @@ def opened(config: NodeConfig) -> Iterator[tuple[Chain, Chain | None]]:
 def configured(
     path: Path, l1: dict[str, Any] | None = None, genesis: object = None, **chain: Any
 ) -> NodeConfig:
+    path.mkdir(exist_ok=True)
     if genesis is not None:
         chain["genesis"] = str(path / "genesis.json")
         (path / "genesis.json").write_text(json.dumps(genesis), encoding="utf-8")
@@ -77,6 +79,8 @@ def changed_artifact(name: str) -> Artifact:
         ({}, {"accounts": 3}, "--accounts: 10, not 3"),
         ({"accounts": 3}, {"accounts": 10}, "--accounts: 3, not 10"),
         ({}, {"balance": 5}, "--balance: 10,000, not 5"),
+        ({"timestamp": 5}, {"timestamp": 6}, "--timestamp: 5, not 6"),
+        ({"genesis": FILE}, {"genesis": FILE, "timestamp": 6}, "--timestamp: 5, not 6"),
         ({}, {"mnemonic": CUSTOM}, "--mnemonic or --genesis: it funds 0x"),
         ({}, {"l1": {"l1": False}}, "--no-l1: it was created with an L1"),
         ({"l1": {"l1": False}}, {}, "--no-l1: it was created without an L1"),
@@ -172,3 +176,42 @@ def test_accounts_that_are_not_funded_on_a_remote_l1_are_no_difference(tmp_path:
     for config in (configured(tmp_path), configured(tmp_path, l1=REMOTE)):
         with opened(config) as (layer_two, _):
             assert len(funded_accounts(config.chain, layer_two.genesis)) == 12
+
+
+def test_a_new_chain_begins_now_on_both_layers() -> None:
+    before = int(time.time())
+    with opened(NodeConfig()) as (layer_two, layer_one):
+        assert layer_one is not None
+        assert layer_two.head.timestamp == layer_one.head.timestamp
+        assert before <= layer_two.head.timestamp <= time.time()
+
+
+def test_the_time_of_a_genesis_is_not_compared_unless_a_flag_gives_it(tmp_path: Path) -> None:
+    for timestamp in (5, None, 5):
+        with opened(configured(tmp_path, timestamp=timestamp)) as (layer_two, layer_one):
+            assert layer_one is not None
+            assert (layer_two.genesis.timestamp, layer_one.genesis.timestamp) == (5, 5)
+
+
+def test_the_flag_overrides_the_time_of_a_genesis_file(tmp_path: Path) -> None:
+    for given, expected in ((None, 5), (6, 6)):
+        config = configured(tmp_path / str(given), genesis=FILE, timestamp=given)
+        with opened(config) as (layer_two, layer_one):
+            assert layer_one is not None
+            assert (layer_two.genesis.timestamp, layer_one.genesis.timestamp) == (expected,) * 2
+
+
+def test_clocks_start_at_the_time_of_the_flag() -> None:
+    with opened(NodeConfig(chain=ChainConfig(timestamp=1_000))) as chains:
+        for chain in chains:
+            assert chain is not None
+            assert 1_000 <= chain.clock.now() < 1_060
+
+
+def test_the_clock_of_an_opened_chain_continues_from_the_last_block(tmp_path: Path) -> None:
+    config = configured(tmp_path, timestamp=1_000)
+    with opened(config) as (layer_two, _):
+        layer_two.clock.set_next_timestamp(5_000, layer_two.head.timestamp)
+        layer_two.seal()
+    with opened(config) as (layer_two, _):
+        assert 5_000 <= layer_two.clock.now() < 5_060

@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
+from entresol.chain.dev.clock import LATEST
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC
 from entresol.l1.layer_one import L1Finality
 from entresol.node.config.limits import LimitsConfig
@@ -38,6 +39,14 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
         str | None,
         Meta(
             title="FILE", description="geth-style genesis file; without it the development genesis."
+        ),
+    ] = None
+    timestamp: Annotated[
+        Annotated[int, Meta(ge=0, le=LATEST)] | None,
+        Meta(
+            title="SECONDS",
+            description="Unix time of the genesis of both layers, from which their clocks start; by default "
+            "the time of the genesis file, or now.",
         ),
     ] = None
     accounts: Annotated[
