@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any, Final
 
@@ -14,11 +14,12 @@ SHOWN_ITEMS: Final = 3
 SHOWN_MEMBERS: Final = 40
 SHOWN_DEPTH: Final = 5
 LINE: Final = 150
+REJECTION: Final = "Reject: "
 
 
 def rpc_markdown(document: Json, examples: Mapping[str, tuple[Json, Json]] | None = None) -> str:
     """Return the page that describes every method of an OpenRPC document, with requests and responses."""
-    lines = ["# JSON-RPC methods", ""]
+    lines = ["# JSON-RPC methods", "", *_rejected(document["methods"])]
     for prefix, methods in groupby(document["methods"], key=_prefix):
         lines += [f"## {prefix}", ""]
         for method in methods:
@@ -26,6 +27,19 @@ def rpc_markdown(document: Json, examples: Mapping[str, tuple[Json, Json]] | Non
             if examples is not None and method["name"] in examples:
                 lines += _example(*examples[method["name"]])
     return "\n".join(lines)
+
+
+def _rejected(methods: Iterable[Json]) -> list[str]:
+    """Return a table of the methods that are only rejected, with the reasons that their summaries give."""
+    reasons = {
+        method["name"]: method["summary"].removeprefix(REJECTION)
+        for method in methods
+        if method["summary"].startswith(REJECTION)
+    }
+    if not reasons:
+        return []
+    rows = [f"| [{name}](#{name.lower()}) | {reason} |" for name, reason in reasons.items()]
+    return ["## Rejected methods", "", "| method | reason |", "|---|---|", *rows, ""]
 
 
 def _prefix(method: Json) -> str:

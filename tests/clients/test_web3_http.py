@@ -83,7 +83,7 @@ def emitter(web3: Web3) -> Any:
 
 def test_it_connects(web3: Web3) -> None:
     assert web3.is_connected(show_traceback=True)
-    assert web3.client_version.startswith("entresol/")
+    assert web3.client_version.startswith("zkSync/v2.0 entresol/v")
     assert web3.eth.chain_id == CHAIN_ID
     assert web3.net.version == str(CHAIN_ID)
 

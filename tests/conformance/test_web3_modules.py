@@ -144,14 +144,14 @@ class TestWeb3(Web3ModuleTest):
     """The web3 module, synchronous."""
 
     def _check_web3_client_version(self, client_version: str) -> None:  # type: ignore[override]
-        assert client_version.startswith("entresol/")
+        assert client_version.startswith("zkSync/v2.0 entresol/v")
 
 
 class TestAsyncWeb3(AsyncWeb3ModuleTest):
     """The web3 module, asynchronous."""
 
     def _check_web3_client_version(self, client_version: str) -> None:  # type: ignore[override]
-        assert client_version.startswith("entresol/")
+        assert client_version.startswith("zkSync/v2.0 entresol/v")
 
 
 class TestTxPool(GoEthereumTxPoolModuleTest):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from msgspec import structs
+
 from entresol.chain.block_producer import BlockProducer
+from entresol.chain.chain_view import ChainView
 from entresol.chain.dev.checkpoint import Checkpoint, CheckpointLog
 from entresol.chain.dev.clock import Clock
-from entresol.chain.dev.edits import Edits
 from entresol.chain.events import BlockSealed, BlocksReverted, ChainEvents, TransactionPending
-from entresol.chain.finality import BlockTag, Finality
-from entresol.chain.ledger import Ledger
 from entresol.chain.mempool import Mempool, PoolConfig
 from entresol.chain.mining import MiningMode, MiningSchedule
 from entresol.chain.open_block import BuildState, OpenBlock
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from entresol._native import Overlay, Snapshot
+    from entresol._native import Overlay
+    from entresol.chain.dev.block_settings import BlockSettings
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.rules import ChainRules
@@ -32,10 +33,9 @@ if TYPE_CHECKING:
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
-    from entresol.storage.readers import BlockReader, BytecodeReader
 
 
-class Chain:
+class Chain(ChainView):
     """A chain of either layer, which its rules define.
 
     Remembers: the pool, the priority queue, state edits since the last block, checkpoints and finality.
@@ -52,19 +52,9 @@ class Chain:
         clock: Clock | None = None,
         pool: PoolConfig | None = None,
     ) -> None:
-        self.ledger = Ledger(store, rules, genesis)
-        self.blocks: BlockReader = store
-        self.bytecodes: BytecodeReader = store
-        self.batches = store.batches
-        self.prices = store.prices
-        self.state_trie = self.ledger.trie
-        self.rules = rules
-        self.genesis = self.ledger.genesis
-        self.clock = clock or Clock()
+        super().__init__(store, rules, genesis, clock)
         self.events = ChainEvents()
-        self.finality = Finality()
         self.schedule = MiningSchedule()
-        self._edits = Edits()
         self.pool = Mempool(
             rules.validation_rules(), self.ledger.latest, base_fee=self.next_base_fee(), config=pool
         )
@@ -97,48 +87,14 @@ class Chain:
         """Close the store."""
         self.ledger.store.close()
 
-    # Reading
+    # Blocks to come
 
-    @property
-    def head(self) -> Header:
-        """The header of the last block."""
-        return self.ledger.head
-
-    @property
-    def failure(self) -> StoreFailed | None:
-        """Why no block can be sealed at present; None if nothing prevents it."""
-        return self.ledger.store.failure
-
-    def recover(self) -> bool:
-        """Try to seal blocks again after a failed write; return whether that is possible."""
-        return self.ledger.store.recover()
-
-    @property
-    def number(self) -> int:
-        """The number of the last block."""
-        return self.ledger.number
-
-    def resolve(self, block: int | BlockTag) -> int:
-        """Return the number of a block; the pending block has the number after the head's."""
-        return self.finality.resolve(block, self.number) if isinstance(block, BlockTag) else block
-
-    @property
-    def latest(self) -> Snapshot | Overlay:
-        """The state after the last block and the edits since then."""
-        return self._edits.on(self.ledger.latest)
-
-    def state_after(self, block: int | BlockTag) -> Snapshot | Overlay:
-        """Return the state after a sealed block; that of the head includes the edits since then."""
-        number = self.resolve(block)
-        return self.latest if number == self.number else self.ledger.state_after(number)
-
-    def verify(self, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
-        """Re-execute every block; raise `ReplayMismatch` at the first that differs."""
-        self.ledger.verify(progress)
-
-    def next_base_fee(self) -> int:
-        """Return the base fee of the next block."""
-        return self.rules.fees.next(self.ledger.head)
+    def configure(self, settings: BlockSettings) -> None:
+        """Set what developers want of blocks to come."""
+        self.ledger.settings = settings
+        gas_limit = self.rules.gas_limit if settings.gas_limit is None else settings.gas_limit
+        self.pool.rules = structs.replace(self.pool.rules, gas_limit=gas_limit)
+        self.pool.base_fee = self.next_base_fee()
 
     def pending(self) -> BlockExecutor:
         """Return the pending block with its transactions executed; it is shared and must not be changed."""
@@ -214,7 +170,7 @@ class Chain:
     def import_block(self, record: BlockRecord, *, execute: bool = False) -> None:
         """Import a block that another node sealed."""
         self.ledger.import_block(record, execute=execute)
-        self._on_new_head(record, _transactions(record))
+        self._on_new_head(record, record.decoded())
 
     def set_finality(self, *, safe: int | None = None, finalized: int | None = None) -> None:
         """Set the safe and the finalized block; what is not given stays."""
@@ -230,6 +186,7 @@ class Chain:
                 pool=self.pool.checkpoint(),
                 priority=tuple(self.producer.priority),
                 clock=self.clock.state,
+                settings=self.settings,
                 finality=self.finality,
                 edited=self._edits.checkpoint(),
             )
@@ -245,6 +202,7 @@ class Chain:
         self.pool.restore(was.pool, self._edits.on(self.ledger.latest))
         self.producer.priority.replace(was.priority)
         self.clock.state = was.clock
+        self.configure(was.settings)
         self.finality = was.finality
         self._publish_reverted(reverted)
         return True
@@ -255,7 +213,7 @@ class Chain:
         self._edits.restore(None)
         self.checkpoints.drop_above(number)
         self.finality = self.finality.at_most(number)
-        transactions = [it for record in reversed(reverted) for it in _transactions(record)]
+        transactions = [it for record in reversed(reverted) for it in record.decoded()]
         from_l1 = [it for it in transactions if isinstance(it.payload, PriorityTransaction)]
         self.producer.priority.push_front(from_l1)
         others = [it for it in transactions if not isinstance(it.payload, PriorityTransaction)]
@@ -266,11 +224,12 @@ class Chain:
         self.ledger.append(executed)
         self.producer.on_sealed(executed)
         self.clock.on_sealed(executed.header.timestamp)
+        self.ledger.settings = self.settings.after_block()
         self._on_new_head(executed.record, executed.transactions, executed.failures)
         return executed.header
 
     def _build_state(self) -> BuildState:
-        return BuildState(self.ledger.head_hash, self.latest, self.clock.state)
+        return BuildState(self.ledger.head_hash, self.latest, self.clock.state, self.settings)
 
     def _next_timestamp(self) -> int:
         return self.clock.next_timestamp(self.head.timestamp)
@@ -294,7 +253,3 @@ class Chain:
     def _publish_reverted(self, reverted: tuple[BlockRecord, ...]) -> None:
         if reverted:
             self.events.publish(BlocksReverted(reverted, self.number))
-
-
-def _transactions(record: BlockRecord) -> list[Transaction]:
-    return [record.transaction(index) for index in range(len(record.transactions))]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol._native import EMPTY_ROOT, Overlay, Snapshot
+from entresol._native import EMPTY_ROOT, Overlay, Snapshot, keccak256
+from entresol.chain.dev.block_settings import BlockSettings
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity, open_genesis
 from entresol.errors import StoreDamaged, UnknownBlock, WrongParent
 from entresol.execution.block_executor import ParentBlock
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 class Ledger:
     """Blocks and states of one chain, on a store.
 
-    Remembers: the head's header, recent snapshots, trie nodes. Persists: appended blocks, through the
+    Remembers: the head's header, recent snapshots, trie nodes, settings of blocks to come. Persists: appended blocks, through the
     store. Assumes: one thread appends and unwinds; any may read. Fails: with the store's error, which
     leaves it unchanged.
     """
@@ -39,6 +40,7 @@ class Ledger:
         self.rules = rules
         self.trie = StateTrie(store)
         self._snapshots = Snapshots(store)
+        self.settings = BlockSettings()
         expected = genesis if isinstance(genesis, ExpectedGenesis) else ExpectedGenesis(genesis)
         if store.head_number is None:
             self._init_genesis(expected.genesis)
@@ -86,13 +88,16 @@ class Ledger:
 
     def next_block_env(self, timestamp: int) -> BlockEnv:
         """Return the environment of the block after the head."""
-        return BlockEnv(
-            number=self._head.number + 1,
+        number = self._head.number + 1
+        env = BlockEnv(
+            number=number,
             timestamp=timestamp,
             gas_limit=self.rules.gas_limit,
             base_fee=self.rules.fees.next(self._head),
             beneficiary=self.rules.beneficiary,
+            prevrandao=prevrandao_after(self._head_hash, number),
         )
+        return self.settings.apply(env)
 
     @property
     def parent(self) -> ParentBlock:
@@ -171,3 +176,8 @@ class Ledger:
         record = BlockRecord(header.encode(), (), (), stored_changes(changes), codes)
         self.store.init_genesis(record, nodes, identity(genesis), genesis.chain_id)
         self._snapshots.advance(0, overlay)
+
+
+def prevrandao_after(parent: Hash32, number: int) -> Hash32:
+    """Return the PREVRANDAO of block `number`, as anvil derives it: other than the parent's, but no secret."""
+    return Hash32(keccak256(parent + number.to_bytes(8, "little")))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from enum import StrEnum
+from typing import Final
 
 from entresol.errors import InvalidInterval
+
+SHORTEST_SECONDS: Final = 0.001
+"""The shortest interval, if the shortest time of a random one is zero."""
 
 
 class MiningMode(StrEnum):
@@ -29,6 +34,7 @@ class MiningSchedule:
     def __init__(self) -> None:
         self.mode = MiningMode.AUTO
         self.interval_seconds = 0.0
+        self._spread = 0.0
         self._due: float | None = None
 
     def seal_at_once(self) -> None:
@@ -44,10 +50,14 @@ class MiningSchedule:
         """Seal on request only."""
         self.mode = MiningMode.MANUAL
 
-    def seal_every(self, seconds: float, now: float) -> None:
-        """Seal a block every `seconds`, the first one `seconds` after `now`."""
-        self._set_time(MiningMode.INTERVAL, seconds)
-        self._due = now + seconds
+    def seal_every(self, seconds: float, now: float, *, longest: float | None = None) -> None:
+        """Seal a block every `seconds`, the first one `seconds` after `now`.
+
+        With `longest`, each block is sealed after a random time between the two.
+        """
+        self._set_time(MiningMode.INTERVAL, max(seconds, SHORTEST_SECONDS) if longest else seconds)
+        self._spread = 0.0 if longest is None else max(longest - seconds, 0.0)
+        self._due = now + self._next_interval()
 
     def is_due(self, now: float, *, has_work: bool = False) -> bool:
         """Return whether a block is due, and if so schedule the next one.
@@ -59,8 +69,11 @@ class MiningSchedule:
             return self._is_delay_over(now, has_work=has_work)
         if self.mode is not MiningMode.INTERVAL or self._due is None or now < self._due:
             return False
-        self._due = max(self._due + self.interval_seconds, now)
+        self._due = max(self._due + self._next_interval(), now)
         return True
+
+    def _next_interval(self) -> float:
+        return self.interval_seconds + random.uniform(0.0, self._spread)  # noqa: S311 - no secret
 
     def _is_delay_over(self, now: float, *, has_work: bool) -> bool:
         if has_work and self._due is None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from entresol._native import Overlay, Snapshot
+    from entresol.chain.dev.block_settings import BlockSettings
     from entresol.chain.dev.clock import ClockState
     from entresol.execution.block_executor import BlockExecutor
     from entresol.primitives.transactions import Transaction
@@ -23,6 +24,7 @@ class BuildState(NamedTuple):
     state: Snapshot | Overlay
     """The state with edits; each edit creates another object."""
     clock: ClockState
+    settings: BlockSettings
 
 
 class OpenBlock:

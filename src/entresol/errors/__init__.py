@@ -78,7 +78,7 @@
     ├── UnknownBlock                   there is no such block
     ├── InvalidInterval                not a positive number of seconds
     ├── InvalidPercentiles             not ascending numbers from 0 to 100
-    ├── TimestampTooLow                not above the last block's
+    ├── TimestampTooLow                below the last block's
     ├── TimestampTooHigh               leaves too few for later blocks
     ├── TooManyToSeal                  more blocks than one request may seal
     ├── BlockFull                      a transaction does not fit into the block
@@ -119,6 +119,8 @@
     ├── AccountsLocked                 the node signs for no account
     ├── ReceiptTimeout                 no block included the transaction in time
     ├── NotSupported                   a feature that the node does not support
+    ├── ControlRejected                a developer method that is rejected, with the reason
+    ├── TokenSlotNotFound              a token keeps a balance in no slot that can be set
     ├── TooManySlots                   more storage slots than a request may name
     ├── TooManyCalls                   more calls than a request may make
     ├── InvalidFilter                  an invalid log filter
@@ -213,6 +215,7 @@ from entresol.errors.pool import (
 from entresol.errors.rpc import (
     AccountsLocked,
     BlockHashWithRange,
+    ControlRejected,
     FilterMemoryFull,
     FilterNotFound,
     InvalidFilter,
@@ -220,6 +223,7 @@ from entresol.errors.rpc import (
     NotSupported,
     ReceiptTimeout,
     SubscriptionRejected,
+    TokenSlotNotFound,
     TooManyAlternatives,
     TooManyBlocks,
     TooManyCalls,
@@ -297,6 +301,7 @@ __all__ = [
     "BlockHashWithRange",
     "BlockNotFound",
     "CallGasSpent",
+    "ControlRejected",
     "DeadlinePassed",
     "DepositsMissing",
     "DuplicatePrecompileMove",
@@ -378,6 +383,7 @@ __all__ = [
     "TimestampTooLow",
     "TipAboveFeeCap",
     "TipTooLow",
+    "TokenSlotNotFound",
     "TooManyAlternatives",
     "TooManyBlocks",
     "TooManyCalls",

@@ -30,23 +30,20 @@ class InvalidPercentiles(EntresolError):
 
 
 class TimestampTooLow(EntresolError):
-    """A timestamp that is not above the last block's."""
+    """A timestamp below the last block's."""
 
-    def __init__(self, timestamp: int, parent: int) -> None:
-        super().__init__(
-            f"timestamp {timestamp:d} is not after the last block's, which is {parent:d}"
-        )
+    def __init__(self, timestamp: int) -> None:
+        # As in anvil.
+        super().__init__(f"Timestamp error: {timestamp:d} is lower than previous block's timestamp")
         self.timestamp = timestamp
-        self.parent = parent
 
 
 class TimestampTooHigh(EntresolError):
     """A timestamp that leaves too few for later blocks."""
 
     def __init__(self, timestamp: int, latest: int) -> None:
-        super().__init__(
-            f"timestamp {timestamp:d} is too late: the latest that can be set is {latest:d}"
-        )
+        # It begins as in anvil.
+        super().__init__(f"The timestamp is too big: {timestamp:d}, and at most {latest:d}")
         self.timestamp = timestamp
         self.latest = latest
 

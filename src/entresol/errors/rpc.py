@@ -44,6 +44,18 @@ class NotSupported(EntresolError):
         super().__init__(f"Not implemented: {why}")
 
 
+class ControlRejected(EntresolError):
+    """A developer method that the node rejects; the text says why."""
+
+
+class TokenSlotNotFound(EntresolError):
+    """A token keeps a balance or an allowance in no slot that can be set."""
+
+    def __init__(self, what: str) -> None:
+        # As in anvil.
+        super().__init__(f"Unable to set ERC20 {what}, no slot found")
+
+
 class TooManySlots(EntresolError):
     """A request names more storage slots than allowed."""
 

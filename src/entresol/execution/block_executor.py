@@ -40,7 +40,7 @@ from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from entresol import _native
     from entresol._native import Changes, Rules
@@ -94,6 +94,7 @@ class BlockExecutor:
         self._transactions: list[Transaction] = []
         self._results: list[TransactionResult] = []
         self._failures: dict[int, ExecutionFailed] = {}
+        self._outputs: dict[int, bytes] = {}
         self._message_count = 0
         self._edits: tuple[StoredChange, ...] = ()
         self._edited_codes: dict[bytes, bytes] = {}
@@ -107,6 +108,16 @@ class BlockExecutor:
     def results(self) -> Sequence[TransactionResult]:
         """The results of `transactions`."""
         return self._results
+
+    @property
+    def failures(self) -> Mapping[int, ExecutionFailed]:
+        """Why transactions failed, by index."""
+        return self._failures
+
+    @property
+    def outputs(self) -> Mapping[int, bytes]:
+        """What transactions returned or reverted with, by index; those without output are not in it."""
+        return self._outputs
 
     @property
     def gas_left(self) -> int:
@@ -233,6 +244,8 @@ class BlockExecutor:
     def _result_of(self, ran: _native.ExecutionResult) -> TransactionResult:
         logs = tuple(ran.logs)
         failure = failure_of(ran)
+        if ran.output:
+            self._outputs[len(self._transactions)] = ran.output
         if failure is not None:
             self._failures[len(self._transactions)] = failure
         return TransactionResult(

@@ -43,11 +43,18 @@ def state_at_transaction(
     record: BlockRecord, parent: Header, count: int, *, rules: Rules, snapshot: Snapshot
 ) -> Overlay:
     """Return the state after the first `count` transactions of the block of `record`."""
+    return replayed(record, parent, count, rules=rules, snapshot=snapshot).overlay
+
+
+def replayed(
+    record: BlockRecord, parent: Header, count: int, *, rules: Rules, snapshot: Snapshot
+) -> BlockExecutor:
+    """Return the executor after the first `count` transactions of the block of `record`."""
     executor = _begin(record.header(), parent, rules, snapshot)
     executor.edit(record.edits, record.codes)
     for index in range(count):
         _run(executor, record, index)
-    return executor.overlay
+    return executor
 
 
 def apply_record(record: BlockRecord, snapshot: Snapshot) -> Overlay:

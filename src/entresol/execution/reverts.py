@@ -33,6 +33,28 @@ _SELECTOR_SIZE: Final = 4
 _WORD: Final = 32
 
 
+def describe_revert(data: bytes) -> str | None:
+    """Return the text for what an execution reverted with, in anvil's wording; None if it is empty.
+
+    A custom error is shown by its selector, because its ABI is not known.
+    """
+    reason = revert_reason(data)
+    if reason is not None or not data:
+        return reason
+    if len(data) < _SELECTOR_SIZE:
+        return f"custom error bytes 0x{data.hex()}"
+    if is_text(data):
+        return data[:MAX_REASON_BYTES].decode()
+    selector, arguments = data[:_SELECTOR_SIZE].hex(), data[_SELECTOR_SIZE:]
+    shown = arguments[:MAX_REASON_BYTES].hex() + ("…" if len(arguments) > MAX_REASON_BYTES else "")
+    return f"custom error 0x{selector}" + (f": {shown}" if shown else "")
+
+
+def is_text(data: bytes) -> bool:
+    """Return whether all bytes are printable ASCII, as of a contract that reverts with a bare string."""
+    return data.isascii() and data.decode().isprintable()
+
+
 def revert_reason(data: bytes) -> str | None:
     """Decode `Error(string)` or `Panic(uint256)`; return None for a custom error or malformed data."""
     selector, arguments = data[:_SELECTOR_SIZE], data[_SELECTOR_SIZE:]

@@ -21,6 +21,7 @@ from entresol.node.adapters import (
 )
 from entresol.node.config.limits import LimitsConfig
 from entresol.node.config.schema import ApiConfig
+from entresol.node.dev_api import dev_namespaces
 from entresol.node.metrics import MemoryUse
 from entresol.rpc.cache.blocks import DEFAULT_BYTES as MAX_RENDERED_BYTES
 from entresol.rpc.cache.calls import MAX_BYTES as MAX_CALL_BYTES
@@ -30,11 +31,8 @@ from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.namespaces.debug.ranges import DebugRanges
 from entresol.rpc.namespaces.debug.raw import DebugRaw
 from entresol.rpc.namespaces.debug.state import DebugState
-from entresol.rpc.namespaces.dev.anvil import Anvil
-from entresol.rpc.namespaces.dev.evm import Evm
-from entresol.rpc.namespaces.dev.hardhat import Hardhat
 from entresol.rpc.namespaces.dev.settlement import AnvilSettlement
-from entresol.rpc.namespaces.dev.unsigned import EthUnsigned
+from entresol.rpc.namespaces.dev.tokens import TokenEdits
 from entresol.rpc.namespaces.eth.accounts import EthAccounts, Personal
 from entresol.rpc.namespaces.eth.blocks import EthBlocks
 from entresol.rpc.namespaces.eth.call_many import EthCallMany
@@ -47,7 +45,7 @@ from entresol.rpc.namespaces.eth.send_sync import EthSendSync
 from entresol.rpc.namespaces.eth.simulate import EthSimulate
 from entresol.rpc.namespaces.eth.state import EthState
 from entresol.rpc.namespaces.eth.transactions import EthTransactions
-from entresol.rpc.namespaces.net_web3 import Net, RpcModules, Web3
+from entresol.rpc.namespaces.net_web3 import Net, RpcModules, Web3, client_version
 from entresol.rpc.namespaces.txpool import TxPool
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
@@ -66,6 +64,7 @@ from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.fill_transaction import TransactionFiller
 from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.rpc.services.token_slots import TokenSlots
 from entresol.storage.record_cache import MAX_BYTES as MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
@@ -112,6 +111,9 @@ class Api:
         self._runner = CallRunner(
             call_limits(self._limits), override_limits(self._limits), self._limits.call_limit
         )
+        self._client_version = client_version(is_layer_two=layer_two is not None)
+        self.set_logging: Callable[[bool], None] = lambda _enabled: None
+        """Called by `anvil_setLoggingEnabled`."""
         self._criteria = CriteriaMemory(self._limits.filter_limit_bytes)
         self._filler = TransactionFiller(chain, self._resolver, self._runner, self._executor)
         self._calls = EthCalls(self._resolver, self._runner)
@@ -151,6 +153,9 @@ class Api:
     def batch_sealed(self, batch: Batch) -> None:
         """Invalidate cached responses of the blocks of `batch`, which now have a batch."""
         self._rendered.batch_sealed(batch.first_block, batch.last_block)
+
+    def _set_logging(self, enabled: bool) -> None:  # noqa: FBT001 - as it arrives
+        self.set_logging(enabled)
 
     def _on_events(self) -> None:
         """Invalidate cached responses before the next request can be handled."""
@@ -212,7 +217,7 @@ class Api:
             Net(chain.rules.chain_id),
             Personal(keyring),
             TxPool(chain.pool, rendered, limits.answer_limit_bytes),
-            Web3(),
+            Web3(self._client_version),
         ]
 
     def _debug(self) -> list[Namespace]:
@@ -257,11 +262,15 @@ class Api:
         ]
 
     def _development(self, checkpoints: Checkpoints, rollup: Rollup | None) -> list[Namespace]:
-        chain, keyring = self._chain, self._keyring
-        namespaces: list[Namespace] = [
-            Evm(chain, checkpoints),
-            Anvil(chain, keyring, checkpoints),
-            Hardhat(chain, keyring),
-            EthUnsigned(chain, keyring, self._filler),
-        ]
+        slots = TokenSlots(self._resolver, self._runner, self._executor)
+        namespaces = dev_namespaces(
+            self._chain,
+            self._keyring,
+            checkpoints,
+            rendered=self._rendered,
+            tokens=TokenEdits(self._chain, slots),
+            filler=self._filler,
+            client_version=self._client_version,
+            set_logging=self._set_logging,
+        )
         return namespaces if rollup is None else [*namespaces, AnvilSettlement(rollup)]

@@ -61,6 +61,7 @@ class ChainService:
         if log is not None:
             self.handler = log.wrap(self.handler)
             log.follow(chain.events, chain.blocks)
+            self.api.set_logging = log.set_enabled
         on_rejection = None if log is None else log.on_rejection()
         self._server = Server(self.handler, JSON_RPC, config, self._pages(), on_rejection)
         self._tick_task: asyncio.Task[None] | None = None

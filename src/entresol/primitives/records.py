@@ -114,6 +114,10 @@ class BlockRecord(RecordPart, frozen=True):
         raw, sender = self.transactions[index]
         return load(raw, Address(sender))
 
+    def decoded(self) -> list[Transaction]:
+        """Return all transactions."""
+        return [self.transaction(index) for index in range(len(self.transactions))]
+
     def transaction_hash(self, index: int) -> Hash32:
         """Return the hash of the transaction at `index`, decoding it only if necessary."""
         raw, _ = self.transactions[index]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from entresol.chain.dev.block_settings import BlockSettings
 from entresol.chain.dev.clock import ClockState
 from entresol.chain.finality import Finality
 from entresol.chain.mempool import PoolCheckpoint
@@ -30,6 +31,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     pool: PoolCheckpoint
     priority: tuple[Transaction, ...]
     clock: ClockState
+    settings: BlockSettings
     finality: Finality
     edited: Overlay | None
 
@@ -59,6 +61,11 @@ class CheckpointLog:
         self._last += 1
         self._checkpoints.put(self._last, checkpoint, checkpoint.pool.size)
         return self._last
+
+    def number_at(self, number: int) -> int | None:
+        """Return the number of the head at the checkpoint with this id."""
+        found = self._checkpoints.get(number)
+        return None if found is None else found.number
 
     def take(self, number: int) -> Checkpoint | None:
         """Return the checkpoint with this id, and drop it with all later ones."""

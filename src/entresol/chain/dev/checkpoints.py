@@ -29,6 +29,17 @@ class Checkpoints:
         self._checkpoints.put(self._last, tuple(chain.checkpoint() for chain in self._chains))
         return self._last
 
+    def blocks(self, chain: Chain) -> dict[int, int]:
+        """Return the number of the head of `chain` at each checkpoint that it can revert to, by id."""
+        index = self._chains.index(chain)
+        found = {it: self._checkpoints.get(it) for it in self._checkpoints}
+        numbers = {
+            it: chain.checkpoints.number_at(parts[index])
+            for it, parts in found.items()
+            if parts is not None
+        }
+        return {it: number for it, number in numbers.items() if number is not None}
+
     def restore(self, number: int) -> bool:
         """Revert all chains to a checkpoint, which is dropped with all later ones."""
         checkpoints = self._checkpoints.get(number)

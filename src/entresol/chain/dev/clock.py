@@ -16,17 +16,19 @@ LATEST: Final = 2**63 - 1
 """The latest time that can be set; a header can hold twice as much, so later blocks always fit."""
 
 
-class ClockState(msgspec.Struct, frozen=True):
+class ClockState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a clock."""
 
     offset: int = 0
     next_timestamp: int | None = None
+    interval: int | None = None
 
 
 class Clock:
     """Provides block timestamps, each later than the one before.
 
-    Remembers: its offset from the system time, and the timestamp that was set for the next block.
+    Remembers: its offset from the system time, the timestamp that was set for the next block, and the interval
+    between blocks if one was set.
     """
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
@@ -39,32 +41,48 @@ class Clock:
 
     def next_timestamp(self, parent: int) -> int:
         """Return the timestamp of a block sealed now on a parent with timestamp `parent`."""
-        chosen = self.state.next_timestamp
-        return max(self.now() if chosen is None else chosen, parent + 1)
+        chosen, interval = self.state.next_timestamp, self.state.interval
+        if chosen is None:
+            chosen = self.now() if interval is None else parent + interval
+        return max(chosen, parent + 1)
 
     def on_sealed(self, timestamp: int) -> None:
         """Continue from this timestamp if it was set for the block that is sealed now."""
         if self.state.next_timestamp is not None:
-            self.state = ClockState(offset=timestamp - int(self._now()))
+            self._update(offset=timestamp - int(self._now()), next_timestamp=None)
 
-    def increase(self, seconds: int) -> int:
-        """Advance the time and return the total offset."""
-        offset = self.state.offset + seconds
-        _check(self.now() + seconds)
-        self.state = ClockState(offset, self.state.next_timestamp)
+    def increase(self, seconds: int, parent: int = 0) -> int:
+        """Advance the time and return the total offset.
+
+        Blocks that are sealed within one second are a second apart, so the head, with timestamp `parent`, may be
+        ahead of the clock. The time advances from whichever is later.
+        """
+        offset = max(self.state.offset, parent - int(self._now())) + seconds
+        _check(int(self._now()) + offset)
+        self._update(offset=offset)
         return offset
 
     def set_time(self, timestamp: int) -> None:
         """Set the current time."""
         _check(timestamp)
-        self.state = ClockState(offset=timestamp - int(self._now()))
+        self._update(offset=timestamp - int(self._now()), next_timestamp=None)
 
     def set_next_timestamp(self, timestamp: int, parent: int) -> None:
-        """Set the timestamp of the next block, whose parent has timestamp `parent`."""
-        if timestamp <= parent:
-            raise TimestampTooLow(timestamp, parent)
+        """Set the timestamp of the next block, whose parent has timestamp `parent`.
+
+        A block is later than its parent, so one that is set to the same timestamp gets the next.
+        """
+        if timestamp < parent:
+            raise TimestampTooLow(timestamp)
         _check(timestamp)
-        self.state = ClockState(self.state.offset, timestamp)
+        self._update(next_timestamp=timestamp)
+
+    def set_interval(self, seconds: int | None) -> None:
+        """Set how much later than its parent each block is; with None the time of the clock counts again."""
+        self._update(interval=seconds)
+
+    def _update(self, **fields: int | None) -> None:
+        self.state = msgspec.structs.replace(self.state, **fields)
 
 
 def _check(timestamp: int) -> None:

@@ -88,9 +88,9 @@ class Keyring:
             raise AccountsLocked(self._locked)
         self._impersonated.put(address, address)
 
-    def stop_impersonating(self, address: Address) -> None:
-        """Require signatures of an account again."""
-        self._impersonated.pop(address)
+    def stop_impersonating(self, address: Address) -> bool:
+        """Require signatures of an account again, and return whether it was impersonated."""
+        return self._impersonated.pop(address) is not None
 
     def impersonate_all(self, *, enabled: bool) -> None:
         """Impersonate every account, or only those added by `impersonate`."""

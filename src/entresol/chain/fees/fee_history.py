@@ -12,7 +12,6 @@ from entresol.primitives.transactions import PriorityTransaction
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from entresol.chain.fees.base_fee import FeePolicy
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
     from entresol.storage.readers import BlockReader
@@ -32,12 +31,15 @@ class FeeHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 def fee_history(
     blocks: BlockReader,
-    fees: FeePolicy,
+    next_base_fee: int,
     count: int,
     newest: int,
     percentiles: Sequence[float] = (),
 ) -> FeeHistory:
-    """Return the fees of `count` blocks up to `newest`, with tips at `percentiles` of gas used."""
+    """Return the fees of `count` blocks up to `newest`, with tips at `percentiles` of gas used.
+
+    `next_base_fee` is that of the block after the head.
+    """
     _check_percentiles(percentiles)
     count = min(max(count, 1), MAX_BLOCKS, newest + 1)
     oldest = newest - count + 1
@@ -47,7 +49,7 @@ def fee_history(
         oldest=oldest,
         base_fees=(
             *(header.base_fee_per_gas for header in headers),
-            _next_fee(blocks, fees, headers[-1]),
+            _next_fee(blocks, newest, next_base_fee),
         ),
         # Blocks from before their gas limit covered every priority transaction may use more.
         gas_used_ratios=tuple(
@@ -65,9 +67,9 @@ def effective_tip(fee_cap: int, tip: int, base_fee: int) -> int:
     return max(min(tip, fee_cap - base_fee), 0)
 
 
-def _next_fee(blocks: BlockReader, fees: FeePolicy, last: Header) -> int:
-    following = blocks.get_record(last.number + 1)
-    return fees.next(last) if following is None else following.header().base_fee_per_gas
+def _next_fee(blocks: BlockReader, newest: int, next_base_fee: int) -> int:
+    following = blocks.get_record(newest + 1)
+    return next_base_fee if following is None else following.header().base_fee_per_gas
 
 
 def _tips_at(percentiles: Sequence[float], record: BlockRecord, header: Header) -> tuple[int, ...]:

@@ -38,6 +38,8 @@ class NodeLog:
 
     def __init__(self, config: LogConfig, console: Console, *, colours: bool = False) -> None:
         self._console = console
+        self.is_enabled = True
+        """Whether requests and transactions are written, as far as the configuration wants them."""
         self._silent = config.silent
         self._level = logging.ERROR if config.silent else LEVELS[config.log_level]
         self._is_json = config.json_logs
@@ -78,13 +80,13 @@ class NodeLog:
         """Return a handler that also logs requests; the same one if they are not logged."""
         if not self.logs_requests:
             return handler
-        return RequestLog(handler, self._format, self._console.write, layer)
+        return RequestLog(handler, self._format, self._write, layer)
 
     def on_rejection(self, layer: str = "") -> OnRejection | None:
         """Return a callback that logs rejected requests; None if requests are not logged."""
         if not self.logs_requests:
             return None
-        log = RejectionLog(self._format, self._console.write, layer)
+        log = RejectionLog(self._format, self._write, layer)
         self._rejections.append(log)
         return log
 
@@ -97,10 +99,13 @@ class NodeLog:
     ) -> None:
         """Log the transactions of a chain, if they are logged, except those of the sender `hidden`."""
         if self.logs_requests:
-            write = self._console.write
             self._transactions.append(
-                TransactionLog(events, blocks, self._format, write, layer, hidden)
+                TransactionLog(events, blocks, self._format, self._write, layer, hidden)
             )
+
+    def _write(self, text: str) -> None:
+        if self.is_enabled:
+            self._console.write(text)
 
     def unfollow(self) -> None:
         """Stop following the chains and their servers."""
@@ -124,6 +129,10 @@ class ChainLog:
         self._log = log
         self._layer = layer
         self._hidden = hidden
+
+    def set_enabled(self, enabled: bool) -> None:  # noqa: FBT001 - as it arrives by `anvil_setLoggingEnabled`
+        """Enable or disable the log of requests and transactions, of both layers."""
+        self._log.is_enabled = enabled
 
     def wrap(self, handler: Handler) -> Handler:
         """Return a handler that also logs requests; the same one if they are not logged."""

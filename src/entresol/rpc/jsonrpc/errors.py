@@ -27,6 +27,7 @@ from entresol.errors import (
     BatchOverflow,
     BlockFull,
     BlockNotFound,
+    ControlRejected,
     DuplicatePrecompileMove,
     EmptySimulation,
     EngineError,
@@ -34,14 +35,9 @@ from entresol.errors import (
     ExecutionFailed,
     ExecutionReverted,
     ExecutionStopped,
-    FeeCapTooLow,
     FilterMemoryFull,
     FilterNotFound,
-    GasLimitExceeded,
     GenesisNotExecuted,
-    InitCodeTooLarge,
-    InsufficientFunds,
-    IntrinsicGasTooLow,
     InvalidBytecode,
     InvalidConfig,
     InvalidFilter,
@@ -55,8 +51,6 @@ from entresol.errors import (
     ListenFailed,
     MalformedValue,
     MintOverflow,
-    NonceTooHigh,
-    NonceTooLow,
     NotAPrecompile,
     NotificationsNotSupported,
     NotSupported,
@@ -64,7 +58,6 @@ from entresol.errors import (
     PrecompileMovedToSelf,
     ReceiptTimeout,
     ReplayMismatch,
-    SenderNotEOA,
     SimulatedCallRejected,
     SimulatedNumberTooLow,
     SimulatedTimeTooLow,
@@ -75,6 +68,7 @@ from entresol.errors import (
     SubscriptionRejected,
     TimestampTooHigh,
     TimestampTooLow,
+    TokenSlotNotFound,
     TooManyCalls,
     TooManySlots,
     TooManySubscriptions,
@@ -86,6 +80,7 @@ from entresol.errors import (
     UnknownTracer,
     UnserializableCall,
 )
+from entresol.rpc.jsonrpc.simulation_codes import SIMULATION_CODES
 
 log = logging.getLogger(__name__)
 
@@ -195,8 +190,10 @@ CODES: Final[dict[type[EntresolError], int]] = {
     GenesisNotExecuted: -32000,
     # As in EIP-7966; `data` is the hash of the transaction.
     ReceiptTimeout: 4,
+    ControlRejected: -32000,
     # As in anvil.
     NotSupported: INTERNAL,
+    TokenSlotNotFound: INTERNAL,
     # Not -32603 or -32005: clients would try again at once and meet the same limit.
     ExecutionStopped: -32000,
     # As in zksync-era.
@@ -227,19 +224,6 @@ CODES: Final[dict[type[EntresolError], int]] = {
     LayerOneFailed: -32000,
 }
 
-SIMULATION_CODES: Final[dict[type[EntresolError], int]] = {
-    NonceTooLow: -38010,
-    NonceTooHigh: -38011,
-    FeeCapTooLow: -38012,
-    IntrinsicGasTooLow: -38013,
-    InsufficientFunds: -38014,
-    BlockFull: -38015,
-    GasLimitExceeded: -38015,
-    SenderNotEOA: -38024,
-    InitCodeTooLarge: -38025,
-}
-"""The code of a rejected call of eth_simulateV1, by the reason."""
-
 TEXTS: Final[dict[type[EntresolError], str]] = {
     # The wording of zksync-era; what exactly is missing goes into `data`.
     UnknownBlock: "Block with such an ID doesn't exist yet",
@@ -268,7 +252,7 @@ def error_object_of(error: Exception, method: str) -> ErrorObject:
     code = code_of(type(error))
     if isinstance(error, SimulatedCallRejected):
         code = SIMULATION_CODES.get(type(error.reason), code)
-    if code == INTERNAL and not isinstance(error, NotSupported):
+    if code == INTERNAL and not isinstance(error, NotSupported | TokenSlotNotFound):
         return _internal(error, method)
     text = TEXTS.get(type(error))  # type: ignore[arg-type]  # looking up a key of another type is fine
     if text is not None:

@@ -44,7 +44,10 @@ _BYTES: Final = (
 
 
 class Namespace(Protocol):
-    """An object whose marked methods are served under a prefix."""
+    """An object whose marked methods are served under a prefix.
+
+    With an attribute `acknowledges` that is true, its methods return true instead of null, as those of Hardhat do.
+    """
 
     @property
     def prefix(self) -> str:
@@ -73,7 +76,7 @@ def method(
     `errors` are the ones to document. With `offload`, calls run on a worker thread. With `cached`, a result
     stays valid until blocks change or are reverted, unless it is null or an argument is a block tag. With
     `ordered`, calls run in the order in which they come, even if their parameters are long. `name` is the full
-    method name, if it does not follow from the function's.
+    method name, if it does not follow from the function's; `{prefix}` in it is that of the namespace.
     """
 
     def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -86,7 +89,14 @@ def method(
 class Method:
     """A method, compiled from its signature: parameter decoder, result type, options."""
 
-    def __init__(self, name: str, function: Callable[..., Any], mark: Mark) -> None:
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        mark: Mark,
+        *,
+        acknowledged: bool = False,
+    ) -> None:
         self.name = name
         self.function = _positional(function)
         self.errors = mark.errors
@@ -95,6 +105,8 @@ class Method:
         self.doc = inspect.getdoc(function) or ""
         hints = get_type_hints(function, include_extras=True)
         self.result = _result_hint(hints["return"])
+        if acknowledged and self.result is type(None):
+            self.result, self.function = bool, _acknowledging(self.function)
         signature = list(inspect.signature(function).parameters.values())
         self.parameters = [
             _parameter(p, hints) for p in signature if hints[p.name] is not ClientConnection
@@ -136,10 +148,14 @@ def methods_of(namespaces: Iterable[Namespace]) -> dict[str, Method]:
     found: dict[str, Method] = {}
     for namespace in namespaces:
         for attribute, mark in _marked(type(namespace)):
-            name = mark.name or f"{namespace.prefix}_{camel(attribute)}"
+            pattern = mark.name or f"{{prefix}}_{camel(attribute)}"
+            name = pattern.format(prefix=namespace.prefix)
             if name in found:
                 raise TypeError(f"{name} is declared twice")
-            found[name] = Method(name, getattr(namespace, attribute), mark)
+            acknowledged = getattr(namespace, "acknowledges", False)
+            found[name] = Method(
+                name, getattr(namespace, attribute), mark, acknowledged=acknowledged
+            )
     return found
 
 
@@ -162,6 +178,14 @@ def _positional(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def adapted(*arguments: Any) -> Any:
         return function(*arguments[:split], **dict(zip(named, arguments[split:], strict=True)))
+
+    return adapted
+
+
+def _acknowledging(function: Callable[..., None]) -> Callable[..., bool]:
+    def adapted(*arguments: Any) -> bool:
+        function(*arguments)
+        return True
 
     return adapted
 

@@ -71,8 +71,10 @@ def openrpc(methods: Mapping[str, Method]) -> Json:
 
 def schema_of(kind: type) -> Json:
     """Return the JSON schema of a domain value: of its text, unless its class has a `json_schema`."""
-    schema: Json = getattr(kind, "json_schema", {"type": "string"})
-    if issubclass(kind, FixedBytes):
+    schema: Json = {"type": "string"}
+    if hasattr(kind, "json_schema"):
+        schema = kind.json_schema
+    elif issubclass(kind, FixedBytes):
         schema = {"type": "string", "pattern": f"^0x[0-9a-fA-F]{{{2 * kind.size}}}$"}
     elif issubclass(kind, Quantity):
         schema = {"type": "string", "pattern": f"^0x[0-9a-fA-F]{{1,{kind.bits // 4}}}$"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import metadata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol._native import keccak256
 from entresol.primitives.values import Data, Hash32, Quantity
@@ -12,6 +12,16 @@ from entresol.rpc.jsonrpc.offload import POLICY, Offload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+ANVIL_VERSION: Final = "1.7.1"
+"""The version of anvil whose developer methods are followed."""
+
+
+def client_version(*, is_layer_two: bool) -> str:
+    """Return the client version of a layer."""
+    followed = "zkSync/v2.0" if is_layer_two else f"anvil/v{ANVIL_VERSION}"
+    return f"{followed} entresol/v{metadata.version('entresol')}"
 
 
 class Net:
@@ -43,10 +53,17 @@ class Web3:
 
     prefix = "web3"
 
+    def __init__(self, client_version: str) -> None:
+        self._client_version = client_version
+
     @method(cached=True)
     def client_version(self) -> str:
-        """Return the client version."""
-        return f"entresol/v{metadata.version('entresol')}"
+        """Return the client version: first the node whose methods this layer follows, then this one.
+
+        Tools recognise a node by how the text begins. An L2 begins as zksync-era does, `zkSync/v2.0`. The
+        development L1 begins with `anvil/v` and the version of anvil whose developer methods it has.
+        """
+        return self._client_version
 
     @method()
     def sha3(self, data: Data) -> Hash32 | Offload[Hash32]:

@@ -8,11 +8,13 @@ import msgspec
 
 from entresol.chain.finality import BlockTag
 from entresol.errors import MalformedValue
-from entresol.primitives.values import Hash32, Quantity64, excerpt
+from entresol.primitives.values import Hash32, excerpt
+from entresol.rpc.types.number import Number
 
 _NUMBER_SCHEMA: Final = {
-    "type": "string",
-    "pattern": "^((0x)?[0-9a-fA-F]{1,16}|[a-z][a-z0-9_]*)$",
+    "type": ["string", "integer"],
+    "pattern": "^((0x)?[0-9a-fA-F]{1,20}|[a-z][a-z0-9_]*)$",
+    "minimum": 0,
 }
 _HASH_SCHEMA: Final = {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{64}$"}
 
@@ -47,14 +49,14 @@ class BlockNumber:
 
     @classmethod
     def parse(cls, value: object) -> Self:
-        """Read a tag or the hex digits of a number; subclasses accept more."""
-        if not isinstance(value, str):
-            raise MalformedValue("a block is a hex number or a tag, as a string")
-        tagged = cls._by_tag.get(value)
+        """Read a tag or a number in any format; subclasses accept more."""
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            raise MalformedValue("a block is a number or a tag")
+        tagged = cls._by_tag.get(value) if isinstance(value, str) else None
         if tagged is not None:
             return tagged
         try:
-            return cls(number=int(Quantity64.parse(value)))
+            return cls(number=block_number(value))
         except MalformedValue:
             raise MalformedValue(f"not a block number or tag: {_quoted(value)}") from None
 
@@ -147,6 +149,13 @@ PENDING: Final = BlockId.parse("pending")
 EARLIEST: Final = BlockId.parse("earliest")
 
 
-def _quoted(text: str) -> str:
-    """Quote an excerpt of `text` as JSON does."""
-    return msgspec.json.encode(excerpt(text)).decode()
+def block_number(value: object) -> int:
+    """Read the number of a block: a JSON integer, hex digits, or decimal digits without `0x`."""
+    if value == "0x":
+        raise MalformedValue("a number has digits")
+    return int(Number.parse(value))
+
+
+def _quoted(value: str | int) -> str:
+    """Quote an excerpt of `value` as JSON does."""
+    return msgspec.json.encode(excerpt(value) if isinstance(value, str) else value).decode()

@@ -11,7 +11,7 @@ from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.types.eip712_meta import Eip712Meta
-from entresol.rpc.types.number import Number
+from entresol.rpc.types.number import HexOrInteger, HexOrInteger64, UnprefixedData
 
 # Without gc, because one request may have very many: they cannot be part of a cycle, and tracking them all would
 # slow down every request.
@@ -50,18 +50,18 @@ class CallObject(JsonModel, frozen=True, kw_only=True):
 
     from_: Address | None = None
     to: Address | None = None
-    gas: Quantity64 | None = None
-    gas_price: Quantity | None = None
-    max_fee_per_gas: Quantity | None = None
-    max_priority_fee_per_gas: Quantity | None = None
-    value: Quantity | None = None
-    data: Data | None = None
-    input: Data | None = None
-    nonce: Quantity64 | None = None
-    chain_id: Quantity64 | None = None
+    gas: HexOrInteger64 | None = None
+    gas_price: HexOrInteger | None = None
+    max_fee_per_gas: HexOrInteger | None = None
+    max_priority_fee_per_gas: HexOrInteger | None = None
+    value: HexOrInteger | None = None
+    data: UnprefixedData | None = None
+    input: UnprefixedData | None = None
+    nonce: HexOrInteger64 | None = None
+    chain_id: HexOrInteger64 | None = None
     access_list: list[AccessItem] | None = None
     authorization_list: list[AuthorizationItem] | None = None
-    type: Quantity64 | None = None
+    type: HexOrInteger64 | None = None
     eip712_meta: Eip712Meta | None = msgspec.field(name="eip712Meta", default=None)
 
     def request(self) -> CallRequest:
@@ -109,6 +109,3 @@ class CallObject(JsonModel, frozen=True, kw_only=True):
 
 class TransactionObject(CallObject, frozen=True, kw_only=True):
     """A transaction that the node is to sign or send; it fills in what is left out."""
-
-    # web3.py hands back the number that it read.
-    type: Number | None = None

@@ -10,7 +10,8 @@ import msgspec
 from entresol.chain.finality import BlockTag
 from entresol.errors import BlockHashWithRange, MalformedValue, TooManyAlternatives, TooManyTopics
 from entresol.primitives.logs import MAX_TOPICS
-from entresol.primitives.values import Address, Hash32, Quantity64
+from entresol.primitives.values import Address, Hash32
+from entresol.rpc.types.block_id import block_number
 from entresol.storage.log_index import LogQuery
 
 BlockName: TypeAlias = int | BlockTag
@@ -173,7 +174,7 @@ def _at(path: str, read: Callable[[object], _Value], value: object) -> _Value:
 def _block(value: object) -> BlockName:
     if isinstance(value, str) and value in _TAGS:
         return BlockTag(value)
-    return int(Quantity64.parse(value))
+    return block_number(value)
 
 
 _TAGS: Final = frozenset(BlockTag)

@@ -1,11 +1,14 @@
-"""The parameter of `evm_mine`."""
+"""The parameters of `evm_mine` and `evm_setIntervalMining`."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
+from entresol.errors import MalformedValue
 from entresol.rpc.jsonrpc.codec import JsonModel, convert
 from entresol.rpc.types.number import Number
+
+_MILLISECONDS: Final = 1_000
 
 
 class MineOptions(JsonModel, frozen=True, kw_only=True):
@@ -31,3 +34,30 @@ class MineRequest:
         if isinstance(value, dict):
             return cls(convert(value, MineOptions))
         return cls(MineOptions(timestamp=Number.parse(value)))
+
+
+class IntervalRequest:
+    """A number of seconds, or the shortest and the longest time in milliseconds; both are kept in seconds."""
+
+    __slots__ = ("longest", "shortest")
+
+    json_schema: ClassVar[dict[str, Any]] = {"type": ["integer", "string", "array"]}
+
+    def __init__(self, shortest: float, longest: float) -> None:
+        self.shortest = shortest
+        self.longest = longest
+
+    @classmethod
+    def parse(cls, value: object) -> IntervalRequest:
+        """Read either."""
+        if not isinstance(value, list):
+            seconds = float(Number.parse(value))
+            return cls(seconds, seconds)
+        if len(value) != 2:
+            raise MalformedValue(
+                "an interval is seconds, or an array of two numbers of milliseconds"
+            )
+        shortest, longest = (float(Number.parse(it)) / _MILLISECONDS for it in value)
+        if shortest > longest:
+            raise MalformedValue("the first number of an interval is at most the second")
+        return cls(shortest, longest)

@@ -45,9 +45,33 @@ def test_an_ordered_time_is_that_of_one_block_and_time_goes_on_from_it() -> None
     assert clock.next_timestamp(parent=9_000) == 9_005
 
 
-def test_a_time_that_is_not_later_cannot_be_ordered() -> None:
-    with pytest.raises(TimestampTooLow, match="timestamp 500 is not after the last block's"):
-        Clock(Wall(0)).set_next_timestamp(500, parent=500)
+def test_an_earlier_time_cannot_be_ordered() -> None:
+    with pytest.raises(TimestampTooLow, match="499 is lower than previous block's timestamp"):
+        Clock(Wall(0)).set_next_timestamp(499, parent=500)
+
+
+def test_a_block_that_is_ordered_for_its_parents_time_comes_a_second_later() -> None:
+    clock = Clock(Wall(0))
+    clock.set_next_timestamp(500, parent=500)
+    assert clock.next_timestamp(parent=500) == 501
+
+
+def test_time_moves_on_from_a_head_that_is_ahead() -> None:
+    clock = Clock(Wall(1_000))
+    assert clock.increase(60, parent=1_020) == 80
+    assert clock.next_timestamp(parent=1_020) == 1_080
+
+
+def test_blocks_have_an_interval_until_it_is_removed() -> None:
+    clock = Clock(Wall(1_000))
+    clock.set_interval(7)
+    assert clock.next_timestamp(parent=500) == 507
+    clock.set_next_timestamp(600, parent=500)
+    assert clock.next_timestamp(parent=500) == 600
+    clock.on_sealed(600)
+    assert clock.next_timestamp(parent=600) == 607
+    clock.set_interval(None)
+    assert clock.next_timestamp(parent=607) == 607 + 1
 
 
 def test_the_time_can_be_set() -> None:
@@ -66,7 +90,7 @@ def test_a_clock_is_restored_from_its_state() -> None:
 
 def test_time_never_runs_out_for_the_blocks_that_follow() -> None:
     clock = Clock(Wall(1_000))
-    with pytest.raises(TimestampTooHigh, match="the latest that can be set is 9223372036854775807"):
+    with pytest.raises(TimestampTooHigh, match="and at most 9223372036854775807"):
         clock.increase(LATEST - 999)
     with pytest.raises(TimestampTooHigh):
         clock.set_time(LATEST + 1)

@@ -20,7 +20,7 @@ def chain(manual: Chain) -> Chain:
 def test_the_base_fees_go_one_block_further(chain: Chain) -> None:
     chain.seal()
     chain.seal()
-    history = fee_history(chain.blocks, chain.rules.fees, 2, newest=2)
+    history = fee_history(chain.blocks, chain.next_base_fee(), 2, newest=2)
     assert history == FeeHistory(
         oldest=1, base_fees=(FEE, FEE, FEE), gas_used_ratios=(0.0, 0.0), rewards=((), ())
     )
@@ -28,7 +28,7 @@ def test_the_base_fees_go_one_block_further(chain: Chain) -> None:
 
 def test_the_history_ends_at_genesis(chain: Chain) -> None:
     chain.seal()
-    history = fee_history(chain.blocks, chain.rules.fees, 100, newest=1)
+    history = fee_history(chain.blocks, chain.next_base_fee(), 100, newest=1)
     assert history.oldest == 0
     assert len(history.gas_used_ratios) == 2
 
@@ -38,14 +38,14 @@ def test_the_ratio_is_at_most_one(chain: Chain) -> None:
     heavy = replace(deposit(0, gas_limit=72_000_000), to_mint=0)
     executed = seal_block(chain.ledger, Transaction.from_l1(heavy))
     assert executed.header.gas_used > executed.header.gas_limit
-    (ratio,) = fee_history(chain.blocks, chain.rules.fees, 1, newest=1).gas_used_ratios
+    (ratio,) = fee_history(chain.blocks, chain.next_base_fee(), 1, newest=1).gas_used_ratios
     assert ratio == 1.0
 
 
 def test_the_ratio_is_of_the_gas_limit(chain: Chain) -> None:
     chain.submit(transaction(0).raw)
     header = chain.seal()
-    (ratio,) = fee_history(chain.blocks, chain.rules.fees, 1, newest=1).gas_used_ratios
+    (ratio,) = fee_history(chain.blocks, chain.next_base_fee(), 1, newest=1).gas_used_ratios
     assert ratio == 21_000 / header.gas_limit
 
 
@@ -53,19 +53,21 @@ def test_tips_are_weighted_by_gas_in_order_of_size(chain: Chain) -> None:
     for sender, tip in enumerate((30, 10, 20)):
         chain.submit(transaction(0, by=sender, tip=tip).raw)
     chain.seal()
-    (rewards,) = fee_history(chain.blocks, chain.rules.fees, 1, 1, [0, 33, 34, 67, 100]).rewards
+    (rewards,) = fee_history(
+        chain.blocks, chain.next_base_fee(), 1, 1, [0, 33, 34, 67, 100]
+    ).rewards
     assert rewards == (10, 10, 20, 30, 30)
 
 
 def test_a_block_without_transactions_has_no_tips(chain: Chain) -> None:
     chain.seal()
-    assert fee_history(chain.blocks, chain.rules.fees, 1, 1, [10, 90]).rewards == ((0, 0),)
+    assert fee_history(chain.blocks, chain.next_base_fee(), 1, 1, [10, 90]).rewards == ((0, 0),)
 
 
 def test_a_deposit_has_no_tip(chain: Chain) -> None:
     chain.enqueue(deposit(0))
     chain.seal()
-    assert fee_history(chain.blocks, chain.rules.fees, 1, 1, [50]).rewards == ((0,),)
+    assert fee_history(chain.blocks, chain.next_base_fee(), 1, 1, [50]).rewards == ((0,),)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ def test_percentiles_that_are_none_are_rejected(
     chain: Chain, percentiles: list[float], complaint: str
 ) -> None:
     with pytest.raises(InvalidPercentiles, match=complaint):
-        fee_history(chain.blocks, chain.rules.fees, 1, 0, percentiles)
+        fee_history(chain.blocks, chain.next_base_fee(), 1, 0, percentiles)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from entresol.errors import (
     InsufficientFunds,
     NonceTooLow,
     SimulatedNumberTooLow,
-    TimestampTooLow,
+    TimestampTooHigh,
     TooManyToSeal,
 )
 from entresol.primitives.values import Quantity
@@ -47,7 +47,7 @@ def test_a_revert_reason_may_be_no_valid_text() -> None:
         InsufficientFunds,
         NonceTooLow,
         SimulatedNumberTooLow,
-        TimestampTooLow,
+        TimestampTooHigh,
         TooManyToSeal,
     ],
 )

@@ -19,8 +19,8 @@ def test_a_block_has_a_tag(tag: BlockTag) -> None:
     assert type(BlockNumber.parse(str(tag))) is BlockNumber
 
 
-@pytest.mark.parametrize(("text", "number"), [("0x0", 0), ("0x0a", 10), ("10", 16), ("f" * 16, 2**64 - 1)])  # fmt: skip
-def test_a_block_has_a_number(text: str, number: int) -> None:
+@pytest.mark.parametrize(("text", "number"), [("0x0", 0), ("0x0a", 10), ("10", 10), (10, 10), (0, 0), ("f" * 16, 2**64 - 1)])  # fmt: skip
+def test_a_block_has_a_number(text: object, number: int) -> None:
     assert BlockId.parse(text).number == number
     assert BlockNumber.parse(text).number == number
     assert BlockId.parse({"blockNumber": text, "blockHash": None}).number == number
@@ -37,8 +37,8 @@ def test_a_block_has_a_hash(canonical: bool | None) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        None, 0, 1.0, True, [], "", "0x", "Latest", "0x" + "1" * 17, "0x" + "1" * 63, {},
-        {"blockNumber": 1}, {"blockNumber": str(HASH)}, {"blockHash": "0x1"}, {"blockHash": 1},
+        None, -1, 2**64, 1.0, True, [], "", "0x", "Latest", "0x" + "1" * 17, "0x" + "1" * 63, {},
+        {"blockNumber": True}, {"blockNumber": str(HASH)}, {"blockHash": "0x1"}, {"blockHash": 1},
         {"blockHash": str(HASH), "blockNumber": "0x1"},
         {"blockHash": str(HASH), "requireCanonical": "yes"},
     ],

@@ -74,7 +74,7 @@ def test_a_fifth_topic_is_rejected(topics: list[object]) -> None:
     ("value", "problem"),
     [
         ([], "a filter is an object"),
-        ({"fromBlock": 1}, "fromBlock: a quantity is a hex string, got a number"),
+        ({"fromBlock": -1}, "fromBlock: a quantity is from 0 to 2^64 - 1, got -0x1"),
         ({"toBlock": "later"}, "toBlock: a quantity is written in hex digits, got 'later'"),
         ({"blockHash": "0x12"}, "blockHash: a hash is 32 bytes, got 1"),
         ({"address": "0x12"}, "address: an address is 20 bytes, got 1"),

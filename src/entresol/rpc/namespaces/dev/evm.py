@@ -1,9 +1,11 @@
-"""The `evm_` namespace, which Ganache introduced: snapshots, time and mining."""
+"""Snapshots, time and mining mode: `evm_`, which Ganache introduced, and the same methods of `anvil_`."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from entresol.errors import (
     InvalidInterval,
@@ -11,21 +13,26 @@ from entresol.errors import (
     TimestampTooLow,
     TooManyToSeal,
 )
+from entresol.execution.block_executor import MAX_GAS_LIMIT
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import method
-from entresol.rpc.namespaces.dev.mining import block_count, sliced
-from entresol.rpc.types.mine_request import MineOptions, MineRequest
-from entresol.rpc.types.number import Number
+from entresol.rpc.namespaces.dev.mining import seal_ordered
+from entresol.rpc.types.mine_request import IntervalRequest, MineRequest
+from entresol.rpc.types.number import Number, Number256
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.dev.checkpoints import Checkpoints
 
+FIRST_MILLISECONDS: Final = 10**12
+"""From here on a time is milliseconds, as in anvil: as seconds it is after the year 33,000."""
+
 
 class TimeTravel:
-    """Snapshots, time and mining mode; `evm_` and `anvil_` share these methods."""
+    """Snapshots, time and mining mode."""
 
-    def __init__(self, chain: Chain, checkpoints: Checkpoints) -> None:
+    def __init__(self, prefix: str, chain: Chain, checkpoints: Checkpoints) -> None:
+        self.prefix = prefix
         self._chain = chain
         self._checkpoints = checkpoints
 
@@ -33,7 +40,8 @@ class TimeTravel:
     def snapshot(self) -> Quantity:
         """Take a snapshot of the chain and return its id.
 
-        On a development pair it covers both layers, whichever receives the request.
+        On a development pair it covers both layers, whichever receives the request. It includes the clock, the
+        pool and the settings of blocks to come; mining mode and impersonated accounts stay as they are.
         """
         return Quantity(self._checkpoints.create())
 
@@ -43,22 +51,32 @@ class TimeTravel:
         return self._checkpoints.restore(snapshot)
 
     @method(TimestampTooHigh)
-    def increase_time(self, seconds: Number) -> Quantity:
-        """Move the chain's clock forward, and return its offset in seconds."""
-        return Quantity(self._chain.clock.increase(seconds))
+    def increase_time(self, seconds: Number) -> int:
+        """Move the chain's clock forward, and return its offset in seconds.
+
+        The next block is so much later than it would have been, even if blocks that were sealed within one second
+        have run ahead of the clock.
+        """
+        return self._chain.clock.increase(int(seconds), self._chain.head.timestamp)
 
     @method(TimestampTooHigh)
-    def set_time(self, timestamp: Number) -> Quantity:
-        """Set the chain's clock, and return by how many seconds that moved it forward."""
+    def set_time(self, timestamp: Number256) -> int:
+        """Set the chain's clock, also backwards, and return by how many seconds that moved it forward.
+
+        A time from 10^12 on is in milliseconds. A block is always later than its parent, whatever the clock says.
+        """
+        seconds = int(timestamp)
+        if FIRST_MILLISECONDS <= seconds < 2**64 - 1:
+            seconds //= 1000
         clock = self._chain.clock
         before = clock.now()
-        clock.set_time(timestamp)
-        return Quantity(max(timestamp - before, 0))
+        clock.set_time(seconds)
+        return max(seconds - before, 0)
 
     @method(TimestampTooLow, TimestampTooHigh)
     def set_next_block_timestamp(self, timestamp: Number) -> None:
-        """Set the timestamp of the next block."""
-        self._chain.clock.set_next_timestamp(timestamp, self._chain.head.timestamp)
+        """Set the timestamp of the next block, from which the clock goes on."""
+        self._chain.clock.set_next_timestamp(int(timestamp), self._chain.head.timestamp)
 
     @method()
     def set_automine(self, enabled: bool) -> None:
@@ -70,26 +88,36 @@ class TimeTravel:
             self._chain.schedule.seal_on_request()
 
     @method(InvalidInterval)
-    def set_interval_mining(self, seconds: Number) -> None:
-        """Seal a block every given number of seconds; 0 seals on request only."""
-        if seconds:
-            self._chain.schedule.seal_every(float(seconds), time.monotonic())
+    def set_interval_mining(self, interval: IntervalRequest) -> None:
+        """Seal a block every given number of seconds; 0 seals on request only.
+
+        An array of two numbers is Hardhat's: each block is sealed after a random time between them, in milliseconds.
+        """
+        if interval.longest:
+            self._chain.schedule.seal_every(
+                interval.shortest, time.monotonic(), longest=interval.longest
+            )
         else:
             self._chain.schedule.seal_on_request()
+
+    @method()
+    def set_block_gas_limit(self, gas_limit: Number) -> bool:
+        """Set the gas limit of blocks to come."""
+        settings = msgspec.structs.replace(
+            self._chain.settings, gas_limit=min(int(gas_limit), MAX_GAS_LIMIT)
+        )
+        self._chain.configure(settings)
+        return True
 
 
 class Evm(TimeTravel):
     """The `evm_` namespace."""
 
-    prefix = "evm"
+    def __init__(self, chain: Chain, checkpoints: Checkpoints) -> None:
+        super().__init__("evm", chain, checkpoints)
 
     @method(TimestampTooLow, TimestampTooHigh, TooManyToSeal)
     async def mine(self, options: MineRequest | None = None) -> Quantity:
         """Seal a block, optionally with a given timestamp, or several by `{timestamp, blocks}`."""
-        wanted = MineOptions() if options is None else options.options
-        count = block_count(wanted.blocks)
-        if wanted.timestamp is not None:
-            self._chain.clock.set_next_timestamp(wanted.timestamp, self._chain.head.timestamp)
-        async for _ in sliced(count):
-            self._chain.seal()
+        await seal_ordered(self._chain, options)
         return Quantity(0)

@@ -1,4 +1,4 @@
-"""Sealing many blocks on request, in slices that let the event loop serve others."""
+"""Sealing blocks on request: many of them in slices that let the event loop serve others."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import asyncio
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from entresol.errors import TooManyToSeal
+from entresol.errors import TimestampTooHigh, TooManyToSeal
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.types.mine_request import MineOptions, MineRequest
+from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from entresol.chain.chain import Chain
 
 SLICE_SECONDS: Final = 0.002
 """How long blocks are sealed before the event loop serves other requests."""
@@ -18,11 +23,11 @@ MAX_BLOCKS: Final = 100_000
 """How many blocks one request may seal: half a minute's work, which cannot be cancelled."""
 
 
-def block_count(blocks: int | None) -> int:
+def block_count(blocks: int | None, limit: int = MAX_BLOCKS) -> int:
     """Return how many blocks to seal: one, unless another number is given."""
     count = 1 if blocks is None else blocks
-    if count > MAX_BLOCKS:
-        raise TooManyToSeal(count, MAX_BLOCKS)
+    if count > limit:
+        raise TooManyToSeal(count, limit)
     return count
 
 
@@ -34,3 +39,57 @@ async def sliced(count: int) -> AsyncIterator[int]:
             await asyncio.sleep(0)
             end = perf_counter() + SLICE_SECONDS
         yield number
+
+
+async def seal_ordered(chain: Chain, request: MineRequest | None, limit: int = MAX_BLOCKS) -> int:
+    """Seal the blocks of an `evm_mine` request; return how many."""
+    wanted = MineOptions() if request is None else request.options
+    count = block_count(wanted.blocks, limit)
+    if wanted.timestamp is not None:
+        chain.clock.set_next_timestamp(int(wanted.timestamp), chain.head.timestamp)
+    async for _ in sliced(count):
+        chain.seal()
+    return count
+
+
+class AnvilMine:
+    """`anvil_mine`."""
+
+    prefix = "anvil"
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+
+    @method(TimestampTooHigh, TooManyToSeal)
+    async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> None:
+        """Seal blocks; before each of them, the clock moves forward by `interval` seconds."""
+        async for _ in sliced(block_count(blocks)):
+            if interval is not None:
+                self._chain.clock.increase(int(interval), self._chain.head.timestamp)
+            self._chain.seal()
+
+
+class HardhatMine:
+    """`hardhat_mine`."""
+
+    prefix = "hardhat"
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+
+    @method(TimestampTooHigh, TooManyToSeal)
+    async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> bool:
+        """Seal blocks `interval` seconds apart, by default one; the first has the time of the clock."""
+        seconds = 1 if interval is None else int(interval)
+        async for already in sliced(block_count(blocks)):
+            if already and seconds:
+                parent = self._chain.head.timestamp
+                self._chain.clock.set_next_timestamp(parent + seconds, parent)
+            self._chain.seal()
+        return True
+
+    @method()
+    def interval_mine(self) -> bool:
+        """Seal a block now, as Hardhat's timer does."""
+        self._chain.seal()
+        return True

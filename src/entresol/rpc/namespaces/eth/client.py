@@ -46,7 +46,7 @@ class EthClient:
     @method()
     def coinbase(self) -> Address:
         """Return the coinbase address, which receives the priority fees."""
-        return self._chain.rules.beneficiary
+        return self._chain.beneficiary
 
     @method()
     def mining(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.chain.fees.fee_history import fee_history
+from entresol.chain.fees.fee_history import FeeHistory, fee_history
 from entresol.errors import InvalidPercentiles, UnknownBlock
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
@@ -67,20 +67,21 @@ class EthFees:
     ) -> FeeHistoryResult | Offload[FeeHistoryResult]:
         """Return base fees, gas used ratios and priority fees at percentiles of gas, for a range of blocks."""
         newest, percentiles = self._resolver.sealed(newest_block), reward_percentiles or []
-        if block_count <= POLICY.fee_history_blocks:
-            return self._history(block_count, newest, percentiles)
-        return Offload(lambda: self._history(block_count, newest, percentiles))
+        blocks, next_base_fee = self._chain.blocks, self._chain.next_base_fee()
 
-    def _history(self, count: int, newest: int, percentiles: list[float]) -> FeeHistoryResult:
-        history = fee_history(
-            self._chain.blocks, self._chain.rules.fees, count, newest, percentiles
-        )
-        blocks = len(history.gas_used_ratios)
-        return FeeHistoryResult(
-            oldest_block=Quantity(history.oldest),
-            base_fee_per_gas=[Quantity(fee) for fee in history.base_fees],
-            gas_used_ratio=list(history.gas_used_ratios),
-            reward=[[Quantity(tip) for tip in tips] for tips in history.rewards],
-            base_fee_per_blob_gas=[Quantity(1)] * (blocks + 1),
-            blob_gas_used_ratio=[0.0] * blocks,
-        )
+        def work() -> FeeHistoryResult:
+            return _result(fee_history(blocks, next_base_fee, block_count, newest, percentiles))
+
+        return work() if block_count <= POLICY.fee_history_blocks else Offload(work)
+
+
+def _result(history: FeeHistory) -> FeeHistoryResult:
+    blocks = len(history.gas_used_ratios)
+    return FeeHistoryResult(
+        oldest_block=Quantity(history.oldest),
+        base_fee_per_gas=[Quantity(fee) for fee in history.base_fees],
+        gas_used_ratio=list(history.gas_used_ratios),
+        reward=[[Quantity(tip) for tip in tips] for tips in history.rewards],
+        base_fee_per_blob_gas=[Quantity(1)] * (blocks + 1),
+        blob_gas_used_ratio=[0.0] * blocks,
+    )

@@ -14,6 +14,7 @@ from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.services.slot_limit import check_slots
 from entresol.rpc.types.block_id import LATEST, BlockId
+from entresol.rpc.types.number import HexOrInteger
 
 if TYPE_CHECKING:
     from entresol.chain.mempool.view import PoolView
@@ -92,7 +93,9 @@ class EthState:
         return Data(b"" if account is None else state.code(account.code_hash))
 
     @method(UnknownBlock)
-    def get_storage_at(self, address: Address, slot: Quantity, block: BlockId = LATEST) -> Hash32:
+    def get_storage_at(
+        self, address: Address, slot: HexOrInteger, block: BlockId = LATEST
+    ) -> Hash32:
         """Return the value of a storage slot."""
         return Hash32(self._resolver.state(block).slot(address, slot.to_bytes(32)))
 

@@ -6,7 +6,7 @@ import pytest
 
 from entresol.chain.mining import MiningMode
 from tests.support.chain.api_client import ApiClient
-from tests.support.chain.dev_chain import transaction
+from tests.support.chain.dev_chain import ALICE, transaction
 from tests.support.rpc_client import RpcError
 
 time_travellers = pytest.mark.parametrize("prefix", ["evm", "anvil"])
@@ -15,7 +15,7 @@ time_travellers = pytest.mark.parametrize("prefix", ["evm", "anvil"])
 @time_travellers
 def test_a_time_after_which_nothing_can_come_is_rejected(client: ApiClient, prefix: str) -> None:
     for name in ("increaseTime", "setTime", "setNextBlockTimestamp"):
-        with pytest.raises(RpcError, match="is too late") as rejection:
+        with pytest.raises(RpcError, match="The timestamp is too big") as rejection:
             client(f"{prefix}_{name}", 2**64 - 1)
         assert rejection.value.code == -32602
     client("evm_mine")
@@ -33,22 +33,55 @@ def test_a_chain_reverts_to_a_snapshot(client: ApiClient, prefix: str) -> None:
 @time_travellers
 def test_the_time_moves(client: ApiClient, prefix: str) -> None:
     now = client.chain.clock.now()
-    assert client(f"{prefix}_increaseTime", 60) == hex(60)
-    assert client(f"{prefix}_increaseTime", "0x3c") == hex(120)
-    assert client.chain.clock.now() == now + 120
-    assert client(f"{prefix}_setTime", now + 500) == hex(380)
+    assert client(f"{prefix}_increaseTime", 60) == 60
+    assert client(f"{prefix}_increaseTime", "0x3c") == 120
+    assert client(f"{prefix}_increaseTime", "60") == 180
+    assert client.chain.clock.now() == now + 180
+    assert client(f"{prefix}_setTime", now + 500) == 320
     assert client.chain.clock.now() == now + 500
-    assert client(f"{prefix}_setTime", now) == "0x0"
+    assert client(f"{prefix}_setTime", now) == 0
+
+
+def test_time_moves_from_the_head_that_quick_blocks_have_moved(client: ApiClient) -> None:
+    client("anvil_mine", 20)
+    head = client.chain.head.timestamp
+    client("evm_increaseTime", 60)
+    client("evm_mine")
+    assert client.chain.head.timestamp == head + 60
+
+
+def test_a_time_of_13_digits_is_in_milliseconds(client: ApiClient) -> None:
+    client("evm_setTime", 1_800_000_000_000)
+    assert client.chain.clock.now() == 1_800_000_000
+
+
+def test_time_is_set_back_and_blocks_still_go_forward(client: ApiClient) -> None:
+    client("evm_setTime", 9_000)
+    client("evm_mine")
+    assert client("evm_setTime", 5_000) == 0
+    client("evm_mine")
+    assert client.chain.clock.now() == 5_000
+    assert client.chain.head.timestamp == 9_001
 
 
 @time_travellers
 def test_the_next_block_gets_the_time_that_was_ordered(client: ApiClient, prefix: str) -> None:
     assert client(f"{prefix}_setNextBlockTimestamp", 7_777) is None
+    assert client("eth_getBlockByNumber", "pending", False)["timestamp"] == hex(7_777)
     client("evm_mine")
     assert client.chain.head.timestamp == 7_777
     with pytest.raises(RpcError) as rejection:
-        client(f"{prefix}_setNextBlockTimestamp", 7_777)
+        client(f"{prefix}_setNextBlockTimestamp", 7_776)
     assert rejection.value.code == -32602
+    text = "Timestamp error: 7776 is lower than previous block's timestamp"
+    assert rejection.value.message == text
+
+
+def test_the_time_of_the_head_is_accepted_and_the_block_a_second_later(client: ApiClient) -> None:
+    client("evm_mine", 7_777)
+    client("evm_setNextBlockTimestamp", 7_777)
+    client("evm_mine")
+    assert client.chain.head.timestamp == 7_778
 
 
 @time_travellers
@@ -64,3 +97,32 @@ def test_sealing_is_switched(client: ApiClient, prefix: str) -> None:
     client(f"{prefix}_setIntervalMining", 0)
     assert client.chain.schedule.mode is MiningMode.MANUAL
     assert client("anvil_getIntervalMining") is None
+
+
+def test_a_pair_of_numbers_is_milliseconds(client: ApiClient) -> None:
+    client("evm_setIntervalMining", [100, 200])
+    assert client.chain.schedule.interval_seconds == 0.1
+    client("evm_setIntervalMining", [0, 0])
+    assert client.chain.schedule.mode is MiningMode.MANUAL
+
+
+@pytest.mark.parametrize("interval", [[200, 100], [1], [1, 2, 3], ["soon", "late"], -1, True, {}])
+def test_other_intervals_are_rejected(client: ApiClient, interval: object) -> None:
+    with pytest.raises(RpcError) as rejection:
+        client("evm_setIntervalMining", interval)
+    assert rejection.value.code == -32602
+
+
+@time_travellers
+def test_the_gas_limit_of_blocks_is_set_and_reverted(client: ApiClient, prefix: str) -> None:
+    snapshot = client("evm_snapshot")
+    assert client(f"{prefix}_setBlockGasLimit", 1_000_000) is True
+    client("evm_mine")
+    client("evm_mine")
+    assert client.chain.head.gas_limit == 1_000_000
+    too_much = {"from": str(ALICE), "to": str(ALICE), "gas": 1_000_001}
+    with pytest.raises(RpcError, match="exceeds block gas limit"):
+        client("eth_sendTransaction", too_much)
+    client("evm_revert", snapshot)
+    assert client("eth_sendTransaction", too_much)
+    assert client.chain.head.gas_limit == client.chain.rules.gas_limit

@@ -11,8 +11,6 @@ import pytest
 from tests.support.chain.api_client import ApiClient
 from tests.support.rpc_client import RpcError
 
-editors = pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
-
 
 @pytest.mark.parametrize(
     ("params", "blocks", "timestamp"),
@@ -43,13 +41,6 @@ def test_mining_rejects_what_is_no_time(client: ApiClient, params: list[object])
         client("evm_mine", *params)
     assert rejection.value.code == -32602
     assert client.chain.number == 0
-
-
-@editors
-def test_blocks_are_sealed_some_seconds_apart(client: ApiClient, prefix: str) -> None:
-    client(f"{prefix}_mine", "0x3", 60)
-    times = [client.chain.blocks.header(number).timestamp for number in range(1, 4)]
-    assert [later - sooner for sooner, later in pairwise(times)] == [60, 60]
 
 
 @pytest.mark.parametrize("method", ["evm_mine", "anvil_mine"])
@@ -92,11 +83,35 @@ def timestamps(client: ApiClient, count: int) -> list[int]:
     return [int(client("eth_getBlockByNumber", hex(n), False)["timestamp"], 16) for n in numbers]
 
 
-@pytest.mark.parametrize("name", ["anvil_mine", "hardhat_mine"])
-def test_an_interval_lies_between_the_blocks(client: ApiClient, name: str) -> None:
-    client(name, "0x3", "0x3c")
-    first, second, third = timestamps(client, 3)
-    assert (second - first, third - second) == (60, 60)
+def test_anvil_moves_the_time_before_each_block(client: ApiClient) -> None:
+    client("evm_mine")
+    assert client("anvil_mine", "0x3", "0x3c") is None
+    times = timestamps(client, 4)
+    assert [later - sooner for sooner, later in pairwise(times)] == [60, 60, 60]
+
+
+def test_hardhat_moves_it_between_the_blocks(client: ApiClient) -> None:
+    client("evm_mine")
+    assert client("hardhat_mine", 3, 60) is True
+    times = timestamps(client, 4)
+    assert [later - sooner for sooner, later in pairwise(times)] == [1, 60, 60]
+
+
+def test_the_blocks_of_hardhat_are_a_second_apart(client: ApiClient) -> None:
+    client("evm_setTime", 5_000)
+    client("hardhat_mine", "0x3")
+    assert timestamps(client, 3) == [5_000, 5_001, 5_002]
+
+
+@pytest.mark.parametrize("method", ["anvil_mine", "hardhat_mine"])
+def test_no_blocks_are_sealed_if_none_are_wanted(client: ApiClient, method: str) -> None:
+    client(method, 0, 60)
+    assert client.chain.number == 0
+
+
+def test_hardhats_timer_seals_a_block(client: ApiClient) -> None:
+    assert client("hardhat_intervalMine") is True
+    assert client.chain.number == 1
 
 
 def test_without_an_interval_moved_time_counts(client: ApiClient) -> None:

@@ -1,4 +1,4 @@
-"""State edits, and a node without them or with locked accounts."""
+"""Impersonation, and a node without developer methods or with locked accounts."""
 
 from __future__ import annotations
 
@@ -11,22 +11,14 @@ from tests.support.chain.api_client import ACCOUNTS, ApiClient
 from tests.support.chain.dev_chain import ALICE, NOBODY, open_chain
 from tests.support.rpc_client import RpcError
 
-editors = pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
 
-
-@editors
-def test_accounts_are_edited(client: ApiClient, prefix: str) -> None:
+def test_hardhat_says_whether_an_account_was_impersonated(client: ApiClient) -> None:
     address = str(NOBODY)
-    assert client(f"{prefix}_setBalance", address, "0x7") is None
-    assert client(f"{prefix}_setNonce", address, "0x5") is None
-    assert client(f"{prefix}_setCode", address, "0x6001") is None
-    assert client(f"{prefix}_setStorageAt", address, "0x1", "0x" + "22" * 32) is True
-    assert client("eth_getAccountInfo", address) == {
-        "balance": "0x7",
-        "nonce": "0x5",
-        "code": "0x6001",
-    }
-    assert client("eth_getStorageAt", address, "0x1") == "0x" + "22" * 32
+    assert client("anvil_impersonateAccount", address) is None
+    assert client("anvil_stopImpersonatingAccount", address) is None
+    assert client("hardhat_impersonateAccount", address) is True
+    assert client("hardhat_stopImpersonatingAccount", address) is True
+    assert client("hardhat_stopImpersonatingAccount", address) is False
 
 
 @pytest.fixture
@@ -47,7 +39,7 @@ def test_all_of_it_can_be_turned_off(without: ApiClient, method: str) -> None:
         without(method)
     assert rejection.value.code == -32601
     assert rejection.value.message == f"the method {method} does not exist/is not available"
-    assert not {"evm", "anvil", "hardhat"} & without("rpc_modules").keys()
+    assert not {"evm", "anvil", "hardhat", "tenderly"} & without("rpc_modules").keys()
 
 
 def test_accounts_stay_when_it_is_turned_off(without: ApiClient) -> None:

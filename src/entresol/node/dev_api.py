@@ -1,0 +1,71 @@
+"""The developer methods of a chain: `anvil_`, `hardhat_`, `evm_`, `tenderly_`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.rpc.namespaces.dev.block_control import AnvilBlockControl, HardhatBlockControl
+from entresol.rpc.namespaces.dev.evm import Evm, TimeTravel
+from entresol.rpc.namespaces.dev.impersonation import AnvilImpersonation, HardhatImpersonation
+from entresol.rpc.namespaces.dev.mine_detailed import MineDetailed
+from entresol.rpc.namespaces.dev.mining import AnvilMine, HardhatMine
+from entresol.rpc.namespaces.dev.node_info import AnvilNode, HardhatNode
+from entresol.rpc.namespaces.dev.pool import AnvilPool, HardhatPool
+from entresol.rpc.namespaces.dev.rejected import RejectedControls
+from entresol.rpc.namespaces.dev.state import (
+    AccountEdits,
+    BalanceEdits,
+    HardhatStateEdits,
+    StateEdits,
+)
+from entresol.rpc.namespaces.dev.tokens import AnvilTokens, HardhatTokens
+from entresol.rpc.namespaces.dev.unsigned import EthUnsigned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.chain.chain import Chain
+    from entresol.chain.dev.checkpoints import Checkpoints
+    from entresol.chain.dev.keyring import Keyring
+    from entresol.rpc.jsonrpc.method import Namespace
+    from entresol.rpc.namespaces.dev.tokens import TokenEdits
+    from entresol.rpc.services.fill_transaction import TransactionFiller
+    from entresol.rpc.services.rendered_chain import RenderedChain
+
+
+def dev_namespaces(  # noqa: PLR0913 - independent parts
+    chain: Chain,
+    keyring: Keyring,
+    checkpoints: Checkpoints,
+    *,
+    rendered: RenderedChain,
+    tokens: TokenEdits,
+    filler: TransactionFiller,
+    client_version: str,
+    set_logging: Callable[[bool], None],
+) -> list[Namespace]:
+    """Return the namespaces that both layers have."""
+    return [
+        Evm(chain, checkpoints),
+        AccountEdits(chain),
+        MineDetailed("evm", chain, rendered),
+        BalanceEdits("tenderly", chain),
+        TimeTravel("anvil", chain, checkpoints),
+        StateEdits("anvil", chain),
+        AnvilBlockControl(chain),
+        AnvilImpersonation(keyring),
+        AnvilMine(chain),
+        MineDetailed("anvil", chain, rendered),
+        AnvilNode(chain, checkpoints, client_version, set_logging),
+        AnvilPool(chain.pool),
+        AnvilTokens(tokens),
+        RejectedControls(),
+        EthUnsigned(chain, keyring, filler),
+        HardhatStateEdits(chain),
+        HardhatBlockControl(chain),
+        HardhatImpersonation(keyring),
+        HardhatMine(chain),
+        HardhatNode(chain, client_version, set_logging),
+        HardhatPool(chain.pool, chain.blocks),
+        HardhatTokens(tokens),
+    ]

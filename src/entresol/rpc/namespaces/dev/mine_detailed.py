@@ -1,0 +1,73 @@
+"""`evm_mine_detailed`: seal blocks and return them with what their transactions returned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from entresol.errors import TimestampTooHigh, TimestampTooLow, TooManyToSeal
+from entresol.execution.replay import replayed
+from entresol.execution.reverts import describe_revert
+from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
+from entresol.rpc.namespaces.dev.mining import seal_ordered
+from entresol.rpc.types.mine_request import MineRequest
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.execution.block_executor import BlockExecutor
+    from entresol.rpc.services.rendered_chain import RenderedChain
+
+MAX_BLOCKS: Final = 1_000
+"""How many blocks one request may seal: each is returned in full."""
+
+
+class MineDetailed:
+    """`evm_mine_detailed` and its alias."""
+
+    def __init__(self, prefix: str, chain: Chain, rendered: RenderedChain) -> None:
+        self.prefix = prefix
+        self._chain = chain
+        self._rendered = rendered
+
+    @method(TimestampTooLow, TimestampTooHigh, TooManyToSeal, name="{prefix}_mine_detailed")
+    async def mine_detailed(
+        self, options: MineRequest | None = None
+    ) -> Offload[list[dict[str, object]]]:
+        """Seal blocks as `evm_mine` does; return them with the `output` of each transaction.
+
+        One that failed has a `revertReason`, too.
+        """
+        count = await seal_ordered(self._chain, options, MAX_BLOCKS)
+        last = self._chain.number
+        return Offload(
+            lambda: [self._block(it) for it in cooperatively(range(last - count + 1, last + 1))]
+        )
+
+    def _block(self, number: int) -> dict[str, object]:
+        rendered = self._rendered.block(number, full=True)
+        text = rendered.work() if isinstance(rendered, Offload) else rendered
+        # It may have been reverted meanwhile.
+        block: dict[str, Any] = {} if text is None else msgspec.json.decode(text)
+        transactions = block.get("transactions", ())
+        executor = self._replayed(number) if transactions else None
+        for index, transaction in enumerate(transactions):
+            assert executor is not None
+            output = executor.outputs.get(index, b"")
+            transaction["output"] = f"0x{output.hex()}"
+            if index in executor.failures:
+                transaction["revertReason"] = describe_revert(output)
+        return block
+
+    def _replayed(self, number: int) -> BlockExecutor:
+        ledger = self._chain.ledger
+        record = ledger.record(number)
+        return replayed(
+            record,
+            ledger.header(number - 1),
+            len(record.transactions),
+            rules=ledger.rules.evm_rules(),
+            snapshot=ledger.state_after(number - 1),
+        )

@@ -1,0 +1,189 @@
+"""What developers' tools ask about the node: `anvil_nodeInfo`, `anvil_metadata` and others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.primitives.values import Data, Hash32, Quantity
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.method import method
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.chain.chain import Chain
+    from entresol.chain.dev.checkpoints import Checkpoints
+
+
+class NodeEnvironment(JsonModel, frozen=True, kw_only=True):
+    """The prices and limits of the next block."""
+
+    base_fee: Quantity
+    chain_id: int
+    gas_limit: Quantity
+    gas_price: Quantity
+
+
+class NodeForkConfig(JsonModel, frozen=True, kw_only=True):
+    """What the chain is a fork of: nothing."""
+
+    fork_url: str | None = None
+    fork_block_number: int | None = None
+    fork_retry_backoff: int | None = None
+
+
+class AnvilNodeInfo(JsonModel, frozen=True, kw_only=True):
+    """The result of `anvil_nodeInfo`."""
+
+    current_block_number: Quantity
+    current_block_timestamp: int
+    current_block_hash: Hash32
+    hard_fork: str
+    transaction_order: str
+    environment: NodeEnvironment
+    fork_config: NodeForkConfig
+
+
+class HardhatMetadata(JsonModel, frozen=True, kw_only=True):
+    """The result of `hardhat_metadata`."""
+
+    client_version: str
+    chain_id: int
+    instance_id: Hash32
+    latest_block_number: int
+    latest_block_hash: Hash32
+
+
+class AnvilMetadata(HardhatMetadata, frozen=True, kw_only=True):
+    """The result of `anvil_metadata`; `snapshots` are the block of each snapshot, by its id."""
+
+    client_semver: str
+    client_commit_sha: str | None = None
+    forked_network: None = None
+    snapshots: dict[str, tuple[int, Hash32]]
+
+
+class AnvilNode:
+    """The node as anvil describes itself."""
+
+    prefix = "anvil"
+
+    def __init__(
+        self,
+        chain: Chain,
+        checkpoints: Checkpoints,
+        client_version: str,
+        set_logging: Callable[[bool], None],
+    ) -> None:
+        self._chain = chain
+        self._checkpoints = checkpoints
+        self._client_version = client_version
+        self._set_logging = set_logging
+
+    @method()
+    def node_info(self) -> AnvilNodeInfo:
+        """Return the head, the fork, the transaction order and the prices of the next block."""
+        chain, settings = self._chain, self._chain.settings
+        limit = chain.rules.gas_limit if settings.gas_limit is None else settings.gas_limit
+        base_fee = chain.next_base_fee()
+        return AnvilNodeInfo(
+            current_block_number=Quantity(chain.number),
+            current_block_timestamp=chain.head.timestamp,
+            current_block_hash=chain.ledger.head_hash,
+            hard_fork=chain.rules.fork.capitalize(),
+            transaction_order=chain.pool.config.order,
+            environment=NodeEnvironment(
+                base_fee=Quantity(base_fee),
+                chain_id=chain.rules.chain_id,
+                gas_limit=Quantity(limit),
+                gas_price=Quantity(base_fee + chain.rules.suggested_tip),
+            ),
+            fork_config=NodeForkConfig(),
+        )
+
+    @method()
+    def metadata(self) -> AnvilMetadata:
+        """Return the client version, the head, the snapshots, and an id that each start of the node renews."""
+        chain = self._chain
+        blocks = self._checkpoints.blocks(chain)
+        hashes = {number: chain.blocks.block_hash(number) for number in set(blocks.values())}
+        return AnvilMetadata(
+            client_version=self._client_version,
+            client_semver=self._client_version.rpartition("/v")[2],
+            chain_id=chain.rules.chain_id,
+            instance_id=chain.instance_id,
+            latest_block_number=chain.number,
+            latest_block_hash=chain.ledger.head_hash,
+            snapshots={
+                hex(snapshot): (number, found)
+                for snapshot, number in blocks.items()
+                if (found := hashes[number]) is not None
+            },
+        )
+
+    @method()
+    def set_logging_enabled(self, enabled: bool) -> None:
+        """Enable or disable the log of requests and transactions."""
+        self._set_logging(enabled)
+
+    @method()
+    def get_genesis_time(self) -> int:
+        """Return the timestamp of the genesis block."""
+        return self._chain.blocks.header(0).timestamp
+
+    @method()
+    def set_rpc_url(self, url: str) -> None:
+        """Set where a fork reads; nothing happens, because the chain is no fork."""
+
+    @method()
+    def get_blob_by_hash(self, hash: Hash32) -> Data | None:  # noqa: ARG002 - there are none
+        """Return a blob by its versioned hash: null, because no transaction has blobs."""
+        return None
+
+    @method()
+    def get_blobs_by_transaction_hash(
+        self,
+        hash: Hash32,  # noqa: ARG002 - there are none
+    ) -> list[Data] | None:
+        """Return the blobs of a transaction: null, because none has blobs."""
+        return None
+
+
+class HardhatNode:
+    """The node as Hardhat describes itself."""
+
+    prefix = "hardhat"
+
+    def __init__(
+        self, chain: Chain, client_version: str, set_logging: Callable[[bool], None]
+    ) -> None:
+        self._chain = chain
+        self._client_version = client_version
+        self._set_logging = set_logging
+
+    @method()
+    def metadata(self) -> HardhatMetadata:
+        """Return the client version, the head, and an id that each start of the node renews."""
+        return HardhatMetadata(
+            client_version=self._client_version,
+            chain_id=self._chain.rules.chain_id,
+            instance_id=self._chain.instance_id,
+            latest_block_number=self._chain.number,
+            latest_block_hash=self._chain.ledger.head_hash,
+        )
+
+    @method()
+    def set_logging_enabled(self, enabled: bool) -> bool:
+        """Enable or disable the log of requests and transactions."""
+        self._set_logging(enabled)
+        return True
+
+    @method()
+    def add_compilation_result(self) -> bool:
+        """Accept the output of a compiler, which Hardhat uploads for its stack traces; it is not used."""
+        return True
+
+    @method()
+    def get_stack_trace_failures_count(self) -> int:
+        """Return how many stack traces could not be made: none, because the node makes none."""
+        return 0
