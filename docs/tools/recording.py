@@ -19,7 +19,7 @@ from entresol.primitives.addresses import create_address
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.connection import LocalConnection
 
 MIDNIGHT: Final = 1_767_225_600.0
@@ -33,7 +33,7 @@ _INCREMENTED: Final = keccak256(b"Incremented(uint256)").hex()
 _PROGRAM: Final = bytes.fromhex(f"5f54600101805f555f527f{_INCREMENTED}60205fa160205ff3")
 _CREATION: Final = bytes([0x60, len(_PROGRAM), 0x80, 0x60, 9, 0x5F, 0x39, 0x5F, 0xF3]) + _PROGRAM
 
-CHANGING: Final = ("evm_", "anvil_", "hardhat_", "eth_send", "zks_send")
+CHANGING: Final = ("evm_", "anvil_", "hardhat_", "tenderly_", "eth_send", "zks_send")
 """Prefixes of the methods that change a node."""
 
 RANDOM: Final = frozenset(
@@ -136,6 +136,7 @@ class Recorder:
         if self._node is None:
             self._node = Node(NodeConfig(chain=ChainConfig(timestamp=0)))
             self._node.chain.clock = Clock(lambda: MIDNIGHT)
+            self._node.chain.instance_id = Hash32.parse(STAND_IN)
             for transaction in (_TRANSFER, _DEPLOYMENT, _INCREMENT, _MESSAGE):
                 self._node.chain.submit(transaction.raw)
             await self._settle(self._node)

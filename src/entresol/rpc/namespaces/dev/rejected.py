@@ -13,7 +13,7 @@ class RejectedControls:
 
     @method(ControlRejected)
     def set_chain_id(self) -> None:
-        """Reject: a block would give another result when it is executed again.
+        """Reject: a block would have other results when it is executed again.
 
         The chain id is part of the genesis, and the contracts on L1 know an L2 by it. `--chain-id` and
         `--l1-chain-id` choose it for a new chain.
@@ -25,7 +25,7 @@ class RejectedControls:
 
     @method(ControlRejected)
     def impersonate_signature(self) -> None:
-        """Reject: a block that calls ECRECOVER would give another result when it is executed again.
+        """Reject: ECRECOVER would answer otherwise when a block is executed again.
 
         `anvil_impersonateAccount` sends transactions of any account.
         """
@@ -36,15 +36,15 @@ class RejectedControls:
 
     @method(NotSupported)
     def set_fee_token(self) -> None:
-        """Reject: fees are paid in the base token. anvil rejects it on Ethereum as well."""
+        """Reject: fees are paid in the base token."""
         raise NotSupported("fees are paid in the base token")
 
     @method(NotSupported)
     def set_validator_fee_token(self) -> None:
-        """Reject: fees are paid in the base token. anvil rejects it on Ethereum as well."""
+        """Reject: fees are paid in the base token."""
         raise NotSupported("fees are paid in the base token")
 
     @method(NotSupported)
     def set_fee_amm_liquidity(self) -> None:
-        """Reject: fees are paid in the base token. anvil rejects it on Ethereum as well."""
+        """Reject: fees are paid in the base token."""
         raise NotSupported("fees are paid in the base token")
