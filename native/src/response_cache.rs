@@ -132,6 +132,11 @@ impl ResponseCache {
         self.bytes = 0;
     }
 
+    /// Return the size of what is cached, in bytes.
+    pub fn size(&self) -> usize {
+        self.bytes
+    }
+
     /// Return the number of hits of each method.
     pub fn hits(&self) -> impl Iterator<Item = (&[u8], u64)> {
         self.methods.iter().map(|(name, method)| (&**name, method.hits.get()))
@@ -352,7 +357,7 @@ mod tests {
         let mut cache = ResponseCache::new(3 * ENTRY_BYTES, 1);
         for params in [b"1", b"2", b"2", b"3"] {
             cache.insert(b"m", params, b"r");
-            assert!(cache.bytes <= cache.capacity);
+            assert!(cache.size() <= cache.capacity);
         }
         cache.insert(b"m", b"4", &[b'r'; 3 * ENTRY_BYTES]);
         let count = cache.methods.values().map(|method| method.results.len()).sum::<usize>();

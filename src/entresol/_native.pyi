@@ -490,6 +490,9 @@ class ResponseCache:
     def __new__(cls, *, capacity: int, batch: int) -> ResponseCache: ...
     def response(self, body: bytes, /) -> bytes | None:
         """Return the response to a request, or to a batch of at most `batch` requests if all are cached."""
+    @property
+    def size(self) -> int:
+        """The size of what is cached, in bytes."""
     def insert(self, method: str, params: bytes, result: bytes, /) -> None:
         """Insert a result; `params` are an array as it was sent, or empty."""
     def clear(self) -> None:

@@ -43,6 +43,12 @@ impl ResponseCache {
         self.0.lock().clear();
     }
 
+    /// Return the size of what is cached, in bytes.
+    #[getter]
+    fn size(&self) -> usize {
+        self.0.lock().size()
+    }
+
     /// Return the number of hits, by method.
     fn hits(&self) -> HashMap<String, u64> {
         let cache = self.0.lock();

@@ -26,7 +26,7 @@ from entresol.node.metrics import MemoryUse
 from entresol.rpc.cache.blocks import DEFAULT_BYTES as MAX_RENDERED_BYTES
 from entresol.rpc.cache.calls import MAX_BYTES as MAX_CALL_BYTES
 from entresol.rpc.cache.logs import DEFAULT_BYTES as MAX_LOG_BYTES
-from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.rpc.jsonrpc.dispatch import RESPONSE_CACHE_BYTES, Dispatcher
 from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.namespaces.debug.ranges import DebugRanges
 from entresol.rpc.namespaces.debug.raw import DebugRaw
@@ -149,6 +149,7 @@ class Api:
         yield MemoryUse("rendered", rendered.cached_bytes, MAX_RENDERED_BYTES)
         yield MemoryUse("logs", rendered.log_cache.size, MAX_LOG_BYTES)
         yield MemoryUse("calls", self._calls.cached_bytes, MAX_CALL_BYTES)
+        yield MemoryUse("responses", self.dispatcher.cached_bytes, RESPONSE_CACHE_BYTES)
 
     def batch_sealed(self, batch: Batch) -> None:
         """Invalidate cached responses of the blocks of `batch`, which now have a batch."""

@@ -84,7 +84,17 @@ def test_what_grows_with_requests_reports_its_memory_and_its_limit(client: ApiCl
     after = memory()
     grown = {part for part, (used, _) in after.items() if used > before[part][0]}
     assert grown == {
-        *("pool", "snapshots", "filters", "filter_events", "blocks", "rendered", "logs", "calls")
+        *(
+            "pool",
+            "snapshots",
+            "filters",
+            "filter_events",
+            "blocks",
+            "rendered",
+            "logs",
+            "calls",
+            "responses",
+        )
     }
     assert all(used <= limit for used, limit in after.values())
     text = render(memory_samples(client.api.memory()))

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from entresol.storage.readers import BlockReader
 
 MAX_BLOCKS: Final = 1_024
-MAX_PERCENTILES: Final = 128
+MAX_PERCENTILES: Final = 100
+"""As many as geth allows."""
 
 
 class FeeHistory(msgspec.Struct, frozen=True, kw_only=True):

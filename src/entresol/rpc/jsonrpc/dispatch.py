@@ -99,6 +99,11 @@ class Dispatcher:
         """Return the OpenRPC document of all methods."""
         return self._discovery.document
 
+    @property
+    def cached_bytes(self) -> int:
+        """How many bytes the cached results take."""
+        return self._cache.size
+
     def invalidate_cache(self) -> None:
         """Drop all cached results, because blocks changed."""
         self._cache.clear()

@@ -61,6 +61,7 @@ class Mark(msgspec.Struct, frozen=True):
     offload: bool
     cached: bool
     ordered: bool
+    short: bool
     name: str | None
 
 
@@ -69,18 +70,20 @@ def method(
     offload: bool = False,
     cached: bool = False,
     ordered: bool = False,
+    short: bool = False,
     name: str | None = None,
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Mark a function of a namespace as a method.
 
     `errors` are the ones to document. With `offload`, calls run on a worker thread. With `cached`, a result
     stays valid until blocks change or are reverted, unless it is null or an argument is a block tag. With
-    `ordered`, calls run in the order in which they come, even if their parameters are long. `name` is the full
-    method name, if it does not follow from the function's; `{prefix}` in it is that of the namespace.
+    `ordered`, calls run in the order in which they come, even if their parameters are long. With `short`, long
+    parameters are rejected before they are decoded. `name` is the full method name, if it does not follow from
+    the function's; `{prefix}` in it is that of the namespace.
     """
 
     def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        setattr(function, _MARK, Mark(errors, offload, cached, ordered, name))
+        setattr(function, _MARK, Mark(errors, offload, cached, ordered, short, name))
         return function
 
     return mark
@@ -112,7 +115,9 @@ class Method:
             _parameter(p, hints) for p in signature if hints[p.name] is not ClientConnection
         ]
         self._connection_at = _position(signature, hints)
-        self._reader = ParamsReader(self.parameters, may_offload=not mark.ordered)
+        self._reader = ParamsReader(
+            self.parameters, may_offload=not mark.ordered, may_be_long=not mark.short
+        )
         # Arguments with a connection among them are not the same for the next call.
         self.cached_arguments = self._reader.cached if self._connection_at is None else _not_cached
         self.metrics = MethodMetrics()

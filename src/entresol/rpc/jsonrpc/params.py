@@ -69,8 +69,11 @@ class ParamsReader:
     LongParams if `may_offload` allows decoding on a worker.
     """
 
-    def __init__(self, parameters: list[Parameter], *, may_offload: bool = False) -> None:
+    def __init__(
+        self, parameters: list[Parameter], *, may_offload: bool = False, may_be_long: bool = True
+    ) -> None:
         self._parameters = parameters
+        self._may_be_long = may_be_long
         self._may_offload = may_offload
         self._defaults = tuple(None if p.required else p.default for p in parameters)
         self._fills = any(default is not None for default in self._defaults)
@@ -96,6 +99,9 @@ class ParamsReader:
     def _read_long(self, params: Raw, size: int) -> tuple[Any, ...]:
         if size <= POLICY.params_bytes:
             return self._read(params)
+        if not self._may_be_long:
+            problem = f"at most {POLICY.params_bytes} bytes are allowed, got {size}"
+            raise InvalidParamsError("params", problem)
         if self._may_offload:
             raise LongParams(partial(self._read_within_limits, params))
         return self._read_within_limits(params)

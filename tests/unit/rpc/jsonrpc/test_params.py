@@ -196,3 +196,15 @@ def test_very_many_objects_are_rejected_before_they_are_decoded(may_offload: boo
     assert read(MAX_OBJECTS - 2) == ([{}] * (MAX_OBJECTS - 2),)
     with pytest.raises(InvalidParamsError, match="more than 65536 objects and arrays"):
         read(MAX_OBJECTS)
+
+
+@pytest.mark.parametrize("may_offload", [True, False])
+def test_parameters_that_are_never_long_are_rejected_before_they_are_decoded(
+    may_offload: bool,
+) -> None:
+    numbers = [Parameter("numbers", list[float])]
+    reader = ParamsReader(numbers, may_offload=may_offload, may_be_long=False)
+    longest = b"[[" + b"0,".ljust(POLICY.params_bytes - 5) + b"1]]"
+    assert reader.read(Raw(longest)) == ([0.0, 1.0],)
+    with pytest.raises(InvalidParamsError, match="at most 65536 bytes are allowed, got 65537"):
+        reader.read(Raw(longest + b" "))

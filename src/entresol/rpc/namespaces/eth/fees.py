@@ -58,7 +58,7 @@ class EthFees:
         """Return the base fee per blob gas: 1 wei, though the chain accepts no blobs."""
         return Quantity(1)
 
-    @method(UnknownBlock, InvalidPercentiles)
+    @method(UnknownBlock, InvalidPercentiles, short=True)
     def fee_history(
         self,
         block_count: Number,
