@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-import {AddressAliasHelper} from "../shared/AddressAliasHelper.sol";
 import {ETH_TOKEN} from "../shared/Addresses.sol";
 import {DataEncoding} from "../shared/DataEncoding.sol";
 import {L2Log, L2Message, TxStatus} from "../shared/Messaging.sol";
@@ -15,6 +14,7 @@ import {IL1AssetRouter, IL1CrossChainSender} from "./interfaces/IL1AssetRouter.s
 import {IL1NativeTokenVault} from "./interfaces/IL1NativeTokenVault.sol";
 import {BridgehubL2TransactionRequest, IMailbox} from "./interfaces/IMailbox.sol";
 import {IZKChain} from "./interfaces/IZKChain.sol";
+import {L2Account} from "./libraries/L2Account.sol";
 import {Ownable} from "./Ownable.sol";
 import {ReentrancyGuard} from "./ReentrancyGuard.sol";
 
@@ -143,7 +143,7 @@ contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
                 l2GasLimit: request.l2GasLimit,
                 l2GasPerPubdataByteLimit: request.l2GasPerPubdataByteLimit,
                 factoryDeps: request.factoryDeps,
-                refundRecipient: _refundRecipient(request.refundRecipient)
+                refundRecipient: L2Account.ofRecipient(request.refundRecipient, msg.sender)
             })
         );
     }
@@ -175,7 +175,7 @@ contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
                 l2GasLimit: request.l2GasLimit,
                 l2GasPerPubdataByteLimit: request.l2GasPerPubdataByteLimit,
                 factoryDeps: inner.factoryDeps,
-                refundRecipient: _refundRecipient(request.refundRecipient)
+                refundRecipient: L2Account.ofRecipient(request.refundRecipient, msg.sender)
             })
         );
         bridge.bridgehubConfirmL2Transaction(request.chainId, inner.txDataHash, canonicalTxHash);
@@ -245,22 +245,5 @@ contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
         address chain = getZKChain[chainId];
         if (chain == address(0)) revert ChainIdNotRegistered(chainId);
         return IMailbox(chain);
-    }
-
-    /// @dev A contract on L1 controls its alias on L2, not the account with its own address.
-    function _refundRecipient(address chosen) private view returns (address) {
-        // solhint-disable-next-line avoid-tx-origin
-        if (chosen == address(0)) return msg.sender == tx.origin ? msg.sender : _alias(msg.sender);
-        return _isContract(chosen) ? _alias(chosen) : chosen;
-    }
-
-    /// @dev The code of an account that delegates (EIP-7702) is 23 bytes that start with 0xef0100.
-    function _isContract(address account) private view returns (bool) {
-        bytes memory code = account.code;
-        return code.length != 0 && !(code.length == 23 && bytes3(code) == 0xef0100);
-    }
-
-    function _alias(address account) private pure returns (address) {
-        return AddressAliasHelper.applyL1ToL2Alias(account);
     }
 }

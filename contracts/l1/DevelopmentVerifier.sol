@@ -2,24 +2,34 @@
 pragma solidity ^0.8.28;
 
 import {IVerifier} from "./interfaces/IVerifier.sol";
+import {PublicNetworks} from "./libraries/PublicNetworks.sol";
 
 /// @notice Accepts fake proofs. For development only: a validator can withdraw everything that was
-/// deposited.
+/// deposited. It can neither be deployed nor used on a public network.
 /// @dev A fake proof has a magic number and the public inputs of its batches, so that it cannot be mistaken
 /// for a real one, and wrong batches are still rejected.
 contract DevelopmentVerifier is IVerifier {
     uint256 internal constant FAKE_PROOF_TYPE = 3;
     uint256 internal constant FAKE_PROOF_MAGIC = 13;
 
+    /// @dev A proof that proves nothing would let a validator take what people deposit on this network.
+    error FakeProofsOnPublicNetwork(uint256 chainId);
     error NoPublicInput();
     error NotAFakeProof();
     error PublicInputMismatch(uint256 expected, uint256 provided);
+
+    modifier onlyPrivateNetwork() {
+        if (PublicNetworks.contains(block.chainid)) revert FakeProofsOnPublicNetwork(block.chainid);
+        _;
+    }
+
+    constructor() onlyPrivateNetwork {}
 
     /// @notice Accept [3, 0, 13, hash over `publicInputs`], and revert with a reason on any other proof.
     function verify(
         uint256[] calldata publicInputs,
         uint256[] calldata proof
-    ) external pure returns (bool) {
+    ) external view onlyPrivateNetwork returns (bool) {
         if (publicInputs.length == 0) revert NoPublicInput();
         if (
             proof.length != 4 ||

@@ -2,7 +2,12 @@
 pragma solidity ^0.8.28;
 
 import {AddressAliasHelper} from "../shared/AddressAliasHelper.sol";
-import {L2_BRIDGEHUB, L2_MESSENGER, L2_NATIVE_TOKEN_VAULT} from "../shared/Addresses.sol";
+import {
+    L2_BASE_TOKEN,
+    L2_BRIDGEHUB,
+    L2_MESSENGER,
+    L2_NATIVE_TOKEN_VAULT
+} from "../shared/Addresses.sol";
 import {DataEncoding} from "../shared/DataEncoding.sol";
 import {IAssetRouterBase} from "../shared/IAssetRouterBase.sol";
 import {IL1Messenger} from "./interfaces/IL1Messenger.sol";
@@ -103,16 +108,19 @@ contract L2AssetRouter is IAssetRouterBase {
         return L1_ASSET_ROUTER;
     }
 
-    /// @notice The L1 token of the bridged token `l2Token`, or zero.
+    /// @notice The L1 token of the bridged token `l2Token`, or zero; the base token is no bridged token.
     function l1TokenAddress(address l2Token) external view returns (address) {
+        if (l2Token == L2_BASE_TOKEN) return address(0);
         bytes32 assetId = VAULT.assetId(l2Token);
         return
             VAULT.originChainId(assetId) == L1_CHAIN_ID ? VAULT.originToken(assetId) : address(0);
     }
 
     /// @notice The address of the bridged token of `l1Token`, also before its first deposit.
-    function l2TokenAddress(address l1Token) external view returns (address) {
-        return VAULT.l2TokenAddress(l1Token);
+    /// @dev Older clients ask here, and expect the address in advance; the vault returns zero until then.
+    function l2TokenAddress(address l1Token) external view returns (address token) {
+        token = VAULT.l2TokenAddress(l1Token);
+        if (token == address(0)) token = VAULT.calculateCreate2TokenAddress(L1_CHAIN_ID, l1Token);
     }
 
     /// @notice The handler of an asset, or zero if it is not registered.

@@ -17,6 +17,8 @@ address constant BRIDGED_TOKEN_CODE = address(0x10104);
 contract L2NativeTokenVault is IL2NativeTokenVault {
     /// @notice The asset router.
     address public constant ASSET_ROUTER = L2_ASSET_ROUTER;
+    /// @notice Zero: there is no wrapped base token with rules of its own; any one is a token like others.
+    address public constant WETH_TOKEN = address(0);
 
     /// @inheritdoc IL2NativeTokenVault
     uint256 public L1_CHAIN_ID;
@@ -136,9 +138,8 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     }
 
     /// @inheritdoc IL2NativeTokenVault
-    function l2TokenAddress(address l1Token) external view returns (address token) {
-        token = tokenAddress[DataEncoding.assetId(L1_CHAIN_ID, l1Token)];
-        if (token == address(0)) token = calculateCreate2TokenAddress(L1_CHAIN_ID, l1Token);
+    function l2TokenAddress(address l1Token) external view returns (address) {
+        return tokenAddress[DataEncoding.assetId(L1_CHAIN_ID, l1Token)];
     }
 
     /// @notice The number of assets of other chains that were deposited.
@@ -162,7 +163,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         return TokenMetadata.describe(token, tokenOriginChainId);
     }
 
-    /// @notice The address of the bridged token that the first deposit of a token of another chain deploys.
+    /// @inheritdoc IL2NativeTokenVault
     function calculateCreate2TokenAddress(
         uint256 tokenOriginChainId,
         address token

@@ -62,6 +62,18 @@ library DataEncoding {
         return abi.decode(data, (address, address, address, uint256, bytes));
     }
 
+    /// @notice The data of `encodeMint` with another caller.
+    function withCaller(bytes memory data, address caller) internal pure returns (bytes memory) {
+        (
+            ,
+            address receiver,
+            address originToken,
+            uint256 amount,
+            bytes memory metadata
+        ) = decodeMint(data);
+        return encodeMint(caller, receiver, originToken, amount, metadata);
+    }
+
     /// @notice Encode a token's metadata: the raw return data of its `name`, `symbol` and `decimals`.
     /// @dev It is not decoded, because a token may return invalid data, and the layer of the bridged
     /// token decides how to handle that.

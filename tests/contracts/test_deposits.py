@@ -27,11 +27,7 @@ from tests.support.contracts.l1_contracts import (
     two_bridges,
 )
 from tests.support.contracts.merkle_trees import priority_levels
-
-CANONICAL = (
-    "(uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,"
-    "uint256[4],bytes,bytes,uint256[],bytes,bytes)"
-)
+from tests.support.contracts.requests import fee, payload, requested
 
 
 def request(
@@ -43,25 +39,6 @@ def request(
         sender, l1.bridgehub, "requestL2TransactionDirect", asked, value=paid
     )
     return answer
-
-
-def requested(l1: Deployed) -> dict[str, Any]:
-    (event,) = [it for it in l1.engine.events(l1.chain) if it.name == "NewPriorityRequest"]
-    return event.fields
-
-
-def payload(l1: Deployed) -> PriorityTransaction:
-    fields = requested(l1)
-    return PriorityTransaction.from_abi(
-        abi.encode([CANONICAL], [fields["transaction"]]), fields["factoryDeps"]
-    )
-
-
-def fee(gas_price: int) -> int:
-    """Return the price of L2 gas by the formula of the protocol."""
-    by_gas = 250_000_000 + 1_000_000 * gas_price // 80_000_000
-    by_pubdata = 17 * gas_price + 1_000_000 * gas_price // 120_000
-    return max(by_gas, -(-by_pubdata // 800))
 
 
 # --- Direct ---
@@ -170,12 +147,20 @@ def minimal_gas(data: bytes, deps: int = 0) -> int:
     """Return the minimum gas limit that L1 accepts, by the rules of the protocol."""
     length = 800 + -(-len(data) // 32) * 32 + 32 * deps
     computation = max(167_157 + -(-length * 1_656 // 544) + 2_473 * deps, 173_484)
-    return max(10_000, 10 * length) + computation + (88 + 64 * deps) * 800
+    by_work = max(10_000, 10 * length) + computation + (88 + 64 * deps) * 800
+    return max(by_work, 21_000 + sum(40 if byte else 10 for byte in data))
 
 
-@pytest.mark.parametrize("size", [0, 1, 32, 4_000])
-def test_the_minimum_gas_is_accepted_and_one_less_is_not(l1: Deployed, size: int) -> None:
-    data = b"\xff" * size
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"\xff" * size for size in (0, 1, 32, 4_000, 8_300, 20_001)),
+        *(bytes(size) for size in (1, 31, 20_001)),
+        bytes(15_000) + b"\x01" * 15_001,
+    ],
+    ids=lambda it: f"{len(it)} bytes, {it.count(0)} zeros",
+)
+def test_the_minimum_gas_is_accepted_and_one_less_is_not(l1: Deployed, data: bytes) -> None:
     request(l1, l2_calldata=data, l2_gas_limit=minimal_gas(data))
     with pytest.raises(Reverted, match="ValidateTxnNotEnoughGas"):
         request(l1, l2_calldata=data, l2_gas_limit=minimal_gas(data) - 1)

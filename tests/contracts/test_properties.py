@@ -9,7 +9,11 @@ from eth_abi import abi
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from entresol._native import BlockEnv, Overlay, Rules, Snapshot, execute
+from entresol.execution.tx_env import PRIORITY_CHECKS, priority_tx_env
+from entresol.primitives.l1_to_l2_gas import min_gas_limit
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
+from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Hash32
 from tests.support.contracts.batches import Batch
 from tests.support.contracts.engine import ETHER, GWEI, Reverted
@@ -33,6 +37,8 @@ from tests.support.contracts.l1_contracts import (
     two_bridges,
 )
 from tests.support.contracts.merkle_trees import proof_of
+from tests.support.contracts.requests import payload
+from tests.support.evm.in_memory_state import InMemoryState
 
 AMOUNTS = st.integers(1, 3 * ETHER)
 CHAINS = st.sampled_from([CHAIN_ID, OTHER_CHAIN_ID])
@@ -197,3 +203,70 @@ def test_the_base_cost_follows_the_formula_for_all_settings(
     expected = max(by_gas, -(-by_pubdata // per_pubdata)) * gas_limit
     question = ("l2TransactionBaseCost", gas_price, gas_limit, per_pubdata)
     assert l1.engine.read(l1.chain, *question) == expected
+
+
+L1_TRANSACTION_GAS = 1 << 24
+"""The maximum of a transaction's gas (EIP-7825)."""
+
+
+def mixed(size: int, zeros: int) -> bytes:
+    """Return data of which so many of 256 bytes are zero, spread evenly."""
+    return bytes(0 if (place * 97) % 256 < zeros else 1 + place % 255 for place in range(size))
+
+
+def accepts(l1: Deployed, gas_limit: int, data: bytes, deps: list[bytes]) -> bool:
+    asked = direct(l2_gas_limit=gas_limit, l2_calldata=data, factory_deps=deps)
+    try:
+        l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionDirect", asked, value=ETHER)
+    except Reverted as rejection:
+        if rejection.error not in {"ValidateTxnNotEnoughGas", "TxnBodyGasLimitNotEnoughGas"}:
+            raise
+        return False
+    return True
+
+
+def start(transaction: PriorityTransaction) -> None:
+    """Execute a transaction as an L2 does; raises `InvalidTransaction` if it cannot start."""
+    execute(
+        Overlay(Snapshot(InMemoryState())),
+        Rules(CHAIN_ID),
+        BlockEnv(number=1, timestamp=1, gas_limit=transaction.gas_limit),
+        priority_tx_env(transaction),
+        checks=PRIORITY_CHECKS,
+    )
+
+
+@settings(max_examples=60)
+@given(
+    size=st.one_of(st.integers(0, 100), st.integers(0, 12_000), st.integers(12_000, 60_000)),
+    zeros=st.one_of(st.integers(0, 256), st.sampled_from([0, 255, 256])),
+    deps=st.integers(0, 2),
+    more=st.one_of(st.integers(-3, 3), st.integers(-400_000, 400_000)),
+)
+def test_l2_can_start_every_request_that_l1_accepts(
+    *, size: int, zeros: int, deps: int, more: int
+) -> None:
+    l1 = deploy()
+    l1.engine.gas_limit = L1_TRANSACTION_GAS
+    data, codes = mixed(size, zeros), [bytes(32)] * deps
+    assert accepts(l1, 9_000_000, data, codes)
+    least = min_gas_limit(payload(l1))
+    gas_limit = max(0, least + more)
+    assert accepts(l1, gas_limit, data, codes) is (gas_limit >= least)
+    if gas_limit >= least:
+        start(payload(l1))
+
+
+@pytest.mark.parametrize("zeros", [0, 128, 256])
+@pytest.mark.parametrize("size", [131_072, 250_000])
+def test_l2_can_start_requests_as_large_as_a_transaction_of_l1_admits(
+    size: int, zeros: int
+) -> None:
+    l1 = deploy()
+    l1.engine.gas_limit = L1_TRANSACTION_GAS
+    data = mixed(size, zeros)
+    assert accepts(l1, 20_000_000, data, [])
+    least = min_gas_limit(payload(l1))
+    assert not accepts(l1, least - 1, data, [])
+    assert accepts(l1, least, data, [])
+    start(payload(l1))

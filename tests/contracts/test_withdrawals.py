@@ -52,6 +52,10 @@ def legacy_message(token: Contract, receiver: Address, amount: int) -> bytes:
     return bytes.fromhex("11a2ccc1") + receiver + token.address + amount.to_bytes(32)
 
 
+def legacy_ether_message(receiver: Address, amount: int) -> bytes:
+    return bytes.fromhex("11a2ccc1") + receiver + ETH_TOKEN + amount.to_bytes(32)
+
+
 def claim(l1: Deployed, message: bytes, sender: Address, /, **changes: Any) -> tuple[Any, ...]:
     """Settle a batch with the message, and return the claim for the nullifier."""
     logs = (FILLER, L2ToL1Log.of_message(7, sender, message))
@@ -214,21 +218,33 @@ def test_a_claim_for_an_unknown_chain_is_not_paid(l1: Deployed, chain_id: int) -
 
 
 @pytest.mark.parametrize(
-    ("message", "sender"),
+    ("message", "sender", "error"),
     [
-        (ether_message(BOB, ETHER), ALICE),
-        (ether_message(BOB, ETHER), L2_ASSET_ROUTER),
-        (bytes.fromhex("11a2ccc1") + BOB + ETH_TOKEN + ETHER.to_bytes(32), ALICE),
-        (bytes.fromhex("11a2ccc1") + BOB + ETH_TOKEN + ETHER.to_bytes(32), L2_BASE_TOKEN),
+        (ether_message(BOB, ETHER), ALICE, "WrongL2Sender"),
+        # A claim may name the router, but the base token has to be the sender.
+        (ether_message(BOB, ETHER), L2_ASSET_ROUTER, "InvalidProof"),
+        (legacy_ether_message(BOB, ETHER), ALICE, "WrongL2Sender"),
+        (legacy_ether_message(BOB, ETHER), L2_BASE_TOKEN, "WrongL2Sender"),
     ],
     ids=["stranger", "router as base token", "stranger's token", "base token as router"],
 )
 def test_a_message_of_another_sender_is_not_paid(
-    l1: Deployed, message: bytes, sender: Address
+    l1: Deployed, message: bytes, sender: Address, error: str
 ) -> None:
     deposit_ether(l1)
-    with pytest.raises(Reverted, match="WrongL2Sender"):
+    with pytest.raises(Reverted, match=error):
         finalize(l1, claim(l1, message, sender))
+
+
+def test_clients_may_name_the_router_for_any_withdrawal(l1: Deployed) -> None:
+    deposit_ether(l1)
+    named = claim(l1, ether_message(BOB, 3 * ETHER), L2_BASE_TOKEN, sender=L2_ASSET_ROUTER)
+    before = l1.engine.balance(BOB)
+    finalize(l1, named)
+    assert l1.engine.balance(BOB) == before + 3 * ETHER
+    honest = (*named[:3], L2_BASE_TOKEN, *named[4:])
+    with pytest.raises(Reverted, match="WithdrawalAlreadyFinalized"):
+        finalize(l1, honest)
 
 
 def test_a_message_for_another_chain_is_not_paid(l1: Deployed) -> None:

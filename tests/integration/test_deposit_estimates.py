@@ -24,6 +24,7 @@ class InProcessLayers:
     """Both layers in this process, each moved only by the test."""
 
     def __init__(self) -> None:
+        self._loop = asyncio.Runner()
         self.node = Node(NodeConfig(l1=L1Config(l1_delay=0)))
         assert self.node.layer_one is not None
         assert self.node.rollup is not None
@@ -33,6 +34,11 @@ class InProcessLayers:
             DispatcherClient(self.node.layer_two.api.dispatcher),
             msgspec.structs.asdict(self.rollup.settlement_layer.contracts),
         )
+
+    def stop(self) -> None:
+        """Stop the node."""
+        with self._loop:
+            self._loop.run(self.node.stop())
 
     def set_code(self, address: Address, code: str) -> None:
         """Put a contract on L2."""
@@ -50,7 +56,7 @@ class InProcessLayers:
             if not error.message.startswith("execution reverted"):
                 raise
             return False
-        assert asyncio.run(self.rollup.watcher.step()) == 1
+        assert self._loop.run(self.rollup.watcher.step()) == 1
         return self.node.chain.blocks.record(self.node.chain.number).results[0].succeeded
 
 
@@ -58,7 +64,7 @@ class InProcessLayers:
 def layers() -> Iterator[InProcessLayers]:
     layers = InProcessLayers()
     yield layers
-    asyncio.run(layers.node.stop())
+    layers.stop()
 
 
 STEPS = st.one_of(
@@ -105,6 +111,29 @@ def test_an_estimate_is_enough_and_half_of_it_is_not(
         "eip712Meta": meta,
     }
     gas_limit = int(layers.pair.l2("zks_estimateGasL1ToL2", call), 16)
+    assert int(layers.pair.l2("eth_estimateGas", {**call, "type": "0x7f"}), 16) == gas_limit
     assert not layers.is_enough(gas_limit // 2, to, value, data, deps)
     # A failed attempt leaves nothing behind that would make this one cheaper.
     assert layers.is_enough(gas_limit, to, value, data, deps)
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x01" * 60_000, bytes(60_000), bytes(60_000) + b"\xff" * 60_000], ids=len
+)
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [("zks_estimateGasL1ToL2", "0x71"), ("eth_estimateGas", "0x7f"), ("eth_estimateGas", "0xff")],
+)
+def test_an_estimate_for_much_calldata_is_enough(
+    layers: InProcessLayers, data: bytes, method: str, kind: str
+) -> None:
+    call = {"from": str(USER), "to": str(EMPTY), "data": "0x" + data.hex(), "type": kind}
+    gas_limit = int(layers.pair.l2(method, call), 16)
+    assert layers.is_enough(gas_limit, EMPTY, 0, data, [])
+
+
+def test_l1_rejects_what_l2_could_not_start(layers: InProcessLayers) -> None:
+    data = b"\x01" * 60_000
+    floor = 21_000 + 40 * len(data)
+    assert not layers.is_enough(floor - 1, EMPTY, 0, data, [])
+    assert layers.is_enough(floor, EMPTY, 0, data, [])

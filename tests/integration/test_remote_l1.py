@@ -100,6 +100,17 @@ def test_a_deployment_is_logged_step_by_step_and_recorded(
     assert nonce(anvil) == STEPS
 
 
+@pytest.mark.parametrize("chain_id", [1, 11155111])
+def test_nothing_is_deployed_on_a_public_network(tmp_path: Path, chain_id: int) -> None:
+    directory = tmp_path / "chain"
+    problem = f"--deploy-l1: {chain_id} is the chain id of a public network.* prove nothing"
+    with running_anvil("--chain-id", str(chain_id)) as anvil:
+        with pytest.raises(InvalidConfig, match=problem):
+            opened(configured(anvil, str(directory), deploy_l1=True))
+        assert nonce(anvil) == 0
+    assert not (directory / MANIFEST_FILE).exists()
+
+
 def test_a_temporary_chain_is_deployed_after_whatever_the_operator_did_before(anvil: Anvil) -> None:
     transfer = {"from": str(OPERATOR.address), "to": str(OTHER.address), "value": "0x1"}
     anvil.receipt(anvil("eth_sendTransaction", transfer))

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-import {AddressAliasHelper} from "../../shared/AddressAliasHelper.sol";
-import {ETH_TOKEN, L2_ASSET_ROUTER, L2_BASE_TOKEN} from "../../shared/Addresses.sol";
+import {ETH_TOKEN, L2_ASSET_ROUTER} from "../../shared/Addresses.sol";
 import {DataEncoding} from "../../shared/DataEncoding.sol";
 import {IAssetRouterBase} from "../../shared/IAssetRouterBase.sol";
 import {IERC20} from "../../shared/IERC20.sol";
-import {FINALIZE_ETH_WITHDRAWAL} from "../../shared/LegacySelectors.sol";
 import {FinalizeL1DepositParams} from "../../shared/Messaging.sol";
 import {IBridgehub, L2TransactionRequestTwoBridgesInner} from "../interfaces/IBridgehub.sol";
 import {IL1AssetRouter, IL1CrossChainSender} from "../interfaces/IL1AssetRouter.sol";
 import {IL1NativeTokenVault} from "../interfaces/IL1NativeTokenVault.sol";
 import {IL1Nullifier} from "../interfaces/IL1Nullifier.sol";
 import {DepositHash} from "../libraries/DepositHash.sol";
+import {L2Account} from "../libraries/L2Account.sol";
 import {SafeTransfer} from "../libraries/SafeTransfer.sol";
 import {ReentrancyGuard} from "../ReentrancyGuard.sol";
 
@@ -22,7 +21,7 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
         uint256(keccak256("TWO_BRIDGES_MAGIC_VALUE")) - 1
     );
 
-    /// @notice The bridgehub.
+    /// @inheritdoc IL1AssetRouter
     address public immutable BRIDGE_HUB;
     /// @notice The nullifier, which records what was paid.
     address public immutable L1_NULLIFIER;
@@ -37,7 +36,6 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
     error AssetIdNotSupported(bytes32 assetId);
     error UnsupportedEncodingVersion(bytes1 version);
     error NonEmptyMsgValue();
-    error EmptyMessage();
 
     modifier onlyBridgehub() {
         if (msg.sender != BRIDGE_HUB) revert Unauthorized(msg.sender);
@@ -65,12 +63,18 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
     // --- Deposits ---
 
     /// @inheritdoc IL1AssetRouter
+    /// @dev A chain's contract may only deposit ether, which it sends along: it does not get at the allowances of
+    /// users for this contract.
     function bridgehubDepositBaseToken(
         uint256 chainId,
         bytes32 assetId,
         address originalCaller,
         uint256 amount
-    ) external payable onlyBridgehub nonReentrant {
+    ) external payable nonReentrant {
+        bool isChain =
+            assetId == ETH_TOKEN_ASSET_ID &&
+                msg.sender == IBridgehub(BRIDGE_HUB).getZKChain(chainId);
+        if (msg.sender != BRIDGE_HUB && !isChain) revert Unauthorized(msg.sender);
         emit BridgehubDepositBaseTokenInitiated(chainId, originalCaller, assetId, amount);
         _vault().bridgeBurn{value: msg.value}(
             chainId,
@@ -83,7 +87,7 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
 
     /// @inheritdoc IL1CrossChainSender
     /// @dev `data` is 0x01 and the encoding of an asset id and the data for its vault, or the legacy encoding:
-    /// token, amount, receiver.
+    /// token, amount, receiver. The legacy bridge pays with what it has collected, and adds the depositor.
     function bridgehubDeposit(
         uint256 chainId,
         address originalCaller,
@@ -97,9 +101,11 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
         returns (L2TransactionRequestTwoBridgesInner memory request)
     {
         if (data.length == 0) revert UnsupportedEncodingVersion(0);
+        address depositor =
+            originalCaller == legacyBridge ? abi.decode(data[96:128], (address)) : originalCaller;
         (bytes32 assetId, bytes memory burnData) = data[0] == DepositHash.VERSION
             ? _readDeposit(data[1:])
-            : _readLegacyDeposit(data, originalCaller);
+            : _readLegacyDeposit(data, depositor);
         // The base token is deposited by the request's mint value; here it would be minted to the router.
         if (IBridgehub(BRIDGE_HUB).baseTokenAssetId(chainId) == assetId) {
             revert AssetIdNotSupported(assetId);
@@ -108,8 +114,8 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
         request.l2Contract = L2_ASSET_ROUTER;
         request.txDataHash =
             data[0] == DepositHash.VERSION
-                ? DepositHash.hash(originalCaller, assetId, burnData)
-                : DepositHash.legacyHash(originalCaller, _vault().tokenAddress(assetId), burnData);
+                ? DepositHash.hash(depositor, assetId, burnData)
+                : DepositHash.legacyHash(depositor, _vault().tokenAddress(assetId), burnData);
 
         bytes memory mintData = _vault().bridgeBurn{value: msg.value}(
             chainId,
@@ -118,14 +124,9 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
             originalCaller,
             burnData
         );
-        request.l2Calldata = getDepositCalldata(originalCaller, assetId, mintData);
-        emit BridgehubDepositInitiated(
-            chainId,
-            request.txDataHash,
-            originalCaller,
-            assetId,
-            mintData
-        );
+        if (depositor != originalCaller) mintData = DataEncoding.withCaller(mintData, depositor);
+        request.l2Calldata = getDepositCalldata(depositor, assetId, mintData);
+        emit BridgehubDepositInitiated(chainId, request.txDataHash, depositor, assetId, mintData);
     }
 
     /// @inheritdoc IL1CrossChainSender
@@ -179,7 +180,7 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
         _vault().bridgeMint(chainId, assetId, transferData);
     }
 
-    /// @notice Finalize a withdrawal for older clients, which do not pass the sender of the message.
+    /// @inheritdoc IL1AssetRouter
     function finalizeWithdrawal(
         uint256 chainId,
         uint256 l2BatchNumber,
@@ -188,20 +189,18 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
         bytes calldata message,
         bytes32[] calldata merkleProof
     ) external {
-        if (message.length < 4) revert EmptyMessage();
-        bool isBaseToken = bytes4(message) == FINALIZE_ETH_WITHDRAWAL;
         FinalizeL1DepositParams memory params;
         params.chainId = chainId;
         params.l2BatchNumber = l2BatchNumber;
         params.l2MessageIndex = l2MessageIndex;
-        params.l2Sender = isBaseToken ? L2_BASE_TOKEN : L2_ASSET_ROUTER;
+        params.l2Sender = L2_ASSET_ROUTER;
         params.l2TxNumberInBatch = l2TxNumberInBatch;
         params.message = message;
         params.merkleProof = merkleProof;
         IL1Nullifier(L1_NULLIFIER).finalizeDeposit(params);
     }
 
-    /// @notice Whether a withdrawal was finalized.
+    /// @inheritdoc IL1AssetRouter
     function isWithdrawalFinalized(
         uint256 chainId,
         uint256 l2BatchNumber,
@@ -290,14 +289,8 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
             (address, uint256, address)
         );
         assetId = _vault().ensureTokenIsRegistered(token);
-        if (receiver == address(0)) receiver = _receiverOf(originalCaller);
+        if (receiver == address(0)) receiver = L2Account.ofCaller(originalCaller);
         burnData = DataEncoding.encodeBurn(amount, receiver, token);
-    }
-
-    /// @dev A contract on L1 controls its alias on L2, not the account with its own address.
-    function _receiverOf(address caller) private view returns (address) {
-        // solhint-disable-next-line avoid-tx-origin
-        return caller == tx.origin ? caller : AddressAliasHelper.applyL1ToL2Alias(caller);
     }
 
     /// @dev The nullifier's functions have the same signatures.

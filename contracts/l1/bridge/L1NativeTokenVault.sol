@@ -15,6 +15,8 @@ import {L1BridgedToken} from "./L1BridgedToken.sol";
 /// chain can withdraw the deposits of another. For tokens of an L2 it deploys bridged tokens, which it mints on
 /// withdrawal and burns on deposit.
 contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
+    /// @inheritdoc IL1NativeTokenVault
+    address public constant WETH_TOKEN = address(0);
     /// @notice The asset router, which alone may collect and pay.
     address public immutable ASSET_ROUTER;
     /// @notice The id of the chain of this contract.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-import {L2_ASSET_ROUTER} from "../../shared/Addresses.sol";
+import {L2_ASSET_ROUTER, L2_BASE_TOKEN} from "../../shared/Addresses.sol";
 import {DataEncoding} from "../../shared/DataEncoding.sol";
 import {FinalizeL1DepositParams, L2Message, TxStatus} from "../../shared/Messaging.sol";
 import {IBridgehub} from "../interfaces/IBridgehub.sol";
@@ -59,14 +59,14 @@ contract L1Nullifier is IL1Nullifier, ReentrancyGuard {
         if (finalized[params.l2MessageIndex]) revert WithdrawalAlreadyFinalized();
         finalized[params.l2MessageIndex] = true;
 
-        (bytes32 assetId, bytes memory transferData) = _read(params);
+        (address sender, bytes32 assetId, bytes memory transferData) = _read(params);
         bool isProven = IBridgehub(BRIDGE_HUB).proveL2MessageInclusion(
             params.chainId,
             params.l2BatchNumber,
             params.l2MessageIndex,
             L2Message({
                 txNumberInBatch: params.l2TxNumberInBatch,
-                sender: params.l2Sender,
+                sender: sender,
                 data: params.message
             }),
             params.merkleProof
@@ -75,18 +75,20 @@ contract L1Nullifier is IL1Nullifier, ReentrancyGuard {
         IL1AssetRouter(l1AssetRouter).finalizeDeposit(params.chainId, assetId, transferData);
     }
 
+    /// @dev The sender that is to be proven. Clients that do not tell withdrawals of the base token
+    /// from others give the asset router in either case.
     function _read(
         FinalizeL1DepositParams calldata params
-    ) private view returns (bytes32 assetId, bytes memory transferData) {
+    ) private view returns (address sender, bytes32 assetId, bytes memory transferData) {
         IBridgehub hub = IBridgehub(BRIDGE_HUB);
-        address sender;
         (sender, assetId, transferData) = WithdrawalMessage.read(
             params.message,
             params.chainId,
             hub.L1_CHAIN_ID(),
             hub.baseTokenAssetId(params.chainId)
         );
-        if (sender != params.l2Sender) revert WrongL2Sender(sender, params.l2Sender);
+        bool isRouter = sender == L2_BASE_TOKEN && params.l2Sender == L2_ASSET_ROUTER;
+        if (sender != params.l2Sender && !isRouter) revert WrongL2Sender(sender, params.l2Sender);
     }
 
     // --- Failed deposits ---

@@ -2,13 +2,16 @@
 pragma solidity ^0.8.28;
 
 import {AddressAliasHelper} from "../../shared/AddressAliasHelper.sol";
-import {BOOTLOADER, L2_MESSENGER} from "../../shared/Addresses.sol";
+import {BOOTLOADER, ETH_TOKEN, L2_MESSENGER} from "../../shared/Addresses.sol";
+import {DataEncoding} from "../../shared/DataEncoding.sol";
 import {L2CanonicalTransaction, L2Log, L2Message, TxStatus} from "../../shared/Messaging.sol";
 import {IBridgehub} from "../interfaces/IBridgehub.sol";
+import {IL1AssetRouter} from "../interfaces/IL1AssetRouter.sol";
 import {BridgehubL2TransactionRequest, IMailbox} from "../interfaces/IMailbox.sol";
 import {FactoryDependencies} from "../libraries/FactoryDependencies.sol";
 import {DEFAULT_LEAF, MessageHashing, ProofResult} from "../libraries/MessageHashing.sol";
 import {PriorityTree} from "../libraries/PriorityTree.sol";
+import {L2Account} from "../libraries/L2Account.sol";
 import {TransactionValidator} from "../libraries/TransactionValidator.sol";
 import {FeeParams, PubdataPricingMode, ZKChainBase} from "./ZKChainBase.sol";
 
@@ -21,6 +24,7 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
     uint256 internal constant L1_GAS_PER_PUBDATA_BYTE = 17;
     uint64 internal constant PRIORITY_EXPIRATION = 3 days;
 
+    error BaseTokenIsNotEther();
     error GasPerPubdataMismatch();
     error MsgValueTooLow(uint256 required, uint256 provided);
     error HashedLogIsDefault();
@@ -29,12 +33,54 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
     error LocalRootMustBeZero();
     error InvalidSettlementLayer(uint256 chainId);
 
+    modifier onlyIfPaidInEther() {
+        if (_baseTokenAssetId != DataEncoding.assetId(block.chainid, ETH_TOKEN)) {
+            revert BaseTokenIsNotEther();
+        }
+        _;
+    }
+
     // --- Requests ---
 
     /// @inheritdoc IMailbox
     function bridgehubRequestL2Transaction(
         BridgehubL2TransactionRequest calldata request
-    ) external onlyBridgehub nonReentrant returns (bytes32 canonicalTxHash) {
+    ) external onlyBridgehub nonReentrant returns (bytes32) {
+        return _request(request);
+    }
+
+    /// @inheritdoc IMailbox
+    function requestL2Transaction(
+        address contractL2,
+        uint256 l2Value,
+        bytes calldata l2Calldata,
+        uint256 l2GasLimit,
+        uint256 l2GasPerPubdataByteLimit,
+        bytes[] calldata factoryDeps,
+        address refundRecipient
+    ) external payable onlyIfPaidInEther nonReentrant returns (bytes32) {
+        BridgehubL2TransactionRequest memory request;
+        request.sender = msg.sender;
+        request.contractL2 = contractL2;
+        request.mintValue = msg.value;
+        request.l2Value = l2Value;
+        request.l2Calldata = l2Calldata;
+        request.l2GasLimit = l2GasLimit;
+        request.l2GasPerPubdataByteLimit = l2GasPerPubdataByteLimit;
+        request.factoryDeps = factoryDeps;
+        request.refundRecipient = L2Account.ofRecipient(refundRecipient, msg.sender);
+        _router().bridgehubDepositBaseToken{value: msg.value}(
+            CHAIN_ID,
+            _baseTokenAssetId,
+            msg.sender,
+            msg.value
+        );
+        return _request(request);
+    }
+
+    function _request(
+        BridgehubL2TransactionRequest memory request
+    ) private returns (bytes32 canonicalTxHash) {
         if (request.l2GasPerPubdataByteLimit != REQUIRED_GAS_PER_PUBDATA) {
             revert GasPerPubdataMismatch();
         }
@@ -73,7 +119,7 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
     }
 
     function _transactionOf(
-        BridgehubL2TransactionRequest calldata request
+        BridgehubL2TransactionRequest memory request
     ) private view returns (L2CanonicalTransaction memory transaction) {
         // Only an account without code can be both the origin and the caller; contracts act on L2
         // under their alias. An account that delegates to code is no contract.
@@ -109,6 +155,38 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         uint256 byPubdata = pubdataPrice + batchOverhead / fees.maxPubdataPerBatch;
         byPubdata = (byPubdata + gasPerPubdata - 1) / gasPerPubdata;
         return byGas > byPubdata ? byGas : byPubdata;
+    }
+
+    // --- Withdrawals ---
+
+    /// @inheritdoc IMailbox
+    function finalizeEthWithdrawal(
+        uint256 l2BatchNumber,
+        uint256 l2MessageIndex,
+        uint16 l2TxNumberInBatch,
+        bytes calldata message,
+        bytes32[] calldata merkleProof
+    ) external onlyIfPaidInEther {
+        _router().finalizeWithdrawal(
+            CHAIN_ID,
+            l2BatchNumber,
+            l2MessageIndex,
+            l2TxNumberInBatch,
+            message,
+            merkleProof
+        );
+    }
+
+    /// @inheritdoc IMailbox
+    function isEthWithdrawalFinalized(
+        uint256 l2BatchNumber,
+        uint256 l2MessageIndex
+    ) external view returns (bool) {
+        return _router().isWithdrawalFinalized(CHAIN_ID, l2BatchNumber, l2MessageIndex);
+    }
+
+    function _router() private view returns (IL1AssetRouter) {
+        return IL1AssetRouter(IBridgehub(BRIDGEHUB).assetRouter());
     }
 
     // --- Proofs ---

@@ -3,13 +3,14 @@ pragma solidity ^0.8.28;
 
 import {PriorityTree} from "../libraries/PriorityTree.sol";
 import {Admin} from "./Admin.sol";
+import {DiamondGetters} from "./DiamondGetters.sol";
 import {Executor} from "./Executor.sol";
 import {Getters} from "./Getters.sol";
 import {Mailbox} from "./Mailbox.sol";
 import {ChainSettings, ZKChainBase} from "./ZKChainBase.sol";
 
 /// @notice The contract of one L2: its mailbox, its executor and its settings.
-contract ZKChain is Mailbox, Executor, Admin, Getters {
+contract ZKChain is Mailbox, Executor, Admin, Getters, DiamondGetters {
     using PriorityTree for PriorityTree.Tree;
 
     error AlreadyInitialized();

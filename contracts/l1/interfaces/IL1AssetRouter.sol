@@ -52,13 +52,33 @@ interface IL1AssetRouter is IL1CrossChainSender, IAssetRouterBase {
         bytes assetData
     );
 
-    /// @notice Collect the base token of a request. Only the bridgehub.
+    /// @notice The bridgehub.
+    function BRIDGE_HUB() external view returns (address);
+
+    /// @notice Collect the base token of a request. Only the bridgehub, or the contract of a chain that is paid in ether.
     function bridgehubDepositBaseToken(
         uint256 chainId,
         bytes32 assetId,
         address originalCaller,
         uint256 amount
     ) external payable;
+
+    /// @notice Finalize a withdrawal for older clients, which do not pass the sender of the message.
+    function finalizeWithdrawal(
+        uint256 chainId,
+        uint256 l2BatchNumber,
+        uint256 l2MessageIndex,
+        uint16 l2TxNumberInBatch,
+        bytes calldata message,
+        bytes32[] calldata merkleProof
+    ) external;
+
+    /// @notice Whether a withdrawal was finalized.
+    function isWithdrawalFinalized(
+        uint256 chainId,
+        uint256 l2BatchNumber,
+        uint256 l2MessageIndex
+    ) external view returns (bool);
 
     /// @notice Refund a deposit. Only the nullifier, which has checked the proof.
     function bridgeRecoverFailedTransfer(

@@ -21,6 +21,9 @@ interface IL1NativeTokenVault {
     /// @notice A token was registered for deposits.
     event TokenRegistered(bytes32 indexed assetId, address indexed token);
 
+    /// @notice Zero: there is no wrapped ether with rules of its own; any one is a token like others.
+    function WETH_TOKEN() external view returns (address);
+
     /// @notice The asset id of a registered token, or zero.
     function assetId(address token) external view returns (bytes32);
 

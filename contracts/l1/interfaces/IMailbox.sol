@@ -34,6 +34,34 @@ interface IMailbox {
         BridgehubL2TransactionRequest calldata request
     ) external returns (bytes32 canonicalTxHash);
 
+    /// @notice Request an L2 transaction whose sender is the caller, for clients that do not know the bridgehub.
+    /// The value of the call is what it may cost. Only if the base token is ether.
+    /// @return canonicalTxHash The transaction's hash on L2.
+    function requestL2Transaction(
+        address contractL2,
+        uint256 l2Value,
+        bytes calldata l2Calldata,
+        uint256 l2GasLimit,
+        uint256 l2GasPerPubdataByteLimit,
+        bytes[] calldata factoryDeps,
+        address refundRecipient
+    ) external payable returns (bytes32 canonicalTxHash);
+
+    /// @notice Finalize a withdrawal, for clients that do not know the nullifier. Only if the base token is ether.
+    function finalizeEthWithdrawal(
+        uint256 l2BatchNumber,
+        uint256 l2MessageIndex,
+        uint16 l2TxNumberInBatch,
+        bytes calldata message,
+        bytes32[] calldata merkleProof
+    ) external;
+
+    /// @notice Whether a withdrawal was finalized.
+    function isEthWithdrawalFinalized(
+        uint256 l2BatchNumber,
+        uint256 l2MessageIndex
+    ) external view returns (bool);
+
     /// @notice The fee of a request, in the base token.
     function l2TransactionBaseCost(
         uint256 gasPrice,

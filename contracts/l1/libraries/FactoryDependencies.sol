@@ -18,7 +18,7 @@ library FactoryDependencies {
     error MalformedBytecode(BytecodeError reason);
 
     /// @notice The hashes of all dependencies of a transaction.
-    function hashAll(bytes[] calldata codes) internal pure returns (uint256[] memory hashes) {
+    function hashAll(bytes[] memory codes) internal pure returns (uint256[] memory hashes) {
         if (codes.length > MAX_COUNT) revert TooManyFactoryDeps();
         hashes = new uint256[](codes.length);
         for (uint256 i = 0; i < codes.length; ++i) {
@@ -27,7 +27,7 @@ library FactoryDependencies {
     }
 
     /// @notice The versioned hash: 0x0100, the length in words (2 bytes), the end of the SHA-256.
-    function hash(bytes calldata code) internal pure returns (bytes32) {
+    function hash(bytes memory code) internal pure returns (bytes32) {
         if (code.length % 32 != 0) revert LengthIsNotDivisibleBy32(code.length);
         uint256 words = code.length / 32;
         if (words >= 1 << 16) revert MalformedBytecode(BytecodeError.NumberOfWords);

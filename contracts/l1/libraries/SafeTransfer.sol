@@ -17,6 +17,11 @@ library SafeTransfer {
         _call(token, abi.encodeCall(IERC20.transferFrom, (from, to, amount)));
     }
 
+    /// @notice Let `spender` transfer tokens of this contract.
+    function approve(address token, address spender, uint256 amount) internal {
+        _call(token, abi.encodeCall(IERC20.approve, (spender, amount)));
+    }
+
     function _call(address token, bytes memory data) private {
         (bool success, bytes memory returnData) = token.call(data);
         bool isRejected =

@@ -14,6 +14,8 @@ library TransactionValidator {
     uint256 internal constant GAS_PER_FACTORY_DEP = 2_473;
     uint256 internal constant INTRINSIC_PUBDATA = 88;
     uint256 internal constant PUBDATA_PER_FACTORY_DEP = 64;
+    uint256 internal constant TRANSACTION_GAS = 21_000;
+    uint256 internal constant FLOOR_GAS_PER_TOKEN = 10;
 
     error TooMuchGas();
     error PubdataGreaterThanLimit(uint256 limit, uint256 length);
@@ -39,7 +41,43 @@ library TransactionValidator {
             transaction.factoryDeps.length,
             transaction.gasPerPubdataByteLimit
         );
-        if (body < needed) revert ValidateTxnNotEnoughGas();
+        if (body < needed || transaction.gasLimit < calldataFloor(transaction.data)) {
+            revert ValidateTxnNotEnoughGas();
+        }
+    }
+
+    /// @notice The gas limit below which no EVM starts a transaction with this calldata (EIP-7623): 10 for each
+    /// token, of which a zero byte is one and any other byte four. It is never less than the intrinsic gas.
+    function calldataFloor(bytes memory data) internal pure returns (uint256) {
+        uint256 tokens = 4 * data.length - 3 * zeroBytes(data);
+        return TRANSACTION_GAS + FLOOR_GAS_PER_TOKEN * tokens;
+    }
+
+    /// @notice The number of zero bytes in `data`, counted 32 bytes at once.
+    function zeroBytes(bytes memory data) internal pure returns (uint256 count) {
+        assembly ("memory-safe") {
+            let low := 0x7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f
+            let ones := 0x0101010101010101010101010101010101010101010101010101010101010101
+            let length := mload(data)
+            let position := add(data, 32)
+            let end := add(position, length)
+            for {} lt(position, end) {
+                position := add(position, 32)
+            } {
+                let word := mload(position)
+                // Bytes behind the end of the data count as others.
+                let left := sub(end, position)
+                if lt(left, 32) {
+                    word := or(word, shr(mul(8, left), not(0)))
+                }
+                // The high bit of each byte is set exactly if the byte is not zero; adding 0x7f to the low seven
+                // bits never carries into the next byte.
+                let nonzero := or(or(word, add(and(word, low), low)), low)
+                // One for each zero byte; their sum is the highest byte of the product with `ones`.
+                let zeros := shr(7, not(nonzero))
+                count := add(count, byte(0, mul(zeros, ones)))
+            }
+        }
     }
 
     /// @notice The gas for a transaction's share of its batch.

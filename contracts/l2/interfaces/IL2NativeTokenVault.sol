@@ -21,8 +21,14 @@ interface IL2NativeTokenVault {
     /// @notice The token's address on its origin chain; zero if it is not registered.
     function originToken(bytes32 asset) external view returns (address);
 
-    /// @notice The address of the bridged token of `l1Token`, also before its first deposit.
+    /// @notice The bridged token of `l1Token`; zero before its first deposit.
     function l2TokenAddress(address l1Token) external view returns (address);
+
+    /// @notice The address of the bridged token that the first deposit of a token of another chain deploys.
+    function calculateCreate2TokenAddress(
+        uint256 tokenOriginChainId,
+        address token
+    ) external view returns (address);
 
     /// @notice Pay a deposit from `chainId` to its receiver. Only the asset router.
     /// @param data The data of that chain's vault, see `DataEncoding.encodeMint`.

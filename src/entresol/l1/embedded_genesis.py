@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from entresol._native import Account, BlockEnv, Checks, Overlay, Rules, Snapshot, TxEnv, execute
+from entresol._native import Account, Rules
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
+from entresol.errors import InvalidConfig
 from entresol.l1.deployment import addresses_of
+from entresol.l1.empty_state import empty_overlay, run_unchecked
+from entresol.l1.public_networks import is_public_network, public_network_problem
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
 
@@ -18,41 +21,20 @@ if TYPE_CHECKING:
     from entresol._native import AccountChange
     from entresol.l1.deployment import Deployment
 
-_GAS: Final = 100_000_000
-_UNCHECKED: Final = Checks(
-    base_fee=False, fees=False, balance=False, nonce=False, sender_code=False, gas_cap=False
-)
-
-
-class _EmptyState:
-    """A state without accounts."""
-
-    def account(self, address: bytes) -> Account | None:  # noqa: ARG002 - the engine's interface
-        return None
-
-    def code(self, code_hash: bytes) -> bytes:  # noqa: ARG002
-        return b""
-
-    def slot(self, address: bytes, slot: bytes) -> bytes:  # noqa: ARG002
-        return b""
-
-    def block_hash(self, number: int) -> bytes:  # noqa: ARG002
-        return bytes(32)
-
 
 def deployment_accounts(deployment: Deployment, fork: str) -> dict[Address, GenesisAccount]:
     """Execute a deployment on an empty state, and return the resulting accounts.
 
     The transactions are those for any other L1, so that the contracts are in the same state there.
+    Raises `InvalidConfig` if the L1 has the chain id of a public network.
     """
-    overlay = Overlay(Snapshot(_EmptyState()))
+    overlay = empty_overlay()
     rules = Rules(deployment.l1_chain_id, fork)
-    block = BlockEnv(number=0, timestamp=0, gas_limit=_GAS)
     for step in deployment.steps():
-        message = TxEnv(
-            sender=deployment.deployer, gas_limit=_GAS, to=step.to, data=step.data, gas_price=0
-        )
-        result = execute(overlay, rules, block, message, checks=_UNCHECKED)
+        result = run_unchecked(overlay, rules, deployment.deployer, step.to, step.data)
+        if result.status != "success" and is_public_network(deployment.l1_chain_id):
+            problem = public_network_problem(deployment.l1_chain_id)
+            raise InvalidConfig("--l1-chain-id", problem)
         assert result.status == "success", (
             f"{step.description}: {result.reason} {result.output.hex()}"
         )

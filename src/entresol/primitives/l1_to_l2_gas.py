@@ -23,6 +23,9 @@ _MIN_BODY: Final = 173_484
 _PUBDATA_BYTES: Final = 88
 _PUBDATA_BYTES_PER_DEPENDENCY: Final = 64
 
+_TRANSACTION_GAS: Final = 21_000
+_FLOOR_PER_TOKEN: Final = 10
+
 
 def overhead(encoded_bytes: int) -> int:
     """Return the overhead of a priority transaction with this ABI-encoded size."""
@@ -37,7 +40,14 @@ def min_gas_limit(request: PriorityTransaction) -> int:
         _MIN_BODY,
     )
     pubdata = _PUBDATA_BYTES + dependencies * _PUBDATA_BYTES_PER_DEPENDENCY
-    return overhead(size) + computation + pubdata * request.gas_per_pubdata_limit
+    by_work = overhead(size) + computation + pubdata * request.gas_per_pubdata_limit
+    return max(by_work, calldata_floor(request.data))
+
+
+def calldata_floor(data: bytes) -> int:
+    """Return the gas limit below which the L2 cannot start a transaction with this calldata (EIP-7623)."""
+    tokens = 4 * len(data) - 3 * data.count(0)
+    return _TRANSACTION_GAS + _FLOOR_PER_TOKEN * tokens
 
 
 def max_gas_limit(request: PriorityTransaction, block_gas_limit: int) -> int:

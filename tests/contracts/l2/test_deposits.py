@@ -337,10 +337,26 @@ def test_clients_find_the_bridge_of_l1_and_the_base_token(l2: LayerTwo) -> None:
     assert Address.parse(l2.read(NATIVE_TOKEN_VAULT, "ASSET_ROUTER()(address)")) == ASSET_ROUTER
     assert l2_token(l2, ETH_TOKEN) == BASE_TOKEN
     assert l2.read(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", BASE_TOKEN) == base
-    assert (
-        Address.parse(l2.read(ASSET_ROUTER, "l1TokenAddress(address)(address)", BASE_TOKEN))
-        == ETH_TOKEN
-    )
+    assert int(l2.read(ASSET_ROUTER, "l1TokenAddress(address)(address)", BASE_TOKEN), 16) == 0
+
+
+def test_there_is_no_wrapped_base_token(l2: LayerTwo) -> None:
+    assert int(l2.read(NATIVE_TOKEN_VAULT, "WETH_TOKEN()(address)"), 16) == 0
+
+
+def test_the_vault_has_a_token_only_after_its_first_deposit_and_predicts_it_before(
+    l2: LayerTwo,
+) -> None:
+    def known() -> Address:
+        found = l2.read(NATIVE_TOKEN_VAULT, "l2TokenAddress(address)(address)", L1_TOKEN)
+        return Address.parse(found)
+
+    prediction = "calculateCreate2TokenAddress(uint256,address)(address)"
+    predicted = Address.parse(l2.read(NATIVE_TOKEN_VAULT, prediction, L1_CHAIN_ID, L1_TOKEN))
+    assert known() == Address.zero()
+    assert l2_token(l2) == predicted
+    assert l2.deposit(1).succeeded
+    assert known() == l2_token(l2) == predicted
 
 
 def test_a_token_without_deposits_is_unknown(l2: LayerTwo) -> None:

@@ -104,6 +104,7 @@ class Engine:
         self.timestamp = timestamp
         self.gas_price = GWEI
         self.gas_limit = GAS_LIMIT
+        self.chain_id = L1_CHAIN_ID
         self.last: Done | None = None
 
     def fork(self) -> Engine:
@@ -159,8 +160,8 @@ class Engine:
     def _run(self, sender: Address, to: Address | None, data: bytes, value: int) -> Done:
         outcome = execute(
             self.overlay,
-            Rules(L1_CHAIN_ID),
-            BlockEnv(number=1, timestamp=self.timestamp, gas_limit=GAS_LIMIT),
+            Rules(self.chain_id),
+            BlockEnv(number=1, timestamp=self.timestamp, gas_limit=max(GAS_LIMIT, self.gas_limit)),
             TxEnv(
                 sender=sender,
                 to=to,

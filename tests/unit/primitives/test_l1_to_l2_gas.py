@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.primitives.l1_to_l2_gas import max_gas_limit, min_gas_limit, overhead
+from entresol.primitives.l1_to_l2_gas import (
+    calldata_floor,
+    max_gas_limit,
+    min_gas_limit,
+    overhead,
+)
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 
@@ -30,6 +35,26 @@ def test_large_data_raises_overhead_and_body() -> None:
     size = len(request_with(bytes(10_000)).to_abi())
     expected = 10 * size + 167_157 + -(-size * 1_656 // 544) + 88 * 800
     assert min_gas_limit(request_with(bytes(10_000))) == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "floor"),
+    [
+        (b"", 21_000),
+        (bytes(3), 21_030),
+        (b"\1\0\xff", 21_090),
+        (b"\1" * 20_000, 821_000),
+    ],
+)
+def test_the_calldata_floor_counts_zeros_once_and_other_bytes_four_times(
+    data: bytes, floor: int
+) -> None:
+    assert calldata_floor(data) == floor
+
+
+def test_the_calldata_floor_is_the_minimum_where_it_is_higher() -> None:
+    assert min_gas_limit(request_with(b"\1" * 20_000)) == 821_000
+    assert min_gas_limit(request_with(bytes(20_000))) > calldata_floor(bytes(20_000))
 
 
 def test_each_dependency_costs_computation_and_published_bytes() -> None:

@@ -13,6 +13,7 @@ from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of
 from entresol.l1.discovery import find_contracts, find_deployment_block
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
+from entresol.l1.public_networks import is_public_network, public_network_problem
 from entresol.l1.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint
 from entresol.l1.validators import add_validators, check_validators
@@ -190,6 +191,8 @@ class RemoteSetup:
             raise InvalidConfig(
                 "--l1-url", f"its chain id is {l1_chain_id}, the same as that of the L2"
             )
+        if self._deploys and is_public_network(l1_chain_id):
+            raise InvalidConfig("--deploy-l1", public_network_problem(l1_chain_id))
 
 
 def _log_progress(done: int, steps: int, step: str) -> None:

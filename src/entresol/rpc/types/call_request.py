@@ -6,7 +6,9 @@ import msgspec
 
 from entresol.errors import MalformedValue, UnserializableCall
 from entresol.execution.call.call import CallRequest
-from entresol.primitives.transactions import Access, Authorization
+from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA
+from entresol.primitives.transactions import Access, Authorization, PriorityTransaction
+from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.codec import JsonModel
@@ -85,6 +87,31 @@ class CallObject(JsonModel, frozen=True, kw_only=True):
             authorizations=None
             if self.authorization_list is None
             else tuple(item.authorization() for item in self.authorization_list),
+        )
+
+    @property
+    def is_priority(self) -> bool:
+        """Whether the type is that of a priority transaction, in Era or in ZKsync OS."""
+        return self.type in PRIORITY_TYPES
+
+    def priority_transaction(self, gas_price: int) -> PriorityTransaction:
+        """Return the priority transaction that L1 would request for the call."""
+        request = self.request()
+        if request.to is None:
+            raise UnserializableCall("toAddressIsNull")
+        dependencies = () if self.eip712_meta is None else self.eip712_meta.dependencies()
+        return PriorityTransaction(
+            sender=request.sender,
+            to=request.to,
+            gas_limit=0,
+            gas_per_pubdata_limit=REQUIRED_GAS_PER_PUBDATA,
+            max_fee_per_gas=gas_price,
+            nonce=0,
+            value=request.value,
+            refund_recipient=Address.zero(),
+            data=request.data,
+            factory_dep_hashes=tuple(name for name, _ in dependencies),
+            factory_deps=tuple(code for _, code in dependencies),
         )
 
     @property

@@ -6,11 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Raw
 
-from entresol.errors import ExecutionFailed, InvalidTransaction, UnknownBlock
+from entresol.errors import (
+    ExecutionFailed,
+    InvalidTransaction,
+    UnknownBlock,
+    UnserializableCall,
+)
 from entresol.execution.call.access_list import create_access_list
 from entresol.execution.call.call import call
 from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
 from entresol.execution.call.limits import CallLimits
+from entresol.execution.evm_env import EvmEnv
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.cache.calls import CallCache
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
@@ -87,7 +94,7 @@ class EthCalls:
         self._cache.put(evm_env, transaction, result)
         return result
 
-    @method(UnknownBlock, ExecutionFailed, InvalidTransaction)
+    @method(UnknownBlock, ExecutionFailed, InvalidTransaction, UnserializableCall)
     def estimate_gas(
         self,
         transaction: CallObject,
@@ -95,14 +102,15 @@ class EthCalls:
         state_override: StateOverrides | None = None,
         block_override: BlockOverride | None = None,
     ) -> Quantity | Offload[Quantity]:
-        """Return an estimate of the gas that a transaction needs to succeed."""
+        """Return an estimate of the gas that a transaction needs to succeed.
+
+        For one of type 0x7f or 0xff, a priority transaction, as `zks_estimateGasL1ToL2`: at least what L1 demands.
+        """
         return self._run_with_overrides(
             self._resolver.evm_env(block),
             state_override,
             block_override,
-            lambda evm_env, limits: Quantity(
-                estimate_gas(evm_env, transaction.request(), limits).gas
-            ),
+            lambda evm_env, limits: Quantity(_estimate(evm_env, transaction, limits)),
             is_short=self._is_short(transaction),
         )
 
@@ -125,3 +133,10 @@ class EthCalls:
             )
 
         return self._run(run, is_short=self._is_short(transaction))
+
+
+def _estimate(evm_env: EvmEnv, transaction: CallObject, limits: CallLimits) -> int:
+    if transaction.is_priority:
+        request = transaction.priority_transaction(evm_env.block.base_fee)
+        return estimate_l1_to_l2_gas(evm_env, request, limits)
+    return estimate_gas(evm_env, transaction.request(), limits).gas

@@ -15,9 +15,7 @@ from entresol.errors import (
 )
 from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
-from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA
-from entresol.primitives.transactions import PriorityTransaction
-from entresol.primitives.values import Address, Quantity
+from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.render.raw_transactions import Fee
@@ -121,7 +119,7 @@ class ZksFees:
             state_override,
             None,
             lambda evm_env, limits: Quantity(
-                estimate_l1_to_l2_gas(evm_env, _l1_request(req, price), limits)
+                estimate_l1_to_l2_gas(evm_env, req.priority_transaction(price), limits)
             ),
             is_short=self._is_short(req),
         )
@@ -162,25 +160,4 @@ def _fee(gas: int, prices: FeeInput) -> Fee:
         max_fee_per_gas=Quantity(prices.base_fee),
         max_priority_fee_per_gas=Quantity(0),
         gas_per_pubdata_limit=Quantity(min(pubdata, MAX_GAS_PER_PUBDATA)),
-    )
-
-
-def _l1_request(call: CallObject, gas_price: int) -> PriorityTransaction:
-    """Return the priority transaction that L1 would request for a call."""
-    request = call.request()
-    if request.to is None:
-        raise UnserializableCall("toAddressIsNull")
-    dependencies = () if call.eip712_meta is None else call.eip712_meta.dependencies()
-    return PriorityTransaction(
-        sender=request.sender,
-        to=request.to,
-        gas_limit=0,
-        gas_per_pubdata_limit=REQUIRED_GAS_PER_PUBDATA,
-        max_fee_per_gas=gas_price,
-        nonce=0,
-        value=request.value,
-        refund_recipient=Address.zero(),
-        data=request.data,
-        factory_dep_hashes=tuple(name for name, _ in dependencies),
-        factory_deps=tuple(code for _, code in dependencies),
     )

@@ -118,3 +118,19 @@ def test_a_precompile_can_be_moved_for_a_call(client: ApiClient) -> None:
     moved = {identity: {"movePrecompileToAddress": TARGET}}
     assert client("eth_call", {"to": TARGET, "data": "0xabcd"}, "latest", moved) == "0xabcd"
     assert client("eth_call", {"to": identity, "data": "0xabcd"}, "latest", moved) == "0x"
+
+
+@pytest.mark.parametrize("kind", ["0x7f", "0xff"])
+def test_an_estimate_of_a_priority_transaction_is_what_l1_demands(
+    client: ApiClient, kind: str
+) -> None:
+    call = {"from": str(NOBODY), "to": str(ALICE), "value": hex(10**30), "type": kind}
+    assert client("eth_estimateGas", call) == hex(10_000 + 173_484 + 88 * 800)
+    data = "0x" + "01" * 20_000
+    assert int(client("eth_estimateGas", {**call, "data": data}), 16) >= 821_000
+
+
+@pytest.mark.parametrize("kind", ["0x7f", "0xff"])
+def test_a_priority_transaction_creates_no_contract(client: ApiClient, kind: str) -> None:
+    with pytest.raises(RpcError, match="toAddressIsNull"):
+        client("eth_estimateGas", {"from": str(NOBODY), "data": "0x00", "type": kind})
