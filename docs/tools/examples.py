@@ -46,6 +46,7 @@ def examples(world: World) -> dict[str, Example]:
     """Return the example of each method; `hardhat_x` shares that of `anvil_x` unless it has its own."""
     alice, bob, counter = world.alice, world.bob, world.counter
     increment = {"from": alice, "to": counter}
+    call_tracer = {"tracer": "callTracer"}
     logs_of_counter = {"address": counter, "fromBlock": "0x0", "toBlock": "latest"}
     manual = call("evm_setAutomine", False)
     pending = (manual, call("eth_sendRawTransaction", world.next_transfer))
@@ -246,6 +247,17 @@ def examples(world: World) -> dict[str, Example]:
         "eth_submitWork": example(rejected=True),
         "eth_submitHashrate": example(rejected=True),
         # Raw objects and states.
+        "debug_traceTransaction": example(world.transfer, call_tracer),
+        "debug_traceBlockByNumber": example("0x1", call_tracer),
+        "debug_traceBlockByHash": example(world.hash_of_block(1), call_tracer),
+        "debug_traceBlock": example(
+            RESULT, {"tracer": "noopTracer"}, before=(call("debug_getRawBlock", "0x1"),)
+        ),
+        "debug_intermediateRoots": example(world.hash_of_block(1)),
+        "debug_traceCall": example(increment, "latest", {"disableStack": True, "limit": 300}),
+        "debug_traceCallMany": example(
+            [{"transactions": [increment, increment]}], {"blockNumber": "latest"}, call_tracer
+        ),
         "debug_getRawHeader": example("0x1"),
         "debug_getRawBlock": example("0x1"),
         "debug_getRawTransaction": example(world.transfer),

@@ -131,7 +131,8 @@ class TxEnv:
 
     The fields determine the type: 4 with authorizations, 2 with a priority fee, 1 with an access list. `gas_price` is the
     fee cap of types 2 and 4. Priority transactions use `mint`, wei minted to the sender first and not reverted by a
-    failed execution, and `keeps_nonce`, which leaves the sender's nonce alone.
+    failed execution; `keeps_nonce`, which leaves the sender's nonce alone; and `settlement`: wei minted in all, wei for
+    a unit of gas, and who receives what is left. With it a failed execution leaves nothing, not even the mint.
     """
 
     def __new__(
@@ -150,6 +151,7 @@ class TxEnv:
         authorizations: Sequence[tuple[int, bytes, int, int, int, int]] | None = None,
         mint: int = ...,
         keeps_nonce: bool = False,
+        settlement: tuple[int, int, bytes] | None = None,
     ) -> TxEnv: ...
     def with_gas_limit(self, gas_limit: int) -> TxEnv:
         """Return the same transaction with another gas limit."""
@@ -203,7 +205,9 @@ class Limits:
 class Tracer:
     """A tracer, by the options object of the `debug_trace` methods as JSON.
 
-    Beside geth's tracers there are `accessListTracer`, `transferTracer` and `internalOperationsTracer`.
+    Beside geth's tracers there are `accessListTracer`, `transferTracer`, `internalOperationsTracer` and
+    `otterscanTracer`; `localizedTracer` for Parity's frames that match the filter in `tracerConfig`, and
+    `replayTracer` for the types of Parity's traces that it lists.
     """
 
     def __new__(
@@ -214,6 +218,22 @@ class Tracer:
         transaction_index: int | None = None,
         block_hash: bytes | None = None,
     ) -> Tracer: ...
+
+@final
+class TraceWriter:
+    """A JSON text of traces and what is between them, which is joined without the GIL."""
+
+    def __new__(cls) -> TraceWriter: ...
+    def write(self, text: bytes) -> None:
+        """Write JSON."""
+    def write_trace(self, result: ExecutionResult) -> None:
+        """Write the trace of `result`."""
+    def write_items(self, result: ExecutionResult) -> None:
+        """Write the items of the trace of `result`, a list, into the list that was begun before."""
+    def __len__(self) -> int:
+        """Return the number of bytes written so far."""
+    def joined(self, head: bytes = ..., tail: bytes = ...) -> bytes:
+        """Return the text between `head` and `tail`."""
 
 @final
 class AccountChange:
@@ -287,6 +307,17 @@ def execute(
     tracer: Tracer | None = None,
 ) -> ExecutionResult:
     """Execute a transaction on `state`, which does not change until the result is applied to it."""
+
+def reject(
+    state: Snapshot | Overlay,
+    rules: Rules,
+    block: BlockEnv,
+    tx: TxEnv,
+    *,
+    gas_used: int,
+    tracer: Tracer | None = None,
+) -> ExecutionResult:
+    """Return the result of a priority transaction that is included although it cannot start."""
 
 def call(
     state: Snapshot | Overlay,

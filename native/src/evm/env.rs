@@ -7,6 +7,7 @@ use revm::primitives::hardfork::SpecId;
 
 use super::limits::Limits;
 use super::precompiles::MovedPrecompiles;
+use super::settlement::Settlement;
 
 /// Chain parameters that hold for every execution.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +65,8 @@ pub struct TxEnv {
     pub mint: U256,
     /// Leave the sender's nonce alone.
     pub keeps_nonce: bool,
+    /// What L1 has paid for a priority transaction.
+    pub settlement: Option<Settlement>,
 }
 
 /// Everything that an execution depends on besides the state.

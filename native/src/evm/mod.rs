@@ -3,17 +3,19 @@
 pub mod env;
 pub mod limits;
 pub mod precompiles;
-pub mod trace_limit;
-pub mod tracer;
+pub mod settlement;
+pub mod trace;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use alloy_primitives::U256;
 use revm::context::{BlockEnv, CfgEnv, Context, Evm, Journal, TxEnv as RevmTxEnv};
 use revm::context_interface::journaled_state::account::JournaledAccountTr;
 use revm::context_interface::result::{
-    EVMError, ExecutionResult as RevmResult, HaltReason, InvalidTransaction, ResultAndState,
+    EVMError, ExecutionResult as RevmResult, HaltReason, InvalidTransaction, OutOfGasError,
+    ResultAndState, ResultGas,
 };
 use revm::context_interface::{ContextTr, FrameStack, JournalTr, Transaction, TransactionType};
 use revm::handler::instructions::EthInstructions;
@@ -33,7 +35,8 @@ use crate::state::{ProviderError, State};
 use env::{Checks, ExecutionEnv, Rules, TxEnv};
 use limits::{LimitChecker, LimitReached, check_limits};
 use precompiles::Precompiles;
-use tracer::{TraceError, Tracer, TracerInspector};
+use settlement::settle;
+use trace::{TraceError, Tracer, TracerInspector};
 
 /// The result of an execution, with its state changes and trace.
 #[derive(Debug)]
@@ -44,8 +47,8 @@ pub struct ExecutionResult {
     pub changes: Changes,
     /// Every account and slot that was accessed.
     pub touched: EvmState,
-    /// The trace, if a tracer was given.
-    pub trace: Option<Vec<u8>>,
+    /// The trace, if a tracer was given; it may be long, so it is shared rather than copied.
+    pub trace: Option<Arc<Vec<u8>>>,
 }
 
 /// Why an execution has no result.
@@ -80,12 +83,28 @@ pub fn execute(
     })
 }
 
+/// Return the result of a transaction that `settlement` includes although it cannot start.
+///
+/// It uses `gas_used`, and changes nothing but what the settlement pays.
+pub fn reject(
+    state: &dyn State,
+    env: &ExecutionEnv,
+    gas_used: u64,
+    tracer: Option<&Tracer>,
+) -> Result<ExecutionResult, ExecutionError> {
+    let reason = HaltReason::OutOfGas(OutOfGasError::Basic);
+    let gas = ResultGas::default().with_total_gas_spent(gas_used);
+    let result = RevmResult::Halt { reason, gas, logs: Vec::new() };
+    let inspector = tracer.map(|tracer| TracerInspector::new(tracer, env.limits.trace_bytes));
+    catch_panic(|| finish(state, env, result, EvmState::default(), tracer.zip(inspector)))
+}
+
 fn execute_plain(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResult, ExecutionError> {
     let mut evm = build(state, env, ());
     let result = TxHandler::new(env).run(&mut evm);
     let touched = evm.ctx.journaled_state.finalize();
     let result = result.map_err(|error| execution_error(error, evm.ctx.chain.reached))?;
-    Ok(ExecutionResult { changes: Changes::of(&touched), result, touched, trace: None })
+    finish(state, env, result, touched, None)
 }
 
 fn execute_traced(
@@ -93,17 +112,37 @@ fn execute_traced(
     env: &ExecutionEnv,
     tracer: &Tracer,
 ) -> Result<ExecutionResult, ExecutionError> {
-    let inspector = TracerInspector::new(tracer, env.limits.trace_bytes)?;
+    let inspector = TracerInspector::new(tracer, env.limits.trace_bytes);
     let mut evm = build(state, env, inspector);
     let result = TxHandler::new(env).inspect_run(&mut evm);
     let touched = evm.ctx.journaled_state.finalize();
     let result = result.map_err(|error| execution_error(error, evm.ctx.chain.reached))?;
-    let changes = Changes::of(&touched);
+    finish(state, env, result, touched, Some((tracer, evm.inspector)))
+}
+
+/// Settle what the transaction is charged beside its gas, and make the trace.
+fn finish(
+    state: &dyn State,
+    env: &ExecutionEnv,
+    result: RevmResult,
+    mut touched: EvmState,
+    traced: Option<(&Tracer, TracerInspector)>,
+) -> Result<ExecutionResult, ExecutionError> {
+    let credits = settle(&mut touched, state, env, &result).map_err(ExecutionError::Provider)?;
+    let mut changes = Changes::of(&touched);
+    for (address, wei) in credits {
+        changes.credit_destroyed(address, wei);
+    }
     let finished = ResultAndState::new(result, touched);
-    let database = StateDatabase { state, block_hashes: &env.block_hashes };
-    let trace = evm.inspector.finish(tracer, env, &finished, database)?;
+    let trace = match traced {
+        None => None,
+        Some((tracer, mut inspector)) => {
+            let database = StateDatabase { state, block_hashes: &env.block_hashes };
+            Some(Arc::new(inspector.finish(tracer, env, &finished, &database)?))
+        }
+    };
     let ResultAndState { result, state: touched } = finished;
-    Ok(ExecutionResult { changes, result, touched, trace: Some(trace) })
+    Ok(ExecutionResult { changes, result, touched, trace })
 }
 
 type Database<'a> = StateDatabase<'a>;

@@ -17,6 +17,7 @@ use revm::primitives::hardfork::SpecId;
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::gil;
 use crate::evm::precompiles::{self, MovedPrecompiles};
+use crate::evm::settlement::Settlement;
 use crate::evm::{env, limits};
 
 /// Chain parameters that hold for every execution.
@@ -134,7 +135,7 @@ impl TxEnv {
     #[pyo3(signature = (
         *, sender, gas_limit, to = None, value = PyWord(U256::ZERO), data = PyData(Bytes::new()),
         gas_price = 0, priority_fee = None, nonce = 0, chain_id = None, access_list = None,
-        authorizations = None, mint = PyWord(U256::ZERO), keeps_nonce = false
+        authorizations = None, mint = PyWord(U256::ZERO), keeps_nonce = false, settlement = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
@@ -151,6 +152,7 @@ impl TxEnv {
         authorizations: Option<Vec<PyAuthorization>>,
         mint: PyWord,
         keeps_nonce: bool,
+        settlement: Option<(PyWord, PyWord, PyAddress)>,
     ) -> Self {
         let tx_type = transaction_type(&access_list, priority_fee, &authorizations);
         let base = RevmTxEnv {
@@ -169,7 +171,12 @@ impl TxEnv {
             max_fee_per_blob_gas: 0,
             authorization_list: authorizations.into_iter().flatten().map(authorization).collect(),
         };
-        Self(env::TxEnv { base, mint: mint.0, keeps_nonce })
+        let settlement = settlement.map(|(to_mint, fee_per_gas, refund_recipient)| Settlement {
+            to_mint: to_mint.0,
+            fee_per_gas: fee_per_gas.0,
+            refund_recipient: refund_recipient.0,
+        });
+        Self(env::TxEnv { base, mint: mint.0, keeps_nonce, settlement })
     }
 
     /// Return the same transaction with another gas limit.

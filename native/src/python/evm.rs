@@ -1,7 +1,7 @@
 //! Execution for Python: `execute`, `call` and `Tracer`.
 
+use alloy_rpc_types_eth::TransactionInfo;
 use pyo3::prelude::*;
-use revm_inspectors::tracing::TransactionContext;
 
 use super::convert::PyHash;
 use super::env::{BlockEnv, Checks, Limits, Rules, TxEnv};
@@ -10,11 +10,12 @@ use super::execution_result::ExecutionResult;
 use super::gil;
 use super::state::{Overlay, Snapshot};
 use crate::evm::env::{self, ExecutionEnv};
-use crate::evm::{self, tracer};
+use crate::evm::{self, trace};
+use crate::state::State;
 
 /// A tracer with its options, and the position of the traced transaction.
 #[pyclass(frozen, module = "entresol._native")]
-pub struct Tracer(tracer::Tracer);
+pub struct Tracer(trace::Tracer);
 
 #[pymethods]
 impl Tracer {
@@ -25,15 +26,16 @@ impl Tracer {
     fn new(
         options: &[u8],
         transaction_hash: Option<PyHash>,
-        transaction_index: Option<usize>,
+        transaction_index: Option<u64>,
         block_hash: Option<PyHash>,
     ) -> PyResult<Self> {
-        let context = TransactionContext {
+        let info = TransactionInfo {
             block_hash: block_hash.map(|hash| hash.0),
-            tx_index: transaction_index,
-            tx_hash: transaction_hash.map(|hash| hash.0),
+            index: transaction_index,
+            hash: transaction_hash.map(|hash| hash.0),
+            ..TransactionInfo::default()
         };
-        tracer::Tracer::parse(options, context)
+        trace::Tracer::parse(options, info)
             .map(Self)
             .map_err(|error| UnknownTracer::new_err(error.to_string()))
     }
@@ -79,6 +81,23 @@ pub fn call(
     execute_on(py, state, execution_env(rules, block, tx, env::Checks::NONE, limits), tracer)
 }
 
+/// Return the result of a priority transaction that is included although it cannot start.
+#[pyfunction]
+#[pyo3(signature = (state, rules, block, tx, *, gas_used, tracer = None))]
+pub fn reject(
+    py: Python<'_>,
+    state: AnyState<'_>,
+    rules: &Bound<'_, Rules>,
+    block: &Bound<'_, BlockEnv>,
+    tx: &Bound<'_, TxEnv>,
+    gas_used: u64,
+    tracer: Option<&Bound<'_, Tracer>>,
+) -> PyResult<ExecutionResult> {
+    let env = execution_env(rules, block, tx, env::Checks::NONE, None);
+    let tracer = tracer.map(|tracer| &tracer.get().0);
+    run(py, state, &env, |state| evm::reject(state, &env, gas_used, tracer))
+}
+
 fn execution_env(
     rules: &Bound<'_, Rules>,
     block: &Bound<'_, BlockEnv>,
@@ -107,15 +126,24 @@ fn execute_on(
     tracer: Option<&Bound<'_, Tracer>>,
 ) -> PyResult<ExecutionResult> {
     let tracer = tracer.map(|tracer| &tracer.get().0);
+    run(py, state, &env, |state| evm::execute(state, &env, tracer))
+}
+
+fn run(
+    py: Python<'_>,
+    state: AnyState<'_>,
+    env: &ExecutionEnv,
+    work: impl FnOnce(&dyn State) -> Result<evm::ExecutionResult, evm::ExecutionError> + Send,
+) -> PyResult<ExecutionResult> {
     let result = match state {
         AnyState::Snapshot(snapshot) => {
             let snapshot = &snapshot.get().0;
-            gil::release(py, || evm::execute(snapshot.as_ref(), &env, tracer))
+            gil::release(py, || work(snapshot.as_ref()))
         }
         AnyState::Overlay(overlay) => {
             let overlay = overlay.get();
-            gil::release(py, || evm::execute(overlay.current().as_ref(), &env, tracer))
+            gil::release(py, || work(overlay.current().as_ref()))
         }
     };
-    result.map(ExecutionResult).map_err(|error| execution_error(py, error, &env))
+    result.map(ExecutionResult).map_err(|error| execution_error(py, error, env))
 }

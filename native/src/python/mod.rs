@@ -13,6 +13,7 @@ mod response_cache;
 mod rlp;
 mod state;
 mod state_provider;
+mod trace_writer;
 mod transaction;
 mod trie;
 mod typed_data;
@@ -33,7 +34,7 @@ mod native {
     #[pymodule_export]
     use super::env::{BlockEnv, CancelFlag, Checks, Limits, Rules, TxEnv};
     #[pymodule_export]
-    use super::evm::{Tracer, call, execute};
+    use super::evm::{Tracer, call, execute, reject};
     #[pymodule_export]
     use super::execution_result::{AccountChange, Changes, ExecutionResult};
     #[pymodule_export]
@@ -42,6 +43,8 @@ mod native {
     use super::rlp::{rlp_decode, rlp_encode};
     #[pymodule_export]
     use super::state::{Overlay, Snapshot};
+    #[pymodule_export]
+    use super::trace_writer::TraceWriter;
     #[pymodule_export]
     use super::transaction::{DecodedTransaction, decode_transaction, decode_transactions};
     #[pymodule_export]

@@ -56,6 +56,20 @@ impl Changes {
         changes
     }
 
+    /// Give `wei` to an account that was destroyed, which exists again thereby.
+    pub fn credit_destroyed(&mut self, address: Address, wei: U256) {
+        let found = self.accounts.binary_search_by_key(&address, |change| change.address);
+        let index = found.unwrap_or_else(|index| {
+            let storage = HashMap::default();
+            let change =
+                AccountChange { address, before: None, after: None, destroyed: true, storage };
+            self.accounts.insert(index, change);
+            index
+        });
+        let account = self.accounts[index].after.get_or_insert_default();
+        account.balance = account.balance.saturating_add(wei);
+    }
+
     fn insert_code(&mut self, change: &AccountChange, touched: &TouchedAccount) {
         let before = change.before.unwrap_or_default().code_hash;
         let Some(after) = change.after else { return };

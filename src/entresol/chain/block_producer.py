@@ -10,7 +10,8 @@ import msgspec
 
 from entresol.chain.priority_queue import PriorityQueue
 from entresol.errors import BlockFull, InvalidTransaction
-from entresol.execution.block_executor import MAX_GAS_LIMIT, BlockExecutor
+from entresol.execution.block_executor import BlockExecutor
+from entresol.execution.tx_env import MAX_GAS_LIMIT
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 

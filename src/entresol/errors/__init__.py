@@ -110,9 +110,15 @@
     │   └── OperatorOutOfFunds         the operator cannot pay for a transaction
     │
     │ debug
-    ├── BlockNotFound                  there is no block to inspect
-    ├── TransactionIndexTooHigh        the block has fewer transactions
-    ├── GenesisNotExecuted             there is nothing to execute again
+    ├── NotInspectable                 is not there, or cannot be inspected
+    │   ├── BlockNotFound              there is no block to inspect
+    │   ├── TransactionNotFound        no block contains the transaction
+    │   ├── TransactionIndexTooHigh    the block has fewer transactions
+    │   ├── GenesisNotExecuted         there is nothing to execute again
+    │   │   └── GenesisNotTraceable    nor to trace
+    │   ├── PendingNotTraceable        changes all the time
+    │   └── SearchTooLong              has read as many blocks as it may
+    ├── InvalidTraceRange              too many blocks, or none
     │
     │ rpc
     ├── UnknownAccount                 neither a key nor impersonated
@@ -169,7 +175,13 @@ from entresol.errors.config import (
 from entresol.errors.debug import (
     BlockNotFound,
     GenesisNotExecuted,
+    GenesisNotTraceable,
+    InvalidTraceRange,
+    NotInspectable,
+    PendingNotTraceable,
+    SearchTooLong,
     TransactionIndexTooHigh,
+    TransactionNotFound,
 )
 from entresol.errors.engine import (
     DeadlinePassed,
@@ -323,6 +335,7 @@ __all__ = [
     "GasLimitExceeded",
     "GenesisMismatch",
     "GenesisNotExecuted",
+    "GenesisNotTraceable",
     "InitCodeTooLarge",
     "InsufficientFunds",
     "IntrinsicGasTooLow",
@@ -336,6 +349,7 @@ __all__ = [
     "InvalidProof",
     "InvalidSignature",
     "InvalidSimulation",
+    "InvalidTraceRange",
     "InvalidTransaction",
     "L1FeeTooHigh",
     "LayerOneFailed",
@@ -353,10 +367,12 @@ __all__ = [
     "NonceTooLow",
     "NotAPrecompile",
     "NotEnoughBalanceForFeeValue",
+    "NotInspectable",
     "NotSupported",
     "NotificationsNotSupported",
     "OperatorOutOfFunds",
     "PaymasterNotSupported",
+    "PendingNotTraceable",
     "PoolFull",
     "PoolRejection",
     "PrecompileMovedToSelf",
@@ -364,6 +380,7 @@ __all__ = [
     "ReceiptTimeout",
     "ReplacementUnderpriced",
     "ReplayMismatch",
+    "SearchTooLong",
     "SenderLimitExceeded",
     "SenderNotEOA",
     "SimulatedCallRejected",
@@ -397,6 +414,7 @@ __all__ = [
     "TooManyTopics",
     "TraceTooLarge",
     "TransactionIndexTooHigh",
+    "TransactionNotFound",
     "TransactionTooLarge",
     "TrieError",
     "UnknownAccount",

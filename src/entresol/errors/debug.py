@@ -1,11 +1,15 @@
-"""Errors of the `debug_` namespace, in geth's words."""
+"""Errors of inspection, `debug_`, `trace_` and `ots_`, in the words of geth and reth."""
 
 from __future__ import annotations
 
 from entresol.errors.base import EntresolError
 
 
-class BlockNotFound(EntresolError):
+class NotInspectable(EntresolError):
+    """What is to be inspected is not there, or cannot be inspected."""
+
+
+class BlockNotFound(NotInspectable):
     """There is no block to inspect."""
 
     def __init__(self, block: int | bytes) -> None:
@@ -14,7 +18,14 @@ class BlockNotFound(EntresolError):
         self.block = block
 
 
-class TransactionIndexTooHigh(EntresolError):
+class TransactionNotFound(NotInspectable):
+    """No block contains the transaction."""
+
+    def __init__(self) -> None:
+        super().__init__("transaction not found")
+
+
+class TransactionIndexTooHigh(NotInspectable):
     """The block has fewer transactions."""
 
     def __init__(self, index: int, block_hash: bytes) -> None:
@@ -22,8 +33,34 @@ class TransactionIndexTooHigh(EntresolError):
         self.index = index
 
 
-class GenesisNotExecuted(EntresolError):
+class GenesisNotExecuted(NotInspectable):
     """The genesis was not executed, so there is nothing to execute again."""
 
+    def __init__(self, text: str = "no transaction in genesis") -> None:
+        super().__init__(text)
+
+
+class GenesisNotTraceable(GenesisNotExecuted):
+    """The genesis has nothing to trace."""
+
     def __init__(self) -> None:
-        super().__init__("no transaction in genesis")
+        super().__init__("genesis is not traceable")
+
+
+class PendingNotTraceable(NotInspectable):
+    """The pending block changes all the time."""
+
+    def __init__(self) -> None:
+        super().__init__("tracing on top of pending is not supported")
+
+
+class SearchTooLong(NotInspectable):
+    """A search has read as many blocks as it may, and found less than was asked for."""
+
+    def __init__(self, blocks: int) -> None:
+        super().__init__(f"the search stopped after {blocks:d} blocks, the most that one reads")
+        self.blocks = blocks
+
+
+class InvalidTraceRange(EntresolError):
+    """A range of blocks that is too large, or ends before it starts."""

@@ -5,11 +5,11 @@ Producing a block, importing one and re-executing one all use this executor.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from entresol._native import Overlay, execute, keccak256, ordered_root
+from entresol._native import Overlay, execute, keccak256, ordered_root, reject
 from entresol.errors import (
     BlockFull,
     BlockFullOfMessages,
@@ -23,34 +23,26 @@ from entresol.execution.reverts import failure_of
 from entresol.execution.state_edits import apply_changes
 from entresol.execution.tx_env import (
     IMPERSONATION_CHECKS,
+    MAX_GAS_LIMIT,
     PRIORITY_CHECKS,
     priority_tx_env,
     tx_env_of,
+    unstarted_tx_env,
 )
 from entresol.primitives.headers import EMPTY_TRIE, Header
-from entresol.primitives.l2_to_l1_logs import (
-    L1_MESSAGE_SENT,
-    L1_MESSENGER,
-    MAX_LOGS_PER_BATCH,
-    L2ToL1Log,
-)
+from entresol.primitives.l2_to_l1_logs import MAX_LOGS_PER_BATCH, L2ToL1Log, message_logs
 from entresol.primitives.logs import union
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_changes
 from entresol.primitives.transactions import PriorityTransaction, Transaction
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from entresol import _native
-    from entresol._native import Changes, Rules
+    from entresol._native import Changes, Checks, Rules, TxEnv
+    from entresol.execution.trace.tracing import Tracing
     from entresol.state.state_trie import StateTrie
-
-
-MAX_GAS_LIMIT: Final = (1 << 63) - 1
-"""The maximum gas limit of a block, as in geth."""
-
-_MAX_WEI: Final = (1 << 256) - 1
 
 
 class ParentBlock(msgspec.Struct, frozen=True):
@@ -70,6 +62,10 @@ class ExecutedBlock(msgspec.Struct, frozen=True):
     overlay: Overlay
     failures: dict[int, ExecutionFailed]
     """Why transactions failed, by index; the record does not contain it."""
+
+
+_Ran: TypeAlias = "tuple[_native.ExecutionResult, TransactionResult]"
+"""The engine's result of a transaction, and what the block records of it."""
 
 
 class BlockExecutor:
@@ -97,6 +93,7 @@ class BlockExecutor:
         self._outputs: dict[int, bytes] = {}
         self._message_count = 0
         self._edits: tuple[StoredChange, ...] = ()
+        self._tracing: Tracing | None = None
         self._edited_codes: dict[bytes, bytes] = {}
 
     @property
@@ -143,11 +140,25 @@ class BlockExecutor:
         if payload.gas_limit > self.gas_left and not self._must_fit(transaction):
             raise BlockFull(payload.gas_limit, self.gas_left)
         if isinstance(payload, PriorityTransaction):
-            result = self._run_priority(transaction, payload)
+            ran, result = self._run_priority(transaction, payload)
         else:
-            result = self._run(transaction)
+            ran, result = self._run(transaction)
+        self.overlay.apply(ran)
         self._append(transaction, result)
+        self._last = ran
         return result
+
+    def trace(self, transaction: Transaction, tracing: Tracing) -> _native.ExecutionResult:
+        """Execute `transaction` as `run` does, and return the engine's result with its trace.
+
+        Raises `ExecutionStopped` at a limit, which leaves the block unchanged.
+        """
+        self._tracing = tracing
+        try:
+            self.run(transaction)
+        finally:
+            self._tracing = None
+        return self._last
 
     def include(self, transaction: Transaction, ran: _native.ExecutionResult) -> None:
         """Add a transaction that the caller has executed on the overlay, under its own checks."""
@@ -179,67 +190,64 @@ class BlockExecutor:
         if self._message_count + messages > MAX_LOGS_PER_BATCH:
             raise BlockFullOfMessages(self._message_count + messages, MAX_LOGS_PER_BATCH)
 
-    def _run(self, transaction: Transaction) -> TransactionResult:
+    def _run(self, transaction: Transaction) -> _Ran:
         checks = IMPERSONATION_CHECKS if transaction.is_impersonated else None
-        tx_env = tx_env_of(transaction)
-        ran = execute(self.overlay, self._rules, self._block, tx_env, checks=checks)
+        ran = self._execute(tx_env_of(transaction), checks)
         result = self._result_of(ran)
         if len(result.l2_to_l1_logs) > MAX_LOGS_PER_BATCH:
             raise TooManyMessages(len(result.l2_to_l1_logs), MAX_LOGS_PER_BATCH)
         self._check_message_room(len(result.l2_to_l1_logs))
-        self.overlay.apply(ran)
-        return result
+        return ran, result
 
-    def _run_priority(
-        self, transaction: Transaction, payload: PriorityTransaction
-    ) -> TransactionResult:
+    def _run_priority(self, transaction: Transaction, payload: PriorityTransaction) -> _Ran:
+        """Execute a priority transaction; whatever comes of it, L1 has paid its fee."""
         self._check_message_room(1)
-        result = self._try_execute(payload)
-        self._settle_fees(payload, result)
+        ran, result = self._try_execute(payload)
+        self._check_message_room(len(result.l2_to_l1_logs) + 1)
         index = len(self._transactions)
         status = L2ToL1Log.of_status(index, transaction.hash, succeeded=result.succeeded)
-        return msgspec.structs.replace(result, l2_to_l1_logs=(*result.l2_to_l1_logs, status.pack()))
+        messages = (*result.l2_to_l1_logs, status.pack())
+        return ran, msgspec.structs.replace(result, l2_to_l1_logs=messages)
 
-    def _try_execute(self, payload: PriorityTransaction) -> TransactionResult:
-        """Execute a priority transaction, and apply its changes if it succeeds."""
-        # L1 has accepted it, so one that cannot start is included as failed and uses all its gas.
-        gas_used = min(payload.gas_limit, MAX_GAS_LIMIT)
-        failed = TransactionResult(succeeded=False, gas_used=gas_used)
+    def _try_execute(self, payload: PriorityTransaction) -> _Ran:
+        """Execute a priority transaction.
+
+        L1 has accepted it, so one that cannot start is included as failed and uses all its gas.
+        """
         if payload.to_mint < payload.value + payload.gas_limit * payload.max_fee_per_gas:
-            return failed
+            return self._reject(payload)
         try:
-            tx_env = priority_tx_env(payload)
-            ran = execute(self.overlay, self._rules, self._block, tx_env, checks=PRIORITY_CHECKS)
+            ran = self._execute(priority_tx_env(payload), PRIORITY_CHECKS)
         except (InvalidTransaction, OverflowError):
-            # `OverflowError`: a gas price that fits a word of L1 but not the engine's type.
-            return failed
+            return self._reject(payload)
         result = self._result_of(ran)
         if len(result.l2_to_l1_logs) >= MAX_LOGS_PER_BATCH:
             # With its status log they would exceed a batch, and no later block could settle.
             failure = ExecutionHalted("more messages to L1 than a batch can have")
             self._failures[len(self._transactions)] = failure
-            return failed
-        if result.succeeded:
-            self._check_message_room(len(result.l2_to_l1_logs) + 1)
-            self.overlay.apply(ran)
-        return result
+            return self._reject(payload)
+        return ran, result
 
-    def _settle_fees(self, payload: PriorityTransaction, result: TransactionResult) -> None:
-        """Pay the fee out of what L1 minted, and refund the rest.
+    def _execute(self, tx_env: TxEnv, checks: Checks | None) -> _native.ExecutionResult:
+        tracer, limits = self._tracing or (None, None)
+        return execute(
+            self.overlay,
+            self._rules,
+            self._block,
+            tx_env,
+            checks=checks,
+            limits=limits,
+            tracer=tracer,
+        )
 
-        The value is transferred if the execution succeeded, and refunded if not.
-        """
-        fee = min(result.gas_used * payload.max_fee_per_gas, payload.to_mint)
-        sent = payload.value if result.succeeded else 0
-        self._credit(self.env.beneficiary, fee)
-        self._credit(payload.refund_recipient, max(payload.to_mint - sent - fee, 0))
-
-    def _credit(self, address: Address, wei: int) -> None:
-        if wei:
-            account = self.overlay.account(address)
-            balance = wei + (0 if account is None else account.balance)
-            # A balance that would overflow is capped: nothing that L1 has accepted may halt the chain.
-            self.overlay.set_balance(address, min(balance, _MAX_WEI))
+    def _reject(self, payload: PriorityTransaction) -> _Ran:
+        gas_used = min(payload.gas_limit, MAX_GAS_LIMIT)
+        tracer = None if self._tracing is None else self._tracing.tracer
+        tx_env = unstarted_tx_env(payload)
+        ran = reject(
+            self.overlay, self._rules, self._block, tx_env, gas_used=gas_used, tracer=tracer
+        )
+        return ran, TransactionResult(succeeded=False, gas_used=gas_used)
 
     def _result_of(self, ran: _native.ExecutionResult) -> TransactionResult:
         logs = tuple(ran.logs)
@@ -253,19 +261,8 @@ class BlockExecutor:
             gas_used=ran.gas_used,
             created=ran.created,
             logs=logs,
-            l2_to_l1_logs=tuple(self._message_logs(logs)),
+            l2_to_l1_logs=tuple(message_logs(logs, len(self._transactions))),
         )
-
-    def _message_logs(self, logs: Iterable[_native.Log]) -> Iterable[bytes]:
-        """Yield the L2-to-L1 log of each tx_env that was sent through the L1 messenger."""
-        for address, topics, _ in logs:
-            if address == L1_MESSENGER and topics[:1] == (L1_MESSAGE_SENT,) and len(topics) == 3:
-                yield L2ToL1Log(
-                    tx_number=len(self._transactions),
-                    sender=L1_MESSENGER,
-                    key=Hash32(topics[1]),
-                    value=Hash32(topics[2]),
-                ).pack()
 
     def _header(self, state_root: Hash32) -> Header:
         record = BlockRecord(b"", self._stored_transactions(), tuple(self._results), (), ())

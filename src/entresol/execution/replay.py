@@ -27,12 +27,11 @@ def re_execute(
     if (header.number, header.parent_hash) != (parent.number + 1, parent.hash()):
         raise ReplayMismatch(header.number, f"block {parent.number} is not its parent")
     try:
-        executor = _begin(header, parent, rules, snapshot)
+        executor = open_replay(record, parent, rules=rules, snapshot=snapshot)
     except OverflowError as error:
         raise ReplayMismatch(header.number, f"no block has such a header: {error}") from error
-    executor.edit(record.edits, record.codes)
     for index in range(len(record.transactions)):
-        _run(executor, record, index)
+        replay_transaction(executor, record, index)
     executed = executor.finish(trie)
     if executed.record != record:
         raise ReplayMismatch(header.number, _first_difference(executed.record, record))
@@ -50,11 +49,35 @@ def replayed(
     record: BlockRecord, parent: Header, count: int, *, rules: Rules, snapshot: Snapshot
 ) -> BlockExecutor:
     """Return the executor after the first `count` transactions of the block of `record`."""
-    executor = _begin(record.header(), parent, rules, snapshot)
-    executor.edit(record.edits, record.codes)
+    executor = open_replay(record, parent, rules=rules, snapshot=snapshot)
     for index in range(count):
-        _run(executor, record, index)
+        replay_transaction(executor, record, index)
     return executor
+
+
+def open_replay(
+    record: BlockRecord, parent: Header, *, rules: Rules, snapshot: Snapshot
+) -> BlockExecutor:
+    """Return an executor of the block of `record` that has applied its edits, and no transaction."""
+    header = record.header()
+    executor = BlockExecutor(
+        rules,
+        snapshot,
+        BlockEnv.of(header),
+        ParentBlock(header.parent_hash, parent.state_root),
+        extra_data=header.extra_data,
+    )
+    executor.edit(record.edits, record.codes)
+    return executor
+
+
+def replay_transaction(executor: BlockExecutor, record: BlockRecord, index: int) -> None:
+    """Execute the transaction at `index`, which was valid when the block was sealed."""
+    number = executor.env.number
+    try:
+        executor.run(record.transaction(index))
+    except (InvalidTransaction, BlockFull) as error:
+        raise ReplayMismatch(number, f"transaction {index} is rejected: {error}") from error
 
 
 def apply_record(record: BlockRecord, snapshot: Snapshot) -> Overlay:
@@ -77,24 +100,6 @@ def apply_and_verify(
     if root != header.state_root:
         raise ReplayMismatch(header.number, f"state root {root}, not {header.state_root}")
     return overlay, nodes
-
-
-def _begin(header: Header, parent: Header, rules: Rules, snapshot: Snapshot) -> BlockExecutor:
-    return BlockExecutor(
-        rules,
-        snapshot,
-        BlockEnv.of(header),
-        ParentBlock(header.parent_hash, parent.state_root),
-        extra_data=header.extra_data,
-    )
-
-
-def _run(executor: BlockExecutor, record: BlockRecord, index: int) -> None:
-    number = executor.env.number
-    try:
-        executor.run(record.transaction(index))
-    except (InvalidTransaction, BlockFull) as error:
-        raise ReplayMismatch(number, f"transaction {index} is rejected: {error}") from error
 
 
 def _first_difference(ours: BlockRecord, theirs: BlockRecord) -> str:

@@ -19,6 +19,9 @@ from entresol.primitives.transactions import (
 AccessItem: TypeAlias = tuple[bytes, Sequence[bytes]]
 AuthorizationItem: TypeAlias = tuple[int, bytes, int, int, int, int]
 
+MAX_GAS_LIMIT: Final = (1 << 63) - 1
+"""The maximum gas limit of a block, as in geth."""
+
 PRIORITY_CHECKS: Final = Checks(
     base_fee=False, fees=False, balance=False, nonce=False, sender_code=False, gas_cap=False
 )
@@ -65,8 +68,9 @@ def tx_env_of(transaction: Transaction) -> TxEnv:
 def priority_tx_env(payload: PriorityTransaction) -> TxEnv:
     """Return the `TxEnv` of a priority transaction, to be executed under `PRIORITY_CHECKS`.
 
-    Only the value is minted here: the block executor pays fee and refund out of the rest of
-    `to_mint`. The nonce counts requests on L1 and is not the sender's.
+    The value is minted first; fee and refund are paid out of the rest of `to_mint`. The nonce counts
+    requests on L1 and is not the sender's. Raises `OverflowError` for numbers that fit a word of L1 but not
+    the engine's types.
     """
     return TxEnv(
         sender=payload.sender,
@@ -77,6 +81,20 @@ def priority_tx_env(payload: PriorityTransaction) -> TxEnv:
         gas_price=payload.max_fee_per_gas,
         mint=payload.value,
         keeps_nonce=True,
+        settlement=(payload.to_mint, payload.max_fee_per_gas, payload.refund_recipient),
+    )
+
+
+def unstarted_tx_env(payload: PriorityTransaction) -> TxEnv:
+    """Return the `TxEnv` of a priority transaction that cannot start, whatever its numbers are."""
+    return TxEnv(
+        sender=payload.sender,
+        gas_limit=min(payload.gas_limit, MAX_GAS_LIMIT),
+        to=payload.to,
+        value=payload.value,
+        data=payload.data,
+        keeps_nonce=True,
+        settlement=(payload.to_mint, payload.max_fee_per_gas, payload.refund_recipient),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from entresol.execution.call.limits import CallLimits
+from entresol.execution.trace.budget import TraceLimits
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL
 from entresol.rpc.cache.block_logs import BlockLogs
@@ -47,6 +48,11 @@ def log_limits(config: LimitsConfig) -> LogLimits:
 def override_limits(config: LimitsConfig) -> OverrideLimits:
     """Return the limits of state overrides."""
     return OverrideLimits(accounts=config.override_account_limit, slots=config.override_slot_limit)
+
+
+def trace_limits(config: LimitsConfig) -> TraceLimits:
+    """Return the limits of traces."""
+    return TraceLimits(max_bytes=config.trace_limit_bytes, seconds=config.call_seconds)
 
 
 def request_limits(config: LimitsConfig) -> RequestLimits:

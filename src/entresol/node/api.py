@@ -18,6 +18,7 @@ from entresol.node.adapters import (
     log_limits,
     override_limits,
     request_limits,
+    trace_limits,
 )
 from entresol.node.config.limits import LimitsConfig
 from entresol.node.config.schema import ApiConfig
@@ -28,9 +29,11 @@ from entresol.rpc.cache.calls import MAX_BYTES as MAX_CALL_BYTES
 from entresol.rpc.cache.logs import DEFAULT_BYTES as MAX_LOG_BYTES
 from entresol.rpc.jsonrpc.dispatch import RESPONSE_CACHE_BYTES, Dispatcher
 from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.rpc.namespaces.debug.call_traces import DebugCallTraces
 from entresol.rpc.namespaces.debug.ranges import DebugRanges
 from entresol.rpc.namespaces.debug.raw import DebugRaw
 from entresol.rpc.namespaces.debug.state import DebugState
+from entresol.rpc.namespaces.debug.traces import DebugTraces
 from entresol.rpc.namespaces.dev.settlement import AnvilSettlement
 from entresol.rpc.namespaces.dev.tokens import TokenEdits
 from entresol.rpc.namespaces.eth.accounts import EthAccounts, Personal
@@ -65,6 +68,7 @@ from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.fill_transaction import TransactionFiller
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.services.token_slots import TokenSlots
+from entresol.rpc.services.trace_runner import TraceRunner
 from entresol.storage.record_cache import MAX_BYTES as MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
@@ -223,7 +227,10 @@ class Api:
 
     def _debug(self) -> list[Namespace]:
         chain, resolver, limits = self._chain, self._resolver, self._limits
+        traces = TraceRunner(chain.ledger, resolver, trace_limits(limits))
         return [
+            DebugTraces(traces, chain.state_trie),
+            DebugCallTraces(traces, self._runner),
             DebugRaw(resolver, chain.blocks, self._rendered, limits.answer_limit_bytes),
             DebugState(resolver, chain.ledger),
             DebugRanges(resolver, chain.ledger, limits.slot_limit, limits.answer_limit_bytes),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
 from entresol._native import keccak256
 from entresol.errors import MalformedValue
 from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from entresol._native import Log
 
 PACKED_SIZE: Final = 88
 TREE_DEPTH: Final = 14
@@ -98,3 +103,15 @@ class ProvenLog(msgspec.Struct, frozen=True):
     batch: int
     log: L2ToL1Log
     proof: LogProof
+
+
+def message_logs(logs: Iterable[Log], tx_number: int) -> Iterator[bytes]:
+    """Yield the packed log of each message that a transaction sent through the L1 messenger."""
+    for address, topics, _ in logs:
+        if address == L1_MESSENGER and topics[:1] == (L1_MESSAGE_SENT,) and len(topics) == 3:
+            yield L2ToL1Log(
+                tx_number=tx_number,
+                sender=L1_MESSENGER,
+                key=Hash32(topics[1]),
+                value=Hash32(topics[2]),
+            ).pack()

@@ -180,14 +180,14 @@ def test_a_priority_transaction_leaves_the_senders_nonce_alone() -> None:
     assert overlay.account(b"\x77" * 20) == Account(7, 1, EMPTY_CODE)
 
 
-def test_the_mint_of_a_failed_priority_transaction_remains() -> None:
+def test_a_failed_priority_transaction_refunds_all_but_the_fee() -> None:
     made = world()
     made.deploy(CONTRACT, "fe")
     overlay = Overlay(Snapshot(made))
-    overlay.apply(
-        execute(overlay, RULES, BLOCK, priority_tx_env(priority()), checks=PRIORITY_CHECKS)
-    )
-    assert overlay.account(b"\x77" * 20) == Account(0, 500, EMPTY_CODE)
+    tx_env = priority_tx_env(priority(refund_recipient=Address(b"\x88" * 20)))
+    overlay.apply(execute(overlay, RULES, BLOCK, tx_env, checks=PRIORITY_CHECKS))
+    assert overlay.account(b"\x77" * 20) is None
+    assert overlay.account(b"\x88" * 20) == Account(0, 100_000, EMPTY_CODE)
 
 
 def test_a_contract_may_send_a_priority_transaction() -> None:

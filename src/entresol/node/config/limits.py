@@ -23,6 +23,14 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
             description="Maximum size of a response, and of all responses of a batch together.",
         ),
     ] = 24 * MIB
+    trace_limit_bytes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum size of the traces of a request, with the memory it takes to make them. They do "
+            "not count towards --answer-limit-bytes.",
+        ),
+    ] = 256 * MIB
     call_gas_cap: Annotated[
         int,
         Meta(

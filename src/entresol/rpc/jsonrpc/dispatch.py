@@ -13,10 +13,11 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from entresol._native import ResponseCache
+from entresol._native import ResponseCache, TraceWriter
 from entresol.rpc.jsonrpc.batch import RequestBatch, Response
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import (
+    CLOSING,
     NOT_AN_ID,
     NULL,
     RESULT,
@@ -27,6 +28,7 @@ from entresol.rpc.jsonrpc.envelope import (
     id_of_malformed,
     is_id,
     is_utf8,
+    opening,
     response,
 )
 from entresol.rpc.jsonrpc.errors import (
@@ -246,6 +248,9 @@ class Dispatcher:
         return await loop.run_in_executor(self._executor, lambda: self._respond(request_id, work()))
 
     def _respond(self, request_id: bytes, result: object) -> bytes:
+        if type(result) is TraceWriter:
+            # Traces have a limit of their own, and are copied without the GIL.
+            return result.joined(opening(request_id, RESULT), CLOSING)
         body = response(request_id, RESULT, result if type(result) is Raw else encode(result))
         if len(body) > self._limits.response_bytes:
             raise ResponseSizeError(self._limits.response_bytes)

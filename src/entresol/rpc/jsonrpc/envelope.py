@@ -22,7 +22,8 @@ ERROR: Final = b',"error":'
 NULL: Final = b"null"
 
 _OPEN: Final = b'{"jsonrpc":"2.0","id":'
-_CLOSE: Final = b"}"
+CLOSING: Final = b"}"
+"""What follows the value of a response."""
 NOT_AN_ID: Final = frozenset({b"{", b"[", b"t", b"f"})
 """The first bytes of JSON values that cannot be an id: it is a number, a string or null."""
 
@@ -62,7 +63,12 @@ def is_id(request_id: bytes) -> bool:
 
 def response(request_id: bytes, member: bytes, value: bytes | Raw) -> bytes:
     """Assemble a response; `member` is `RESULT` or `ERROR`."""
-    return b"".join((_OPEN, request_id or NULL, member, value, _CLOSE))
+    return b"".join((_OPEN, request_id or NULL, member, value, CLOSING))
+
+
+def opening(request_id: bytes, member: bytes) -> bytes:
+    """Return what precedes the value of a response, where the value is long."""
+    return _OPEN + (request_id or NULL) + member
 
 
 def error_response(error: ErrorObject, request_id: bytes = NULL) -> bytes:

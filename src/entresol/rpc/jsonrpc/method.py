@@ -27,6 +27,7 @@ from typing import (
 import msgspec
 from msgspec import Raw
 
+from entresol._native import TraceWriter
 from entresol.errors import EntresolError
 from entresol.rpc.jsonrpc.codec import camel
 from entresol.rpc.jsonrpc.metrics import MethodMetrics
@@ -215,13 +216,13 @@ def _position(signature: Sequence[inspect.Parameter], hints: dict[str, Any]) -> 
 
 
 def _result_hint(hint: Any) -> Any:
-    """Return the type of the result: without `Offload`, and the annotated model in place of `Raw`."""
+    """Return the type of the result: without `Offload`, and the annotated model in place of JSON."""
     if get_origin(hint) in {Union, UnionType}:
         kinds = [kind for kind in get_args(hint) if get_origin(kind) is not Offload]
         return reduce(or_, map(_result_hint, kinds))
     if get_origin(hint) is Offload:
         return _result_hint(get_args(hint)[0])
-    if get_origin(hint) is Annotated and get_args(hint)[0] is Raw:
+    if get_origin(hint) is Annotated and get_args(hint)[0] in (Raw, TraceWriter):
         return get_args(hint)[1]
     return hint
 

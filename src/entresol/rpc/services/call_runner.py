@@ -43,6 +43,11 @@ class CallRunner:
         self._max_calls = max_calls
         self._on_loop = msgspec.structs.replace(self._limits, gas_budget=POLICY.call_gas)
 
+    @property
+    def gas_cap(self) -> int:
+        """The maximum gas of a call."""
+        return self._limits.gas_cap
+
     def is_short(self, call: CallObject) -> bool:
         """Say whether a call may be built on the event loop; reject one whose lists alone exceed the gas cap."""
         accounts, authorizations = call.access_list or (), call.authorization_list or ()

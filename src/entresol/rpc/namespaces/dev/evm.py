@@ -13,7 +13,7 @@ from entresol.errors import (
     TimestampTooLow,
     TooManyToSeal,
 )
-from entresol.execution.block_executor import MAX_GAS_LIMIT
+from entresol.execution.tx_env import MAX_GAS_LIMIT
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.namespaces.dev.mining import seal_ordered

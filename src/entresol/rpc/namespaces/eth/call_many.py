@@ -10,8 +10,7 @@ from entresol.chain.finality import BlockTag
 from entresol.errors import InvalidOverride, TooManyCalls, UnknownBlock
 from entresol.execution.call.bundle import BundledResult, call_many
 from entresol.execution.call.overrides import override
-from entresol.execution.evm_env import EvmEnv
-from entresol.execution.replay import state_at_transaction
+from entresol.execution.trace.block_trace import SealedBlock
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
@@ -25,6 +24,7 @@ from entresol.rpc.types.overrides import StateOverrides, state_overrides
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.execution.call.limits import CallLimits
+    from entresol.execution.evm_env import EvmEnv
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
 
@@ -91,8 +91,4 @@ class EthCallMany:
         # Only the state after the head may be an overlay, and this is a parent.
         assert isinstance(snapshot, Snapshot)
 
-        def execute() -> EvmEnv:
-            state = state_at_transaction(record, parent, count, rules=rules, snapshot=snapshot)
-            return EvmEnv(state, rules, evm_env.block)
-
-        return execute
+        return lambda: SealedBlock(record, parent, rules, snapshot).env_before(count)

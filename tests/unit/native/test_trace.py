@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from entresol import errors
-from entresol._native import Account, Snapshot, Tracer, TxEnv, call, execute
+from entresol._native import (
+    Account,
+    Snapshot,
+    Tracer,
+    TxEnv,
+    call,
+    execute,
+    keccak256,
+    reject,
+)
 from tests.support.evm.in_memory_state import (
     ALICE,
     BLOCK,
@@ -26,12 +35,13 @@ from tests.support.hex_data import hexed, word
 CALL_BOB = "6311223344 5f 52 5f 5f 6004 601c 6003 73" + BOB.hex() + "61ffff f1"
 STORE = "6007 6001 55"
 LOG = "6009 5f 52 6002 6020 5f a1"
+RETURN = "6020 5f f3"
 
 
 def trace(code: str, options: dict[str, Any], **position: Any) -> Any:
     """Trace a transaction to a contract with this code that calls another one."""
     world = InMemoryState.with_contract(code)
-    world.deploy(BOB, STORE + LOG)
+    world.deploy(BOB, STORE + LOG + RETURN)
     world.accounts[CONTRACT] = Account(1, 100, world.accounts[CONTRACT].code_hash)
     tracer = Tracer(json.dumps(options).encode(), **position)
     result = execute(Snapshot(world), RULES, BLOCK, to_contract(), tracer=tracer)
@@ -60,15 +70,85 @@ def test_struct_logs_show_each_step() -> None:
 def test_struct_logs_follow_their_options(
     options: dict[str, Any], present: set[str], absent: set[str]
 ) -> None:
-    # A word in memory, and Bob's log as return data, before the store.
+    # A word in memory, and what Bob returned, before the store.
     steps = trace(CALL_BOB + STORE, options)["structLogs"]
     (store,) = [step for step in steps if step["op"] == "SSTORE" and step["depth"] == 1]
     assert present <= {key for key, value in store.items() if value is not None}
     assert not absent & store.keys()
 
 
-def test_struct_logs_end_at_their_limit() -> None:
-    assert len(trace("5b 5f 50" * 50, {"limit": 10})["structLogs"]) == 10
+def test_struct_logs_end_after_so_many_bytes() -> None:
+    program = "5b 5f 50" * 50
+    steps = trace(program, {})["structLogs"]
+    first = len(json.dumps(steps[0], separators=(",", ":")))
+    assert len(trace(program, {"limit": first - 1})["structLogs"]) == 1
+    assert len(trace(program, {"limit": first})["structLogs"]) == 2
+    assert trace(program, {"limit": 10**6}) == trace(program, {})
+
+
+def test_struct_logs_leave_out_what_is_empty() -> None:
+    options = {"enableMemory": True, "enableReturnData": True}
+    first, *_ = trace("5f 50", options)["structLogs"]
+    assert first.keys() == {"pc", "op", "gas", "gasCost", "depth", "stack"}
+
+
+def test_struct_logs_show_slots_as_they_are_after_the_step() -> None:
+    steps = trace("6001 54 50" + STORE, {})["structLogs"]
+    stored = [step["storage"] for step in steps if "storage" in step]
+    assert stored == [{hexed(word(1)): hexed(word(value))} for value in (0, 7)]
+
+
+def test_struct_logs_name_what_failed() -> None:
+    *_, last = trace("5f 5f 01 01", {})["structLogs"]
+    assert (last["op"], last["error"]) == ("ADD", "stack underflow")
+    *_, last = trace("0c", {})["structLogs"]
+    assert (last["op"], last["error"]) == ("opcode 0xc not defined", "invalid opcode")
+
+
+def test_struct_logs_count_the_refund_of_all_frames() -> None:
+    clear = "5f 6001 55"
+    steps = trace(STORE + clear + CALL_BOB, {})["structLogs"]
+    assert {step.get("refund") for step in steps if step["depth"] == 2} == {19_900}
+
+
+def test_the_preimage_tracer_lists_what_was_hashed() -> None:
+    traced = trace("6005 5f 52 6020 5f 20", {"tracer": "keccak256PreimageTracer"})
+    assert traced == {hexed(keccak256(word(5))): hexed(word(5))}
+
+
+def test_the_otterscan_tracer_lists_frames_in_order() -> None:
+    traced = trace(CALL_BOB + "33 ff", {"tracer": "otterscanTracer"})
+    assert [(it["type"], it["depth"], it["from"], it["value"]) for it in traced] == [
+        ("CALL", 0, hexed(ALICE), "0x0"),
+        ("CALL", 1, hexed(CONTRACT), "0x3"),
+        ("SELFDESTRUCT", 1, hexed(CONTRACT), "0x61"),
+    ]
+
+
+def test_the_localized_tracer_lists_the_frames_of_a_filter() -> None:
+    wanted = {"toAddress": [hexed(BOB)], "mode": "union"}
+    (only,) = trace(CALL_BOB, {"tracer": "localizedTracer", "tracerConfig": wanted})
+    assert only["action"]["to"] == hexed(BOB)
+    assert only["traceAddress"] == [0]
+
+
+def test_the_replay_tracer_has_the_types_that_it_lists() -> None:
+    every = trace(CALL_BOB, {"tracer": "replayTracer", "tracerConfig": ["trace", "stateDiff"]})
+    assert [frame["traceAddress"] for frame in every["trace"]] == [[], [0]]
+    assert hexed(BOB) in every["stateDiff"]
+    assert every["vmTrace"] is None
+
+
+def test_a_transaction_that_cannot_start_has_one_failed_frame() -> None:
+    state = Snapshot(InMemoryState.with_contract(""))
+    tracer = Tracer(b'{"tracer": "callTracer"}')
+    refused = reject(state, RULES, BLOCK, to_contract(), gas_used=7, tracer=tracer)
+    assert refused.status == "halt"
+    assert refused.trace is not None
+    frame = json.loads(refused.trace)
+    assert (frame["to"], frame["gasUsed"], frame["error"]) == (
+        hexed(CONTRACT), "0x7", "out of gas",
+    )  # fmt: skip
 
 
 def test_the_call_tracer_nests_calls() -> None:
@@ -171,12 +251,12 @@ def test_a_reverting_creation_is_traced() -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (b'{"tracer": "magicTracer"}', "there is no tracer named magicTracer"),
+        (b'{"tracer": "magicTracer"}', "tracer not found: magicTracer; there are 4byteTracer, "),
         (b'{"tracer": 7}', "invalid type: integer `7`"),
-        (b'{"tracer": "callTracer", "tracerConfig": 7}', "invalid tracer config"),
+        (b'{"tracer": "callTracer", "tracerConfig": 7}', "tracerConfig: invalid type: integer `7`"),
         (
             b'{"tracer": "muxTracer", "tracerConfig": {"magic": {}}}',
-            "unsupported tracer type.*magic",
+            "tracer not found: magic; ",
         ),
         (b"[]", "invalid length 0"),
         (b"not json", "expected ident"),

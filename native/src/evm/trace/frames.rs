@@ -1,0 +1,168 @@
+//! Tracers of call frames: one recording, in the formats of geth, Parity and Otterscan.
+
+use alloy_primitives::map::HashSet;
+use alloy_primitives::{Address, Bytes, TxKind, U256};
+use alloy_rpc_types_eth::TransactionInfo;
+use alloy_rpc_types_trace::filter::TraceFilterMatcher;
+use alloy_rpc_types_trace::geth::CallConfig;
+use alloy_rpc_types_trace::geth::erc7562::Erc7562Config;
+use alloy_rpc_types_trace::parity::TraceType;
+use revm::context_interface::result::ResultAndState;
+use revm::interpreter::InstructionResult;
+use revm_inspectors::tracing::types::{CallKind, CallTrace, CallTraceNode};
+use revm_inspectors::tracing::{TracingInspector, TracingInspectorConfig};
+use serde::Serialize;
+
+use super::{TraceError, encode};
+use crate::evm::env::ExecutionEnv;
+use crate::state::database::StateDatabase;
+
+/// A format of call frames.
+#[derive(Clone, Debug)]
+pub enum FrameFormat {
+    /// geth's `callTracer`.
+    Calls(CallConfig),
+    /// geth's `flatCallTracer`; the flag includes precompiles.
+    Flat(bool),
+    /// geth's `erc7562Tracer`.
+    Erc7562(Box<Erc7562Config>),
+    /// The frames of `trace_transaction`, those that match a filter.
+    Localized(Box<TraceFilterMatcher>),
+    /// The result of `trace_replayTransaction`.
+    Replay(HashSet<TraceType>),
+    /// The result of `ots_traceTransaction`.
+    Otterscan,
+}
+
+impl FrameFormat {
+    /// Return an inspector that records what the format needs.
+    pub fn inspector(&self) -> TracingInspector {
+        TracingInspector::new(match self {
+            Self::Calls(config) => TracingInspectorConfig::from_geth_call_config(config),
+            Self::Flat(precompiles) => {
+                TracingInspectorConfig::default_parity().set_exclude_precompile_calls(!precompiles)
+            }
+            Self::Erc7562(config) => TracingInspectorConfig::from_geth_erc7562_config(config),
+            Self::Localized(_) => TracingInspectorConfig::default_parity(),
+            Self::Replay(types) => TracingInspectorConfig::from_parity_config(types),
+            Self::Otterscan => {
+                TracingInspectorConfig::from_geth_call_config(&CallConfig::default())
+            }
+        })
+    }
+
+    /// Return the trace of an execution that `inspector` has recorded.
+    pub fn trace(
+        &self,
+        inspector: &mut TracingInspector,
+        info: TransactionInfo,
+        env: &ExecutionEnv,
+        finished: &ResultAndState,
+        database: &StateDatabase<'_>,
+    ) -> Result<Vec<u8>, TraceError> {
+        let gas = finished.result.gas();
+        if inspector.traces().nodes()[0].trace.status.is_none() {
+            inspector.traces_mut().nodes_mut()[0].trace = rejected_frame(env, gas.tx_gas_used());
+        }
+        if matches!(self, Self::Calls(_) | Self::Flat(_) | Self::Erc7562(_)) {
+            inspector.set_transaction_gas_limit(env.tx.base.gas_limit);
+            inspector.set_transaction_caller(env.tx.base.caller);
+        }
+        match self {
+            Self::Calls(config) => {
+                encode(&inspector.geth_builder().geth_call_traces_with_result_gas(*config, *gas))
+            }
+            Self::Flat(_) => {
+                let builder = std::mem::take(inspector).into_parity_builder();
+                let builder = builder.with_transaction_gas_used(gas.tx_gas_used());
+                encode(&builder.into_localized_transaction_traces(info))
+            }
+            Self::Erc7562(config) => {
+                let builder = inspector.geth_builder();
+                let config = config.as_ref().clone();
+                encode(&builder.geth_erc7562_traces(config, gas.tx_gas_used(), database))
+            }
+            Self::Localized(filter) => {
+                let builder = std::mem::take(inspector).into_parity_builder();
+                let mut frames = builder.into_localized_transaction_traces(info);
+                frames.retain(|frame| filter.matches(&frame.trace));
+                encode(&frames)
+            }
+            Self::Replay(types) => {
+                let builder = std::mem::take(inspector).into_parity_builder();
+                let results = builder.into_trace_results_with_state(finished, types, database);
+                encode(&results.map_err(TraceError::Provider)?)
+            }
+            Self::Otterscan => encode(&otterscan(inspector.traces().nodes())),
+        }
+    }
+}
+
+/// The frame of a transaction that could not start.
+fn rejected_frame(env: &ExecutionEnv, gas_used: u64) -> CallTrace {
+    let tx = &env.tx.base;
+    let (kind, address) = match tx.kind {
+        TxKind::Call(address) => (CallKind::Call, address),
+        TxKind::Create => (CallKind::Create, tx.caller.create(tx.nonce)),
+    };
+    CallTrace {
+        caller: tx.caller,
+        address,
+        kind,
+        value: tx.value,
+        data: tx.data.clone(),
+        gas_limit: tx.gas_limit,
+        gas_used,
+        status: Some(InstructionResult::OutOfGas),
+        ..CallTrace::default()
+    }
+}
+
+/// An entry of `ots_traceTransaction`.
+#[derive(Serialize)]
+struct OtterscanEntry<'a> {
+    r#type: &'static str,
+    depth: usize,
+    from: Address,
+    to: Address,
+    value: Option<U256>,
+    input: &'a Bytes,
+    output: &'a Bytes,
+}
+
+fn otterscan(nodes: &[CallTraceNode]) -> Vec<OtterscanEntry<'_>> {
+    static NOTHING: Bytes = Bytes::new();
+    let mut entries = Vec::with_capacity(nodes.len());
+    // Self-destructs follow the frames that their contract has called, so they wait for the frame's end.
+    let mut destroyed: Vec<&CallTraceNode> = Vec::new();
+    let destruction = |node: &CallTraceNode| OtterscanEntry {
+        r#type: "SELFDESTRUCT",
+        depth: node.trace.depth + 1,
+        from: node.trace.selfdestruct_address.unwrap_or_default(),
+        to: node.trace.selfdestruct_refund_target.unwrap_or_default(),
+        value: node.trace.selfdestruct_transferred_value,
+        input: &NOTHING,
+        output: &NOTHING,
+    };
+    for node in nodes {
+        let trace = &node.trace;
+        while let Some(ended) = destroyed.pop_if(|it| it.trace.depth >= trace.depth) {
+            entries.push(destruction(ended));
+        }
+        let moves_value = !matches!(trace.kind, CallKind::StaticCall | CallKind::DelegateCall);
+        entries.push(OtterscanEntry {
+            r#type: trace.kind.to_str(),
+            depth: trace.depth,
+            from: trace.caller,
+            to: trace.address,
+            value: moves_value.then_some(trace.value),
+            input: &trace.data,
+            output: &trace.output,
+        });
+        if trace.is_selfdestruct() {
+            destroyed.push(node);
+        }
+    }
+    entries.extend(destroyed.into_iter().rev().map(destruction));
+    entries
+}

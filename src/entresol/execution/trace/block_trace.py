@@ -1,0 +1,98 @@
+"""Trace the transactions of a sealed block, from the state of its parent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from entresol._native import Tracer, keccak256
+from entresol.errors import DeadlinePassed, TraceTooLarge
+from entresol.execution.evm_env import EvmEnv
+from entresol.execution.replay import open_replay, replay_transaction
+from entresol.execution.trace.tracing import Tracing
+from entresol.primitives.values import Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from entresol._native import ExecutionResult, Rules, Snapshot
+    from entresol.execution.block_executor import BlockExecutor
+    from entresol.execution.trace.budget import TraceBudget
+    from entresol.primitives.headers import Header
+    from entresol.primitives.records import BlockRecord
+
+TraceOutcome: TypeAlias = "ExecutionResult | DeadlinePassed"
+"""The engine's result with its trace, or why there is none."""
+
+
+class SealedBlock(NamedTuple):
+    """A sealed block, and what it was executed on."""
+
+    record: BlockRecord
+    parent: Header
+    rules: Rules
+    snapshot: Snapshot
+
+    def replay(self) -> BlockExecutor:
+        """Return an executor that has applied the block's edits, and no transaction."""
+        return open_replay(self.record, self.parent, rules=self.rules, snapshot=self.snapshot)
+
+    def env_before(self, position: int) -> EvmEnv:
+        """Return the environment before the transaction at `position`."""
+        executor = self.replay()
+        for index in range(position):
+            replay_transaction(executor, self.record, index)
+        return EvmEnv(executor.overlay, self.rules, executor.env)
+
+
+class TracedTransaction(NamedTuple):
+    """A transaction of a block with its trace."""
+
+    position: int
+    hash: Hash32
+    outcome: TraceOutcome
+
+
+def trace_transaction(
+    block: SealedBlock, index: int, options: bytes, budget: TraceBudget
+) -> ExecutionResult:
+    """Return the result of one transaction with its trace, after those before it."""
+    executor = block.replay()
+    for before in range(index):
+        replay_transaction(executor, block.record, before)
+    outcome = _trace(executor, block, index, options, budget).outcome
+    if isinstance(outcome, DeadlinePassed):
+        raise outcome
+    return outcome
+
+
+def trace_block(
+    block: SealedBlock, options: bytes, budget: TraceBudget
+) -> Iterator[TracedTransaction]:
+    """Yield all transactions of a block; one that takes too long has an error instead of a trace."""
+    executor = block.replay()
+    for index in range(len(block.record.transactions)):
+        traced = _trace(executor, block, index, options, budget)
+        if isinstance(traced.outcome, DeadlinePassed):
+            replay_transaction(executor, block.record, index)
+        yield traced
+
+
+def _trace(
+    executor: BlockExecutor, block: SealedBlock, index: int, options: bytes, budget: TraceBudget
+) -> TracedTransaction:
+    transaction = block.record.transaction(index)
+    tracer = Tracer(
+        options,
+        transaction_hash=transaction.hash,
+        transaction_index=index,
+        block_hash=keccak256(block.record.header_rlp),
+    )
+    outcome: TraceOutcome
+    limits = budget.left()
+    try:
+        outcome = executor.trace(transaction, Tracing(tracer, limits))
+    except TraceTooLarge:
+        raise budget.too_large() from None
+    except DeadlinePassed:
+        outcome = DeadlinePassed("execution timeout")
+    return TracedTransaction(index, transaction.hash, outcome)

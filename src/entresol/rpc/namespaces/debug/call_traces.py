@@ -1,0 +1,126 @@
+"""`debug_traceCall` and `debug_traceCallMany`: traces of calls that change nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.errors import (
+    BlockNotFound,
+    DeadlinePassed,
+    InvalidOverride,
+    InvalidTransaction,
+    PendingNotTraceable,
+    TooManyCalls,
+    TraceTooLarge,
+    UnknownTracer,
+)
+from entresol.execution.call.overrides import override
+from entresol.execution.evm_env import EvmEnv
+from entresol.execution.trace.call_trace import CallSequence, trace_call
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.services.trace_runner import Traces
+from entresol.rpc.types.block_id import LATEST, BlockId
+from entresol.rpc.types.call_bundle import CallBundle, StateContext
+from entresol.rpc.types.call_request import CallObject
+from entresol.rpc.types.overrides import state_overrides
+from entresol.rpc.types.trace_config import TraceCallConfig
+
+if TYPE_CHECKING:
+    from entresol.execution.trace.budget import TraceBudget
+    from entresol.rpc.services.call_runner import CallRunner
+    from entresol.rpc.services.trace_runner import TraceRunner
+
+
+class DebugCallTraces:
+    """Traces of calls on the states of sealed blocks."""
+
+    prefix = "debug"
+
+    def __init__(self, traces: TraceRunner, runner: CallRunner) -> None:
+        self._traces = traces
+        self._runner = runner
+
+    @method(
+        BlockNotFound,
+        PendingNotTraceable,
+        InvalidOverride,
+        InvalidTransaction,
+        UnknownTracer,
+        TraceTooLarge,
+        DeadlinePassed,
+    )
+    def trace_call(
+        self,
+        transaction: CallObject,
+        block: BlockId = LATEST,
+        config: TraceCallConfig | None = None,
+    ) -> Traces:
+        """Return the trace of a call on the state after a block, or before its transaction `txIndex`."""
+        wanted = config or TraceCallConfig()
+        options = wanted.options()
+        self._check(transaction, wanted)
+        index = None if wanted.tx_index is None else int(wanted.tx_index)
+        evm_env = self._traces.env(block, index)
+
+        def work(budget: TraceBudget) -> None:
+            env = _overridden(evm_env(), wanted)
+            cap = self._runner.gas_cap
+            ran = trace_call(env, transaction.request(), options, budget, cap)
+            budget.writer.write_trace(ran)
+
+        return self._traces.run(work, wanted.timeout)
+
+    @method(BlockNotFound, PendingNotTraceable, InvalidOverride, TooManyCalls, UnknownTracer)
+    def trace_call_many(
+        self,
+        bundles: list[CallBundle],
+        state_context: StateContext | None = None,
+        config: TraceCallConfig | None = None,
+    ) -> Traces:
+        """Return the traces of bundles of calls; each call runs on the state that the one before it left."""
+        wanted, context = config or TraceCallConfig(), state_context or StateContext()
+        options, index = wanted.options(), context.transaction_index
+        self._runner.check_calls(sum(len(it.transactions) for it in bundles))
+        self._runner.check_block_overrides(*(it.block_override for it in bundles))
+        for bundle in bundles:
+            for call in bundle.transactions:
+                self._check(call, wanted)
+        count = None if index is None else index.count
+        evm_env = self._traces.env(context.block_number or LATEST, count)
+
+        def work(budget: TraceBudget) -> None:
+            env = _overridden(evm_env(), wanted)
+            calls = CallSequence(env, budget, self._runner.gas_cap)
+            _write_bundles(calls, bundles, options, budget)
+
+        return self._traces.run(work, wanted.timeout)
+
+    def _check(self, call: CallObject, config: TraceCallConfig) -> None:
+        self._runner.is_short(call)
+        self._runner.check_overrides(config.state_overrides)
+        self._runner.check_block_overrides(config.block_overrides)
+
+
+def _write_bundles(
+    calls: CallSequence, bundles: list[CallBundle], options: bytes, budget: TraceBudget
+) -> None:
+    writer = budget.writer
+    writer.write(b"[")
+    for position, bundle in enumerate(bundles):
+        writer.write(b",[" if position else b"[")
+        block = bundle.block_override
+        env = override(calls.env, block=None if block is None else block.override())
+        for index, call in enumerate(bundle.transactions):
+            writer.write(b"," if index else b"")
+            writer.write_trace(calls.trace(call.request(), options, env))
+        writer.write(b"]")
+    writer.write(b"]")
+
+
+def _overridden(evm_env: EvmEnv, config: TraceCallConfig) -> EvmEnv:
+    block = config.block_overrides
+    return override(
+        evm_env,
+        state_overrides(config.state_overrides),
+        None if block is None else block.override(),
+    )

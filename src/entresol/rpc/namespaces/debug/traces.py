@@ -1,0 +1,116 @@
+"""`debug_traceTransaction` and `debug_traceBlock…`: sealed transactions, traced again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol._native import keccak256, rlp_decode, rlp_encode
+from entresol.errors import (
+    BlockNotFound,
+    DeadlinePassed,
+    GenesisNotTraceable,
+    MalformedValue,
+    TraceTooLarge,
+    TransactionNotFound,
+    UnknownTracer,
+)
+from entresol.execution.replay import replay_transaction
+from entresol.execution.trace.block_trace import trace_block, trace_transaction
+from entresol.primitives.values import Data, Hash32
+from entresol.rpc.jsonrpc.codec import encode
+from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
+from entresol.rpc.services.trace_runner import Traces
+from entresol.rpc.types.block_id import BlockId, BlockNumber
+from entresol.rpc.types.trace_config import TraceConfig
+
+if TYPE_CHECKING:
+    from entresol.execution.trace.block_trace import SealedBlock
+    from entresol.execution.trace.budget import TraceBudget
+    from entresol.rpc.services.trace_runner import TraceRunner
+    from entresol.state.state_trie import StateTrie
+
+
+class DebugTraces:
+    """Traces of sealed transactions, of every type."""
+
+    prefix = "debug"
+
+    def __init__(self, traces: TraceRunner, trie: StateTrie) -> None:
+        self._traces = traces
+        self._trie = trie
+
+    @method(TransactionNotFound, UnknownTracer, TraceTooLarge, DeadlinePassed)
+    def trace_transaction(self, hash: Hash32, config: TraceConfig | None = None) -> Traces:
+        """Execute a sealed transaction again, and return its trace."""
+        wanted = config or TraceConfig()
+        options = wanted.options()
+        block, index = self._traces.transaction(hash)
+
+        def work(budget: TraceBudget) -> None:
+            budget.writer.write_trace(trace_transaction(block, index, options, budget))
+
+        return self._traces.run(work, wanted.timeout)
+
+    @method(BlockNotFound, GenesisNotTraceable, UnknownTracer, TraceTooLarge)
+    def trace_block_by_number(
+        self, block: BlockNumber, config: TraceConfig | None = None
+    ) -> Traces:
+        """Return the traces of all transactions of a block, by number or tag."""
+        return self._trace_block(self._traces.number(block), config)
+
+    @method(BlockNotFound, GenesisNotTraceable, UnknownTracer, TraceTooLarge)
+    def trace_block_by_hash(self, hash: Hash32, config: TraceConfig | None = None) -> Traces:
+        """Return the traces of all transactions of a block, by hash."""
+        return self._trace_block(self._traces.number(BlockId(block_hash=hash)), config)
+
+    @method(BlockNotFound, GenesisNotTraceable, UnknownTracer, TraceTooLarge)
+    def trace_block(self, block: Data, config: TraceConfig | None = None) -> Traces:
+        """Return the traces of all transactions of a block of this chain, by its RLP."""
+        named = BlockId(block_hash=_hash_of(bytes(block)))
+        return self._trace_block(self._traces.number(named), config)
+
+    @method(BlockNotFound, GenesisNotTraceable)
+    def intermediate_roots(
+        self, hash: Hash32, config: TraceConfig | None = None
+    ) -> Offload[list[Hash32]]:
+        """Return the state root after each transaction of a block."""
+        (config or TraceConfig()).options()
+        block = self._traces.block(self._traces.number(BlockId(block_hash=hash)))
+        return Offload(lambda: self._roots(block))
+
+    def _trace_block(self, number: int, config: TraceConfig | None) -> Traces:
+        wanted = config or TraceConfig()
+        options, block = wanted.options(), self._traces.block(number)
+
+        def work(budget: TraceBudget) -> None:
+            writer = budget.writer
+            writer.write(b"[")
+            for traced in trace_block(block, options, budget):
+                head = b',{"txHash":"%b",' if traced.position else b'{"txHash":"%b",'
+                writer.write(head % str(traced.hash).encode())
+                if isinstance(traced.outcome, DeadlinePassed):
+                    writer.write(b'"error":%b}' % encode(str(traced.outcome)))
+                else:
+                    writer.write(b'"result":')
+                    writer.write_trace(traced.outcome)
+                    writer.write(b"}")
+            writer.write(b"]")
+
+        return self._traces.run(work, wanted.timeout)
+
+    def _roots(self, block: SealedBlock) -> list[Hash32]:
+        executor, roots = block.replay(), []
+        for index in cooperatively(range(len(block.record.transactions))):
+            replay_transaction(executor, block.record, index)
+            changes = executor.overlay.changes()
+            roots.append(self._trie.update(block.parent.state_root, changes)[0])
+        return roots
+
+
+def _hash_of(block: bytes) -> Hash32:
+    decoded = rlp_decode(block)
+    if not isinstance(decoded, list) or not decoded or not isinstance(decoded[0], list):
+        raise MalformedValue("a block is a list of a header, transactions and uncles, in RLP")
+    return Hash32(keccak256(rlp_encode(decoded[0])))

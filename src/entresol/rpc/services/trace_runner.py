@@ -1,0 +1,98 @@
+"""Find what is to be traced, and trace it on a worker thread within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+
+from entresol._native import TraceWriter
+from entresol.chain.finality import BlockTag
+from entresol.errors import (
+    GenesisNotTraceable,
+    PendingNotTraceable,
+    TransactionIndexTooHigh,
+    TransactionNotFound,
+)
+from entresol.execution.trace.block_trace import SealedBlock
+from entresol.execution.trace.budget import TraceBudget, TraceLimits
+from entresol.rpc.jsonrpc.offload import Offload
+
+if TYPE_CHECKING:
+    from entresol.chain.ledger import Ledger
+    from entresol.execution.evm_env import EvmEnv
+    from entresol.primitives.values import Hash32
+    from entresol.rpc.services.block_resolver import BlockResolver
+    from entresol.rpc.types.block_id import BlockNumber
+
+Traces: TypeAlias = Offload[Annotated[TraceWriter, Any]]
+"""What a method that traces returns: JSON that is made on a worker thread."""
+
+
+class Location(NamedTuple):
+    """A sealed transaction: its block, and its index there."""
+
+    block: SealedBlock
+    position: int
+
+
+class TraceRunner:
+    """Blocks, transactions and states of one chain, to be traced.
+
+    Remembers: nothing. Fails: with `NotInspectable`. Any thread may use it.
+    """
+
+    def __init__(
+        self, ledger: Ledger, resolver: BlockResolver, limits: TraceLimits | None = None
+    ) -> None:
+        self._ledger = ledger
+        self._blocks = ledger.store
+        self._resolver = resolver
+        self._limits = limits or TraceLimits()
+        self._rules = ledger.rules.evm_rules()
+
+    def run(self, work: Callable[[TraceBudget], None], seconds: float | None = None) -> Traces:
+        """Return the work of tracing, which writes its response into the budget's writer."""
+        budget = TraceBudget(self._limits, seconds)
+
+        def on_worker() -> TraceWriter:
+            work(budget)
+            budget.bytes_left()
+            return budget.writer
+
+        return Offload(on_worker)
+
+    def budget(self) -> TraceBudget:
+        """Return a budget for traces that are no response."""
+        return TraceBudget(self._limits)
+
+    def number(self, block: BlockNumber) -> int:
+        """Return the number of a sealed block that is to be traced."""
+        if block.tag is BlockTag.PENDING:
+            raise PendingNotTraceable
+        return self._resolver.inspected(block)
+
+    def block(self, number: int) -> SealedBlock:
+        """Return a sealed block; the genesis was not executed."""
+        if number == 0:
+            raise GenesisNotTraceable
+        record, parent = self._blocks.record(number), self._blocks.header(number - 1)
+        return SealedBlock(record, parent, self._rules, self._ledger.state_after(number - 1))
+
+    def transaction(self, transaction_hash: Hash32) -> Location:
+        """Return a sealed transaction."""
+        location = self._blocks.locate_transaction(transaction_hash)
+        if location is None:
+            raise TransactionNotFound
+        return Location(self.block(location.block_number), location.transaction_index)
+
+    def env(self, block: BlockNumber, index: int | None = None) -> Callable[[], EvmEnv]:
+        """Return a function that builds the environment after a block, or before one of its transactions."""
+        number = self.number(block)
+        if index is None or number == 0:
+            evm_env = self._resolver.evm_env(block)
+            return lambda: evm_env
+        sealed = self.block(number)
+        if index > len(sealed.record.transactions):
+            raise TransactionIndexTooHigh(index, self._blocks.header(number).hash())
+
+        return lambda: sealed.env_before(index)

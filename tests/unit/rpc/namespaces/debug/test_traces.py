@@ -1,0 +1,172 @@
+"""Traces of sealed transactions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from entresol.node.config.limits import LimitsConfig
+from tests.support.chain.api_client import ApiClient, send
+from tests.support.chain.dev_chain import ALICE, ETHER, LOGGER
+from tests.support.chain.sample_chain import SampleChain
+from tests.support.rpc_client import RpcError
+
+CALLS = {"tracer": "callTracer", "tracerConfig": {"withLog": True}}
+TRACERS = [
+    "4byteTracer",
+    "callTracer",
+    "erc7562Tracer",
+    "flatCallTracer",
+    "keccak256PreimageTracer",
+    "noopTracer",
+    "prestateTracer",
+]
+
+
+@pytest.fixture(scope="module")
+def traced(sample: SampleChain) -> ApiClient:
+    return ApiClient(sample.chain)
+
+
+def test_traces_of_every_type_agree_with_the_receipt(
+    traced: ApiClient, sample: SampleChain
+) -> None:
+    for name, hash_ in sample.hashes.items():
+        receipt = traced("eth_getTransactionReceipt", str(hash_))
+        frame = traced("debug_traceTransaction", str(hash_), CALLS)
+        steps = traced("debug_traceTransaction", str(hash_))
+        assert frame["gasUsed"] == receipt["gasUsed"], name
+        assert steps["gas"] == int(receipt["gasUsed"], 16)
+        assert steps["failed"] is ("error" in frame) is (receipt["status"] == "0x0")
+        assert [log["data"] for log in frame.get("logs", ())] == [
+            log["data"] for log in receipt["logs"]
+        ]
+
+
+def test_a_block_has_the_traces_of_its_transactions(traced: ApiClient) -> None:
+    block = traced("eth_getBlockByNumber", "0x2", False)
+    by_number = traced("debug_traceBlockByNumber", "0x2", CALLS)
+    assert [entry["txHash"] for entry in by_number] == block["transactions"]
+    for entry in by_number:
+        assert entry["result"] == traced("debug_traceTransaction", entry["txHash"], CALLS)
+    assert traced("debug_traceBlockByHash", block["hash"], CALLS) == by_number
+    encoded = traced("debug_getRawBlock", "0x2")
+    assert traced("debug_traceBlock", encoded, CALLS) == by_number
+    assert traced("debug_traceBlockByNumber", "0x1") == []
+
+
+def test_the_last_intermediate_root_is_the_state_root(traced: ApiClient) -> None:
+    block = traced("eth_getBlockByNumber", "0x2", False)
+    roots = traced("debug_intermediateRoots", block["hash"])
+    assert len(roots) == len(block["transactions"])
+    assert roots[-1] == block["stateRoot"]
+
+
+def test_a_deposit_shows_its_mint_in_the_difference(traced: ApiClient, sample: SampleChain) -> None:
+    options = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
+    deposit = str(sample.hashes["deposit"])
+    difference = traced("debug_traceTransaction", deposit, options)
+    gained = {
+        address: int(after.get("balance", "0x0"), 16)
+        - int(difference["pre"].get(address, {}).get("balance", "0x0"), 16)
+        for address, after in difference["post"].items()
+    }
+    assert sum(gained.values()) == ETHER
+
+
+@pytest.mark.parametrize("tracer", TRACERS)
+def test_a_mux_tracer_has_the_traces_of_its_tracers(traced: ApiClient, tracer: str) -> None:
+    mux = {"tracer": "muxTracer", "tracerConfig": {tracer: {}, "noopTracer": None}}
+    for entry in traced("debug_traceBlockByNumber", "0x2", mux):
+        alone = traced("debug_traceTransaction", entry["txHash"], {"tracer": tracer})
+        assert entry["result"] == {tracer: alone, "noopTracer": {}}
+
+
+@pytest.mark.parametrize(
+    "tracer", ["fooTracer", "{step: function(log) {}, fault: function() {}}", "muxtracer"]
+)
+def test_other_tracers_are_rejected_by_name(client: ApiClient, tracer: str) -> None:
+    sent = send(client)
+    with pytest.raises(RpcError, match="tracer not found: ") as rejection:
+        client("debug_traceTransaction", sent, {"tracer": tracer})
+    assert rejection.value.code == -32602
+    assert tracer[:40] in str(rejection.value)
+    assert all(name in str(rejection.value) for name in TRACERS)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "text"),
+    [
+        ("debug_traceTransaction", ["0x" + "ab" * 32], "transaction not found"),
+        ("debug_traceBlockByNumber", ["0x0"], "genesis is not traceable"),
+        ("debug_traceBlockByNumber", ["0x63"], "block #99 not found"),
+        ("debug_traceBlockByHash", ["0x" + "ab" * 32], "block 0xabab.* not found"),
+        ("debug_traceBlock", ["0xc3c0c0c0"], "block 0x1dcc.* not found"),
+        ("debug_traceBlockByNumber", ["pending"], "tracing on top of pending is not supported"),
+    ],
+)
+def test_what_cannot_be_traced_is_rejected_in_geths_words(
+    client: ApiClient, method: str, params: list[Any], text: str
+) -> None:
+    with pytest.raises(RpcError, match=text) as rejection:
+        client(method, *params)
+    assert rejection.value.code == -32000
+
+
+def test_a_block_is_read_from_its_rlp(client: ApiClient) -> None:
+    with pytest.raises(RpcError, match="in RLP") as rejection:
+        client("debug_traceBlock", "0xc0")
+    assert rejection.value.code == -32602
+
+
+def test_a_trace_stops_at_the_limit_and_names_its_flag(client: ApiClient) -> None:
+    sent = send(client, to=LOGGER, wei=0)
+    small = ApiClient(client.chain, limits=LimitsConfig(trace_limit_bytes=300))
+    with pytest.raises(RpcError, match="more than 300 bytes: --trace-limit-bytes") as rejection:
+        small("debug_traceTransaction", sent)
+    assert rejection.value.code == -32000
+
+
+def test_a_trace_may_be_longer_than_other_responses(client: ApiClient) -> None:
+    sent = send(client, to=LOGGER, wei=0, data=bytes(2_000))
+    short = ApiClient(client.chain, limits=LimitsConfig(answer_limit_bytes=2_000))
+    assert len(short("debug_traceTransaction", sent, CALLS)["input"]) > 4_000
+
+
+def test_a_block_of_traces_counts_towards_one_limit(client: ApiClient) -> None:
+    client.chain.schedule.seal_on_request()
+    for nonce in range(20):
+        send(client, nonce, to=LOGGER, wei=0)
+    client.chain.seal()
+    (one, *_) = client("debug_traceBlockByNumber", "latest")
+    size = len(str(one))
+    small = ApiClient(client.chain, limits=LimitsConfig(trace_limit_bytes=5 * size))
+    small("debug_traceTransaction", one["txHash"])
+    with pytest.raises(RpcError, match="--trace-limit-bytes"):
+        small("debug_traceBlockByNumber", "latest")
+
+
+def test_edits_before_a_block_are_part_of_its_traces(client: ApiClient) -> None:
+    client("anvil_setBalance", str(ALICE), hex(5 * 10**18))
+    sent = send(client)
+    before = client("debug_traceTransaction", sent, {"tracer": "prestateTracer"})
+    assert before[str(ALICE)]["balance"] == hex(5 * 10**18)
+
+
+def test_struct_logs_follow_geths_limit_of_bytes(client: ApiClient) -> None:
+    sent = send(client, to=LOGGER, wei=0)
+    assert len(client("debug_traceTransaction", sent, {"limit": 1})["structLogs"]) == 1
+    every = client("debug_traceTransaction", sent, {"limit": 0})["structLogs"]
+    assert [step["op"] for step in every][:2] == ["CALLDATASIZE", "PUSH0"]
+
+
+def test_empty_accounts_are_listed_on_request(client: ApiClient) -> None:
+    sent = send(client)
+    options = {"tracer": "prestateTracer", "tracerConfig": {"includeEmpty": True}}
+    recipient = client("eth_getTransactionByHash", sent)["to"]
+    assert client("debug_traceTransaction", sent, options)[recipient] == {"balance": "0x0"}
+    assert recipient not in client("debug_traceTransaction", sent, {"tracer": "prestateTracer"})
+    options["tracerConfig"] = {"includeEmpty": True, "diffMode": True}
+    with pytest.raises(RpcError, match="cannot use diffMode with includeEmpty"):
+        client("debug_traceTransaction", sent, options)
