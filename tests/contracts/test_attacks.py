@@ -77,6 +77,12 @@ def requested(l1: Deployed) -> tuple[Any, ...]:
     return transaction
 
 
+def receiver_on_l2(l1: Deployed) -> Address:
+    """Return the receiver of the last deposit of a token."""
+    _, _, mint = abi.decode(["uint256", "bytes32", "bytes"], requested(l1)[11][4:])
+    return Address.parse(abi.decode(["address", "address"], mint)[1])
+
+
 # --- Acting as a contract that others trust ---
 
 
@@ -131,12 +137,16 @@ def test_a_contract_that_poses_as_a_chain_gets_nothing_from_the_timelock(l1: Dep
 # --- Reentrancy across contracts ---
 
 
-def test_a_receiver_of_ether_cannot_deposit_while_it_is_paid(l1: Deployed) -> None:
+@pytest.mark.parametrize("entry", ["bridgehub", "chain"])
+def test_a_receiver_of_ether_cannot_deposit_while_it_is_paid(l1: Deployed, entry: str) -> None:
     deposit_ether(l1)
     actor = l1.engine.deploy("Actor", sender=ALICE)
-    asked = direct(mint_value=0)
-    call = l1.bridgehub.encode("requestL2TransactionDirect", asked)
-    l1.engine.send(ALICE, actor, "arm", l1.bridgehub.address, call)
+    calls = {
+        "bridgehub": l1.bridgehub.encode("requestL2TransactionDirect", direct(mint_value=0)),
+        "chain": l1.chain.encode("requestL2Transaction", BOB, 0, b"", 1_000_000, 800, [], BOB),
+    }
+    target: Contract = getattr(l1, entry)
+    l1.engine.send(ALICE, actor, "arm", target.address, calls[entry])
     finalize(l1, claim(l1, ether_message(actor.address, ETHER), L2_BASE_TOKEN))
     assert l1.engine.balance(actor.address) == ETHER
     assert error_of(l1.engine.read(actor, "returnData")).error == "Reentrancy"
@@ -176,6 +186,7 @@ def test_a_withdrawal_is_paid_once_by_all_entry_points_together(l1: Deployed) ->
         (l1.router, "finalizeWithdrawal", (chain_id, batch, index, number, message, proof)),
         (l1.legacy_bridge, "finalizeWithdrawal", (batch, index, number, message, proof)),
     ]
+    entries.append((l1.chain, "finalizeEthWithdrawal", entries[-1][2]))
     for first in entries:
         engine = l1.engine.fork()
         engine.send(OPERATOR, *first[:2], *first[2])
@@ -287,9 +298,69 @@ def test_a_contract_that_names_no_receiver_deposits_to_its_alias(l1: Deployed) -
     asked = two_bridges(l1.router.address, data)
     call = l1.bridgehub.encode("requestL2TransactionTwoBridges", asked)
     l1.engine.send(ALICE, actor, "act", l1.bridgehub.address, call, value=ETHER)
-    _, _, mint = abi.decode(["uint256", "bytes32", "bytes"], requested(l1)[11][4:])
-    receiver = abi.decode(["address", "address"], mint)[1]
-    assert Address.parse(receiver) == alias(actor.address)
+    assert receiver_on_l2(l1) == alias(actor.address)
+
+
+# --- The legacy bridge, which holds tokens during a deposit ---
+
+LEGACY_DEPOSIT = "deposit(address,address,uint256,uint256,uint256)"
+
+
+def by_legacy_bridge(l1: Deployed, token: Contract, amount: int, receiver: Address) -> bytes:
+    return l1.legacy_bridge.encode(LEGACY_DEPOSIT, receiver, token.address, amount, 1_000_000, 800)
+
+
+def test_a_contract_without_a_receiver_deposits_to_its_alias_by_the_legacy_bridge(
+    l1: Deployed,
+) -> None:
+    actor = l1.engine.deploy("Actor", sender=ALICE)
+    token = l1.token(holder=actor.address)
+    approval = token.encode("approve", l1.legacy_bridge.address, 5)
+    l1.engine.send(ALICE, actor, "act", token.address, approval)
+    call = by_legacy_bridge(l1, token, 5, Address.zero())
+    l1.engine.send(ALICE, actor, "act", l1.legacy_bridge.address, call, value=ETHER)
+    assert receiver_on_l2(l1) == alias(actor.address)
+    assert requested(l1)[10][1].to_bytes(20) == alias(actor.address)
+
+
+def test_nobody_deposits_what_lies_at_the_legacy_bridge(l1: Deployed) -> None:
+    token = l1.token()
+    bridge = l1.legacy_bridge
+    l1.engine.send(ALICE, token, "transfer", bridge.address, 5)
+    asked = (MALLORY, token.address, 5, 1_000_000, 800)
+    with pytest.raises(Reverted, match="TokenTransferFailed"):
+        l1.engine.send(BOB, bridge, LEGACY_DEPOSIT, *asked, value=ETHER)
+    # Nor together with tokens of one's own.
+    l1.engine.send(ALICE, token, "transfer", BOB, 1)
+    l1.engine.send(BOB, token, "approve", bridge.address, 6)
+    with pytest.raises(Reverted, match="TokenTransferFailed"):
+        l1.engine.send(
+            BOB, bridge, LEGACY_DEPOSIT, *(MALLORY, token.address, 6), *asked[3:], value=ETHER
+        )
+    assert l1.engine.read(token, "balanceOf", bridge.address) == 5
+
+
+def test_the_token_of_an_l2_returns_by_the_legacy_bridge_and_is_refunded_to_its_owner(
+    l1: Deployed,
+) -> None:
+    token = arrive(l1, b"")
+    bridge, engine = l1.legacy_bridge, l1.engine
+    engine.send(ALICE, token, "approve", bridge.address, 4)
+    asked = (BOB, token.address, 4, 1_000_000, 800)
+    tx_hash = engine.send(ALICE, bridge, LEGACY_DEPOSIT, *asked, value=ETHER)
+    assert engine.read(token, "totalSupply") == engine.read(token, "balanceOf", ALICE) == 6
+    # The vault burns without an allowance, so the bridge's stays; there is nothing that it could take.
+    assert engine.read(token, "balanceOf", bridge.address) == 0
+    logs = (L2ToL1Log.of_status(0, tx_hash, succeeded=False),)
+    proof = (tx_hash, l1.settle(*logs), 0, 0, proof_of(logs, 0))
+    engine.send(MALLORY, bridge, "claimFailedDeposit", ALICE, token.address, *proof)
+    assert engine.read(token, "balanceOf", ALICE) == 10
+    for contract, arguments in (
+        (bridge, (ALICE, token.address, *proof)),
+        (l1.nullifier, (CHAIN_ID, ALICE, token.address, 4, *proof)),
+    ):
+        with pytest.raises(Reverted, match=r"EmptyDeposit|DepositDoesNotExist"):
+            engine.send(MALLORY, contract, "claimFailedDeposit", *arguments)
 
 
 # --- Registration by anybody ---
