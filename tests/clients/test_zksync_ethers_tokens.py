@@ -23,6 +23,7 @@ from entresol.rpc.namespaces.zks.tokens import ZksTokens
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.rpc.services.submission import Submission
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.contracts.layer_two import LayerTwo
 from tests.support.http_server import running_server
@@ -49,7 +50,7 @@ def dispatcher_of(l2: LayerTwo, executor: ThreadPoolExecutor) -> Dispatcher:
             EthCalls(resolver, runner),
             EthFees(chain, resolver),
             EthState(resolver, chain.blocks, chain.state_trie, chain.pool, 1_024),
-            EthTransactions(chain, resolver, rendered),
+            EthTransactions(chain, resolver, rendered, Submission(chain)),
             ZksFees(resolver, runner, FeeModel()),
             ZksProtocol(chain.blocks, l2.genesis),
             ZksBytecode(chain.bytecodes),

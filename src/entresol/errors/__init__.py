@@ -124,6 +124,7 @@
     ├── UnknownAccount                 neither a key nor impersonated
     ├── AccountsLocked                 the node signs for no account
     ├── ReceiptTimeout                 no block included the transaction in time
+    ├── TransactionFailed              a transaction failed in its block, in Hardhat's form
     ├── NotSupported                   a feature that the node does not support
     ├── ControlRejected                a developer method that is rejected, with the reason
     ├── TokenSlotNotFound              a token keeps a balance in no slot that can be set
@@ -243,6 +244,7 @@ from entresol.errors.rpc import (
     TooManySlots,
     TooManySubscriptions,
     TooManyTopics,
+    TransactionFailed,
     UnknownAccount,
     UnknownSubscription,
 )
@@ -413,6 +415,7 @@ __all__ = [
     "TooManyToSeal",
     "TooManyTopics",
     "TraceTooLarge",
+    "TransactionFailed",
     "TransactionIndexTooHigh",
     "TransactionNotFound",
     "TransactionTooLarge",

@@ -37,6 +37,15 @@ class ReceiptTimeout(EntresolError):
         self.transaction_hash = transaction_hash
 
 
+class TransactionFailed(EntresolError):
+    """A transaction is in a block and has failed there, in the form of Hardhat (`--hardhat-errors`)."""
+
+    def __init__(self, text: str, transaction_hash: bytes, data: bytes) -> None:
+        super().__init__(text)
+        self.transaction_hash = transaction_hash
+        self.data = data
+
+
 class NotSupported(EntresolError):
     """A feature that the node does not support."""
 

@@ -29,6 +29,19 @@ PANICS: Final = {
 }
 """The panic codes of Solidity, in anvil's wording."""
 
+HARDHAT_PANICS: Final = {
+    0x01: "Assertion error",
+    0x11: "Arithmetic operation overflowed outside of an unchecked block",
+    0x12: "Division or modulo division by zero",
+    0x21: "Tried to convert a value into an enum, but the value was too big or negative",
+    0x22: "Incorrectly encoded storage byte array",
+    0x31: ".pop() was called on an empty array",
+    0x32: "Array accessed at an out-of-bounds or negative index",
+    0x41: "Too much memory was allocated, or an array was created that is too large",
+    0x51: "Called a zero-initialized variable of internal function type",
+}
+"""The panic codes of Solidity, in Hardhat's wording."""
+
 _SELECTOR_SIZE: Final = 4
 _WORD: Final = 32
 
@@ -38,7 +51,7 @@ def describe_revert(data: bytes) -> str | None:
 
     A custom error is shown by its selector, because its ABI is not known.
     """
-    reason = revert_reason(data)
+    reason = revert_reason(data) or _bare_string(data)
     if reason is not None or not data:
         return reason
     if len(data) < _SELECTOR_SIZE:
@@ -65,6 +78,27 @@ def revert_reason(data: bytes) -> str | None:
     return None
 
 
+def hardhat_text(failure: ExecutionFailed) -> str:
+    """Return the text of a failure as Hardhat words it."""
+    if not isinstance(failure, ExecutionReverted):
+        text = str(failure)
+        if text.startswith("out of gas"):
+            return "Transaction ran out of gas"
+        shown = "invalid opcode" if text.startswith("invalid") and "opcode" in text else text
+        return f"VM Exception while processing transaction: {shown}"
+    data = failure.data
+    if not data:
+        return "Transaction reverted without a reason string"
+    reverted = "VM Exception while processing transaction: reverted with"
+    reason = revert_reason(data)
+    if reason is None:
+        return f"{reverted} an unrecognized custom error (return data: 0x{data.hex()})"
+    if data.startswith(PANIC_SELECTOR):
+        code = int.from_bytes(data[_SELECTOR_SIZE : _SELECTOR_SIZE + _WORD])
+        return f"{reverted} panic code {code:#x} ({HARDHAT_PANICS.get(code, 'Unknown panic code')})"
+    return f"{reverted} reason string '{reason}'"
+
+
 def failure_of(result: ExecutionResult) -> ExecutionFailed | None:
     """Return the error that an execution ended in, or None if it succeeded."""
     status = result.status
@@ -72,8 +106,13 @@ def failure_of(result: ExecutionResult) -> ExecutionFailed | None:
         return None
     if status == "revert":
         data = result.output
-        return ExecutionReverted(data, revert_reason(data))
+        return ExecutionReverted(data, describe_revert(data))
     return ExecutionHalted(result.reason)
+
+
+def _bare_string(data: bytes) -> str | None:
+    """Decode a string without a selector, which some contracts revert with."""
+    return _string(data) if len(data) % _WORD == 0 and _number(data, 0) == _WORD else None
 
 
 def _panic(arguments: bytes) -> str | None:

@@ -67,6 +67,7 @@ from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.fill_transaction import TransactionFiller
 from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.rpc.services.submission import Submission
 from entresol.rpc.services.token_slots import TokenSlots
 from entresol.rpc.services.trace_runner import TraceRunner
 from entresol.storage.record_cache import MAX_BYTES as MAX_RECORD_BYTES
@@ -119,11 +120,15 @@ class Api:
         self.set_logging: Callable[[bool], None] = lambda _enabled: None
         """Called by `anvil_setLoggingEnabled`."""
         self._criteria = CriteriaMemory(self._limits.filter_limit_bytes)
-        self._filler = TransactionFiller(chain, self._resolver, self._runner, self._executor)
-        self._calls = EthCalls(self._resolver, self._runner)
+        self._filler = TransactionFiller(
+            chain, self._resolver, self._runner, self._executor, sends_failing=dev_methods
+        )
+        self._submission = Submission(chain, hardhat_errors=self._config.hardhat_errors)
+        self._calls = EthCalls(self._resolver, self._runner, unfunded_transfers=dev_methods)
         self.filters = self._new_filters()
         self.subscriptions = self._new_subscriptions(wake)
-        namespaces = self._ethereum() + self._debug()
+        is_anvil = dev_methods and layer_two is None
+        namespaces = self._ethereum(is_anvil=is_anvil) + self._debug()
         if layer_two is not None:
             namespaces += self._zk_stack(layer_two)
         if dev_methods:
@@ -200,10 +205,12 @@ class Api:
             memory=self._criteria,
         )
 
-    def _ethereum(self) -> list[Namespace]:
+    def _ethereum(self, *, is_anvil: bool) -> list[Namespace]:
         chain, resolver, rendered = self._chain, self._resolver, self._rendered
         keyring, limits = self._keyring, self._limits
-        accounts = EthAccounts(chain, keyring, self._filler, rendered)
+        accounts = EthAccounts(
+            self._submission, keyring, self._filler, rendered, signs_to_bytes=is_anvil
+        )
         return [
             accounts,
             EthClient(chain),
@@ -217,7 +224,7 @@ class Api:
             ),
             EthSimulate(chain, resolver, self._runner),
             EthState(resolver, chain.blocks, chain.state_trie, chain.pool, limits.slot_limit),
-            EthTransactions(chain, resolver, rendered),
+            EthTransactions(chain, resolver, rendered, self._submission),
             EthSendSync(chain, accounts, rendered, self._config.receipt_seconds),
             Net(chain.rules.chain_id),
             Personal(keyring),
@@ -277,6 +284,7 @@ class Api:
             checkpoints,
             rendered=self._rendered,
             tokens=TokenEdits(self._chain, slots),
+            submission=self._submission,
             filler=self._filler,
             client_version=self._client_version,
             set_logging=self._set_logging,

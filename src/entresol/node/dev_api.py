@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from entresol.rpc.namespaces.dev.tokens import TokenEdits
     from entresol.rpc.services.fill_transaction import TransactionFiller
     from entresol.rpc.services.rendered_chain import RenderedChain
+    from entresol.rpc.services.submission import Submission
 
 
 def dev_namespaces(  # noqa: PLR0913 - independent parts
@@ -40,6 +41,7 @@ def dev_namespaces(  # noqa: PLR0913 - independent parts
     *,
     rendered: RenderedChain,
     tokens: TokenEdits,
+    submission: Submission,
     filler: TransactionFiller,
     client_version: str,
     set_logging: Callable[[bool], None],
@@ -60,7 +62,7 @@ def dev_namespaces(  # noqa: PLR0913 - independent parts
         AnvilPool(chain.pool),
         AnvilTokens(tokens),
         RejectedControls(),
-        EthUnsigned(chain, keyring, filler),
+        EthUnsigned(submission, keyring, filler),
         HardhatStateEdits(chain),
         HardhatBlockControl(chain),
         HardhatImpersonation(keyring),

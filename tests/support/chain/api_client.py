@@ -52,10 +52,12 @@ class ApiClient(DispatcherClient):
 
 
 @contextmanager
-def running_api() -> Iterator[ApiClient]:
+def running_api(
+    *, config: ApiConfig | None = None, dev_methods: bool = True
+) -> Iterator[ApiClient]:
     """Open the development chain, with its accounts unlocked, and close it at the end."""
     chain = open_chain()
-    client = ApiClient(chain, keyring=Keyring(ACCOUNTS))
+    client = ApiClient(chain, keyring=Keyring(ACCOUNTS), config=config, dev_methods=dev_methods)
     try:
         yield client
     finally:

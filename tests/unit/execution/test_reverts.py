@@ -7,11 +7,20 @@ from eth_abi.abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entresol.execution.reverts import MAX_REASON_BYTES, PANICS, revert_reason
+from entresol.errors import ExecutionHalted, ExecutionReverted
+from entresol.execution.reverts import (
+    HARDHAT_PANICS,
+    MAX_REASON_BYTES,
+    PANICS,
+    describe_revert,
+    hardhat_text,
+    revert_reason,
+)
 from tests.support.hex_data import word
 
 ERROR = bytes.fromhex("08c379a0")
 PANIC = bytes.fromhex("4e487b71")
+REVERTED = "VM Exception while processing transaction: reverted with"
 
 
 def error(text: str | bytes) -> bytes:
@@ -93,3 +102,49 @@ def test_no_data_raises(selector: bytes, rest: bytes) -> None:
 def test_no_offset_and_no_length_raise(offset: int, size: int, rest: bytes) -> None:
     reason = revert_reason(ERROR + word(offset) + word(size) + rest)
     assert reason is None or isinstance(reason, str)
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"", None),
+        (error("no"), "no"),
+        (encode(["string"], ["bare"]), "bare"),
+        (b"plain text", "plain text"),
+        (b"\x12", "custom error bytes 0x12"),
+        (bytes.fromhex("12345678"), "custom error 0x12345678"),
+        (bytes.fromhex("12345678") + word(5), f"custom error 0x12345678: {5:064x}"),
+    ],
+)
+def test_what_a_contract_reverts_with_is_described(data: bytes, text: str | None) -> None:
+    assert describe_revert(data) == text
+
+
+def test_the_description_of_a_custom_error_is_cut() -> None:
+    text = describe_revert(bytes.fromhex("12345678") + bytes(3 * MAX_REASON_BYTES))
+    assert text is not None
+    assert text.endswith("00…")
+    assert len(text) < 3 * MAX_REASON_BYTES
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"", "Transaction reverted without a reason string"),
+        (
+            error("no"),
+            f"{REVERTED} reason string 'no'",
+        ),
+        (
+            PANIC + word(0x11),
+            f"{REVERTED} panic code 0x11 ({HARDHAT_PANICS[0x11]})",
+        ),
+        (
+            b"\x12\x34\x56\x78",
+            f"{REVERTED} an unrecognized custom error (return data: 0x12345678)",
+        ),
+    ],
+)
+def test_hardhat_words_it_its_own_way(data: bytes, text: str) -> None:
+    assert hardhat_text(ExecutionReverted(data)) == text
+    assert hardhat_text(ExecutionHalted("out of gas")) == "Transaction ran out of gas"

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from entresol._native import ExecutionResult
-from entresol.errors import GasAllowanceExceeded, IntrinsicGasTooLow
+from entresol.errors import GasAllowanceExceeded, InsufficientFunds, IntrinsicGasTooLow
 from entresol.execution.call.call import (
     TRANSFER_GAS,
     CallRequest,
@@ -41,14 +41,28 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def estimate_gas(
-    evm_env: EvmEnv, request: CallRequest, limits: CallLimits = DEFAULT_LIMITS
+    evm_env: EvmEnv,
+    request: CallRequest,
+    limits: CallLimits = DEFAULT_LIMITS,
+    *,
+    unfunded_transfers: bool = False,
 ) -> Estimate:
     """Return the gas limit that `request` needs as a transaction.
 
     `smallest_gas` defines it. Without a price the sender pays nothing and contracts see the base
     fee as GASPRICE, because no transaction can offer less; with one the estimate is bounded by what the
     sender can afford. A tip alone is no price: nobody knows the fee cap yet that it will be a part of.
+    With `unfunded_transfers`, a transfer that its sender cannot pay has an estimate all the same, as in anvil.
     """
+    try:
+        return _estimate_gas(evm_env, request, limits)
+    except (InsufficientFunds, GasAllowanceExceeded):
+        if unfunded_transfers and _is_transfer(evm_env, request):
+            return Estimate(TRANSFER_GAS, 0)
+        raise
+
+
+def _estimate_gas(evm_env: EvmEnv, request: CallRequest, limits: CallLimits) -> Estimate:
     if not request.fee_cap and request.max_fee_per_gas is None:
         request = msgspec.structs.replace(request, max_priority_fee_per_gas=None)
     cap = _max_gas(evm_env, request, limits)

@@ -265,6 +265,13 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
             "an --l1-url, or the node listens on an address that other machines can reach."
         ),
     ] = False
+    hardhat_errors: Annotated[
+        bool,
+        Meta(
+            description="Answer eth_sendTransaction and eth_sendRawTransaction with Hardhat's error if the "
+            "transaction has failed in its block."
+        ),
+    ] = False
     receipt_seconds: Annotated[
         float,
         Meta(

@@ -104,7 +104,7 @@ class TextLogFormat:
 
     def _error(self, error: ErrorObject) -> str:
         text = printable(error.message)
-        if error.data is not None and error.code != 3:
+        if isinstance(error.data, str) and error.code != 3:
             text = f"{text} ({printable(error.data)})"
         return f"{self._bad}error {error.code}: {text}{self._end}"
 

@@ -73,6 +73,7 @@ from entresol.errors import (
     TooManySlots,
     TooManySubscriptions,
     TooManyToSeal,
+    TransactionFailed,
     TrieError,
     UnknownAccount,
     UnknownBlock,
@@ -192,6 +193,8 @@ CODES: Final[dict[type[EntresolError], int]] = {
     # As in anvil.
     NotSupported: INTERNAL,
     TokenSlotNotFound: INTERNAL,
+    # As in Hardhat 2.
+    TransactionFailed: INTERNAL,
     # Not -32603 or -32005: clients would try again at once and meet the same limit.
     ExecutionStopped: -32000,
     # As in zksync-era.
@@ -233,7 +236,11 @@ class ErrorObject(msgspec.Struct, frozen=True, omit_defaults=True):
 
     code: int
     message: str
-    data: str | None = None
+    data: str | dict[str, str] | None = None
+
+
+_EXPLAINED: Final = (NotSupported, TokenSlotNotFound, TransactionFailed)
+"""Errors with the code of internal ones, because other nodes give it to them."""
 
 
 def code_of(kind: type[BaseException]) -> int:
@@ -250,7 +257,7 @@ def error_object_of(error: Exception, method: str) -> ErrorObject:
     code = code_of(type(error))
     if isinstance(error, SimulatedCallRejected):
         code = SIMULATION_CODES.get(type(error.reason), code)
-    if code == INTERNAL and not isinstance(error, NotSupported | TokenSlotNotFound):
+    if code == INTERNAL and not isinstance(error, _EXPLAINED):
         return _internal(error, method)
     text = TEXTS.get(type(error))  # type: ignore[arg-type]  # looking up a key of another type is fine
     if text is not None:
@@ -258,11 +265,17 @@ def error_object_of(error: Exception, method: str) -> ErrorObject:
     return ErrorObject(code, _printable(str(error)), _data(error))
 
 
-def _data(error: Exception) -> str | None:
+def _data(error: Exception) -> str | dict[str, str] | None:
     """Return the `data` member: a revert always has one, even if it is empty."""
     match error:
         case ExecutionReverted():
             return "0x" + error.data.hex()
+        case TransactionFailed():
+            return {
+                "message": str(error),
+                "txHash": "0x" + error.transaction_hash.hex(),
+                "data": "0x" + error.data.hex(),
+            }
         case RequestError():
             return error.detail
         case ReceiptTimeout():

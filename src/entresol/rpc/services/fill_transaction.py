@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from entresol.errors import (
+    ExecutionFailed,
+    GasAllowanceExceeded,
     MalformedTransaction,
     MalformedValue,
     TransactionTooLarge,
@@ -39,20 +41,32 @@ if TYPE_CHECKING:
 
 
 class TransactionFiller:
-    """Fills in transactions for one chain."""
+    """Fills in transactions for one chain.
+
+    With `sends_failing`, a transaction that would fail with any gas is sent with that of a block, as anvil does.
+    """
 
     def __init__(
-        self, chain: Chain, resolver: BlockResolver, runner: CallRunner, executor: Executor
+        self,
+        chain: Chain,
+        resolver: BlockResolver,
+        runner: CallRunner,
+        executor: Executor,
+        *,
+        sends_failing: bool = False,
     ) -> None:
         self._chain = chain
+        self._sends_failing = sends_failing
         self._resolver = resolver
         self._runner = runner
         self._executor = executor
 
-    async def fill(self, given: TransactionObject, sender: Address) -> SignedPayload:
+    async def fill(
+        self, given: TransactionObject, sender: Address, *, is_sent: bool = False
+    ) -> SignedPayload:
         """Return the complete unsigned transaction; reject one that contradicts itself or the chain.
 
-        The caller must add it to the pool before the event loop goes on, or another may take the nonce.
+        If it `is_sent`, the caller must add it to the pool before the event loop goes on, or another may take the nonce.
         """
         self._check_size(given)
         kind, chain_id = _kind(given, self._chain.rules.accepted_types), self._chain.rules.chain_id
@@ -65,9 +79,7 @@ class TransactionFiller:
         fields |= {"chain_id": chain_id, **self._price(kind, given), **_lists(kind, given)}
         if kind == ZkTransaction.type:
             fields |= {"sender": sender, **_zk_fields(given.eip712_meta or Eip712Meta())}
-        fields["gas_limit"] = (
-            await self._gas(given, sender) if given.gas is None else int(given.gas)
-        )
+        fields["gas_limit"] = await self._gas_limit(given, sender, is_sent=is_sent)
         nonce = self._chain.pool.next_nonce(sender) if given.nonce is None else int(given.nonce)
         payload: SignedPayload = _KINDS[kind](nonce=nonce, **fields)
         return payload
@@ -97,6 +109,17 @@ class TransactionFiller:
             # What clients send, and expect where there is none. It is never charged.
             tip = fee_cap
         return {"max_fee_per_gas": fee_cap, "max_priority_fee_per_gas": tip}
+
+    async def _gas_limit(self, given: TransactionObject, sender: Address, *, is_sent: bool) -> int:
+        if given.gas is not None:
+            return int(given.gas)
+        try:
+            return await self._gas(given, sender)
+        except (ExecutionFailed, GasAllowanceExceeded):
+            if not (is_sent and self._sends_failing):
+                raise
+        rules = self._chain.pool.rules
+        return min(rules.gas_limit, rules.transaction_gas_limit or rules.gas_limit)
 
     async def _gas(self, given: TransactionObject, sender: Address) -> int:
         """Return the gas that the transaction needs in the next block, after the pending ones."""

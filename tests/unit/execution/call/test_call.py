@@ -97,7 +97,10 @@ def test_neither_nonce_nor_code_of_the_sender_matter(fields: dict[str, Any]) -> 
             bytes.fromhex("4e487b71") + word(0x11),
             "execution reverted: panic: arithmetic underflow or overflow (0x11)",
         ),
-        (bytes.fromhex("deadbeef") + word(1), "execution reverted"),
+        (
+            bytes.fromhex("deadbeef") + word(1),
+            f"execution reverted: custom error 0xdeadbeef: {1:064x}",
+        ),
     ],
 )
 def test_a_revert_has_its_reason_and_its_data(data: bytes, text: str) -> None:

@@ -17,9 +17,9 @@ from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.types.call_request import TransactionObject
 
 if TYPE_CHECKING:
-    from entresol.chain.chain import Chain
     from entresol.chain.dev.keyring import Keyring
     from entresol.rpc.services.fill_transaction import TransactionFiller
+    from entresol.rpc.services.submission import Submission
 
 
 class EthUnsigned:
@@ -27,8 +27,8 @@ class EthUnsigned:
 
     prefix = "eth"
 
-    def __init__(self, chain: Chain, keyring: Keyring, filler: TransactionFiller) -> None:
-        self._chain = chain
+    def __init__(self, submission: Submission, keyring: Keyring, filler: TransactionFiller) -> None:
+        self._submission = submission
         self._keyring = keyring
         self._filler = filler
 
@@ -38,5 +38,5 @@ class EthUnsigned:
         if self._keyring.locked is not None:
             raise AccountsLocked(self._keyring.locked)
         sender = transaction.from_ or self._keyring.sender(None)
-        payload = await self._filler.fill(transaction, sender)
-        return self._chain.send(impersonate(payload, sender))
+        payload = await self._filler.fill(transaction, sender, is_sent=True)
+        return self._submission.send(impersonate(payload, sender))

@@ -12,22 +12,24 @@ from entresol.errors import (
     InvalidTransaction,
     NotSupported,
     PoolRejection,
+    TransactionFailed,
     UnknownAccount,
 )
 from entresol.primitives.transactions import unsigned
 from entresol.primitives.typed_data import personal_hash
 from entresol.primitives.values import Address, Data, Hash32
+from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.typed_data import TypedDataObject
 
 if TYPE_CHECKING:
-    from entresol.chain.chain import Chain
     from entresol.chain.dev.keyring import Keyring
     from entresol.primitives.transactions import Transaction
     from entresol.rpc.services.fill_transaction import TransactionFiller
     from entresol.rpc.services.rendered_chain import RenderedChain
+    from entresol.rpc.services.submission import Submission
 
 
 class EthAccounts:
@@ -36,9 +38,16 @@ class EthAccounts:
     prefix = "eth"
 
     def __init__(
-        self, chain: Chain, keyring: Keyring, filler: TransactionFiller, rendered: RenderedChain
+        self,
+        submission: Submission,
+        keyring: Keyring,
+        filler: TransactionFiller,
+        rendered: RenderedChain,
+        *,
+        signs_to_bytes: bool = False,
     ) -> None:
-        self._chain = chain
+        self._submission = submission
+        self._signs_to_bytes = signs_to_bytes
         self._keyring = keyring
         self._filler = filler
         self._rendered = rendered
@@ -60,19 +69,34 @@ class EthAccounts:
         payload = await self._filler.fill(transaction, sender)
         return self._filled(unsigned(payload, sender))
 
-    @method(UnknownAccount, AccountsLocked, InvalidTransaction, PoolRejection, ExecutionFailed)
+    @method(
+        UnknownAccount,
+        AccountsLocked,
+        InvalidTransaction,
+        PoolRejection,
+        ExecutionFailed,
+        TransactionFailed,
+    )
     async def send_transaction(self, transaction: TransactionObject) -> Hash32:
-        """Fill in, sign and submit a transaction of one of the node's accounts; return its hash."""
+        """Fill in, sign and submit a transaction of one of the node's accounts; return its hash.
+
+        On a node with developer methods, one without a gas limit that would fail is sent with the gas of a block, and
+        fails there. With `--hardhat-errors`, a failure in the block is an error, too.
+        """
         sender = self._keyring.sender(transaction.from_)
-        payload = await self._filler.fill(transaction, sender)
-        return self._chain.send(self._keyring.transaction(payload, sender))
+        payload = await self._filler.fill(transaction, sender, is_sent=True)
+        return self._submission.send(self._keyring.transaction(payload, sender))
 
     @method(UnknownAccount, AccountsLocked, InvalidTransaction, ExecutionFailed)
     async def sign_transaction(self, transaction: TransactionObject) -> Raw:
-        """Fill in and sign a transaction without submitting it; return its bytes and fields."""
+        """Fill in and sign a transaction without submitting it; return its bytes and fields.
+
+        The development L1 returns the bytes only, as anvil does.
+        """
         sender = self._keyring.sender(transaction.from_)
         payload = await self._filler.fill(transaction, sender)
-        return self._filled(self._keyring.sign(payload, sender))
+        signed = self._keyring.sign(payload, sender)
+        return Raw(encode(Data(signed.raw))) if self._signs_to_bytes else self._filled(signed)
 
     @method(UnknownAccount, AccountsLocked)
     def sign(self, address: Address, message: Data) -> Data | Offload[Data]:

@@ -52,8 +52,11 @@ class EthCalls:
 
     prefix = "eth"
 
-    def __init__(self, resolver: BlockResolver, runner: CallRunner) -> None:
+    def __init__(
+        self, resolver: BlockResolver, runner: CallRunner, *, unfunded_transfers: bool = False
+    ) -> None:
         self._resolver = resolver
+        self._unfunded_transfers = unfunded_transfers
         self._is_short = runner.is_short
         self._run = runner.run
         self._run_with_overrides = runner.run_with_overrides
@@ -105,12 +108,13 @@ class EthCalls:
         """Return an estimate of the gas that a transaction needs to succeed.
 
         For one of type 0x7f or 0xff, a priority transaction, as `zks_estimateGasL1ToL2`: at least what L1 demands.
+        On a node with developer methods, a transfer has an estimate even if its sender cannot pay for it.
         """
         return self._run_with_overrides(
             self._resolver.evm_env(block),
             state_override,
             block_override,
-            lambda evm_env, limits: Quantity(_estimate(evm_env, transaction, limits)),
+            lambda evm_env, limits: Quantity(self._estimate(evm_env, transaction, limits)),
             is_short=self._is_short(transaction),
         )
 
@@ -134,9 +138,9 @@ class EthCalls:
 
         return self._run(run, is_short=self._is_short(transaction))
 
-
-def _estimate(evm_env: EvmEnv, transaction: CallObject, limits: CallLimits) -> int:
-    if transaction.is_priority:
-        request = transaction.priority_transaction(evm_env.block.base_fee)
-        return estimate_l1_to_l2_gas(evm_env, request, limits)
-    return estimate_gas(evm_env, transaction.request(), limits).gas
+    def _estimate(self, evm_env: EvmEnv, transaction: CallObject, limits: CallLimits) -> int:
+        if transaction.is_priority:
+            request = transaction.priority_transaction(evm_env.block.base_fee)
+            return estimate_l1_to_l2_gas(evm_env, request, limits)
+        unfunded = self._unfunded_transfers
+        return estimate_gas(evm_env, transaction.request(), limits, unfunded_transfers=unfunded).gas

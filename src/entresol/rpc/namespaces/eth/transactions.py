@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
-from entresol.errors import InvalidTransaction, PoolRejection
+from entresol.errors import InvalidTransaction, PoolRejection, TransactionFailed
 from entresol.primitives.values import Address, Data, Hash32, Quantity64
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.rendered_chain import RenderedChain
+    from entresol.rpc.services.submission import Submission
 
 
 class EthTransactions:
@@ -23,15 +24,22 @@ class EthTransactions:
 
     prefix = "eth"
 
-    def __init__(self, chain: Chain, resolver: BlockResolver, rendered: RenderedChain) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        resolver: BlockResolver,
+        rendered: RenderedChain,
+        submission: Submission,
+    ) -> None:
         self._chain = chain
+        self._submission = submission
         self._resolver = resolver
         self._rendered = rendered
 
-    @method(InvalidTransaction, PoolRejection, ordered=True)
+    @method(InvalidTransaction, PoolRejection, TransactionFailed, ordered=True)
     def send_raw_transaction(self, tx_bytes: Data) -> Hash32:
         """Submit a signed transaction, and return its hash."""
-        return self._chain.submit(bytes(tx_bytes))
+        return self._submission.submit(bytes(tx_bytes))
 
     @method()
     def get_transaction_by_hash(self, hash: Hash32) -> Raw | None:

@@ -11,9 +11,10 @@ from eth_account import Account
 from eth_account.messages import encode_defunct, encode_typed_data
 
 from entresol._native import keccak256
+from entresol.node.config.schema import ApiConfig
 from entresol.primitives.transactions import Authorization, decode
 from entresol.primitives.values import Data
-from tests.support.chain.api_client import ApiClient
+from tests.support.chain.api_client import REVERT, TARGET, ApiClient, running_api
 from tests.support.chain.dev_chain import ALICE, BOB, CAROL, ETHER, FEE, LOGGER, NOBODY, SECRETS
 from tests.support.rpc_client import RpcError
 from tests.support.typed_data import MAIL
@@ -191,7 +192,6 @@ def test_the_first_account_sends_if_none_is_named(client: ApiClient) -> None:
         ),
         ({"type": "0x4"}, -32000, "set code transaction with empty auth list"),
         ({"to": None}, -32000, "contract creation without any data provided"),
-        ({"to": None, "value": None, "data": REVERTING}, 3, "execution reverted"),
         ({"value": hex(10**30)}, -32000, "insufficient funds"),
         ({"gas": "0x1"}, -32000, "intrinsic gas too low"),
         ({"maxFeePerGas": "0x1", "gas": "0x5208"}, -32000, "max fee per gas less than block"),
@@ -209,12 +209,56 @@ def test_a_rejection_has_a_reason(
     assert client.chain.number == 0
 
 
-def test_a_transaction_is_signed_and_not_sent(client: ApiClient) -> None:
-    signed = client("eth_signTransaction", fields())
+def test_a_transaction_that_fails_is_sent_with_the_gas_of_a_block(client: ApiClient) -> None:
+    sent = send(client, to=None, value=None, data=REVERTING)
+    assert client("eth_getTransactionReceipt", sent["hash"])["status"] == "0x0"
+    assert sent["gas"] == hex(2**24)
+
+
+def test_it_is_rejected_without_developer_methods() -> None:
+    with running_api(dev_methods=False) as client:
+        with pytest.raises(RpcError) as rejection:
+            client("eth_sendTransaction", fields(to=None, value=None, data=REVERTING))
+        assert (rejection.value.code, rejection.value.message) == (3, "execution reverted")
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "data"),
+    [
+        (
+            REVERT,
+            "VM Exception while processing transaction: reverted with reason string 'no'",
+            "0x08c379a0",
+        ),
+        (REVERTING, "Transaction reverted without a reason string", "0x"),
+        ("0xfe", "VM Exception while processing transaction: invalid opcode", "0x"),
+    ],
+)
+def test_hardhats_errors_tell_of_a_failure_in_the_block(code: str, message: str, data: str) -> None:
+    with running_api(config=ApiConfig(hardhat_errors=True)) as client:
+        client("anvil_setCode", TARGET, code)
+        with pytest.raises(RpcError) as failure:
+            client("eth_sendTransaction", fields(to=TARGET, value="0x0"))
+        error = failure.value
+        assert (error.code, error.message, error.data["message"]) == (-32603, message, message)
+        assert error.data["data"].startswith(data)
+        receipt = client("eth_getTransactionReceipt", error.data["txHash"])
+        assert (receipt["status"], receipt["blockNumber"]) == ("0x0", "0x1")
+        assert client("eth_sendTransaction", fields())
+
+
+def test_the_development_l1_returns_the_bytes_of_a_signed_transaction(client: ApiClient) -> None:
+    raw = client("eth_signTransaction", fields())
     assert client.chain.number == 0
-    assert decode(bytes(Data.parse(signed["raw"]))).hash.hex() == signed["tx"]["hash"][2:]
-    assert (signed["tx"]["from"], signed["tx"]["blockNumber"]) == (str(ALICE), None)
-    assert client("eth_sendRawTransaction", signed["raw"]) == signed["tx"]["hash"]
+    assert client("eth_sendRawTransaction", raw) == str(decode(bytes(Data.parse(raw))).hash)
+
+
+def test_others_return_its_fields_too() -> None:
+    with running_api(dev_methods=False) as client:
+        signed = client("eth_signTransaction", fields())
+        assert decode(bytes(Data.parse(signed["raw"]))).hash.hex() == signed["tx"]["hash"][2:]
+        assert (signed["tx"]["from"], signed["tx"]["blockNumber"]) == (str(ALICE), None)
+        assert client("eth_sendRawTransaction", signed["raw"]) == signed["tx"]["hash"]
 
 
 @pytest.mark.parametrize("message", [b"", b"hello", bytes(range(200))])

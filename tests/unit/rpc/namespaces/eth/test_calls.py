@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.chain.api_client import REVERT, TARGET, ApiClient, with_code
+from tests.support.chain.api_client import REVERT, TARGET, ApiClient, running_api, with_code
 from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY, transaction
 from tests.support.hex_data import hexed, word
 from tests.support.rpc_client import RpcError
@@ -80,9 +80,20 @@ def test_a_transfer_is_estimated_exactly(client: ApiClient) -> None:
     assert client("eth_estimateGas", request, "pending") == hex(21_000)
 
 
-def test_an_estimate_beyond_the_balance_is_rejected(client: ApiClient) -> None:
+@pytest.mark.parametrize("more", [{"value": hex(1_000 * ETHER)}, {"gasPrice": hex(ETHER)}])
+def test_a_transfer_beyond_the_balance_has_an_estimate_for_developers(
+    client: ApiClient, more: dict[str, str]
+) -> None:
+    request = {"from": hexed(ALICE), "to": hexed(NOBODY), **more}
+    assert client("eth_estimateGas", request) == hex(21_000)
+    with pytest.raises(RpcError, match="-32000: "):
+        client("eth_estimateGas", {**request, "to": TARGET}, "latest", with_code("0x00"))
+
+
+def test_an_estimate_beyond_the_balance_is_rejected() -> None:
     request = {"from": hexed(ALICE), "to": hexed(NOBODY), "value": hex(1_000 * ETHER)}
-    with pytest.raises(RpcError, match="-32000: insufficient funds"):
+    rejected = pytest.raises(RpcError, match="-32000: insufficient funds")
+    with running_api(dev_methods=False) as client, rejected:
         client("eth_estimateGas", request)
 
 
