@@ -92,7 +92,7 @@ class ZkChain:
         self.first_block = first_block
         """The L1 block before which the contract did not exist, so that no log is there."""
 
-    async def totals(self, block: int | None = None) -> BatchTotals:
+    async def totals(self, block: int | Hash32 | None = None) -> BatchTotals:
         """Return how many batches are committed, verified and executed, now or as of a block."""
         return BatchTotals(
             await self._number("getTotalBatchesCommitted()", block),
@@ -112,17 +112,17 @@ class ZkChain:
         """Return the maximum gas of a request, beyond its overhead."""
         return await self._number("getPriorityTxMaxGasLimit()")
 
-    async def stored_batch_hash(self, number: int) -> Hash32:
+    async def stored_batch_hash(self, number: int, block: Hash32 | None = None) -> Hash32:
         """Return the hash of a batch's `StoredBatchInfo`; zero if it is not committed."""
         found = await read_contract(
-            self.l1, self.address, "storedBatchHash(uint256)", "bytes32", number
+            self.l1, self.address, "storedBatchHash(uint256)", "bytes32", number, block=block
         )
         return Hash32(found)
 
-    async def message_root(self, number: int) -> Hash32:
+    async def message_root(self, number: int, block: Hash32 | None = None) -> Hash32:
         """Return the root of a batch's message tree; zero before its execution."""
         found = await read_contract(
-            self.l1, self.address, "l2LogsRootHash(uint256)", "bytes32", number
+            self.l1, self.address, "l2LogsRootHash(uint256)", "bytes32", number, block=block
         )
         return Hash32(found)
 

@@ -55,17 +55,11 @@ class EmbeddedLayerOne:
 
     async def block(self, number: int) -> L1Block | None:
         """Return a block by its number."""
-        block_hash = self._chain.blocks.block_hash(number)
-        if block_hash is None:
-            return None
-        header = self._chain.blocks.header(number)
-        return L1Block(
-            number=number,
-            hash=block_hash,
-            parent_hash=header.parent_hash,
-            timestamp=header.timestamp,
-            base_fee=header.base_fee_per_gas,
-        )
+        return None if self._chain.blocks.block_hash(number) is None else self._block(number)
+
+    async def head(self) -> L1Block:
+        """Return the latest block."""
+        return self._block(self._chain.number)
 
     async def logs(
         self, address: Address, topics: Sequence[Hash32], first: int, last: int
@@ -87,16 +81,13 @@ class EmbeddedLayerOne:
         block: int | Hash32 | None = None,
     ) -> bytes:
         """Return the output of a call on the latest block, or on another one by its number or hash."""
-        if isinstance(block, Hash32):
-            number = self._chain.blocks.block_number(block)
-            if number is None:
-                raise LayerOneRejected("eth_call", _REJECTED, f"there is no block {block}")
-            block = number
         return call(self._evm_env(block), CallRequest(sender=sender, to=to, data=data))
 
-    async def estimate_gas(self, sender: Address, to: Address | None, data: bytes) -> int:
-        """Return the gas that a transaction needs."""
-        return estimate_gas(self._evm_env(None), CallRequest(sender=sender, to=to, data=data)).gas
+    async def estimate_gas(
+        self, sender: Address, to: Address | None, data: bytes, *, block: Hash32 | None = None
+    ) -> int:
+        """Return the gas that a transaction needs after the latest block, or after another one."""
+        return estimate_gas(self._evm_env(block), CallRequest(sender=sender, to=to, data=data)).gas
 
     async def send(self, raw: bytes) -> Hash32:
         """Send a signed transaction; succeeds if L1 has it already."""
@@ -126,13 +117,16 @@ class EmbeddedLayerOne:
             gas_used=result.gas_used,
         )
 
-    async def nonce(self, address: Address) -> int:
-        """Return the nonce of an account, without pending transactions."""
-        return self._account(address).nonce
+    async def nonce(self, address: Address, block: Hash32 | None = None) -> int:
+        """Return the nonce of an account after the latest block, or after another one."""
+        state = (
+            self._chain.latest if block is None else self._chain.state_after(self._number(block))
+        )
+        return (state.account(address) or Account()).nonce
 
     async def balance(self, address: Address) -> int:
         """Return the balance of an account in wei."""
-        return self._account(address).balance
+        return (self._chain.latest.account(address) or Account()).balance
 
     async def code(self, address: Address, block: int | None = None) -> bytes:
         """Return the code of an account after the latest block, or after an older one."""
@@ -159,11 +153,26 @@ class EmbeddedLayerOne:
     async def close(self) -> None:
         """Do nothing: the node closes the chain."""
 
-    def _account(self, address: Address) -> Account:
-        return self._chain.latest.account(address) or Account()
+    def _block(self, number: int) -> L1Block:
+        header = self._chain.blocks.header(number)
+        return L1Block(
+            number=number,
+            hash=header.hash(),
+            parent_hash=header.parent_hash,
+            timestamp=header.timestamp,
+            base_fee=header.base_fee_per_gas,
+        )
 
-    def _evm_env(self, block: int | None) -> EvmEnv:
-        number = self._chain.number if block is None else block
+    def _number(self, block: int | Hash32 | None) -> int:
+        if not isinstance(block, Hash32):
+            return self._chain.number if block is None else block
+        number = self._chain.blocks.block_number(block)
+        if number is None:
+            raise LayerOneRejected("a call", _REJECTED, f"there is no block {block}")
+        return number
+
+    def _evm_env(self, block: int | Hash32 | None) -> EvmEnv:
+        number = self._number(block)
         header = self._chain.blocks.header(number)
         return EvmEnv(self._chain.state_after(number), self._rules, BlockEnv.of(header))
 

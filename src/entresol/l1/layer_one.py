@@ -82,6 +82,9 @@ class LayerOne(Protocol):
     async def block(self, number: int) -> L1Block | None:
         """Return a block by its number."""
 
+    async def head(self) -> L1Block:
+        """Return the latest block."""
+
     async def logs(
         self, address: Address, topics: Sequence[Hash32], first: int, last: int
     ) -> list[L1Log]:
@@ -97,8 +100,10 @@ class LayerOne(Protocol):
     ) -> bytes:
         """Return the output of a call on the latest block, or on another one by its number or hash."""
 
-    async def estimate_gas(self, sender: Address, to: Address | None, data: bytes) -> int:
-        """Return the gas that a transaction needs."""
+    async def estimate_gas(
+        self, sender: Address, to: Address | None, data: bytes, *, block: Hash32 | None = None
+    ) -> int:
+        """Return the gas that a transaction needs after the latest block, or after another one."""
 
     async def send(self, raw: bytes) -> Hash32:
         """Send a signed transaction; succeeds if L1 has it already."""
@@ -106,8 +111,8 @@ class LayerOne(Protocol):
     async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
         """Return the receipt of a transaction, or None if it is in no block."""
 
-    async def nonce(self, address: Address) -> int:
-        """Return the nonce of an account, without pending transactions."""
+    async def nonce(self, address: Address, block: Hash32 | None = None) -> int:
+        """Return the nonce of an account after the latest block, or after another one."""
 
     async def balance(self, address: Address) -> int:
         """Return the balance of an account in wei."""

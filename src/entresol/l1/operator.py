@@ -78,18 +78,20 @@ class Operator:
         """Return the balance of the account in wei."""
         return await self.l1.balance(self.address)
 
-    async def sign_call(self, to: Address | None, data: bytes) -> SignedTransaction:
-        """Sign a call, or a creation if `to` is None.
+    async def sign_call(
+        self, to: Address | None, data: bytes, *, block: Hash32 | None = None
+    ) -> SignedTransaction:
+        """Sign a call, or a creation if `to` is None, to follow the latest block or another one.
 
         Raises `ExecutionFailed` if it would revert, `L1FeeTooHigh` or `OperatorOutOfFunds` if the fees of
         L1 are too high.
         """
-        gas = await self.l1.estimate_gas(self.address, to, data)
+        gas = await self.l1.estimate_gas(self.address, to, data, block=block)
         gas_limit = gas * GAS_LIMIT_PERCENT // 100
         fees = await self._affordable_fees(gas_limit)
         payload = FeeMarketTransaction(
             chain_id=await self.l1.chain_id(),
-            nonce=await self.l1.nonce(self.address),
+            nonce=await self.l1.nonce(self.address, block),
             max_priority_fee_per_gas=fees.tip,
             max_fee_per_gas=fees.max_fee,
             gas_limit=gas_limit,

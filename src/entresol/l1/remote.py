@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -11,6 +12,7 @@ import msgspec
 from entresol._native import keccak256
 from entresol.errors import (
     ExecutionReverted,
+    LayerOneFailed,
     LayerOneRejected,
     LayerOneUnreachable,
     MalformedValue,
@@ -42,6 +44,7 @@ _REVERTED: Final = 3
 _HASHES_ONLY: Final = False
 _UNEXPECTED_RESPONSE: Final = 0
 _OVERLOADED: Final = frozenset({-32005, -32016, 429})
+_UNKNOWN_BLOCK: Final = re.compile(r"\bnot found\b|\bunknown block\b|\bno block\b")
 _KNOWN: Final = ("already known", "known transaction", "already imported")
 
 
@@ -76,15 +79,15 @@ class RemoteLayerOne:
         """Return the number of the latest block, or of the last safe or finalized one."""
         if tag == "latest":
             return await self._fetch(_number, "eth_blockNumber")
-        block = await self._fetch(_block, "eth_getBlockByNumber", tag, _HASHES_ONLY)
-        if block is None:
-            problem = f"there is no {tag} block; see --l1-finality"
-            raise LayerOneRejected("eth_getBlockByNumber", _UNEXPECTED_RESPONSE, problem)
-        return block.number
+        return (await self._tagged(tag)).number
 
     async def block(self, number: int) -> L1Block | None:
         """Return a block by its number."""
         return await self._fetch(_block, "eth_getBlockByNumber", hex(number), _HASHES_ONLY)
+
+    async def head(self) -> L1Block:
+        """Return the latest block."""
+        return await self._tagged("latest")
 
     async def logs(
         self, address: Address, topics: Sequence[Hash32], first: int, last: int
@@ -116,12 +119,14 @@ class RemoteLayerOne:
         request = {"from": str(sender), "to": str(to), "data": str(Data(data))}
         return await self._fetch(Data.parse, "eth_call", request, _block_id(block))
 
-    async def estimate_gas(self, sender: Address, to: Address | None, data: bytes) -> int:
-        """Return the gas that a transaction needs."""
+    async def estimate_gas(
+        self, sender: Address, to: Address | None, data: bytes, *, block: Hash32 | None = None
+    ) -> int:
+        """Return the gas that a transaction needs after the latest block, or after another one."""
         request = {"from": str(sender), "data": str(Data(data))}
         if to is not None:
             request["to"] = str(to)
-        return await self._fetch(_number, "eth_estimateGas", request)
+        return await self._fetch(_number, "eth_estimateGas", request, _block_id(block))
 
     async def send(self, raw: bytes) -> Hash32:
         """Send a signed transaction; succeeds if L1 has it already."""
@@ -140,9 +145,9 @@ class RemoteLayerOne:
         """Return the receipt of a transaction, or None if it is in no block."""
         return await self._fetch(_receipt, "eth_getTransactionReceipt", str(transaction_hash))
 
-    async def nonce(self, address: Address) -> int:
-        """Return the nonce of an account, without pending transactions."""
-        return await self._fetch(_number, "eth_getTransactionCount", str(address), "latest")
+    async def nonce(self, address: Address, block: Hash32 | None = None) -> int:
+        """Return the nonce of an account after the latest block, or after another one."""
+        return await self._fetch(_number, "eth_getTransactionCount", str(address), _block_id(block))
 
     async def balance(self, address: Address) -> int:
         """Return the balance of an account in wei."""
@@ -154,12 +159,12 @@ class RemoteLayerOne:
 
     async def fees(self) -> L1Fees:
         """Return the current gas prices."""
-        head = await self._fetch(_block, "eth_getBlockByNumber", "latest", _HASHES_ONLY)
+        head = await self.head()
         try:
             tip = await self._fetch(_number, "eth_maxPriorityFeePerGas")
         except LayerOneRejected:
             tip = FALLBACK_TIP
-        return L1Fees(0 if head is None else head.base_fee, tip)
+        return L1Fees(head.base_fee, tip)
 
     async def wait_for_block(self, seconds: float) -> None:
         """Wait for the next block, up to so many seconds."""
@@ -171,6 +176,13 @@ class RemoteLayerOne:
             await self._session.close()
             self._session = None
 
+    async def _tagged(self, tag: L1Finality) -> L1Block:
+        block = await self._fetch(_block, "eth_getBlockByNumber", tag, _HASHES_ONLY)
+        if block is None:
+            problem = f"there is no {tag} block; see --l1-finality"
+            raise LayerOneRejected("eth_getBlockByNumber", _UNEXPECTED_RESPONSE, problem)
+        return block
+
     async def _fetch(self, read: Callable[[Any], T], method: str, *params: object) -> T:
         """Return the result of a method, parsed by `read`."""
         result = await self._request(method, *params)
@@ -181,8 +193,9 @@ class RemoteLayerOne:
             raise LayerOneRejected(method, _UNEXPECTED_RESPONSE, problem) from error
 
     async def _request(self, method: str, *params: object) -> Any:
-        """Return the result of a method; retry while L1 is unreachable or overloaded."""
-        delay, problem = FIRST_RETRY_SECONDS, ""
+        """Return the result of a method; retry while L1 is unreachable, overloaded or behind."""
+        delay = FIRST_RETRY_SECONDS
+        failure: LayerOneFailed | None = None
         for attempt in range(self._attempts):
             if attempt:
                 await self._sleep(delay)
@@ -190,8 +203,13 @@ class RemoteLayerOne:
             try:
                 return self._result(method, await self._post(method, params))
             except _NoResponseError as error:
-                problem = self._endpoint.redact(str(error))
-        raise LayerOneUnreachable(self.name, problem)
+                failure = LayerOneUnreachable(self.name, self._endpoint.redact(str(error)))
+            except LayerOneRejected as rejection:
+                if not _may_lag(params, rejection):
+                    raise
+                failure = rejection
+        assert failure is not None, "there is at least one attempt"
+        raise failure
 
     def _result(self, method: str, response: dict[str, Any]) -> Any:
         error = response.get("error")
@@ -240,6 +258,12 @@ class RemoteLayerOne:
 
 class _NoResponseError(Exception):
     """L1 did not respond; a retry may succeed."""
+
+
+def _may_lag(params: Sequence[object], rejection: LayerOneRejected) -> bool:
+    """Say whether a block that was named by its hash is unknown: another node behind the URL may have it."""
+    is_named = any(isinstance(it, dict) and "blockHash" in it for it in params)
+    return is_named and _UNKNOWN_BLOCK.search(rejection.message.lower()) is not None
 
 
 def _revert_data(data: object) -> bytes:

@@ -17,7 +17,14 @@ from entresol.chain.rules import ChainRules
 from entresol.errors import LayerOneRejected
 from entresol.l1.contracts import NEW_PRIORITY_REQUEST, REQUEST_TYPES
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.l1.layer_one import DEFAULT_SENDER, L1Finality, L1Log, LayerOne
+from entresol.l1.layer_one import (
+    DEFAULT_SENDER,
+    L1Block,
+    L1Finality,
+    L1Log,
+    L1Receipt,
+    LayerOne,
+)
 from entresol.l1.remote import RemoteLayerOne
 from entresol.primitives import abi
 from entresol.primitives.transactions import PriorityTransaction
@@ -210,6 +217,65 @@ class LyingLayerOne(EmbeddedLayerOne):
             if number is None or number <= self._chain.number - self.states:
                 raise LayerOneRejected("eth_call", -32000, "missing trie node")
         return await super().call(to, data, sender=sender, block=block)
+
+
+class LaggingLayerOne(EmbeddedLayerOne):
+    """An embedded L1 that responds to some methods as a node does that is some blocks behind."""
+
+    methods: frozenset[str] = frozenset()
+    lag = 0
+
+    async def block_number(self, tag: L1Finality = "latest") -> int:
+        """Return the number of its last block."""
+        return (await self.head()).number if tag == "latest" else await super().block_number(tag)
+
+    async def head(self) -> L1Block:
+        """Return its last block."""
+        found = await super().block(self._last("head"))
+        assert found is not None
+        return found
+
+    async def block(self, number: int) -> L1Block | None:
+        """Return a block that it has."""
+        return await super().block(number) if number <= self._last("block") else None
+
+    async def call(
+        self,
+        to: Address,
+        data: bytes,
+        *,
+        sender: Address = DEFAULT_SENDER,
+        block: int | Hash32 | None = None,
+    ) -> bytes:
+        """Call on a block that it has."""
+        return await super().call(to, data, sender=sender, block=self._known("call", block))
+
+    async def estimate_gas(
+        self, sender: Address, to: Address | None, data: bytes, *, block: Hash32 | None = None
+    ) -> int:
+        """Estimate on a block that it has."""
+        known = self._chain.blocks.block_hash(self._known("estimate_gas", block))
+        return await super().estimate_gas(sender, to, data, block=known)
+
+    async def nonce(self, address: Address, block: Hash32 | None = None) -> int:
+        """Return the nonce after a block that it has."""
+        known = self._chain.blocks.block_hash(self._known("nonce", block))
+        return await super().nonce(address, known)
+
+    async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
+        """Return the receipt of a transaction in a block that it has."""
+        found = await super().receipt(transaction_hash)
+        return found if found and found.block_number <= self._last("receipt") else None
+
+    def _last(self, method: str) -> int:
+        return self._chain.number - (self.lag if method in self.methods else 0)
+
+    def _known(self, method: str, block: int | Hash32 | None) -> int:
+        last = self._last(method)
+        number = last if block is None else self._number(block)
+        if number > last:
+            raise LayerOneRejected(method, -32000, f"there is no block {block}")
+        return number
 
 
 @contextlib.contextmanager

@@ -97,6 +97,19 @@ def test_a_failed_request_is_retried_with_increasing_delays(trouble: ProviderRes
     assert provider.delays == [0.1, 0.2]
 
 
+@pytest.mark.parametrize(
+    "text", ["header not found", "Resource not found", "unknown block", "block 0x11…11 not found"]
+)
+def test_a_block_that_one_node_does_not_have_yet_is_requested_again(text: str) -> None:
+    provider = Provider()
+    provider.responses = [error(-32000, text), "0x5"]
+    assert run(provider, lambda l1: l1.nonce(CONTRACT, Hash32(b"\x11" * 32))) == 5
+    assert provider.delays == [0.1]
+    provider.responses = [error(-32000, text)] * 5
+    with pytest.raises(LayerOneRejected, match=text):
+        run(provider, lambda l1: l1.nonce(CONTRACT, Hash32(b"\x11" * 32)))
+
+
 def test_it_is_unreachable_after_the_last_attempt_with_url_and_reason() -> None:
     provider = Provider()
     provider.respond = lambda _method, _params: web.Response(status=503)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from entresol.errors import InvalidConfig, LayerOneMismatch, LayerOneUnreachable
+from entresol.errors import InvalidConfig, LayerOneMismatch, LayerOneRejected, LayerOneUnreachable
 from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import SettlementContracts, addresses_of
 from entresol.l1.fee_limits import GWEI, FeeLimits
@@ -26,7 +26,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-RETRY_SECONDS: Final = 2.0
+RETRY_SECONDS: Final = 1.0
+MAX_REJECTIONS: Final = 5
+"""How often L1 may respond with an error before a start fails."""
 REMOTE_CONFIRMATIONS: Final = 12
 """More than the longest reorg that Ethereum had under proof of stake, which was of 7 blocks."""
 
@@ -115,17 +117,27 @@ async def verify_registration(
     file.write(msgspec.structs.replace(manifest, deployment_block=block))
 
 
-async def retry_until_reachable(l1: LayerOne, attempt: Callable[[], Awaitable[T]]) -> T:
-    """Return the result of `attempt`, repeated until L1 can be reached."""
-    problem = ""
+async def retry_until_reachable(
+    l1: LayerOne,
+    attempt: Callable[[], Awaitable[T]],
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> T:
+    """Return the result of `attempt`, repeated until L1 can be reached.
+
+    An error of L1 may come from one of several nodes behind its URL, so a few of them are retried too.
+    """
+    problem, rejections = "", 0
     while True:
         try:
             result = await attempt()
-        except LayerOneUnreachable as error:
+        except (LayerOneUnreachable, LayerOneRejected) as error:
+            rejections += isinstance(error, LayerOneRejected)
+            if rejections > MAX_REJECTIONS:
+                raise
             if str(error) != problem:
                 log.warning("%s; retrying", error)
             problem = str(error)
-            await asyncio.sleep(RETRY_SECONDS)
+            await sleep(RETRY_SECONDS)
         else:
             if problem:
                 log.info("L1 at %s is reachable", l1.name)

@@ -26,7 +26,10 @@ _NO_BATCHES: Final = BatchTotals(0, 0, 0)
 class L1Sync:
     """Compares the chain's batches with L1's, and sets the chain's finality accordingly.
 
-    Remembers: L1's totals, the last batch that was compared, and the last L1 block with a settlement
+    One URL often stands for several nodes, and L1 may reorg between two requests, so the totals and whatever a
+    transaction is signed with are read at one block, by its hash: then a transaction has the nonce that
+    follows those which led to the totals, and no step can be sent with two nonces. Remembers: that
+    block, L1's totals, the last batch that was compared, and the last L1 block with a settlement
     transaction, by which a reorg shows. Persists: which transaction did each step, also if another
     account sent it or a reorg moved or removed it. Fails: with `LayerOneMismatch` if L1 has batches
     that the chain does not have, or different ones.
@@ -49,8 +52,9 @@ class L1Sync:
         self._compared: tuple[int, Hash32] | None = None
         self._last_block: L1Block | None = None
         self.totals = _NO_BATCHES
-        self.head = 0
-        """L1's last block when the totals were read."""
+        """L1's totals after `head`."""
+        self.head: L1Block | None = None
+        """L1's last block when it was read last."""
 
     @property
     def sealed(self) -> int:
@@ -77,21 +81,25 @@ class L1Sync:
 
     async def refresh(self) -> BatchTotals:
         """Read L1's totals, check that they count this chain's batches, and record what is new."""
-        totals = self.totals = await self._contract.totals()
+        head = self.head = await self._l1.head()
+        totals = self.totals = await self._contract.totals(head.hash)
         if totals.committed > self.sealed:
             raise LayerOneMismatch(
                 f"{self._l1.name} has {totals.committed} batches, and this chain {self.sealed}: the "
                 "chain was reverted, or it is another chain's L1"
             )
-        await self._compare_last(totals)
+        await self._compare_last(totals, head.hash)
         for step in SettlementStep:
             await self._record(step, totals.last(step))
-        head = self.head = await self._l1.block_number()
         if await self._may_have_reorged():
             self._last_block = None
             for step in SettlementStep:
-                await self._recheck(step, totals.last(step), head - MAX_REORG_DEPTH)
-        last = head if self._finality == "latest" else await self._l1.block_number(self._finality)
+                await self._recheck(step, totals.last(step), head.number - MAX_REORG_DEPTH)
+        last = (
+            head.number
+            if self._finality == "latest"
+            else await self._l1.block_number(self._finality)
+        )
         self._update_finality(totals, last - self._confirmations)
         return totals
 
@@ -109,16 +117,16 @@ class L1Sync:
             self._last_block = block
         return SettlementTransaction(receipt.transaction_hash, block.number, block.timestamp)
 
-    async def _compare_last(self, totals: BatchTotals) -> None:
+    async def _compare_last(self, totals: BatchTotals, block: Hash32) -> None:
         """Compare the last batch that L1 has; its hash covers those before it."""
         batch = self.batch(totals.committed)
         expected = stored_info_of(batch, self._chain.rules.chain_id).hash()
         if self._compared == (batch.number, expected):
             return
-        if await self._contract.stored_batch_hash(batch.number) != expected:
+        if await self._contract.stored_batch_hash(batch.number, block) != expected:
             raise LayerOneMismatch(f"batch {batch.number} on {self._l1.name} is not this chain's")
         executed = self.batch(totals.executed)
-        root = await self._contract.message_root(executed.number)
+        root = await self._contract.message_root(executed.number, block)
         if executed.number and root != executed.message_root:
             raise LayerOneMismatch(
                 f"the messages of batch {executed.number} on {self._l1.name} are not this chain's"

@@ -142,9 +142,10 @@ class Settler:
         Raises if all keys fail, and if L1 is unreachable. What some fail with is their `problem`.
         """
         async with self._lock:
-            totals, more = await self._l1_sync.refresh(), False
+            await self._l1_sync.refresh()
+            more = False
             for sender in self._senders:
-                more |= await self._advance(sender, totals, now)
+                more |= await self._advance(sender, self._l1_sync.totals, now)
             failures = [it.failure for it in self._senders if it.failure is not None]
             if len(failures) == len(self._senders):
                 raise failures[0]

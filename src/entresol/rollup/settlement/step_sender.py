@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from entresol.l1.contracts import BatchTotals, ZkChain
-    from entresol.l1.layer_one import L1Receipt
+    from entresol.l1.layer_one import L1Block, L1Receipt
     from entresol.l1.operator import SignedTransaction
     from entresol.rollup.settlement.l1_sync import L1Sync
     from entresol.rollup.settlement.pending_tx import PendingSettlement, SettlementOperation
@@ -64,6 +64,12 @@ class StepSender:
         """Why its steps are not done at the moment."""
         return self.transactions.problem if self.failure is None else str(self.failure)
 
+    @property
+    def _head(self) -> L1Block:
+        head = self._l1_sync.head
+        assert head is not None, "L1 is read before a transaction is signed or followed"
+        return head
+
     async def advance(self, totals: BatchTotals, now: float, *, may_send: bool) -> bool:
         """Follow the pending transaction, or send the next one; say whether there may be more to do at once."""
         pending = self.transactions.pending
@@ -82,35 +88,28 @@ class StepSender:
         except ExecutionFailed as failure:
             self._on_stopped(operation, failure_reason(failure))
         else:
-            await self.transactions.send(operation, signed, self._l1_sync.head, now)
+            await self.transactions.send(operation, signed, self._head.number, now)
 
     async def _sign(self, operation: SettlementOperation) -> SignedTransaction:
         """Sign the call of an operation; raises what it fails with, if it fails twice."""
-        call = self._plan.call(operation)
+        call, totals = self._plan.call(operation), self._l1_sync.totals
         try:
-            return await self.transactions.sign(call)
+            return await self.transactions.sign(call, self._head.hash)
         except ExecutionFailed as failure:
-            await self._raise_if_temporary(operation, failure)
-        # The nodes behind one URL may be a block apart, and a reorg of L1 may bring back what it removed.
+            _raise_if_temporary(operation, failure)
+            # A reorg of L1 may bring back what it removed.
+            if await self._l1_sync.refresh() != totals:
+                reason = failure_reason(failure)
+                raise LayerOneMismatch(f"reorg of {self._l1.name}: {reason}") from failure
         try:
-            return await self.transactions.sign(call)
+            return await self.transactions.sign(call, self._head.hash)
         except ExecutionFailed as failure:
-            await self._raise_if_temporary(operation, failure)
+            _raise_if_temporary(operation, failure)
             raise
-
-    async def _raise_if_temporary(
-        self, operation: SettlementOperation, failure: ExecutionFailed
-    ) -> None:
-        """Raise a retryable error for a failure that passes with time, or comes from a reorg."""
-        reason = failure_reason(failure)
-        if reason.startswith(_TEMPORARY):
-            raise LayerOneRejected(operation.step.name.lower(), _REVERTED, reason) from failure
-        if await self._contract.totals() != self._l1_sync.totals:
-            raise LayerOneMismatch(f"reorg of {self._l1.name}: {reason}") from failure
 
     async def _follow(self, pending: PendingSettlement, totals: BatchTotals, now: float) -> bool:
         # Read before the receipts: a block in between must not use the nonce without its receipt.
-        nonce = await self.transactions.nonce()
+        nonce = await self.transactions.nonce(self._head.hash)
         receipt = await self.transactions.receipt(pending)
         if receipt is not None:
             await self._finish(pending, receipt)
@@ -133,7 +132,7 @@ class StepSender:
         elif self._must_wait(pending.operation, totals):
             return False
         else:
-            await self.transactions.resend(pending, self._l1_sync.head, now)
+            await self.transactions.resend(pending, self._head.number, now)
             return False
         return True
 
@@ -159,11 +158,18 @@ class StepSender:
 
     async def _handle_revert(self, operation: SettlementOperation, receipt: L1Receipt) -> None:
         """Stop because of a transaction that reverted, unless a reorg of L1 is the cause."""
-        # The totals from before the receipt may be of blocks that a reorg removed. A reorg may also have put the
-        # transaction before the one of another key that it builds on.
-        for block in (None, receipt.block_number - 1):
+        # The totals from before the receipt may be of blocks that a reorg removed, and those of now of a node that
+        # lags. A reorg may also have put the transaction before the one of another key that it builds on.
+        for block in (None, receipt.block_hash, receipt.block_number - 1):
             if not operation.is_next(await self._contract.totals(block)):
                 log.warning("%s failed because of a reorg of L1", operation)
                 return
         call = self._plan.call(operation)
         self._on_stopped(operation, await self.transactions.revert_reason(call, receipt))
+
+
+def _raise_if_temporary(operation: SettlementOperation, failure: ExecutionFailed) -> None:
+    """Raise a retryable error for a failure that passes with time."""
+    reason = failure_reason(failure)
+    if reason.startswith(_TEMPORARY):
+        raise LayerOneRejected(operation.step.name.lower(), _REVERTED, reason) from failure

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from entresol.l1.layer_one import L1Receipt
     from entresol.l1.operator import Operator
     from entresol.primitives.batches import SettlementStep, SettlementTransaction
-    from entresol.primitives.values import Address
+    from entresol.primitives.values import Address, Hash32
     from entresol.rollup.settlement.pending_tx import SettlementJournal, SettlementOperation
 
 log = logging.getLogger(__name__)
@@ -89,9 +89,9 @@ class TxManager:
         """Say whether this key signed a transaction."""
         return pending.sender == self._operator.address
 
-    async def sign(self, call: bytes) -> SignedTransaction:
-        """Sign a call of the timelock; raises what it would fail with."""
-        return await self._operator.sign_call(self._timelock, call)
+    async def sign(self, call: bytes, block: Hash32) -> SignedTransaction:
+        """Sign a call of the timelock that follows a block of L1; raises what it would fail with."""
+        return await self._operator.sign_call(self._timelock, call, block=block)
 
     async def send(
         self, operation: SettlementOperation, signed: SignedTransaction, head: int, now: float
@@ -168,9 +168,9 @@ class TxManager:
         """Record the transaction that did an operation, which is no longer pending then."""
         self._journal.settle(operation.batches, operation.step, by)
 
-    async def nonce(self) -> int:
-        """Return the operator's next nonce, as of L1's last block."""
-        return await self._l1.nonce(self._operator.address)
+    async def nonce(self, block: Hash32) -> int:
+        """Return the operator's next nonce after a block of L1."""
+        return await self._l1.nonce(self._operator.address, block)
 
     async def receipt(self, pending: PendingSettlement) -> L1Receipt | None:
         """Return the receipt of whichever transaction L1 included; None if it is none yet."""

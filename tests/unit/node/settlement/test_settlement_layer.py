@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from entresol.errors import LayerOneFailed, LayerOneRejected, LayerOneUnreachable
 from entresol.l1.fee_limits import GWEI, FeeLimits
 from entresol.node.config.schema import SETTINGS
-from entresol.node.settlement.settlement_layer import fee_limits, required_confirmations
+from entresol.node.settlement.settlement_layer import (
+    MAX_REJECTIONS,
+    fee_limits,
+    required_confirmations,
+    retry_until_reachable,
+)
+from tests.support.rollup.layer_ones import Embedded
 
 
 @pytest.mark.parametrize(
@@ -28,3 +37,35 @@ def test_blocks_of_a_remote_l1_need_confirmations(arguments: dict[str, str], exp
 def test_fee_limits_are_set_in_gwei() -> None:
     config = SETTINGS.load({"l1_max_fee_gwei": "0.5", "l1_fee_multiplier": "3"}, {})
     assert fee_limits(config.l1) == FeeLimits(max_fee=GWEI // 2, multiplier=3.0)
+
+
+REJECTED = LayerOneRejected("eth_call", -32603, "Internal error")
+UNREACHABLE = LayerOneUnreachable("http://l1", "HTTP status 502")
+
+
+def attempt(failures: list[LayerOneFailed]) -> str:
+    """Retry until there are no failures left, without waiting."""
+    l1 = Embedded()
+
+    async def work() -> str:
+        if failures:
+            raise failures.pop()
+        return "done"
+
+    async def sleep(_seconds: float) -> None:
+        pass
+
+    try:
+        return asyncio.run(retry_until_reachable(l1.l1, work, sleep))
+    finally:
+        l1.chain.close()
+
+
+def test_a_start_retries_errors_of_l1_a_few_times() -> None:
+    assert attempt([REJECTED] * MAX_REJECTIONS) == "done"
+    with pytest.raises(LayerOneRejected):
+        attempt([REJECTED] * (MAX_REJECTIONS + 1))
+
+
+def test_a_start_waits_for_an_unreachable_l1_however_long_it_takes() -> None:
+    assert attempt([UNREACHABLE] * 100) == "done"

@@ -389,13 +389,13 @@ def test_run_settles_and_retries_while_l1_is_unreachable(
         failures = 2
         real = scenario.contracts.chain.totals
 
-        async def totals() -> BatchTotals:
+        async def totals(block: Hash32 | None = None) -> BatchTotals:
             nonlocal failures
             if failures:
                 failures -= 1
                 scenario.settler.wake()
                 raise LayerOneUnreachable("http://l1", "gone fishing")
-            return await real()
+            return await real(block)
 
         monkeypatch.setattr(scenario.contracts.chain, "totals", totals)
         settled = asyncio.Event()
