@@ -1,4 +1,4 @@
-"""viem and zksync-ethers between two layers: the checks are in the files of `js/`."""
+"""viem, zksync-ethers and the calls of zksync-js between two layers: the checks are in the files of `js/`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.clients.layers import KINDS, run_on_each
 
 pytestmark = pytest.mark.clients
 
-FILES: Final = ("bridge-viem.mjs", "bridge-zksync-ethers.mjs")
+FILES: Final = ("bridge-viem.mjs", "bridge-zksync-ethers.mjs", "bridge-zksync-js.mjs")
 
 
 @cache

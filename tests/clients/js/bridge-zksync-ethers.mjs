@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import {
-  Contract, ContractFactory, Interface, JsonRpcProvider, Wallet as PlainWallet, hexlify,
-  keccak256, parseEther, toUtf8Bytes,
+  Contract, ContractFactory, Interface, JsonRpcProvider, Wallet as PlainWallet, ZeroAddress,
+  hexlify, id, keccak256, parseEther, toUtf8Bytes,
 } from "ethers";
 import { Provider, Wallet, utils } from "zksync-ethers";
 import { ALICE, BOB, check, contracts, run, thrown, url } from "./harness.mjs";
@@ -245,11 +245,50 @@ check("gets back a deposit that failed on L2", async () => {
   const failure = await thrown(deposit.wait());
   assert.equal(failure.receipt.status, 0);
   const { hash } = failure.receipt;
-  assert.equal(await lost.balanceOf(alice.address), 0n);
+  const vault = await (await alice.getL1NativeTokenVault()).getAddress();
+  const held = () => Promise.all([lost.balanceOf(alice.address), lost.balanceOf(vault)]);
+  assert.deepEqual(await held(), [0n, 500n]);
   await finalized(failure.receipt.blockNumber);
   await (await alice.claimFailedDeposit(hash)).wait();
+  assert.deepEqual(await held(), [500n, 0n]);
+  await rejected(alice.claimFailedDeposit(hash), "DepositDoesNotExist(bytes32,bytes32)");
+  await rejected(bob.claimFailedDeposit(hash), "DepositDoesNotExist(bytes32,bytes32)");
+  assert.deepEqual(await held(), [500n, 0n]);
+});
+
+check("gets back a deposit that the token on L2 rejected, claimed by another", async () => {
+  const before = await token.balanceOf(alice.address);
+  // The token exists, and mints nothing to the zero address.
+  const deposit = await alice.deposit({
+    token: address, amount: 11n, to: ZeroAddress, approveERC20: true, l2GasLimit: 3_000_000n,
+  });
+  const { receipt } = await thrown(deposit.wait());
+  assert.equal(receipt.status, 0);
+  assert.equal(await token.balanceOf(alice.address), before - 11n);
+  await finalized(receipt.blockNumber);
+  await (await bob.claimFailedDeposit(receipt.hash)).wait();
+  assert.equal(await token.balanceOf(alice.address), before);
+  await rejected(alice.claimFailedDeposit(receipt.hash), "DepositDoesNotExist(bytes32,bytes32)");
+});
+
+check("gets back a deposit by the oldest bridge that failed on L2", async () => {
+  const lost = await newToken(500n);
+  const there = await lost.getAddress();
+  // The SDK has the contract's functions, but leaves its address out.
+  const { l1Erc20DefaultBridge } = await l2.send("zks_getBridgeContracts", []);
+  const erc20 = (await alice.getL1BridgeContracts()).erc20.attach(l1Erc20DefaultBridge);
+  await (await lost.approve(await erc20.getAddress(), 500n)).wait();
+  const { maxFeePerGas } = await l1.getFeeData();
+  const value = await bridgehub.l2TransactionBaseCost(CHAIN_ID, maxFeePerGas, 300_000n, 800n);
+  const sent = await erc20["deposit(address,address,uint256,uint256,uint256)"](
+    alice.address, there, 500n, 300_000n, 800n, { value, maxFeePerGas },
+  );
+  const failure = await thrown((await l2.getPriorityOpResponse(sent)).wait());
+  assert.equal(failure.receipt.status, 0);
+  await finalized(failure.receipt.blockNumber);
+  await (await bob.claimFailedDeposit(failure.receipt.hash)).wait();
   assert.equal(await lost.balanceOf(alice.address), 500n);
-  await thrown(alice.claimFailedDeposit(hash));
+  await rejected(alice.claimFailedDeposit(failure.receipt.hash), "DepositDoesNotExist(bytes32,bytes32)");
 });
 
 check("cannot get back a deposit that succeeded", async () => {
@@ -315,6 +354,12 @@ check("lists balances, tokens and the protocol's version", async () => {
   assert.equal((await l2.getProtocolVersion()).minorVersion, 30);
   assert.equal(await l2.getTestnetPaymasterAddress(), null);
 });
+
+async function rejected(promise, error) {
+  const failure = await thrown(promise);
+  const data = failure.data ?? failure.info?.error?.data ?? "";
+  assert.ok(String(data).startsWith(id(error).slice(0, 10)), `${failure} ${data}`);
+}
 
 async function finalized(number) {
   while ((await l2.getBlock("finalized")).number < number) {

@@ -65,7 +65,7 @@ class ZksContracts:
         """Return the addresses of the bridges on both layers."""
         it, on_l2 = self._contracts, self._on_l2
         return BridgeContracts(
-            l1_erc20_default_bridge=it.asset_router,
+            l1_erc20_default_bridge=it.legacy_bridge,
             l2_erc20_default_bridge=on_l2.asset_router,
             l1_shared_default_bridge=it.asset_router,
             l2_shared_default_bridge=on_l2.asset_router,

@@ -26,4 +26,6 @@ def test_the_contracts_of_both_layers_are_reported() -> None:
         "l1Nullifier",
         "l1NativeTokenVault",
     }
+    assert bridges["l1Erc20DefaultBridge"] == str(ON_L1.legacy_bridge)
+    assert bridges["l1SharedDefaultBridge"] == str(ON_L1.asset_router)
     zks.close()
