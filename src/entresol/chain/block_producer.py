@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import logging
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from entresol.chain.pool_inclusion import PoolInclusion
 from entresol.chain.priority_queue import PriorityQueue
-from entresol.errors import BlockFull, InvalidTransaction
+from entresol.errors import BlockFull
 from entresol.execution.block_executor import BlockExecutor
 from entresol.execution.tx_env import MAX_GAS_LIMIT
-from entresol.primitives.transactions import Transaction
+from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from entresol.chain.ledger import Ledger
     from entresol.chain.mempool import Mempool
     from entresol.execution.block_executor import ExecutedBlock
     from entresol.execution.evm_env import BlockEnv
     from entresol.primitives.records import StoredChange
-    from entresol.primitives.transactions import PriorityTransaction
-
-log = logging.getLogger(__name__)
-
-SIZE_LIMIT_BYTES: Final = 8 * 1024 * 1024
-"""The maximum size of a block's transactions: what EIP-7934 leaves for them.
-
-Gas bounds all bytes except those of factory dependencies, which are stored but not executed.
-"""
 
 
 class BlockProducer:
@@ -81,20 +72,25 @@ class BlockProducer:
         executor.edit(edits, codes)
         return executor
 
-    def complete(self, executor: BlockExecutor, *, is_full: bool) -> ExecutedBlock:
-        """Finish a block whose priority transactions are executed, with those of the mempool if it is not full."""
-        if not is_full:
-            self._include_best(executor, None)
-        return executor.finish(self._ledger.trie)
+    def best_for(self, executor: BlockExecutor, limit: int | None = None) -> PoolInclusion:
+        """Return the best transactions of the mempool for an opened block."""
+        return PoolInclusion(executor, self._pool, limit)
 
     def first_priority(self) -> tuple[Transaction, ...]:
         """Return the priority transactions that the next block may include, and one more."""
         return tuple(islice(self.priority, MAX_PRIORITY_TRANSACTIONS + 1))
 
-    def starts_with(self, transactions: Sequence[Transaction]) -> bool:
-        """Return whether these are still the first priority transactions."""
-        pending = islice(self.priority, len(transactions))
-        return [it.hash for it in pending] == [it.hash for it in transactions]
+    def has_all(self, transactions: Iterable[Transaction]) -> bool:
+        """Return whether the priority transactions among these are still the first, and others still in the pool."""
+        first = iter(self.priority)
+        for it in transactions:
+            if isinstance(it.payload, PriorityTransaction):
+                pending = next(first, None)
+                if pending is None or pending.hash != it.hash:
+                    return False
+            elif self._pool.get(it.hash) is None:
+                return False
+        return True
 
     def fill(
         self,
@@ -107,7 +103,9 @@ class BlockProducer:
         """Return the next block with its transactions executed, but no roots yet."""
         executor = self.open(timestamp, edits, codes)
         if include_priority(executor, self.first_priority(), limit):
-            self._include_best(executor, limit)
+            best = self.best_for(executor, limit)
+            while best.take():
+                best.execute()
         return executor
 
     def on_sealed(self, executed: ExecutedBlock) -> None:
@@ -127,26 +125,6 @@ class BlockProducer:
         if first is None or first.payload.gas_limit <= env.gas_limit:
             return env
         return msgspec.structs.replace(env, gas_limit=min(first.payload.gas_limit, MAX_GAS_LIMIT))
-
-    def _include_best(self, executor: BlockExecutor, limit: int | None) -> None:
-        best = self._pool.best()
-        size = sum(len(it.raw) for it in executor.transactions)
-        for transaction in best:
-            if limit is not None and len(executor.transactions) >= limit:
-                return
-            if size and size + len(transaction.raw) > SIZE_LIMIT_BYTES:
-                best.skip_sender(transaction.sender)
-                continue
-            try:
-                executor.run(transaction)
-                size += len(transaction.raw)
-            except BlockFull:
-                # A smaller one of another sender may still fit.
-                best.skip_sender(transaction.sender)
-            except InvalidTransaction as error:
-                log.info("dropped transaction %s: %s", transaction.hash, error)
-                best.skip_sender(transaction.sender)
-                self._pool.remove(transaction.hash, str(error))
 
 
 def include_priority(

@@ -21,7 +21,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
     from pathlib import Path
 
     from entresol._native import Overlay
@@ -62,6 +62,8 @@ class Chain(ChainView):
         self._pending = PendingBlock(self.ledger, self.pool, self.producer)
         self.automine: Callable[[], None] = self.seal_pending
         """Called in automine mode when a transaction is pending; a node may seal in the background."""
+        self.mine: Callable[[], Awaitable[Header]] = self._mine
+        """Seal the next block on request, even if it is empty; a node may execute it on a thread."""
         self.checkpoints = CheckpointLog()
 
     @classmethod
@@ -157,15 +159,20 @@ class Chain(ChainView):
         return self._append(executed)
 
     def open_block(self) -> OpenBlock:
-        """Open the next block, to execute its priority transactions on any thread, and then to seal it here."""
-        executor = self.producer.open(self._next_timestamp(), *self._edits.stored())
-        return OpenBlock(executor, self.producer.first_priority(), self._build_state())
+        """Open the next block, to execute its transactions on any thread, and then to seal it here."""
+        producer, state = self.producer, self._build_state()
+        executor = producer.open(self._next_timestamp(), *self._edits.stored())
+        best, trie = producer.best_for(executor), self.ledger.trie
+        return OpenBlock(executor, producer.first_priority(), best, trie, state)
+
+    def is_next(self, block: OpenBlock) -> bool:
+        """Return whether nothing has changed since the block was opened, so that it is still the next one."""
+        return block.state == self._build_state() and self.producer.has_all(block.transactions)
 
     def seal_open(self, block: OpenBlock) -> Header | None:
-        """Seal an opened block; None if the chain has changed since, so that it would not be the next one."""
-        if block.state == self._build_state() and self.producer.starts_with(block.transactions):
-            return self._append(self.producer.complete(block.executor, is_full=block.is_full))
-        return None
+        """Seal a finished block; None if it is not the next one any more."""
+        assert block.executed is not None
+        return self._append(block.executed) if self.is_next(block) else None
 
     def import_block(self, record: BlockRecord, *, execute: bool = False) -> None:
         """Import a block that another node sealed."""
@@ -227,6 +234,9 @@ class Chain(ChainView):
         self.ledger.settings = self.settings.after_block()
         self._on_new_head(executed.record, executed.transactions, executed.failures)
         return executed.header
+
+    async def _mine(self) -> Header:
+        return self.seal()
 
     def _build_state(self) -> BuildState:
         return BuildState(self.ledger.head_hash, self.latest, self.clock.state, self.settings)

@@ -1,4 +1,4 @@
-"""A block that is being built: its priority transactions may execute on another thread."""
+"""A block that is being built: its parts may execute on another thread."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from entresol.chain.block_producer import include_priority
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from entresol._native import Overlay, Snapshot
     from entresol.chain.dev.block_settings import BlockSettings
     from entresol.chain.dev.clock import ClockState
-    from entresol.execution.block_executor import BlockExecutor
+    from entresol.chain.pool_inclusion import PoolInclusion
+    from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Hash32
+    from entresol.state.state_trie import StateTrie
 
 
 class BuildState(NamedTuple):
@@ -30,23 +32,51 @@ class BuildState(NamedTuple):
 class OpenBlock:
     """The next block, opened on the thread of the chain and sealed there by `Chain.seal_open`.
 
-    Remembers: the executor with what has been executed, and what the block is built on. Assumes: one thread at a
-    time; `execute` touches nothing that others change.
+    It is built in parts: `prepare` on the thread of the chain, `execute` on any. Remembers: the executor with what has
+    been executed, and what the block is built on. Assumes: one thread at a time, and that the chain is as it was when
+    `prepare` is called; `execute` touches nothing that others change.
     """
 
     def __init__(
-        self, executor: BlockExecutor, priority: Sequence[Transaction], state: BuildState
+        self,
+        executor: BlockExecutor,
+        priority: Sequence[Transaction],
+        best: PoolInclusion,
+        trie: StateTrie,
+        state: BuildState,
     ) -> None:
-        self.executor = executor
         self.state = state
-        self.is_full = False
+        self.executed: ExecutedBlock | None = None
+        """The finished block."""
+        self._executor = executor
         self._priority = priority
+        self._best = best
+        self._trie = trie
+        self._is_full = False
+        self._execute: Callable[[], None] | None = None
 
     @property
     def transactions(self) -> Sequence[Transaction]:
         """The transactions of the block so far."""
-        return self.executor.transactions
+        return self._executor.transactions
+
+    def prepare(self) -> bool:
+        """Prepare the next part: priority transactions, those of the pool, roots; return whether there is one."""
+        if self._execute is None:
+            self._execute = self._include_priority
+        elif not self._is_full and self._best.take():
+            self._execute = self._best.execute
+        else:
+            self._execute = self._finish
+        return self.executed is None
 
     def execute(self) -> None:
-        """Execute the priority transactions that were pending when the block was opened."""
-        self.is_full = not include_priority(self.executor, self._priority)
+        """Execute the part that was prepared."""
+        assert self._execute is not None
+        self._execute()
+
+    def _include_priority(self) -> None:
+        self._is_full = not include_priority(self._executor, self._priority)
+
+    def _finish(self) -> None:
+        self.executed = self._executor.finish(self._trie)

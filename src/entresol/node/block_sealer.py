@@ -1,23 +1,28 @@
-"""Seal blocks without blocking the event loop: one a turn, and heavy priority transactions on a thread."""
+"""Seal blocks without blocking the event loop: one a turn, and heavy ones on a thread."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain as concatenated
 from typing import TYPE_CHECKING, Final
 
 from entresol.chain.mining import MiningMode
 from entresol.errors import StoreFailed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from entresol.chain.chain import Chain
+    from entresol.chain.open_block import OpenBlock
     from entresol.primitives.headers import Header
+    from entresol.primitives.transactions import Transaction
 
 logger = logging.getLogger(__name__)
 
 INLINE_GAS: Final = 3_000_000
-"""Up to this gas limit of all pending priority transactions, a block is sealed at once: it takes a few milliseconds."""
+"""Up to this gas limit of all pending transactions, a block is sealed at once: it takes a few milliseconds."""
 
 ATTEMPTS: Final = 3
 """How often a block is built on the thread, if the chain changes meanwhile, before it is built on the event loop."""
@@ -27,6 +32,8 @@ RETRY_SECONDS: Final = 1.0
 
 class BlockSealer:
     """Seals the blocks of a chain, in the background while heavy transactions of L1 are pending.
+
+    With automine a block of other transactions is sealed before the sender has its response, so on the event loop.
 
     Remembers: the task in the background. Persists: nothing; the chain does. Assumes: one event loop, whose thread
     alone changes the chain. Fails: as the chain does; in the background it logs the failure and retries.
@@ -47,18 +54,17 @@ class BlockSealer:
         """Seal what is pending: now, or in the background if it is heavy."""
         if self.is_busy:
             return
-        if self._is_heavy():
+        if self._has_heavy_deposits():
             self._task = asyncio.get_running_loop().create_task(self._seal_all())
         else:
             self._chain.seal_pending()
 
     async def seal(self) -> Header:
-        """Seal the next block, even if it is empty; its heavy transactions execute on a thread."""
+        """Seal the next block, even if it is empty; a heavy one executes on a thread."""
         async with self._sealing:
             for _ in range(ATTEMPTS if self._is_heavy() else 0):
-                block = self._chain.open_block()
-                await asyncio.get_running_loop().run_in_executor(self._thread, block.execute)
-                header = self._chain.seal_open(block)
+                block = await self._build()
+                header = None if block is None else self._chain.seal_open(block)
                 if header is not None:
                     return header
             return self._chain.seal()
@@ -75,16 +81,23 @@ class BlockSealer:
             await asyncio.gather(self._task, return_exceptions=True)
         await asyncio.to_thread(self._thread.shutdown, wait=True)
 
+    async def _build(self) -> OpenBlock | None:
+        """Build the next block on the thread; None if the chain changes meanwhile."""
+        block, loop = self._chain.open_block(), asyncio.get_running_loop()
+        while block.prepare():
+            await loop.run_in_executor(self._thread, block.execute)
+            if not self._chain.is_next(block):
+                return None
+        return block
+
+    def _has_heavy_deposits(self) -> bool:
+        return _is_heavy(self._chain.producer.priority)
+
     def _is_heavy(self) -> bool:
-        gas = 0
-        for transaction in self._chain.producer.priority:
-            gas += transaction.payload.gas_limit
-            if gas > INLINE_GAS:
-                return True
-        return False
+        return _is_heavy(concatenated(self._chain.producer.priority, self._chain.pool.best()))
 
     async def _seal_all(self) -> None:
-        while self._chain.schedule.mode is MiningMode.AUTO and self._is_heavy():
+        while self._chain.schedule.mode is MiningMode.AUTO and self._has_heavy_deposits():
             try:
                 await self.seal()
             except StoreFailed as error:
@@ -98,3 +111,12 @@ class BlockSealer:
             await asyncio.sleep(0)
         if self._chain.schedule.mode is MiningMode.AUTO:
             self._chain.seal_pending()
+
+
+def _is_heavy(transactions: Iterable[Transaction]) -> bool:
+    gas = 0
+    for transaction in transactions:
+        gas += transaction.payload.gas_limit
+        if gas > INLINE_GAS:
+            return True
+    return False

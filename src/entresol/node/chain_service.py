@@ -67,6 +67,7 @@ class ChainService:
         self._tick_task: asyncio.Task[None] | None = None
         self._sealer = BlockSealer(chain)
         chain.automine = self._sealer.automine
+        chain.mine = self._sealer.seal
 
     @property
     def address(self) -> str:

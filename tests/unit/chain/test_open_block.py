@@ -13,9 +13,10 @@ from tests.support.chain.dev_chain import ALICE, ETHER, deposit, open_chain, tra
 def executed(chain: Chain) -> OpenBlock:
     """Return the next block of a chain, executed on another thread."""
     block = chain.open_block()
-    thread = Thread(target=block.execute)
-    thread.start()
-    thread.join()
+    while block.prepare():
+        thread = Thread(target=block.execute)
+        thread.start()
+        thread.join()
     return block
 
 
@@ -58,9 +59,10 @@ def test_deposits_that_arrive_meanwhile_are_in_the_block_after_it(manual: Chain)
         lambda chain: chain.edit(ALICE, lambda overlay: overlay.set_balance(ALICE, ETHER)),
         lambda chain: chain.clock.increase(100),
         lambda chain: chain.producer.priority.replace([]),
+        lambda chain: chain.pool.remove(transaction(0).hash, "by hand"),
         lambda chain: chain.restore(1),
     ],
-    ids=["sealed", "edited", "later", "dropped", "reverted"],
+    ids=["sealed", "edited", "later", "dropped", "removed", "reverted"],
 )
 def test_a_block_is_not_sealed_on_a_chain_that_has_changed(
     manual: Chain, change: Callable[[Chain], object]
@@ -68,6 +70,7 @@ def test_a_block_is_not_sealed_on_a_chain_that_has_changed(
     manual.checkpoint()
     manual.seal()
     manual.enqueue(deposit(0))
+    manual.submit(transaction(0).raw)
     block = executed(manual)
     change(manual)
     head = manual.head

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 
 import pytest
 
+from entresol.chain import pool_inclusion
 from entresol.chain.chain import Chain
 from entresol.chain.open_block import OpenBlock
 from entresol.errors import StoreFull
+from entresol.execution.block_executor import BlockExecutor
 from entresol.node import block_sealer as module
 from entresol.node.block_sealer import INLINE_GAS, BlockSealer
+from entresol.primitives.records import TransactionResult
+from entresol.primitives.transactions import Transaction
 from tests.support.chain.dev_chain import deposit, open_chain, transaction
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -140,3 +145,56 @@ def test_stopping_ends_what_is_in_the_background(chain: Chain) -> None:
 
     asyncio.run(live())
     assert chain.number < 50
+
+
+def submit_heavy(chain: Chain, senders: int = 3) -> None:
+    """Leave transactions pending that may use more gas than is executed on the event loop."""
+    chain.schedule.seal_on_request()
+    for by in range(senders):
+        for nonce in range(1 + INLINE_GAS // 100_000 // senders):
+            chain.submit(transaction(nonce, by=by).raw)
+
+
+def test_a_long_block_of_the_pool_executes_on_a_thread(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = set()
+    run = BlockExecutor.run
+
+    def observed(self: BlockExecutor, sent: Transaction) -> TransactionResult:
+        threads.add(threading.current_thread().name)
+        return run(self, sent)
+
+    async def live() -> None:
+        sealer = BlockSealer(chain)
+        submit_heavy(chain)
+        monkeypatch.setattr(BlockExecutor, "run", observed)
+        header = await sealer.seal()
+        assert header.gas_used > 21_000 * 30
+        assert chain.head == header
+        await sealer.stop()
+
+    asyncio.run(live())
+    assert {it.partition("_")[0] for it in threads} == {"seal"}
+    chain.verify()
+
+
+def test_a_block_that_others_seal_meanwhile_drops_no_transaction(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_inclusion, "PART_TRANSACTIONS", 4)
+
+    async def live() -> None:
+        sealer = BlockSealer(chain)
+        submit_heavy(chain)
+        count = len(chain.pool)
+        sealing = asyncio.create_task(sealer.seal())
+        for _ in range(3):
+            await asyncio.sleep(0)
+        chain.seal(limit=3)
+        await sealing
+        assert sum(len(chain.blocks.record(it).transactions) for it in (1, 2)) == count
+        await sealer.stop()
+
+    asyncio.run(live())
+    chain.verify()

@@ -48,7 +48,7 @@ async def seal_ordered(chain: Chain, request: MineRequest | None, limit: int = M
     if wanted.timestamp is not None:
         chain.clock.set_next_timestamp(int(wanted.timestamp), chain.head.timestamp)
     async for _ in sliced(count):
-        chain.seal()
+        await chain.mine()
     return count
 
 
@@ -66,7 +66,7 @@ class AnvilMine:
         async for _ in sliced(block_count(blocks)):
             if interval is not None:
                 self._chain.clock.increase(int(interval), self._chain.head.timestamp)
-            self._chain.seal()
+            await self._chain.mine()
 
 
 class HardhatMine:
@@ -85,11 +85,11 @@ class HardhatMine:
             if already and seconds:
                 parent = self._chain.head.timestamp
                 self._chain.clock.set_next_timestamp(parent + seconds, parent)
-            self._chain.seal()
+            await self._chain.mine()
         return True
 
     @method()
-    def interval_mine(self) -> bool:
+    async def interval_mine(self) -> bool:
         """Seal a block now, as Hardhat's timer does."""
-        self._chain.seal()
+        await self._chain.mine()
         return True
