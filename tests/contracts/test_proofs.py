@@ -246,6 +246,16 @@ def test_a_chain_that_is_no_settlement_layer_proves_nothing_for_others(l1: Deplo
     assert rejection.value.args == ("InvalidSettlementLayer", OTHER_CHAIN_ID)
 
 
+def test_a_chain_does_not_settle_on_itself(l1: Deployed) -> None:
+    # Its operator could otherwise prove batches that L1 has never seen.
+    l1.engine.send(DEPLOYER, l1.bridgehub, "registerSettlementLayer", CHAIN_ID, True)
+    proof = nested_proof(l1, l1.chain)
+    proof[proof.index(OTHER_CHAIN_ID.to_bytes(32))] = CHAIN_ID.to_bytes(32)
+    with pytest.raises(Reverted) as rejection:
+        proven(l1, proof, batch=5)
+    assert rejection.value.args == ("InvalidSettlementLayer", CHAIN_ID)
+
+
 def test_only_the_owner_registers_settlement_layers(l1: Deployed) -> None:
     with pytest.raises(Reverted, match="Unauthorized"):
         l1.engine.send(ALICE, l1.bridgehub, "registerSettlementLayer", CHAIN_ID, True)
