@@ -229,7 +229,7 @@ class TraceWriter:
     def write_trace(self, result: ExecutionResult) -> None:
         """Write the trace of `result`."""
     def write_items(self, result: ExecutionResult) -> None:
-        """Write the items of the trace of `result`, a list, into the list that was begun before."""
+        """Write the items of the trace of `result`, a list or an object, into one that was begun before."""
     def __len__(self) -> int:
         """Return the number of bytes written so far."""
     def joined(self, head: bytes = ..., tail: bytes = ...) -> bytes:

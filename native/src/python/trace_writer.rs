@@ -50,7 +50,7 @@ impl TraceWriter {
         Ok(())
     }
 
-    /// Write the items of the trace of `result`, a list, into the list that was begun before.
+    /// Write the items of the trace of `result`, a list or an object, into one that was begun before.
     fn write_items(&self, result: &Bound<'_, ExecutionResult>) -> PyResult<()> {
         let text = trace_of(result)?;
         let range = 1..text.len().saturating_sub(1).max(1);
@@ -58,7 +58,8 @@ impl TraceWriter {
             return Ok(());
         }
         let mut parts = self.0.lock();
-        if parts.last().is_some_and(|part| part.bytes().last() != Some(&b'[')) {
+        let last = parts.last().and_then(|part| part.bytes().last());
+        if last.is_some_and(|byte| !b"[{".contains(byte)) {
             parts.push(Part { text: Arc::new(b",".to_vec()), range: 0..1 });
         }
         parts.push(Part { text, range });

@@ -18,22 +18,17 @@ from entresol.node.adapters import (
     log_limits,
     override_limits,
     request_limits,
-    trace_limits,
 )
 from entresol.node.config.limits import LimitsConfig
 from entresol.node.config.schema import ApiConfig
 from entresol.node.dev_api import dev_namespaces
+from entresol.node.inspection import inspection_namespaces
 from entresol.node.metrics import MemoryUse
 from entresol.rpc.cache.blocks import DEFAULT_BYTES as MAX_RENDERED_BYTES
 from entresol.rpc.cache.calls import MAX_BYTES as MAX_CALL_BYTES
 from entresol.rpc.cache.logs import DEFAULT_BYTES as MAX_LOG_BYTES
 from entresol.rpc.jsonrpc.dispatch import RESPONSE_CACHE_BYTES, Dispatcher
 from entresol.rpc.jsonrpc.offload import POLICY
-from entresol.rpc.namespaces.debug.call_traces import DebugCallTraces
-from entresol.rpc.namespaces.debug.ranges import DebugRanges
-from entresol.rpc.namespaces.debug.raw import DebugRaw
-from entresol.rpc.namespaces.debug.state import DebugState
-from entresol.rpc.namespaces.debug.traces import DebugTraces
 from entresol.rpc.namespaces.dev.settlement import AnvilSettlement
 from entresol.rpc.namespaces.dev.tokens import TokenEdits
 from entresol.rpc.namespaces.eth.accounts import EthAccounts, Personal
@@ -69,7 +64,6 @@ from entresol.rpc.services.fill_transaction import TransactionFiller
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.services.submission import Submission
 from entresol.rpc.services.token_slots import TokenSlots
-from entresol.rpc.services.trace_runner import TraceRunner
 from entresol.storage.record_cache import MAX_BYTES as MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
@@ -128,7 +122,7 @@ class Api:
         self.filters = self._new_filters()
         self.subscriptions = self._new_subscriptions(wake)
         is_anvil = dev_methods and layer_two is None
-        namespaces = self._ethereum(is_anvil=is_anvil) + self._debug()
+        namespaces = self._ethereum(is_anvil=is_anvil) + self._inspection()
         if layer_two is not None:
             namespaces += self._zk_stack(layer_two)
         if dev_methods:
@@ -232,16 +226,10 @@ class Api:
             Web3(self._client_version),
         ]
 
-    def _debug(self) -> list[Namespace]:
-        chain, resolver, limits = self._chain, self._resolver, self._limits
-        traces = TraceRunner(chain.ledger, resolver, trace_limits(limits))
-        return [
-            DebugTraces(traces, chain.state_trie),
-            DebugCallTraces(traces, self._runner),
-            DebugRaw(resolver, chain.blocks, self._rendered, limits.answer_limit_bytes),
-            DebugState(resolver, chain.ledger),
-            DebugRanges(resolver, chain.ledger, limits.slot_limit, limits.answer_limit_bytes),
-        ]
+    def _inspection(self) -> list[Namespace]:
+        return inspection_namespaces(
+            self._chain, self._resolver, self._runner, self._rendered, self._limits
+        )
 
     def _zk_stack(self, layer_two: L2Components) -> list[Namespace]:
         chain, rollup = self._chain, layer_two.rollup

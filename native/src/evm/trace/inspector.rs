@@ -70,6 +70,9 @@ impl TracerInspector {
         else {
             return;
         };
+        if matches!(self.recorder, Recorder::Transfers(_)) {
+            return;
+        }
         let account = context.journal_ref().evm_state().get(&contract);
         let balance = account.map(|account| account.info.balance).unwrap_or_default();
         Inspector::<C>::selfdestruct(&mut self.recorder, contract, contract, balance);

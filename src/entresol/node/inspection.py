@@ -1,0 +1,52 @@
+"""The namespaces that inspect a chain: `debug_`, `trace_` and `ots_`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.node.adapters import trace_limits
+from entresol.rpc.namespaces.debug.call_traces import DebugCallTraces
+from entresol.rpc.namespaces.debug.ranges import DebugRanges
+from entresol.rpc.namespaces.debug.raw import DebugRaw
+from entresol.rpc.namespaces.debug.state import DebugState
+from entresol.rpc.namespaces.debug.traces import DebugTraces
+from entresol.rpc.namespaces.ots.blocks import OtsBlocks
+from entresol.rpc.namespaces.ots.search import OtsSearch
+from entresol.rpc.namespaces.ots.transactions import OtsTransactions
+from entresol.rpc.namespaces.trace.frames import TraceFrames
+from entresol.rpc.namespaces.trace.replays import TraceReplays
+from entresol.rpc.services.address_search import AddressSearch
+from entresol.rpc.services.rendered_objects import RenderedObjects
+from entresol.rpc.services.trace_runner import TraceRunner
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.node.config.limits import LimitsConfig
+    from entresol.rpc.jsonrpc.method import Namespace
+    from entresol.rpc.services.block_resolver import BlockResolver
+    from entresol.rpc.services.call_runner import CallRunner
+    from entresol.rpc.services.rendered_chain import RenderedChain
+
+
+def inspection_namespaces(
+    chain: Chain,
+    resolver: BlockResolver,
+    runner: CallRunner,
+    rendered: RenderedChain,
+    limits: LimitsConfig,
+) -> list[Namespace]:
+    """Return the namespaces that read blocks and states, and execute transactions again."""
+    ledger, objects = chain.ledger, RenderedObjects(rendered)
+    traces = TraceRunner(ledger, resolver, trace_limits(limits))
+    return [
+        DebugTraces(traces, chain.state_trie),
+        DebugCallTraces(traces, runner),
+        DebugRaw(resolver, chain.blocks, rendered, limits.answer_limit_bytes),
+        DebugState(resolver, ledger),
+        DebugRanges(resolver, ledger, limits.slot_limit, limits.answer_limit_bytes),
+        TraceFrames(traces),
+        TraceReplays(traces, runner),
+        OtsBlocks(ledger.store, resolver, objects),
+        OtsTransactions(ledger, traces),
+        OtsSearch(ledger, AddressSearch(ledger.store, traces), objects),
+    ]

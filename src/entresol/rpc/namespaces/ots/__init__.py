@@ -1,0 +1,1 @@
+"""The `ots_` namespace: what the block explorer Otterscan asks for."""

@@ -1,0 +1,137 @@
+"""`trace_transaction`, `trace_block`, `trace_get` and `trace_filter`: the frames of sealed transactions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from entresol.chain.finality import BlockTag
+from entresol.errors import BlockNotFound, InvalidTraceRange, TraceTooLarge, TransactionNotFound
+from entresol.execution.trace.block_trace import trace_block, trace_transaction
+from entresol.primitives.values import Hash32
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
+from entresol.rpc.services.trace_runner import Traces
+from entresol.rpc.types.block_id import BlockId, BlockNumber
+from entresol.rpc.types.number import Number
+from entresol.rpc.types.trace_request import TraceFilterObject, check_range, frame_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from entresol._native import ExecutionResult
+    from entresol.execution.trace.budget import TraceBudget
+    from entresol.rpc.services.trace_runner import TraceRunner
+
+_ALL: Final = frame_options()
+_LATEST: Final = BlockNumber.parse(str(BlockTag.LATEST))
+
+
+class _Frame(msgspec.Struct, rename="camel"):
+    """What tells a frame apart."""
+
+    trace_address: list[int]
+
+
+_frames: Final = msgspec.json.Decoder(list[Raw]).decode
+_frame: Final = msgspec.json.Decoder(_Frame).decode
+
+
+class TraceFrames:
+    """Frames of sealed transactions; calls of precompiles are left out."""
+
+    prefix = "trace"
+
+    def __init__(self, traces: TraceRunner) -> None:
+        self._traces = traces
+
+    @method(TraceTooLarge)
+    def transaction(self, hash: Hash32) -> Traces | list[Any]:
+        """Return the frames of a transaction; none if there is no such transaction."""
+        try:
+            block, index = self._traces.transaction(hash)
+        except TransactionNotFound:
+            return []
+
+        def work(budget: TraceBudget) -> None:
+            budget.writer.write_trace(trace_transaction(block, index, _ALL, budget))
+
+        return self._traces.run(work)
+
+    @method(BlockNotFound, TraceTooLarge)
+    def block(self, block: BlockId) -> Traces:
+        """Return the frames of all transactions of a block."""
+        number = self._traces.number(block)
+        return self._traces.run(lambda budget: self._write(budget, range(number, number + 1), _ALL))
+
+    @method(TransactionNotFound)
+    def get(
+        self, hash: Hash32, indices: list[Number]
+    ) -> Offload[Annotated[Raw, dict[str, Any]] | None]:
+        """Return the frame of a transaction whose `traceAddress` is `indices`; null if there is none."""
+        block, index = self._traces.transaction(hash)
+        wanted, budget = [int(it) for it in indices], self._traces.budget()
+
+        def work() -> Raw | None:
+            traced = trace_transaction(block, index, _ALL, budget)
+            frames = _frames(traced.trace or b"[]")
+            return next((it for it in frames if _frame(it).trace_address == wanted), None)
+
+        return Offload(work)
+
+    @method(BlockNotFound, InvalidTraceRange, TraceTooLarge)
+    def filter(self, filter: TraceFilterObject) -> Traces:
+        """Return the frames of up to 300 blocks that are from or to some addresses.
+
+        With addresses of both kinds one of them has to match, with the mode `intersection` both. `after` frames are
+        skipped, and at most `count` are returned.
+        """
+        first = 0 if filter.from_block is None else self._traces.number(filter.from_block)
+        last = self._traces.number(filter.to_block or _LATEST)
+        check_range(first, last)
+        options, after = filter.options(), int(filter.after or 0)
+        count = None if filter.count is None else int(filter.count)
+
+        def work(budget: TraceBudget) -> None:
+            blocks = range(first, last + 1)
+            if after == 0 and count is None:
+                self._write(budget, blocks, options)
+            else:
+                self._write_page(budget, self._traced(budget, blocks, options), after, count)
+
+        return self._traces.run(work)
+
+    def _traced(
+        self, budget: TraceBudget, numbers: range, options: bytes
+    ) -> Iterator[ExecutionResult]:
+        for number in numbers:
+            if number == 0:
+                continue
+            for traced in trace_block(self._traces.block(number), options, budget):
+                if isinstance(traced.outcome, Exception):
+                    raise traced.outcome
+                yield traced.outcome
+
+    def _write(self, budget: TraceBudget, numbers: range, options: bytes) -> None:
+        budget.writer.write(b"[")
+        for ran in self._traced(budget, numbers, options):
+            budget.writer.write_items(ran)
+        budget.writer.write(b"]")
+
+    @staticmethod
+    def _write_page(
+        budget: TraceBudget, results: Iterator[ExecutionResult], after: int, count: int | None
+    ) -> None:
+        """Write the frames of a page, and trace no more than it takes."""
+        page: list[Raw] = []
+        skipped = 0
+        for ran in results:
+            frames = _frames(ran.trace or b"[]")
+            skip = min(after - skipped, len(frames))
+            skipped += skip
+            page += frames[skip:]
+            if count is not None and len(page) >= count:
+                break
+        budget.writer.write(b"[" + b",".join(bytes(it) for it in page[:count]) + b"]")
