@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,53 +12,19 @@ from typing import Any
 import pytest
 
 from entresol.node.config.schema import L1Config
-from tests.support.anvil import find_anvil, free_port
+from tests.support.anvil import RestartableAnvil, free_port
 from tests.support.node_process import DEVELOPMENT_FLAGS, running_node
-from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.polling import eventually
 from tests.support.rollup.layer_consistency import check_agreement
 from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rollup.node_crashes import CrashingNode, Traffic, operator_nonce
 from tests.support.rollup.pair import ETHER, Pair
-from tests.support.rpc_client import HttpRpcClient, get
+from tests.support.rpc_client import get
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 
 OPERATOR = ACCOUNTS[1]
 CONFIRMATIONS = 3
-
-
-class RestartableAnvil:
-    """An anvil that saves its chain to a file while it is stopped."""
-
-    def __init__(self, path: Path, port: int) -> None:
-        self.port = port
-        self.url = f"http://127.0.0.1:{port}"
-        self._state = path / "anvil.json"
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Start it where it stopped."""
-        self._process = subprocess.Popen(
-            [find_anvil(), "--port", str(self.port), "--state", self._state, "--silent"],
-            stdin=subprocess.DEVNULL,
-        )
-        eventually(self._answers)
-
-    def stop(self) -> None:
-        """Stop it, once it has written its chain."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGINT)
-            self._process.wait(PATIENCE_SECONDS)
-            self._process = None
-
-    def _answers(self) -> bool:
-        client = HttpRpcClient(self.url)
-        try:
-            return bool(client("eth_chainId"))
-        except OSError:
-            return False
-        finally:
-            client.close()
 
 
 @pytest.fixture

@@ -7,9 +7,11 @@ import os
 import platform
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final
@@ -31,6 +33,52 @@ class Anvil(HttpRpcClient):
     def __init__(self, url: str, pid: int) -> None:
         super().__init__(url)
         self.pid = pid
+
+
+class RestartableAnvil:
+    """An anvil that saves its chain to a file while it is stopped."""
+
+    def __init__(self, path: Path, port: int, *arguments: str) -> None:
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}"
+        self._command = [
+            *(str(find_anvil()), "--port", str(port), "--state", str(path / "anvil.json")),
+            *("--silent", *arguments),
+        ]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it where it stopped."""
+        self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.DEVNULL,
+        )
+        eventually(self._answers)
+
+    def pause(self, seconds: float) -> None:
+        """Let it respond to nothing for a while; its connections stay."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            time.sleep(seconds)
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
+    def stop(self) -> None:
+        """Stop it, once it has written its chain."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(PATIENCE_SECONDS)
+            self._process = None
+
+    def _answers(self) -> bool:
+        client = HttpRpcClient(self.url)
+        try:
+            return bool(client("eth_chainId"))
+        except OSError:
+            return False
+        finally:
+            client.close()
 
 
 @contextlib.contextmanager

@@ -48,6 +48,9 @@ Json = dict[str, Any]
 class Pair:
     """Both layers, and the contracts on them; `USER` signs everything."""
 
+    gas_on_l1: int | None = None
+    """The gas limit of transactions on L1, if L1 should not choose it; anvil takes all of a block."""
+
     def __init__(self, l1: RpcClient, l2: RpcClient, contracts: Mapping[str, Address]) -> None:
         self.l1 = l1
         self.l2 = l2
@@ -63,12 +66,12 @@ class Pair:
         self._l2_vault = Contract(NATIVE_TOKEN_VAULT, find("L2NativeTokenVault"))
 
     @classmethod
-    def connect(cls, info: Path) -> Pair:
-        """Connect to the node that wrote `info`."""
+    def connect(cls, info: Path, l1_url: str | None = None) -> Pair:
+        """Connect to the node that wrote `info`, and to its L1, by another URL if it is given."""
         known = json.loads(info.read_text(encoding="utf-8"))
         contracts = known["l1"]["contracts"].items()
         return cls(
-            HttpRpcClient(known["l1"]["http_url"]),
+            HttpRpcClient(l1_url or known["l1"]["http_url"]),
             HttpRpcClient(known["http_url"]),
             {name: Address.parse(text) for name, text in contracts},
         )
@@ -90,6 +93,7 @@ class Pair:
         gas_limit: int = GAS_LIMIT,
         fee: int = FEE,
         gas_price: str | None = None,
+        sender: Address = USER,
     ) -> str:
         """Deposit ether, and return the transaction on L1."""
         request = (
@@ -102,6 +106,7 @@ class Pair:
             request,
             value=value + fee,
             gas_price=gas_price,
+            sender=sender,
         )
 
     def deposit_at_cost(
@@ -266,6 +271,8 @@ class Pair:
         fields = _transaction(contract, function, arguments, value)
         if gas_price is not None:
             fields["gasPrice"] = gas_price
+        if self.gas_on_l1 is not None:
+            fields["gas"] = hex(self.gas_on_l1)
         return _send(self.l1, fields, sender)
 
     def send_l2(self, contract: Contract, function: str, *arguments: object, value: int = 0) -> str:
