@@ -26,8 +26,12 @@ ELSEWHERE: Final = {
     "bridge-viem.mjs",
     "bridge-zksync-ethers.mjs",
     "zk-tokens.mjs",
+    "hardhat.mjs",
+    "hardhat-helpers.mjs",
+    "hardhat-matchers.mjs",
+    "viem-actions.mjs",
 }
-"""What test_javascript_bridges.py and test_zksync_ethers_tokens.py run, and what all of them use."""
+"""What test_javascript_bridges.py, test_zksync_ethers_tokens.py and test_hardhat.py run, and what they use."""
 
 
 def test_no_file_is_missing() -> None:

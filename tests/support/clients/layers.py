@@ -30,11 +30,11 @@ class Layers(NamedTuple):
 
 
 @contextlib.contextmanager
-def running_layers(kind: str) -> Iterator[Layers]:
-    """Start a node with an L1 of this kind, and stop both at the end."""
+def running_layers(kind: str, *more: str) -> Iterator[Layers]:
+    """Start a node with an L1 of this kind, and `more` arguments, and stop both at the end."""
     with contextlib.ExitStack() as cleanup:
         info = Path(cleanup.enter_context(TemporaryDirectory())) / "facts.json"
-        arguments = ["--config-out", str(info)]
+        arguments = ["--config-out", str(info), *more]
         if kind == "anvil":
             anvil = cleanup.enter_context(running_anvil())
             arguments += ["--l1-url", anvil.url, "--deploy-l1", "--operator-key", OPERATOR_KEY]

@@ -1,0 +1,32 @@
+"""Hardhat's own plugins and viem's actions on both layers: the checks are in the files of `js/`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+import pytest
+
+from tests.support.clients.javascript import Results, checks_of, run_checks
+from tests.support.clients.layers import running_layers
+
+pytestmark = pytest.mark.clients
+
+FILES: Final = ("hardhat-helpers.mjs", "hardhat-matchers.mjs", "viem-actions.mjs")
+LAYERS: Final = ("L1", "L2")
+
+
+@cache
+def results(file: str, layer: str) -> Results:
+    """Run a file on a layer of a node of its own, once."""
+    with running_layers("embedded", "--l1-delay", "0") as layers:
+        return run_checks(file, layers.url if layer == "L2" else layers.l1_url)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize(
+    ("file", "check"), [(file, check) for file in FILES for check in checks_of(file)]
+)
+def test_a_tool_works(file: str, check: str, layer: str) -> None:
+    problem = results(file, layer)[check]
+    assert problem is None, problem
