@@ -113,7 +113,7 @@ def _meaning(code: int) -> str:
 
 
 def _setting_row(setting: Setting) -> str:
-    flag = setting.flag
+    flag = "`, `".join((setting.flag, *setting.aliases))
     no_flag = f"--no-{flag.removeprefix('--')}"
     if setting.is_switch and setting.default is None:
         flag = f"{flag}`, `{no_flag}"

@@ -99,7 +99,7 @@ pub fn transaction(nonce: u64) -> ExecutionEnv {
         ..RevmTxEnv::default()
     };
     ExecutionEnv {
-        rules: Rules { chain_id: 270, fork: SpecId::OSAKA },
+        rules: Rules::new(270, SpecId::OSAKA),
         block: BlockEnv { gas_limit: 30_000_000, ..BlockEnv::default() },
         block_hashes: HashMap::default(),
         precompiles: HashMap::default(),

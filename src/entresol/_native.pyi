@@ -92,9 +92,22 @@ class Overlay:
 
 @final
 class Rules:
-    """Chain parameters that hold for every execution."""
+    """Chain parameters that hold for every execution.
 
-    def __new__(cls, chain_id: int, fork: str = "osaka") -> Rules: ...
+    `code_size_limit` is that of deployed code, and half of that of init code; None for no limit. `caps_gas`: the gas
+    limit of a transaction respects the fork's cap (EIP-7825).
+    """
+
+    def __new__(
+        cls,
+        chain_id: int,
+        fork: str = "osaka",
+        *,
+        code_size_limit: int | None = ...,
+        caps_gas: bool = True,
+    ) -> Rules: ...
+    @property
+    def transaction_gas_limit(self) -> int | None: ...
     @property
     def chain_id(self) -> int: ...
     @property

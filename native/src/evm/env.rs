@@ -4,6 +4,7 @@ use alloy_primitives::map::HashMap;
 use alloy_primitives::{B256, U256};
 use revm::context::{BlockEnv, TxEnv as RevmTxEnv};
 use revm::primitives::hardfork::SpecId;
+use revm::primitives::{eip170, eip7825};
 
 use super::limits::Limits;
 use super::precompiles::MovedPrecompiles;
@@ -16,6 +17,31 @@ pub struct Rules {
     pub chain_id: u64,
     /// Hardfork.
     pub fork: SpecId,
+    /// Maximum size of deployed code (EIP-170), init code may have twice as much; None for no limit.
+    pub code_size_limit: Option<usize>,
+    /// The fork's cap on the gas limit of a transaction (EIP-7825) holds.
+    pub caps_gas: bool,
+}
+
+impl Rules {
+    /// The rules of Ethereum.
+    pub const fn new(chain_id: u64, fork: SpecId) -> Self {
+        Self { chain_id, fork, code_size_limit: Some(eip170::MAX_CODE_SIZE), caps_gas: true }
+    }
+
+    /// The highest gas limit of a transaction, if there is one.
+    pub fn transaction_gas_limit(&self) -> Option<u64> {
+        let is_capped = self.caps_gas && self.fork.is_enabled_in(SpecId::OSAKA);
+        is_capped.then_some(eip7825::TX_GAS_LIMIT_CAP)
+    }
+
+    /// The maximum size of init code (EIP-3860).
+    pub const fn init_code_limit(&self) -> usize {
+        match self.code_size_limit {
+            Some(limit) => limit.saturating_mul(2),
+            None => usize::MAX,
+        }
+    }
 }
 
 /// Validation that a transaction has to pass, and whether it pays fees.

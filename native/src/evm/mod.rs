@@ -189,9 +189,10 @@ fn config(rules: &Rules, checks: &Checks) -> CfgEnv {
     config.disable_nonce_check = !checks.nonce;
     config.disable_eip3607 = !checks.sender_code;
     config.disable_block_gas_limit = !checks.gas_cap;
-    if !checks.gas_cap {
-        config.tx_gas_limit_cap = Some(u64::MAX);
-    }
+    let cap = if checks.gas_cap { rules.transaction_gas_limit() } else { None };
+    config.tx_gas_limit_cap = Some(cap.unwrap_or(u64::MAX));
+    config.limit_contract_code_size = Some(rules.code_size_limit.unwrap_or(usize::MAX));
+    config.limit_contract_initcode_size = Some(rules.init_code_limit());
     config
 }
 

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use revm::context::{BlockEnv as RevmBlockEnv, TxEnv as RevmTxEnv};
 use revm::context_interface::block::BlobExcessGasAndPrice;
 use revm::context_interface::either::Either;
+use revm::primitives::eip170;
 use revm::primitives::hardfork::SpecId;
 
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
@@ -27,18 +28,35 @@ pub struct Rules(pub env::Rules);
 #[pymethods]
 impl Rules {
     #[new]
-    #[pyo3(signature = (chain_id, fork = "osaka"))]
-    fn new(chain_id: u64, fork: &str) -> PyResult<Self> {
+    #[pyo3(signature = (
+        chain_id,
+        fork = "osaka",
+        *,
+        code_size_limit = Some(eip170::MAX_CODE_SIZE),
+        caps_gas = true
+    ))]
+    fn new(
+        chain_id: u64,
+        fork: &str,
+        code_size_limit: Option<usize>,
+        caps_gas: bool,
+    ) -> PyResult<Self> {
         let fork = FORKS.iter().find(|(name, _)| *name == fork).ok_or_else(|| {
             let known: Vec<_> = FORKS.iter().map(|(name, _)| *name).collect();
             PyValueError::new_err(format!("no fork {fork:?}; there are {}", known.join(", ")))
         })?;
-        Ok(Self(env::Rules { chain_id, fork: fork.1 }))
+        Ok(Self(env::Rules { code_size_limit, caps_gas, ..env::Rules::new(chain_id, fork.1) }))
     }
 
     #[getter]
     fn chain_id(&self) -> u64 {
         self.0.chain_id
+    }
+
+    /// The highest gas limit of a transaction, or None.
+    #[getter]
+    fn transaction_gas_limit(&self) -> Option<u64> {
+        self.0.transaction_gas_limit()
     }
 
     /// Addresses of the fork's precompiles.

@@ -24,6 +24,7 @@ import_exception!(entresol.errors, FeeCapTooLow);
 import_exception!(entresol.errors, GasBudgetSpent);
 import_exception!(entresol.errors, GasLimitExceeded);
 import_exception!(entresol.errors, InitCodeTooLarge);
+import_exception!(entresol.errors, TransactionGasTooHigh);
 import_exception!(entresol.errors, InsufficientFunds);
 import_exception!(entresol.errors, IntrinsicGasTooLow);
 import_exception!(entresol.errors, InvalidProof);
@@ -105,7 +106,7 @@ fn invalid_transaction(reason: Invalid, env: &ExecutionEnv) -> PyErr {
             GasLimitExceeded::new_err((tx.gas_limit, env.block.gas_limit))
         }
         Invalid::TxGasLimitGreaterThanCap { gas_limit, cap } => {
-            GasLimitExceeded::new_err((gas_limit, cap))
+            TransactionGasTooHigh::new_err((gas_limit, cap))
         }
         Invalid::GasPriceLessThanBasefee => {
             FeeCapTooLow::new_err((tx.gas_price, env.block.basefee))
@@ -115,7 +116,7 @@ fn invalid_transaction(reason: Invalid, env: &ExecutionEnv) -> PyErr {
         }
         Invalid::RejectCallerWithCode => SenderNotEOA::new_err(()),
         Invalid::CreateInitCodeSizeLimit => {
-            InitCodeTooLarge::new_err((tx.data.len(), revm::primitives::eip3860::MAX_INITCODE_SIZE))
+            InitCodeTooLarge::new_err((tx.data.len(), env.rules.init_code_limit()))
         }
         Invalid::InvalidChainId | Invalid::MissingChainId => {
             WrongChain::new_err((env.rules.chain_id, tx.chain_id.unwrap_or(0)))

@@ -13,6 +13,13 @@ from entresol.chain.mempool.validation import ValidationRules
 from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address
 
+MAX_CODE_SIZE: Final = 24_576
+"""The maximum size of deployed code (EIP-170)."""
+
+_SIZE_LIMIT: Final = 128 * 1024
+_UNLIMITED_SIZE: Final = 4 * 1024 * 1024
+"""The size limit of a transaction where init code has none."""
+
 ETHEREUM_TYPES: Final = frozenset({0, 1, 2, 4})
 
 
@@ -22,6 +29,10 @@ class ChainRules(msgspec.Struct, frozen=True, kw_only=True):
     chain_id: int
     fork: str = "osaka"
     gas_limit: int = 30_000_000
+    code_size_limit: int | None = MAX_CODE_SIZE
+    """The maximum size of deployed code, half of that of init code; None for no limit."""
+    caps_gas: bool = False
+    """Whether the gas limit of a transaction has a cap from Osaka on (EIP-7825); by default as in anvil."""
     fees: FeePolicy
     accepted_types: frozenset[int] = ETHEREUM_TYPES
     beneficiary: Address = Address.zero()
@@ -44,14 +55,25 @@ class ChainRules(msgspec.Struct, frozen=True, kw_only=True):
 
     def evm_rules(self) -> _native.Rules:
         """Return the rules that the EVM follows."""
-        return _native.Rules(self.chain_id, self.fork)
+        return _native.Rules(
+            self.chain_id, self.fork, code_size_limit=self.code_size_limit, caps_gas=self.caps_gas
+        )
 
     def validation_rules(self) -> ValidationRules:
         """Return which transactions the mempool accepts."""
+        schedule = SCHEDULES[self.fork]
+        init_code = None if self.code_size_limit is None else 2 * self.code_size_limit
         return ValidationRules(
             chain_id=self.chain_id,
             gas_limit=self.gas_limit,
             accepted_types=self.accepted_types,
-            schedule=SCHEDULES[self.fork],
+            transaction_gas_limit=self.evm_rules().transaction_gas_limit,
+            # A larger contract needs a larger transaction.
+            size_limit_bytes=_UNLIMITED_SIZE
+            if init_code is None
+            else max(_SIZE_LIMIT, init_code + _SIZE_LIMIT // 2),
+            # Init code has a limit where it has a price (EIP-3860).
+            init_code_limit_bytes=init_code if schedule.init_code_word else None,
+            schedule=schedule,
             accepts_below_base_fee=isinstance(self.fees, Eip1559BaseFee),
         )

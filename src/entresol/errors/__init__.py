@@ -19,7 +19,8 @@
     │   ├── InsufficientFunds          the balance does not cover gas and value
     │   │   └── NotEnoughBalanceForFeeValue  the same for type 0x71
     │   ├── IntrinsicGasTooLow         the gas limit is below the intrinsic gas
-    │   ├── GasLimitExceeded           the gas limit exceeds that of a block or transaction
+    │   ├── GasLimitExceeded           the gas limit exceeds that of a block
+    │   ├── TransactionGasTooHigh      the gas limit exceeds that of a transaction
     │   ├── FeeCapTooLow               the fee cap is below the base fee
     │   ├── TipAboveFeeCap             the tip is above the fee cap
     │   ├── TipTooLow                  the tip is below the minimum
@@ -292,6 +293,7 @@ from entresol.errors.transactions import (
     TipTooLow,
     TooManyFactoryDeps,
     TooManyMessages,
+    TransactionGasTooHigh,
     TransactionTooLarge,
     UnprotectedTransaction,
     UnsupportedType,
@@ -416,6 +418,7 @@ __all__ = [
     "TooManyTopics",
     "TraceTooLarge",
     "TransactionFailed",
+    "TransactionGasTooHigh",
     "TransactionIndexTooHigh",
     "TransactionNotFound",
     "TransactionTooLarge",

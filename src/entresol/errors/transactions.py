@@ -100,10 +100,19 @@ class IntrinsicGasTooLow(InvalidTransaction):
 
 
 class GasLimitExceeded(InvalidTransaction):
-    """The gas limit exceeds that of a block or of a transaction."""
+    """The gas limit exceeds that of a block."""
 
     def __init__(self, gas_limit: int, cap: int) -> None:
         super().__init__(f"exceeds block gas limit: gas {gas_limit:d}, maximum {cap:d}")
+        self.gas_limit = gas_limit
+        self.cap = cap
+
+
+class TransactionGasTooHigh(InvalidTransaction):
+    """The gas limit exceeds that of a transaction (EIP-7825)."""
+
+    def __init__(self, gas_limit: int, cap: int) -> None:
+        super().__init__(f"transaction gas limit too high (cap: {cap:d}, tx: {gas_limit:d})")
         self.gas_limit = gas_limit
         self.cap = cap
 

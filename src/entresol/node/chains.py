@@ -66,7 +66,7 @@ def open_layer_two(
             l1_takes_l2_tokens=True,
         )
     expected = LayerTwoGenesis(config, predeploys).expected
-    genesis, settings = expected.genesis, config.chain
+    genesis, settings, evm = expected.genesis, config.chain, config.evm
     if genesis.chain_id == l1_chain_id:
         raise InvalidConfig(
             "--chain-id",
@@ -78,6 +78,8 @@ def open_layer_two(
         ChainRules.layer_2(genesis.chain_id),
         fork=settings.hardfork,
         gas_limit=settings.gas_limit,
+        code_size_limit=None if evm.disable_code_size_limit else evm.code_size_limit,
+        caps_gas=evm.enable_tx_gas_limit,
         fees=L2BaseFee(fees),
         beneficiary=_fee_recipient(settings),
     )
@@ -94,7 +96,7 @@ def open_layer_two(
 def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
     """Open the development L1, on which `layer_two` is registered from genesis."""
     deployment = development_deployment(config, layer_two)
-    rules = ChainRules.layer_1(config.l1.l1_chain_id)
+    rules = _layer_one_rules(config)
     funded = sum(account.balance for account in layer_two.genesis.alloc.values())
     predeploys = fund_vault(
         deployment_accounts(deployment, rules.fork), deployment, min(funded, _MAX_VAULT_BALANCE)
@@ -106,15 +108,29 @@ def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
     }
     predeploys[OPERATOR.address] = operator
     expected = LayerOneGenesis(config, deployment, predeploys, layer_two.genesis.timestamp).expected
-    path, pool = _path(config.chain), msgspec.structs.replace(_pool(config.chain), order="fees")
+    blocks, path = config.l1_blocks, _path(config.chain)
+    pool = msgspec.structs.replace(_pool(config.chain), order=blocks.l1_order)
     folder = None if path is None else path / L1_FOLDER
     chain = Chain.open(folder, rules, expected, pool=pool)
     _report_contracts(chain, expected.genesis, "settlement contracts")
     _start_clock(chain, config.chain)
-    if config.l1.l1_delay:
+    if blocks.l1_block_time is not None:
+        chain.schedule.seal_every(blocks.l1_block_time, time.monotonic())
+    elif config.l1.l1_delay:
         chain.schedule.seal_after(config.l1.l1_delay)
     _limit_requests(chain, deployment.contracts.chain, layer_two.rules.gas_limit)
     return chain
+
+
+def _layer_one_rules(config: NodeConfig) -> ChainRules:
+    evm = config.evm
+    return msgspec.structs.replace(
+        ChainRules.layer_1(config.l1.l1_chain_id),
+        fork=evm.l1_hardfork,
+        gas_limit=config.l1_blocks.l1_gas_limit,
+        code_size_limit=None if evm.l1_disable_code_size_limit else evm.l1_code_size_limit,
+        caps_gas=evm.enable_tx_gas_limit,
+    )
 
 
 def _limit_requests(layer_one: Chain, contract: Address, gas_limit: int) -> None:

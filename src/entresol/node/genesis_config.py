@@ -20,12 +20,14 @@ from entresol.contracts.slots import Value, Word, storage_of
 from entresol.node.config.schema import DEFAULT_GAS_PRICE, ETHER
 from entresol.node.dev_features import derived_accounts, development_accounts, funding
 from entresol.primitives.values import Address, Hash32
+from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY
 from entresol.rollup.system_contracts import ASSET_ROUTER, CONTRACTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from entresol.l1.deployment import Deployment
+    from entresol.node.config.evm import EvmConfig
     from entresol.node.config.schema import ChainConfig, NodeConfig
 
 _L1_VARIABLES: Final = {
@@ -44,6 +46,7 @@ class LayerTwoGenesis:
     def __init__(self, config: NodeConfig, predeploys: Mapping[Address, GenesisAccount]) -> None:
         self._config = config.chain
         self._predeploys = predeploys
+        self._enabled = _enabled(predeploys, config.evm)
         self._file = _load_file(config.chain)
         genesis = self._development(config) if self._file is None else self._of(self._file)
         self.expected = ExpectedGenesis(genesis, self._check)
@@ -72,7 +75,7 @@ class LayerTwoGenesis:
     def _development(self, config: NodeConfig) -> Genesis:
         addresses = [account.address for account in funding(config)]
         balance = config.chain.balance * ETHER
-        funded = Genesis.development(config.chain.chain_id, addresses, balance, self._predeploys)
+        funded = Genesis.development(config.chain.chain_id, addresses, balance, self._enabled)
         given = config.chain.timestamp
         timestamp = int(time.time()) if given is None else given
         # A call on the genesis block must not cost more than one on the next block. --gas-price is
@@ -81,7 +84,7 @@ class LayerTwoGenesis:
 
     def _of(self, file: Genesis) -> Genesis:
         # The accounts of a genesis file override the system contracts.
-        return msgspec.structs.replace(file, alloc={**self._predeploys, **file.alloc})
+        return msgspec.structs.replace(file, alloc={**self._enabled, **file.alloc})
 
 
 class LayerOneGenesis:
@@ -102,8 +105,14 @@ class LayerOneGenesis:
         self._predeploys = predeploys
         addresses = [account.address for account in development_accounts(config.chain)]
         balance = config.chain.balance * ETHER
-        funded = Genesis.development(config.l1.l1_chain_id, addresses, balance, predeploys)
-        genesis = msgspec.structs.replace(funded, timestamp=timestamp)
+        enabled, blocks = _enabled(predeploys, config.evm), config.l1_blocks
+        funded = Genesis.development(config.l1.l1_chain_id, addresses, balance, enabled)
+        genesis = msgspec.structs.replace(
+            funded,
+            timestamp=timestamp,
+            gas_limit=blocks.l1_gas_limit,
+            base_fee=blocks.l1_base_fee,
+        )
         self.expected = ExpectedGenesis(genesis, self._check)
 
     def _check(self, stored: Genesis, expected: Genesis) -> Iterator[str]:
@@ -117,6 +126,14 @@ class LayerOneGenesis:
         if _slot(stored, contract, slot) != registered:
             yield "--data-dir: the L2 beside it is not the one that is registered on it"
         yield from _funding_differences(self._config, stored, self._predeploys)
+
+
+def _enabled(
+    predeploys: Mapping[Address, GenesisAccount], config: EvmConfig
+) -> dict[Address, GenesisAccount]:
+    """Return the predeploys without those that flags disable."""
+    disabled = {DETERMINISTIC_PROXY} if config.disable_default_create2_deployer else set()
+    return {address: it for address, it in predeploys.items() if address not in disabled}
 
 
 def _load_file(config: ChainConfig) -> Genesis | None:

@@ -132,8 +132,8 @@ def test_the_sender_pays_and_the_beneficiary_gets_the_tip() -> None:
     [
         ({"nonce": 1}, errors.NonceTooHigh(0, 1)),
         ({"gas_limit": 20_999}, errors.IntrinsicGasTooLow(20_999, 21_000)),
-        ({"gas_limit": 30_000_001}, errors.GasLimitExceeded(30_000_001, 2**24)),
-        ({"gas_limit": 16_777_217}, errors.GasLimitExceeded(16_777_217, 2**24)),
+        ({"gas_limit": 30_000_001}, errors.TransactionGasTooHigh(30_000_001, 2**24)),
+        ({"gas_limit": 16_777_217}, errors.TransactionGasTooHigh(16_777_217, 2**24)),
         ({"gas_price": 6}, errors.FeeCapTooLow(6, 7)),
         ({"gas_price": 9, "priority_fee": 10}, errors.TipAboveFeeCap(10, 9)),
         ({"value": ETHER}, errors.InsufficientFunds(ETHER, ETHER + 100_000 * 7)),
@@ -154,6 +154,36 @@ def test_an_invalid_transaction_is_rejected_with_its_values(
     with pytest.raises(type(error)) as caught:
         execute(Snapshot(InMemoryState.with_contract("00")), RULES, block, tx)
     assert str(caught.value) == str(error)
+
+
+def test_a_gas_limit_has_a_cap_from_osaka_on_unless_the_rules_lift_it() -> None:
+    assert Rules(270, "osaka").transaction_gas_limit == 2**24
+    for rules in (Rules(270, "prague"), Rules(270, "osaka", caps_gas=False)):
+        assert rules.transaction_gas_limit is None
+        tx = TxEnv(sender=ALICE, to=BOB, gas_limit=2**24 + 1)
+        assert (
+            execute(Snapshot(InMemoryState.with_contract("")), rules, BLOCK, tx).status == "success"
+        )
+
+
+@pytest.mark.parametrize(
+    ("limit", "size", "is_created"),
+    [(24_576, 24_576, True), (24_576, 24_577, False), (30_000, 30_000, True), (None, 60_000, True)],
+)
+def test_deployed_code_has_a_limit(limit: int | None, size: int, *, is_created: bool) -> None:
+    rules = Rules(270, code_size_limit=limit)
+    tx = TxEnv(sender=ALICE, gas_limit=16_000_000, data=bytes.fromhex(f"62{size:06x} 5f f3"))
+    result = execute(Snapshot(InMemoryState.with_contract("")), rules, BLOCK, tx)
+    assert (result.status == "success") is is_created
+
+
+@pytest.mark.parametrize(("limit", "size"), [(100, 201), (30_000, 60_001)])
+def test_init_code_may_have_twice_the_size_of_code(limit: int, size: int) -> None:
+    tx = TxEnv(sender=ALICE, gas_limit=5_000_000, data=bytes(size))
+    world = Snapshot(InMemoryState.with_contract(""))
+    with pytest.raises(errors.InitCodeTooLarge, match=f"code size {size}, limit {size - 1}"):
+        execute(world, Rules(270, code_size_limit=limit), BLOCK, tx)
+    assert execute(world, Rules(270, code_size_limit=None), BLOCK, tx).status == "success"
 
 
 def test_a_used_nonce_is_rejected() -> None:

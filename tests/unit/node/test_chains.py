@@ -5,17 +5,21 @@ import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from entresol.chain.chain import Chain
+from entresol.chain.mining import MiningMode
 from entresol.errors import InvalidConfig
 from entresol.l1.contracts import ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.node.chains import open_layer_one, open_layer_two
+from entresol.node.config.evm import EvmConfig, L1BlockConfig
 from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
 from entresol.node.settlement.settlement_layer import development_contracts
 from entresol.primitives.values import Address
+from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY, SAFE_FACTORY
 
 
 @contextmanager
@@ -93,6 +97,66 @@ def test_the_development_l1_accepts_requests_up_to_the_gas_of_a_block(
             layer_one.seal()
             assert asyncio.run(contract.priority_tx_max_gas()) == gas_limit
             layer_one.verify()
+
+
+@contextmanager
+def opened_pair(config: NodeConfig) -> Iterator[tuple[Chain, Chain]]:
+    layer_two, _ = open_layer_two(config, config.l1.l1_chain_id, development_contracts())
+    with closing(layer_two), closing(open_layer_one(config, layer_two)) as layer_one:
+        yield layer_two, layer_one
+
+
+@pytest.mark.parametrize(
+    ("evm", "expected"),
+    [
+        ({}, (24_576, 24_576)),
+        ({"code_size_limit": 100_000}, (100_000, 24_576)),
+        ({"l1_code_size_limit": 100_000}, (24_576, 100_000)),
+        ({"disable_code_size_limit": True}, (None, 24_576)),
+        ({"l1_disable_code_size_limit": True}, (24_576, None)),
+    ],
+)
+def test_each_layer_has_a_code_size_limit(
+    evm: dict[str, Any], expected: tuple[int | None, int | None]
+) -> None:
+    with opened_pair(NodeConfig(evm=EvmConfig(**evm))) as chains:
+        assert tuple(chain.rules.code_size_limit for chain in chains) == expected
+
+
+def test_each_layer_has_a_fork() -> None:
+    config = NodeConfig(chain=ChainConfig(hardfork="prague"), evm=EvmConfig(l1_hardfork="cancun"))
+    with opened_pair(config) as chains:
+        assert [chain.rules.fork for chain in chains] == ["prague", "cancun"]
+
+
+@pytest.mark.parametrize("is_enabled", [False, True])
+def test_the_gas_cap_of_transactions_is_that_of_the_flag_on_both_layers(
+    *, is_enabled: bool
+) -> None:
+    with opened_pair(NodeConfig(evm=EvmConfig(enable_tx_gas_limit=is_enabled))) as chains:
+        for chain in chains:
+            assert chain.pool.rules.transaction_gas_limit == (2**24 if is_enabled else None)
+
+
+@pytest.mark.parametrize("is_disabled", [False, True])
+def test_the_create2_deployer_can_be_left_out(*, is_disabled: bool) -> None:
+    evm = EvmConfig(disable_default_create2_deployer=is_disabled)
+    with opened_pair(NodeConfig(evm=evm)) as chains:
+        for chain in chains:
+            assert (DETERMINISTIC_PROXY not in chain.genesis.alloc) is is_disabled
+            assert SAFE_FACTORY in chain.genesis.alloc
+
+
+def test_the_blocks_of_the_development_l1_follow_its_flags() -> None:
+    blocks = L1BlockConfig(
+        l1_gas_limit=40_000_000, l1_base_fee=7, l1_block_time=2.5, l1_order="fifo"
+    )
+    with opened_pair(NodeConfig(l1_blocks=blocks)) as (layer_two, layer_one):
+        assert (layer_one.head.gas_limit, layer_one.head.base_fee_per_gas) == (40_000_000, 7)
+        assert layer_one.schedule.mode is MiningMode.INTERVAL
+        assert layer_one.schedule.interval_seconds == 2.5
+        assert layer_one.seal().gas_limit == 40_000_000
+        assert layer_two.schedule.mode is MiningMode.AUTO
 
 
 def test_l1_and_l2_cannot_have_the_same_chain_id() -> None:

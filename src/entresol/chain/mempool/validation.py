@@ -27,6 +27,7 @@ from entresol.errors import (
     SenderNotEOA,
     TipAboveFeeCap,
     TipTooLow,
+    TransactionGasTooHigh,
     TransactionTooLarge,
     UnprotectedTransaction,
     UnsupportedType,
@@ -67,7 +68,7 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     chain_id: int
     gas_limit: int
     accepted_types: frozenset[int] = frozenset({0, 1, 2, 4, 0x71})
-    transaction_gas_limit: int | None = 2**24
+    transaction_gas_limit: int | None = None
     size_limit_bytes: int = 128 * 1024
     factory_deps_limit_bytes: int = 4 * 1024 * 1024
     init_code_limit_bytes: int | None = 48 * 1024
@@ -195,11 +196,11 @@ def _check_price(payload: Payload, rules: ValidationRules) -> None:
 
 
 def _check_gas(payload: Payload, rules: ValidationRules) -> None:
-    cap = rules.gas_limit
-    if rules.transaction_gas_limit is not None:
-        cap = min(cap, rules.transaction_gas_limit)
-    if payload.gas_limit > cap:
-        raise GasLimitExceeded(payload.gas_limit, cap)
+    cap = rules.transaction_gas_limit
+    if cap is not None and payload.gas_limit > cap:
+        raise TransactionGasTooHigh(payload.gas_limit, cap)
+    if payload.gas_limit > rules.gas_limit:
+        raise GasLimitExceeded(payload.gas_limit, rules.gas_limit)
     needed = intrinsic_gas(payload, rules.schedule)
     if payload.gas_limit < needed:
         raise IntrinsicGasTooLow(payload.gas_limit, needed)

@@ -22,11 +22,6 @@ from entresol.execution.evm_env import EvmEnv
 from entresol.execution.reverts import failure_of
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 
-MAX_TRANSACTION_GAS: Final = 2**24
-"""The maximum gas limit of a transaction from Osaka on (EIP-7825)."""
-
-_CAPPED_FORKS: Final = frozenset({"osaka"})
-
 # The search stops when two limits are this close, as logarithms: 1.5 % apart.
 _STEP: Final = -math.log(0.985)
 
@@ -189,8 +184,8 @@ def _max_gas(evm_env: EvmEnv, request: CallRequest, limits: CallLimits) -> int:
     cap = min(evm_env.block.gas_limit, limits.gas_cap)
     if request.gas is not None and request.gas >= TRANSFER_GAS:
         cap = min(cap, request.gas)
-    if evm_env.rules.fork in _CAPPED_FORKS:
-        cap = min(cap, MAX_TRANSACTION_GAS)
+    if (transaction_cap := evm_env.rules.transaction_gas_limit) is not None:
+        cap = min(cap, transaction_cap)
     return cap if request.fee_cap == 0 else min(cap, affordable_gas(evm_env, request))
 
 

@@ -20,7 +20,6 @@ from entresol.errors import (
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
 from entresol.execution.call import overrides
 from entresol.execution.call.call import CallRequest
-from entresol.execution.call.estimate_gas import MAX_TRANSACTION_GAS
 from entresol.execution.call.limits import DEFAULT_LIMITS, CallBudget, CallLimits
 from entresol.execution.evm_env import BlockEnv, State
 from entresol.execution.reverts import failure_of
@@ -180,8 +179,9 @@ class _Simulation:
             if request.gas > left:
                 raise BlockFull(request.gas, left)
             return min(request.gas, self._gas_left)
-        if self._options.validation and self._base.rules.fork == "osaka":
-            left = min(left, MAX_TRANSACTION_GAS)
+        cap = self._base.rules.transaction_gas_limit
+        if self._options.validation and cap is not None:
+            left = min(left, cap)
         return min(left, self._gas_left)
 
     def _result(self, result: ExecutionResult) -> CallResult:

@@ -87,7 +87,7 @@ def format_value(value: Any) -> str:
 def _add_flag(group: argparse._ArgumentGroup, setting: Setting) -> None:
     if setting.is_switch:
         group.add_argument(
-            setting.flag,
+            *(setting.flag, *setting.aliases),
             dest=setting.name,
             action="store_true" if setting.default is False else argparse.BooleanOptionalAction,
             default=None,
@@ -95,7 +95,7 @@ def _add_flag(group: argparse._ArgumentGroup, setting: Setting) -> None:
         )
         return
     group.add_argument(
-        setting.flag,
+        *(setting.flag, *setting.aliases),
         dest=setting.name,
         metavar=metavar_of(setting),
         default=None,

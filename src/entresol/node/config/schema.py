@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
 from entresol.chain.dev.clock import LATEST
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC
 from entresol.l1.layer_one import L1Finality
+from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
 from entresol.node.config.limits import LimitsConfig
 from entresol.node.config.loader import Settings
+from entresol.node.config.log import LogConfig
 from entresol.server.config import MIB, ServerConfig
 
 ETHER: Final = 10**18
 DEFAULT_GAS_PRICE: Final = 100_000_000
 MAX_ACCOUNTS: Final = 1_000
-
-Fork: TypeAlias = Literal[
-    "byzantium", "petersburg", "istanbul", "berlin", "london", "paris", "shanghai", "cancun",
-    "prague", "osaka",
-]  # fmt: skip
 
 
 class ChainConfig(Struct, frozen=True, kw_only=True):
@@ -34,7 +31,7 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     chain_id: Annotated[int, Meta(ge=1, description="Chain id.")] = 270
-    hardfork: Annotated[Fork, Meta(description="EVM fork.")] = "osaka"
+    hardfork: Annotated[Fork, Meta(description="EVM fork of the L2.")] = "osaka"
     genesis: Annotated[
         str | None,
         Meta(
@@ -280,34 +277,13 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
     ] = 60.0
 
 
-class LogConfig(Struct, frozen=True, kw_only=True):
-    """Logging, and what the node writes at start-up."""
-
-    silent: Annotated[bool, Meta(description="Log errors only, and print no banner.")] = False
-    log_level: Annotated[
-        Literal["debug", "info", "warning", "error"],
-        Meta(
-            description="Minimum level of log messages; requests and transactions are logged at info."
-        ),
-    ] = "info"
-    json_logs: Annotated[
-        bool,
-        Meta(description="Log one JSON object per line, with level, time, message and fields."),
-    ] = False
-    config_out: Annotated[
-        str | None,
-        Meta(
-            title="FILE",
-            description="File to write accounts, keys, chain id, fees and URLs to at start-up, as JSON.",
-        ),
-    ] = None
-
-
 class NodeConfig(Struct, frozen=True, kw_only=True):
     """All settings of a node, by section."""
 
     chain: ChainConfig = ChainConfig()
+    evm: EvmConfig = EvmConfig()
     l1: L1Config = L1Config()
+    l1_blocks: L1BlockConfig = L1BlockConfig()
     settlement: SettlementSettings = SettlementSettings()
     server: ServerConfig = ServerConfig()
     api: ApiConfig = ApiConfig()

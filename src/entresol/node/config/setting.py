@@ -30,6 +30,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     metavar: str | None = None
     """The placeholder of the value in the help, where the type does not determine it: `FILE`."""
+    aliases: tuple[str, ...] = ()
+    """Other flags for it, which anvil has."""
 
     @property
     def flag(self) -> str:
@@ -84,6 +86,7 @@ def settings_of(schema: type[msgspec.Struct]) -> Iterator[Setting]:
                 default=field.default,
                 description=meta.description or "",
                 metavar=meta.title,
+                aliases=(meta.extra or {}).get("aliases", ()),
             )
 
 

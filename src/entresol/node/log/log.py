@@ -16,7 +16,7 @@ from entresol.node.log.transactions import TransactionLog
 
 if TYPE_CHECKING:
     from entresol.chain.events import ChainEvents
-    from entresol.node.config.schema import LogConfig
+    from entresol.node.config.log import LogConfig
     from entresol.node.log.entries import LogFormat
     from entresol.primitives.values import Address
     from entresol.server.handler import Handler, OnRejection

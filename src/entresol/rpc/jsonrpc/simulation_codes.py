@@ -15,6 +15,7 @@ from entresol.errors import (
     NonceTooHigh,
     NonceTooLow,
     SenderNotEOA,
+    TransactionGasTooHigh,
 )
 
 SIMULATION_CODES: Final[dict[type[EntresolError], int]] = {
@@ -25,6 +26,7 @@ SIMULATION_CODES: Final[dict[type[EntresolError], int]] = {
     InsufficientFunds: -38014,
     BlockFull: -38015,
     GasLimitExceeded: -38015,
+    TransactionGasTooHigh: -38015,
     SenderNotEOA: -38024,
     InitCodeTooLarge: -38025,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from entresol.chain.genesis.chain_config import FORKS, chain_config
-from entresol.node.config.schema import Fork
+from entresol.node.config.evm import Fork
 
 
 def test_every_fork_that_can_be_chosen_has_a_configuration() -> None:

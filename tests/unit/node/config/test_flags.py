@@ -15,6 +15,9 @@ from entresol.node.config.loader import Settings
 class Door(msgspec.Struct, frozen=True, kw_only=True):
     width: Annotated[int, Meta(description="How wide it is.", ge=1)] = 80
     colour: Annotated[Literal["red", "green"], Meta(description="What it looks like.")] = "red"
+    is_locked: Annotated[
+        bool, Meta(description="Whether it is locked.", extra={"aliases": ("--shut",)})
+    ] = False
 
 
 class House(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,3 +40,11 @@ def test_an_unknown_flag_is_rejected_with_a_suggestion() -> None:
     add_flags(parser, SETTINGS.all, SETTINGS.titles())
     with pytest.raises(InvalidConfig, match=r"there is no such flag; did you mean --width\?"):
         parser.parse(["--widht", "3"])
+
+
+@pytest.mark.parametrize("flag", ["--is-locked", "--shut"])
+def test_a_setting_may_have_several_flags(flag: str) -> None:
+    parser = Parser()
+    parser.add_argument("--config")
+    add_flags(parser, SETTINGS.all, SETTINGS.titles())
+    assert SETTINGS.load(parser.parse([flag]), {}).door.is_locked

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from entresol.node.config.schema import LogConfig
+from entresol.node.config.log import LogConfig
 from entresol.node.log.console import Console
 from entresol.node.log.log import NodeLog
 from entresol.node.log.rejections import MAX_LOGGED

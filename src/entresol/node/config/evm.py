@@ -1,0 +1,88 @@
+"""Settings of the EVM of each layer, and of the blocks of the development L1."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+from entresol.chain.genesis.genesis import DEFAULT_BASE_FEE, DEFAULT_GAS_LIMIT
+from entresol.chain.rules import MAX_CODE_SIZE
+
+Fork: TypeAlias = Literal[
+    "byzantium", "petersburg", "istanbul", "berlin", "london", "paris", "shanghai", "cancun",
+    "prague", "osaka",
+]  # fmt: skip
+
+
+class EvmConfig(Struct, frozen=True, kw_only=True):
+    """The EVM of the L2 and of the development L1: fork and limits."""
+
+    l1_hardfork: Annotated[
+        Literal["cancun", "prague", "osaka"],
+        Meta(description="EVM fork of the development L1; the settlement contracts need Cancun."),
+    ] = "osaka"
+    code_size_limit: Annotated[
+        int,
+        Meta(
+            ge=1,
+            title="BYTES",
+            description="Maximum size of deployed code on the L2; init code may have twice as much.",
+        ),
+    ] = MAX_CODE_SIZE
+    disable_code_size_limit: Annotated[
+        bool, Meta(description="Deploy code and init code of any size on the L2.")
+    ] = False
+    l1_code_size_limit: Annotated[
+        int,
+        Meta(
+            ge=MAX_CODE_SIZE,
+            title="BYTES",
+            description="Maximum size of deployed code on the development L1.",
+        ),
+    ] = MAX_CODE_SIZE
+    l1_disable_code_size_limit: Annotated[
+        bool, Meta(description="Deploy code and init code of any size on the development L1.")
+    ] = False
+    enable_tx_gas_limit: Annotated[
+        bool,
+        Meta(
+            description="Reject transactions with a gas limit above 16777216 from Osaka on (EIP-7825), on "
+            "both layers.",
+            extra={"aliases": ("--tx-gas-limit",)},
+        ),
+    ] = False
+    disable_default_create2_deployer: Annotated[
+        bool,
+        Meta(
+            description="Create both layers without the CREATE2 deployer at 0x4e59…956c.",
+            extra={"aliases": ("--no-create2",)},
+        ),
+    ] = False
+
+
+class L1BlockConfig(Struct, frozen=True, kw_only=True):
+    """The blocks of the development L1."""
+
+    l1_gas_limit: Annotated[
+        int, Meta(ge=1_000_000, description="Gas limit of a block of the development L1.")
+    ] = DEFAULT_GAS_LIMIT
+    l1_base_fee: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=2**63 - 1,
+            description="Base fee of the genesis of the development L1, in wei; it then follows EIP-1559.",
+        ),
+    ] = DEFAULT_BASE_FEE
+    l1_block_time: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        Meta(
+            title="SECONDS",
+            description="Time between blocks of the development L1, instead of --l1-delay.",
+        ),
+    ] = None
+    l1_order: Annotated[
+        Literal["fees", "fifo"],
+        Meta(description="Order of transactions in a block of the development L1, as --order."),
+    ] = "fees"

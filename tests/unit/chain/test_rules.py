@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from entresol.chain.rules import ChainRules
+
+RULES = ChainRules.layer_2()
+
+
+@pytest.mark.parametrize(
+    ("fork", "caps_gas", "expected"),
+    [("osaka", False, None), ("osaka", True, 2**24), ("prague", True, None)],
+)
+def test_a_transaction_has_a_gas_cap_only_if_it_is_enabled_and_from_osaka_on(
+    fork: str, *, caps_gas: bool, expected: int | None
+) -> None:
+    rules = msgspec.structs.replace(RULES, fork=fork, caps_gas=caps_gas)
+    assert rules.validation_rules().transaction_gas_limit == expected
+
+
+@pytest.mark.parametrize(
+    ("fork", "limit", "expected"),
+    [
+        ("osaka", 24_576, 49_152),
+        ("osaka", 100_000, 200_000),
+        ("osaka", None, None),
+        ("paris", 24_576, None),
+    ],
+)
+def test_init_code_may_have_twice_the_size_of_code_from_shanghai_on(
+    fork: str, limit: int | None, expected: int | None
+) -> None:
+    rules = msgspec.structs.replace(RULES, fork=fork, code_size_limit=limit).validation_rules()
+    assert rules.init_code_limit_bytes == expected
+    assert rules.size_limit_bytes > (expected or 0)
