@@ -54,10 +54,10 @@ def describe_revert(data: bytes) -> str | None:
     reason = revert_reason(data) or _bare_string(data)
     if reason is not None or not data:
         return reason
-    if len(data) < _SELECTOR_SIZE:
-        return f"custom error bytes 0x{data.hex()}"
     if is_text(data):
         return data[:MAX_REASON_BYTES].decode()
+    if len(data) < _SELECTOR_SIZE:
+        return f"custom error bytes 0x{data.hex()}"
     selector, arguments = data[:_SELECTOR_SIZE].hex(), data[_SELECTOR_SIZE:]
     shown = arguments[:MAX_REASON_BYTES].hex() + ("…" if len(arguments) > MAX_REASON_BYTES else "")
     return f"custom error 0x{selector}" + (f": {shown}" if shown else "")
