@@ -458,6 +458,13 @@ def test_only_the_router_records_deposits(l1: Deployed) -> None:
         )
 
 
+def test_the_record_of_a_deposit_is_not_overwritten(l1: Deployed) -> None:
+    record = ("bridgehubConfirmL2TransactionForwarded", CHAIN_ID, b"\1" * 32, b"\2" * 32)
+    l1.engine.send(l1.router.address, l1.nullifier, *record)
+    with pytest.raises(Reverted, match="DepositExists"):
+        l1.engine.send(l1.router.address, l1.nullifier, *record)
+
+
 def test_a_reentrant_deposit_is_rejected(l1: Deployed) -> None:
     token = l1.token("ReentrantToken")
     l1.engine.send(ALICE, token, "approve", l1.router.address, 2**256 - 1)
