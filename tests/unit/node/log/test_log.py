@@ -111,3 +111,17 @@ def test_json_logs_have_the_stack_trace_in_the_line(streams: Streams) -> None:
     entry = json.loads(line)
     assert (entry["level"], entry["fields"]["source"]) == ("error", "entresol.rpc.jsonrpc.errors")
     assert "RuntimeError: secret: boom" in entry["fields"]["trace"]
+
+
+def test_requests_are_not_written_while_the_log_is_disabled(streams: Streams) -> None:
+    log = streams.log()
+    layer = log.for_chain("L1")
+    handler = layer.wrap(Dispatcher([Toy()]).handle)
+    layer.set_enabled(False)
+    handler(request("toy_anything"), LocalConnection())
+    layer.set_enabled(True)
+    handler(request("toy_numbers", [3]), LocalConnection())
+    log.close()
+    out, _ = streams.read()
+    assert "toy_numbers" in out
+    assert "toy_anything" not in out
