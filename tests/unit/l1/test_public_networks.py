@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.errors import InvalidConfig
-from entresol.l1.deployment import Deployment
+from entresol.l1.deployment import Deployment, addresses_of
 from entresol.l1.embedded_genesis import deployment_accounts
 from entresol.l1.public_networks import is_public_network, public_network_problem
 from entresol.primitives.values import Address, Hash32
@@ -24,10 +23,19 @@ def test_any_other_network_is_not_public(chain_id: int) -> None:
     assert not is_public_network(chain_id)
 
 
-def test_a_development_l1_has_no_chain_id_of_a_public_network() -> None:
+def test_the_genesis_with_the_chain_id_of_a_public_network_lacks_the_verifier_alone() -> None:
+    """It is compared with that of an older chain, whose contracts have the same addresses."""
     zero = Address.zero()
-    deployment = Deployment(
-        l1_chain_id=1, chain_id=2, deployer=zero, operator=zero, genesis_batch_hash=Hash32.zero()
-    )
-    with pytest.raises(InvalidConfig, match="--l1-chain-id: 1 is the chain id of a public network"):
-        deployment_accounts(deployment, "prague")
+
+    def codes(l1_chain_id: int) -> set[Address]:
+        deployment = Deployment(
+            l1_chain_id=l1_chain_id,
+            chain_id=2,
+            deployer=zero,
+            operator=zero,
+            genesis_batch_hash=Hash32(b"\1" * 32),
+        )
+        accounts = deployment_accounts(deployment, "prague")
+        return {address for address, account in accounts.items() if account.code}
+
+    assert codes(31337) - codes(1) == {addresses_of(zero).verifier}

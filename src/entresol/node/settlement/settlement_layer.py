@@ -13,6 +13,7 @@ from entresol.errors import InvalidConfig, LayerOneMismatch, LayerOneRejected, L
 from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import SettlementContracts, addresses_of
 from entresol.l1.fee_limits import GWEI, FeeLimits
+from entresol.l1.public_networks import is_public_network, public_network_problem
 from entresol.node.chains import OPERATOR, genesis_batch_hash
 from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
 
@@ -87,7 +88,11 @@ def check_development_l1(config: NodeConfig) -> None:
     for flag, is_set in flags.items():
         if is_set:
             raise InvalidConfig(flag, "this needs the L1's --l1-url")
-    manifest = ManifestFile(config.chain).manifest
+    file = ManifestFile(config.chain)
+    # An older chain keeps the contracts that it has.
+    if is_public_network(config.l1.l1_chain_id) and not file.has_development_l1:
+        raise InvalidConfig("--l1-chain-id", public_network_problem(config.l1.l1_chain_id))
+    manifest = file.manifest
     if manifest is not None:
         raise InvalidConfig(
             "--l1-url",

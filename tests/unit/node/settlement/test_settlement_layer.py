@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
-from entresol.errors import LayerOneFailed, LayerOneRejected, LayerOneUnreachable
+from entresol.errors import InvalidConfig, LayerOneFailed, LayerOneRejected, LayerOneUnreachable
 from entresol.l1.fee_limits import GWEI, FeeLimits
+from entresol.node.chains import L1_FOLDER
 from entresol.node.config.schema import SETTINGS
 from entresol.node.settlement.settlement_layer import (
     MAX_REJECTIONS,
+    check_development_l1,
     fee_limits,
     required_confirmations,
     retry_until_reachable,
@@ -32,6 +35,14 @@ from tests.support.rollup.layer_ones import Embedded
 )
 def test_blocks_of_a_remote_l1_need_confirmations(arguments: dict[str, str], expected: int) -> None:
     assert required_confirmations(SETTINGS.load(arguments, {}).l1) == expected
+
+
+def test_a_new_development_l1_has_no_chain_id_of_a_public_network(tmp_path: Path) -> None:
+    config = SETTINGS.load({"l1_chain_id": "1", "data_dir": str(tmp_path)}, {})
+    with pytest.raises(InvalidConfig, match="--l1-chain-id: 1 is the chain id of a public network"):
+        check_development_l1(config)
+    (tmp_path / L1_FOLDER).mkdir()
+    check_development_l1(config)
 
 
 def test_fee_limits_are_set_in_gwei() -> None:
