@@ -317,7 +317,11 @@ def _transaction(
 
 
 def _send(layer: RpcClient, fields: Mapping[str, str], sender: Address = USER) -> str:
-    sent: str = layer("eth_sendTransaction", {"from": str(sender), **fields})
+    """Send a transaction; one that would fail raises, as the estimate of a client does."""
+    call = {"from": str(sender), **fields}
+    if "gas" not in call:
+        call["gas"] = layer("eth_estimateGas", call, "pending")
+    sent: str = layer("eth_sendTransaction", call)
     return sent
 
 
