@@ -90,7 +90,7 @@ def test_a_query_has_its_result(cast: Cast, command: list[str], response: str) -
 
 
 def test_the_client_is_named(cast: Cast) -> None:
-    assert cast("client").startswith("entresol/")
+    assert cast("client").startswith("zkSync/v2.0 entresol/v")
 
 
 @pytest.mark.parametrize(
@@ -209,3 +209,11 @@ def test_a_lack_of_funds_is_rejected_in_geths_words(cast: Cast) -> None:
             "--private-key",
             "0x" + "77" * 32,
         )
+
+
+@pytest.mark.parametrize("number", ["16", '"16"', "0x10"])
+def test_developer_methods_take_bare_and_quoted_numbers(cast: Cast, number: str) -> None:
+    cast("rpc", "anvil_setBalance", NOBODY, number)
+    assert cast("balance", NOBODY) == "16"
+    assert int(cast("rpc", "evm_increaseTime", number)) >= 16
+    cast("rpc", "anvil_mine", number)

@@ -168,6 +168,16 @@ def test_a_failing_transaction_without_gas_is_in_a_block(peers: Peers, layer: st
     assert receipt(getattr(peers, layer)) == receipt(peers.anvil)
 
 
+@pytest.mark.parametrize("more", [{"value": "0x5"}, {"gasPrice": "0x77359400"}])
+def test_a_transfer_has_an_estimate_without_funds_on_l1_alone(
+    peers: Peers, more: dict[str, str]
+) -> None:
+    """An L2 rejects it as zksync-era does, so that clients know that funds are missing."""
+    call = {"from": STRANGER, "to": ALICE, **more}
+    assert peers.l1("eth_estimateGas", call) == peers.anvil("eth_estimateGas", call) == "0x5208"
+    assert outcome(peers.l2, "eth_estimateGas", [call]) == "error -32000"
+
+
 @pytest.mark.parametrize("layer", ["l1", "l2"])
 def test_mined_details_have_the_same_keys(peers: Peers, layer: str) -> None:
     def details(peer: HttpRpcClient) -> tuple[str, str]:

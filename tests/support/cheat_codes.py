@@ -220,8 +220,7 @@ FORMS: Final = [
         [{"from": ALICE, "to": STRANGER, "type": 2, "nonce": 0, "data": "1234"}, "latest"],
         before=(("anvil_setCode", [STRANGER, RETURNS]),),
     ),
-    CheatCode("eth_estimateGas", [{"from": STRANGER, "to": BOB, "value": "0x5"}]),
-    CheatCode("eth_estimateGas", [{"from": STRANGER, "to": BOB, "gasPrice": "0x77359400"}]),
+    CheatCode("eth_estimateGas", [{"from": ALICE, "to": BOB, "value": 5}]),
 ]
 
 CHEAT_CODES: Final = [*NUMBERS, *STATE, *TIME, *BLOCKS, *ACCOUNTS, *FORMS]

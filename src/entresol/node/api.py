@@ -114,14 +114,14 @@ class Api:
         self.set_logging: Callable[[bool], None] = lambda _enabled: None
         """Called by `anvil_setLoggingEnabled`."""
         self._criteria = CriteriaMemory(self._limits.filter_limit_bytes)
+        is_anvil = dev_methods and layer_two is None
         self._filler = TransactionFiller(
             chain, self._resolver, self._runner, self._executor, sends_failing=dev_methods
         )
         self._submission = Submission(chain, hardhat_errors=self._config.hardhat_errors)
-        self._calls = EthCalls(self._resolver, self._runner, unfunded_transfers=dev_methods)
+        self._calls = EthCalls(self._resolver, self._runner, unfunded_transfers=is_anvil)
         self.filters = self._new_filters()
         self.subscriptions = self._new_subscriptions(wake)
-        is_anvil = dev_methods and layer_two is None
         namespaces = self._ethereum(is_anvil=is_anvil) + self._inspection()
         if layer_two is not None:
             namespaces += self._zk_stack(layer_two)

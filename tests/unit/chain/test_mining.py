@@ -57,3 +57,16 @@ def test_a_delay_restarts_with_the_next_pending_transaction() -> None:
     assert not schedule.is_due(10.25, has_work=False)
     assert not schedule.is_due(10.5, has_work=True)
     assert schedule.is_due(11.0, has_work=True)
+
+
+def test_a_random_interval_is_between_the_shortest_and_the_longest() -> None:
+    schedule = MiningSchedule()
+    schedule.seal_every(10.0, now=100.0, longest=20.0)
+    assert not schedule.is_due(109.9)
+    assert schedule.is_due(120.0)
+
+
+def test_the_shortest_time_of_a_random_interval_may_be_zero() -> None:
+    schedule = MiningSchedule()
+    schedule.seal_every(0.0, now=100.0, longest=5.0)
+    assert schedule.is_due(106.0)

@@ -41,8 +41,8 @@ class BlockControl:
 
     @method()
     def get_automine(self) -> bool:
-        """Return whether a block is sealed for each transaction."""
-        return self._chain.schedule.mode is MiningMode.AUTO
+        """Return whether transactions are sealed by themselves, at once or after the delay of `--l1-delay`."""
+        return self._chain.schedule.mode in {MiningMode.AUTO, MiningMode.DELAYED}
 
     def _configure(self, **changes: Any) -> None:
         self._chain.configure(msgspec.structs.replace(self._chain.settings, **changes))

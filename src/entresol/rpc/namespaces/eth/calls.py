@@ -108,7 +108,7 @@ class EthCalls:
         """Return an estimate of the gas that a transaction needs to succeed.
 
         For one of type 0x7f or 0xff, a priority transaction, as `zks_estimateGasL1ToL2`: at least what L1 demands.
-        On a node with developer methods, a transfer has an estimate even if its sender cannot pay for it.
+        On the development L1, a transfer has an estimate even if its sender cannot pay for it, as in anvil.
         """
         return self._run_with_overrides(
             self._resolver.evm_env(block),

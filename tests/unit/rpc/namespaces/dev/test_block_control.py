@@ -93,3 +93,9 @@ def test_a_block_from_before_prevrandao_is_executed_again_with_its_own(client: A
     client("eth_sendTransaction", {"from": client("eth_accounts")[0], "to": str(NOBODY)})
     assert client("eth_getStorageAt", str(NOBODY), 0) == str(client.chain.head.mix_hash)
     client.chain.verify()
+
+
+@pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
+def test_a_delay_is_still_automine(client: ApiClient, prefix: str) -> None:
+    client.chain.schedule.seal_after(0.3)
+    assert client(f"{prefix}_getAutomine") is True
