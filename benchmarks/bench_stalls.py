@@ -38,6 +38,8 @@ CODES: Final = {EMITTER: "5f355f5fa1", LOOPER: "5b5f56", READER: "5f355b80545060
 
 LOOP: Final = ("eth_call", [{"to": str(LOOPER), "gas": hex(GAS)}, "latest"])
 WIDE_LOGS: Final = ("eth_getLogs", [{"fromBlock": "0x0", "toBlock": "latest"}])
+# A million steps, and more than 100 MB of struct logs.
+TRACE: Final = ("debug_traceCall", [{"to": str(LOOPER), "gas": hex(5_000_000)}, "latest"])
 SMALL: Final[tuple[str, Sequence[object]]] = ("eth_blockNumber", [])
 
 Call = tuple[str, Sequence[object]]
@@ -162,7 +164,8 @@ def _large_call(kind: str, number: int) -> Call:
         # Slots that were not read before, so that each is read from the state.
         start = (number << 64).to_bytes(32).hex()
         return "eth_call", [{"to": str(READER), "gas": hex(GAS), "data": "0x" + start}, "latest"]
-    return LOOP if kind == "loop" else WIDE_LOGS
+    calls: dict[str, Call] = {"loop": LOOP, "logs": WIDE_LOGS, "trace": TRACE}
+    return calls[kind]
 
 
 @contextlib.contextmanager
@@ -188,4 +191,5 @@ _LOADS: Final = {
     "logs of 10,000 blocks": ("logs",),
     "a call of 30 M gas and logs of 10,000 blocks": ("loop", "logs"),
     "slots and logs": ("slots", "logs"),
+    "struct logs of 5 M gas": ("trace",),
 }

@@ -51,9 +51,14 @@ class Traced:
     def theirs(self, options: Options) -> Trace:
         """Return anvil's trace."""
         transaction_hash = "0x" + self.signed.hash.hex()
-        if options.get("tracer") == "flatCallTracer":
+        if options.get("tracer") in {"flatCallTracer", "localizedTracer"}:
             # Anvil's debug method returns {} for this tracer, which is its trace method's format.
             return self.both.anvil("trace_transaction", transaction_hash)
+        if options.get("tracer") == "replayTracer":
+            number, types = self.mined.block["number"], options["tracerConfig"]
+            replayed = self.both.anvil("trace_replayBlockTransactions", number, types)[self.index]
+            assert replayed.pop("transactionHash") == transaction_hash
+            return replayed
         return self.both.anvil("debug_traceTransaction", transaction_hash, options)
 
 

@@ -143,17 +143,18 @@ impl StructLogger {
             out.extend_from_slice(text.as_bytes());
             out.push(b'"');
         }
-        let value = if begun.opcode == SLOAD { step.stack.peek(0).ok() } else { begun.value };
-        if let (Some(slot), Some(value)) = (begun.slot, value) {
+        let is_failed = ended.is_some_and(|result| result.is_halt());
+        let value = match begun.opcode {
+            SLOAD => step.stack.peek(0).ok().filter(|_| !is_failed),
+            _ => begun.value,
+        };
+        if let Some(slot) = begun.slot {
             let slots = self.storage.entry(step.input.target_address()).or_default();
-            slots.insert(slot, value);
-            push_list(out, b",\"storage\":{", slots.iter(), |out, (slot, value)| {
-                push_data(out, &slot.to_be_bytes::<32>());
-                out.push(b':');
-                push_data(out, &value.to_be_bytes::<32>());
-            });
-            if let Some(bracket) = out.last_mut() {
-                *bracket = b'}';
+            if let Some(value) = value {
+                slots.insert(slot, value);
+            }
+            if !slots.is_empty() {
+                push_storage(out, slots);
             }
         }
         out.push(b'}');
@@ -171,6 +172,17 @@ impl<C: ContextTr> Inspector<C> for StructLogger {
         if let Some(begun) = self.step.take() {
             self.end(begun, step);
         }
+    }
+}
+
+fn push_storage(out: &mut Vec<u8>, slots: &BTreeMap<U256, U256>) {
+    push_list(out, b",\"storage\":{", slots, |out, (slot, value)| {
+        push_data(out, &slot.to_be_bytes::<32>());
+        out.push(b':');
+        push_data(out, &value.to_be_bytes::<32>());
+    });
+    if let Some(bracket) = out.last_mut() {
+        *bracket = b'}';
     }
 }
 

@@ -1,0 +1,75 @@
+"""Call frames as values: what `callTracer` records of a transaction, decoded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from entresol.execution.trace.block_trace import trace_transaction
+from entresol.execution.trace.budget import TraceBudget, TraceLimits
+from entresol.execution.trace.nested_json import decode_nested
+
+if TYPE_CHECKING:
+    from entresol.execution.trace.block_trace import SealedBlock
+
+CALL_FRAMES: Final = b'{"tracer":"callTracer","tracerConfig":{"withLog":true}}'
+"""The options of the tracer whose traces `decode_call_frame` reads."""
+
+
+class FrameLog(msgspec.Struct):
+    """A log of a frame; its position is the number of inner calls that precede it."""
+
+    address: str
+    topics: list[str]
+    data: str
+    position: str
+
+
+class CallFrame(
+    msgspec.Struct,
+    rename={"sender": "from", "gas_used": "gasUsed", "revert_reason": "revertReason"},
+):
+    """A call, a creation or a self-destruct, with the frames that it opened; values are hex digits."""
+
+    type: str
+    sender: str
+    to: str | None = None
+    value: str = "0x0"
+    gas: str = "0x0"
+    gas_used: str = "0x0"
+    input: str = "0x"
+    output: str = "0x"
+    error: str | None = None
+    revert_reason: str | None = None
+    logs: list[FrameLog] = []
+    calls: list[CallFrame] = []
+
+
+_decode: Final = msgspec.json.Decoder(CallFrame).decode
+
+
+def call_frame(
+    block: SealedBlock,
+    position: int,
+    limits: TraceLimits = TraceLimits(),  # noqa: B008  # frozen
+) -> CallFrame:
+    """Execute a transaction of a sealed block again, and return its outermost frame."""
+    ran = trace_transaction(block, position, CALL_FRAMES, TraceBudget(limits))
+    return decode_call_frame(ran.trace or b"")
+
+
+def decode_call_frame(trace: bytes) -> CallFrame:
+    """Return the outermost frame of a trace."""
+    try:
+        return _decode(trace)
+    except RecursionError:
+        # Calls may be nested a thousand deep, at two levels of JSON each.
+        frame: CallFrame = decode_nested(trace, _frame_or_log)
+        return frame
+
+
+def _frame_or_log(members: dict[str, Any]) -> CallFrame | FrameLog:
+    kind: type[CallFrame | FrameLog] = FrameLog if "position" in members else CallFrame
+    names = zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True)
+    return kind(**{name: members[key] for key, name in names if key in members})
