@@ -246,6 +246,13 @@ def examples(world: World) -> dict[str, Example]:
         "eth_getWork": example(rejected=True),
         "eth_submitWork": example(rejected=True),
         "eth_submitHashrate": example(rejected=True),
+        # What was, and state files.
+        "anvil_rollback": example(1),
+        "anvil_reorg": example(1, [[{"from": alice, "to": bob, "value": "0x1"}, 0]]),
+        "anvil_reset": example(),
+        "hardhat_reset": example(),
+        "anvil_dumpState": example(),
+        "anvil_loadState": example(RESULT, before=(call("anvil_dumpState"),)),
         # Raw objects and states.
         "debug_traceTransaction": example(world.transfer, call_tracer),
         "debug_traceBlockByNumber": example("0x1", call_tracer),

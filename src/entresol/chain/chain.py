@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING, Self
 
 from msgspec import structs
 
 from entresol.chain.block_producer import BlockProducer
 from entresol.chain.chain_view import ChainView
+from entresol.chain.dev.block_settings import BlockSettings
 from entresol.chain.dev.checkpoint import Checkpoint, CheckpointLog
 from entresol.chain.dev.clock import Clock
 from entresol.chain.events import BlockSealed, BlocksReverted, ChainEvents, TransactionPending
+from entresol.chain.finality import Finality
 from entresol.chain.mempool import Mempool, PoolConfig
 from entresol.chain.mining import MiningMode, MiningSchedule
 from entresol.chain.open_block import BuildState, OpenBlock
 from entresol.chain.pending_block import PendingBlock
 from entresol.errors import StoreFailed
+from entresol.execution.state_edits import apply_changes
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from entresol._native import Overlay
-    from entresol.chain.dev.block_settings import BlockSettings
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.rules import ChainRules
     from entresol.errors import ExecutionFailed
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.primitives.headers import Header
-    from entresol.primitives.records import BlockRecord
+    from entresol.primitives.records import BlockRecord, StoredChange
 
 
 class Chain(ChainView):
@@ -98,6 +101,10 @@ class Chain(ChainView):
         self.pool.rules = structs.replace(self.pool.rules, gas_limit=gas_limit)
         self.pool.base_fee = self.next_base_fee()
 
+    def edited(self) -> tuple[tuple[StoredChange, ...], tuple[bytes, ...]]:
+        """Return the edits since the last block and their codes, in the form of a record."""
+        return self._edits.stored()
+
     def pending(self) -> BlockExecutor:
         """Return the pending block with its transactions executed; it is shared and must not be changed."""
         return self._pending.filled(self._next_timestamp(), self.latest, self._edits.stored)
@@ -135,10 +142,10 @@ class Chain(ChainView):
         self.events.publish(TransactionPending(transaction))
         return transaction.hash
 
-    def edit(self, address: Address, change: Callable[[Overlay], object]) -> None:
-        """Edit the account at `address`; the next block records the change."""
+    def edit(self, address: Address, change: Callable[[Overlay], object], *others: Address) -> None:
+        """Edit the account at `address`, and perhaps others; the next block records the change."""
         edited = self._edits.apply(self.ledger.latest, change)
-        self.pool.on_block([], edited, self.next_base_fee(), touched=[address])
+        self.pool.on_block([], edited, self.next_base_fee(), touched=[address, *others])
 
     # Blocks
 
@@ -214,6 +221,18 @@ class Chain(ChainView):
         self._publish_reverted(reverted)
         return True
 
+    def roll_back(self, number: int) -> None:
+        """Revert to block `number` and its time; the transactions of the reverted blocks are gone."""
+        reverted = self.ledger.unwind(number)
+        self._edits.restore(None)
+        self.checkpoints.drop_above(number)
+        self.finality = self.finality.at_most(number)
+        # The deposit watcher enqueues again what L1 still has.
+        self.producer.priority.replace(())
+        self.pool.reset(self.ledger.latest, self.next_base_fee())
+        self.clock.set_time(self.head.timestamp)
+        self._publish_reverted(reverted)
+
     def rewind(self, number: int) -> None:
         """Revert to block `number`; the transactions of the reverted blocks are pending again."""
         reverted = self.ledger.unwind(number)
@@ -226,6 +245,24 @@ class Chain(ChainView):
         others = [it for it in transactions if not isinstance(it.payload, PriorityTransaction)]
         self.pool.reset(self.ledger.latest, self.next_base_fee(), reverted=others)
         self._publish_reverted(reverted)
+
+    def replace(
+        self, source: Store, edits: Sequence[StoredChange] = (), codes: Iterable[bytes] = ()
+    ) -> None:
+        """Replace all blocks by those of another store, and the edits; nothing is pending then."""
+        reverted = self.ledger.replace(source)
+        self._edits.restore(None)
+        if edits:
+            self._edits.apply(self.ledger.latest, lambda it: apply_changes(it, edits, codes))
+        self.checkpoints.drop_above(-1)
+        self.finality = Finality()
+        self.instance_id = Hash32(secrets.token_bytes(Hash32.size))
+        self.configure(BlockSettings())
+        self.producer.priority.replace(())
+        self.pool.reset(self.latest, self.next_base_fee())
+        self.clock.set_time(max(self.head.timestamp, self.clock.now()))
+        self.events.publish(BlocksReverted(reverted, -1))
+        self.events.publish(BlockSealed(self.number, self.ledger.head_hash, self.head, {}))
 
     def _append(self, executed: ExecutedBlock) -> Header:
         self.ledger.append(executed)

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol._native import EMPTY_ROOT, Overlay, Snapshot, keccak256
+from entresol._native import keccak256
 from entresol.chain.dev.block_settings import BlockSettings
+from entresol.chain.genesis.genesis_block import genesis_block
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity, open_genesis
-from entresol.errors import StoreDamaged, UnknownBlock, WrongParent
+from entresol.errors import (
+    HistoryNotLoaded,
+    NotExecutedHere,
+    StoreDamaged,
+    UnknownBlock,
+    WrongParent,
+)
 from entresol.execution.block_executor import ParentBlock
 from entresol.execution.evm_env import BlockEnv
 from entresol.execution.replay import apply_and_verify, re_execute
-from entresol.primitives.records import BlockRecord, stored_changes
 from entresol.primitives.values import Hash32
-from entresol.state.history import HistoricalState
 from entresol.state.snapshots import Snapshots
 from entresol.state.state_trie import StateTrie
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from entresol._native import Overlay, Snapshot
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.rules import ChainRules
     from entresol.execution.block_executor import ExecutedBlock
     from entresol.primitives.headers import Header
+    from entresol.primitives.records import BlockRecord
     from entresol.storage.store import Store
 
 
@@ -38,7 +45,7 @@ class Ledger:
     def __init__(self, store: Store, rules: ChainRules, genesis: Genesis | ExpectedGenesis) -> None:
         self.store = store
         self.rules = rules
-        self.trie = StateTrie(store)
+        self.trie = StateTrie(store, lambda: store.loaded.roots)
         self._snapshots = Snapshots(store)
         self.settings = BlockSettings()
         expected = genesis if isinstance(genesis, ExpectedGenesis) else ExpectedGenesis(genesis)
@@ -84,7 +91,18 @@ class Ledger:
         """Return the state after a block."""
         if not 0 <= number <= self.number:
             raise UnknownBlock(number)
+        self.check_state(number)
         return self._snapshots.after(number)
+
+    def check_state(self, number: int) -> None:
+        """Raise `HistoryNotLoaded` if the state after a block is not known."""
+        if number < self.store.loaded.first:
+            raise HistoryNotLoaded(number, self.store.loaded.first)
+
+    def check_executed(self, number: int) -> None:
+        """Raise `NotExecutedHere` for a block of another node, which would give other results here."""
+        if number <= self.store.loaded.last:
+            raise NotExecutedHere(number)
 
     def next_block_env(self, timestamp: int) -> BlockEnv:
         """Return the environment of the block after the head."""
@@ -127,16 +145,26 @@ class Ledger:
 
     def unwind(self, number: int) -> tuple[BlockRecord, ...]:
         """Revert to block `number`; return the records of the reverted blocks, newest first."""
+        self.check_state(number)
         reverted = tuple(self.record(n) for n in range(self.number, number, -1))
         self.store.unwind(number)
         self._snapshots.evict_above(number)
         self._set_head(self.header(number))
         return reverted
 
+    def replace(self, source: Store) -> tuple[BlockRecord, ...]:
+        """Replace all blocks by those of another store; return the records of all there were, newest first."""
+        reverted = tuple(self.record(n) for n in range(self.number, -1, -1))
+        self.store.replace(source)
+        self._snapshots.evict_above(-1)
+        self._set_head(self.header(self.number))
+        return reverted
+
     def verify(self, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
-        """Re-execute every block; raise `ReplayMismatch` at the first that differs."""
-        parent = self.header(0)
-        for number in range(1, self.number + 1):
+        """Re-execute every block that was executed here; raise `ReplayMismatch` at the first that differs."""
+        loaded = self.store.loaded.last
+        parent = self.header(loaded)
+        for number in range(loaded + 1, self.number + 1):
             record = self.record(number)
             self._re_execute(record, parent)
             parent = record.header()
@@ -147,7 +175,7 @@ class Ledger:
             record,
             parent,
             rules=self.rules.evm_rules(),
-            snapshot=self._snapshots.after(parent.number),
+            snapshot=self.state_after(parent.number),
             trie=self.trie,
         )
 
@@ -160,22 +188,8 @@ class Ledger:
         self._head_hash = header.hash()
 
     def _init_genesis(self, genesis: Genesis) -> None:
-        overlay = Overlay(Snapshot(HistoricalState(self.store, 0)))
-        state = genesis.state()
-        for address, account in state.accounts.items():
-            code = state.codes.get(account.code_hash)
-            if code is not None:
-                overlay.set_code(address, code)
-            overlay.set_account(address, account)
-            for slot, value in state.storage.get(address, {}).items():
-                overlay.set_slot(address, slot, value)
-        changes = overlay.changes()
-        root, nodes = self.trie.update(Hash32(EMPTY_ROOT), changes)
-        codes = tuple(code for _, code in sorted(changes.codes.items()))
-        header = genesis.header(root)
-        record = BlockRecord(header.encode(), (), (), stored_changes(changes), codes)
+        record, nodes = genesis_block(genesis, self.store, self.trie)
         self.store.init_genesis(record, nodes, identity(genesis), genesis.chain_id)
-        self._snapshots.advance(0, overlay)
 
 
 def prevrandao_after(parent: Hash32, number: int) -> Hash32:

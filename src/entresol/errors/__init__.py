@@ -6,6 +6,7 @@
     ├── MalformedValue                 text or bytes that do not encode the expected value
     ├── InvalidBytecode                cannot be published as a factory dependency
     ├── InvalidGenesis                 no chain can start with it
+    ├── InvalidStateFile               not what anvil or this node dumps
     │
     │ transactions
     ├── InvalidTransaction             cannot be included as it is
@@ -77,6 +78,14 @@
     │
     │ chain
     ├── UnknownBlock                   there is no such block
+    ├── HistoryNotLoaded               the state file had no state of this block
+    ├── LoadRejected                   a state file that cannot be loaded here
+    │   └── BestBlockMissing           without its last block
+    ├── RollbackRejected
+    │   ├── RollbackTooDeep            the chain has fewer blocks
+    │   ├── RollbackUnknown            where the other layer was then
+    │   ├── BelowSettledBatch          that a foreign L1 may have
+    │   └── ReorgIndexTooHigh          a transaction for a block after the last
     ├── InvalidInterval                not a positive number of seconds
     ├── InvalidPercentiles             not ascending numbers from 0 to 100
     ├── TimestampTooLow                below the last block's
@@ -117,6 +126,7 @@
     │   ├── TransactionIndexTooHigh    the block has fewer transactions
     │   ├── GenesisNotExecuted         there is nothing to execute again
     │   │   └── GenesisNotTraceable    nor to trace
+    │   ├── NotExecutedHere            a block of another node
     │   ├── PendingNotTraceable        changes all the time
     │   └── SearchTooLong              has read as many blocks as it may
     ├── InvalidTraceRange              too many blocks, or none
@@ -157,11 +167,19 @@ Any other exception is a bug and is reported as one.
 from entresol.errors.base import EntresolError
 from entresol.errors.chain import (
     BatchOverflow,
+    BelowSettledBatch,
+    BestBlockMissing,
     BlockFull,
     BlockFullOfMessages,
+    HistoryNotLoaded,
     InvalidInterval,
     InvalidPercentiles,
+    LoadRejected,
+    ReorgIndexTooHigh,
     ReplayMismatch,
+    RollbackRejected,
+    RollbackTooDeep,
+    RollbackUnknown,
     TimestampTooHigh,
     TimestampTooLow,
     TooManyToSeal,
@@ -179,6 +197,7 @@ from entresol.errors.debug import (
     GenesisNotExecuted,
     GenesisNotTraceable,
     InvalidTraceRange,
+    NotExecutedHere,
     NotInspectable,
     PendingNotTraceable,
     SearchTooLong,
@@ -302,6 +321,7 @@ from entresol.errors.transactions import (
 from entresol.errors.values import (
     InvalidBytecode,
     InvalidGenesis,
+    InvalidStateFile,
     MalformedValue,
 )
 
@@ -312,6 +332,8 @@ __all__ = [
     "AddressUnavailable",
     "AlreadyKnown",
     "BatchOverflow",
+    "BelowSettledBatch",
+    "BestBlockMissing",
     "BlockFull",
     "BlockFullOfMessages",
     "BlockHashWithRange",
@@ -340,6 +362,7 @@ __all__ = [
     "GenesisMismatch",
     "GenesisNotExecuted",
     "GenesisNotTraceable",
+    "HistoryNotLoaded",
     "InitCodeTooLarge",
     "InsufficientFunds",
     "IntrinsicGasTooLow",
@@ -353,6 +376,7 @@ __all__ = [
     "InvalidProof",
     "InvalidSignature",
     "InvalidSimulation",
+    "InvalidStateFile",
     "InvalidTraceRange",
     "InvalidTransaction",
     "L1FeeTooHigh",
@@ -361,6 +385,7 @@ __all__ = [
     "LayerOneRejected",
     "LayerOneUnreachable",
     "ListenFailed",
+    "LoadRejected",
     "MalformedTransaction",
     "MalformedValue",
     "MintOverflow",
@@ -371,6 +396,7 @@ __all__ = [
     "NonceTooLow",
     "NotAPrecompile",
     "NotEnoughBalanceForFeeValue",
+    "NotExecutedHere",
     "NotInspectable",
     "NotSupported",
     "NotificationsNotSupported",
@@ -382,8 +408,12 @@ __all__ = [
     "PrecompileMovedToSelf",
     "RebuildInterrupted",
     "ReceiptTimeout",
+    "ReorgIndexTooHigh",
     "ReplacementUnderpriced",
     "ReplayMismatch",
+    "RollbackRejected",
+    "RollbackTooDeep",
+    "RollbackUnknown",
     "SearchTooLong",
     "SenderLimitExceeded",
     "SenderNotEOA",

@@ -14,6 +14,79 @@ class UnknownBlock(EntresolError):
         self.block = block
 
 
+class HistoryNotLoaded(EntresolError):
+    """The state after a block is not known, because a state file without it was loaded."""
+
+    def __init__(self, number: int, first: int) -> None:
+        super().__init__(
+            f"the state after block {number} is not known: the chain was loaded from a state file with states "
+            f"from block {first} on; --preserve-historical-states writes those of earlier blocks"
+        )
+        self.number = number
+        self.first = first
+
+
+class LoadRejected(EntresolError):
+    """A state file that is right, but cannot be loaded here."""
+
+
+class BestBlockMissing(LoadRejected):
+    """The file does not have the block that it names as the last one."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"Best hash not found for best number {number}")
+        self.number = number
+
+
+class RollbackRejected(EntresolError):
+    """The chain cannot be rolled back that far."""
+
+
+class RollbackTooDeep(RollbackRejected):
+    """The chain has fewer blocks."""
+
+    def __init__(self, what: str, height: int, depth: int) -> None:
+        super().__init__(
+            f"{what} depth must not exceed current chain height: current height {height}, depth {depth}"
+        )
+        self.height = height
+        self.depth = depth
+
+
+class RollbackUnknown(RollbackRejected):
+    """It is not known where the other layer was at that block."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"block {number} was sealed before the node started or a state was loaded, so it is not known where the "
+            "other layer was then; take a snapshot by evm_snapshot to return to it"
+        )
+        self.number = number
+
+
+class BelowSettledBatch(RollbackRejected):
+    """The L1 of --l1-url may have the batch of a later block, and does not go back."""
+
+    def __init__(self, number: int, batch: int, last_block: int) -> None:
+        super().__init__(
+            f"cannot go back to block {number}: batch {batch} ends at block {last_block}, and the L1 of --l1-url "
+            "does not go back with it"
+        )
+        self.number = number
+        self.batch = batch
+
+
+class ReorgIndexTooHigh(RollbackRejected):
+    """A transaction of a reorg is for a block after the last new one."""
+
+    def __init__(self, index: int, depth: int) -> None:
+        super().__init__(
+            "Block number for reorg tx will exceed the reorged chain height. "
+            f"Block number {index} must not exceed (depth-1) {depth - 1}"
+        )
+        self.index = index
+
+
 class InvalidInterval(EntresolError):
     """A block interval that is not a positive number of seconds."""
 

@@ -33,6 +33,16 @@ class TransactionIndexTooHigh(NotInspectable):
         self.index = index
 
 
+class NotExecutedHere(NotInspectable):
+    """The block cannot be executed again: it is that of another node, loaded from a state file."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"block {number} was loaded from another node's state file, and cannot be executed again"
+        )
+        self.number = number
+
+
 class GenesisNotExecuted(NotInspectable):
     """The genesis was not executed, so there is nothing to execute again."""
 

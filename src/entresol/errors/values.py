@@ -25,3 +25,13 @@ class InvalidGenesis(EntresolError):
         super().__init__(problem if field is None else f"{field}: {problem}")
         self.problem = problem
         self.field = field
+
+
+class InvalidStateFile(EntresolError):
+    """A state file that cannot be loaded."""
+
+    def __init__(self, problem: str, *, field: str | None = None) -> None:
+        what = problem if field is None else f"{field}: {problem}"
+        super().__init__(f"Failed to decode state dump: {what}")
+        self.problem = problem
+        self.field = field

@@ -11,6 +11,8 @@ from entresol.state.history import HistoricalState
 from entresol.state.state_trie import StateTrie
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from entresol._native import Account, Rules
     from entresol.primitives.records import BlockRecord
     from entresol.storage.readers import BlockReader, StateReader
@@ -71,13 +73,20 @@ class _RecordedNodes:
 
 
 def witness_of(
-    record: BlockRecord, blocks: BlockReader, states: StateReader, rules: Rules
+    record: BlockRecord,
+    blocks: BlockReader,
+    states: StateReader,
+    rules: Rules,
+    roots: Mapping[bytes, bytes] | None = None,
 ) -> ExecutionWitness:
-    """Re-execute a block above genesis, and return everything that it reads."""
+    """Re-execute a block above genesis, and return everything that it reads.
+
+    `roots` are the roots of states by those in headers, where they differ.
+    """
     number = record.header().number
     parent = blocks.header(number - 1)
     state, nodes = _RecordedState(states, parent.number), _RecordedNodes(states)
-    trie = StateTrie(nodes)
+    trie = StateTrie(nodes, lambda: roots or {})
     # Both start with empty caches, so that every read is seen once.
     re_execute(record, parent, rules=rules, snapshot=Snapshot(state), trie=trie)
     for address, slots in state.accounts.items():

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 from entresol.chain.dev.checkpoint import MAX_CHECKPOINT_BYTES
-from entresol.chain.dev.checkpoints import Checkpoints
 from entresol.chain.dev.keyring import Keyring
 from entresol.node.adapters import (
     L2_CONTRACTS,
@@ -24,6 +23,7 @@ from entresol.node.config.schema import ApiConfig
 from entresol.node.dev_api import dev_namespaces
 from entresol.node.inspection import inspection_namespaces
 from entresol.node.metrics import MemoryUse
+from entresol.node.pair_control import PairControl
 from entresol.rpc.cache.blocks import DEFAULT_BYTES as MAX_RENDERED_BYTES
 from entresol.rpc.cache.calls import MAX_BYTES as MAX_CALL_BYTES
 from entresol.rpc.cache.logs import DEFAULT_BYTES as MAX_LOG_BYTES
@@ -95,7 +95,7 @@ class Api:
         config: ApiConfig | None = None,
         dev_methods: bool = True,
         limits: LimitsConfig | None = None,
-        checkpoints: Checkpoints | None = None,
+        pair: PairControl | None = None,
         layer_two: L2Components | None = None,
     ) -> None:
         self._chain = chain
@@ -127,7 +127,7 @@ class Api:
             namespaces += self._zk_stack(layer_two)
         if dev_methods:
             rollup = None if layer_two is None else layer_two.rollup
-            namespaces += self._development(checkpoints or Checkpoints(chain), rollup)
+            namespaces += self._development(pair or PairControl(chain), rollup)
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
         self.dispatcher = Dispatcher(
             namespaces, executor=self._executor, limits=request_limits(self._limits)
@@ -264,16 +264,17 @@ class Api:
             ),
         ]
 
-    def _development(self, checkpoints: Checkpoints, rollup: Rollup | None) -> list[Namespace]:
+    def _development(self, pair: PairControl, rollup: Rollup | None) -> list[Namespace]:
         slots = TokenSlots(self._resolver, self._runner, self._executor)
         namespaces = dev_namespaces(
             self._chain,
             self._keyring,
-            checkpoints,
+            pair,
             rendered=self._rendered,
             tokens=TokenEdits(self._chain, slots),
             submission=self._submission,
             filler=self._filler,
+            executor=self._executor,
             client_version=self._client_version,
             set_logging=self._set_logging,
         )

@@ -12,21 +12,24 @@ from entresol.rpc.namespaces.dev.mining import AnvilMine, HardhatMine
 from entresol.rpc.namespaces.dev.node_info import AnvilNode, HardhatNode
 from entresol.rpc.namespaces.dev.pool import AnvilPool, HardhatPool
 from entresol.rpc.namespaces.dev.rejected import RejectedControls
+from entresol.rpc.namespaces.dev.reorg import AnvilReorg, HardhatReset
 from entresol.rpc.namespaces.dev.state import (
     AccountEdits,
     BalanceEdits,
     HardhatStateEdits,
     StateEdits,
 )
+from entresol.rpc.namespaces.dev.state_files import AnvilState, HardhatState
 from entresol.rpc.namespaces.dev.tokens import AnvilTokens, HardhatTokens
 from entresol.rpc.namespaces.dev.unsigned import EthUnsigned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Executor
 
     from entresol.chain.chain import Chain
-    from entresol.chain.dev.checkpoints import Checkpoints
     from entresol.chain.dev.keyring import Keyring
+    from entresol.node.pair_control import PairControl
     from entresol.rpc.jsonrpc.method import Namespace
     from entresol.rpc.namespaces.dev.tokens import TokenEdits
     from entresol.rpc.services.fill_transaction import TransactionFiller
@@ -37,29 +40,32 @@ if TYPE_CHECKING:
 def dev_namespaces(  # noqa: PLR0913 - independent parts
     chain: Chain,
     keyring: Keyring,
-    checkpoints: Checkpoints,
+    pair: PairControl,
     *,
     rendered: RenderedChain,
     tokens: TokenEdits,
     submission: Submission,
     filler: TransactionFiller,
+    executor: Executor,
     client_version: str,
     set_logging: Callable[[bool], None],
 ) -> list[Namespace]:
     """Return the namespaces that both layers have."""
     return [
-        Evm(chain, checkpoints),
+        Evm(chain, pair.checkpoints),
         AccountEdits(chain),
         MineDetailed("evm", chain, rendered),
         BalanceEdits("tenderly", chain),
-        TimeTravel("anvil", chain, checkpoints),
+        TimeTravel("anvil", chain, pair.checkpoints),
         StateEdits("anvil", chain),
         AnvilBlockControl(chain),
         AnvilImpersonation(keyring),
         AnvilMine(chain),
         MineDetailed("anvil", chain, rendered),
-        AnvilNode(chain, checkpoints, client_version, set_logging),
+        AnvilNode(chain, pair.checkpoints, client_version, set_logging),
         AnvilPool(chain.pool),
+        AnvilReorg(chain, pair.linked, keyring, filler),
+        AnvilState(chain, pair.states, executor),
         AnvilTokens(tokens),
         RejectedControls(),
         EthUnsigned(submission, keyring, filler),
@@ -69,5 +75,7 @@ def dev_namespaces(  # noqa: PLR0913 - independent parts
         HardhatMine(chain),
         HardhatNode(chain, client_version, set_logging),
         HardhatPool(chain.pool, chain.blocks),
+        HardhatReset(pair.linked),
+        HardhatState(chain, pair.states, executor),
         HardhatTokens(tokens),
     ]

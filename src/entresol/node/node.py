@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from entresol.chain.dev.checkpoints import Checkpoints
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.operator_keys import OperatorKeys
 from entresol.l1.urls import Endpoint
@@ -16,6 +15,7 @@ from entresol.node.api import Api, L2Components
 from entresol.node.chain_service import ChainService
 from entresol.node.chains import OPERATOR, is_publicly_known, open_layer_one, open_layer_two
 from entresol.node.dev_features import funded_accounts, open_keyring, serves_dev_methods
+from entresol.node.pair_control import PairControl
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.rollup import Rollup
 from entresol.node.settlement.settlement_layer import (
@@ -26,6 +26,7 @@ from entresol.node.settlement.settlement_layer import (
 )
 from entresol.node.startup.info import L1Info, NodeInfo
 from entresol.node.startup.l1_checks import check_batches, check_gas_limit
+from entresol.node.state_files import StateDumper, load_at_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,13 +77,18 @@ class Node:
             if l1_chain is not None:
                 cleanup.callback(l1_chain.close)
                 settlement_layer = _embedded_settlement_layer(l1_chain)
+            pair = PairControl(
+                *(it for it in (l1_chain, chain) if it is not None),
+                settling=chain if settles else None,
+                foreign_l1=settles and l1_chain is None,
+            )
+            load_at_start(config, pair.states, chain, l1_chain)
+            self._dumper = StateDumper(config, pair.states, chain, l1_chain)
             if settlement_layer is not None:
                 self.rollup = Rollup(chain, settlement_layer, fees, config)
-            # L1 is reverted first: if the process ends in between, it must not have batches that the L2 has not.
-            checkpoints = Checkpoints(*(it for it in (l1_chain, chain) if it is not None))
-            self._serve(config, chain, fees, checkpoints)
+            self._serve(config, chain, fees, pair)
             if l1_chain is not None:
-                self._serve_layer_one(config, l1_chain, checkpoints)
+                self._serve_layer_one(config, l1_chain, pair)
             cleanup.pop_all()
 
     @classmethod
@@ -136,6 +142,7 @@ class Node:
         except BaseException:
             await self.stop()
             raise
+        self._dumper.start()
         if self.rollup is not None:
             self.rollup.start()
 
@@ -145,6 +152,7 @@ class Node:
             await self.rollup.stop()
         for service in self._services:
             await service.stop()
+        await self._dumper.stop()
         if self._log is not None:
             self._log.unfollow()
         for service in self._services:
@@ -171,9 +179,7 @@ class Node:
     def _services(self) -> list[ChainService]:
         return [self.layer_two, *([] if self.layer_one is None else [self.layer_one])]
 
-    def _serve(
-        self, config: NodeConfig, chain: Chain, fees: FeeModel, checkpoints: Checkpoints
-    ) -> None:
+    def _serve(self, config: NodeConfig, chain: Chain, fees: FeeModel, pair: PairControl) -> None:
         rollup = self.rollup
 
         def make_api(wake: Callable[[], None]) -> Api:
@@ -184,7 +190,7 @@ class Node:
                 config=config.api,
                 dev_methods=serves_dev_methods(config),
                 limits=config.limits,
-                checkpoints=checkpoints,
+                pair=pair,
                 layer_two=L2Components(fees, rollup),
             )
 
@@ -197,7 +203,7 @@ class Node:
         if rollup is not None:
             rollup.on_batch = self.layer_two.api.batch_sealed
 
-    def _serve_layer_one(self, config: NodeConfig, chain: Chain, checkpoints: Checkpoints) -> None:
+    def _serve_layer_one(self, config: NodeConfig, chain: Chain, pair: PairControl) -> None:
         def make_api(wake: Callable[[], None]) -> Api:
             return Api(
                 chain,
@@ -206,7 +212,7 @@ class Node:
                 config=config.api,
                 dev_methods=serves_dev_methods(config),
                 limits=config.limits,
-                checkpoints=checkpoints,
+                pair=pair,
             )
 
         server = msgspec.structs.replace(config.server, port=config.l1.l1_port)

@@ -1,19 +1,23 @@
-"""Block headers with the 16 fields of London, whose hash any light client can verify."""
+"""Block headers, whose hash any light client can verify: the 16 fields of London, and later ones of loaded blocks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
-from entresol._native import keccak256, rlp_encode
+from entresol._native import keccak256, rlp_decode, rlp_encode
+from entresol.errors import MalformedValue
 from entresol.primitives import rlp
 from entresol.primitives.values import Address, Bloom, Hash32, Nonce8
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from entresol._native import RlpItem
 
 FIELD_COUNT: Final = 16
+MAX_FIELD_COUNT: Final = 21
 EMPTY_OMMERS: Final = Hash32(keccak256(rlp_encode([])))
 EMPTY_TRIE: Final = Hash32(keccak256(rlp_encode(b"")))
 
@@ -37,16 +41,22 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     mix_hash: Hash32 = Hash32.zero()
     nonce: Nonce8 = Nonce8.zero()
     base_fee_per_gas: int
+    # Fields of Shanghai, Cancun and Prague, which blocks of other nodes have; each needs those before it.
+    withdrawals_root: Hash32 | None = None
+    blob_gas_used: int | None = None
+    excess_blob_gas: int | None = None
+    parent_beacon_block_root: Hash32 | None = None
+    requests_hash: Hash32 | None = None
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
         """Decode what `encode` writes."""
-        return cls.from_rlp(rlp.decode_fields(data, FIELD_COUNT, "a header"))
+        return cls.from_rlp(rlp_decode(data))
 
     @classmethod
     def from_rlp(cls, item: RlpItem) -> Self:
         """Decode the item that `to_rlp` returns."""
-        items = rlp.read_fields(item, FIELD_COUNT, "header")
+        items = _read_items(item)
         return cls(
             parent_hash=rlp.read_fixed(items[0], Hash32, "parentHash"),
             ommers_hash=rlp.read_fixed(items[1], Hash32, "sha3Uncles"),
@@ -64,6 +74,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
             mix_hash=rlp.read_fixed(items[13], Hash32, "mixHash"),
             nonce=rlp.read_fixed(items[14], Nonce8, "nonce"),
             base_fee_per_gas=rlp.read_uint(items[15], 256, "baseFeePerGas"),
+            **dict(_read_later(items[FIELD_COUNT:])),
         )
 
     def to_rlp(self) -> list[RlpItem]:
@@ -85,18 +96,51 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
             self.mix_hash,
             self.nonce,
             rlp.encode_uint(self.base_fee_per_gas),
+            *self._later(),
         ]
 
     def encode(self) -> bytes:
         """Return the RLP encoding, whose keccak is the block hash."""
         return rlp_encode(self.to_rlp())
 
+    def _later(self) -> Iterator[bytes]:
+        """Yield the fields after London, up to the first that the header does not have."""
+        for name in _LATER:
+            value = getattr(self, name)
+            if value is None:
+                return
+            yield rlp.encode_uint(value) if isinstance(value, int) else value
+
     def hash(self) -> Hash32:
         """Return the block hash, which is computed on every call."""
         return Hash32(keccak256(self.encode()))
 
 
+_LATER: Final = (
+    "withdrawals_root", "blob_gas_used", "excess_blob_gas", "parent_beacon_block_root",
+    "requests_hash",
+)  # fmt: skip
+
+
+def _read_items(item: RlpItem) -> list[RlpItem]:
+    if not isinstance(item, list):
+        raise MalformedValue("a header is an rlp list")
+    if not FIELD_COUNT <= len(item) <= MAX_FIELD_COUNT:
+        problem = f"a header has {FIELD_COUNT} to {MAX_FIELD_COUNT} items, got {len(item)}"
+        raise MalformedValue(problem)
+    return item
+
+
+def _read_later(items: list[RlpItem]) -> Iterator[tuple[str, Any]]:
+    for name, item in zip(_LATER, items, strict=False):
+        is_number = name in ("blob_gas_used", "excess_blob_gas")
+        yield (
+            name,
+            rlp.read_uint(item, 64, name) if is_number else rlp.read_fixed(item, Hash32, name),
+        )
+
+
 def number_and_timestamp(data: bytes) -> tuple[int, int]:
     """Return number and timestamp of an encoded header without decoding the rest."""
-    items = rlp.decode_fields(data, FIELD_COUNT, "a header")
+    items = _read_items(rlp_decode(data))
     return rlp.read_uint(items[8], 64, "number"), rlp.read_uint(items[11], 64, "timestamp")

@@ -60,8 +60,6 @@ class Batcher:
             failing="cannot seal a batch",
             backoff=Backoff(RETRY_SECONDS, RETRY_SECONDS),
         )
-        if batches.last() is None:
-            batches.append(genesis_batch(self._record(0)), b"", [(0, 0)])
         self._open, self._last_hash = self._reopen()
 
     @property
@@ -71,10 +69,11 @@ class Batcher:
 
     @property
     def last(self) -> Batch:
-        """The last sealed batch."""
+        """The last sealed batch; a new chain, or one that was reset, gets the batch of the genesis."""
         last = self._batches.last()
         if last is None:
-            raise StoreDamaged(self._blocks.path, "batch 0 is missing")
+            last = genesis_batch(self._record(0))
+            self._batches.append(last, b"", [(0, 0)])
         return last
 
     @property

@@ -13,7 +13,7 @@ from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from entresol._native import Changes
 
@@ -71,12 +71,17 @@ class StateTrie:
     Remembers: a bounded cache of nodes. Persists: nothing; the caller of `update` stores the new nodes.
     """
 
-    def __init__(self, nodes: TrieNodes) -> None:
+    def __init__(self, nodes: TrieNodes, roots: Callable[[], Mapping[bytes, bytes]] = dict) -> None:
         self._trie = Trie(nodes.node)
+        self._roots = roots
+
+    def root(self, root: Hash32) -> Hash32:
+        """Return the root of the state after a block, given the root in its header: loaded blocks may differ."""
+        return Hash32(self._roots().get(root, root))
 
     def update(self, root: Hash32, changes: Changes) -> tuple[Hash32, list[tuple[bytes, bytes]]]:
         """Return the root after `changes`, and the new nodes."""
-        after, nodes = self._trie.update_state(root, changes)
+        after, nodes = self._trie.update_state(self.root(root), changes)
         return Hash32(after), nodes
 
     def prove(self, root: Hash32, address: Address, slots: Iterable[Hash32] = ()) -> AccountProof:
@@ -89,13 +94,13 @@ class StateTrie:
             balance=account.balance,
             code_hash=account.code_hash,
             storage_root=account.storage_root,
-            proof=tuple(self._trie.prove(root, key)),
+            proof=tuple(self._trie.prove(self.root(root), key)),
             slots=tuple(self._prove_slot(account.storage_root, slot) for slot in slots),
         )
 
     def account(self, root: Hash32, address: Address) -> AccountLeaf | None:
         """Return an account, or None."""
-        leaf = self._trie.get(root, keccak256(address))
+        leaf = self._trie.get(self.root(root), keccak256(address))
         return None if leaf is None else AccountLeaf.decode(leaf)
 
     def _prove_slot(self, storage_root: Hash32, slot: Hash32) -> SlotProof:

@@ -52,6 +52,8 @@ _RECOVERY: Final = {
     "skip": DBRecoveryMode.skip_any_corrupted_record,
 }
 
+_LONGEST_KEY: Final = 128
+
 
 class KeyValueStore:
     """Keys and values in one directory, sorted by key.
@@ -141,15 +143,26 @@ class KeyValueStore:
 
         Without `sync` a power cut may undo it, until the next write that syncs.
         """
-        if self.failure is not None and not self.recover():
-            raise self.failure
         batch = WriteBatch(raw_mode=True)
         for key in deletes:
             batch.delete(key)
+        self._write(batch, puts, self._synced if sync else self._unsynced)
+
+    def replace(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
+        """Replace everything by `entries`, in one atomic write."""
+        batch = WriteBatch(raw_mode=True)
+        batch.delete_range(b"", b"\xff" * _LONGEST_KEY)
+        self._write(batch, entries, self._synced)
+
+    def _write(
+        self, batch: WriteBatch, puts: Iterable[tuple[bytes, bytes]], options: WriteOptions
+    ) -> None:
+        if self.failure is not None and not self.recover():
+            raise self.failure
         for key, value in puts:
             batch.put(key, value)
         try:
-            self._db.write(batch, self._synced if sync else self._unsynced)
+            self._db.write(batch, options)
         except Exception as error:
             failure = self._failure(error)
             if isinstance(failure, StoreFull):

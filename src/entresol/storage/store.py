@@ -25,6 +25,7 @@ from entresol.storage.block_rows import keys_of, rows_of
 from entresol.storage.directory import Directory
 from entresol.storage.genesis_table import GenesisTable
 from entresol.storage.key_value import KeyValueStore
+from entresol.storage.loaded_history import LoadedHistory
 from entresol.storage.log_index import LogQuery, candidates
 from entresol.storage.price_table import Prices, PriceTable
 from entresol.storage.published_bytecodes import as_published
@@ -49,6 +50,7 @@ class Store:
         self.batches = BatchTable(db)
         self.prices = PriceTable(db)
         self.state_keys = StateKeys(db)
+        self.loaded = LoadedHistory(db)
         head = db.get(tables.HEAD)
         self._head = None if head is None else int.from_bytes(head)
 
@@ -236,6 +238,17 @@ class Store:
             self._head = head
             raise
         self.record_cache.clear()
+
+    def replace(self, source: Store) -> None:
+        """Replace the whole chain by that of another store, in one durable write."""
+        head, self._head = self._head, source.head_number
+        try:
+            self._db.replace(source._db.scan(b""))
+        except BaseException:
+            self._head = head
+            raise
+        self.record_cache.clear()
+        self.loaded.refresh()
 
     def rebuild(
         self,

@@ -38,6 +38,7 @@ CHAIN_ID: Final = META + b"chainid"
 REBUILDING: Final = META + b"rebuilding"
 PENDING_SETTLEMENT: Final = META + b"outstanding"
 DEPOSITS: Final = META + b"deposits"
+LOADED: Final = META + b"loaded"
 
 # The tables that can be rebuilt from the records.
 DERIVED: Final = (

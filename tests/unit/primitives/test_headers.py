@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,12 +101,28 @@ def test_a_malformed_header_is_rejected_by_field(index: int, item: RlpItem, prob
         Header.decode(rlp_encode(items))
 
 
+@given(headers, st.integers(0, 5), hashes)
+def test_fields_of_later_forks_are_part_of_the_hash(
+    header: Header, count: int, word: Hash32
+) -> None:
+    later = {
+        "withdrawals_root": word,
+        "blob_gas_used": 0,
+        "excess_blob_gas": 7,
+        "parent_beacon_block_root": word,
+        "requests_hash": word,
+    }
+    full = msgspec.structs.replace(header, **dict(list(later.items())[:count]))
+    assert Header.decode(full.encode()) == full
+    assert (full.hash() == header.hash()) == (count == 0)
+
+
 @pytest.mark.parametrize(
     ("encoded", "problem"),
     [
         (b"", "rlp ends before its item at byte 0"),
         (b"\x80", "a header is an rlp list"),
-        (b"\xc0", "a header has 16 items, got 0"),
+        (b"\xc0", "a header has 16 to 21 items, got 0"),
         (GENESIS.encode() + b"\0", "rlp has trailing bytes"),
     ],
 )

@@ -47,6 +47,10 @@ class Checkpoints:
             return False
         for later in [it for it in self._checkpoints if it >= number]:
             self._checkpoints.pop(later)
-        for chain, checkpoint in zip(self._chains, checkpoints, strict=True):
+        parts = list(zip(self._chains, checkpoints, strict=True))
+        # One of a block that was rolled back, or that was dropped for others, is gone on all chains.
+        if not all(checkpoint in chain.checkpoints for chain, checkpoint in parts):
+            return False
+        for chain, checkpoint in parts:
             chain.restore(checkpoint)
         return True

@@ -13,6 +13,7 @@ from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
 from entresol.node.config.limits import LimitsConfig
 from entresol.node.config.loader import Settings
 from entresol.node.config.log import LogConfig
+from entresol.node.config.state_files import StateFilesConfig
 from entresol.server.config import MIB, ServerConfig
 
 ETHER: Final = 10**18
@@ -289,6 +290,7 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     api: ApiConfig = ApiConfig()
     limits: LimitsConfig = LimitsConfig()
     log: LogConfig = LogConfig()
+    state_files: StateFilesConfig = StateFilesConfig()
 
 
 SETTINGS: Final = Settings(NodeConfig)

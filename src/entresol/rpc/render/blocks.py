@@ -79,8 +79,24 @@ def _header_fields(header: Header, block_hash: bytes | None) -> str:
         f'"difficulty":"{hex(header.difficulty)}","extraData":"0x{header.extra_data.hex()}",'
         f'"gasLimit":"{hex(header.gas_limit)}","gasUsed":"{hex(header.gas_used)}",'
         f'"timestamp":"{hex(header.timestamp)}","mixHash":"0x{header.mix_hash.hex()}",'
-        f'"baseFeePerGas":"{hex(header.base_fee_per_gas)}"'
+        f'"baseFeePerGas":"{hex(header.base_fee_per_gas)}"{_later_fields(header)}'
     )
+
+
+def _later_fields(header: Header) -> str:
+    """Return the fields after London, which loaded blocks may have."""
+    if header.withdrawals_root is None:
+        return ""
+    fields = f',"withdrawalsRoot":{data(header.withdrawals_root)}'
+    if header.blob_gas_used is not None:
+        fields += (
+            f',"blobGasUsed":{quantity(header.blob_gas_used)}'
+            f',"excessBlobGas":{quantity(header.excess_blob_gas)}'
+            f',"parentBeaconBlockRoot":{data(header.parent_beacon_block_root)}'
+        )
+    if header.requests_hash is not None:
+        fields += f',"requestsHash":{data(header.requests_hash)}'
+    return fields
 
 
 def _item_size(raw: bytes) -> int:

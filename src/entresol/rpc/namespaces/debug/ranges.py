@@ -12,6 +12,7 @@ from entresol.errors import (
     BlockNotFound,
     GenesisNotExecuted,
     MalformedValue,
+    NotExecutedHere,
     TooManySlots,
     TransactionIndexTooHigh,
 )
@@ -119,7 +120,7 @@ class DebugRanges:
         self._max_slots = max_slots
         self._max_bytes = max_bytes
 
-    @method(BlockNotFound, GenesisNotExecuted, TransactionIndexTooHigh, offload=True)
+    @method(BlockNotFound, NotExecutedHere, TransactionIndexTooHigh, offload=True)
     def storage_range_at(
         self,
         block: BlockId,
@@ -160,9 +161,16 @@ class DebugRanges:
         `next` is where the next range starts, in base64 as in geth; `start` takes it so, or in hex. An account whose
         address is not known is left out, or with `incompletes` named by its hash.
         """
-        header = self._ledger.header(self._resolver.inspected(block))
+        number = self._resolver.inspected(block)
+        self._ledger.check_state(number)
+        header = self._ledger.header(number)
         wanted = int(max_results) if 0 < max_results <= MAX_ACCOUNTS else MAX_ACCOUNTS
-        page = list(islice(leaves(self._store.node, header.state_root, start), wanted + 1))
+        page = list(
+            islice(
+                leaves(self._store.node, self._ledger.trie.root(header.state_root), start),
+                wanted + 1,
+            )
+        )
         addresses = self._preimages.addresses(self._ledger.head_hash)
         dumped = self._dump(
             page[:wanted], addresses, no_code=no_code, no_storage=no_storage, unnamed=incompletes
@@ -178,6 +186,7 @@ class DebugRanges:
         """Return the trie nodes and the root of the state before a transaction of a block."""
         if number == 0:
             raise GenesisNotExecuted
+        self._ledger.check_executed(number)
         ledger, record = self._ledger, self._ledger.record(number)
         if index and index >= len(record.transactions):
             raise TransactionIndexTooHigh(index, keccak256(record.header_rlp))

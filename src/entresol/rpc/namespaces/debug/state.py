@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from entresol.chain.genesis.chain_config import chain_config
-from entresol.errors import BlockNotFound, GenesisNotExecuted, MalformedValue
+from entresol.errors import BlockNotFound, GenesisNotExecuted, MalformedValue, NotExecutedHere
 from entresol.execution.witness import witness_of
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
@@ -55,15 +55,17 @@ class DebugState:
             raise MalformedValue("Key prefix must be 0x63 for code hash lookups")
         return Data(self._store.code(bytes(key[1:])) or b"")
 
-    @method(BlockNotFound, GenesisNotExecuted, offload=True)
+    @method(BlockNotFound, NotExecutedHere, offload=True)
     def execution_witness(self, block: BlockId) -> WitnessResult:
         """Return the trie nodes, codes and headers that suffice to execute a block again."""
         number = self._resolver.inspected(block)
         if number == 0:
             raise GenesisNotExecuted
+        self._ledger.check_executed(number)
         ledger = self._ledger
         record = ledger.record(number)
-        found = witness_of(record, self._store, self._store, ledger.rules.evm_rules())
+        rules, roots = ledger.rules.evm_rules(), self._store.loaded.roots
+        found = witness_of(record, self._store, self._store, rules, roots)
         return WitnessResult(
             state=list(map(Data, found.state)),
             codes=list(map(Data, found.codes)),

@@ -1,0 +1,94 @@
+"""L1 and L2, which are rolled back, reset and loaded together."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from entresol.chain.dev.pair_journal import PairJournal
+from entresol.chain.genesis.stored_genesis import identity
+from entresol.chain.state_file.loading import build_genesis
+from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+
+log = logging.getLogger(__name__)
+
+
+class LinkedChains:
+    """The chains of a node: the development L1, if there is one, and the L2.
+
+    If one is rolled back, the other goes back to where it was at that time, so that batches and deposits match.
+    Remembers: which blocks belong together. Persists: nothing of its own. Fails: with the errors of `errors.chain`;
+    then nothing has changed.
+    """
+
+    def __init__(self, *chains: Chain, foreign_l1: bool = False) -> None:
+        self.chains = chains
+        self._foreign_l1 = foreign_l1
+        self._journal = PairJournal(chains)
+
+    def check_depth(self, chain: Chain, depth: int, *, what: str = "Rollback") -> None:
+        """Reject more blocks than the chain has."""
+        if depth > chain.number:
+            raise RollbackTooDeep(what, chain.number, depth)
+
+    def roll_back(self, chain: Chain, depth: int) -> None:
+        """Roll a chain back by so many blocks, and the other to where it was then."""
+        self.check_depth(chain, depth)
+        if depth == 0:
+            return
+        target = chain.number - depth
+        numbers = self._journal.at(chain, target)
+        if numbers is None:
+            if len(self.chains) > 1:
+                raise RollbackUnknown(target)
+            numbers = (target,)
+        for it, number in zip(self.chains, numbers, strict=True):
+            self._check_batches(it, number)
+            it.ledger.check_state(number)
+        # L1 first: if the process ends in between, it must not have batches that the L2 has not.
+        for it, number in zip(self.chains, numbers, strict=True):
+            if number < it.number:
+                it.roll_back(number)
+        self._report("rolled back")
+
+    def reset(self) -> None:
+        """Replace all chains by their genesis; nothing is pending then, and no snapshot is left."""
+        for chain in self.chains:
+            self._check_batches(chain, 0)
+        for chain in self.chains:
+            store = build_genesis(chain.genesis, identity_of(chain))
+            try:
+                for entry in list(chain.pool.listing().by_sender()):
+                    chain.pool.remove(entry.transaction.hash, "the chain was reset")
+                chain.replace(store)
+            finally:
+                store.close()
+        self.on_replaced()
+
+    def on_replaced(self) -> None:
+        """Start over with what belongs together, after chains were replaced."""
+        self._journal.restart()
+        self._report("replaced")
+
+    def check_replaceable(self) -> None:
+        """Reject to replace a chain that has batches on a foreign L1."""
+        for chain in self.chains:
+            self._check_batches(chain, 0)
+
+    def _check_batches(self, chain: Chain, number: int) -> None:
+        """Reject to go below a batch that a foreign L1 may have: it cannot go back with us."""
+        last = chain.batches.last() if self._foreign_l1 else None
+        if last is not None and number < last.last_block:
+            raise BelowSettledBatch(number, last.number, last.last_block)
+
+    def _report(self, done: str) -> None:
+        blocks = [f"chain {it.rules.chain_id} at block {it.number}" for it in self.chains]
+        log.info("%s: %s", done, ", ".join(blocks))
+
+
+def identity_of(chain: Chain) -> bytes:
+    """Return the hash that identifies the genesis of a chain in its store."""
+    return chain.ledger.store.genesis.identity or identity(chain.genesis)

@@ -1,0 +1,54 @@
+"""Which blocks of L1 and L2 were the last ones at the same time."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from entresol.chain.chain import Chain
+
+MAX_CUTS: Final = 1_000_000
+"""How many are held, in about 100 MB; the first half is dropped then."""
+
+
+class PairJournal:
+    """The numbers that the heads of several chains have had together, oldest first.
+
+    What both chains once were together is consistent: L1 has no batch of a block that L2 lacks, and L2 no deposit
+    that L1 lacks. Remembers: the numbers since the start. Persists: nothing.
+    """
+
+    def __init__(self, chains: Sequence[Chain], max_cuts: int = MAX_CUTS) -> None:
+        self._chains = chains
+        self._max_cuts = max_cuts
+        self._cuts: list[tuple[int, ...]] = []
+        self.restart()
+        for chain in chains:
+            chain.events.subscribe(backlog=1, wake=self._on_event)
+
+    def restart(self) -> None:
+        """Forget everything but where the chains are now."""
+        self._cuts = [self._now()]
+
+    def at(self, chain: Chain, number: int) -> tuple[int, ...] | None:
+        """Return the last numbers of all heads while that of `chain` was `number`; None if that is not known."""
+        index = self._chains.index(chain)
+        after = bisect_right(self._cuts, number, key=lambda cut: cut[index])
+        found = self._cuts[after - 1] if after else None
+        return found if found is not None and found[index] == number else None
+
+    def _now(self) -> tuple[int, ...]:
+        return tuple(chain.number for chain in self._chains)
+
+    def _on_event(self) -> None:
+        now = self._now()
+        cuts = self._cuts
+        while cuts and any(was > number for was, number in zip(cuts[-1], now, strict=True)):
+            cuts.pop()
+        if not cuts or cuts[-1] != now:
+            cuts.append(now)
+        if len(cuts) > self._max_cuts:
+            del cuts[: self._max_cuts // 2]

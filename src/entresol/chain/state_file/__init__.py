@@ -1,0 +1,1 @@
+"""State files: chains as anvil dumps and loads them."""

@@ -1,0 +1,150 @@
+"""Dump the chains of a node into a state file, and load one: all of it or nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from entresol.chain.dev.linked_chains import LinkedChains, identity_of
+from entresol.chain.state_file.loading import (
+    apply_accounts,
+    build_foreign,
+    build_genesis,
+    build_own,
+)
+from entresol.chain.state_file.reading import read_state_file
+from entresol.chain.state_file.writing import ChainDump, write_state_file
+from entresol.errors import BestBlockMissing, LoadRejected
+from entresol.primitives.records import StoredChange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from entresol.chain.chain import Chain
+    from entresol.chain.state_file.state_file import ChainPart, FileAccount, StateFile
+    from entresol.primitives.values import Address
+    from entresol.storage.store import Store
+
+
+class Replacement(NamedTuple):
+    """What a chain is replaced by."""
+
+    chain: Chain
+    store: Store
+    edits: tuple[StoredChange, ...] = ()
+    codes: tuple[bytes, ...] = ()
+
+
+class PreparedLoad:
+    """A state file that was read and checked, ready to take effect on the thread of the chains."""
+
+    def __init__(
+        self,
+        replacements: list[Replacement],
+        accounts: Mapping[Chain, dict[Address, FileAccount]],
+    ) -> None:
+        self.replacements = replacements
+        self.accounts = accounts
+
+    def close(self) -> None:
+        """Delete what was prepared."""
+        for it in self.replacements:
+            it.store.close()
+
+
+class PairState:
+    """Dumps and loads the chains of a node.
+
+    A file that this node wrote has all of its chains and restores them. Another one replaces the chain that it is
+    loaded into, over the state of its genesis, and resets the others; on an L2 that settles only its accounts are
+    taken, as edits, because batches consist of blocks that the node has executed.
+    Remembers and persists: nothing of its own. `prepare` and the work of `dump` may run on any thread.
+    """
+
+    def __init__(self, linked: LinkedChains, settling: Chain | None = None) -> None:
+        self._linked = linked
+        self._settling = settling
+
+    def dump(
+        self, chain: Chain, *, historical: bool = False, packed: bool = True
+    ) -> Callable[[], bytes]:
+        """Return the work that writes a file of what the chains are now."""
+        dumped = {it: ChainDump(it) for it in self._linked.chains}
+        others = [dump for it, dump in dumped.items() if it is not chain]
+
+        def work() -> bytes:
+            document = dumped[chain].document(others, historical=historical)
+            return write_state_file(document, packed=packed)
+
+        return work
+
+    def prepare(self, data: Mapping[Chain, bytes]) -> PreparedLoad:
+        """Read and check the files of some chains, and build what the chains will be.
+
+        A chain without a file of its own is taken from that of another chain if this node wrote it.
+        """
+        self._linked.check_replaceable()
+        files = {it: read_state_file(content, it.rules.chain_id) for it, content in data.items()}
+        accounts = {it: file.accounts for it, file in files.items() if self._is_merged(it, file)}
+        if accounts.keys() == files.keys():
+            return PreparedLoad([], accounts)
+        load = PreparedLoad([], accounts)
+        try:
+            for chain in self._linked.chains:
+                load.replacements.append(self._replacement(chain, files))
+        except BaseException:
+            load.close()
+            raise
+        return load
+
+    def apply(self, load: PreparedLoad) -> None:
+        """Let a prepared file take effect."""
+        try:
+            for it in load.replacements:
+                it.chain.replace(it.store, it.edits, it.codes)
+        finally:
+            load.close()
+        if load.replacements:
+            self._linked.on_replaced()
+        for chain, accounts in load.accounts.items():
+            if accounts:
+                _edit(chain, accounts)
+
+    def _is_merged(self, chain: Chain, file: StateFile) -> bool:
+        """Return whether only the accounts of a file are taken."""
+        if file.part_of(chain.rules.chain_id) is not None:
+            return False
+        if chain is self._settling:
+            return True
+        if not file.blocks and file.best is not None and file.best > chain.number:
+            raise BestBlockMissing(file.best)
+        return not file.blocks
+
+    def _replacement(self, chain: Chain, files: Mapping[Chain, StateFile]) -> Replacement:
+        key, own = identity_of(chain), files.get(chain)
+        sources = files.values() if own is None else [own]
+        parts = (it.part_of(chain.rules.chain_id) for it in sources)
+        part = next((it for it in parts if it is not None), None)
+        if part is not None:
+            self._check_deposits(chain, part, files)
+            store = build_own(part, chain.genesis, key)
+            return Replacement(chain, store, part.edits, part.edited_codes)
+        if own is None or self._is_merged(chain, own):
+            return Replacement(chain, build_genesis(chain.genesis, key))
+        return Replacement(chain, build_foreign(own, chain.genesis, key))
+
+    def _check_deposits(
+        self, chain: Chain, part: ChainPart, files: Mapping[Chain, StateFile]
+    ) -> None:
+        """Reject blocks with transactions of an L1 that is in none of the files."""
+        others = [it.rules.chain_id for it in self._linked.chains if it is not chain]
+        if all(any(file.part_of(it) for file in files.values()) for it in others):
+            return
+        if chain is self._settling and any(record.priority_count() for record in part.records):
+            raise LoadRejected(
+                "the file has transactions from L1, and not the L1 that sent them; dump both layers together"
+            )
+
+
+def _edit(chain: Chain, accounts: dict[Address, FileAccount]) -> None:
+    first, *others = accounts
+    chain.edit(first, lambda it: apply_accounts(it, {}, accounts), *others)

@@ -1,0 +1,271 @@
+"""Read state files of anvil, of any version, and our own."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from entresol.chain.genesis.geth_json import (
+    optional,
+    read_data,
+    read_number,
+    read_object,
+    read_table,
+    read_word,
+    required,
+    within,
+)
+from entresol.chain.state_file.bytecode_json import read_bytecode
+from entresol.chain.state_file.header_json import read_header
+from entresol.chain.state_file.state_file import (
+    MAX_BYTES,
+    VERSION,
+    ChainPart,
+    FileAccount,
+    FileBlock,
+    FileResult,
+    StateFile,
+)
+from entresol.chain.state_file.transaction_json import read_list, read_payload
+from entresol.errors import InvalidGenesis, InvalidStateFile, InvalidTransaction, MalformedValue
+from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult
+from entresol.primitives.transactions import Transaction, impersonate, load
+from entresol.primitives.values import Address, Hash32
+
+_GZIP: Final = b"\x1f\x8b"
+_GZIP_WINDOW: Final = 31
+
+Results: TypeAlias = dict[tuple[Hash32, int], FileResult]
+"""Results by block hash and index: a transaction without a signature has another hash in its block."""
+States: TypeAlias = dict[Hash32, dict[Address, FileAccount]]
+Edits: TypeAlias = tuple[tuple[StoredChange, ...], tuple[bytes, ...]]
+
+_NOTHING: Final[list[Any]] = []
+
+
+def read_state_file(
+    data: bytes, chain_id: int | None = None, *, max_bytes: int = MAX_BYTES
+) -> StateFile:
+    """Read a file, plain or packed by gzip; raise `InvalidStateFile` with the field that is wrong.
+
+    If our own part has the chain with this id, nothing else is read.
+    """
+    document = _unpacked(data, max_bytes)
+    try:
+        item = msgspec.json.decode(document)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InvalidStateFile(f"not JSON: {error}") from None
+    try:
+        return _read_file(read_object(item), chain_id)
+    except (InvalidGenesis, MalformedValue) as error:
+        raise InvalidStateFile(error.problem, field=error.field) from None
+
+
+def _unpacked(data: bytes, max_bytes: int) -> bytes:
+    if data.startswith(_GZIP):
+        unpacking = zlib.decompressobj(_GZIP_WINDOW)
+        try:
+            data = unpacking.decompress(data, max_bytes + 1)
+        except zlib.error as error:
+            raise InvalidStateFile(f"not gzip: {error}") from None
+        if not unpacking.eof and len(data) <= max_bytes:
+            raise InvalidStateFile("not gzip: the end is missing")
+    if len(data) > max_bytes:
+        raise InvalidStateFile(f"a file has at most {max_bytes} bytes unpacked")
+    return data
+
+
+def _read_file(item: dict[str, object], chain_id: int | None) -> StateFile:
+    chains = required(item, "entresol", _read_own) if item.get("entresol") else ()
+    if any(it.chain_id == chain_id for it in chains):
+        return StateFile(chains=chains)
+    block: dict[str, object] = optional(item, "block", read_object, dict[str, object]())
+    number = required(block, "number", read_number) if block else None
+    results = optional(item, "transactions", _read_results, Results())
+    blocks: list[FileBlock] = []
+    for index, block_item in enumerate(optional(item, "blocks", read_list, _NOTHING)):
+        with within(f"blocks[{index}]"):
+            blocks.append(_read_block(read_object(block_item), results))
+    if item.get("best_block_number") is not None:
+        number = required(item, "best_block_number", read_number)
+    return StateFile(
+        best=number,
+        accounts=optional(item, "accounts", _read_accounts, dict[Address, FileAccount]()),
+        blocks=_canonical(blocks, number),
+        states=optional(item, "historical_states", _read_states, States()),
+        chains=chains,
+    )
+
+
+def _canonical(blocks: list[FileBlock], best: int | None) -> dict[int, FileBlock]:
+    """Return the chain up to the best block, by number.
+
+    A file may have more: anvil keeps its own genesis beside one that it has loaded.
+    """
+    by_hash = {block.header.hash(): block for block in blocks}
+    longest: dict[int, FileBlock] = {}
+    for block in blocks:
+        if block.header.number != best:
+            continue
+        chain: dict[int, FileBlock] = {}
+        at: FileBlock | None = block
+        while at is not None and at.header.number not in chain:
+            chain[at.header.number] = at
+            at = by_hash.get(at.header.parent_hash)
+        longest = max(longest, chain, key=len)
+    return longest
+
+
+def _read_accounts(value: object) -> dict[Address, FileAccount]:
+    return read_table(value, Address.parse, _read_account)
+
+
+def _read_account(value: object) -> FileAccount:
+    item = read_object(value)
+    return FileAccount(
+        nonce=optional(item, "nonce", read_number, 0),
+        balance=optional(item, "balance", read_number, 0),
+        code=optional(item, "code", read_data, b""),
+        storage=optional(item, "storage", _read_storage, dict[bytes, bytes]()),
+    )
+
+
+def _read_storage(value: object) -> dict[bytes, bytes]:
+    return {
+        bytes(key): bytes(word) for key, word in read_table(value, read_word, read_word).items()
+    }
+
+
+def _optional_address(item: dict[str, object], name: str) -> Address | None:
+    return None if item.get(name) is None else required(item, name, Address.parse)
+
+
+# Blocks and their results
+
+
+def _read_block(item: dict[str, object], results: Results) -> FileBlock:
+    header = required(item, "header", lambda it: read_header(read_object(it)))
+    block_hash = header.hash()
+    transactions, found = [], []
+    for index, given in enumerate(optional(item, "transactions", read_list, _NOTHING)):
+        with within(f"transactions[{index}]"):
+            result = results.get((block_hash, index))
+            if result is None:
+                raise MalformedValue("there is no result of it")
+            transactions.append(_read_transaction(read_object(given), result.sender))
+            found.append(result.result)
+    return FileBlock(header=header, transactions=tuple(transactions), results=tuple(found))
+
+
+def _read_transaction(item: dict[str, object], sender: Address) -> Transaction:
+    """Read a transaction; files before 1.3 have it bare, later ones beside its impersonated sender."""
+    fields = required(item, "transaction", read_object) if "transaction" in item else item
+    payload = read_payload(fields)
+    try:
+        # One without a signature gets the form that impersonated ones have here, and so another hash.
+        return load(payload.encode(), sender) if payload.r else impersonate(payload, sender)
+    except InvalidTransaction as error:
+        raise MalformedValue(str(error)) from None
+
+
+def _read_results(value: object) -> Results:
+    results: Results = {}
+    for index, given in enumerate(read_list(value)):
+        with within(f"[{index}]"):
+            item = read_object(given)
+            info = required(item, "info", read_object)
+            sender = required(info, "from", Address.parse)
+            result = _read_result(info, required(item, "receipt", read_object))
+            block_hash = required(item, "block_hash", Hash32.parse)
+            at = required(info, "transaction_index", read_number)
+            results[block_hash, at] = FileResult(sender, result)
+    return results
+
+
+def _read_result(info: dict[str, object], receipt: dict[str, object]) -> TransactionResult:
+    created = _optional_address(info, "contract_address")
+    return TransactionResult(
+        succeeded=bool(optional(receipt, "status", read_number, 1)),
+        gas_used=required(info, "gas_used", read_number),
+        created=bytes(created) if created else None,
+        logs=tuple(map(_read_log, optional(receipt, "logs", read_list, _NOTHING))),
+    )
+
+
+def _read_log(value: object) -> tuple[bytes, tuple[bytes, ...], bytes]:
+    item = read_object(value)
+    return (
+        bytes(required(item, "address", Address.parse)),
+        tuple(bytes(Hash32.parse(it)) for it in required(item, "topics", read_list)),
+        bytes(required(item, "data", read_data)),
+    )
+
+
+# States of earlier blocks
+
+
+def _read_states(value: object) -> States:
+    states: States = {}
+    for index, entry in enumerate(read_list(value)):
+        with within(f"[{index}]"):
+            block_hash, state = read_list(entry)
+            states[Hash32.parse(block_hash)] = _read_state(read_object(state))
+    return states
+
+
+def _read_state(item: dict[str, object]) -> dict[Address, FileAccount]:
+    slots = optional(item, "storage", read_object, dict[str, object]())
+    with within("storage"):
+        storage = read_table(slots, Address.parse, _read_storage)
+
+    def read(value: object) -> FileAccount:
+        account = read_object(value)
+        return FileAccount(
+            nonce=required(account, "nonce", read_number),
+            balance=required(account, "balance", read_number),
+            code=optional(account, "code", read_bytecode, b""),
+        )
+
+    accounts = required(item, "accounts", lambda it: read_table(it, Address.parse, read))
+    return {
+        address: msgspec.structs.replace(account, storage=storage.get(address, {}))
+        for address, account in accounts.items()
+    }
+
+
+# Our own part
+
+
+def _read_own(value: object) -> tuple[ChainPart, ...]:
+    item = read_object(value)
+    version = required(item, "version", read_number)
+    if version != VERSION:
+        raise MalformedValue(f"should be {VERSION}, got {version}", field="version")
+    return tuple(_read_part(read_object(it)) for it in required(item, "chains", read_list))
+
+
+def _read_part(item: dict[str, object]) -> ChainPart:
+    nothing: Edits = (), ()
+    edits, codes = optional(item, "edits", _read_edits, nothing)
+    return ChainPart(
+        chain_id=required(item, "chainId", read_number),
+        records=tuple(
+            BlockRecord.decode(read_data(it)) for it in required(item, "records", read_list)
+        ),
+        rows=tuple(
+            (read_data(key), read_data(row))
+            for key, row in optional(item, "rows", read_list, _NOTHING)
+        ),
+        edits=edits,
+        edited_codes=codes,
+    )
+
+
+def _read_edits(value: object) -> Edits:
+    try:
+        edits: Edits = msgspec.msgpack.decode(read_data(value), type=Edits)
+    except msgspec.DecodeError as error:
+        raise MalformedValue(str(error)) from None
+    return edits

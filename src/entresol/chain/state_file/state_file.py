@@ -1,0 +1,71 @@
+"""A state file as a value: accounts, blocks and results, in the form of anvil and in our own."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import msgspec
+
+from entresol.primitives.headers import Header
+from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult
+from entresol.primitives.transactions import Transaction
+from entresol.primitives.values import Address, Hash32
+
+MAX_BYTES: Final = 512 * 1024 * 1024
+"""How long a file may be, unpacked; it is read into memory."""
+
+VERSION: Final = 1
+"""The version of our own part of a file."""
+
+
+class FileAccount(msgspec.Struct, frozen=True, kw_only=True):
+    """An account with its code and all of its slots."""
+
+    nonce: int = 0
+    balance: int = 0
+    code: bytes = b""
+    storage: dict[bytes, bytes] = {}
+
+
+class FileResult(NamedTuple):
+    """The result of a transaction, with its sender."""
+
+    sender: Address
+    result: TransactionResult
+
+
+class FileBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """A block with the results of its transactions."""
+
+    header: Header
+    transactions: tuple[Transaction, ...] = ()
+    results: tuple[TransactionResult, ...] = ()
+
+
+class ChainPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A chain with everything that it stores, so that it can be restored exactly."""
+
+    chain_id: int
+    records: tuple[BlockRecord, ...]
+    rows: tuple[tuple[bytes, bytes], ...] = ()
+    """Rows that do not follow from the records: batches, their settlement, prices."""
+    edits: tuple[StoredChange, ...] = ()
+    """State edits since the last block."""
+    edited_codes: tuple[bytes, ...] = ()
+
+
+class StateFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A state file."""
+
+    best: int | None = None
+    """The number of the last block; None if the file has accounts alone."""
+    accounts: dict[Address, FileAccount] = {}
+    blocks: dict[int, FileBlock] = {}
+    states: dict[Hash32, dict[Address, FileAccount]] = {}
+    """States after blocks before the last one, by block hash."""
+    chains: tuple[ChainPart, ...] = ()
+    """Our own part: every chain of the node that wrote the file."""
+
+    def part_of(self, chain_id: int) -> ChainPart | None:
+        """Return our own part about a chain."""
+        return next((it for it in self.chains if it.chain_id == chain_id), None)

@@ -1,0 +1,219 @@
+"""Write state files: what anvil reads, and beside it our own part, which restores a chain exactly."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from entresol._native import Snapshot, keccak256
+from entresol.chain.state_file.bytecode_json import bytecode_fields
+from entresol.chain.state_file.header_json import header_fields
+from entresol.chain.state_file.state_file import VERSION, ChainPart, FileAccount
+from entresol.chain.state_file.transaction_json import transaction_fields
+from entresol.errors import StoreDamaged
+from entresol.state.history import HistoricalState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from entresol.chain.chain import Chain
+    from entresol.execution.evm_env import State
+    from entresol.primitives.headers import Header
+    from entresol.primitives.receipts import Receipt
+    from entresol.primitives.records import BlockRecord
+    from entresol.primitives.transactions import Transaction
+
+_LEVEL: Final = 6
+
+
+class ChainDump:
+    """A chain as of now, to be written on any thread.
+
+    Assumes: it is created on the thread of the chain. Fails: with `StoreDamaged` if the chain is reverted meanwhile.
+    """
+
+    def __init__(self, chain: Chain) -> None:
+        self.number = chain.number
+        self._hash = chain.ledger.head_hash
+        self._store = chain.ledger.store
+        self._chain_id = chain.rules.chain_id
+        self._latest = chain.latest
+        self._edits, self._codes = chain.edited()
+        self._rows = tuple(self._store.loaded.rows())
+
+    def document(
+        self, others: Iterable[ChainDump] = (), *, historical: bool = False
+    ) -> dict[str, Any]:
+        """Return the file as JSON: this chain as anvil has it, and all of them in our own part."""
+        records = list(self.records())
+        document: dict[str, Any] = {
+            "block": _block_env(records[-1].header()),
+            "accounts": dict(self._accounts(self._latest)),
+            "best_block_number": self.number,
+            "blocks": [_block(it) for it in records],
+            "transactions": [it for record in records for it in _transactions(record)],
+            "historical_states": list(self._states(records)) if historical else None,
+            "entresol": {
+                "version": VERSION,
+                "chains": [_own(it.part()) for it in (self, *others)],
+            },
+        }
+        if self._store.block_hash(self.number) != self._hash:
+            raise StoreDamaged(self._store.path, "the chain was reverted while it was dumped")
+        return document
+
+    def part(self) -> ChainPart:
+        """Return our own part about this chain."""
+        return ChainPart(
+            chain_id=self._chain_id,
+            records=tuple(self.records()),
+            rows=self._rows,
+            edits=self._edits,
+            edited_codes=self._codes,
+        )
+
+    def records(self) -> Iterator[BlockRecord]:
+        """Yield the records of all blocks."""
+        return (self._store.record(number) for number in range(self.number + 1))
+
+    def _accounts(self, state: State) -> Iterator[tuple[str, dict[str, Any]]]:
+        edited = {bytes(it.address) for it in self._edits}
+        slots_of = {it.address: [slot for slot, _ in it.slots] for it in self._edits}
+        for address in dict.fromkeys((*self._store.state_keys.addresses(), *sorted(edited))):
+            account = state.account(address)
+            if account is None:
+                continue
+            slots = (*self._store.state_keys.slots(address), *slots_of.get(address, ()))
+            values = {slot: state.slot(address, slot) for slot in slots}
+            shown = FileAccount(
+                nonce=account.nonce,
+                balance=account.balance,
+                code=state.code(account.code_hash),
+                storage={slot: value for slot, value in values.items() if any(value)},
+            )
+            yield "0x" + address.hex(), _account(shown)
+
+    def _states(self, records: list[BlockRecord]) -> Iterator[list[Any]]:
+        """Yield the states of the blocks before the last one, as far as they are known."""
+        for record in records[self._store.loaded.first : -1]:
+            number = record.header().number
+            state = Snapshot(HistoricalState(self._store, number))
+            accounts = dict(self._accounts(state))
+            yield [
+                "0x" + keccak256(record.header_rlp).hex(),
+                {
+                    "accounts": {key: _historical(it) for key, it in accounts.items()},
+                    "storage": {key: it["storage"] for key, it in accounts.items()},
+                    "block_hashes": {},
+                },
+            ]
+
+
+def write_state_file(document: dict[str, Any], *, packed: bool) -> bytes:
+    """Return a file, plain or packed by gzip."""
+    plain = msgspec.json.encode(document)
+    return gzip.compress(plain, _LEVEL, mtime=0) if packed else plain
+
+
+def _account(account: FileAccount) -> dict[str, Any]:
+    return {
+        "nonce": account.nonce,
+        "balance": hex(account.balance),
+        "code": "0x" + account.code.hex(),
+        "storage": {"0x" + slot.hex(): "0x" + it.hex() for slot, it in account.storage.items()},
+    }
+
+
+def _historical(account: dict[str, Any]) -> dict[str, Any]:
+    code = bytes.fromhex(account["code"][2:])
+    return {
+        "balance": account["balance"],
+        "nonce": account["nonce"],
+        "code_hash": "0x" + keccak256(code).hex(),
+        "code": bytecode_fields(code) if code else None,
+    }
+
+
+def _block_env(header: Header) -> dict[str, Any]:
+    return {
+        "number": hex(header.number),
+        "beneficiary": str(header.beneficiary),
+        "timestamp": hex(header.timestamp),
+        "gas_limit": header.gas_limit,
+        "basefee": header.base_fee_per_gas,
+        "difficulty": hex(header.difficulty),
+        "prevrandao": str(header.mix_hash),
+        "blob_excess_gas_and_price": {"excess_blob_gas": 0, "blob_gasprice": 1},
+        "slot_num": 0,
+    }
+
+
+def _block(record: BlockRecord) -> dict[str, Any]:
+    transactions = (record.transaction(index) for index in range(len(record.transactions)))
+    return {
+        "header": header_fields(record.header()),
+        "transactions": [
+            {
+                "transaction": transaction_fields(it),
+                "impersonated_sender": str(it.sender) if it.is_impersonated else None,
+            }
+            for it in transactions
+        ],
+        "ommers": [],
+        "withdrawals": None,
+    }
+
+
+def _transactions(record: BlockRecord) -> Iterator[dict[str, Any]]:
+    header = record.header()
+    block_hash = str(header.hash())
+    for index, receipt in enumerate(record.receipts()):
+        transaction, result = record.transaction(index), record.results[index]
+        created = result.created
+        info = {
+            "transaction_hash": str(transaction.hash),
+            "transaction_index": index,
+            "from": str(transaction.sender),
+            "to": None if transaction.payload.to is None else str(transaction.payload.to),
+            "contract_address": None if created is None else "0x" + created.hex(),
+            "traces": [],
+            "exit": "Return" if result.succeeded else "Revert",
+            "out": None,
+            "nonce": transaction.payload.nonce,
+            "gas_used": result.gas_used,
+        }
+        yield {
+            "info": info,
+            "receipt": _receipt(receipt, transaction),
+            "block_hash": block_hash,
+            "block_number": header.number,
+        }
+
+
+def _receipt(receipt: Receipt, transaction: Transaction) -> dict[str, Any]:
+    return {
+        "type": hex(transaction.type),
+        "status": hex(receipt.succeeded),
+        "cumulativeGasUsed": hex(receipt.cumulative_gas_used),
+        "logs": [
+            {
+                "address": str(it.address),
+                "topics": [str(topic) for topic in it.topics],
+                "data": "0x" + it.data.hex(),
+            }
+            for it in receipt.logs
+        ],
+        "logsBloom": str(receipt.bloom),
+    }
+
+
+def _own(part: ChainPart) -> dict[str, Any]:
+    edits = msgspec.msgpack.encode((part.edits, part.edited_codes), enc_hook=bytes)
+    return {
+        "chainId": part.chain_id,
+        "records": ["0x" + it.encode().hex() for it in part.records],
+        "rows": [["0x" + key.hex(), "0x" + row.hex()] for key, row in part.rows],
+        "edits": "0x" + edits.hex() if part.edits else None,
+    }

@@ -1,0 +1,153 @@
+"""`anvil_rollback`, `anvil_reorg` and `anvil_reset`: blocks that are gone again, on both layers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from entresol.errors import (
+    ControlRejected,
+    ExecutionFailed,
+    InvalidTransaction,
+    MalformedValue,
+    PoolRejection,
+    ReorgIndexTooHigh,
+    RollbackRejected,
+    UnknownAccount,
+)
+from entresol.primitives.transactions import decode
+from entresol.primitives.values import Data
+from entresol.rpc.jsonrpc.codec import convert
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.namespaces.dev.mining import block_count, sliced
+from entresol.rpc.types.call_request import TransactionObject
+from entresol.rpc.types.number import Number
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.chain.dev.keyring import Keyring
+    from entresol.chain.dev.linked_chains import LinkedChains
+    from entresol.rpc.services.fill_transaction import TransactionFiller
+
+
+class ReorgTransaction:
+    """A transaction of a reorg, raw or to be filled in, and the index of its block."""
+
+    json_schema: ClassVar[dict[str, Any]] = {
+        "type": "array",
+        "prefixItems": [{"type": ["object", "string"]}, {"type": "integer"}],
+    }
+
+    def __init__(self, transaction: Data | TransactionObject, index: int) -> None:
+        self.transaction = transaction
+        self.index = index
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Read a pair of a transaction, an object or raw bytes, and a number."""
+        if not isinstance(value, list) or len(value) != len(("transaction", "index")):
+            raise MalformedValue("should be a pair of a transaction and the index of its block")
+        given, index = value
+        if isinstance(given, str):
+            return cls(Data.parse(given), int(Number.parse(index)))
+        return cls(convert(given, TransactionObject), int(Number.parse(index)))
+
+
+class ResetOptions:
+    """What to reset to; forking is rejected by name."""
+
+    json_schema: ClassVar[dict[str, Any]] = {"type": "object"}
+
+    def __init__(self, *, forks: bool) -> None:
+        self.forks = forks
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Read `{forking}`, or what is within it."""
+        if not isinstance(value, dict):
+            raise MalformedValue("should be an object")
+        inner = value.get("forking", value)
+        return cls(forks=isinstance(inner, dict) and bool(inner))
+
+
+class AnvilReorg:
+    """Rolling back, by anvil's names."""
+
+    prefix = "anvil"
+
+    def __init__(
+        self, chain: Chain, linked: LinkedChains, keyring: Keyring, filler: TransactionFiller
+    ) -> None:
+        self._chain = chain
+        self._linked = linked
+        self._keyring = keyring
+        self._filler = filler
+
+    @method(RollbackRejected)
+    def rollback(self, depth: Number | None = None) -> None:
+        """Roll the chain back by some blocks, by default one; its clock goes back as well.
+
+        The other layer of a development pair goes back to where it was then, with batches and deposits.
+        """
+        self._linked.roll_back(self._chain, 1 if depth is None else int(depth))
+
+    @method(
+        RollbackRejected,
+        InvalidTransaction,
+        PoolRejection,
+        ExecutionFailed,
+        UnknownAccount,
+    )
+    async def reorg(
+        self, depth: Number, transactions: list[ReorgTransaction] | None = None
+    ) -> None:
+        """Roll the chain back, and seal as many other blocks, with the given transactions in them."""
+        given = transactions or []
+        count = block_count(int(depth))
+        self._linked.check_depth(self._chain, count, what="Reorg")
+        for it in given:
+            if it.index >= count:
+                raise ReorgIndexTooHigh(it.index, count)
+        self._linked.roll_back(self._chain, count)
+        async for number in sliced(count):
+            for it in given:
+                if it.index == number:
+                    await self._add(it)
+            self._chain.seal()
+
+    @method(RollbackRejected, ControlRejected)
+    def reset(self, options: ResetOptions | None = None) -> None:
+        """Start again from the genesis, on both layers: without blocks, pool, snapshots and state edits."""
+        if options is not None:
+            _reject_forking(options)
+            raise MalformedValue("Forking not enabled and RPC URL not provided to start forking")
+        self._linked.reset()
+
+    async def _add(self, given: ReorgTransaction) -> None:
+        if isinstance(given.transaction, Data):
+            self._chain.add(decode(bytes(given.transaction)))
+            return
+        sender = self._keyring.sender(given.transaction.from_)
+        payload = await self._filler.fill(given.transaction, sender)
+        self._chain.add(self._keyring.transaction(payload, sender))
+
+
+class HardhatReset:
+    """`hardhat_reset`, which returns true."""
+
+    prefix = "hardhat"
+
+    def __init__(self, linked: LinkedChains) -> None:
+        self._linked = linked
+
+    @method(RollbackRejected, ControlRejected)
+    def reset(self, options: ResetOptions | None = None) -> bool:
+        """Start again from the genesis, on both layers."""
+        if options is not None:
+            _reject_forking(options)
+        self._linked.reset()
+        return True
+
+
+def _reject_forking(options: ResetOptions) -> None:
+    if options.forks:
+        raise ControlRejected("`forking` is not supported: the node does not fork other chains yet")

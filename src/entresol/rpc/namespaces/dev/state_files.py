@@ -1,0 +1,56 @@
+"""`anvil_dumpState` and `anvil_loadState`: the chains of the node as a state file."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from entresol.errors import InvalidStateFile, LoadRejected, RollbackRejected
+from entresol.primitives.values import Data
+from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Offload
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from entresol.chain.chain import Chain
+    from entresol.chain.state_file.pair_state import PairState
+
+
+class AnvilState:
+    """State files over RPC, by anvil's names."""
+
+    prefix = "anvil"
+
+    def __init__(self, chain: Chain, states: PairState, executor: Executor) -> None:
+        self._chain = chain
+        self._states = states
+        self._executor = executor
+
+    @method()
+    def dump_state(self, preserve_historical_states: bool | None = None) -> Offload[Data]:
+        """Return the state file of the chain, packed by gzip; on request with the states after earlier blocks.
+
+        On a development pair it has both layers, so that either restores both.
+        """
+        work = self._states.dump(self._chain, historical=bool(preserve_historical_states))
+        return Offload(lambda: Data(work()))
+
+    @method(InvalidStateFile, LoadRejected, RollbackRejected, ordered=True)
+    async def load_state(self, state: Data) -> bool:
+        """Load a state file, packed by gzip or not, of this node or of anvil.
+
+        One of this node restores all of its chains. One of anvil replaces the L1, and the L2 starts again; on the L2
+        only its accounts are taken.
+        """
+        files = {self._chain: bytes(state)}
+        loop = asyncio.get_running_loop()
+        prepared = await loop.run_in_executor(self._executor, self._states.prepare, files)
+        self._states.apply(prepared)
+        return True
+
+
+class HardhatState(AnvilState):
+    """The same, by Hardhat's prefix."""
+
+    prefix = "hardhat"

@@ -1,0 +1,103 @@
+"""What a chain has of blocks that were loaded from a state file: from which block on their states are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Self
+
+import msgspec
+
+from entresol.errors import MalformedValue
+from entresol.storage import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from entresol.storage.key_value import KeyValueStore
+
+
+class LoadedBlocks(msgspec.Struct, frozen=True, array_like=True):
+    """The blocks of another node's file: the first whose state is known, roots that are not those of headers.
+
+    A file of another node has its headers, but not all of its state; and what was merged into it has another root.
+    """
+
+    first: int = 0
+    roots: dict[bytes, bytes] = {}
+    """The root of the state by the root that the header has."""
+    last: int = 0
+    """The last of the blocks, which were not executed here; 0 if there are none."""
+
+    @classmethod
+    def of(cls, rows: Mapping[bytes, bytes]) -> Self:
+        """Read the row among others; without it everything is known."""
+        row = rows.get(tables.LOADED)
+        try:
+            return cls() if row is None else msgspec.msgpack.decode(row, type=cls)
+        except msgspec.DecodeError as error:
+            raise MalformedValue(f"what is known of loaded blocks: {error}") from None
+
+    def row(self) -> tuple[bytes, bytes]:
+        """Return the row that `LoadedHistory` reads."""
+        return tables.LOADED, _encoder.encode(self)
+
+
+_encoder: Final = msgspec.msgpack.Encoder()
+
+_KEPT_TABLES: Final = (
+    tables.BATCH,
+    tables.BATCH_LOGS,
+    tables.BATCH_POSITION,
+    tables.SETTLED,
+    tables.PRICES,
+)
+_KEPT_ROWS: Final = (tables.LOADED, tables.DEPOSITS, tables.PENDING_SETTLEMENT)
+
+
+def is_kept_row(key: bytes) -> bool:
+    """Return whether a row belongs to a dump beside the records: it does not follow from them."""
+    return key[:1] in _KEPT_TABLES or key in _KEPT_ROWS
+
+
+class LoadedHistory:
+    """Reads what is known of loaded blocks; a chain that was not loaded has all of its states.
+
+    Remembers: the row. Persists: nothing; it is written with the blocks.
+    """
+
+    def __init__(self, db: KeyValueStore) -> None:
+        self._db = db
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the row again, after the chain was replaced."""
+        row = self._db.get(tables.LOADED)
+        self._loaded = LoadedBlocks.of({} if row is None else {tables.LOADED: row})
+
+    def rows(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows that belong to a dump beside the records."""
+        for table in _KEPT_TABLES:
+            yield from self._db.scan(table)
+        for key in _KEPT_ROWS:
+            row = self._db.get(key)
+            if row is not None:
+                yield key, row
+
+    def write(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """Write such rows."""
+        self._db.write(rows)
+        self.refresh()
+
+    @property
+    def first(self) -> int:
+        """The number of the first block whose state is known."""
+        return self._loaded.first
+
+    @property
+    def last(self) -> int:
+        """The number of the last block that was not executed here; 0 if there is none but the genesis."""
+        return self._loaded.last
+
+    @property
+    def roots(self) -> Mapping[bytes, bytes]:
+        """The roots of states by the roots that headers have, where they differ."""
+        return self._loaded.roots

@@ -1,0 +1,176 @@
+"""Rollback, reset and state files of a pair: both layers, their batches and the bridge go along."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.node_process import running_node, starting_node
+from tests.support.polling import eventually
+from tests.support.rollup.pair import ETHER, RECEIVER, Pair, running_pair
+from tests.support.rpc_client import HttpRpcClient, RpcError
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    with running_pair("--l1-delay", "0") as started:
+        yield started
+
+
+def received(pair: Pair) -> int:
+    return int(pair.l2("eth_getBalance", str(RECEIVER), "latest"), 16)
+
+
+def heads(pair: Pair) -> tuple[int, int]:
+    return int(pair.l1("eth_blockNumber"), 16), int(pair.l2("eth_blockNumber"), 16)
+
+
+def bridges(pair: Pair) -> None:
+    """Deposit, withdraw and claim, which needs batches that both layers agree on."""
+    before = received(pair)
+    assert pair.arrived(pair.deposit(5))["status"] == "0x1"
+    assert received(pair) == before + 5
+    withdrawn = pair.withdraw(3)
+    assert pair.l1.receipt(pair.claim(withdrawn))["status"] == "0x1"
+
+
+def test_a_rollback_of_the_l2_takes_batches_and_deposits_along(pair: Pair) -> None:
+    bridges(pair)
+    pair.settled()
+    kept, l1_before = heads(pair)[1], heads(pair)[0]
+    balance = received(pair)
+    bridges(pair)
+    pair.settled()
+    depth = heads(pair)[1] - kept
+    assert pair.l2("anvil_rollback", depth) is None
+    assert heads(pair)[1] >= kept
+    assert heads(pair)[0] >= l1_before
+    # The deposit of the second round is gone on both layers, or arrives again.
+    eventually(lambda: received(pair) in (balance, balance + 5))
+    bridges(pair)
+    pair.settled()
+
+
+def test_a_rollback_of_the_l1_takes_the_l2_along(pair: Pair) -> None:
+    bridges(pair)
+    pair.settled()
+    pair.l1("anvil_rollback", heads(pair)[0])
+    assert received(pair) == 0
+    assert heads(pair)[1] == 0
+    bridges(pair)
+
+
+def test_a_reset_starts_both_layers_again(pair: Pair) -> None:
+    genesis = [it("eth_getBlockByNumber", "0x0", False)["hash"] for it in (pair.l1, pair.l2)]
+    for layer in (pair.l1, pair.l2):
+        bridges(pair)
+        assert layer("anvil_reset") is None
+        assert heads(pair)[1] == 0
+        assert received(pair) == 0
+        assert [
+            it("eth_getBlockByNumber", "0x0", False)["hash"] for it in (pair.l1, pair.l2)
+        ] == genesis
+    bridges(pair)
+
+
+def test_either_layer_dumps_a_pair_that_either_restores(pair: Pair) -> None:
+    bridges(pair)
+    withdrawn = pair.withdraw(2)
+    pair.settled()
+    before, hashes = received(pair), pair.l2("eth_getBlockByNumber", "latest", True)
+    dump = pair.l1("anvil_dumpState")
+    bridges(pair)
+    assert pair.l2("anvil_loadState", dump) is True
+    assert received(pair) == before
+    restored = pair.l2("eth_getBlockByNumber", hashes["number"], True)
+    assert restored["hash"] == hashes["hash"]
+    # The batch of the withdrawal is still proven, and can be claimed.
+    assert pair.l1.receipt(pair.claim(withdrawn))["status"] == "0x1"
+    bridges(pair)
+    pair.settled()
+
+
+def test_accounts_of_another_node_are_edits_of_the_l2(pair: Pair) -> None:
+    bridges(pair)
+    before = heads(pair)[1]
+    accounts = {"0x" + "77" * 20: {"balance": hex(ETHER), "nonce": 1, "code": "0x00"}}
+    document = {"accounts": accounts, "best_block_number": 900, "blocks": []}
+    pair.l2("anvil_loadState", "0x" + json.dumps(document).encode().hex())
+    assert heads(pair)[1] >= before
+    assert int(pair.l2("eth_getBalance", "0x" + "77" * 20, "latest"), 16) == ETHER
+    bridges(pair)
+
+
+def test_a_file_survives_a_stop_and_restores_both_layers(tmp_path: Path) -> None:
+    state, info = tmp_path / "state.json", tmp_path / "info.json"
+    flags = ("--state", str(state), "--l1-delay", "0", "--config-out", str(info))
+    with running_node(*flags, info=info) as node:
+        pair = Pair.connect(info)
+        bridges(pair)
+        pair.settled()
+        before = received(pair), pair.l2("eth_getBlockByNumber", "latest", False)["hash"]
+        pair.close()
+        assert node.stop() == 0
+    info.unlink()
+    with running_node(*flags, info=info):
+        pair = Pair.connect(info)
+        after = received(pair), pair.l2("eth_getBlockByNumber", "latest", False)["hash"]
+        assert after == before
+        bridges(pair)
+        pair.close()
+
+
+def test_a_file_survives_a_kill_within_the_interval(tmp_path: Path) -> None:
+    state = tmp_path / "states"
+    state.mkdir()
+    flags = ("--state", str(state), "--state-interval", "0.2", "--no-l1")
+    with running_node(*flags) as node:
+        rpc = HttpRpcClient(node.url)
+        rpc("anvil_mine", 7)
+        eventually(lambda: _best(state / "state.json") == 7)
+        rpc.close()
+        node.process.send_signal(signal.SIGKILL)
+        node.process.wait()
+    with running_node(*flags) as node:
+        rpc = HttpRpcClient(node.url)
+        assert rpc("eth_blockNumber") == "0x7"
+        rpc.close()
+
+
+def _best(path: Path) -> int:
+    return int(json.loads(path.read_text())["best_block_number"]) if path.exists() else -1
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (("--load-state", "missing.json"), "--load-state"),
+        (("--load-state", "broken.json", "--no-l1"), "accounts: should be an object"),
+        (("--state", "broken.json", "--data-dir", "data"), "--data-dir"),
+        (("--l1-load-state", "broken.json", "--no-l1"), "there is no development L1"),
+    ],
+)
+def test_a_file_that_cannot_be_loaded_keeps_the_node_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("broken.json").write_text('{"accounts": 5}')
+    with starting_node(*flags) as node:
+        assert node.process.wait(60) != 0
+        printed = node.printed()
+    assert text in printed
+    assert "Traceback" not in printed
+
+
+def test_a_rollback_before_the_start_is_rejected_with_the_reason(tmp_path: Path) -> None:
+    data = str(tmp_path / "data")
+    with running_pair("--data-dir", data) as pair:
+        pair.l2("anvil_mine", 3)
+    with running_pair("--data-dir", data) as pair:
+        with pytest.raises(RpcError, match="sealed before the node started"):
+            pair.l2("anvil_rollback", 2)
+        assert heads(pair)[1] >= 3

@@ -1,0 +1,191 @@
+"""State files there and back between a real anvil and the development L1; rollback, reorg and reset beside anvil's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.support.anvil import Anvil, running_anvil
+from tests.support.node_process import running_node
+from tests.support.rpc_client import HttpRpcClient, RpcClient, RpcError
+
+pytestmark = pytest.mark.peer
+
+ALICE = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
+BOB = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
+STRANGER = "0x" + "ab" * 20
+# Stores 5 at slot 0, logs, and returns a byte of code.
+CREATION = "0x6005600055600160006000a160016000f3"
+
+
+class Layers(NamedTuple):
+    """Both layers of a node."""
+
+    l1: HttpRpcClient
+    l2: HttpRpcClient
+
+
+@pytest.fixture
+def layers(tmp_path: Path) -> Iterator[Layers]:
+    info = tmp_path / "node.json"
+    with running_node(
+        "--config-out", str(info), "--l1-delay", "0", "--no-settle", info=info
+    ) as node:
+        l1 = HttpRpcClient(json.loads(info.read_text())["l1"]["http_url"])
+        l2 = HttpRpcClient(node.url)
+        yield Layers(l1, l2)
+        l1.close()
+        l2.close()
+
+
+def work(peer: RpcClient) -> str:
+    """Send a transfer, a creation and a transaction without a signature; return the created contract."""
+    receipt = peer("eth_sendTransactionSync", {"from": ALICE, "to": BOB, "value": "0x7"})
+    created = peer("eth_sendTransactionSync", {"from": ALICE, "data": CREATION, "gas": "0x30d40"})
+    peer("anvil_setBalance", STRANGER, hex(10**18))
+    peer("eth_sendUnsignedTransaction", {"from": STRANGER, "to": BOB, "value": "0x1"})
+    assert receipt["status"] == created["status"] == "0x1"
+    contract: str = created["contractAddress"]
+    return contract
+
+
+def view(peer: RpcClient, contract: str) -> dict[str, Any]:
+    """Return what clients see of the chain: head, blocks, receipts, logs, code, storage, accounts."""
+    head = int(peer("eth_blockNumber"), 16)
+    blocks = [peer("eth_getBlockByNumber", hex(number), False) for number in range(head + 1)]
+    sent = [it for block in blocks[1:] for it in block["transactions"]]
+    signed = [it for it in sent if peer("eth_getTransactionByHash", it) is not None]
+    receipts = [peer("eth_getTransactionReceipt", it) for it in signed[:2]]
+    logs = peer("eth_getLogs", {"fromBlock": "0x0", "address": contract})
+    return {
+        "hashes": [it["hash"] for it in blocks],
+        "receipts": [
+            {key: it[key] for key in ("transactionHash", "blockHash", "status", "gasUsed")}
+            for it in receipts
+        ],
+        "logs": [
+            {key: it[key] for key in ("address", "topics", "data", "blockHash")} for it in logs
+        ],
+        "code": peer("eth_getCode", contract, "latest"),
+        "slot": peer("eth_getStorageAt", contract, "0x0", "latest"),
+        "accounts": [
+            (peer("eth_getBalance", it, "latest"), peer("eth_getTransactionCount", it, "latest"))
+            for it in (ALICE, BOB, STRANGER)
+        ],
+    }
+
+
+def test_the_l1_reads_what_anvil_writes(layers: Layers) -> None:
+    with running_anvil() as anvil:
+        contract = work(anvil)
+        theirs = view(anvil, contract)
+        assert layers.l1("anvil_loadState", anvil("anvil_dumpState")) is True
+    assert view(layers.l1, contract) == theirs
+    with pytest.raises(RpcError, match="is not known"):
+        layers.l1("eth_getBalance", ALICE, "0x1")
+    # The chain goes on, and so does the bridge, from the start.
+    work(layers.l1)
+    assert layers.l2("eth_blockNumber") == "0x0"
+
+
+def test_states_of_earlier_blocks_are_read(layers: Layers) -> None:
+    with running_anvil() as anvil:
+        work(anvil)
+        theirs = [anvil("eth_getBalance", ALICE, hex(number)) for number in range(4)]
+        layers.l1("anvil_loadState", anvil("anvil_dumpState", True))
+    assert [layers.l1("eth_getBalance", ALICE, hex(number)) for number in range(4)] == theirs
+
+
+@pytest.mark.parametrize("historical", [False, True])
+def test_anvil_reads_what_the_l1_writes(layers: Layers, historical: bool) -> None:
+    contract = work(layers.l1)
+    with running_anvil() as anvil:
+        assert anvil("anvil_loadState", layers.l1("anvil_dumpState", historical)) is True
+        assert view(anvil, contract) == view(layers.l1, contract)
+        if historical:
+            before = [peer("eth_getBalance", ALICE, "0x1") for peer in (anvil, layers.l1)]
+            assert before[0] == before[1]
+        work(anvil)
+
+
+def test_anvil_starts_with_a_file_of_the_l1_and_back(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "l1.json", tmp_path / "anvil.json"
+    with running_node(
+        "--l1-state",
+        str(ours),
+        "--no-settle",
+        "--config-out",
+        str(tmp_path / "i"),
+        info=tmp_path / "i",
+    ) as node:
+        l1 = HttpRpcClient(json.loads((tmp_path / "i").read_text())["l1"]["http_url"])
+        contract = work(l1)
+        before = view(l1, contract)
+        l1.close()
+        assert node.stop() == 0
+    with running_anvil("--load-state", str(ours), "--dump-state", str(theirs)) as anvil:
+        assert view(anvil, contract) == before
+    info = tmp_path / "j"
+    with running_node(
+        "--l1-load-state", str(theirs), "--no-settle", "--config-out", str(info), info=info
+    ):
+        l1 = HttpRpcClient(json.loads(info.read_text())["l1"]["http_url"])
+        assert view(l1, contract) == before
+        l1.close()
+
+
+@pytest.fixture
+def both(layers: Layers) -> Iterator[tuple[HttpRpcClient, Anvil]]:
+    with running_anvil() as anvil:
+        yield layers.l1, anvil
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("anvil_rollback", [1]),
+        ("anvil_rollback", [None]),
+        ("anvil_rollback", [2]),
+        ("anvil_rollback", [99]),
+        ("anvil_reorg", [2, []]),
+        ("anvil_reorg", [99, []]),
+        ("anvil_reorg", [2, [[{"from": ALICE, "to": BOB, "value": "0x5"}, 1]]]),
+        ("anvil_reorg", [1, [[{"from": ALICE, "to": BOB}, 3]]]),
+        ("anvil_reset", []),
+        ("anvil_reset", [None]),
+        ("anvil_reset", [{}]),
+        ("anvil_loadState", ["0x12"]),
+    ],
+)
+def test_the_same_request_has_the_same_effect(
+    both: tuple[HttpRpcClient, Anvil], method: str, params: list[Any]
+) -> None:
+    results = []
+    for peer in both:
+        for _ in range(4):
+            peer("eth_sendTransactionSync", {"from": ALICE, "to": BOB, "value": "0x7"})
+        try:
+            result = peer(method, *params)
+        except RpcError as error:
+            result = error.code, error.message[:40]
+        head = peer("eth_getBlockByNumber", "latest", True)
+        results.append(
+            (
+                result,
+                head["number"],
+                [it["value"] for it in head["transactions"]],
+                peer("eth_getTransactionCount", ALICE, "latest"),
+                int(peer("eth_getBalance", BOB, "latest"), 16) % 10**6,
+            )
+        )
+    ours, theirs = results
+    if method == "anvil_loadState":
+        # Ours also says what is wrong.
+        assert ours[0][1].startswith(theirs[0][1])
+        assert ours[1:] == theirs[1:]
+    else:
+        assert ours == theirs

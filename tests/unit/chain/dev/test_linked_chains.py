@@ -1,0 +1,126 @@
+"""Two chains that go back together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from entresol.chain.chain import Chain
+from entresol.chain.dev.checkpoints import Checkpoints
+from entresol.chain.dev.linked_chains import LinkedChains
+from entresol.chain.events import BlocksReverted
+from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
+from entresol.rollup.batcher import Batcher
+from tests.support.chain.dev_chain import ALICE, NOBODY, balance, deposit, open_chain, transaction
+
+
+@pytest.fixture
+def chains() -> Iterator[tuple[Chain, Chain]]:
+    opened = open_chain(), open_chain()
+    yield opened
+    for chain in opened:
+        chain.close()
+
+
+def test_the_other_chain_goes_back_to_where_it_was(chains: tuple[Chain, Chain]) -> None:
+    first, second = chains
+    linked = LinkedChains(first, second)
+    for chain in (first, second, first, second, first):
+        chain.seal()
+    linked.roll_back(second, 1)
+    assert (first.number, second.number) == (2, 1)
+    linked.roll_back(first, 2)
+    assert (first.number, second.number) == (0, 0)
+
+
+def test_transactions_of_blocks_that_are_gone_are_not_pending_again(
+    chains: tuple[Chain, Chain],
+) -> None:
+    chain, _ = chains
+    linked = LinkedChains(chain)
+    chain.send(transaction(0))
+    time = chain.blocks.header(0).timestamp
+    linked.roll_back(chain, 1)
+    assert (chain.number, balance(chain, NOBODY), len(chain.pool)) == (0, 0, 0)
+    assert chain.clock.now() == time
+
+
+def test_no_more_blocks_go_than_there_are(chains: tuple[Chain, Chain]) -> None:
+    chain, _ = chains
+    chain.seal()
+    with pytest.raises(RollbackTooDeep, match="current height 1, depth 2"):
+        LinkedChains(chain).roll_back(chain, 2)
+
+
+def test_blocks_before_the_start_stay_if_there_is_another_layer(
+    chains: tuple[Chain, Chain],
+) -> None:
+    first, second = chains
+    first.seal()
+    first.seal()
+    with pytest.raises(RollbackUnknown, match="evm_snapshot"):
+        LinkedChains(first, second).roll_back(first, 1)
+    LinkedChains(first).roll_back(first, 1)
+    assert first.number == 1
+
+
+def test_a_batch_on_a_foreign_l1_stays(chains: tuple[Chain, Chain]) -> None:
+    chain, _ = chains
+    batcher = Batcher(chain.blocks, chain.batches)
+    linked = LinkedChains(chain, foreign_l1=True)
+    for _ in range(2):
+        chain.seal()
+    batcher.seal(0.0)
+    chain.seal()
+    linked.roll_back(chain, 1)
+    with pytest.raises(BelowSettledBatch, match="batch 1 ends at block 2"):
+        linked.roll_back(chain, 1)
+    with pytest.raises(BelowSettledBatch):
+        linked.reset()
+    assert chain.number == 2
+
+
+def test_a_reset_leaves_nothing_but_the_genesis(chains: tuple[Chain, Chain]) -> None:
+    linked, checkpoints = LinkedChains(*chains), Checkpoints(*chains)
+    snapshot = checkpoints.create()
+    genesis = [chain.ledger.head_hash for chain in chains]
+    instances = [chain.instance_id for chain in chains]
+    for chain in chains:
+        chain.send(transaction(0))
+        chain.schedule.seal_on_request()
+        chain.send(transaction(1))
+        chain.enqueue(deposit(0))
+        chain.edit(ALICE, lambda it: it.set_balance(ALICE, 1))
+    linked.reset()
+    for chain, genesis_hash, instance in zip(chains, genesis, instances, strict=True):
+        assert (chain.number, chain.ledger.head_hash) == (0, genesis_hash)
+        assert not chain.producer.has_work
+        assert len(chain.pool) == 0
+        assert balance(chain, ALICE) == balance(chain, ALICE, 0) > 1
+        assert chain.instance_id != instance
+    assert not checkpoints.restore(snapshot)
+
+
+def test_subscribers_see_all_blocks_go(chains: tuple[Chain, Chain]) -> None:
+    chain, _ = chains
+    for nonce in range(3):
+        chain.send(transaction(nonce))
+    events = chain.events.subscribe()
+    LinkedChains(chain).reset()
+    reverted = [it for it in events.take()[0] if isinstance(it, BlocksReverted)]
+    assert [record.header().number for it in reverted for record in it.records] == [3, 2, 1, 0]
+
+
+def test_a_snapshot_of_a_block_that_is_gone_on_one_chain_is_gone_on_both(
+    chains: tuple[Chain, Chain],
+) -> None:
+    first, second = chains
+    linked, checkpoints = LinkedChains(*chains), Checkpoints(*chains)
+    second.seal()
+    snapshot = checkpoints.create()
+    first.seal()
+    linked.roll_back(second, 1)
+    second.seal()
+    assert not checkpoints.restore(snapshot)
+    assert (first.number, second.number) == (0, 1)

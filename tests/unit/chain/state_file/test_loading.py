@@ -1,0 +1,142 @@
+"""Building a chain from a state file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from entresol.chain.chain import Chain
+from entresol.chain.dev.linked_chains import identity_of
+from entresol.chain.rebuild import rebuild
+from entresol.chain.state_file.loading import build_foreign, build_genesis, build_own
+from entresol.chain.state_file.reading import read_state_file
+from entresol.chain.state_file.state_file import StateFile
+from entresol.chain.state_file.writing import ChainDump
+from entresol.errors import BestBlockMissing, HistoryNotLoaded, InvalidStateFile
+from entresol.primitives.values import Address
+from tests.support.chain.state_files import ALICE, OWN, anvil_file, layer_one
+
+SENDER = Address.parse(ALICE)
+
+
+@pytest.fixture
+def chain() -> Iterator[Chain]:
+    opened = layer_one()
+    yield opened
+    opened.close()
+
+
+def read(document: Any) -> StateFile:
+    return read_state_file(json.dumps(document).encode())
+
+
+def load(chain: Chain, document: Any) -> None:
+    store = build_foreign(read(document), chain.genesis, identity_of(chain))
+    chain.replace(store)
+    store.close()
+
+
+def test_blocks_have_the_hashes_of_the_file_and_the_state_is_merged(chain: Chain) -> None:
+    document = anvil_file()
+    load(chain, document)
+    assert chain.number == 2
+    for entry in document["transactions"]:
+        assert str(chain.blocks.block_hash(entry["block_number"])) == entry["block_hash"]
+    account = chain.latest.account(SENDER)
+    assert account is not None
+    assert account.nonce == document["accounts"][ALICE]["nonce"]
+    assert hex(account.balance) == document["accounts"][ALICE]["balance"]
+    own = chain.latest.account(OWN)
+    assert own is not None
+    assert own.balance == 7
+
+
+def test_a_nonce_does_not_get_lower(chain: Chain) -> None:
+    document = anvil_file()
+    document["accounts"][str(OWN)] = {"nonce": 0, "balance": "0x9", "code": "0x"}
+    load(chain, document)
+    account = chain.latest.account(OWN)
+    assert account is not None
+    assert (account.nonce, account.balance) == (1, 9)
+
+
+def test_states_of_earlier_blocks_are_read_if_the_file_has_them(chain: Chain) -> None:
+    document = anvil_file()
+    load(chain, document)
+    (first,) = [it for it in document["transactions"] if it["block_number"] == 1]
+    states = dict(document["historical_states"])
+    was = states[first["block_hash"]]["accounts"][ALICE]
+    account = chain.state_after(1).account(SENDER)
+    assert account is not None
+    assert hex(account.balance) == was["balance"]
+
+
+def test_states_of_earlier_blocks_are_rejected_if_the_file_has_none(chain: Chain) -> None:
+    document = {**anvil_file(), "historical_states": None}
+    load(chain, document)
+    for number in (0, 1):
+        with pytest.raises(HistoryNotLoaded, match="from block 2 on"):
+            chain.state_after(number)
+        with pytest.raises(HistoryNotLoaded):
+            chain.roll_back(number)
+    assert chain.number == 2
+
+
+def test_blocks_follow_that_verify_and_whose_tables_can_be_rebuilt(chain: Chain) -> None:
+    load(chain, anvil_file())
+    chain.edit(SENDER, lambda it: it.set_balance(SENDER, 5))
+    chain.seal()
+    chain.seal()
+    chain.verify()
+    proof = chain.state_trie.prove(chain.head.state_root, SENDER)
+    assert proof.balance == 5
+    rebuild(chain.ledger.store)
+    assert chain.state_trie.prove(chain.blocks.header(2).state_root, OWN).balance == 7
+
+
+def test_a_file_without_its_best_block_is_rejected_in_the_words_of_anvil(chain: Chain) -> None:
+    with pytest.raises(BestBlockMissing, match="Best hash not found for best number 9"):
+        load(chain, {**anvil_file(), "best_block_number": 9})
+
+
+def test_a_gap_between_blocks_is_named(chain: Chain) -> None:
+    document = anvil_file()
+    document["blocks"] = [it for it in document["blocks"] if it["header"]["number"] != "0x1"]
+    with pytest.raises(InvalidStateFile, match="blocks: block 0 is missing"):
+        load(chain, document)
+
+
+def test_a_dump_of_our_own_is_restored_exactly(chain: Chain) -> None:
+    load(chain, {**anvil_file(), "historical_states": None})
+    for _ in range(3):
+        chain.seal()
+    part = ChainDump(chain).part()
+    store = build_own(part, chain.genesis, identity_of(chain))
+    before = [chain.blocks.record(number) for number in range(chain.number + 1)]
+    chain.replace(build_genesis(chain.genesis, identity_of(chain)))
+    assert (chain.number, chain.ledger.store.loaded.last) == (0, 0)
+    chain.replace(store)
+    assert [chain.blocks.record(number) for number in range(chain.number + 1)] == before
+    chain.verify()
+    assert chain.ledger.store.loaded.first == 2
+
+
+def test_a_record_that_does_not_lead_to_its_state_root_is_rejected(chain: Chain) -> None:
+    chain.edit(SENDER, lambda it: it.set_balance(SENDER, 5))
+    chain.seal()
+    part = ChainDump(chain).part()
+    broken = msgspec.structs.replace(part.records[1], changes=())
+    for records in ((part.records[0], broken), part.records[1:]):
+        wrong = msgspec.structs.replace(part, records=records)
+        with pytest.raises(InvalidStateFile, match="records: block"):
+            build_own(wrong, chain.genesis, identity_of(chain))
+
+
+def test_rows_of_other_tables_are_rejected(chain: Chain) -> None:
+    part = msgspec.structs.replace(ChainDump(chain).part(), rows=((b"mhead", b"\x01"),))
+    with pytest.raises(InvalidStateFile, match="rows of an unknown table"):
+        build_own(part, chain.genesis, identity_of(chain))

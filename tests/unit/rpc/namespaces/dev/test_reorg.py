@@ -1,0 +1,134 @@
+"""Rolling back, reorganizing and resetting a chain over RPC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.chain.api_client import ApiClient, send
+from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY, transaction
+from tests.support.hex_data import hexed
+from tests.support.rpc_client import RpcError
+
+
+@pytest.mark.parametrize(
+    ("params", "left"), [([], 4), ([None], 4), ([1], 4), (["0x3"], 2), ([0], 5)]
+)
+def test_blocks_are_rolled_back(client: ApiClient, params: list[object], left: int) -> None:
+    for nonce in range(5):
+        send(client, nonce)
+    kept = client("eth_getBlockByNumber", hex(left), False)
+    assert client("anvil_rollback", *params) is None
+    assert client("eth_getBlockByNumber", "latest", False) == kept
+    assert client("eth_getTransactionCount", str(ALICE), "latest") == hex(left)
+    assert client("eth_getBlockByNumber", hex(left + 1), False) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "text"),
+    [
+        ("anvil_rollback", [3], "Rollback depth must not exceed current chain height: current height 2, depth 3"),
+        ("anvil_reorg", [3, []], "Reorg depth must not exceed current chain height: current height 2, depth 3"),
+        (
+            "anvil_reorg",
+            [1, [[{"from": str(ALICE), "to": str(NOBODY)}, 3]]],
+            (
+                "Block number for reorg tx will exceed the reorged chain height. "
+                "Block number 3 must not exceed (depth-1) 0"
+            ),
+        ),
+        ("anvil_reset", [{}], "Forking not enabled and RPC URL not provided to start forking"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_rolled_back_is_rejected_in_the_words_of_anvil(
+    client: ApiClient, method: str, params: list[object], text: str
+) -> None:
+    client("anvil_mine", 2)
+    with pytest.raises(RpcError) as rejection:
+        client(method, *params)
+    assert (rejection.value.code, rejection.value.message) == (-32602, text)
+    assert client.chain.number == 2
+
+
+def test_a_reorg_has_other_blocks_with_the_given_transactions(client: ApiClient) -> None:
+    for nonce in range(3):
+        send(client, nonce)
+    before = [client("eth_getBlockByNumber", hex(number), False)["hash"] for number in range(4)]
+    pairs = [
+        [{"from": str(ALICE), "to": str(NOBODY), "value": "0x7"}, 1],
+        [hexed(transaction(1, wei=9).raw), 0],
+    ]
+    assert client("anvil_reorg", 2, pairs) is None
+    blocks = [client("eth_getBlockByNumber", hex(number), True) for number in range(4)]
+    assert [it["hash"] for it in blocks[:2]] == before[:2]
+    assert not {it["hash"] for it in blocks[2:]} & set(before)
+    assert [[it["value"] for it in block["transactions"]] for block in blocks[2:]] == [
+        ["0x9"],
+        ["0x7"],
+    ]
+    assert client.chain.number == 3
+
+
+def test_a_reorg_without_transactions_has_empty_blocks(client: ApiClient) -> None:
+    for nonce in range(2):
+        send(client, nonce)
+    client("anvil_reorg", 1, [])
+    block = client("eth_getBlockByNumber", "latest", False)
+    assert (block["number"], block["transactions"]) == ("0x2", [])
+
+
+@pytest.mark.parametrize("pairs", [[[{}]], [5], [["0x", 0, 1]], [[{"to": 5}, 0]]])
+def test_what_is_no_transaction_of_a_reorg_is_rejected(client: ApiClient, pairs: object) -> None:
+    client("evm_mine")
+    with pytest.raises(RpcError) as rejection:
+        client("anvil_reorg", 1, pairs)
+    assert rejection.value.code == -32602
+    assert client.chain.number == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "result"),
+    [
+        ("anvil_reset", [], None),
+        ("anvil_reset", [None], None),
+        ("hardhat_reset", [], True),
+        ("hardhat_reset", [{}], True),
+    ],
+)
+def test_a_chain_is_reset(
+    client: ApiClient, method: str, params: list[object], result: object
+) -> None:
+    genesis = client("eth_getBlockByNumber", "0x0", False)
+    send(client)
+    client("anvil_setBalance", str(NOBODY), "0x99")
+    assert client(method, *params) is result
+    assert client("eth_getBlockByNumber", "latest", False) == genesis
+    assert client("eth_getBalance", str(NOBODY)) == "0x0"
+    send(client)
+    assert client.chain.number == 1
+
+
+@pytest.mark.parametrize("method", ["anvil_reset", "hardhat_reset"])
+@pytest.mark.parametrize(
+    "options",
+    [{"forking": {"jsonRpcUrl": "http://x"}}, {"jsonRpcUrl": "http://x", "blockNumber": 5}],
+)
+def test_forking_is_rejected_by_name(client: ApiClient, method: str, options: object) -> None:
+    client("evm_mine")
+    with pytest.raises(RpcError, match="`forking` is not supported") as rejection:
+        client(method, options)
+    assert rejection.value.code == -32000
+    assert client.chain.number == 1
+
+
+@pytest.mark.parametrize(
+    "call", [("anvil_rollback", [2]), ("anvil_reset", []), ("anvil_reorg", [2, []])]
+)
+def test_filters_see_logs_that_are_removed(client: ApiClient, call: tuple[str, list[Any]]) -> None:
+    watching = client("eth_newFilter", {"address": str(LOGGER)})
+    for nonce in range(2):
+        send(client, nonce, to=LOGGER, data=b"x", wei=0)
+    assert [it["removed"] for it in client("eth_getFilterChanges", watching)] == [False, False]
+    client(call[0], *call[1])
+    assert [it["removed"] for it in client("eth_getFilterChanges", watching)] == [True, True]

@@ -1,0 +1,103 @@
+"""Dumping and loading state files over RPC."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from tests.support.chain.api_client import ApiClient, send
+from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
+from tests.support.chain.state_files import anvil_file
+from tests.support.rpc_client import RpcError
+
+prefixes = pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
+
+
+@prefixes
+def test_a_chain_is_restored_with_its_blocks_states_and_edits(
+    client: ApiClient, prefix: str
+) -> None:
+    for nonce in range(3):
+        send(client, nonce, to=LOGGER, data=b"hello", wei=0)
+    client("anvil_setBalance", str(NOBODY), "0x99")
+    blocks = [client("eth_getBlockByNumber", hex(number), True) for number in range(4)]
+    logs = client("eth_getLogs", {"fromBlock": "0x0"})
+    dump = client(f"{prefix}_dumpState")
+    client("anvil_reset")
+    assert client(f"{prefix}_loadState", dump) is True
+    assert [client("eth_getBlockByNumber", hex(number), True) for number in range(4)] == blocks
+    assert client("eth_getLogs", {"fromBlock": "0x0"}) == logs
+    assert client("eth_getBalance", str(NOBODY)) == "0x99"
+    assert client("eth_getTransactionCount", str(ALICE), "0x1") == "0x1"
+    send(client, 3)
+    client.chain.verify()
+
+
+def test_a_dump_has_the_form_of_anvil(client: ApiClient) -> None:
+    send(client)
+    document = json.loads(gzip.decompress(bytes.fromhex(client("anvil_dumpState", True)[2:])))
+    assert document.keys() - {"entresol"} == anvil_file().keys()
+    assert document["best_block_number"] == 1
+    assert document["block"].keys() == anvil_file()["block"].keys()
+    assert len(document["historical_states"]) == 1
+
+
+def test_accounts_without_blocks_are_edits(client: ApiClient) -> None:
+    client("evm_mine")
+    accounts = {
+        str(NOBODY): {"nonce": 5, "balance": "0x7", "code": "0x00", "storage": {"0x1": "0x2"}}
+    }
+    client("anvil_loadState", "0x" + json.dumps({"accounts": accounts}).encode().hex())
+    assert client.chain.number == 1
+    assert client("eth_getAccountInfo", str(NOBODY)) == {
+        "nonce": "0x5",
+        "balance": "0x7",
+        "code": "0x00",
+    }
+    assert int(client("eth_getStorageAt", str(NOBODY), "0x1"), 16) == 2
+    client("evm_mine")
+    client.chain.verify()
+
+
+def test_a_file_of_another_chain_replaces_the_blocks(client: ApiClient) -> None:
+    document = {**anvil_file(), "historical_states": None}
+    send(client)
+    client("anvil_loadState", "0x" + gzip.compress(json.dumps(document).encode()).hex())
+    (entry,) = [it for it in document["transactions"] if it["block_number"] == 2]
+    receipt = client("eth_getTransactionReceipt", entry["info"]["transaction_hash"])
+    assert (
+        receipt["blockHash"]
+        == entry["block_hash"]
+        == client("eth_getBlockByNumber", "latest", False)["hash"]
+    )
+    assert receipt["contractAddress"] == entry["info"]["contract_address"]
+    assert len(receipt["logs"]) == len(entry["receipt"]["logs"]) == 1
+    with pytest.raises(RpcError, match="the state after block 1 is not known") as rejection:
+        client("eth_getBalance", str(ALICE), "0x1")
+    assert rejection.value.code == -32000
+    with pytest.raises(RpcError, match="cannot be executed again"):
+        client("debug_executionWitness", "0x2")
+    client("evm_mine")
+    client.chain.verify()
+    assert client("debug_executionWitness", "0x3")["headers"]
+
+
+@pytest.mark.parametrize(
+    ("state", "text", "code"),
+    [
+        ("0x12", "Failed to decode state dump", -32602),
+        ("0x", "Failed to decode state dump", -32602),
+        ("0x" + json.dumps({"best_block_number": 7}).encode().hex(), "Best hash not found for best number 7", -32000),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_loaded_changes_nothing(
+    client: ApiClient, state: str, text: str, code: int
+) -> None:
+    send(client)
+    head = client.chain.ledger.head_hash
+    with pytest.raises(RpcError, match=text) as rejection:
+        client("anvil_loadState", state)
+    assert rejection.value.code == code
+    assert client.chain.ledger.head_hash == head
