@@ -25,6 +25,7 @@ ELSEWHERE: Final = {
     "harness.mjs",
     "bridge-viem.mjs",
     "bridge-zksync-ethers.mjs",
+    "bridge-zksync-js.mjs",
     "zk-tokens.mjs",
     "hardhat.mjs",
     "hardhat-helpers.mjs",

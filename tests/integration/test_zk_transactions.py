@@ -363,12 +363,11 @@ def test_the_node_publishes_dependencies(client: ApiClient, zks: NamespaceClient
 
 def test_the_node_signs_the_type_without_taking_it(client: ApiClient) -> None:
     given = {"from": str(ALICE), "to": str(NOBODY), "type": "0x71", "gasPrice": hex(FEE)}
-    response = client("eth_signTransaction", given)
-    transaction = decode(bytes(Data.parse(response["raw"])))
-    assert transaction.sender == ALICE
-    assert (response["tx"]["hash"], response["tx"]["type"]) == (str(transaction.hash), "0x71")
+    raw = client("eth_signTransaction", given)
+    transaction = decode(bytes(Data.parse(raw)))
+    assert (transaction.sender, transaction.payload.type) == (ALICE, 0x71)
     assert client("eth_getTransactionByHash", str(transaction.hash)) is None
-    assert client("eth_sendRawTransaction", response["raw"]) == str(transaction.hash)
+    assert client("eth_sendRawTransaction", raw) == str(transaction.hash)
 
 
 def test_the_type_of_an_impersonated_account_runs_and_cannot_be_sent_raw(client: ApiClient) -> None:

@@ -137,7 +137,8 @@ def test_pending_transactions_are_sealed_when_automine_is_on_again(
 def test_time_moves_as_far_after_quick_transactions(peers: Peers, layer: str) -> None:
     def moved(peer: HttpRpcClient) -> int:
         for _ in range(20):
-            peer("eth_sendTransaction", {"from": ALICE, "to": STRANGER, "value": "0x1"})
+            sent = peer("eth_sendTransaction", {"from": ALICE, "to": STRANGER, "value": "0x1"})
+            peer.receipt(sent)
         peer("evm_increaseTime", 60)
         peer("evm_mine")
         return int(seen(peer, ("gap",))["gap"])

@@ -113,13 +113,16 @@ class TransactionFiller:
     async def _gas_limit(self, given: TransactionObject, sender: Address, *, is_sent: bool) -> int:
         if given.gas is not None:
             return int(given.gas)
+        rules = self._chain.pool.rules
+        most = min(rules.gas_limit, rules.transaction_gas_limit or rules.gas_limit)
         try:
             return await self._gas(given, sender)
-        except (ExecutionFailed, GasAllowanceExceeded):
-            if not (is_sent and self._sends_failing):
+        except ExecutionFailed as error:
+            # What a limit of the node or the sender's balance does not allow is not for the block to try.
+            is_limited = isinstance(error, GasAllowanceExceeded) and error.allowance < most
+            if is_limited or not (is_sent and self._sends_failing):
                 raise
-        rules = self._chain.pool.rules
-        return min(rules.gas_limit, rules.transaction_gas_limit or rules.gas_limit)
+        return most
 
     async def _gas(self, given: TransactionObject, sender: Address) -> int:
         """Return the gas that the transaction needs in the next block, after the pending ones."""

@@ -212,7 +212,7 @@ def test_a_rejection_has_a_reason(
 def test_a_transaction_that_fails_is_sent_with_the_gas_of_a_block(client: ApiClient) -> None:
     sent = send(client, to=None, value=None, data=REVERTING)
     assert client("eth_getTransactionReceipt", sent["hash"])["status"] == "0x0"
-    assert sent["gas"] == hex(2**24)
+    assert sent["gas"] == hex(client.chain.rules.gas_limit)
 
 
 def test_it_is_rejected_without_developer_methods() -> None:
