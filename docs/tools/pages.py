@@ -29,6 +29,10 @@ Every method that a node serves, with its parameters, its result and the errors 
 position or by name; those with a default may be omitted or null. [errors.md](errors.md) lists all errors. A running
 node serves the same as an OpenRPC document, at `/openrpc.json` and by `rpc.discover`.
 
+`anvil_`, `evm_` and `tenderly_` follow anvil 1.7.1, and `hardhat_` follows Hardhat, on both layers
+([decision 0107](decisions/0107-developer-methods-of-anvil-and-hardhat.md)). They take numbers (`Number`) as JSON integers,
+as hex with `0x`, or as decimal digits in a string; so does every block number.
+
 The examples are recorded from a fresh node on which Alice (`0xf39f…`) paid Bob (`0x7099…`) in block 1, deployed a counter
 in block 2, incremented it in block 3 and sent a message to L1 in block 4. `…` marks omissions; ids of filters and
 subscriptions differ each time."""
