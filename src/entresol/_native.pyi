@@ -144,7 +144,7 @@ class TxEnv:
 
     The fields determine the type: 4 with authorizations, 2 with a priority fee, 1 with an access list. `gas_price` is the
     fee cap of types 2 and 4. Priority transactions use `mint`, wei minted to the sender first and not reverted by a
-    failed execution; `keeps_nonce`, which leaves the sender's nonce alone; and `settlement`: wei minted in all, wei for
+    failed execution; `keeps_nonce`, which leaves the sender's nonce alone; and `l1_payment`: wei minted in all, wei for
     a unit of gas, and who receives what is left. With it a failed execution leaves nothing, not even the mint.
     """
 
@@ -164,7 +164,7 @@ class TxEnv:
         authorizations: Sequence[tuple[int, bytes, int, int, int, int]] | None = None,
         mint: int = ...,
         keeps_nonce: bool = False,
-        settlement: tuple[int, int, bytes] | None = None,
+        l1_payment: tuple[int, int, bytes] | None = None,
     ) -> TxEnv: ...
     def with_gas_limit(self, gas_limit: int) -> TxEnv:
         """Return the same transaction with another gas limit."""

@@ -6,9 +6,9 @@ use revm::context::{BlockEnv, TxEnv as RevmTxEnv};
 use revm::primitives::hardfork::SpecId;
 use revm::primitives::{eip170, eip7825};
 
+use super::l1_payment::L1Payment;
 use super::limits::Limits;
 use super::precompiles::MovedPrecompiles;
-use super::settlement::Settlement;
 
 /// Chain parameters that hold for every execution.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,7 @@ pub struct TxEnv {
     /// Leave the sender's nonce alone.
     pub keeps_nonce: bool,
     /// What L1 has paid for a priority transaction.
-    pub settlement: Option<Settlement>,
+    pub l1_payment: Option<L1Payment>,
 }
 
 /// Everything that an execution depends on besides the state.

@@ -1,9 +1,9 @@
 //! Execution of a transaction or a call on a state, by revm.
 
 pub mod env;
+pub mod l1_payment;
 pub mod limits;
 pub mod precompiles;
-pub mod settlement;
 pub mod trace;
 
 use std::any::Any;
@@ -33,9 +33,9 @@ use crate::state::changes::Changes;
 use crate::state::database::StateDatabase;
 use crate::state::{ProviderError, State};
 use env::{Checks, ExecutionEnv, Rules, TxEnv};
+use l1_payment::pay_out;
 use limits::{LimitChecker, LimitReached, check_limits};
 use precompiles::Precompiles;
-use settlement::settle;
 use trace::{TraceError, Tracer, TracerInspector};
 
 /// The result of an execution, with its state changes and trace.
@@ -83,9 +83,9 @@ pub fn execute(
     })
 }
 
-/// Return the result of a transaction that `settlement` includes although it cannot start.
+/// Return the result of a transaction that L1 has paid for, and that is included although it cannot start.
 ///
-/// It uses `gas_used`, and changes nothing but what the settlement pays.
+/// It uses `gas_used`, and changes nothing but what L1's payment is spent on.
 pub fn reject(
     state: &dyn State,
     env: &ExecutionEnv,
@@ -128,7 +128,7 @@ fn finish(
     mut touched: EvmState,
     traced: Option<(&Tracer, TracerInspector)>,
 ) -> Result<ExecutionResult, ExecutionError> {
-    let credits = settle(&mut touched, state, env, &result).map_err(ExecutionError::Provider)?;
+    let credits = pay_out(&mut touched, state, env, &result).map_err(ExecutionError::Provider)?;
     let mut changes = Changes::of(&touched);
     for (address, wei) in credits {
         changes.credit_destroyed(address, wei);

@@ -17,8 +17,8 @@ use revm::primitives::hardfork::SpecId;
 
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::gil;
+use crate::evm::l1_payment::L1Payment;
 use crate::evm::precompiles::{self, MovedPrecompiles};
-use crate::evm::settlement::Settlement;
 use crate::evm::{env, limits};
 
 /// Chain parameters that hold for every execution.
@@ -153,7 +153,7 @@ impl TxEnv {
     #[pyo3(signature = (
         *, sender, gas_limit, to = None, value = PyWord(U256::ZERO), data = PyData(Bytes::new()),
         gas_price = 0, priority_fee = None, nonce = 0, chain_id = None, access_list = None,
-        authorizations = None, mint = PyWord(U256::ZERO), keeps_nonce = false, settlement = None
+        authorizations = None, mint = PyWord(U256::ZERO), keeps_nonce = false, l1_payment = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
@@ -170,7 +170,7 @@ impl TxEnv {
         authorizations: Option<Vec<PyAuthorization>>,
         mint: PyWord,
         keeps_nonce: bool,
-        settlement: Option<(PyWord, PyWord, PyAddress)>,
+        l1_payment: Option<(PyWord, PyWord, PyAddress)>,
     ) -> Self {
         let tx_type = transaction_type(&access_list, priority_fee, &authorizations);
         let base = RevmTxEnv {
@@ -189,12 +189,12 @@ impl TxEnv {
             max_fee_per_blob_gas: 0,
             authorization_list: authorizations.into_iter().flatten().map(authorization).collect(),
         };
-        let settlement = settlement.map(|(to_mint, fee_per_gas, refund_recipient)| Settlement {
+        let l1_payment = l1_payment.map(|(to_mint, fee_per_gas, refund_recipient)| L1Payment {
             to_mint: to_mint.0,
             fee_per_gas: fee_per_gas.0,
             refund_recipient: refund_recipient.0,
         });
-        Self(env::TxEnv { base, mint: mint.0, keeps_nonce, settlement })
+        Self(env::TxEnv { base, mint: mint.0, keeps_nonce, l1_payment })
     }
 
     /// Return the same transaction with another gas limit.

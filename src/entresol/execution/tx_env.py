@@ -81,7 +81,7 @@ def priority_tx_env(payload: PriorityTransaction) -> TxEnv:
         gas_price=payload.max_fee_per_gas,
         mint=payload.value,
         keeps_nonce=True,
-        settlement=(payload.to_mint, payload.max_fee_per_gas, payload.refund_recipient),
+        l1_payment=(payload.to_mint, payload.max_fee_per_gas, payload.refund_recipient),
     )
 
 
@@ -94,7 +94,7 @@ def unstarted_tx_env(payload: PriorityTransaction) -> TxEnv:
         value=payload.value,
         data=payload.data,
         keeps_nonce=True,
-        settlement=(payload.to_mint, payload.max_fee_per_gas, payload.refund_recipient),
+        l1_payment=(payload.to_mint, payload.max_fee_per_gas, payload.refund_recipient),
     )
 
 

@@ -1,5 +1,6 @@
-//! The fees of a priority transaction, which L1 has paid.
+//! What L1 has paid for a priority transaction: the fee, and the refund of the rest.
 
+use alloy_primitives::map::Entry;
 use alloy_primitives::{Address, U256};
 use revm::context_interface::result::ExecutionResult;
 use revm::state::{Account as TouchedAccount, AccountInfo, EvmState};
@@ -9,7 +10,7 @@ use crate::state::{ProviderError, State};
 
 /// What L1 has paid for a priority transaction, and who receives the rest of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Settlement {
+pub struct L1Payment {
     /// Wei that L1 has locked: value, fee and refund together.
     pub to_mint: U256,
     /// Wei for a unit of gas.
@@ -21,13 +22,13 @@ pub struct Settlement {
 /// Pay the fee out of what L1 minted, and refund the rest; return the credits of destroyed accounts.
 ///
 /// The execution has minted the value. If it failed, nothing of it stays, and the value is refunded.
-pub fn settle(
+pub fn pay_out(
     touched: &mut EvmState,
     state: &dyn State,
     env: &ExecutionEnv,
     result: &ExecutionResult,
 ) -> Result<Vec<(Address, U256)>, ProviderError> {
-    let Some(settlement) = env.tx.settlement else { return Ok(Vec::new()) };
+    let Some(payment) = env.tx.l1_payment else { return Ok(Vec::new()) };
     let mut sent = env.tx.base.value;
     if !result.is_success() {
         sent = U256::ZERO;
@@ -35,11 +36,11 @@ pub fn settle(
             sender.info = sender.original_info();
         }
     }
-    let to_mint = settlement.to_mint;
-    let fee = U256::from(result.tx_gas_used()).saturating_mul(settlement.fee_per_gas).min(to_mint);
+    let to_mint = payment.to_mint;
+    let fee = U256::from(result.tx_gas_used()).saturating_mul(payment.fee_per_gas).min(to_mint);
     let refund = to_mint.saturating_sub(sent).saturating_sub(fee);
     let mut destroyed = Vec::new();
-    for (address, wei) in [(env.block.beneficiary, fee), (settlement.refund_recipient, refund)] {
+    for (address, wei) in [(env.block.beneficiary, fee), (payment.refund_recipient, refund)] {
         if touched.get(&address).is_some_and(TouchedAccount::is_selfdestructed) {
             destroyed.push((address, wei));
         } else if !wei.is_zero() {
@@ -56,13 +57,12 @@ fn credit(
     address: Address,
     wei: U256,
 ) -> Result<(), ProviderError> {
-    if !touched.contains_key(&address) {
-        touched.insert(address, load(state, address)?);
-    }
-    if let Some(account) = touched.get_mut(&address) {
-        account.info.balance = account.info.balance.saturating_add(wei);
-        account.mark_touch();
-    }
+    let account = match touched.entry(address) {
+        Entry::Occupied(entry) => entry.into_mut(),
+        Entry::Vacant(entry) => entry.insert(load(state, address)?),
+    };
+    account.info.balance = account.info.balance.saturating_add(wei);
+    account.mark_touch();
     Ok(())
 }
 
@@ -90,7 +90,7 @@ mod tests {
         env.tx.base.value = U256::from(7);
         env.tx.mint = U256::from(7);
         env.tx.keeps_nonce = true;
-        env.tx.settlement = Some(Settlement {
+        env.tx.l1_payment = Some(L1Payment {
             to_mint: U256::from(3_000_007),
             fee_per_gas: U256::from(2),
             refund_recipient: BOB,
@@ -136,7 +136,7 @@ mod tests {
     fn no_fee_exceeds_what_was_minted() {
         let (_, snapshot) = World::with_contract(&[STOP]).snapshot();
         let mut env = deposit();
-        env.tx.settlement.as_mut().unwrap().fee_per_gas = U256::MAX;
+        env.tx.l1_payment.as_mut().unwrap().fee_per_gas = U256::MAX;
         let result = reject(snapshot.as_ref(), &env, 1_000_000, None).unwrap();
         assert_eq!(gained(&result, BENEFICIARY), 3_000_007);
         assert_eq!(gained(&result, BOB), 0);
