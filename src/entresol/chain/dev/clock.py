@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 LATEST: Final = 2**63 - 1
 """The latest time that can be set; a header can hold twice as much, so later blocks always fit."""
 
+MAX_INTERVAL: Final = 2**32
+"""The longest interval between blocks, of 136 years: after the latest time there is room for 2^31 more."""
+
 
 class ClockState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a clock."""
@@ -79,6 +82,8 @@ class Clock:
 
     def set_interval(self, seconds: int | None) -> None:
         """Set how much later than its parent each block is; with None the time of the clock counts again."""
+        if seconds is not None and seconds > MAX_INTERVAL:
+            raise TimestampTooHigh(seconds, MAX_INTERVAL)
         self._update(interval=seconds)
 
     def _update(self, **fields: int | None) -> None:

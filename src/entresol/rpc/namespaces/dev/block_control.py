@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from entresol.chain.mining import MiningMode
-from entresol.errors import MalformedValue
+from entresol.errors import MalformedValue, TimestampTooHigh
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.types.number import Number, Number256
@@ -54,7 +54,7 @@ class AnvilBlockControl(BlockControl):
     def __init__(self, chain: Chain) -> None:
         super().__init__("anvil", chain)
 
-    @method()
+    @method(TimestampTooHigh)
     def set_block_timestamp_interval(self, seconds: Number) -> None:
         """Make each block so many seconds later than its parent, whatever the clock says."""
         self._chain.clock.set_interval(int(seconds))

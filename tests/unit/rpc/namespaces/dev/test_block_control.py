@@ -99,3 +99,31 @@ def test_a_block_from_before_prevrandao_is_executed_again_with_its_own(client: A
 def test_a_delay_is_still_automine(client: ApiClient, prefix: str) -> None:
     client.chain.schedule.seal_after(0.3)
     assert client(f"{prefix}_getAutomine") is True
+
+
+@pytest.mark.parametrize(
+    ("method", "value"),
+    [
+        ("anvil_setBlockTimestampInterval", 2**32),
+        ("anvil_setNextBlockBaseFeePerGas", 2**64 - 1),
+        ("evm_setBlockGasLimit", 2**64 - 1),
+        ("evm_setBlockGasLimit", 0),
+        ("hardhat_setPrevRandao", "0x" + "ff" * 32),
+        ("evm_setNextBlockTimestamp", 2**63 - 1),
+        ("evm_setTime", 0),
+    ],
+)
+def test_blocks_go_on_after_extreme_settings(client: ApiClient, method: str, value: object) -> None:
+    client(method, value)
+    client("eth_getBlockByNumber", "pending", True)
+    client("eth_call", {"to": str(NOBODY)}, "pending")
+    client("eth_gasPrice")
+    client("eth_feeHistory", 1, "latest", [50])
+    client("anvil_mine", 3)
+    assert client.chain.number == 3
+
+
+def test_an_interval_of_more_than_136_years_is_rejected(client: ApiClient) -> None:
+    with pytest.raises(RpcError) as rejection:
+        client("anvil_setBlockTimestampInterval", 2**32 + 1)
+    assert rejection.value.code == -32602
