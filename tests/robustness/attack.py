@@ -86,7 +86,8 @@ class Attack:
             self._requests.values.learn(found.decode())
 
     def check_that_it_works(self) -> None:
-        """Send a transaction from a new account, and see it sealed."""
+        """Send a transaction from a new account, and see it sealed, whatever was set for blocks."""
+        self.call("evm_setBlockGasLimit", 30_000_000)
         self.call("evm_setAutomine", True)
         self.call("evm_mine")
         account = Account.from_key(self.random.randbytes(32))
