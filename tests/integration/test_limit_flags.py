@@ -34,6 +34,7 @@ FLAGS = {
     "--gzip-above-bytes": "100",
     "--batch-limit": "3",
     "--answer-limit-bytes": "100000",
+    "--trace-limit-bytes": "200000",
     "--call-gas-cap": "1000000",
     "--log-limit": "4",
     "--log-block-limit": "10",
@@ -58,6 +59,8 @@ TIMES = {
 ELSEWHERE = {
     # Where it listens and which accounts sign: test_node.py, test_cli.py, test_accounts.py.
     "--host", "--port", "--backlog", "--dev-methods", "--expose-unlocked-accounts",
+    # How failures are reported: unit/rpc/namespaces/eth/test_accounts.py.
+    "--hardhat-errors",
     # Clients that do not read, and the end: test_server.py and test_server_websocket.py.
     "--write-seconds", "--linger-seconds", "--stop-seconds", "--write-buffer-bytes", "--gzip-level",
     "--websocket-queue-bytes", "--websocket-concurrency", "--websocket-deflate",
@@ -243,6 +246,15 @@ def test_a_response_has_a_limit_and_so_have_the_responses_of_a_batch(client: Raw
 def test_a_call_has_a_limit_of_gas(client: RawConnection) -> None:
     error = call(client, "eth_call", {"to": CONTRACT}, "latest", {CONTRACT: {"code": ENDLESS}})
     assert (error["code"], error["message"]) == (-32000, "out of gas: a call may use 1000000 gas")
+
+
+def test_traces_have_a_limit_of_their_own(client: RawConnection) -> None:
+    code = {"stateOverrides": {CONTRACT: {"code": ENDLESS}}}
+    fitting = {"to": CONTRACT, "gas": hex(27_000)}
+    assert len(json.dumps(call(client, "debug_traceCall", fitting, "latest", code))) > 100_000
+    error = call(client, "debug_traceCall", {"to": CONTRACT}, "latest", code)
+    text = "the trace needs more than 200000 bytes: --trace-limit-bytes sets the limit"
+    assert (error["code"], error["message"]) == (-32000, text)
 
 
 def test_a_range_of_logs_has_a_limit_of_blocks_and_results(client: RawConnection) -> None:

@@ -125,7 +125,7 @@ def without_empty_fields(trace: Trace, *_: object) -> Trace:
 def with_named_opcodes(trace: Trace, each: Traced, _: Options) -> Trace:
     if all(step["op"] != "Unknown" for step in trace["structLogs"]):
         return trace
-    number = DELEGATED if each.signed.kind.startswith("delegation") else UNKNOWN_OPCODE
+    number = DELEGATED if "delegat" in each.signed.kind else UNKNOWN_OPCODE
     named = f"opcode {number:#x} not defined"
     steps = [
         step | {"op": named} if step["op"] == "Unknown" else step for step in trace["structLogs"]
@@ -309,18 +309,18 @@ DIFFERENCES: dict[str, Difference] = {
         with_named_errors(STRUCT_ERRORS),
     ),
     "unknown opcodes": Difference({""}, "anvil does not say which", with_named_opcodes),
-    "refund of the frame": Difference(
-        {""},
-        "anvil gives the refund of one frame, which may be below zero; geth that of the transaction",
-        with_whole_refund,
-    ),
     "storage": Difference(
         {""},
         "anvil leaves out slots that were warm or did not change; geth lists all that a step reads, or "
         "would write even if it fails",
         with_all_storage,
     ),
-    "empty fields": Difference({""}, "geth leaves them out", without_empty_fields),
+    "refunds and empty fields": Difference(
+        {""},
+        "anvil gives the refund of one frame, which may be below zero; geth that of the transaction, and "
+        "leaves out what is empty",
+        lambda trace, *_: without_empty_fields(with_whole_refund(trace)),
+    ),
     "limit": Difference({""}, "anvil does not heed it; geth counts bytes", up_to_limit),
     "gas used without the intrinsic": Difference(
         {"flatCallTracer"},

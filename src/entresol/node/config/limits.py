@@ -74,7 +74,11 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
     ] = 1_024
     call_limit: Annotated[
         int,
-        Meta(ge=1, description="Maximum number of calls in eth_callMany and eth_simulateV1."),
+        Meta(
+            ge=1,
+            description="Maximum number of calls in eth_callMany, eth_simulateV1, debug_traceCallMany and "
+            "trace_callMany.",
+        ),
     ] = 10_000
     filter_limit: Annotated[
         int,
