@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from docs.tools.rpc_markdown import rpc_markdown
 from entresol import errors
 from entresol.errors import EntresolError
+from entresol.node.config.anvil import ANVIL_SETTINGS
 from entresol.node.config.flags import format_value, metavar_of
+from entresol.node.config.rejected_flags import ANVIL_REJECTED
 from entresol.node.config.schema import SETTINGS
 from entresol.rpc.jsonrpc import errors as rpc_errors
 from entresol.rpc.jsonrpc.errors import CODES, INTERNAL, code_of
@@ -51,6 +53,12 @@ block_time = 1.0
 port = 4000
 ```"""
 
+_ANVIL: Final = """\
+`entresol anvil` starts an L1 alone on the flags and defaults of anvil 1.7, so that scripts that start anvil can start
+this: the same accounts, the same `Listening on 127.0.0.1:8545` on standard output, the same keys in `--config-out`. It
+reads no variable but `ANVIL_IP_ADDR`, and no file. As anvil it serves the development methods and signs wherever it
+listens. The chain is temporary; `--state` keeps it in a file."""
+
 _ERRORS: Final = """\
 Failures that are part of normal operation form one tree, in `entresol.errors`; a client receives the code of the
 nearest error in the table of `entresol.rpc.jsonrpc.errors`. Any other exception is a bug of the node: it is logged with
@@ -87,7 +95,15 @@ def settings_page() -> str:
         ]
         lines += [_setting_row(it) for it in SETTINGS.all if it.section == section]
         lines += [""]
-    return "\n".join(lines)
+    lines += ["## entresol anvil", "", _ANVIL, "", "| flag | value | default | description |"]
+    lines += ["|---|---|---|---|"]
+    lines += [_setting_row(it, has_variable=False) for it in ANVIL_SETTINGS.all]
+    lines += ["", "Rejected by name:", "", "| flags | reason |", "|---|---|"]
+    reasons = dict.fromkeys(ANVIL_REJECTED.values())
+    for reason in reasons:
+        flags = (f"`{flag}`" for flag, why in ANVIL_REJECTED.items() if why == reason)
+        lines += [f"| {', '.join(flags)} | {reason} |"]
+    return "\n".join((*lines, ""))
 
 
 def errors_page() -> str:
@@ -116,7 +132,7 @@ def _meaning(code: int) -> str:
     return " ".join(_sentence(kind) for kind, its in CODES.items() if its == code)
 
 
-def _setting_row(setting: Setting) -> str:
+def _setting_row(setting: Setting, *, has_variable: bool = True) -> str:
     flag = "`, `".join((setting.flag, *setting.aliases))
     no_flag = f"--no-{flag.removeprefix('--')}"
     if setting.is_switch and setting.default is None:
@@ -127,14 +143,9 @@ def _setting_row(setting: Setting) -> str:
         f"`{choice}`" for choice in setting.choices or (metavar_of(setting),)
     )  # fmt: skip
     default = format_value(setting.default)
-    cells = (
-        f"`{flag}`",
-        f"`{setting.variable}`",
-        f"`{setting.key}`",
-        takes,
-        f"`{default}`" if default else "none",
-        setting.description,
-    )
+    shown = f"`{default}`" if default else "none"
+    names = (f"`{setting.variable}`", f"`{setting.key}`") if has_variable else ()
+    cells = (f"`{flag}`", *names, takes, shown, setting.description)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 

@@ -1,4 +1,4 @@
-"""The command line: `entresol run`, `rebuild` and `verify`."""
+"""The command line: `entresol run`, `anvil`, `rebuild` and `verify`."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar
 
 from entresol.errors import EntresolError, InvalidConfig, ReplayMismatch
 from entresol.node.config.flags import HelpFormatter, Parser, add_flags
+from entresol.node.config.rejected_flags import ANVIL_REJECTED, FORK_FLAGS
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
+from entresol.node.config.setting import PREFIX
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.node.layer_one_node import LayerOneNode
     from entresol.node.log.log import NodeLog
+    from entresol.node.node import Node
+
+    OpenNode: TypeAlias = Callable[[NodeConfig, NodeLog], Coroutine[Any, Any, Node | LayerOneNode]]
 
 T = TypeVar("T")
 
@@ -38,10 +44,12 @@ PROGRESS_BLOCKS: Final = 1_000
 
 LAYER_1, LAYER_2 = "layer 1", "layer 2"
 
-USAGE: Final = "entresol [run | rebuild | verify] [flags]"
+USAGE: Final = "entresol [run | anvil | rebuild | verify] [flags]"
 COMMANDS_HELP: Final = """\
-run (the default) starts a node; rebuild derives the indexes of a data directory again from its blocks; \
+run (the default) starts a node; anvil starts an L1 alone, on anvil's flags (entresol anvil --help); rebuild derives the indexes of a data directory again from its blocks; \
 verify executes every block of a data directory again and compares the results; both cover L1 and L2"""
+ANVIL_DESCRIPTION: Final = "An L1 alone, on the flags and defaults of anvil 1.7."
+VERBOSITY_HELP: Final = "Accepted without effect."
 EPILOG: Final = """\
 Each flag is also an environment variable (--chain-id is ENTRESOL_CHAIN_ID) and a key in the TOML file of --config \
 (chain_id under [chain]). Flags override variables, and variables the file."""
@@ -60,8 +68,11 @@ def command() -> NoReturn:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        flags = _parser().parse(arguments)
+        if words[:1] == ["anvil"]:
+            return _anvil(words[1:])
+        flags = _parser().parse(words)
         config = read_secret_files(SETTINGS.load(flags, os.environ, flags["config"]))
         return _COMMANDS[flags["command"]](config)
     except KeyboardInterrupt:
@@ -72,7 +83,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _print_error(error, FAILED)
 
 
+def _anvil(words: Sequence[str]) -> int:
+    from entresol.node.config.anvil import ANVIL_SETTINGS  # noqa: PLC0415
+    from entresol.node.config.anvil_settings import node_config  # noqa: PLC0415
+    from entresol.node.layer_one_node import LayerOneNode  # noqa: PLC0415
+
+    parser = _new_parser(ANVIL_REJECTED, prog="entresol anvil", description=ANVIL_DESCRIPTION)
+    parser.add_argument("-v", "--verbosity", action="count", help=VERBOSITY_HELP)
+    add_flags(parser, ANVIL_SETTINGS.all, ANVIL_SETTINGS.titles())
+    # The one variable that anvil reads.
+    host = os.environ.get("ANVIL_IP_ADDR")
+    environment = {} if host is None else {f"{PREFIX}HOST": host}
+    config = node_config(ANVIL_SETTINGS.load(parser.parse(words), environment))
+    return _start(config, LayerOneNode.open)
+
+
 def _run(config: NodeConfig) -> int:
+    from entresol.node.node import Node  # noqa: PLC0415
+
+    return _start(config, Node.open)
+
+
+def _start(config: NodeConfig, open_node: OpenNode) -> int:
     import uvloop  # noqa: PLC0415
 
     from entresol.node.log.log import NodeLog  # noqa: PLC0415
@@ -82,21 +114,20 @@ def _run(config: NodeConfig) -> int:
     allow_open_files(config.server.connection_limit)
     log = NodeLog.to_terminal(config.log)
     try:
-        uvloop.run(_serve(config, log))
+        uvloop.run(_serve(config, log, open_node))
     finally:
         log.close()
     return 0
 
 
-async def _serve(config: NodeConfig, log: NodeLog) -> None:
-    from entresol.node.node import Node  # noqa: PLC0415
+async def _serve(config: NodeConfig, log: NodeLog, open_node: OpenNode) -> None:
     from entresol.node.startup.banner import banner, ready_line  # noqa: PLC0415
 
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    node = await _unless(stopped, Node.open(config, log))
+    node = await _unless(stopped, open_node(config, log))
     if node is None:
         return
     await node.start()
@@ -171,20 +202,23 @@ _COMMANDS: Final[dict[str, Callable[[NodeConfig], int]]] = {
 
 
 def _parser() -> Parser:
-    parser = Parser(
-        prog="entresol",
-        usage=USAGE,
-        description="A layer-2 node of the ZK Stack family, for development.",
-        epilog=EPILOG,
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
+    description = "A layer-2 node of the ZK Stack family, for development."
+    parser = _new_parser(
+        FORK_FLAGS, prog="entresol", usage=USAGE, description=description, epilog=EPILOG
     )
     choice: dict[str, Any] = {"nargs": "?", "choices": _COMMANDS, "default": "run"}
     parser.add_argument("command", metavar="command", help=COMMANDS_HELP, **choice)
-    version = f"entresol {metadata.version('entresol')}"
-    parser.add_argument("--version", action="version", version=version, help="Print the version.")
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
     add_flags(parser, SETTINGS.all, SETTINGS.titles())
+    return parser
+
+
+def _new_parser(rejected: Mapping[str, str], **texts: str) -> Parser:
+    parser = Parser(rejected=rejected, formatter_class=HelpFormatter, allow_abbrev=False, **texts)
+    version = f"entresol {metadata.version('entresol')}"
+    parser.add_argument(
+        *("-V", "--version"), action="version", version=version, help="Print the version."
+    )
     return parser
 
 

@@ -20,7 +20,8 @@ from entresol.errors import InvalidConfig, LayerOneMismatch
 from entresol.l1.deployment import SettlementContracts, addresses_of
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.node.chains import open_layer_two
-from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig, SettlementSettings
+from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
+from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts
 from entresol.node.node import Node
 from entresol.node.settlement.manifest import MANIFEST_FILE

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final
 
@@ -92,9 +92,18 @@ def free_port() -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def running_anvil(*arguments: str, port: int = 0) -> Iterator[Anvil]:
-    """Start anvil with `arguments`, on a free port by default, and stop it at the end whatever happens."""
-    command = [str(find_anvil()), "--host", "127.0.0.1", "--port", str(port), *arguments]
+def running_anvil(
+    *arguments: str,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    program: Sequence[str] | None = None,
+) -> Iterator[Anvil]:
+    """Start anvil with `arguments`, on a free port by default, and stop it at the end whatever happens.
+
+    `program` is started instead of anvil, as if it were one.
+    """
+    started = (str(find_anvil()),) if program is None else program
+    command = [*started, "--host", host, "--port", str(port), *arguments]
     with contextlib.ExitStack() as cleanup:
         # A file rather than a pipe, which would have to be read for anvil to go on.
         log = cleanup.enter_context(tempfile.TemporaryFile())

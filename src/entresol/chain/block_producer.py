@@ -37,6 +37,7 @@ class BlockProducer:
         self._ledger = ledger
         self._pool = pool
         self._rules = ledger.rules.evm_rules()
+        self._max_transactions = ledger.rules.max_transactions
         self.priority = PriorityQueue()
 
     @property
@@ -74,7 +75,8 @@ class BlockProducer:
 
     def best_for(self, executor: BlockExecutor, limit: int | None = None) -> PoolInclusion:
         """Return the best transactions of the mempool for an opened block."""
-        return PoolInclusion(executor, self._pool, limit)
+        wanted = self._max_transactions if limit is None else limit
+        return PoolInclusion(executor, self._pool, wanted)
 
     def first_priority(self) -> tuple[Transaction, ...]:
         """Return the priority transactions that the next block may include, and one more."""

@@ -122,7 +122,7 @@ class Chain(ChainView):
     def send(self, transaction: Transaction) -> Hash32:
         """Add a transaction to the pool, and seal it in automine mode."""
         self.add(transaction)
-        if self.schedule.mode is MiningMode.AUTO:
+        if self.schedule.is_automine:
             try:
                 self.automine()
             except StoreFailed as error:

@@ -48,7 +48,7 @@ class ChainView:
         self.rules = rules
         self.genesis = self.ledger.genesis
         self.clock = clock or Clock()
-        self.finality = Finality()
+        self.finality = Finality(epoch_slots=rules.epoch_slots)
         self.instance_id = Hash32(secrets.token_bytes(Hash32.size))
         """Other each time the chain is opened, so that tools notice that what they know of it may be outdated."""
         self._edits = Edits()

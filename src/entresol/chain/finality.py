@@ -27,27 +27,37 @@ _FINALIZED: Final = frozenset({BlockTag.FINALIZED, BlockTag.FAST_FINALIZED})
 
 
 class Finality(msgspec.Struct, frozen=True):
-    """The last safe and the last finalized block; genesis is always finalized."""
+    """The last safe and the last finalized block; genesis is always finalized.
+
+    With `epoch_slots` they are one and two epochs behind the head, as in anvil.
+    """
 
     safe: int = 0
     finalized: int = 0
+    epoch_slots: int | None = None
 
     def updated(self, safe: int | None, finalized: int | None) -> Finality:
         """Return the finality with other blocks; what is None stays."""
-        return Finality(
-            self.safe if safe is None else safe, self.finalized if finalized is None else finalized
+        return msgspec.structs.replace(
+            self,
+            safe=self.safe if safe is None else safe,
+            finalized=self.finalized if finalized is None else finalized,
         )
 
     def at_most(self, head: int) -> Finality:
         """Return the finality of a chain that was reverted to `head`."""
-        return Finality(min(self.safe, head), min(self.finalized, head))
+        return self.updated(min(self.safe, head), min(self.finalized, head))
 
     def resolve(self, tag: BlockTag, head: int) -> int:
         """Return the block number of `tag`; the pending block has the number after the head's."""
         if tag in _SAFE:
-            return min(self.safe, head)
+            return self._behind(head, 1, self.safe)
         if tag in _FINALIZED:
-            return min(self.finalized, head)
+            return self._behind(head, 2, self.finalized)
         if tag is BlockTag.EARLIEST:
             return 0
         return head + 1 if tag is BlockTag.PENDING else head
+
+    def _behind(self, head: int, epochs: int, reported: int) -> int:
+        slots = self.epoch_slots
+        return min(reported, head) if slots is None else max(head - epochs * slots, 0)

@@ -1,4 +1,4 @@
-"""Mining modes: automine, delayed, at an interval, or manual."""
+"""Mining modes: automine, delayed, at an interval, both together, or manual."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ class MiningMode(StrEnum):
     """A transaction that has been pending for some seconds."""
     INTERVAL = "interval"
     """A timer."""
+    MIXED = "mixed"
+    """A timer, and a pending transaction."""
     MANUAL = "manual"
     """Only a request."""
 
@@ -37,6 +39,16 @@ class MiningSchedule:
         self._spread = 0.0
         self._due: float | None = None
 
+    @property
+    def is_automine(self) -> bool:
+        """Whether a pending transaction is sealed at once."""
+        return self.mode in (MiningMode.AUTO, MiningMode.MIXED)
+
+    @property
+    def has_timer(self) -> bool:
+        """Whether blocks are sealed at an interval."""
+        return self.mode in (MiningMode.INTERVAL, MiningMode.MIXED)
+
     def seal_at_once(self) -> None:
         """Seal as soon as a transaction is pending."""
         self.mode = MiningMode.AUTO
@@ -50,12 +62,16 @@ class MiningSchedule:
         """Seal on request only."""
         self.mode = MiningMode.MANUAL
 
-    def seal_every(self, seconds: float, now: float, *, longest: float | None = None) -> None:
+    def seal_every(
+        self, seconds: float, now: float, *, longest: float | None = None, mixed: bool = False
+    ) -> None:
         """Seal a block every `seconds`, the first one `seconds` after `now`.
 
-        With `longest`, each block is sealed after a random time between the two.
+        With `longest`, each block is sealed after a random time between the two. With `mixed`, a pending
+        transaction is sealed at once, too.
         """
-        self._set_time(MiningMode.INTERVAL, max(seconds, SHORTEST_SECONDS) if longest else seconds)
+        mode = MiningMode.MIXED if mixed else MiningMode.INTERVAL
+        self._set_time(mode, max(seconds, SHORTEST_SECONDS) if longest else seconds)
         self._spread = 0.0 if longest is None else max(longest - seconds, 0.0)
         self._due = now + self._next_interval()
 
@@ -67,7 +83,7 @@ class MiningSchedule:
         """
         if self.mode is MiningMode.DELAYED:
             return self._is_delay_over(now, has_work=has_work)
-        if self.mode is not MiningMode.INTERVAL or self._due is None or now < self._due:
+        if not self.has_timer or self._due is None or now < self._due:
             return False
         self._due = max(self._due + self._next_interval(), now)
         return True

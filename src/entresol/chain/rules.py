@@ -16,6 +16,11 @@ from entresol.primitives.values import Address
 MAX_CODE_SIZE: Final = 24_576
 """The maximum size of deployed code (EIP-170)."""
 
+SUGGESTED_TIP: Final = 10**9
+"""The priority fee that an L1 suggests, as anvil does."""
+
+EPOCH_SLOTS: Final = 32
+
 _SIZE_LIMIT: Final = 128 * 1024
 _UNLIMITED_SIZE: Final = 4 * 1024 * 1024
 """The size limit of a transaction where init code has none."""
@@ -38,11 +43,20 @@ class ChainRules(msgspec.Struct, frozen=True, kw_only=True):
     beneficiary: Address = Address.zero()
     suggested_tip: int = 0
     """The priority fee that `eth_maxPriorityFeePerGas` suggests."""
+    epoch_slots: int | None = None
+    """How many blocks the safe block is behind the head, and half of what the finalized one is; None on an L2."""
+    max_transactions: int | None = None
+    """The maximum number of transactions of the pool in a block; None if gas alone limits it."""
 
     @classmethod
     def layer_1(cls, chain_id: int = 31337) -> ChainRules:
         """Return the rules of the development L1."""
-        return cls(chain_id=chain_id, fees=Eip1559BaseFee(), suggested_tip=10**9)
+        return cls(
+            chain_id=chain_id,
+            fees=Eip1559BaseFee(),
+            suggested_tip=SUGGESTED_TIP,
+            epoch_slots=EPOCH_SLOTS,
+        )
 
     @classmethod
     def layer_2(cls, chain_id: int = 270, base_fee: int = 100_000_000) -> ChainRules:

@@ -18,8 +18,8 @@ from entresol.node.adapters import (
     override_limits,
     request_limits,
 )
+from entresol.node.config.api import ApiConfig
 from entresol.node.config.limits import LimitsConfig
-from entresol.node.config.schema import ApiConfig
 from entresol.node.dev_api import dev_namespaces
 from entresol.node.inspection import inspection_namespaces
 from entresol.node.metrics import MemoryUse

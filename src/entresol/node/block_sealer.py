@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain as concatenated
 from typing import TYPE_CHECKING, Final
 
-from entresol.chain.mining import MiningMode
 from entresol.errors import StoreFailed
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ class BlockSealer:
         return _is_heavy(concatenated(self._chain.producer.priority, self._chain.pool.best()))
 
     async def _seal_all(self) -> None:
-        while self._chain.schedule.mode is MiningMode.AUTO and self._has_heavy_deposits():
+        while self._chain.schedule.is_automine and self._has_heavy_deposits():
             try:
                 await self.seal()
             except StoreFailed as error:
@@ -109,7 +108,7 @@ class BlockSealer:
                 await asyncio.sleep(RETRY_SECONDS)
             # Others have their turn.
             await asyncio.sleep(0)
-        if self._chain.schedule.mode is MiningMode.AUTO:
+        if self._chain.schedule.is_automine:
             self._chain.seal_pending()
 
 

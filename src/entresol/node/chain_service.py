@@ -72,7 +72,7 @@ class ChainService:
     @property
     def address(self) -> str:
         """The host and port it listens on."""
-        host = self._config.host
+        host = self._config.hosts[0]
         shown = f"[{host}]" if ":" in host else host
         return f"{shown}:{self._server.port}"
 

@@ -11,6 +11,7 @@ import msgspec
 
 from entresol._native import keccak256
 from entresol.chain.chain import Chain
+from entresol.chain.dev.block_settings import BlockSettings
 from entresol.chain.fees.l2_fees import FeeConstants, FeeModel, L2BaseFee
 from entresol.chain.genesis.accounts import (
     DEVELOPMENT_MNEMONIC,
@@ -27,7 +28,12 @@ from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.deployment import Deployment, SettlementContracts
 from entresol.l1.embedded_genesis import deployment_accounts, fund_vault
 from entresol.node.config.schema import ETHER
-from entresol.node.genesis_config import LayerOneGenesis, LayerTwoGenesis, has_other_contracts
+from entresol.node.genesis_config import (
+    LayerOneGenesis,
+    LayerTwoGenesis,
+    anvil_genesis,
+    has_other_contracts,
+)
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatchInfo
 from entresol.rollup.deterministic_deployers import DEPLOYERS
@@ -82,14 +88,12 @@ def open_layer_two(
         caps_gas=evm.enable_tx_gas_limit,
         fees=L2BaseFee(fees),
         beneficiary=_fee_recipient(settings),
+        max_transactions=settings.max_transactions,
     )
     chain = Chain.open(_path(settings), rules, expected, pool=_pool(settings))
     _report_contracts(chain, genesis, "system contracts")
     _start_clock(chain, settings)
-    if settings.block_time is not None:
-        chain.schedule.seal_every(settings.block_time, time.monotonic())
-    elif not settings.mining:
-        chain.schedule.seal_on_request()
+    _start_mining(chain, settings)
     return chain, fees
 
 
@@ -130,7 +134,29 @@ def _layer_one_rules(config: NodeConfig) -> ChainRules:
         gas_limit=config.l1_blocks.l1_gas_limit,
         code_size_limit=None if evm.l1_disable_code_size_limit else evm.l1_code_size_limit,
         caps_gas=evm.enable_tx_gas_limit,
+        suggested_tip=config.l1_blocks.l1_tip,
+        epoch_slots=config.l1_blocks.l1_slots_in_an_epoch,
     )
+
+
+def open_layer_one_alone(config: NodeConfig) -> Chain:
+    """Open a temporary L1 that the sections `chain` and `evm` describe, as anvil's chain."""
+    settings, evm = config.chain, config.evm
+    rules = msgspec.structs.replace(
+        _layer_one_rules(config),
+        chain_id=settings.chain_id,
+        fork=settings.hardfork,
+        gas_limit=settings.gas_limit,
+        code_size_limit=None if evm.disable_code_size_limit else evm.code_size_limit,
+        max_transactions=settings.max_transactions,
+    )
+    genesis = anvil_genesis(config)
+    chain = Chain.open(None, rules, genesis, pool=_pool(settings))
+    # In anvil the base fee moves from block 2 on.
+    chain.configure(BlockSettings(base_fee=genesis.base_fee))
+    _start_clock(chain, settings)
+    _start_mining(chain, settings)
+    return chain
 
 
 def _limit_requests(layer_one: Chain, contract: Address, gas_limit: int) -> None:
@@ -183,6 +209,16 @@ def _start_clock(chain: Chain, config: ChainConfig) -> None:
     """Let the clock of a chain with a given genesis time continue from its last block, as anvil does."""
     if config.timestamp is not None:
         chain.clock.set_time(chain.head.timestamp)
+
+
+def _start_mining(chain: Chain, config: ChainConfig) -> None:
+    if config.block_time is not None:
+        now = time.monotonic()
+        chain.schedule.seal_every(config.block_time, now, mixed=config.mixed_mining)
+    elif config.mixed_mining:
+        raise InvalidConfig("--mixed-mining", "it needs --block-time")
+    elif not config.mining:
+        chain.schedule.seal_on_request()
 
 
 def _report_contracts(chain: Chain, expected: Genesis, contracts: str) -> None:

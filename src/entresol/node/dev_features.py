@@ -35,7 +35,7 @@ def restriction(config: NodeConfig) -> str | None:
     """Return why developer methods are off and accounts locked by default; None if they are not."""
     if settles_remotely(config):
         return "the chain settles on the L1 of --l1-url"
-    if not is_loopback(config.server.host):
+    if not all(map(is_loopback, config.server.hosts)):
         return f"the node listens on {config.server.host}"
     return None
 
@@ -49,7 +49,7 @@ def serves_dev_methods(config: NodeConfig) -> bool:
 @cache
 def development_accounts(config: ChainConfig) -> Funding:
     """Return the accounts that the genesis of a development pair funds, the derived ones first."""
-    return (*_derived(config), *ZK_STACK_ACCOUNTS)
+    return (*requested_accounts(config), *ZK_STACK_ACCOUNTS)
 
 
 def funding(config: NodeConfig) -> Funding:
@@ -64,17 +64,20 @@ def funded_accounts(config: ChainConfig, genesis: Genesis) -> Funding:
     if config.genesis is not None:
         return ()
     without_code = sum(not account.code for account in genesis.alloc.values())
-    possible = (*derived_accounts(config.mnemonic, without_code), *ZK_STACK_ACCOUNTS)
+    possible = (*derived_accounts(config, without_code), *ZK_STACK_ACCOUNTS)
     return tuple(it for it in possible if it.address in genesis.alloc)
 
 
-@cache
-def derived_accounts(mnemonic: str, count: int) -> Funding:
-    """Return the first `count` accounts of a mnemonic, but not more than a genesis can fund."""
-    try:
-        return derive(mnemonic, min(count, MAX_ACCOUNTS))
-    except MalformedValue as error:
-        raise InvalidConfig("--mnemonic", error.problem) from error
+def derived_accounts(config: ChainConfig, count: int) -> Funding:
+    """Return the first `count` accounts of the mnemonic, but not more than a genesis can fund."""
+    return _derive(config.mnemonic, min(count, MAX_ACCOUNTS), config.derivation_path)
+
+
+def requested_accounts(config: ChainConfig) -> Funding:
+    """Return the accounts of the mnemonic that the flags request."""
+    return derived_accounts(
+        config, DEFAULT_ACCOUNTS if config.accounts is None else config.accounts
+    )
 
 
 def open_keyring(config: NodeConfig, accounts: Funding) -> Keyring:
@@ -82,7 +85,9 @@ def open_keyring(config: NodeConfig, accounts: Funding) -> Keyring:
     reason = restriction(config)
     if reason is not None and not config.api.expose_unlocked_accounts:
         return Keyring(locked=f"{reason}; --expose-unlocked-accounts unlocks them anyway")
-    return Keyring(accounts)
+    keyring = Keyring(accounts)
+    keyring.impersonate_all(enabled=config.api.auto_impersonate)
+    return keyring
 
 
 def _requested(config: ChainConfig) -> Funding:
@@ -90,9 +95,13 @@ def _requested(config: ChainConfig) -> Funding:
     if not config.accounts:
         return ()
     is_public = config.mnemonic == DEVELOPMENT_MNEMONIC
-    return development_accounts(config) if is_public else _derived(config)
+    return development_accounts(config) if is_public else requested_accounts(config)
 
 
-def _derived(config: ChainConfig) -> Funding:
-    count = DEFAULT_ACCOUNTS if config.accounts is None else config.accounts
-    return derived_accounts(config.mnemonic, count)
+@cache
+def _derive(mnemonic: str, count: int, path: str) -> Funding:
+    try:
+        return derive(mnemonic, count, path)
+    except MalformedValue as error:
+        flag = "--mnemonic" if error.field is None else f"--{error.field}"
+        raise InvalidConfig(flag, error.problem) from error

@@ -18,9 +18,14 @@ from entresol.chain.genesis.stored_genesis import (
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
 from entresol.node.config.schema import DEFAULT_GAS_PRICE, ETHER
-from entresol.node.dev_features import derived_accounts, development_accounts, funding
+from entresol.node.dev_features import (
+    derived_accounts,
+    development_accounts,
+    funding,
+    requested_accounts,
+)
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY
+from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY, PROXY_CODE
 from entresol.rollup.system_contracts import ASSET_ROUTER, CONTRACTS
 
 if TYPE_CHECKING:
@@ -76,8 +81,7 @@ class LayerTwoGenesis:
         addresses = [account.address for account in funding(config)]
         balance = config.chain.balance * ETHER
         funded = Genesis.development(config.chain.chain_id, addresses, balance, self._enabled)
-        given = config.chain.timestamp
-        timestamp = int(time.time()) if given is None else given
+        timestamp = _now_unless(config.chain.timestamp)
         # A call on the genesis block must not cost more than one on the next block. --gas-price is
         # not part of the genesis: a chain can be opened again with another one.
         return msgspec.structs.replace(funded, base_fee=DEFAULT_GAS_PRICE, timestamp=timestamp)
@@ -126,6 +130,30 @@ class LayerOneGenesis:
         if _slot(stored, contract, slot) != registered:
             yield "--data-dir: the L2 beside it is not the one that is registered on it"
         yield from _funding_differences(self._config, stored, self._predeploys)
+
+
+def anvil_genesis(config: NodeConfig) -> Genesis:
+    """Return the genesis that anvil has: a file's or an empty one, the accounts, and the CREATE2 deployer."""
+    settings = config.chain
+    file = _load_file(settings) or Genesis(
+        chain_id=settings.chain_id, timestamp=_now_unless(settings.timestamp), alloc={}
+    )
+    addresses = [account.address for account in requested_accounts(settings)]
+    deployer = GenesisAccount(code=PROXY_CODE)
+    predeploys = _enabled({DETERMINISTIC_PROXY: deployer}, config.evm)
+    balance = settings.balance * ETHER
+    funded = Genesis.development(settings.chain_id, addresses, balance, predeploys)
+    return msgspec.structs.replace(
+        file,
+        chain_id=settings.chain_id,
+        gas_limit=settings.gas_limit,
+        base_fee=config.l1_blocks.l1_base_fee,
+        alloc={**file.alloc, **funded.alloc},
+    )
+
+
+def _now_unless(given: int | None) -> int:
+    return int(time.time()) if given is None else given
 
 
 def _enabled(
@@ -179,7 +207,7 @@ def _funding_differences(
     }
     # The accounts of the ZK Stack are funded or not by where the chain settles, and by the version.
     derived = owners.keys() - {it.address for it in ZK_STACK_ACCOUNTS}
-    possible = {it.address for it in derived_accounts(config.mnemonic, len(derived))}
+    possible = {it.address for it in derived_accounts(config, len(derived))}
     if not derived <= possible:
         stranger = min(derived - possible).checksummed()
         yield f"--mnemonic or --genesis: it funds {stranger}, which is no account of the mnemonic"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from entresol.chain.finality import BlockTag
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -25,11 +27,11 @@ class Sample(NamedTuple):
 
 def chain_samples(chain: Chain) -> Iterator[Sample]:
     """Yield the samples of a chain."""
-    final = chain.finality
+    safe, finalized = chain.resolve(BlockTag.SAFE), chain.resolve(BlockTag.FINALIZED)
     yield Sample("head_block", "Number of the last block.", chain.number)
     yield Sample("head_timestamp_seconds", "Timestamp of the last block.", chain.head.timestamp)
-    yield Sample("safe_block", "Number of the last safe block.", final.safe)
-    yield Sample("finalized_block", "Number of the last finalized block.", final.finalized)
+    yield Sample("safe_block", "Number of the last safe block.", safe)
+    yield Sample("finalized_block", "Number of the last finalized block.", finalized)
     yield Sample("pool_transactions", "Transactions in the pool.", len(chain.pool))
     pending = len(chain.producer.priority)
     yield Sample("pool_priority_transactions", "Pending priority transactions.", pending)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.chain.mining import MiningMode
 from entresol.errors import DepositsMissing, LayerOneMismatch
 from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Finality
 from entresol.primitives.values import Hash32
@@ -215,7 +214,7 @@ class DepositWatcher:
             transaction_hash = self._chain.enqueue(deposit.payload)
             self._origins[transaction_hash] = (deposit.block, deposit.block_hash)
             expected += 1
-        if self._chain.producer.priority and self._chain.schedule.mode is MiningMode.AUTO:
+        if self._chain.producer.priority and self._chain.schedule.is_automine:
             self._chain.automine()
         return expected - first
 

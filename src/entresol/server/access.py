@@ -19,7 +19,11 @@ class HostCheck:
 
     def __init__(self, config: ServerConfig) -> None:
         self._names = config.allowed_hosts
-        self._any = ANY in self._names if self._names is not None else not is_loopback(config.host)
+        self._any = (
+            ANY in self._names
+            if self._names is not None
+            else not all(map(is_loopback, config.hosts))
+        )
         self.allowed: set[bytes | None] = set()
         """Headers that were accepted before, for the fast path."""
 

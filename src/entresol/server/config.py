@@ -12,7 +12,9 @@ MIB = 1 << 20
 class ServerConfig(Struct, frozen=True, kw_only=True):
     """The address that the server listens on, and its limits."""
 
-    host: Annotated[str, Meta(description="Address or name to listen on.")] = "127.0.0.1"
+    host: Annotated[
+        str, Meta(description="Address or name to listen on; several are separated by commas.")
+    ] = "127.0.0.1"
     port: Annotated[
         int, Meta(ge=0, le=65_535, description="Port to listen on; 0 picks a free one.")
     ] = 3050
@@ -110,3 +112,8 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     websocket_deflate: Annotated[
         bool, Meta(description="Offer to compress WebSocket messages (permessage-deflate).")
     ] = False
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The addresses and names to listen on."""
+        return tuple(dict.fromkeys(it.strip() for it in self.host.split(",")))

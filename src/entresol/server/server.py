@@ -81,17 +81,18 @@ class Server:
             self._sweep.cancel()
 
     async def _bind(self) -> list[socket.socket]:
-        host, port = self.config.host, self.config.port
+        port = self.config.port
         sockets: list[socket.socket] = []
-        try:
-            for family, address in await addresses(host, port):
-                # A name can resolve to two addresses; both get the port that the system chose for the first.
-                port = sockets[0].getsockname()[1] if sockets else port
-                sockets.append(listen(family, (address, port)))
-        except OSError as error:
-            for bound in sockets:
-                bound.close()
-            raise listen_error(error, host, port) from error
+        for host in self.config.hosts:
+            try:
+                for family, address in await addresses(host, port):
+                    # All addresses get the port that the system chose for the first.
+                    port = sockets[0].getsockname()[1] if sockets else port
+                    sockets.append(listen(family, (address, port)))
+            except OSError as error:
+                for bound in sockets:
+                    bound.close()
+                raise listen_error(error, host, port) from error
         return sockets
 
     def _expire_connections(self) -> None:

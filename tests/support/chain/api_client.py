@@ -10,8 +10,8 @@ from entresol.chain.chain import Chain
 from entresol.chain.dev.keyring import Keyring
 from entresol.chain.genesis.accounts import DevAccount
 from entresol.node.api import Api
+from entresol.node.config.api import ApiConfig
 from entresol.node.config.limits import LimitsConfig
-from entresol.node.config.schema import ApiConfig
 from entresol.primitives.values import Hash32
 from tests.support.chain.dev_chain import SECRETS, open_chain, transaction
 from tests.support.hex_data import hexed

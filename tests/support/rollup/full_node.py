@@ -6,7 +6,8 @@ from functools import partial
 
 from entresol._native import Overlay, keccak256
 from entresol.chain.mempool import PoolConfig
-from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig, SettlementSettings
+from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
+from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts
 from entresol.node.node import Node
 from entresol.primitives.batches import SettlementStep, SettlementTransaction

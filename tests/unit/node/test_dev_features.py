@@ -6,7 +6,8 @@ import pytest
 
 from entresol.chain.genesis.accounts import ZK_STACK_ACCOUNTS, derive
 from entresol.errors import AccountsLocked, InvalidConfig
-from entresol.node.config.schema import ApiConfig, ChainConfig, L1Config, NodeConfig
+from entresol.node.config.api import ApiConfig
+from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.dev_features import (
     development_accounts,
     funding,

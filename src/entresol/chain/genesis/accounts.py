@@ -88,14 +88,14 @@ def _steps(path: str) -> list[int]:
     """Return the indexes of `path`, which may end in a slash."""
     root, *steps = path.removesuffix("/").split("/")
     if root != "m":
-        raise MalformedValue(f"a derivation path starts with m, got {path!r}")
+        raise MalformedValue(f"it starts with m, got {path!r}", field="derivation-path")
     return [_index(step) for step in steps]
 
 
 def _index(step: str) -> int:
     match = _STEP.fullmatch(step)
     if match is None or int(match[1]) >= _HARDENED:
-        raise MalformedValue(f"a step of a derivation path is like 44' or 0, got {step!r}")
+        raise MalformedValue(f"a step is like 44' or 0, got {step!r}", field="derivation-path")
     return int(match[1]) + (_HARDENED if match[2] else 0)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from entresol.chain.genesis.genesis import DEFAULT_BASE_FEE, DEFAULT_GAS_LIMIT
-from entresol.chain.rules import MAX_CODE_SIZE
+from entresol.chain.rules import EPOCH_SLOTS, MAX_CODE_SIZE, SUGGESTED_TIP
 
 Fork: TypeAlias = Literal[
     "byzantium", "petersburg", "istanbul", "berlin", "london", "paris", "shanghai", "cancun",
@@ -86,3 +86,19 @@ class L1BlockConfig(Struct, frozen=True, kw_only=True):
         Literal["fees", "fifo"],
         Meta(description="Order of transactions in a block of the development L1, as --order."),
     ] = "fees"
+    l1_slots_in_an_epoch: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Blocks that the safe block of the development L1 is behind its head; the finalized one is "
+            "twice as many.",
+        ),
+    ] = EPOCH_SLOTS
+    l1_tip: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=2**63 - 1,
+            description="Priority fee that the development L1 suggests, in wei.",
+        ),
+    ] = SUGGESTED_TIP

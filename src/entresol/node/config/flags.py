@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 
 from entresol.errors import InvalidConfig
 from entresol.node.config.secrets import redact
-from entresol.node.config.setting import Setting
+from entresol.node.config.setting import Setting, split_list
 
 MAX_INLINE_CHOICES: Final = 4
 """More choices than this are listed in the description and not behind the flag."""
@@ -20,12 +20,19 @@ _METAVARS: Final = {int: "N", float: "NUMBER", str: "TEXT", bool: "true|false"}
 class Parser(argparse.ArgumentParser):
     """A parser that reports errors in one line, and suggests the flag that was probably meant."""
 
+    def __init__(self, *, rejected: Mapping[str, str] | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self._rejected = rejected or {}
+        """Why each flag is rejected that users of anvil may expect."""
+
     def parse(self, arguments: Sequence[str] | None) -> dict[str, Any]:
         """Return the arguments by name."""
         words = sys.argv[1:] if arguments is None else arguments
         # Checked first: argparse would take the value of an unknown flag for the command.
-        for flag in (word.partition("=")[0] for word in words if word.startswith("--")):
-            if flag not in self._option_string_actions:
+        for flag in (word.partition("=")[0] for word in words if word.startswith("-")):
+            if flag in self._rejected:
+                raise InvalidConfig(flag, self._rejected[flag])
+            if flag.startswith("--") and flag not in self._option_string_actions:
                 raise InvalidConfig(flag, self._unknown_flag(flag))
         return vars(self.parse_args(words))
 
@@ -94,8 +101,14 @@ def _add_flag(group: argparse._ArgumentGroup, setting: Setting) -> None:
             help=_escape(setting.description),
         )
         return
+    options: dict[str, Any] = {}
+    if setting.without_value is not None:
+        options = {"nargs": "?", "const": setting.without_value}
+    elif setting.is_list:
+        options = {"action": "extend", "type": split_list}
     group.add_argument(
         *(setting.flag, *setting.aliases),
+        **options,
         dest=setting.name,
         metavar=metavar_of(setting),
         default=None,

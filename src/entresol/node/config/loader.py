@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import msgspec
 
 from entresol.errors import InvalidConfig
-from entresol.node.config.setting import Setting, settings_of
+from entresol.node.config.setting import Setting, settings_of, split_list
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -101,7 +101,7 @@ class Settings(Generic[T]):
 def _split_list(setting: Setting, value: Any) -> Any:
     """Return the values of a list that was written on one line; any other value as it is."""
     if isinstance(value, str) and setting.is_list:
-        return [item.strip() for item in value.split(",") if item.strip()]
+        return split_list(value)
     return value
 
 

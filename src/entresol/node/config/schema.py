@@ -7,12 +7,14 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 
 from entresol.chain.dev.clock import LATEST
-from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC
+from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DEVELOPMENT_PATH
 from entresol.l1.layer_one import L1Finality
+from entresol.node.config.api import ApiConfig
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
 from entresol.node.config.limits import LimitsConfig
 from entresol.node.config.loader import Settings
 from entresol.node.config.log import LogConfig
+from entresol.node.config.settlement import SettlementSettings
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.server.config import MIB, ServerConfig
 
@@ -69,6 +71,10 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
             description="File with the mnemonic, so that it is not in the list of processes; its keys are not shown.",
         ),
     ] = None
+    derivation_path: Annotated[
+        str,
+        Meta(title="PATH", description="BIP-32 path that the development accounts are below."),
+    ] = DEVELOPMENT_PATH
     gas_limit: Annotated[int, Meta(ge=21_000, description="Gas limit of a block.")] = 30_000_000
     gas_price: Annotated[int, Meta(ge=0, description="Base fee of every block, in wei.")] = (
         DEFAULT_GAS_PRICE
@@ -83,6 +89,19 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
     mining: Annotated[
         bool, Meta(description="Seal blocks automatically; otherwise only on request (evm_mine).")
     ] = True
+    mixed_mining: Annotated[
+        bool,
+        Meta(
+            description="Seal blocks at --block-time, and one at once when transactions are pending."
+        ),
+    ] = False
+    max_transactions: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(
+            title="N",
+            description="Maximum number of transactions in a block of the L2; by default gas alone limits it.",
+        ),
+    ] = None
     fee_recipient: Annotated[
         str | None,
         Meta(
@@ -221,61 +240,6 @@ class L1Config(Struct, frozen=True, kw_only=True):
             "transaction.",
         ),
     ] = 5.0
-
-
-class SettlementSettings(Struct, frozen=True, kw_only=True):
-    """Sealing of batches, and their settlement on L1."""
-
-    settle: Annotated[
-        bool, Meta(description="Seal and settle batches automatically; otherwise only on request.")
-    ] = True
-    settle_interval: Annotated[
-        float,
-        Meta(gt=0, description="Seconds from the first transaction of a batch until it is sealed."),
-    ] = 0.25
-    batch_blocks: Annotated[int, Meta(ge=1, description="Maximum number of blocks in a batch.")] = (
-        1_024
-    )
-    batch_messages: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=16_384,
-            description="Maximum number of L2-to-L1 logs in a batch; a block with more gets a batch of its own.",
-        ),
-    ] = 16_384
-
-
-class ApiConfig(Struct, frozen=True, kw_only=True):
-    """Which RPC methods are served, and to whom."""
-
-    dev_methods: Annotated[
-        bool | None,
-        Meta(
-            description="Serve the development namespaces evm_, anvil_ and hardhat_; by default unless "
-            "there is an --l1-url, or the node listens on an address that other machines can reach."
-        ),
-    ] = None
-    expose_unlocked_accounts: Annotated[
-        bool,
-        Meta(
-            description="Sign for the development accounts, and allow impersonation, even if there is "
-            "an --l1-url, or the node listens on an address that other machines can reach."
-        ),
-    ] = False
-    hardhat_errors: Annotated[
-        bool,
-        Meta(
-            description="Answer eth_sendTransaction and eth_sendRawTransaction with Hardhat's error if the "
-            "transaction has failed in its block."
-        ),
-    ] = False
-    receipt_seconds: Annotated[
-        float,
-        Meta(
-            gt=0, description="Longest time that eth_sendRawTransactionSync waits for the receipt."
-        ),
-    ] = 60.0
 
 
 class NodeConfig(Struct, frozen=True, kw_only=True):

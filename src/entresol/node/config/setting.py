@@ -32,6 +32,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """The placeholder of the value in the help, where the type does not determine it: `FILE`."""
     aliases: tuple[str, ...] = ()
     """Other flags for it, which anvil has."""
+    without_value: str | None = None
+    """The value of the flag without one; None if it needs a value."""
 
     @property
     def flag(self) -> str:
@@ -87,7 +89,13 @@ def settings_of(schema: type[msgspec.Struct]) -> Iterator[Setting]:
                 description=meta.description or "",
                 metavar=meta.title,
                 aliases=(meta.extra or {}).get("aliases", ()),
+                without_value=(meta.extra or {}).get("without_value"),
             )
+
+
+def split_list(text: str) -> list[str]:
+    """Return values that are separated by commas."""
+    return [item.strip() for item in text.split(",") if item.strip()]
 
 
 def _split_annotation(hint: Any) -> tuple[Any, msgspec.Meta]:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 READY: Final = "Listening on "
 """How the last line begins, for scripts that wait for it; host and port follow."""
 
+PAIR: Final = "a layer-2 node of the ZK Stack family"
+ALONE: Final = "a layer 1 as anvil has it"
+
 TEMPORARY: Final = "temporary: deleted when the node stops (--data-dir keeps it)"
 
 
@@ -20,7 +23,7 @@ def banner(info: NodeInfo) -> str:
     """Return the banner: accounts, keys, the chain, the L1, the address."""
     lines = [
         "",
-        f"Entresol {metadata.version('entresol')}, a layer-2 node of the ZK Stack family",
+        f"Entresol {metadata.version('entresol')}, {ALONE if info.is_layer_one else PAIR}",
         "",
     ]
     if info.accounts:
@@ -43,6 +46,7 @@ def _accounts(info: NodeInfo) -> Iterator[str]:
     title = "Private keys, publicly known" if info.has_public_keys else "Private keys"
     yield from _section(title, (it.secret for it in info.accounts))
     yield f"Mnemonic     {info.mnemonic}"
+    yield f"Path         {info.path}"
 
 
 def _section(title: str, items: Iterable[object]) -> Iterator[str]:
@@ -58,17 +62,21 @@ def _rows(info: NodeInfo) -> Iterator[str]:
     yield f"Base fee     {info.base_fee:,} wei"
     yield f"Gas limit    {info.gas_limit:,}"
     yield f"Fork         {info.fork}"
+    yield f"Genesis      {info.genesis_timestamp}, the Unix time of block 0"
     yield f"Head         block {info.head:,}"
-    yield f"Money        {info.money}"
     yield f"Accounts     {info.unlocked}"
-    yield f"Methods      {info.methods}"
-    yield f"Directory    {info.data_dir or TEMPORARY}"
+    if not info.is_layer_one:
+        yield f"Money        {info.money}"
+        yield f"Methods      {info.methods}"
+        yield f"Directory    {info.data_dir or TEMPORARY}"
     yield f"HTTP         {info.http_url}"
     yield f"WebSocket    {info.websocket_url}"
 
 
 def _layer_one(info: NodeInfo) -> Iterator[str]:
     l1 = info.l1
+    if info.is_layer_one:
+        return
     if l1 is None:
         yield "Layer 1      none: nothing settles (--no-l1)"
         return

@@ -68,6 +68,9 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
     address: str
     data_dir: Path | None
     l1: L1Info | None
+    derivation_path: str = DEVELOPMENT_PATH
+    is_layer_one: bool = False
+    """Whether the chain is an L1 alone."""
 
     @classmethod
     def of(
@@ -93,7 +96,13 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             address=address,
             data_dir=None if settings.data_dir is None else Path(settings.data_dir).absolute(),
             l1=l1,
+            derivation_path=settings.derivation_path,
         )
+
+    @property
+    def path(self) -> str:
+        """The derivation path, which the number of an account follows."""
+        return f"{self.derivation_path.removesuffix('/')}/"
 
     @property
     def http_url(self) -> str:
@@ -125,7 +134,7 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             "available_accounts": [str(account.address) for account in self.accounts],
             "private_keys": [str(account.secret) for account in self.accounts],
             "wallet": {
-                "derivation_path": f"{DEVELOPMENT_PATH}/",
+                "derivation_path": self.path,
                 "mnemonic": self.mnemonic if self.accounts else None,
             },
             "base_fee": str(self.base_fee),

@@ -42,7 +42,8 @@ class BlockControl:
     @method()
     def get_automine(self) -> bool:
         """Return whether transactions are sealed by themselves, at once or after the delay of `--l1-delay`."""
-        return self._chain.schedule.mode in {MiningMode.AUTO, MiningMode.DELAYED}
+        schedule = self._chain.schedule
+        return schedule.is_automine or schedule.mode is MiningMode.DELAYED
 
     def _configure(self, **changes: Any) -> None:
         self._chain.configure(msgspec.structs.replace(self._chain.settings, **changes))
@@ -71,7 +72,7 @@ class AnvilBlockControl(BlockControl):
     def get_interval_mining(self) -> int | None:
         """Return the mining interval in seconds, or null if blocks are not sealed at an interval."""
         schedule = self._chain.schedule
-        return int(schedule.interval_seconds) if schedule.mode is MiningMode.INTERVAL else None
+        return int(schedule.interval_seconds) if schedule.has_timer else None
 
 
 class HardhatBlockControl(BlockControl):

@@ -11,7 +11,7 @@ from eth_account import Account
 from eth_account.messages import encode_defunct, encode_typed_data
 
 from entresol._native import keccak256
-from entresol.node.config.schema import ApiConfig
+from entresol.node.config.api import ApiConfig
 from entresol.primitives.transactions import Authorization, decode
 from entresol.primitives.values import Data
 from tests.support.chain.api_client import REVERT, TARGET, ApiClient, running_api

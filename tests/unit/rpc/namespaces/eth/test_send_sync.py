@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from entresol.node.config.schema import ApiConfig
+from entresol.node.config.api import ApiConfig
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, NOBODY, open_chain, transaction
 from tests.support.hex_data import hexed

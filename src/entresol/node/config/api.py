@@ -1,0 +1,46 @@
+"""Settings of the RPC methods."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+
+class ApiConfig(Struct, frozen=True, kw_only=True):
+    """Which RPC methods are served, and to whom."""
+
+    dev_methods: Annotated[
+        bool | None,
+        Meta(
+            description="Serve the development namespaces evm_, anvil_ and hardhat_; by default unless "
+            "there is an --l1-url, or the node listens on an address that other machines can reach."
+        ),
+    ] = None
+    expose_unlocked_accounts: Annotated[
+        bool,
+        Meta(
+            description="Sign for the development accounts, and allow impersonation, even if there is "
+            "an --l1-url, or the node listens on an address that other machines can reach."
+        ),
+    ] = False
+    hardhat_errors: Annotated[
+        bool,
+        Meta(
+            description="Answer eth_sendTransaction and eth_sendRawTransaction with Hardhat's error if the "
+            "transaction has failed in its block."
+        ),
+    ] = False
+    receipt_seconds: Annotated[
+        float,
+        Meta(
+            gt=0, description="Longest time that eth_sendRawTransactionSync waits for the receipt."
+        ),
+    ] = 60.0
+    auto_impersonate: Annotated[
+        bool,
+        Meta(
+            description="Send transactions of every account from the start, as anvil_autoImpersonateAccount does.",
+            extra={"aliases": ("--auto-unlock",)},
+        ),
+    ] = False

@@ -1,0 +1,30 @@
+"""Settings of batches and their settlement."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+
+class SettlementSettings(Struct, frozen=True, kw_only=True):
+    """Sealing of batches, and their settlement on L1."""
+
+    settle: Annotated[
+        bool, Meta(description="Seal and settle batches automatically; otherwise only on request.")
+    ] = True
+    settle_interval: Annotated[
+        float,
+        Meta(gt=0, description="Seconds from the first transaction of a batch until it is sealed."),
+    ] = 0.25
+    batch_blocks: Annotated[int, Meta(ge=1, description="Maximum number of blocks in a batch.")] = (
+        1_024
+    )
+    batch_messages: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=16_384,
+            description="Maximum number of L2-to-L1 logs in a batch; a block with more gets a batch of its own.",
+        ),
+    ] = 16_384
