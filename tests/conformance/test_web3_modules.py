@@ -48,7 +48,6 @@ TICKING = (
     "run_forever",
 )
 
-NO_TRACING = "debug_traceTransaction is still to come"
 LONDON_HEADER = "a header has the 16 fields of London, so there is no withdrawalsRoot"
 EMPTY_RANGE = "logs of a range that ends before it begins are none, as on every ZK Stack node"
 TOPICS = "a topic that may be anything may also be missing: only what the filter names is compared"
@@ -59,14 +58,6 @@ WORDING = "the node says which part of a document is wrong, in other words than 
 
 # What cannot pass and why, by class and name; parameters count only where they are written.
 FAILURES = {
-    "TestDebug::test_geth_debug_trace_transaction_opcode_logger": NO_TRACING,
-    "TestDebug::test_geth_debug_trace_transaction_call_tracer": NO_TRACING,
-    "TestDebug::test_geth_debug_trace_transaction_prestate_tracer_diffmode": NO_TRACING,
-    "TestDebug::test_geth_debug_trace_transaction_prestate_tracer": NO_TRACING,
-    "TestAsyncDebug::test_async_geth_debug_trace_transaction_opcode_logger": NO_TRACING,
-    "TestAsyncDebug::test_async_geth_debug_trace_transaction_call_tracer": NO_TRACING,
-    "TestAsyncDebug::test_async_geth_debug_trace_transaction_prestate_tracer_diffMode": NO_TRACING,
-    "TestAsyncDebug::test_async_geth_debug_trace_transaction_prestate_tracer": NO_TRACING,
     "TestEth::test_eth_get_logs_without_logs": EMPTY_RANGE,
     "TestAsyncEth::test_async_eth_get_logs_without_logs": EMPTY_RANGE,
     "TestEth::test_eth_get_logs_with_logs_none_topic_args": TOPICS,
