@@ -306,6 +306,12 @@ class ExecutionResult:
     def reads(self) -> dict[bytes, list[bytes]]:
         """Every account that was accessed, with the slots accessed."""
     @property
+    def console_calls(self) -> tuple[bytes, ...]:
+        """The data of each call of `console.log`, in order, those of failed frames too."""
+    @property
+    def console_calls_dropped(self) -> int:
+        """How many further calls of `console.log` were not recorded."""
+    @property
     def trace(self) -> bytes | None:
         """The trace as JSON, if a tracer was given."""
 

@@ -97,16 +97,20 @@ def running_anvil(
     host: str = "127.0.0.1",
     port: int = 0,
     program: Sequence[str] | None = None,
+    output: Path | None = None,
 ) -> Iterator[Anvil]:
     """Start anvil with `arguments`, on a free port by default, and stop it at the end whatever happens.
 
-    `program` is started instead of anvil, as if it were one.
+    `program` is started instead of anvil, as if it were one. What it prints goes to the file
+    `output`, if one is given.
     """
     started = (str(find_anvil()),) if program is None else program
     command = [*started, "--host", host, "--port", str(port), *arguments]
     with contextlib.ExitStack() as cleanup:
         # A file rather than a pipe, which would have to be read for anvil to go on.
-        log = cleanup.enter_context(tempfile.TemporaryFile())
+        log = cleanup.enter_context(
+            tempfile.TemporaryFile() if output is None else output.open("w+b")  # noqa: SIM115
+        )
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
         )

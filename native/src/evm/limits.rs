@@ -17,6 +17,8 @@ use revm::interpreter::{
     Instruction, InstructionContext, InstructionExecResult, InstructionResult,
 };
 
+use super::console::ConsoleCalls;
+
 /// Checks between two reads of the clock and the cancellation flag.
 const CLOCK_INTERVAL: u32 = 256;
 
@@ -66,12 +68,14 @@ pub struct LimitChecker {
     checks: u32,
     /// The limit that stopped the execution.
     pub reached: Option<LimitReached>,
+    /// Calls of `console.log` so far.
+    pub console: ConsoleCalls,
 }
 
 impl LimitChecker {
     /// Check `limits`.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, gas_above: vec![0], checks: 0, reached: None }
+        Self { limits, gas_above: vec![0], ..Self::default() }
     }
 
     /// Whether instructions have to check these limits.

@@ -1,5 +1,6 @@
 //! Execution of a transaction or a call on a state, by revm.
 
+pub mod console;
 pub mod env;
 pub mod l1_payment;
 pub mod limits;
@@ -32,6 +33,7 @@ use revm::state::EvmState;
 use crate::state::changes::Changes;
 use crate::state::database::StateDatabase;
 use crate::state::{ProviderError, State};
+use console::ConsoleCalls;
 use env::{Checks, ExecutionEnv, Rules, TxEnv};
 use l1_payment::pay_out;
 use limits::{LimitChecker, LimitReached, check_limits};
@@ -49,6 +51,8 @@ pub struct ExecutionResult {
     pub touched: EvmState,
     /// The trace, if a tracer was given; it may be long, so it is shared rather than copied.
     pub trace: Option<Arc<Vec<u8>>>,
+    /// Calls of `console.log`.
+    pub console: ConsoleCalls,
 }
 
 /// Why an execution has no result.
@@ -96,7 +100,11 @@ pub fn reject(
     let gas = ResultGas::default().with_total_gas_spent(gas_used);
     let result = RevmResult::Halt { reason, gas, logs: Vec::new() };
     let inspector = tracer.map(|tracer| TracerInspector::new(tracer, env.limits.trace_bytes));
-    catch_panic(|| finish(state, env, result, EvmState::default(), tracer.zip(inspector)))
+    catch_panic(|| {
+        let execution =
+            Execution { result, touched: EvmState::default(), console: ConsoleCalls::default() };
+        finish(state, env, execution, tracer.zip(inspector))
+    })
 }
 
 fn execute_plain(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResult, ExecutionError> {
@@ -104,7 +112,7 @@ fn execute_plain(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResul
     let result = TxHandler::new(env).run(&mut evm);
     let touched = evm.ctx.journaled_state.finalize();
     let result = result.map_err(|error| execution_error(error, evm.ctx.chain.reached))?;
-    finish(state, env, result, touched, None)
+    finish(state, env, Execution { result, touched, console: evm.ctx.chain.console }, None)
 }
 
 fn execute_traced(
@@ -117,17 +125,25 @@ fn execute_traced(
     let result = TxHandler::new(env).inspect_run(&mut evm);
     let touched = evm.ctx.journaled_state.finalize();
     let result = result.map_err(|error| execution_error(error, evm.ctx.chain.reached))?;
-    finish(state, env, result, touched, Some((tracer, evm.inspector)))
+    let execution = Execution { result, touched, console: evm.ctx.chain.console };
+    finish(state, env, execution, Some((tracer, evm.inspector)))
+}
+
+/// What an execution left in the engine.
+struct Execution {
+    result: RevmResult,
+    touched: EvmState,
+    console: ConsoleCalls,
 }
 
 /// Settle what the transaction is charged beside its gas, and make the trace.
 fn finish(
     state: &dyn State,
     env: &ExecutionEnv,
-    result: RevmResult,
-    mut touched: EvmState,
+    execution: Execution,
     traced: Option<(&Tracer, TracerInspector)>,
 ) -> Result<ExecutionResult, ExecutionError> {
+    let Execution { result, mut touched, console } = execution;
     let credits = pay_out(&mut touched, state, env, &result).map_err(ExecutionError::Provider)?;
     let mut changes = Changes::of(&touched);
     for (address, wei) in credits {
@@ -142,7 +158,7 @@ fn finish(
         }
     };
     let ResultAndState { result, state: touched } = finished;
-    Ok(ExecutionResult { changes, result, touched, trace })
+    Ok(ExecutionResult { changes, result, touched, trace, console })
 }
 
 type Database<'a> = StateDatabase<'a>;

@@ -8,6 +8,7 @@ use revm::interpreter::{CallInputs, InterpreterResult};
 use revm::primitives::AddressSet;
 use revm::primitives::hardfork::SpecId;
 
+use super::console;
 use super::limits::LimitedContext;
 
 /// Precompiles that state overrides moved: for an address the original address of the precompile
@@ -55,6 +56,7 @@ impl<C: LimitedContext> PrecompileProvider<C> for Precompiles {
         inputs: &CallInputs,
     ) -> Result<Option<Self::Output>, String> {
         let Some(origin) = self.origin(&inputs.bytecode_address) else {
+            console::record(context, inputs);
             return Ok(None);
         };
         context.chain().before_precompile();

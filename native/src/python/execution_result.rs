@@ -94,6 +94,18 @@ impl ExecutionResult {
         Ok(reads)
     }
 
+    /// The data of each call of `console.log`, in order, those of failed frames too.
+    #[getter]
+    fn console_calls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.console.recorded.iter().cloned().map(PyData))
+    }
+
+    /// How many further calls of `console.log` were not recorded.
+    #[getter]
+    fn console_calls_dropped(&self) -> u64 {
+        self.0.console.dropped
+    }
+
     #[getter]
     fn trace<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         self.0.trace.as_ref().map(|trace| PyBytes::new(py, trace))

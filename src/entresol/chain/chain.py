@@ -25,14 +25,13 @@ from entresol.primitives.values import Address, Hash32
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
     from pathlib import Path
 
     from entresol._native import Overlay
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.rules import ChainRules
-    from entresol.errors import ExecutionFailed
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord, StoredChange
@@ -184,7 +183,8 @@ class Chain(ChainView):
     def import_block(self, record: BlockRecord, *, execute: bool = False) -> None:
         """Import a block that another node sealed."""
         self.ledger.import_block(record, execute=execute)
-        self._on_new_head(record, record.decoded())
+        sealed = BlockSealed(self.number, self.ledger.head_hash, self.head)
+        self._on_new_head(record, record.decoded(), sealed)
 
     def set_finality(self, *, safe: int | None = None, finalized: int | None = None) -> None:
         """Set the safe and the finalized block; what is not given stays."""
@@ -269,7 +269,10 @@ class Chain(ChainView):
         self.producer.on_sealed(executed)
         self.clock.on_sealed(executed.header.timestamp)
         self.ledger.settings = self.settings.after_block()
-        self._on_new_head(executed.record, executed.transactions, executed.failures)
+        sealed = BlockSealed(
+            self.number, self.ledger.head_hash, self.head, executed.failures, executed.console
+        )
+        self._on_new_head(executed.record, executed.transactions, sealed)
         return executed.header
 
     async def _mine(self) -> Header:
@@ -285,7 +288,7 @@ class Chain(ChainView):
         self,
         record: BlockRecord,
         transactions: Iterable[Transaction],
-        failures: Mapping[int, ExecutionFailed] | None = None,
+        sealed: BlockSealed,
     ) -> None:
         self._edits.restore(None)
         self.pool.on_block(
@@ -294,7 +297,6 @@ class Chain(ChainView):
             self.next_base_fee(),
             touched=[Address(change.address) for change in record.changes],
         )
-        sealed = BlockSealed(self.number, self.ledger.head_hash, self.head, failures or {})
         self.events.publish(sealed)
 
     def _publish_reverted(self, reverted: tuple[BlockRecord, ...]) -> None:

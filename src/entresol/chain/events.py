@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from entresol.errors import ExecutionFailed
+    from entresol.execution.console import ConsoleCalls
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.transactions import Transaction
@@ -28,6 +29,8 @@ class BlockSealed(msgspec.Struct, frozen=True):
     header: Header
     failures: Mapping[int, ExecutionFailed] = {}
     """Why transactions failed, by index, if this node executed them."""
+    console: Mapping[int, ConsoleCalls] = {}
+    """What transactions logged by `console.log`, by index."""
 
 
 class BlocksReverted(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from entresol.errors import (
 from entresol.execution.block_executor import ParentBlock
 from entresol.execution.evm_env import BlockEnv
 from entresol.execution.replay import apply_and_verify, re_execute
+from entresol.execution.trace.block_trace import SealedBlock
 from entresol.primitives.values import Hash32
 from entresol.state.snapshots import Snapshots
 from entresol.state.state_trie import StateTrie
@@ -103,6 +104,11 @@ class Ledger:
         """Raise `NotExecutedHere` for a block of another node, which would give other results here."""
         if number <= self.store.loaded.last:
             raise NotExecutedHere(number)
+
+    def sealed_block(self, number: int) -> SealedBlock:
+        """Return a block, and what it was executed on, to execute it again; the genesis was not executed."""
+        record, parent = self.store.record(number), self.store.header(number - 1)
+        return SealedBlock(record, parent, self.rules.evm_rules(), self.state_after(number - 1))
 
     def next_block_env(self, timestamp: int) -> BlockEnv:
         """Return the environment of the block after the head."""

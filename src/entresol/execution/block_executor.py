@@ -18,6 +18,7 @@ from entresol.errors import (
     InvalidTransaction,
     TooManyMessages,
 )
+from entresol.execution.console import BlockConsole
 from entresol.execution.evm_env import BlockEnv, State, overlay_on
 from entresol.execution.reverts import failure_of
 from entresol.execution.state_edits import apply_changes
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from entresol import _native
     from entresol._native import Changes, Checks, Rules, TxEnv
+    from entresol.execution.console import ConsoleCalls
     from entresol.execution.trace.tracing import Tracing
     from entresol.state.state_trie import StateTrie
 
@@ -62,6 +64,8 @@ class ExecutedBlock(msgspec.Struct, frozen=True):
     overlay: Overlay
     failures: dict[int, ExecutionFailed]
     """Why transactions failed, by index; the record does not contain it."""
+    console: Mapping[int, ConsoleCalls]
+    """What transactions logged by `console.log`, by index."""
 
 
 _Ran: TypeAlias = "tuple[_native.ExecutionResult, TransactionResult]"
@@ -82,6 +86,7 @@ class BlockExecutor:
     ) -> None:
         self.env = env
         self.gas_used = 0
+        self.console = BlockConsole()
         self.overlay = overlay_on(state)
         self._rules = rules
         self._parent = parent
@@ -144,6 +149,7 @@ class BlockExecutor:
         else:
             ran, result = self._run(transaction)
         self.overlay.apply(ran)
+        self.console.record(len(self._transactions), ran)
         self._append(transaction, result)
         self._last = ran
         return result
@@ -172,7 +178,13 @@ class BlockExecutor:
         header = self._header(state_root)
         record = self._record(header, changes)
         return ExecutedBlock(
-            header, tuple(self._transactions), record, nodes, self.overlay, self._failures
+            header,
+            tuple(self._transactions),
+            record,
+            nodes,
+            self.overlay,
+            self._failures,
+            self.console.calls,
         )
 
     def _append(self, transaction: Transaction, result: TransactionResult) -> None:

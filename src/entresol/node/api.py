@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from entresol.chain.dev.checkpoint import MAX_CHECKPOINT_BYTES
 from entresol.chain.dev.keyring import Keyring
+from entresol.execution.console import ConsoleCalls, ReportConsole
 from entresol.node.adapters import (
     L2_CONTRACTS,
     BatchCommitments,
@@ -119,7 +120,14 @@ class Api:
             chain, self._resolver, self._runner, self._executor, sends_failing=dev_methods
         )
         self._submission = Submission(chain, hardhat_errors=self._config.hardhat_errors)
-        self._calls = EthCalls(self._resolver, self._runner, unfunded_transfers=is_anvil)
+        self.report_console: ReportConsole = lambda _method, _calls: None
+        """Called with what calls and estimates log by `console.log`."""
+        self._calls = EthCalls(
+            self._resolver,
+            self._runner,
+            unfunded_transfers=is_anvil,
+            report_console=self._report_console,
+        )
         self.filters = self._new_filters()
         self.subscriptions = self._new_subscriptions(wake)
         namespaces = self._ethereum(is_anvil=is_anvil) + self._inspection()
@@ -160,6 +168,9 @@ class Api:
 
     def _set_logging(self, enabled: bool) -> None:  # noqa: FBT001 - as it arrives
         self.set_logging(enabled)
+
+    def _report_console(self, method: str, calls: ConsoleCalls) -> None:
+        self.report_console(method, calls)
 
     def _on_events(self) -> None:
         """Invalidate cached responses before the next request can be handled."""

@@ -60,8 +60,9 @@ class ChainService:
         self.handler: Handler = self.api.dispatcher.handle
         if log is not None:
             self.handler = log.wrap(self.handler)
-            log.follow(chain.events, chain.blocks)
+            log.follow(chain)
             self.api.set_logging = log.set_enabled
+            self.api.report_console = log.report_console
         on_rejection = None if log is None else log.on_rejection()
         self._server = Server(self.handler, JSON_RPC, config, self._pages(), on_rejection)
         self._tick_task: asyncio.Task[None] | None = None

@@ -195,7 +195,11 @@ class Node:
             )
 
         health = dict if rollup is None else rollup.health
-        log = None if self._log is None else self._log.for_chain()
+        log = (
+            None
+            if self._log is None
+            else self._log.for_chain(is_public=not serves_dev_methods(config))
+        )
         metrics = tuple if rollup is None else rollup.metrics
         self.layer_two = ChainService(
             chain, make_api, config.server, log=log, health=health, metrics=metrics
@@ -217,7 +221,13 @@ class Node:
 
         server = msgspec.structs.replace(config.server, port=config.l1.l1_port)
         # The settler logs the operator's transactions.
-        log = None if self._log is None else self._log.for_chain("L1", hidden=OPERATOR.address)
+        log = (
+            None
+            if self._log is None
+            else self._log.for_chain(
+                "L1", hidden=OPERATOR.address, is_public=not serves_dev_methods(config)
+            )
+        )
         self.layer_one = ChainService(chain, make_api, server, log=log)
 
 

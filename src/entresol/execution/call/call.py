@@ -13,6 +13,7 @@ from entresol.errors import (
     MalformedValue,
 )
 from entresol.execution.call.limits import DEFAULT_LIMITS, CallLimits
+from entresol.execution.console import ConsoleCapture
 from entresol.execution.evm_env import EvmEnv
 from entresol.execution.reverts import failure_of
 from entresol.execution.tx_env import access_items, authorization_items
@@ -69,9 +70,16 @@ _FREE: Final = Checks(base_fee=False, fees=False, nonce=False, sender_code=False
 _PAID: Final = Checks(nonce=False, sender_code=False, gas_cap=False)
 
 
-def call(evm_env: EvmEnv, request: CallRequest, limits: CallLimits = DEFAULT_LIMITS) -> bytes:
+def call(
+    evm_env: EvmEnv,
+    request: CallRequest,
+    limits: CallLimits = DEFAULT_LIMITS,
+    console: ConsoleCapture | None = None,
+) -> bytes:
     """Return the output of a call, or raise the `ExecutionFailed` that it ended in."""
     result = run(evm_env, request, limits)
+    if console is not None:
+        console.record(result)
     failure = failure_of(result)
     if failure is None:
         return result.output

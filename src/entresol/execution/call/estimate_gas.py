@@ -18,6 +18,7 @@ from entresol.execution.call.call import (
     run_tx_env,
 )
 from entresol.execution.call.limits import DEFAULT_LIMITS, CallBudget, CallLimits
+from entresol.execution.console import ConsoleCapture
 from entresol.execution.evm_env import EvmEnv
 from entresol.execution.reverts import failure_of
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
@@ -41,6 +42,7 @@ def estimate_gas(
     limits: CallLimits = DEFAULT_LIMITS,
     *,
     unfunded_transfers: bool = False,
+    console: ConsoleCapture | None = None,
 ) -> Estimate:
     """Return the gas limit that `request` needs as a transaction.
 
@@ -50,18 +52,22 @@ def estimate_gas(
     With `unfunded_transfers`, a transfer that its sender cannot pay has an estimate all the same, as in anvil.
     """
     try:
-        return _estimate_gas(evm_env, request, limits)
+        return _estimate_gas(evm_env, request, limits, console)
     except (InsufficientFunds, GasAllowanceExceeded):
         if unfunded_transfers and _is_transfer(evm_env, request):
             return Estimate(TRANSFER_GAS, 0)
         raise
 
 
-def _estimate_gas(evm_env: EvmEnv, request: CallRequest, limits: CallLimits) -> Estimate:
+def _estimate_gas(
+    evm_env: EvmEnv, request: CallRequest, limits: CallLimits, console: ConsoleCapture | None
+) -> Estimate:
     if not request.fee_cap and request.max_fee_per_gas is None:
         request = msgspec.structs.replace(request, max_priority_fee_per_gas=None)
     cap = _max_gas(evm_env, request, limits)
     runner = _runner(evm_env, request, limits)
+    if console is not None:
+        runner = _first_recorded(runner, console)
     if cap < TRANSFER_GAS or not _is_transfer(evm_env, request):
         return smallest_gas(runner, cap)
     if _Probe(runner).succeeds(TRANSFER_GAS):
@@ -174,6 +180,21 @@ def _runner(evm_env: EvmEnv, request: CallRequest, limits: CallLimits) -> Runner
     def run(limit: int) -> ExecutionResult:
         result = run_tx_env(evm_env, request, tx_env.with_gas_limit(limit), budget.left())
         budget.spend(result)
+        return result
+
+    return run
+
+
+def _first_recorded(runner: Runner, console: ConsoleCapture) -> Runner:
+    """Record what the first run logs; the others repeat it."""
+    is_first = True
+
+    def run(limit: int) -> ExecutionResult:
+        nonlocal is_first
+        result = runner(limit)
+        if is_first:
+            console.record(result)
+        is_first = False
         return result
 
     return run

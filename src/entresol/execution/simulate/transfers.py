@@ -47,17 +47,8 @@ def _parts(frame: CallFrame) -> Iterator[Log | CallFrame]:
     if frame.error is not None:
         return
     yield from _transfer(frame)
-    # A log's position is the number of inner calls that precede it.
-    logs = iter(frame.logs)
-    log = next(logs, None)
-    for number, inner in enumerate(frame.calls):
-        while log is not None and int(log.position, 16) <= number:
-            yield _log(log)
-            log = next(logs, None)
-        yield inner
-    while log is not None:
-        yield _log(log)
-        log = next(logs, None)
+    for part in frame.parts():
+        yield part if isinstance(part, CallFrame) else _log(part)
 
 
 def _transfer(frame: CallFrame) -> Iterator[Log]:

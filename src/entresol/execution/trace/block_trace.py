@@ -12,7 +12,7 @@ from entresol.execution.trace.tracing import Tracing
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from entresol._native import ExecutionResult, Rules, Snapshot
     from entresol.execution.block_executor import BlockExecutor
@@ -66,11 +66,14 @@ def trace_transaction(
 
 
 def trace_block(
-    block: SealedBlock, options: bytes, budget: TraceBudget
+    block: SealedBlock, options: bytes, budget: TraceBudget, only: Container[int] | None = None
 ) -> Iterator[TracedTransaction]:
-    """Yield all transactions of a block; one that takes too long has an error instead of a trace."""
+    """Yield all transactions of a block, or `only` some; one that takes too long has an error instead of a trace."""
     executor = block.replay()
     for index in range(len(block.record.transactions)):
+        if only is not None and index not in only:
+            replay_transaction(executor, block.record, index)
+            continue
         traced = _trace(executor, block, index, options, budget)
         if isinstance(traced.outcome, DeadlinePassed):
             replay_transaction(executor, block.record, index)

@@ -11,6 +11,8 @@ from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.execution.trace.nested_json import decode_nested
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from entresol.execution.trace.block_trace import SealedBlock
 
 CALL_FRAMES: Final = b'{"tracer":"callTracer","tracerConfig":{"withLog":true}}'
@@ -44,6 +46,19 @@ class CallFrame(
     revert_reason: str | None = None
     logs: list[FrameLog] = []
     calls: list[CallFrame] = []
+
+    def parts(self) -> Iterator[FrameLog | CallFrame]:
+        """Yield logs and inner frames in the order in which they happened."""
+        logs = iter(self.logs)
+        log = next(logs, None)
+        for number, inner in enumerate(self.calls):
+            while log is not None and int(log.position, 16) <= number:
+                yield log
+                log = next(logs, None)
+            yield inner
+        while log is not None:
+            yield log
+            log = next(logs, None)
 
 
 _decode: Final = msgspec.json.Decoder(CallFrame).decode

@@ -101,6 +101,14 @@ def _add_flag(group: argparse._ArgumentGroup, setting: Setting) -> None:
             help=_escape(setting.description),
         )
         return
+    if setting.counted is not None:
+        group.add_argument(
+            setting.counted,
+            dest=setting.name,
+            action="count",
+            default=None,
+            help=argparse.SUPPRESS,
+        )
     options: dict[str, Any] = {}
     if setting.without_value is not None:
         options = {"nargs": "?", "const": setting.without_value}

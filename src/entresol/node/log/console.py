@@ -17,6 +17,8 @@ COLLECT_SECONDS: Final = 0.01
 MAX_BACKLOG: Final = 10_000
 """Lines that may be pending for a reader that is slower than the node."""
 
+MAX_BACKLOG_BYTES: Final = 16 << 20
+
 CLOSE_SECONDS: Final = 0.3
 
 
@@ -35,6 +37,8 @@ class Console:
         self._err = err
         self._backlog = backlog
         self._pending: deque[tuple[int, str]] = deque()
+        self._size = 0
+        """Characters of the pending lines; an estimate, because several threads write."""
         self._dropped = 0
         self._due = threading.Event()
         self._closing = False
@@ -43,10 +47,11 @@ class Console:
 
     def write(self, text: str, *, to_stderr: bool = False) -> None:
         """Queue `text` and a line break."""
-        if len(self._pending) >= self._backlog:
+        if len(self._pending) >= self._backlog or self._size > MAX_BACKLOG_BYTES:
             self._dropped += 1
             return
         self._pending.append((self._err if to_stderr else self._out, text))
+        self._size += len(text)
         # Checking is cheaper than setting an event that is set.
         if not self._due.is_set():
             self._due.set()
@@ -84,6 +89,7 @@ class Console:
         lines = [text]
         while self._pending and self._pending[0][0] == stream:
             lines.append(self._pending.popleft()[1])
+        self._size = 0 if not self._pending else self._size
         return stream, "\n".join((*lines, ""))
 
     @staticmethod

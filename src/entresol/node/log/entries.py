@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
@@ -56,9 +57,26 @@ class TransactionIncluded(msgspec.Struct, frozen=True, kw_only=True):
     gas_used: int
     block: int
     block_hash: Hash32
+    timestamp: int
     succeeded: bool
     failure: str | None
     """Why it failed, if this process executed it."""
+    call: str | None = None
+    """The function that it calls, with arguments, from -v on."""
+    events: Sequence[str] = ()
+    """The logs that it emitted, from -vv on."""
+    console: Sequence[str] = ()
+    """The lines that it printed by `console.log`."""
+    trace: Sequence[str] = ()
+    """The lines of its call tree."""
+    layer: str = ""
+
+
+class ConsoleLogged(msgspec.Struct, frozen=True):
+    """Lines that a call or an estimate printed by `console.log`."""
+
+    method: str
+    lines: Sequence[str]
     layer: str = ""
 
 
@@ -88,6 +106,9 @@ class LogFormat(Protocol):
 
     def transaction(self, entry: TransactionIncluded) -> str:
         """Format a transaction."""
+
+    def console(self, entry: ConsoleLogged) -> str:
+        """Format what a call printed."""
 
     def message(self, entry: LogMessage) -> str:
         """Format a message."""

@@ -10,6 +10,7 @@ import msgspec
 if TYPE_CHECKING:
     from entresol.node.log.entries import (
         BatchServed,
+        ConsoleLogged,
         LogMessage,
         RejectionsSuppressed,
         RequestRejected,
@@ -55,13 +56,24 @@ class JsonLogFormat:
             "gasUsed": entry.gas_used,
             "block": entry.block,
             "blockHash": str(entry.block_hash),
+            "blockTime": entry.timestamp,
             "succeeded": entry.succeeded,
         }
         if entry.created is not None and entry.succeeded:
             fields["created"] = str(entry.created)
         if entry.failure is not None:
             fields["failure"] = entry.failure
+        if entry.call is not None:
+            fields["call"] = entry.call
+        for name in ("events", "console", "trace"):
+            if lines := getattr(entry, name):
+                fields[name] = list(lines)
         return json_line("info", "transaction", _layer(entry.layer) | fields)
+
+    def console(self, entry: ConsoleLogged) -> str:
+        """Format what a call printed."""
+        fields = {"method": entry.method, "lines": list(entry.lines)}
+        return json_line("info", "console.log", _layer(entry.layer) | fields)
 
     def message(self, entry: LogMessage) -> str:
         """Format a message, with its stack trace as a field."""

@@ -6,8 +6,10 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from entresol.node.log.abi_files import abis_of
 from entresol.node.log.console import OUT, Console
-from entresol.node.log.entries import LogMessage
+from entresol.node.log.details import TRACES, LogDetails
+from entresol.node.log.entries import ConsoleLogged, LogMessage
 from entresol.node.log.jsonl import JsonLogFormat, json_line
 from entresol.node.log.rejections import RejectionLog
 from entresol.node.log.requests import RequestLog
@@ -15,12 +17,12 @@ from entresol.node.log.text import TextLogFormat
 from entresol.node.log.transactions import TransactionLog
 
 if TYPE_CHECKING:
-    from entresol.chain.events import ChainEvents
+    from entresol.chain.chain import Chain
+    from entresol.execution.console import ConsoleCalls
     from entresol.node.config.log import LogConfig
     from entresol.node.log.entries import LogFormat
     from entresol.primitives.values import Address
     from entresol.server.handler import Handler, OnRejection
-    from entresol.storage.readers import BlockReader
 
 LEVELS: Final = {
     "debug": logging.DEBUG,
@@ -48,6 +50,9 @@ class NodeLog:
         )
         self._transactions: list[TransactionLog] = []
         self._rejections: list[RejectionLog] = []
+        self._abis = abis_of(config)
+        self._verbosity = max(config.verbosity, TRACES if config.print_traces else 0)
+        self._shows_console = not config.disable_console_log
         self.handler = LogHandler(self._format, console)
 
     @classmethod
@@ -72,9 +77,19 @@ class NodeLog:
         else:
             self._console.write(banner + "\n")
 
-    def for_chain(self, layer: str = "", hidden: Address | None = None) -> ChainLog:
-        """Return the log of one chain; transactions of the sender `hidden` are not logged."""
-        return ChainLog(self, layer, hidden)
+    def for_chain(
+        self, layer: str = "", hidden: Address | None = None, *, is_public: bool = False
+    ) -> ChainLog:
+        """Return the log of one chain; transactions of the sender `hidden` are not logged.
+
+        If it `is_public`, its clients are not developers, and what their contracts print is not logged.
+        """
+        details = LogDetails(
+            self._abis,
+            0 if is_public else self._verbosity,
+            shows_console=self._shows_console and not is_public,
+        )
+        return ChainLog(self, layer, hidden, details)
 
     def wrap(self, handler: Handler, layer: str = "") -> Handler:
         """Return a handler that also logs requests; the same one if they are not logged."""
@@ -90,18 +105,27 @@ class NodeLog:
         self._rejections.append(log)
         return log
 
-    def follow(
-        self,
-        events: ChainEvents,
-        blocks: BlockReader,
-        layer: str = "",
-        hidden: Address | None = None,
-    ) -> None:
+    def follow(self, chain: Chain, layer: str, hidden: Address | None, details: LogDetails) -> None:
         """Log the transactions of a chain, if they are logged, except those of the sender `hidden`."""
         if self.logs_requests:
             self._transactions.append(
-                TransactionLog(events, blocks, self._format, self._write, layer, hidden)
+                TransactionLog(
+                    chain.events,
+                    chain.blocks,
+                    self._format,
+                    self._write,
+                    layer,
+                    hidden,
+                    details=details,
+                    sealed_block=chain.ledger.sealed_block,
+                    is_enabled=lambda: self.is_enabled,
+                )
             )
+
+    def print_console(self, method: str, lines: list[str], layer: str) -> None:
+        """Log what a call or an estimate printed by `console.log`, on any thread."""
+        if self.logs_requests and lines:
+            self._write(self._format.console(ConsoleLogged(method, lines, layer)))
 
     def _write(self, text: str) -> None:
         if self.is_enabled:
@@ -125,10 +149,13 @@ class NodeLog:
 class ChainLog:
     """The log of one chain and its server."""
 
-    def __init__(self, log: NodeLog, layer: str, hidden: Address | None) -> None:
+    def __init__(
+        self, log: NodeLog, layer: str, hidden: Address | None, details: LogDetails
+    ) -> None:
         self._log = log
         self._layer = layer
         self._hidden = hidden
+        self._details = details
 
     def set_enabled(self, enabled: bool) -> None:  # noqa: FBT001 - as it arrives by `anvil_setLoggingEnabled`
         """Enable or disable the log of requests and transactions, of both layers."""
@@ -142,9 +169,13 @@ class ChainLog:
         """Return a callback that logs rejected requests; None if requests are not logged."""
         return self._log.on_rejection(self._layer)
 
-    def follow(self, events: ChainEvents, blocks: BlockReader) -> None:
+    def follow(self, chain: Chain) -> None:
         """Log the chain's transactions, if they are logged."""
-        self._log.follow(events, blocks, self._layer, self._hidden)
+        self._log.follow(chain, self._layer, self._hidden, self._details)
+
+    def report_console(self, method: str, calls: ConsoleCalls) -> None:
+        """Log what a call or an estimate printed by `console.log`, on any thread."""
+        self._log.print_console(method, self._details.console(calls), self._layer)
 
 
 class LogHandler(logging.Handler):

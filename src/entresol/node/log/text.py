@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from entresol.node.log.entries import (
         BatchServed,
+        ConsoleLogged,
         LogMessage,
         RejectionsSuppressed,
         RequestRejected,
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
     from entresol.rpc.jsonrpc.errors import ErrorObject
 
 MAX_TEXT: Final = 300
+MAX_LINE: Final = 4_000
+"""Characters of a line of `console.log` or of a call tree."""
 WIDTH: Final = 44
 TIME_WIDTH: Final = 11
 MAX_BATCH_METHODS: Final = 3
@@ -79,17 +85,30 @@ class TextLogFormat:
         ]
         if entry.to is not None:
             rows.append(("To", entry.to.checksummed()))
+        if entry.call is not None:
+            rows.append(("Call", printable(entry.call, MAX_LINE)))
         if entry.created is not None and entry.succeeded:
             rows.append(("Contract created", entry.created.checksummed()))
         rows += [
             ("Gas used", f"{entry.gas_used:,}"),
-            ("Block", f"{entry.block:,}  {entry.block_hash}"),
+            ("Block number", f"{entry.block:,}"),
+            ("Block hash", str(entry.block_hash)),
+            ("Block time", _time(entry.timestamp)),
         ]
         if not entry.succeeded:
             why = printable(entry.failure or "the transaction failed")
             rows.append(("Failed", f"{self._bad}{why}{self._end}"))
-        block = "\n".join(f"    {self._dim}{name:<18}{self._end}{value}" for name, value in rows)
+        rows += _labelled("Events", entry.events)
+        rows += _labelled("console.log", entry.console)
+        block = self._rows(rows)
+        if entry.trace:
+            tree = "\n".join(f"      {printable(line, MAX_LINE)}" for line in entry.trace)
+            block = f"{block}\n    {self._dim}Traces{self._end}\n{tree}"
         return f"\n{block}\n"
+
+    def console(self, entry: ConsoleLogged) -> str:
+        """Format what a call printed, as rows that precede the line of its request."""
+        return self._rows(_labelled(_with_layer(entry.layer, "console.log"), entry.lines))
 
     def message(self, entry: LogMessage) -> str:
         """Format a message, with the stack trace below it."""
@@ -98,6 +117,9 @@ class TextLogFormat:
         label = "" if entry.level == "info" else f"{entry.level}: "
         line = f"{colour}{label}{printable(entry.message)}{end}"
         return line if entry.trace is None else f"{line}\n{entry.trace}"
+
+    def _rows(self, rows: Iterable[tuple[str, str]]) -> str:
+        return "\n".join(f"    {self._dim}{name:<18}{self._end}{value}" for name, value in rows)
 
     def _line(self, what: str, seconds: float, result: str) -> str:
         return f"{what} {self._dim}{seconds * 1e3:{TIME_WIDTH - 3}.2f} ms{self._end}  {result}"
@@ -109,13 +131,28 @@ class TextLogFormat:
         return f"{self._bad}error {error.code}: {text}{self._end}"
 
 
-def printable(text: str) -> str:
+def printable(text: str, limit: int = MAX_TEXT) -> str:
     """Escape control characters: text of clients and contracts must not control the terminal."""
-    if len(text) > MAX_TEXT:
-        text = text[:MAX_TEXT] + "…"
+    if len(text) > limit:
+        text = text[:limit] + "…"
     if text.isprintable():
         return text
     return "".join(it if it.isprintable() else it.encode("unicode_escape").decode() for it in text)
+
+
+def _labelled(label: str, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield rows of which the first has a label."""
+    for line in lines:
+        yield label, printable(line, MAX_LINE)
+        label = ""
+
+
+def _time(timestamp: int) -> str:
+    """Return a time as text; a chain may be at a time that no calendar has."""
+    try:
+        return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):
+        return str(timestamp)
 
 
 def _with_layer(layer: str, what: str) -> str:

@@ -7,11 +7,16 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from entresol.chain.events import BlockSealed, ChainEvents
+from entresol.contracts.abi_registry import AbiRegistry
+from entresol.node.log.call_tree import CallTree
+from entresol.node.log.details import LogDetails
 from entresol.node.log.entries import TransactionIncluded
+from entresol.node.log.traces import LoggedBlock, TraceLog
 from entresol.primitives.values import Address
 from entresol.rpc.render.receipts import created_contract
 
 if TYPE_CHECKING:
+    from entresol.execution.trace.block_trace import SealedBlock
     from entresol.node.log.entries import LogFormat
     from entresol.primitives.records import BlockRecord
     from entresol.storage.readers import BlockReader
@@ -24,7 +29,7 @@ class TransactionLog:
     Fails: never; a block that is reverted before it is logged is left out.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         events: ChainEvents,
         blocks: BlockReader,
@@ -32,6 +37,10 @@ class TransactionLog:
         write: Callable[[str], None],
         layer: str = "",
         hidden: Address | None = None,
+        *,
+        details: LogDetails | None = None,
+        sealed_block: Callable[[int], SealedBlock] | None = None,
+        is_enabled: Callable[[], bool] = lambda: True,
     ) -> None:
         self._chain_events = events
         self._blocks = blocks
@@ -39,6 +48,12 @@ class TransactionLog:
         self._write = write
         self._layer = layer
         self._hidden = hidden
+        self._details = details or LogDetails(AbiRegistry())
+        self._traces: TraceLog | None = None
+        if sealed_block is not None and self._details.wants_trace(succeeded=False):
+            tree = CallTree(self._details.abis)
+            self._traces = TraceLog(sealed_block, tree, self._write_entry)
+        self._is_enabled = is_enabled
         self._is_due = False
         self._events = events.subscribe(wake=self._wake)
 
@@ -46,15 +61,31 @@ class TransactionLog:
         """Log the blocks that are left, and unsubscribe."""
         self._chain_events.unsubscribe(self._events)
         self.step()
+        if self._traces is not None:
+            self._traces.close()
 
     def step(self) -> None:
         """Log the blocks since the last step."""
         self._is_due = False
         events, _ = self._events.take()
-        for event in events:
+        for event in events if self._is_enabled() else ():
             if isinstance(event, BlockSealed) and event.header.gas_used:
-                for entry in self._included(event):
-                    self._write(self._format.transaction(entry))
+                self._log(event)
+
+    def _log(self, sealed: BlockSealed) -> None:
+        included = dict(self._included(sealed))
+        entries, wants = list(included.values()), self._details.wants_trace
+        traced = frozenset(
+            index for index, entry in included.items() if wants(succeeded=entry.succeeded)
+        )
+        if self._traces is not None and entries and (traced or not self._traces.is_idle):
+            self._traces.add(LoggedBlock(sealed.number, entries, traced, list(included)))
+            return
+        for entry in entries:
+            self._write_entry(entry)
+
+    def _write_entry(self, entry: TransactionIncluded) -> None:
+        self._write(self._format.transaction(entry))
 
     def _wake(self) -> None:
         """Schedule a step after the response to the request that sealed the block."""
@@ -62,31 +93,34 @@ class TransactionLog:
             self._is_due = True
             asyncio.get_running_loop().call_soon(self.step)
 
-    def _included(self, sealed: BlockSealed) -> Iterator[TransactionIncluded]:
+    def _included(self, sealed: BlockSealed) -> Iterator[tuple[int, TransactionIncluded]]:
         record = self._blocks.get_record(sealed.number)
         if record is not None and self._blocks.block_hash(sealed.number) == sealed.hash:
-            for entry in included_in(record, sealed, self._layer):
+            for index, entry in enumerate(included_in(record, sealed, self._layer, self._details)):
                 if entry.sender != self._hidden:
-                    yield entry
+                    yield index, entry
 
 
 def included_in(
-    record: BlockRecord, sealed: BlockSealed, layer: str = ""
+    record: BlockRecord, sealed: BlockSealed, layer: str, details: LogDetails
 ) -> Iterator[TransactionIncluded]:
     """Yield a log entry for each transaction of a block."""
     for index, result in enumerate(record.results):
         transaction = record.transaction(index)
-        created = created_contract(transaction, result)
-        failure = sealed.failures.get(index)
+        payload, created = transaction.payload, created_contract(transaction, result)
         yield TransactionIncluded(
             hash=transaction.hash,
             sender=transaction.sender,
-            to=transaction.payload.to,
+            to=payload.to,
             created=None if created is None else Address(created),
             gas_used=result.gas_used,
             block=sealed.number,
             block_hash=sealed.hash,
+            timestamp=sealed.header.timestamp,
             succeeded=result.succeeded,
-            failure=None if failure is None else str(failure),
+            failure=details.failure(sealed.failures.get(index)),
+            call=None if payload.to is None else details.call(payload.data),
+            events=details.events(result),
+            console=details.console(sealed.console.get(index)),
             layer=layer,
         )

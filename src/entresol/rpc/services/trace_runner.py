@@ -13,13 +13,13 @@ from entresol.errors import (
     TransactionIndexTooHigh,
     TransactionNotFound,
 )
-from entresol.execution.trace.block_trace import SealedBlock
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.rpc.jsonrpc.offload import Offload
 
 if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
     from entresol.execution.evm_env import EvmEnv
+    from entresol.execution.trace.block_trace import SealedBlock
     from entresol.primitives.values import Hash32
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.types.block_id import BlockNumber
@@ -48,7 +48,6 @@ class TraceRunner:
         self._blocks = ledger.store
         self._resolver = resolver
         self._limits = limits or TraceLimits()
-        self._rules = ledger.rules.evm_rules()
 
     def run(self, work: Callable[[TraceBudget], None], seconds: float | None = None) -> Traces:
         """Return the work of tracing, which writes its response into the budget's writer."""
@@ -75,8 +74,7 @@ class TraceRunner:
         """Return a sealed block; the genesis was not executed."""
         if number == 0:
             raise GenesisNotTraceable
-        record, parent = self._blocks.record(number), self._blocks.header(number - 1)
-        return SealedBlock(record, parent, self._rules, self._ledger.state_after(number - 1))
+        return self._ledger.sealed_block(number)
 
     def transaction(self, transaction_hash: Hash32) -> Location:
         """Return a sealed transaction."""

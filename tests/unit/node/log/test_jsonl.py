@@ -70,6 +70,7 @@ def test_a_transaction_is_an_object() -> None:
         gas_used=53_000,
         block=7,
         block_hash=Hash32(b"\x44" * 32),
+        timestamp=1_700_000_000,
         succeeded=True,
         failure=None,
     )

@@ -35,6 +35,9 @@ class Recorder:
     def transaction(self, entry: object) -> str:
         raise NotImplementedError(entry)
 
+    def console(self, entry: object) -> str:
+        raise NotImplementedError(entry)
+
     def message(self, entry: object) -> str:
         raise NotImplementedError(entry)
 

@@ -28,6 +28,7 @@ SENT = TransactionIncluded(
     gas_used=21_000,
     block=7,
     block_hash=Hash32(b"\x44" * 32),
+    timestamp=1_700_000_000,
     succeeded=True,
     failure=None,
 )
@@ -78,7 +79,9 @@ def test_a_transaction_is_an_indented_block() -> None:
         "    From              0x" + "22" * 20,
         "    To                0x" + "33" * 20,
         "    Gas used          21,000",
-        "    Block             7  0x" + "44" * 32,
+        "    Block number      7",
+        "    Block hash        0x" + "44" * 32,
+        "    Block time        2023-11-14 22:13:20 UTC",
     ]
 
 

@@ -9,11 +9,15 @@ from entresol.chain.chain import Chain
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
+from entresol.contracts.abi_registry import AbiRegistry
+from entresol.node.log.details import LogDetails
 from entresol.node.log.text import TextLogFormat
 from entresol.node.log.transactions import TransactionLog
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
+from tests.support.evm.console import console_call, logging_code
 from tests.support.evm.in_memory_state import BOB
+from tests.support.polling import eventually
 
 (ALICE,) = derive(DEVELOPMENT_MNEMONIC, 1)
 STOPS = bytes.fromhex("60015ff3")
@@ -54,7 +58,13 @@ def logged(chain: Chain, work: Callable[[], object]) -> list[str]:
     lines: list[str] = []
 
     async def run() -> None:
-        log = TransactionLog(chain.events, chain.blocks, TextLogFormat(colours=False), lines.append)
+        log = TransactionLog(
+            chain.events,
+            chain.blocks,
+            TextLogFormat(colours=False),
+            lines.append,
+            details=LogDetails(AbiRegistry()),
+        )
         work()
         assert lines == []
         await asyncio.sleep(0)
@@ -69,7 +79,9 @@ def test_a_transaction_is_logged_after_its_request(chain: Chain) -> None:
     assert f"From              {ALICE.address.checksummed()}" in block
     assert f"To                {Address(BOB).checksummed()}" in block
     assert "Gas used          21,000" in block
-    assert f"Block             1  {chain.head.hash()}" in block
+    assert "Block number      1\n" in block
+    assert f"Block hash        {chain.head.hash()}" in block
+    assert "Block time        20" in block
     assert "Failed" not in block
 
 
@@ -121,3 +133,38 @@ def test_a_block_that_replaces_another_is_logged_once(chain: Chain) -> None:
 
     (block,) = logged(chain, work)
     assert "Contract created" in block
+
+
+def test_console_log_is_logged_with_its_transaction(chain: Chain) -> None:
+    code = logging_code(console_call("log(string)", "one\ntwo\x1b[2J"))
+    (block,) = logged(chain, lambda: send(chain, 0, code))
+    assert block.endswith("    console.log       one\n                      two\\x1b[2J\n")
+
+
+def test_only_wanted_transactions_are_traced(chain: Chain) -> None:
+    chain.schedule.seal_on_request()
+
+    def work() -> None:
+        send(chain, 0, STOPS)
+        send(chain, 1, says_no())
+        chain.seal()
+
+    async def traced() -> list[str]:
+        lines: list[str] = []
+        log = TransactionLog(
+            chain.events,
+            chain.blocks,
+            TextLogFormat(colours=False),
+            lines.append,
+            details=LogDetails(AbiRegistry(), 3),
+            sealed_block=chain.ledger.sealed_block,
+        )
+        work()
+        await asyncio.sleep(0)
+        await asyncio.to_thread(lambda: eventually(lambda: len(lines) == 2))
+        log.close()
+        return lines
+
+    succeeded, failed = asyncio.run(traced())
+    assert "Traces" not in succeeded
+    assert "← [Revert] no" in failed

@@ -180,7 +180,10 @@ class HardhatNode:
 
     @method()
     def add_compilation_result(self) -> bool:
-        """Accept the output of a compiler, which Hardhat uploads for its stack traces; it is not used."""
+        """Accept the output of a compiler, which Hardhat uploads for its stack traces; it is not used.
+
+        `--abi` names the artifacts by which the log decodes calls and errors.
+        """
         return True
 
     @method()

@@ -17,6 +17,7 @@ from entresol.execution.call.call import call
 from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
 from entresol.execution.call.limits import CallLimits
+from entresol.execution.console import NO_CALLS, ConsoleCapture, ReportConsole
 from entresol.execution.evm_env import EvmEnv
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.cache.calls import CallCache
@@ -53,10 +54,16 @@ class EthCalls:
     prefix = "eth"
 
     def __init__(
-        self, resolver: BlockResolver, runner: CallRunner, *, unfunded_transfers: bool = False
+        self,
+        resolver: BlockResolver,
+        runner: CallRunner,
+        *,
+        unfunded_transfers: bool = False,
+        report_console: ReportConsole = lambda _method, _calls: None,
     ) -> None:
         self._resolver = resolver
         self._unfunded_transfers = unfunded_transfers
+        self._report_console = report_console
         self._is_short = runner.is_short
         self._run = runner.run
         self._run_with_overrides = runner.run_with_overrides
@@ -77,24 +84,30 @@ class EthCalls:
     ) -> Annotated[Raw, Data] | Data | Offload[Data]:
         """Execute a call on the state after a block, and return its output."""
         evm_env = self._resolver.evm_env(block)
+        console = ConsoleCapture("eth_call", self._report_console)
         if state_override or block_override is not None:
             return self._run_with_overrides(
                 evm_env,
                 state_override,
                 block_override,
-                lambda overridden, limits: Data(call(overridden, transaction.request(), limits)),
+                lambda overridden, limits: console.reporting(
+                    lambda limits: Data(call(overridden, transaction.request(), limits, console))
+                )(limits),
                 is_short=self._is_short(transaction),
             )
         if (cached := self._cache.get(evm_env, transaction)) is not None:
             return cached
         output = self._run(
-            lambda limits: Data(call(evm_env, transaction.request(), limits)),
+            console.reporting(
+                lambda limits: Data(call(evm_env, transaction.request(), limits, console))
+            ),
             is_short=self._is_short(transaction),
         )
         if isinstance(output, Offload):
             return output
         result = Raw(encode(output))
-        self._cache.put(evm_env, transaction, result)
+        if console.calls == NO_CALLS:
+            self._cache.put(evm_env, transaction, result)
         return result
 
     @method(UnknownBlock, ExecutionFailed, InvalidTransaction, UnserializableCall)
@@ -110,11 +123,14 @@ class EthCalls:
         For one of type 0x7f or 0xff, a priority transaction, as `zks_estimateGasL1ToL2`: at least what L1 demands.
         On the development L1, a transfer has an estimate even if its sender cannot pay for it, as in anvil.
         """
+        console = ConsoleCapture("eth_estimateGas", self._report_console)
         return self._run_with_overrides(
             self._resolver.evm_env(block),
             state_override,
             block_override,
-            lambda evm_env, limits: Quantity(self._estimate(evm_env, transaction, limits)),
+            lambda evm_env, limits: console.reporting(
+                lambda limits: Quantity(self._estimate(evm_env, transaction, limits, console))
+            )(limits),
             is_short=self._is_short(transaction),
         )
 
@@ -138,9 +154,16 @@ class EthCalls:
 
         return self._run(run, is_short=self._is_short(transaction))
 
-    def _estimate(self, evm_env: EvmEnv, transaction: CallObject, limits: CallLimits) -> int:
+    def _estimate(
+        self, evm_env: EvmEnv, transaction: CallObject, limits: CallLimits, console: ConsoleCapture
+    ) -> int:
         if transaction.is_priority:
             request = transaction.priority_transaction(evm_env.block.base_fee)
             return estimate_l1_to_l2_gas(evm_env, request, limits)
-        unfunded = self._unfunded_transfers
-        return estimate_gas(evm_env, transaction.request(), limits, unfunded_transfers=unfunded).gas
+        return estimate_gas(
+            evm_env,
+            transaction.request(),
+            limits,
+            unfunded_transfers=self._unfunded_transfers,
+            console=console,
+        ).gas

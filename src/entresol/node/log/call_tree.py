@@ -1,0 +1,126 @@
+"""Call trees of transactions, as forge and anvil draw them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from entresol.execution.reverts import ERROR_SELECTOR, PANIC_SELECTOR, describe_revert
+from entresol.execution.trace.call_frames import CallFrame, FrameLog
+from entresol.node.log.console_log import formatted_call
+from entresol.primitives.values import Address, Data, Hash32, Quantity
+
+if TYPE_CHECKING:
+    from entresol.contracts.abi_registry import AbiRegistry
+
+MAX_LINES: Final = 1_000
+"""Lines of one tree."""
+
+MAX_INDENT: Final = 64
+"""Levels that are indented further; calls may be nested a thousand deep."""
+
+MAX_DATA: Final = 256
+"""Bytes of data that are shown as hex."""
+
+CONSOLE: Final = "0x000000000000000000636f6e736f6c652e6c6f67"
+
+_CREATIONS: Final = frozenset({"CREATE", "CREATE2"})
+_SELECTOR: Final = 4
+
+
+class CallTree:
+    """Draws the frames of an execution, decoded by known ABIs."""
+
+    def __init__(self, abis: AbiRegistry) -> None:
+        self._abis = abis
+
+    def draw(self, root: CallFrame) -> list[str]:
+        """Return the lines of a tree; iterative, because calls may be nested deeply."""
+        lines = [self._title(root)]
+        stack = [(root, root.parts())]
+        while stack and len(lines) < MAX_LINES:
+            frame, parts = stack[-1]
+            part = next(parts, None)
+            if part is None:
+                lines.append(_branch(len(stack), is_last=True) + self._end(frame))
+                stack.pop()
+            elif isinstance(part, FrameLog):
+                lines.append(_branch(len(stack)) + self._event(part))
+            else:
+                lines.append(_branch(len(stack)) + self._title(part))
+                stack.append((part, part.parts()))
+        return lines if not stack else [*lines, "… (more lines are not shown)"]
+
+    def _title(self, frame: CallFrame) -> str:
+        gas = f"[{int(frame.gas_used, 16)}]"
+        address = "<unknown>" if frame.to is None else Address.parse(frame.to).checksummed()
+        if frame.type in _CREATIONS:
+            return f"{gas} → new {address}"
+        if frame.type == "SELFDESTRUCT":
+            return f"{gas} {Address.parse(frame.sender).checksummed()}::selfdestruct → {address}"
+        data = Data.parse(frame.input)
+        if frame.to == CONSOLE and (text := formatted_call(data)) is not None:
+            return f"{gas} console::log({text!r}) [{frame.type.lower()}]"
+        value = int(Quantity.parse(frame.value))
+        sent = f"{{value: {value}}}" if value and frame.type == "CALL" else ""
+        kind = "" if frame.type == "CALL" else f" [{frame.type.lower()}]"
+        return f"{gas} {address}::{self._call(data, sent)}{kind}"
+
+    def _call(self, data: bytes, sent: str) -> str:
+        if not data:
+            return f"fallback{sent}()"
+        decoded = self._abis.call(data)
+        if decoded is not None:
+            name, _, arguments = decoded.partition("(")
+            return f"{name}{sent}({arguments}"
+        if len(data) < _SELECTOR:
+            return f"fallback{sent}({_hex(data)})"
+        return f"{data[:_SELECTOR].hex()}{sent}({data[_SELECTOR:][:MAX_DATA].hex()}{_cut(data)})"
+
+    def _event(self, log: FrameLog) -> str:
+        topics = [bytes(Hash32.parse(topic)) for topic in log.topics]
+        data = bytes(Data.parse(log.data))
+        return f"emit {describe_event(self._abis, topics, data)}"
+
+    def _end(self, frame: CallFrame) -> str:
+        output = bytes(Data.parse(frame.output))
+        if frame.error is not None:
+            return f"← {self._failure(frame.error, output)}"
+        if frame.type in _CREATIONS:
+            return f"← [Return] {len(output)} bytes of code"
+        if not output:
+            return "← [Stop]"
+        decoded = self._abis.output(Data.parse(frame.input), output)
+        return f"← [Return] {_hex(output) if decoded is None else decoded}"
+
+    def _failure(self, error: str, output: bytes) -> str:
+        if error != "execution reverted":
+            return f"[{error}]"
+        return f"[Revert] {describe_error(self._abis, output) or 'EvmError: Revert'}"
+
+
+def describe_error(abis: AbiRegistry, data: bytes) -> str | None:
+    """Return what an execution reverted with, custom errors by name if they are known; None if it is empty."""
+    if data[:_SELECTOR] in (ERROR_SELECTOR, PANIC_SELECTOR):
+        return describe_revert(data)
+    return abis.error(data) or describe_revert(data)
+
+
+def describe_event(abis: AbiRegistry, topics: list[bytes], data: bytes) -> str:
+    """Return an event by name if it is known, else its topics and data."""
+    decoded = abis.event(topics, data)
+    if decoded is not None:
+        return decoded
+    shown = [f"topic {number}: 0x{topic.hex()}" for number, topic in enumerate(topics)]
+    return ", ".join([*shown, f"data: {_hex(data)}"])
+
+
+def _branch(depth: int, *, is_last: bool = False) -> str:
+    return "  " + "│   " * min(depth - 1, MAX_INDENT) + ("└─ " if is_last else "├─ ")
+
+
+def _hex(data: bytes) -> str:
+    return f"0x{data[:MAX_DATA].hex()}{_cut(data)}"
+
+
+def _cut(data: bytes) -> str:
+    return "…" if len(data) > MAX_DATA else ""

@@ -1,0 +1,189 @@
+"""What a real node prints of transactions: console.log, failures, call trees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entresol.primitives import abi
+from tests.support.anvil import running_anvil
+from tests.support.evm.assembler import assemble, initcode
+from tests.support.evm.console import CONSOLE, PRINTED, console_call, logging, logging_code
+from tests.support.node_process import RunningNode, running_node
+from tests.support.polling import eventually
+from tests.support.rpc_client import HttpRpcClient, RpcError
+
+SENDER = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
+BURNER = "0x000000000000000000000000000000000000800A"
+HELLO = console_call("log(string,uint256)", "hello %d", 42)
+END = "the end of the test"
+
+
+class Terminal:
+    """A node, and what it prints."""
+
+    def __init__(self, node: RunningNode, client: HttpRpcClient) -> None:
+        self.client = client
+        self._node = node
+
+    def send(self, **fields: str) -> dict[str, Any]:
+        sent = self.client("eth_sendTransaction", {"from": SENDER, **fields})
+        return self.client.receipt(sent)
+
+    def deploy(self, runtime: bytes, constructor: str = "") -> str:
+        receipt = self.send(data="0x" + initcode(runtime, constructor).hex())
+        address: str = receipt["contractAddress"]
+        return address
+
+    def printed(self) -> str:
+        """Return what it has printed, once it has printed everything so far."""
+        with pytest.raises(RpcError):
+            self.client(END)
+        lines = eventually(lambda: self._node.printed() if END in self._node.printed() else "")
+        return lines.removeprefix(self._node.output)
+
+
+@contextmanager
+def terminal(*flags: str) -> Iterator[Terminal]:
+    with running_node(*flags) as node, closing(HttpRpcClient(node.url)) as client:
+        yield Terminal(node, client)
+
+
+def test_console_log_is_printed_once_with_its_transaction() -> None:
+    with terminal("--no-l1") as node:
+        address = node.deploy(logging_code(HELLO), logging(HELLO, then=""))
+        node.send(to=address)
+        printed = node.printed()
+    assert printed.count("    console.log       hello 42") == 2
+
+
+def test_console_log_of_a_failed_transaction_is_printed() -> None:
+    with terminal("--no-l1") as node:
+        address = node.deploy(logging_code(HELLO, then="0 0 revert"))
+        node.send(to=address, gas="0x80000")
+        printed = node.printed()
+    assert printed.index("Failed            execution reverted") < printed.index("hello 42")
+
+
+def test_calls_and_estimates_print_once_each() -> None:
+    with terminal("--no-l1") as node:
+        address = node.deploy(logging_code(HELLO))
+        for _ in range(2):
+            node.client("eth_call", {"to": address}, "latest")
+        node.client("eth_estimateGas", {"to": address})
+        printed = node.printed()
+    assert printed.count("    console.log       hello 42\neth_call ") == 2
+    assert printed.count("    console.log       hello 42\neth_estimateGas ") == 1
+    assert printed.count("hello 42") == 3
+
+
+@pytest.mark.parametrize("flag", ["--disable-console-log", "--no-console-log"])
+def test_a_flag_disables_console_log(flag: str) -> None:
+    with terminal("--no-l1", flag) as node:
+        node.client("eth_call", {"to": "0x" + CONSOLE.hex(), "data": "0x" + HELLO.hex()}, "latest")
+        assert "hello" not in node.printed()
+
+
+def test_console_log_is_not_printed_for_strangers() -> None:
+    with terminal("--no-l1", "--no-dev-methods") as node:
+        node.client("eth_call", {"to": "0x" + CONSOLE.hex(), "data": "0x" + HELLO.hex()}, "latest")
+        assert "hello" not in node.printed()
+
+
+def test_the_method_that_disables_the_log_disables_console_log() -> None:
+    with terminal("--no-l1", "-vvvv") as node:
+        address = node.deploy(logging_code(HELLO))
+        node.client("anvil_setLoggingEnabled", False)
+        node.client("eth_call", {"to": address}, "latest")
+        node.send(to=address)
+        node.client("anvil_setLoggingEnabled", True)
+        assert "hello" not in node.printed()
+
+
+def test_a_loop_of_console_log_is_cut() -> None:
+    loop = logging(HELLO, then="@loop jump")
+    with terminal("--no-l1") as node:
+        address = node.deploy(assemble(f"loop: {loop}"))
+        node.send(to=address, gas=hex(10_000_000))
+        printed = node.printed()
+    assert printed.count("hello 42") <= 1_000
+    assert "more calls are not shown" in printed
+
+
+def test_a_custom_error_is_named_by_an_artifact(tmp_path: Path) -> None:
+    error = {"type": "error", "name": "TooSmall", "inputs": [{"type": "uint256", "name": "by"}]}
+    (tmp_path / "Mine.json").write_text(json.dumps({"contractName": "Mine", "abi": [error]}))
+    data = abi.encode_call("TooSmall(uint256)", 7)
+    runtime = assemble(
+        f"0x{data[:32].hex()} 0 mstore 0x{data[32:].hex().ljust(64, '0')} 32 mstore 36 0 revert"
+    )
+    with terminal("--no-l1", "--abi", str(tmp_path)) as node:
+        node.send(to=node.deploy(runtime), gas="0x80000")
+        assert "Failed            execution reverted: TooSmall(7)\n" in node.printed()
+
+
+def test_a_call_tree_has_decoded_calls_events_and_results() -> None:
+    data = abi.encode_call("withdraw(address)", bytes(19) + b"\x07")
+    with terminal("--no-settle", "-vvvv") as node:
+        node.send(to=BURNER, value="0x5", data="0x" + data.hex())
+        printed = node.printed()
+    seven = "0x0000000000000000000000000000000000000007"
+    assert f"    Call              withdraw({seven})\n" in printed
+    assert f"{BURNER}::withdraw{{value: 5}}({seven})\n        ├─ [" in printed
+    assert "\n        │   ├─ emit L1MessageSent(sender: 0x" in printed
+    assert "\n        │   └─ ← [Return] 0x" in printed
+    assert (
+        f"\n        ├─ emit Withdrawal(l2Sender: 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266, l1Receiver: {seven}, amount: 5)\n"
+        in printed
+    )
+    assert "\n        └─ ← [Stop]\n" in printed
+
+
+@pytest.mark.parametrize(
+    ("flag", "traced"), [("-vv", []), ("-vvv", ["Revert"]), ("--print-traces", ["Stop", "Revert"])]
+)
+def test_verbosity_chooses_what_is_traced(flag: str, traced: list[str]) -> None:
+    with terminal("--no-l1", flag) as node:
+        node.send(to=SENDER)
+        node.send(data="0x5f5ffd", gas="0x80000")
+        printed = node.printed()
+    assert [word for word in ("Stop", "Revert") if f"← [{word}]" in printed] == traced
+
+
+def test_json_logs_have_the_same_as_fields() -> None:
+    with terminal("--no-l1", "--json-logs", "-vvvv") as node:
+        address = node.deploy(logging_code(HELLO))
+        node.client("eth_call", {"to": address}, "latest")
+        node.send(to=address)
+        entries = [json.loads(line) for line in node.printed().splitlines()]
+    (called,) = [it["fields"] for it in entries if it["message"] == "console.log"]
+    assert called == {"method": "eth_call", "lines": ["hello 42"]}
+    fields = [it["fields"] for it in entries if it["message"] == "transaction"][-1]
+    assert fields["console"] == ["hello 42"]
+    assert fields["trace"][1:] == [
+        "  ├─ [0] console::log('hello 42') [staticcall]",
+        "  │   └─ ← [Stop]",
+        "  └─ ← [Stop]",
+    ]
+    assert isinstance(fields["blockTime"], int)
+
+
+@pytest.mark.peer
+def test_anvil_prints_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "anvil.log"
+    with running_anvil(output=path) as anvil:
+        for printed in PRINTED:
+            anvil(
+                "eth_call",
+                {"to": "0x" + CONSOLE.hex(), "data": "0x" + printed.data.hex()},
+                "latest",
+            )
+        lines = path.read_text().splitlines()
+    lines = lines[next(n for n, line in enumerate(lines) if "Listening on" in line) + 1 :]
+    expected = "\n".join(it.text for it in PRINTED).splitlines()
+    assert [it for it in lines if it and it != "eth_call"] == [it for it in expected if it]
