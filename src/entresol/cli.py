@@ -49,7 +49,6 @@ COMMANDS_HELP: Final = """\
 run (the default) starts a node; anvil starts an L1 alone, on anvil's flags (entresol anvil --help); rebuild derives the indexes of a data directory again from its blocks; \
 verify executes every block of a data directory again and compares the results; both cover L1 and L2"""
 ANVIL_DESCRIPTION: Final = "An L1 alone, on the flags and defaults of anvil 1.7."
-VERBOSITY_HELP: Final = "Accepted without effect."
 EPILOG: Final = """\
 Each flag is also an environment variable (--chain-id is ENTRESOL_CHAIN_ID) and a key in the TOML file of --config \
 (chain_id under [chain]). Flags override variables, and variables the file."""
@@ -89,7 +88,6 @@ def _anvil(words: Sequence[str]) -> int:
     from entresol.node.layer_one_node import LayerOneNode  # noqa: PLC0415
 
     parser = _new_parser(ANVIL_REJECTED, prog="entresol anvil", description=ANVIL_DESCRIPTION)
-    parser.add_argument("-v", "--verbosity", action="count", help=VERBOSITY_HELP)
     add_flags(parser, ANVIL_SETTINGS.all, ANVIL_SETTINGS.titles())
     # The one variable that anvil reads.
     host = os.environ.get("ANVIL_IP_ADDR")

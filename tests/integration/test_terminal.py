@@ -14,7 +14,7 @@ from entresol.primitives import abi
 from tests.support.anvil import running_anvil
 from tests.support.evm.assembler import assemble, initcode
 from tests.support.evm.console import CONSOLE, PRINTED, console_call, logging, logging_code
-from tests.support.node_process import RunningNode, running_node
+from tests.support.node_process import ENTRESOL, RunningNode, running_node
 from tests.support.polling import eventually
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
@@ -187,3 +187,12 @@ def test_anvil_prints_the_same(tmp_path: Path) -> None:
     lines = lines[next(n for n, line in enumerate(lines) if "Listening on" in line) + 1 :]
     expected = "\n".join(it.text for it in PRINTED).splitlines()
     assert [it for it in lines if it and it != "eth_call"] == [it for it in expected if it]
+
+
+def test_the_l1_alone_prints_the_same(tmp_path: Path) -> None:
+    path, data = tmp_path / "log", "0x" + logging_code(HELLO).hex()
+    with running_anvil("-vvvv", program=(*ENTRESOL, "anvil"), output=path) as client:
+        client("eth_sendTransaction", {"from": SENDER, "data": data})
+        printed = eventually(lambda: it if "Traces" in (it := path.read_text()) else "")
+    assert "    console.log       hello 42" in printed
+    assert "├─ [0] console::log('hello 42') [staticcall]" in printed

@@ -11,6 +11,7 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_PATH
 from entresol.chain.rules import EPOCH_SLOTS, MAX_CODE_SIZE
 from entresol.node.config.evm import Fork
 from entresol.node.config.loader import Settings
+from entresol.node.config.log import MAX_VERBOSITY
 from entresol.node.config.schema import MAX_ACCOUNTS
 
 
@@ -211,6 +212,31 @@ class AnvilServer(Struct, frozen=True, kw_only=True):
     json: Annotated[bool, Meta(description="Log one JSON object per line.")] = False
 
 
+class AnvilTransactionLog(Struct, frozen=True, kw_only=True):
+    """What is logged of transactions."""
+
+    disable_console_log: Annotated[
+        bool,
+        Meta(
+            description="Do not print what contracts log by console.log.",
+            extra={"aliases": ("--no-console-log",)},
+        ),
+    ] = False
+    print_traces: Annotated[
+        bool, Meta(description="Log the call tree of every transaction, as -vvvv does.")
+    ] = False
+    verbosity: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=MAX_VERBOSITY,
+            description="Log more of transactions: -v the call, -vv events, -vvv the call tree of failed ones, "
+            "-vvvv that of all.",
+            extra={"counted": ("-v", "--verbosity")},
+        ),
+    ] = 0
+
+
 class AnvilWithoutEffect(Struct, frozen=True, kw_only=True):
     """Flags that are accepted without effect, because what they set is always so, or has no counterpart."""
 
@@ -244,6 +270,7 @@ class AnvilConfig(Struct, frozen=True, kw_only=True):
     mining: AnvilMining = AnvilMining()
     state_files: AnvilStateFiles = AnvilStateFiles()
     server: AnvilServer = AnvilServer()
+    log: AnvilTransactionLog = AnvilTransactionLog()
     ignored: AnvilWithoutEffect = AnvilWithoutEffect()
 
 

@@ -57,7 +57,12 @@ def node_config(flags: AnvilConfig) -> NodeConfig:
         ),
         state_files=StateFilesConfig(**structs.asdict(flags.state_files)),
         server=_server(server),
-        log=LogConfig(silent=server.quiet, json_logs=server.json, config_out=server.config_out),
+        log=LogConfig(
+            silent=server.quiet,
+            json_logs=server.json,
+            config_out=server.config_out,
+            **structs.asdict(flags.log),
+        ),
     )
 
 

@@ -101,14 +101,17 @@ def _add_flag(group: argparse._ArgumentGroup, setting: Setting) -> None:
             help=_escape(setting.description),
         )
         return
-    if setting.counted is not None:
+    is_only_counted = setting.flag in setting.counted
+    if setting.counted:
         group.add_argument(
-            setting.counted,
+            *setting.counted,
             dest=setting.name,
             action="count",
             default=None,
-            help=argparse.SUPPRESS,
+            help=_escape(setting.description) if is_only_counted else argparse.SUPPRESS,
         )
+    if is_only_counted:
+        return
     options: dict[str, Any] = {}
     if setting.without_value is not None:
         options = {"nargs": "?", "const": setting.without_value}

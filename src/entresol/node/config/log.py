@@ -38,7 +38,7 @@ class LogConfig(Struct, frozen=True, kw_only=True):
             le=MAX_VERBOSITY,
             description="How much is logged of a transaction on a node with developer methods, also by -v to "
             "-vvvvv: 1 adds the decoded call, 2 events, 3 the call tree of failed transactions, 4 that of all.",
-            extra={"counted": "-v"},
+            extra={"counted": ("-v",)},
         ),
     ] = 0
     print_traces: Annotated[

@@ -34,8 +34,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """Other flags for it, which anvil has."""
     without_value: str | None = None
     """The value of the flag without one; None if it needs a value."""
-    counted: str | None = None
-    """A flag whose repetitions are counted: `-v`."""
+    counted: tuple[str, ...] = ()
+    """Flags whose repetitions are counted: `-v`."""
 
     @property
     def flag(self) -> str:
@@ -92,7 +92,7 @@ def settings_of(schema: type[msgspec.Struct]) -> Iterator[Setting]:
                 metavar=meta.title,
                 aliases=(meta.extra or {}).get("aliases", ()),
                 without_value=(meta.extra or {}).get("without_value"),
-                counted=(meta.extra or {}).get("counted"),
+                counted=(meta.extra or {}).get("counted", ()),
             )
 
 
