@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MAX_BLOCK_BYTES: Final = 1 << 20
-"""Bytes that are kept of the transactions of a block, beside the limits of the engine for each."""
+MAX_BLOCK_CALLS: Final = 2_000
+MAX_BLOCK_BYTES: Final = 256 << 10
+"""Calls and bytes that are kept of a block, beside the engine's limits for each transaction.
+
+They are formatted on the event loop, at a few microseconds a call.
+"""
 
 
 class ConsoleCalls(NamedTuple):
@@ -42,16 +46,18 @@ class BlockConsole:
 
     def __init__(self) -> None:
         self.calls: dict[int, ConsoleCalls] = {}
-        self._room = MAX_BLOCK_BYTES
+        self._calls_left = MAX_BLOCK_CALLS
+        self._bytes_left = MAX_BLOCK_BYTES
 
     def record(self, index: int, result: ExecutionResult) -> None:
         """Record the calls of the transaction at `index`."""
         calls = ConsoleCalls.of(result)
         if calls == NO_CALLS:
             return
-        if calls.size > self._room:
+        if calls.size > self._bytes_left or len(calls.recorded) > self._calls_left:
             calls = ConsoleCalls((), calls.dropped + len(calls.recorded))
-        self._room -= calls.size
+        self._calls_left -= len(calls.recorded)
+        self._bytes_left -= calls.size
         self.calls[index] = calls
 
 

@@ -106,10 +106,16 @@ def test_a_call_that_logs_nothing_reports_nothing() -> None:
     assert reports.all == []
 
 
-def test_a_block_keeps_the_calls_of_its_first_transactions_and_counts_the_others() -> None:
-    console, result = BlockConsole(), run(logging_code(b"\x01" * 60_000).hex())
+@pytest.mark.parametrize(
+    ("program", "kept"), [(logging_code(b"\x01" * 60_000), 4), (assemble(LOOP), 2)]
+)
+def test_a_block_keeps_the_calls_of_its_first_transactions_and_counts_the_others(
+    program: bytes, kept: int
+) -> None:
+    console, result = BlockConsole(), run(program.hex())
     for index in range(20):
         console.record(index, result)
-    kept = [index for index, calls in console.calls.items() if calls.recorded]
-    assert kept == list(range(17))
-    assert console.calls[19] == ((), 1)
+    found = [index for index, calls in console.calls.items() if calls.recorded]
+    assert found == list(range(kept))
+    recorded, dropped = ConsoleCalls.of(result)
+    assert console.calls[19] == ((), len(recorded) + dropped)

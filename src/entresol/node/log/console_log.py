@@ -48,7 +48,7 @@ def console_lines(calls: ConsoleCalls) -> list[str]:
     for data in calls.recorded:
         text = formatted_call(data)
         if text is not None:
-            lines += re.split(r"\r?\n", text)
+            lines += re.split(r"\r?\n", text, maxsplit=MAX_LINES)
         if len(lines) > MAX_LINES:
             return [*lines[:MAX_LINES], "… (more lines are not shown)"]
     if calls.dropped:
