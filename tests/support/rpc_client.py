@@ -97,11 +97,9 @@ class NamespaceClient(DispatcherClient):
 class HttpRpcClient(RpcClient):
     """A connection to a server; for one thread at a time."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, patience: float = PATIENCE_SECONDS) -> None:
         self.url = url
-        self._connection = http.client.HTTPConnection(
-            urlsplit(url).netloc, timeout=PATIENCE_SECONDS
-        )
+        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=patience)
 
     def post(self, document: object) -> Any:
         """Return the whole response to any JSON document."""

@@ -211,19 +211,20 @@ class Chain(ChainView):
         was = self.checkpoints.take(checkpoint)
         if was is None:
             return False
-        reverted = self.ledger.unwind(was.number) if was.number < self.number else ()
+        head = self.number
+        reverted = self.ledger.unwind(was.number) if was.number < head else ()
         self._edits.restore(was.edited)
         self.pool.restore(was.pool, self._edits.on(self.ledger.latest))
         self.producer.priority.replace(was.priority)
         self.clock.state = was.clock
         self.configure(was.settings)
         self.finality = was.finality
-        self._publish_reverted(reverted)
+        self._publish_reverted(reverted, head)
         return True
 
     def roll_back(self, number: int) -> None:
         """Revert to block `number` and its time; the transactions of the reverted blocks are gone."""
-        reverted = self.ledger.unwind(number)
+        head, reverted = self.number, self.ledger.unwind(number)
         self._edits.restore(None)
         self.checkpoints.drop_above(number)
         self.finality = self.finality.at_most(number)
@@ -231,11 +232,11 @@ class Chain(ChainView):
         self.producer.priority.replace(())
         self.pool.reset(self.ledger.latest, self.next_base_fee())
         self.clock.set_time(self.head.timestamp)
-        self._publish_reverted(reverted)
+        self._publish_reverted(reverted, head)
 
     def rewind(self, number: int) -> None:
         """Revert to block `number`; the transactions of the reverted blocks are pending again."""
-        reverted = self.ledger.unwind(number)
+        head, reverted = self.number, self.ledger.unwind(number)
         self._edits.restore(None)
         self.checkpoints.drop_above(number)
         self.finality = self.finality.at_most(number)
@@ -244,7 +245,7 @@ class Chain(ChainView):
         self.producer.priority.push_front(from_l1)
         others = [it for it in transactions if not isinstance(it.payload, PriorityTransaction)]
         self.pool.reset(self.ledger.latest, self.next_base_fee(), reverted=others)
-        self._publish_reverted(reverted)
+        self._publish_reverted(reverted, head)
 
     def replace(
         self, source: Store, edits: Sequence[StoredChange] = (), codes: Iterable[bytes] = ()
@@ -299,6 +300,6 @@ class Chain(ChainView):
         )
         self.events.publish(sealed)
 
-    def _publish_reverted(self, reverted: tuple[BlockRecord, ...]) -> None:
-        if reverted:
+    def _publish_reverted(self, reverted: tuple[BlockRecord, ...], head: int) -> None:
+        if self.number < head:
             self.events.publish(BlocksReverted(reverted, self.number))

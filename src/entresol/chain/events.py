@@ -34,9 +34,9 @@ class BlockSealed(msgspec.Struct, frozen=True):
 
 
 class BlocksReverted(msgspec.Struct, frozen=True):
-    """The chain was reverted to block `head`; `records` are those of the reverted blocks, newest first.
+    """The chain was reverted to block `head`; `records` are those of the reverted blocks that were not empty.
 
-    The event carries the records because the store has deleted them.
+    The newest comes first. The event carries the records because the store has deleted them.
     """
 
     records: tuple[BlockRecord, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol._native import keccak256
 from entresol.chain.dev.block_settings import BlockSettings
@@ -19,6 +19,7 @@ from entresol.execution.block_executor import ParentBlock
 from entresol.execution.evm_env import BlockEnv
 from entresol.execution.replay import apply_and_verify, re_execute
 from entresol.execution.trace.block_trace import SealedBlock
+from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
 from entresol.state.snapshots import Snapshots
 from entresol.state.state_trie import StateTrie
@@ -34,12 +35,15 @@ if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.storage.store import Store
 
+MAX_HEADS: Final = 64
+"""How many heads are remembered: tests revert to the same few again and again."""
+
 
 class Ledger:
     """Blocks and states of one chain, on a store.
 
-    Remembers: the head's header, recent snapshots, trie nodes, settings of blocks to come. Persists: appended blocks, through the
-    store. Assumes: one thread appends and unwinds; any may read. Fails: with the store's error, which
+    Remembers: the headers of recent heads, recent snapshots, trie nodes, settings of blocks to come. Persists:
+    appended blocks, through the store. Assumes: one thread appends and unwinds; any may read. Fails: with the store's error, which
     leaves it unchanged.
     """
 
@@ -48,6 +52,7 @@ class Ledger:
         self.rules = rules
         self.trie = StateTrie(store, lambda: store.loaded.roots)
         self._snapshots = Snapshots(store)
+        self._heads: BoundedMap[int, Header] = BoundedMap(MAX_HEADS)
         self.settings = BlockSettings()
         expected = genesis if isinstance(genesis, ExpectedGenesis) else ExpectedGenesis(genesis)
         if store.head_number is None:
@@ -150,12 +155,13 @@ class Ledger:
         self._advance(header, overlay)
 
     def unwind(self, number: int) -> tuple[BlockRecord, ...]:
-        """Revert to block `number`; return the records of the reverted blocks, newest first."""
+        """Revert to block `number`; return the records of the reverted blocks that were not empty, newest first."""
         self.check_state(number)
-        reverted = tuple(self.record(n) for n in range(self.number, number, -1))
-        self.store.unwind(number)
+        reverted = self.store.unwind(number)
         self._snapshots.evict_above(number)
-        self._set_head(self.header(number))
+        for it in [it for it in self._heads if it > number]:
+            self._heads.pop(it)
+        self._set_head(self._heads.get(number) or self.header(number))
         return reverted
 
     def replace(self, source: Store) -> tuple[BlockRecord, ...]:
@@ -163,6 +169,7 @@ class Ledger:
         reverted = tuple(self.record(n) for n in range(self.number, -1, -1))
         self.store.replace(source)
         self._snapshots.evict_above(-1)
+        self._heads.clear()
         self._set_head(self.header(self.number))
         return reverted
 
@@ -192,6 +199,7 @@ class Ledger:
     def _set_head(self, header: Header) -> None:
         self._head = header
         self._head_hash = header.hash()
+        self._heads.put(header.number, header)
 
     def _init_genesis(self, genesis: Genesis) -> None:
         record, nodes = genesis_block(genesis, self.store, self.trie)

@@ -28,7 +28,10 @@ def rows_of(
     """Yield every row that is derived from the record of block `number`."""
     # Computed once, because it decodes the transactions that may have factory dependencies.
     published = [(name, code, keccak256(code)) for name, code in published_by(record)]
-    yield from _keyed_by_number(db, record, number)
+    block_hash = keccak256(record.header_rlp)
+    yield tables.HASH_OF_NUMBER + tables.number(number), block_hash
+    yield tables.NUMBER_OF_HASH + block_hash, tables.number(number)
+    yield from _contents_rows(db, record, number)
     for name, _, code_hash in published:
         yield tables.published_key(name, number), code_hash
     for code_hash, code in {it[2]: it[1] for it in published}.items():
@@ -37,19 +40,15 @@ def rows_of(
         yield tables.NODE + node_hash, node
 
 
-def keys_of(db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[bytes]:
-    """Yield the keys that belong to block `number` alone; blocks may share codes and nodes."""
-    yield tables.record_key(number)
-    for key, _ in _keyed_by_number(db, record, number):
+def contents_keys_of(db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[bytes]:
+    """Yield the keys of what block `number` alone contains; blocks may share codes and nodes."""
+    for key, _ in _contents_rows(db, record, number):
         yield key
     for name, _ in published_by(record):
         yield tables.published_key(name, number)
 
 
-def _keyed_by_number(db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[Row]:
-    block_hash = keccak256(record.header_rlp)
-    yield tables.HASH_OF_NUMBER + tables.number(number), block_hash
-    yield tables.NUMBER_OF_HASH + block_hash, tables.number(number)
+def _contents_rows(db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[Row]:
     for index, (raw, sender) in enumerate(record.transactions):
         yield from _transaction_rows(raw, sender, number, index)
     for change in record.changes:

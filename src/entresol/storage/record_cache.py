@@ -18,7 +18,7 @@ _PART_BYTES: Final = 384
 
 
 class RecordCache:
-    """An LRU cache of records; any thread may read beside the writer, who clears it."""
+    """An LRU cache of records; any thread may read beside the writer, who evicts deleted ones."""
 
     def __init__(self, max_records: int = MAX_RECORDS, max_bytes: int = MAX_BYTES) -> None:
         self._records: BoundedMap[int, BlockRecord] = BoundedMap(max_records, max_weight=max_bytes)
@@ -40,15 +40,16 @@ class RecordCache:
         record = read(number)
         if record is not None:
             with self._lock:
-                # A record that was read before the cache was cleared may be deleted since.
+                # A record that was read before others were evicted may be deleted since.
                 if generation == self._generation:
                     self._records.put(number, record, _size_of(record))
         return record
 
-    def clear(self) -> None:
-        """Drop all records, and those that other threads are reading now."""
+    def evict_above(self, number: int) -> None:
+        """Drop the records above block `number`, and those that other threads are reading now."""
         with self._lock:
-            self._records.clear()
+            for deleted in [it for it in self._records if it > number]:
+                self._records.pop(deleted)
             self._generation += 1
 
 

@@ -21,12 +21,13 @@ from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Hash32
 from entresol.storage import recovery, tables
 from entresol.storage.batch_table import BatchTable
-from entresol.storage.block_rows import keys_of, rows_of
+from entresol.storage.block_rows import contents_keys_of, rows_of
 from entresol.storage.directory import Directory
 from entresol.storage.genesis_table import GenesisTable
 from entresol.storage.key_value import KeyValueStore
 from entresol.storage.loaded_history import LoadedHistory
 from entresol.storage.log_index import LogQuery, candidates
+from entresol.storage.nonempty_blocks import NonEmptyBlocks, has_contents
 from entresol.storage.price_table import Prices, PriceTable
 from entresol.storage.published_bytecodes import as_published
 from entresol.storage.readers import TransactionLocation
@@ -53,6 +54,7 @@ class Store:
         self.loaded = LoadedHistory(db)
         head = db.get(tables.HEAD)
         self._head = None if head is None else int.from_bytes(head)
+        self._nonempty = NonEmptyBlocks(self._head)
 
     @classmethod
     def open(cls, path: Path, *, durable: bool = True, rebuilding: bool = False) -> Self:
@@ -136,11 +138,15 @@ class Store:
     def block_number(self, block_hash: bytes) -> int | None:
         """Return the number of the block with this hash."""
         row = self._db.get(tables.NUMBER_OF_HASH + block_hash)
-        return None if row is None else int.from_bytes(row)
+        if row is None:
+            return None
+        number = int.from_bytes(row)
+        # The rows of reverted blocks stay until others overwrite them.
+        return number if self.block_hash(number) == block_hash else None
 
     def block_hash(self, number: int) -> Hash32 | None:
         """Return the hash of a block."""
-        row = self._db.get(tables.HASH_OF_NUMBER + tables.number(number))
+        row = self._hash_row(number) if self._has(number) else None
         return None if row is None else Hash32(row)
 
     def locate_transaction(self, transaction_hash: bytes) -> TransactionLocation | None:
@@ -219,15 +225,21 @@ class Store:
         number = 0 if self._head is None else self._head + 1
         self._append(record, nodes, self.prices.rows_of(number, prices))
 
-    def unwind(self, number: int) -> None:
-        """Delete every block above `number`, and the batches that contain one, in one write.
+    def unwind(self, number: int) -> tuple[BlockRecord, ...]:
+        """Revert to block `number`: delete the contents of the blocks above, and batches that have one, in one write.
 
-        Trie nodes and codes stay, since other blocks may share them.
+        Return the records of the reverted blocks that were not empty, newest first. Records and hashes stay, unread,
+        until other blocks overwrite them: so an empty block costs nothing. Trie nodes and codes stay for good, since
+        other blocks may share them.
         """
         head = self._head
         if head is None or number >= head:
-            return
-        deleted = [key for block in range(number + 1, head + 1) for key in self._keys_of(block)]
+            return ()
+        reverted = [
+            (block, self._record_to_delete(block)) for block in self._nonempty.above(number)
+        ]
+        reverted = [(block, record) for block, record in reverted if has_contents(record)]
+        deleted = [key for it, record in reverted for key in contents_keys_of(self._db, record, it)]
         deleted += self.batches.keys_above(number)
         deleted += self.prices.keys_above(number)
         # The head first, so that no reader sees a head without its block.
@@ -237,7 +249,9 @@ class Store:
         except BaseException:
             self._head = head
             raise
-        self.record_cache.clear()
+        self.record_cache.evict_above(number)
+        self._nonempty.remove_above(number)
+        return tuple(record for _, record in reversed(reverted))
 
     def replace(self, source: Store) -> None:
         """Replace the whole chain by that of another store, in one durable write."""
@@ -247,7 +261,8 @@ class Store:
         except BaseException:
             self._head = head
             raise
-        self.record_cache.clear()
+        self.record_cache.evict_above(-1)
+        self._nonempty.reset(self._head)
         self.loaded.refresh()
 
     def rebuild(
@@ -284,7 +299,9 @@ class Store:
             (tables.HEAD, tables.number(header.number)),
             *rows_of(self._db, record, header.number, nodes),
         ]
-        self._db.write(rows)
+        reverted = self._hash_row(header.number)
+        self._db.write(rows, [] if reverted is None else [tables.NUMBER_OF_HASH + reverted])
+        self._nonempty.add(header.number, record)
         self._head = header.number
 
     def _continues(self, number: int, parent_hash: bytes) -> bool:
@@ -300,13 +317,21 @@ class Store:
             return None
         return TransactionLocation(tables.block_of(found[0]), int.from_bytes(found[1]))
 
-    def _keys_of(self, number: int) -> Iterator[bytes]:
+    def _record_to_delete(self, number: int) -> BlockRecord:
         record = self.get_record(number)
         if record is None:
             raise StoreDamaged(self.path, f"block {number} is missing")
-        return keys_of(self._db, record, number)
+        return record
+
+    def _has(self, number: int) -> bool:
+        return self._head is not None and number <= self._head
+
+    def _hash_row(self, number: int) -> bytes | None:
+        return self._db.get(tables.HASH_OF_NUMBER + tables.number(number))
 
     def _read_record(self, number: int) -> BlockRecord | None:
+        if not self._has(number):
+            return None
         data = self._db.get(tables.record_key(number))
         try:
             return None if data is None else BlockRecord.decode(data)

@@ -144,8 +144,13 @@ def fill(store: Store, chain: Iterable[BlockRecord]) -> None:
 
 
 def dump(store: Store) -> dict[bytes, bytes]:
-    """Return every key and value of a store."""
-    return dict(store._db.scan(b""))
+    """Return every key and value of a store, but for the records and hashes of reverted blocks."""
+    rows = dict(store._db.scan(b""))
+    head = -1 if store.head_number is None else store.head_number
+    by_number = (tables.RECORD, tables.HASH_OF_NUMBER)
+    reverted = [it for it in rows if it[:1] in by_number and tables.block_of(it) > head]
+    hashes = {tables.NUMBER_OF_HASH + rows[it] for it in reverted if it[:1] == by_number[1]}
+    return {key: row for key, row in rows.items() if key not in {*reverted, *hashes}}
 
 
 def without_shared(rows: dict[bytes, bytes]) -> dict[bytes, bytes]:

@@ -258,6 +258,14 @@ def test_subscribers_receive_reverted_blocks(chain: Chain) -> None:
     assert removed.head == 0
 
 
+def test_subscribers_learn_of_reverted_blocks_that_were_empty(chain: Chain) -> None:
+    checkpoint = chain.checkpoint()
+    chain.seal()
+    subscription = chain.events.subscribe()
+    chain.restore(checkpoint)
+    assert subscription.take() == ([BlocksReverted((), 0)], 0)
+
+
 def test_transactions_of_rewound_blocks_are_pending_again(manual: Chain) -> None:
     first = manual.enqueue(deposit(0))
     manual.submit(transaction(0).raw)

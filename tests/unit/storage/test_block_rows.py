@@ -22,6 +22,7 @@ from tests.support.chain.records import (
     nodes_of,
     random_chain,
     record_after,
+    transfer,
     without_shared,
 )
 from tests.support.hex_data import word
@@ -141,6 +142,34 @@ def test_a_cached_record_is_dropped_by_an_unwind(store: Store) -> None:
     fill(store, [theirs])
     assert store.get_record(1) == theirs
     assert store.block_number(ours.header().hash()) is None
+
+
+def test_a_reverted_block_is_unknown_also_after_reopening(tmp_path: Path) -> None:
+    genesis = record_after(None)
+    ours, theirs = record_after(genesis, salt=b"1"), record_after(genesis, salt=b"2")
+    store = Store.open(tmp_path)
+    fill(store, [genesis, ours])
+    store.unwind(0)
+    for reopened in (False, True):
+        if reopened:
+            store.close()
+            store = Store.open(tmp_path)
+        assert list(store.records()) == [genesis]
+        assert store.block_hash(1) is None
+        assert store.block_number(ours.header().hash()) is None
+    fill(store, [theirs])
+    assert store.block_number(theirs.header().hash()) == 1
+    assert tables.NUMBER_OF_HASH + ours.header().hash() not in dict(store._db.scan(b""))
+    store.close()
+
+
+def test_a_revert_returns_the_records_of_blocks_with_contents(store: Store) -> None:
+    chain = [record_after(None)]
+    for number in range(1, 6):
+        sent = [transfer(number)] if number in (2, 4) else []
+        chain.append(record_after(chain[-1], transactions=sent))
+    fill(store, chain)
+    assert store.unwind(0) == (chain[4], chain[2])
 
 
 def test_a_store_is_the_same_after_reopening(tmp_path: Path) -> None:

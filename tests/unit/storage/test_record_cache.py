@@ -37,14 +37,24 @@ def test_the_least_recently_used_record_is_evicted() -> None:
     assert records.reads == [1, 2, 3, 2]
 
 
-def test_a_record_that_was_read_before_a_clear_is_not_cached() -> None:
+def test_records_up_to_the_head_stay_cached_after_a_revert() -> None:
+    cache, records = RecordCache(), Records()
+    for number in (1, 2, 3):
+        cache.get(number, records.read)
+    cache.evict_above(1)
+    for number in (1, 2, 3):
+        cache.get(number, records.read)
+    assert records.reads == [1, 2, 3, 2, 3]
+
+
+def test_a_record_that_was_read_before_a_revert_is_not_cached() -> None:
     cache, records = RecordCache(), Records()
 
-    def read_while_cleared(number: int) -> BlockRecord | None:
-        cache.clear()
+    def read_while_reverting(number: int) -> BlockRecord | None:
+        cache.evict_above(-1)
         return records.read(number)
 
-    cache.get(1, read_while_cleared)
+    cache.get(1, read_while_reverting)
     cache.get(1, records.read)
     assert records.reads == [1, 1]
 
@@ -59,5 +69,5 @@ def test_records_are_evicted_once_they_are_too_large_together() -> None:
     for number in range(10):
         cache.get(number, read)
     assert 20_000 < cache.size <= 40_000
-    cache.clear()
+    cache.evict_above(-1)
     assert cache.size == 0

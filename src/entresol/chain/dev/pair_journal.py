@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from operator import gt, itemgetter
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -36,18 +37,23 @@ class PairJournal:
     def at(self, chain: Chain, number: int) -> tuple[int, ...] | None:
         """Return the last numbers of all heads while that of `chain` was `number`; None if that is not known."""
         index = self._chains.index(chain)
-        after = bisect_right(self._cuts, number, key=lambda cut: cut[index])
+        after = self._count_until(index, number)
         found = self._cuts[after - 1] if after else None
         return found if found is not None and found[index] == number else None
 
     def _now(self) -> tuple[int, ...]:
         return tuple(chain.number for chain in self._chains)
 
+    def _count_until(self, index: int, number: int) -> int:
+        """Return how many cuts have at most `number` for the chain at `index`."""
+        return bisect_right(self._cuts, number, key=itemgetter(index))
+
     def _on_event(self) -> None:
         now = self._now()
         cuts = self._cuts
-        while cuts and any(was > number for was, number in zip(cuts[-1], now, strict=True)):
-            cuts.pop()
+        if any(map(gt, cuts[-1], now)):
+            # After a revert; both numbers of each cut are at least those of the one before.
+            del cuts[min(self._count_until(index, number) for index, number in enumerate(now)) :]
         if not cuts or cuts[-1] != now:
             cuts.append(now)
         if len(cuts) > self._max_cuts:
