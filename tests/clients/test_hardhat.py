@@ -7,18 +7,30 @@ from typing import Final
 
 import pytest
 
+from entresol.contracts import artifact
+from entresol.primitives.values import Data
+from entresol.rollup.system_contracts import CONTRACTS, MULTICALL
+from tests.support.anvil import running_anvil
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.clients.layers import running_layers
+from tests.support.node_process import ENTRESOL
 
 pytestmark = pytest.mark.clients
 
 FILES: Final = ("hardhat-helpers.mjs", "hardhat-matchers.mjs", "viem-actions.mjs")
-LAYERS: Final = ("L1", "L2")
+LAYERS: Final = ("L1", "L2", "anvil")
+"""Those of a node, and the L1 of `entresol anvil`."""
 
 
 @cache
 def results(file: str, layer: str) -> Results:
     """Run a file on a layer of a node of its own, once."""
+    if layer == "anvil":
+        with running_anvil(program=(*ENTRESOL, "anvil")) as node:
+            # As anvil it starts without the contract that viem's multicall expects.
+            code = Data(artifact(CONTRACTS[MULTICALL]).runtime)
+            node("anvil_setCode", str(MULTICALL), str(code))
+            return run_checks(file, node.url)
     with running_layers("embedded", "--l1-delay", "0") as layers:
         return run_checks(file, layers.url if layer == "L2" else layers.l1_url)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol._native import keccak256, rlp_decode, rlp_encode
 from entresol.errors import (
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from entresol.rpc.services.trace_runner import TraceRunner
     from entresol.state.state_trie import StateTrie
 
+_EMPTY_TRACE: Final = b'{"failed":false,"gas":0,"returnValue":"0x","structLogs":[]}'
+
 
 class DebugTraces:
     """Traces of sealed transactions, of every type."""
@@ -43,9 +45,14 @@ class DebugTraces:
 
     @method(TransactionNotFound, UnknownTracer, TraceTooLarge, DeadlinePassed)
     def trace_transaction(self, hash: Hash32, config: TraceConfig | None = None) -> Traces:
-        """Execute a sealed transaction again, and return its trace."""
+        """Execute a sealed transaction again, and return its trace.
+
+        The zero hash has the empty trace that anvil has for it: titanoboa asks so whether there are traces.
+        """
         wanted = config or TraceConfig()
         options = wanted.options()
+        if hash == Hash32.zero():
+            return self._traces.run(lambda budget: budget.writer.write(_EMPTY_TRACE))
         block, index = self._traces.transaction(hash)
 
         def work(budget: TraceBudget) -> None:

@@ -114,6 +114,11 @@ def test_what_cannot_be_traced_is_rejected_in_geths_words(
     assert rejection.value.code == -32000
 
 
+def test_the_zero_hash_has_the_empty_trace_that_anvil_has_for_it(client: ApiClient) -> None:
+    empty = {"failed": False, "gas": 0, "returnValue": "0x", "structLogs": []}
+    assert client("debug_traceTransaction", "0x" + "00" * 32, {"tracer": "callTracer"}) == empty
+
+
 def test_a_block_is_read_from_its_rlp(client: ApiClient) -> None:
     with pytest.raises(RpcError, match="in RLP") as rejection:
         client("debug_traceBlock", "0xc0")
