@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from entresol._native import keccak256
 from entresol.chain.fees.fee_history import MAX_BLOCKS, MAX_PERCENTILES
@@ -17,11 +20,14 @@ Request: TypeAlias = tuple[str, tuple[Any, ...]]
 """A method and its parameters."""
 
 LIMITS: Final = LimitsConfig()
-_BODY_BYTES: Final = ServerConfig().body_limit_bytes - 4_096
+BODY_BYTES: Final = ServerConfig().body_limit_bytes - 4_096
 
 # As much as fits into a body.
-LONG_DATA: Final = "0x" + "ab" * ((_BODY_BYTES - 4_096) // 2)
-_MOST_WORDS: Final = _BODY_BYTES // 69
+LONG_DATA: Final = "0x" + "ab" * ((BODY_BYTES - 4_096) // 2)
+_MOST_WORDS: Final = BODY_BYTES // 69
+
+LOADED_ACCOUNTS: Final = 20_000
+"""Of a state file. A body has room for more, which take as much longer to load as they take to execute."""
 
 WITHOUT_PARAMETERS: Final = (
     "eth_accounts", "eth_chainId", "eth_blockNumber", "eth_syncing", "eth_coinbase", "eth_mining",
@@ -33,7 +39,12 @@ WITHOUT_PARAMETERS: Final = (
     "zks_getBridgeContracts", "zks_getBaseTokenL1Address", "zks_L1ChainId", "zks_getL2Multicall3",
     "zks_getTestnetPaymaster", "zks_getTimestampAsserter", "zks_getBytecodeSupplierContract",
     "zks_getProtocolVersion", "rpc_modules", "rpc.discover", "txpool_status", "txpool_content",
-    "txpool_inspect", "eth_newBlockFilter", "eth_newPendingTransactionFilter",
+    "txpool_inspect", "eth_newBlockFilter", "eth_newPendingTransactionFilter", "eth_networkId",
+    "eth_config", "eth_pendingTransactions", "eth_requestAccounts", "eth_signTypedData_v3",
+    "anvil_getGenesisTime", "anvil_metadata", "anvil_nodeInfo", "hardhat_metadata",
+    "hardhat_getStackTraceFailuresCount", "hardhat_addCompilationResult", "hardhat_intervalMine",
+    "anvil_impersonateSignature", "anvil_setChainId", "anvil_setFeeAmmLiquidity",
+    "anvil_setFeeToken", "anvil_setValidatorFeeToken",
 )  # fmt: skip
 
 
@@ -45,6 +56,13 @@ def words(count: int) -> list[str]:
 def addresses(count: int) -> list[str]:
     """Return as many different addresses."""
     return [f"0x{number:040x}" for number in range(1, count + 1)]
+
+
+def _packed_accounts(count: int) -> str:
+    """Return a state file of as many accounts, as anvil writes it."""
+    account = {"nonce": 1, "balance": "0x1", "code": "0x", "storage": {}}
+    document = {"accounts": dict.fromkeys(addresses(count), account)}
+    return hexed(gzip.compress(msgspec.json.encode(document)))
 
 
 def largest_requests(full: FullNode) -> Iterator[Request]:
@@ -107,7 +125,7 @@ def _state(full: FullNode) -> Iterator[Request]:
     percentiles = [number / 2 for number in range(MAX_PERCENTILES)]
     yield "eth_feeHistory", (4, hex(full.long_blocks[-1]), percentiles)
     yield "eth_feeHistory", (MAX_BLOCKS, "latest", percentiles)
-    yield "eth_feeHistory", (1, "latest", [0.0] * (_BODY_BYTES // 4))
+    yield "eth_feeHistory", (1, "latest", [0.0] * (BODY_BYTES // 4))
 
 
 def _batches(full: FullNode) -> Iterator[Request]:
@@ -125,7 +143,7 @@ def _calls(full: FullNode) -> Iterator[Request]:
     loop = {"from": full.alice, "to": str(LOOPER), "gas": hex(TRANSACTION_GAS)}
     long_call = {"to": str(RECEIVER), "data": LONG_DATA}
     deep = [{"address": str(RECEIVER), "storageKeys": words(_MOST_WORDS)}]
-    wide = [{"address": it} for it in addresses(_BODY_BYTES // 60)]
+    wide = [{"address": it} for it in addresses(BODY_BYTES // 60)]
     listed: list[dict[str, Any]] = [
         {"to": full.alice, "from": full.alice, "accessList": it} for it in (deep, wide)
     ]
@@ -137,8 +155,8 @@ def _calls(full: FullNode) -> Iterator[Request]:
             yield name, (call,)
         for name in ("zks_estimateFee", "zks_estimateGasL1ToL2"):
             yield name, (call,)
-        for name in ("eth_signTransaction", "eth_sendTransaction"):
-            yield name, ({**call, "from": full.alice, "gas": "0x5208"},)
+        for name in ("sign", "fill", "send"):
+            yield f"eth_{name}Transaction", ({**call, "from": full.alice, "gas": "0x5208"},)
     for name in ("eth_call", "eth_estimateGas"):
         yield name, (loop, "pending")
         yield name, ({}, "latest", slots)
@@ -147,7 +165,7 @@ def _calls(full: FullNode) -> Iterator[Request]:
     yield "zks_estimateFee", ({"to": full.alice}, slots)
     yield "zks_estimateGasL1ToL2", ({"to": full.alice}, slots)
     many: list[dict[str, Any]] = [{}]
-    for calls in ([loop] * 4, many * LIMITS.call_limit, many * (_BODY_BYTES // 4)):
+    for calls in ([loop] * 4, many * LIMITS.call_limit, many * (BODY_BYTES // 4)):
         yield "eth_callMany", ([{"transactions": calls}],)
         yield "eth_simulateV1", ({"blockStateCalls": [{"calls": calls}]},)
 
@@ -192,15 +210,38 @@ def _development(full: FullNode) -> Iterator[Request]:
     receiver = str(RECEIVER)
     for prefix in ("anvil", "hardhat"):
         yield f"{prefix}_setBalance", (full.alice, "0x" + "f" * 64)
+        yield f"{prefix}_addBalance", (receiver, "0x1")
+        yield f"{prefix}_dealERC20", (full.alice, receiver, "0x1")
         yield f"{prefix}_setNonce", (receiver, "0x5")
         yield f"{prefix}_setCode", (receiver, LONG_DATA)
         yield f"{prefix}_setCode", (receiver, LONG_DATA[: 2 + 2 * 2**21])
         yield f"{prefix}_setStorageAt", (receiver, "0x0", words(1)[0])
+        yield f"{prefix}_setCoinbase", (receiver,)
+        yield f"{prefix}_setLoggingEnabled", (False,)
+        yield f"{prefix}_setMinGasPrice", ("0x1",)
         yield f"{prefix}_getAutomine", ()
         yield f"{prefix}_impersonateAccount", (full.alice,)
         yield f"{prefix}_stopImpersonatingAccount", (full.alice,)
         yield f"{prefix}_autoImpersonateAccount", (False,)
+        yield f"{prefix}_dropTransaction", (words(1)[0],)
+    yield "tenderly_setBalance", (full.alice, "0x" + "f" * 64)
+    yield "tenderly_addBalance", (receiver, "0x1")
+    yield "evm_setAccountBalance", (full.alice, "0x" + "f" * 64)
+    yield "evm_setAccountCode", (receiver, LONG_DATA[: 2 + 2 * 2**21])
+    yield "evm_setAccountNonce", (receiver, "0x7")
+    yield "anvil_setERC20Balance", (full.alice, receiver, "0x1")
+    yield "anvil_setERC20Allowance", (full.alice, full.alice, receiver, "0x1")
+    yield "anvil_getBlobByHash", (words(1)[0],)
+    yield "anvil_getBlobsByTransactionHash", (str(full.transfers.hash),)
     yield "anvil_getIntervalMining", ()
+    yield "anvil_setRpcUrl", (LONG_DATA,)
+    yield "eth_sendUnsignedTransaction", ({"from": receiver, "to": receiver, "data": LONG_DATA},)
+    yield "eth_sendTransactionSync", ({"from": full.alice, "to": receiver, "data": LONG_DATA}, 1)
+    yield from _blocks_to_come(full)
+
+
+def _blocks_to_come(full: FullNode) -> Iterator[Request]:
+    """Yield what seals blocks, and then what removes them."""
     for prefix in ("evm", "anvil"):
         yield f"{prefix}_snapshot", ()
         yield f"{prefix}_increaseTime", (1,)
@@ -208,10 +249,29 @@ def _development(full: FullNode) -> Iterator[Request]:
         yield f"{prefix}_setNextBlockTimestamp", (2**34,)
         yield f"{prefix}_setIntervalMining", (0,)
         yield f"{prefix}_setAutomine", (False,)
+        yield f"{prefix}_setBlockGasLimit", (full.chain.rules.gas_limit,)
+    yield "anvil_setBlockTimestampInterval", (1,)
+    yield "anvil_removeBlockTimestampInterval", ()
+    for prefix in ("anvil", "hardhat"):
+        yield f"{prefix}_setNextBlockBaseFeePerGas", ("0x7",)
+    yield "hardhat_setPrevRandao", (words(1)[0],)
     for step in ("commit", "prove", "execute"):
         yield f"anvil_zks_{step}Batch", (9,)
     yield "evm_mine", ({"blocks": 20},)
     yield "anvil_mine", (4,)
     yield "hardhat_mine", (1,)
+    for prefix in ("evm", "anvil"):
+        yield f"{prefix}_mine_detailed", ({"blocks": 1_000},)
     yield "anvil_revert", (2,)
     yield "evm_revert", (1,)
+    for prefix in ("anvil", "hardhat"):
+        yield f"{prefix}_dumpState", ()
+        for state in (LONG_DATA, _packed_accounts(LOADED_ACCOUNTS)):
+            yield f"{prefix}_loadState", (state,)
+    yield "anvil_removePoolTransactions", (full.alice,)
+    yield "anvil_dropAllTransactions", ()
+    yield "hardhat_dropAllTransactions", ()
+    yield "anvil_rollback", (1_000,)
+    yield "anvil_reorg", (1_000,)
+    yield "anvil_reset", ()
+    yield "hardhat_reset", ()

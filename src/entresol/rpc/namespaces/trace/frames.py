@@ -66,7 +66,7 @@ class TraceFrames:
         number = self._traces.number(block)
         return self._traces.run(lambda budget: self._write(budget, range(number, number + 1), _ALL))
 
-    @method(TransactionNotFound)
+    @method(TransactionNotFound, short=True)
     def get(
         self, hash: Hash32, indices: list[Number]
     ) -> Offload[Annotated[Raw, dict[str, Any]] | None]:
