@@ -79,6 +79,7 @@
     │ chain
     ├── UnknownBlock                   there is no such block
     ├── HistoryNotLoaded               the state file had no state of this block
+    ├── DumpInterrupted                the chain was reverted meanwhile
     ├── LoadRejected                   a state file that cannot be loaded here
     │   └── BestBlockMissing           without its last block
     ├── RollbackRejected
@@ -171,6 +172,7 @@ from entresol.errors.chain import (
     BestBlockMissing,
     BlockFull,
     BlockFullOfMessages,
+    DumpInterrupted,
     HistoryNotLoaded,
     InvalidInterval,
     InvalidPercentiles,
@@ -342,6 +344,7 @@ __all__ = [
     "ControlRejected",
     "DeadlinePassed",
     "DepositsMissing",
+    "DumpInterrupted",
     "DuplicatePrecompileMove",
     "EmptyAuthorizations",
     "EmptySimulation",

@@ -38,6 +38,15 @@ class BestBlockMissing(LoadRejected):
         self.number = number
 
 
+class DumpInterrupted(EntresolError):
+    """The chain was reverted or replaced while it was dumped."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the chain was reverted while it was dumped; dump it again once its blocks stay"
+        )
+
+
 class RollbackRejected(EntresolError):
     """The chain cannot be rolled back that far."""
 

@@ -12,7 +12,7 @@ from entresol.chain.state_file.bytecode_json import bytecode_fields
 from entresol.chain.state_file.header_json import header_fields
 from entresol.chain.state_file.state_file import VERSION, ChainPart, FileAccount
 from entresol.chain.state_file.transaction_json import transaction_fields
-from entresol.errors import StoreDamaged
+from entresol.errors import DumpInterrupted, StoreFailed, UnknownBlock
 from entresol.state.history import HistoricalState
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _LEVEL: Final = 6
 class ChainDump:
     """A chain as of now, to be written on any thread.
 
-    Assumes: it is created on the thread of the chain. Fails: with `StoreDamaged` if the chain is reverted meanwhile.
+    Assumes: it is created on the thread of the chain. Fails: with `DumpInterrupted` if a chain is reverted meanwhile.
     """
 
     def __init__(self, chain: Chain) -> None:
@@ -47,8 +47,22 @@ class ChainDump:
         self, others: Iterable[ChainDump] = (), *, historical: bool = False
     ) -> dict[str, Any]:
         """Return the file as JSON: this chain as anvil has it, and all of them in our own part."""
+        chains = (self, *others)
+        try:
+            document = self._document(chains, historical=historical)
+        except UnknownBlock:
+            # All were there when the dump began.
+            raise DumpInterrupted from None
+        except StoreFailed:
+            # A revert removes the code of its blocks, too.
+            _check_current(chains)
+            raise
+        _check_current(chains)
+        return document
+
+    def _document(self, chains: Iterable[ChainDump], *, historical: bool) -> dict[str, Any]:
         records = list(self.records())
-        document: dict[str, Any] = {
+        return {
             "block": _block_env(records[-1].header()),
             "accounts": dict(self._accounts(self._latest)),
             "best_block_number": self.number,
@@ -57,12 +71,13 @@ class ChainDump:
             "historical_states": list(self._states(records)) if historical else None,
             "entresol": {
                 "version": VERSION,
-                "chains": [_own(it.part()) for it in (self, *others)],
+                "chains": [_own(it.part()) for it in chains],
             },
         }
-        if self._store.block_hash(self.number) != self._hash:
-            raise StoreDamaged(self._store.path, "the chain was reverted while it was dumped")
-        return document
+
+    def is_current(self) -> bool:
+        """Return whether the chain still has the block that was its last."""
+        return self._store.block_hash(self.number) == self._hash
 
     def part(self) -> ChainPart:
         """Return our own part about this chain."""
@@ -109,6 +124,11 @@ class ChainDump:
                     "block_hashes": {},
                 },
             ]
+
+
+def _check_current(chains: Iterable[ChainDump]) -> None:
+    if not all(it.is_current() for it in chains):
+        raise DumpInterrupted
 
 
 def write_state_file(document: dict[str, Any], *, packed: bool) -> bytes:

@@ -27,6 +27,7 @@ from entresol.errors import (
     BatchOverflow,
     BlockFull,
     ControlRejected,
+    DumpInterrupted,
     DuplicatePrecompileMove,
     EmptySimulation,
     EngineError,
@@ -192,6 +193,7 @@ CODES: Final[dict[type[EntresolError], int]] = {
     UnknownAccount: -32000,
     AccountsLocked: -32000,
     HistoryNotLoaded: -32000,
+    DumpInterrupted: -32000,
     LoadRejected: -32000,
     RollbackRejected: -32000,
     # As in anvil.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import contextlib
+from typing import TYPE_CHECKING, Final
 
-from entresol.errors import InvalidStateFile, LoadRejected, RollbackRejected
+from entresol.errors import DumpInterrupted, InvalidStateFile, LoadRejected, RollbackRejected
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Offload
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.chain.state_file.pair_state import PairState
+
+
+DUMP_ATTEMPTS: Final = 3
+"""How often a dump starts again if the chain is reverted meanwhile."""
 
 
 class AnvilState:
@@ -27,14 +32,20 @@ class AnvilState:
         self._states = states
         self._executor = executor
 
-    @method()
-    def dump_state(self, preserve_historical_states: bool | None = None) -> Offload[Data]:
+    @method(DumpInterrupted)
+    async def dump_state(self, preserve_historical_states: bool | None = None) -> Offload[Data]:
         """Return the state file of the chain, packed by gzip; on request with the states after earlier blocks.
 
         On a development pair it has both layers, so that either restores both.
         """
-        work = self._states.dump(self._chain, historical=bool(preserve_historical_states))
-        return Offload(lambda: Data(work()))
+        historical = bool(preserve_historical_states)
+        for _ in range(DUMP_ATTEMPTS - 1):
+            with contextlib.suppress(DumpInterrupted):
+                packed = await self._dump(historical=historical)
+                break
+        else:
+            packed = await self._dump(historical=historical)
+        return Offload(lambda: Data(packed))
 
     @method(InvalidStateFile, LoadRejected, RollbackRejected, ordered=True)
     async def load_state(self, state: Data) -> bool:
@@ -48,6 +59,10 @@ class AnvilState:
         prepared = await loop.run_in_executor(self._executor, self._states.prepare, files)
         self._states.apply(prepared)
         return True
+
+    async def _dump(self, *, historical: bool) -> bytes:
+        work = self._states.dump(self._chain, historical=historical)
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
 
 class HardhatState(AnvilState):

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import pytest
 
+from entresol.chain.chain import Chain
+from entresol.chain.dev.linked_chains import LinkedChains
+from entresol.chain.state_file.pair_state import PairState
+from entresol.rpc.namespaces.dev.state_files import DUMP_ATTEMPTS, AnvilState
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
 from tests.support.chain.state_files import anvil_file
-from tests.support.rpc_client import RpcError
+from tests.support.hex_data import unhex
+from tests.support.rpc_client import NamespaceClient, RpcError
+
+T = TypeVar("T")
 
 prefixes = pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
 
@@ -42,6 +52,48 @@ def test_a_dump_has_the_form_of_anvil(client: ApiClient) -> None:
     assert document["best_block_number"] == 1
     assert document["block"].keys() == anvil_file()["block"].keys()
     assert len(document["historical_states"]) == 1
+
+
+class RevertingExecutor(ThreadPoolExecutor):
+    """Rolls a chain back before each of its first works, as other requests do while a worker is busy."""
+
+    def __init__(self, chain: Chain, reverts: int) -> None:
+        super().__init__(1)
+        self._chain = chain
+        self._reverts = reverts
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Roll back if it is time, and submit the work."""
+        if self._reverts > 0:
+            self._reverts -= 1
+            self._chain.roll_back(self._chain.number - 1)
+        return super().submit(fn, *args, **kwargs)
+
+
+def dumped_while_reverted(client: ApiClient, reverts: int) -> Any:
+    """Return the state file of a dump that so many reverts interrupt."""
+    for _ in range(DUMP_ATTEMPTS):
+        client("evm_mine")
+    with RevertingExecutor(client.chain, reverts) as executor:
+        states = PairState(LinkedChains(client.chain))
+        dumping = NamespaceClient(AnvilState(client.chain, states, executor))
+        try:
+            return json.loads(gzip.decompress(unhex(dumping("anvil_dumpState"))))
+        finally:
+            dumping.close()
+
+
+def test_a_dump_starts_again_if_the_chain_is_reverted_meanwhile(client: ApiClient) -> None:
+    document = dumped_while_reverted(client, DUMP_ATTEMPTS - 1)
+    assert document["best_block_number"] == len(document["blocks"]) - 1 == client.chain.number == 1
+
+
+def test_a_dump_that_is_interrupted_again_and_again_fails_with_the_reason(
+    client: ApiClient,
+) -> None:
+    with pytest.raises(RpcError, match="the chain was reverted while it was dumped") as rejection:
+        dumped_while_reverted(client, DUMP_ATTEMPTS)
+    assert rejection.value.code == -32000
 
 
 def test_accounts_without_blocks_are_edits(client: ApiClient) -> None:
