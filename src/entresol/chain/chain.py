@@ -64,6 +64,8 @@ class Chain(ChainView):
         self._pending = PendingBlock(self.ledger, self.pool, self.producer)
         self.automine: Callable[[], None] = self.seal_pending
         """Called in automine mode when a transaction is pending; a node may seal in the background."""
+        self.sealing: Callable[[], Awaitable[None] | None] = lambda: None
+        """What is being sealed in the background: with automine a sender is answered once it is over."""
         self.mine: Callable[[], Awaitable[Header]] = self._mine
         """Seal the next block on request, even if it is empty; a node may execute it on a thread."""
         self.checkpoints = CheckpointLog()

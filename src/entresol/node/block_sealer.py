@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from entresol.errors import StoreFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Iterable
 
     from entresol.chain.chain import Chain
     from entresol.chain.open_block import OpenBlock
@@ -32,7 +32,8 @@ RETRY_SECONDS: Final = 1.0
 class BlockSealer:
     """Seals the blocks of a chain, in the background while heavy transactions of L1 are pending.
 
-    With automine a block of other transactions is sealed before the sender has its response, so on the event loop.
+    With automine a block of other transactions is sealed before the sender has its response, so on the event loop, or
+    the response waits for what is sealed in the background: what a sender was told is durable.
 
     Remembers: the task in the background. Persists: nothing; the chain does. Assumes: one event loop, whose thread
     alone changes the chain. Fails: as the chain does; in the background it logs the failure and retries.
@@ -67,6 +68,10 @@ class BlockSealer:
                 if header is not None:
                     return header
             return self._chain.seal()
+
+    def sealing(self) -> Awaitable[None] | None:
+        """Return what to wait for until nothing is sealed in the background; None if nothing is."""
+        return self.drain() if self.is_busy else None
 
     async def drain(self) -> None:
         """Wait until nothing is sealed in the background."""

@@ -68,6 +68,7 @@ class ChainService:
         self._tick_task: asyncio.Task[None] | None = None
         self._sealer = BlockSealer(chain)
         chain.automine = self._sealer.automine
+        chain.sealing = self._sealer.sealing
         chain.mine = self._sealer.seal
 
     @property

@@ -15,6 +15,8 @@ from entresol.node import block_sealer as module
 from entresol.node.block_sealer import INLINE_GAS, BlockSealer
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
+from entresol.rpc.jsonrpc.offload import Deferred
+from entresol.rpc.services.submission import Submission
 from tests.support.chain.dev_chain import deposit, open_chain, transaction
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -69,6 +71,24 @@ def test_transactions_that_are_sent_meanwhile_are_sealed_in_their_turn(chain: Ch
         # Nothing is heavy any more, so the next one is sealed at once.
         sent = chain.submit(transaction(1).raw)
         assert chain.blocks.locate_transaction(sent) is not None
+        await sealer.stop()
+
+    asyncio.run(live())
+
+
+def test_a_sender_is_answered_once_what_is_sealed_meanwhile_is_durable(chain: Chain) -> None:
+    async def live() -> None:
+        sealer, submission = BlockSealer(chain), Submission(chain)
+        chain.automine, chain.sealing = sealer.automine, sealer.sealing
+        enqueue_heavy(chain, 3)
+        sealer.automine()
+        raw = submission.submit(transaction(0).raw)
+        assert isinstance(raw, Deferred)
+        sent = await asyncio.wait_for(submission.send(transaction(1)), PATIENCE_SECONDS)
+        for it in (await raw.result, sent):
+            assert chain.blocks.locate_transaction(it) is not None
+        # Nothing is sealed in the background any more, so the next response is immediate.
+        assert submission.submit(transaction(2).raw) == transaction(2).hash
         await sealer.stop()
 
     asyncio.run(live())

@@ -43,7 +43,7 @@ from entresol.rpc.jsonrpc.errors import (
 )
 from entresol.rpc.jsonrpc.method import Method, Namespace, methods_of
 from entresol.rpc.jsonrpc.metrics import Metrics
-from entresol.rpc.jsonrpc.offload import Offload
+from entresol.rpc.jsonrpc.offload import Deferred, Offload
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
 from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES, LongParams
 from entresol.server.handler import ClientConnection
@@ -197,7 +197,7 @@ class Dispatcher:
             if arguments is None:
                 arguments = method.arguments(request.params, connection)
             result = method.function(*arguments)
-            if type(result) is Offload or method.is_async:
+            if type(result) is Offload or method.is_async or type(result) is Deferred:
                 return self._respond_later(method, request_id, result, started)
             body = self._respond(request_id, result)
             if method.is_cached and method.is_repeatable(arguments):
@@ -217,6 +217,8 @@ class Dispatcher:
         loop = asyncio.get_running_loop()
         values = await loop.run_in_executor(self._executor, params.read)
         result = method.function(*method.with_connection(values, connection))
+        if type(result) is Deferred:
+            return await result.result
         return await result if method.is_async else result
 
     def _cache_result(self, method: Method, params: bytes, result: object) -> None:
@@ -232,7 +234,7 @@ class Dispatcher:
         code = 0
         try:
             if type(result) is not Offload:
-                result = await result
+                result = await (result.result if type(result) is Deferred else result)
             if type(result) is Offload:
                 body = await self._respond_on_worker(request_id, result.work)
             else:

@@ -31,7 +31,7 @@ from entresol._native import TraceWriter
 from entresol.errors import EntresolError
 from entresol.rpc.jsonrpc.codec import camel
 from entresol.rpc.jsonrpc.metrics import MethodMetrics
-from entresol.rpc.jsonrpc.offload import Offload
+from entresol.rpc.jsonrpc.offload import Deferred, Offload
 from entresol.rpc.jsonrpc.params import REQUIRED, Parameter, ParamsReader
 from entresol.server.handler import ClientConnection
 
@@ -39,6 +39,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 _MARK: Final = "__rpc_method__"
+_LATER: Final = (Offload, Deferred)
 _BYTES: Final = (
     msgspec.inspect.BytesType, msgspec.inspect.ByteArrayType, msgspec.inspect.MemoryViewType,
 )  # fmt: skip
@@ -216,11 +217,11 @@ def _position(signature: Sequence[inspect.Parameter], hints: dict[str, Any]) -> 
 
 
 def _result_hint(hint: Any) -> Any:
-    """Return the type of the result: without `Offload`, and the annotated model in place of JSON."""
+    """Return the type of the result: without `Offload` and `Deferred`, and the annotated model in place of JSON."""
     if get_origin(hint) in {Union, UnionType}:
-        kinds = [kind for kind in get_args(hint) if get_origin(kind) is not Offload]
+        kinds = [kind for kind in get_args(hint) if get_origin(kind) not in _LATER]
         return reduce(or_, map(_result_hint, kinds))
-    if get_origin(hint) is Offload:
+    if get_origin(hint) in _LATER:
         return _result_hint(get_args(hint)[0])
     if get_origin(hint) is Annotated and get_args(hint)[0] in (Raw, TraceWriter):
         return get_args(hint)[1]

@@ -7,7 +7,7 @@ that it compresses on the loop, because it knows nothing of JSON-RPC.)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, Generic, TypeVar
 
 import msgspec
@@ -22,6 +22,15 @@ class Offload(Generic[_T_co]):
 
     def __init__(self, work: Callable[[], _T_co]) -> None:
         self.work = work
+
+
+class Deferred(Generic[_T_co]):
+    """What a method that is no coroutine returns if its result has to wait for something on the event loop."""
+
+    __slots__ = ("result",)
+
+    def __init__(self, result: Awaitable[_T_co]) -> None:
+        self.result = result
 
 
 class OffloadPolicy(msgspec.Struct, frozen=True, kw_only=True):

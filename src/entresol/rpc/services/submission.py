@@ -8,9 +8,10 @@ from entresol.chain.events import BlockSealed
 from entresol.errors import ExecutionReverted, TransactionFailed
 from entresol.execution.reverts import hardhat_text
 from entresol.primitives.transactions import decode
+from entresol.rpc.jsonrpc.offload import Deferred
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Iterable
 
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
@@ -30,12 +31,22 @@ class Submission:
         self._chain = chain
         self._hardhat_errors = hardhat_errors
 
-    def submit(self, raw: bytes) -> Hash32:
-        """Submit a raw transaction, and return its hash."""
-        return self.send(decode(raw))
+    def submit(self, raw: bytes) -> Hash32 | Deferred[Hash32]:
+        """Submit a raw transaction, and return its hash, once its block is durable with automine."""
+        sent = self._send(decode(raw))
+        sealing = self._sealing()
+        return sent if sealing is None else Deferred(_after(sealing, sent))
 
-    def send(self, transaction: Transaction) -> Hash32:
-        """Submit a transaction, and return its hash."""
+    async def send(self, transaction: Transaction) -> Hash32:
+        """Submit a transaction, and return its hash, once its block is durable with automine."""
+        sent = self._send(transaction)
+        sealing = self._sealing()
+        return sent if sealing is None else await _after(sealing, sent)
+
+    def _sealing(self) -> Awaitable[None] | None:
+        return self._chain.sealing() if self._chain.schedule.is_automine else None
+
+    def _send(self, transaction: Transaction) -> Hash32:
         if not self._hardhat_errors:
             return self._chain.send(transaction)
         events = self._chain.events.subscribe()
@@ -57,3 +68,8 @@ class Submission:
             if isinstance(event, BlockSealed) and event.number == location.block_number:
                 return event.failures.get(location.transaction_index)
         return None
+
+
+async def _after(sealing: Awaitable[None], sent: Hash32) -> Hash32:
+    await sealing
+    return sent

@@ -12,6 +12,7 @@ import pytest
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.offload import Deferred
 from tests.support.example_namespace import Toy, caller, dispatch, request
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -49,6 +50,24 @@ def test_an_offloaded_method_runs_on_another_thread() -> None:
 def test_a_method_may_decide_to_finish_on_another_thread() -> None:
     assert caller()(request("toy_maybeLater"))["result"] is True
     assert caller()(request("toy_maybeLater", params=[True]))["result"] is False
+
+
+@pytest.mark.parametrize("word", ["now", "x" * 100_000])
+def test_a_method_may_decide_to_respond_later_on_the_event_loop(word: str) -> None:
+    class Slow:
+        prefix = "slow"
+
+        @method()
+        def echo(self, word: str) -> str | Deferred[str]:
+            return word if word == "now" else Deferred(self._later(word))
+
+        async def _later(self, word: str) -> str:
+            await asyncio.sleep(0)
+            return word
+
+    response = dispatch(Dispatcher([Slow()]), request("slow_echo", word))
+    assert response is not None
+    assert f'"{word}"'.encode() in response
 
 
 def test_offloaded_calls_of_a_batch_run_beside_each_other() -> None:

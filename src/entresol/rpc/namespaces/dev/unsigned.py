@@ -39,4 +39,4 @@ class EthUnsigned:
             raise AccountsLocked(self._keyring.locked)
         sender = transaction.from_ or self._keyring.sender(None)
         payload = await self._filler.fill(transaction, sender, is_sent=True)
-        return self._submission.send(impersonate(payload, sender))
+        return await self._submission.send(impersonate(payload, sender))

@@ -85,7 +85,7 @@ class EthAccounts:
         """
         sender = self._keyring.sender(transaction.from_)
         payload = await self._filler.fill(transaction, sender, is_sent=True)
-        return self._submission.send(self._keyring.transaction(payload, sender))
+        return await self._submission.send(self._keyring.transaction(payload, sender))
 
     @method(UnknownAccount, AccountsLocked, InvalidTransaction, ExecutionFailed)
     async def sign_transaction(self, transaction: TransactionObject) -> Raw:

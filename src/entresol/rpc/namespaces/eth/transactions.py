@@ -9,7 +9,7 @@ from msgspec import Raw
 from entresol.errors import InvalidTransaction, PoolRejection, TransactionFailed
 from entresol.primitives.values import Address, Data, Hash32, Quantity64
 from entresol.rpc.jsonrpc.method import method
-from entresol.rpc.jsonrpc.offload import Offload
+from entresol.rpc.jsonrpc.offload import Deferred, Offload
 from entresol.rpc.types.block_id import BlockNumber
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class EthTransactions:
         self._rendered = rendered
 
     @method(InvalidTransaction, PoolRejection, TransactionFailed, ordered=True)
-    def send_raw_transaction(self, tx_bytes: Data) -> Hash32:
+    def send_raw_transaction(self, tx_bytes: Data) -> Hash32 | Deferred[Hash32]:
         """Submit a signed transaction, and return its hash."""
         return self._submission.submit(bytes(tx_bytes))
 

@@ -27,6 +27,7 @@ from entresol.rpc.render.raw_transactions import (
 )
 from entresol.rpc.render.timestamps import iso_timestamp
 from entresol.rpc.render.transactions import effective_gas_price
+from entresol.rpc.services.submission import Submission
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class ZksTransactions:
         max_bytes: int,
     ) -> None:
         self._chain = chain
+        self._submission = Submission(chain)
         self._batch_status = batch_status
         self._pending = pending
         self._rendered = rendered
@@ -141,7 +143,7 @@ class ZksTransactions:
             for change in executed.changes.accounts
             for slot, (_, after) in sorted(change.storage.items())
         ]
-        self._chain.submit(bytes(tx_bytes))
+        await self._submission.send(transaction)
         return DetailedOutput(transaction_hash=transaction.hash, storage_logs=writes, events=events)
 
     async def _execute(self, transaction: Transaction, pending: BlockExecutor) -> ExecutionResult:
