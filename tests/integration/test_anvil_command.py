@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from entresol.chain.genesis.accounts import DevAccount
+from entresol.primitives.values import Hash32
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.node_process import ENTRESOL, run_entresol
 from tests.support.polling import eventually
@@ -173,15 +175,25 @@ def test_anvil_and_the_command_continue_each_others_chain(tmp_path: Path) -> Non
             assert int(client("eth_blockNumber"), 16) == expected
 
 
+@pytest.mark.peer
 def test_a_genesis_file_is_started_from(tmp_path: Path) -> None:
     path = tmp_path / "genesis.json"
-    alloc = {STRANGER: {"balance": "0x11"}}
+    signer = DevAccount.from_secret(Hash32(b"\x77" * 32))
+    alloc = {
+        STRANGER: {"balance": "0x11"},
+        str(signer.address): {"balance": hex(10**18), "secretKey": str(signer.secret)},
+    }
     genesis = {"config": {"chainId": 99}, "gasLimit": "0x1312d00", "alloc": alloc}
     path.write_text(json.dumps(genesis), encoding="utf-8")
-    with ours("--init", str(path)) as node:
-        assert node("eth_chainId") == "0x63"
-        assert node("eth_getBalance", STRANGER, "latest") == "0x11"
-        assert len(node("eth_accounts")) == 10
+    for program in (None, COMMAND):
+        with running_anvil("--init", str(path), program=program) as node:
+            assert node("eth_chainId") == "0x63"
+            assert node("eth_getBalance", STRANGER, "latest") == "0x11"
+            accounts = node("eth_accounts")
+            assert len(accounts) == 11
+            assert str(signer.address) in accounts
+            sent = node("eth_sendTransaction", {"from": str(signer.address), "to": STRANGER})
+            assert node.receipt(sent)["status"] == "0x1"
 
 
 def test_the_developers_methods_are_served_wherever_it_listens() -> None:
@@ -214,6 +226,18 @@ def test_flags_are_rejected_by_name(flags: tuple[str, ...], problem: str) -> Non
     assert ended.returncode == 2
     assert problem in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("command", [("anvil",), ("--no-l1",)])
+@pytest.mark.parametrize("flag", ["--state", "--load-state"])
+def test_a_chain_starts_from_a_genesis_file_or_a_state_file(
+    tmp_path: Path, command: tuple[str, ...], flag: str
+) -> None:
+    path = tmp_path / "genesis.json"
+    path.write_text('{"config": {"chainId": 99}, "gasLimit": 30000000, "alloc": {}}', "utf-8")
+    ended = run_entresol(*command, "--init", str(path), flag, str(tmp_path / "state.json"))
+    assert ended.returncode == 2
+    assert f"--init: it cannot be combined with {flag}:" in ended.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have one loopback address")

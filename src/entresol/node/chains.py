@@ -33,6 +33,7 @@ from entresol.node.genesis_config import (
     LayerTwoGenesis,
     anvil_genesis,
     has_other_contracts,
+    load_file,
 )
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatchInfo
@@ -195,9 +196,8 @@ def is_publicly_known(secret: Hash32) -> bool:
 
 def chain_id_of(config: ChainConfig) -> int:
     """Return the chain id of the L2."""
-    return (
-        config.chain_id if config.genesis is None else Genesis.load(Path(config.genesis)).chain_id
-    )
+    file = load_file(config)
+    return config.chain_id if file is None else file.chain_id
 
 
 def genesis_batch_hash(chain: Chain) -> Hash32:

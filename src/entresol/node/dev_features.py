@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from entresol.chain.dev.keyring import Keyring
@@ -12,12 +13,12 @@ from entresol.chain.genesis.accounts import (
     DevAccount,
     derive,
 )
+from entresol.chain.genesis.genesis import Genesis
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.node.config.schema import MAX_ACCOUNTS
 from entresol.server.access import is_loopback
 
 if TYPE_CHECKING:
-    from entresol.chain.genesis.genesis import Genesis
     from entresol.node.config.schema import ChainConfig, NodeConfig
 
 DEFAULT_ACCOUNTS: Final = 10
@@ -60,12 +61,19 @@ def funding(config: NodeConfig) -> Funding:
 
 
 def funded_accounts(config: ChainConfig, genesis: Genesis) -> Funding:
-    """Return the development accounts in the genesis of an open chain; a genesis file has none."""
+    """Return the development accounts in the genesis of an open chain; a --genesis file has none."""
     if config.genesis is not None:
         return ()
     without_code = sum(not account.code for account in genesis.alloc.values())
     possible = (*derived_accounts(config, without_code), *ZK_STACK_ACCOUNTS)
     return tuple(it for it in possible if it.address in genesis.alloc)
+
+
+def init_signers(path: str | None) -> Funding:
+    """Return the accounts of an --init file that have a secret key."""
+    accounts = {} if path is None else Genesis.load(Path(path)).alloc
+    keys = (account.secret_key for account in accounts.values())
+    return tuple(DevAccount.from_secret(key) for key in keys if key is not None)
 
 
 def derived_accounts(config: ChainConfig, count: int) -> Funding:

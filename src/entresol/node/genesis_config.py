@@ -17,6 +17,7 @@ from entresol.chain.genesis.stored_genesis import (
 )
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
+from entresol.errors import InvalidConfig
 from entresol.node.config.schema import DEFAULT_GAS_PRICE, ETHER
 from entresol.node.dev_features import (
     derived_accounts,
@@ -29,7 +30,7 @@ from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY, PROXY_C
 from entresol.rollup.system_contracts import ASSET_ROUTER, CONTRACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from entresol.l1.deployment import Deployment
     from entresol.node.config.evm import EvmConfig
@@ -52,30 +53,42 @@ class LayerTwoGenesis:
         self._config = config.chain
         self._predeploys = predeploys
         self._enabled = _enabled(predeploys, config.evm)
-        self._file = _load_file(config.chain)
+        self._file = self._load_file(config)
+        self._flag = "--genesis" if config.chain.init is None else "--init"
         genesis = self._development(config) if self._file is None else self._of(self._file)
         self.expected = ExpectedGenesis(genesis, self._check)
 
     def _check(self, stored: Genesis, expected: Genesis) -> Iterator[str]:
         """Yield the flags whose values differ from those that a chain was created with."""
         if stored.chain_id != expected.chain_id:
-            flag = "--chain-id" if self._file is None else "--genesis: config.chainId"
+            flag = "--chain-id" if self._file is None else f"{self._flag}: config.chainId"
             yield f"{flag}: {stored.chain_id}, not {expected.chain_id}"
         if self._config.timestamp not in (None, stored.timestamp):
             yield f"--timestamp: {stored.timestamp}, not {self._config.timestamp}"
         yield from _settlement_differences(stored, expected)
         if self._file is None:
-            yield from _funding_differences(self._config, stored, self._predeploys)
+            yield from _funding_differences(self._config, stored, self._predeploys.keys())
         else:
             yield from self._file_differences(stored, self._file)
 
     def _file_differences(self, stored: Genesis, file: Genesis) -> Iterator[str]:
         for difference in header_differences(stored, file):
-            yield f"--genesis: {difference}"
+            yield f"{self._flag}: {difference}"
         predeployed = self._predeploys.keys() - file.alloc.keys()
         for address in sorted((stored.alloc.keys() | file.alloc.keys()) - predeployed):
             for difference in account_differences(address, stored, file):
-                yield f"--genesis: {difference}"
+                yield f"{self._flag}: {difference}"
+
+    def _load_file(self, config: NodeConfig) -> Genesis | None:
+        """Read the file that flags name; development accounts are added to that of --init."""
+        file = load_file(config.chain)
+        if file is None or config.chain.init is None:
+            return file
+        funded = {
+            it.address: GenesisAccount(balance=config.chain.balance * ETHER)
+            for it in funding(config)
+        }
+        return msgspec.structs.replace(file, alloc={**file.alloc, **funded})
 
     def _development(self, config: NodeConfig) -> Genesis:
         addresses = [account.address for account in funding(config)]
@@ -111,12 +124,15 @@ class LayerOneGenesis:
         balance = config.chain.balance * ETHER
         enabled, blocks = _enabled(predeploys, config.evm), config.l1_blocks
         funded = Genesis.development(config.l1.l1_chain_id, addresses, balance, enabled)
-        genesis = msgspec.structs.replace(
-            funded,
+        file = _load_l1_file(config) or Genesis(
+            chain_id=config.l1.l1_chain_id,
             timestamp=timestamp,
             gas_limit=blocks.l1_gas_limit,
             base_fee=blocks.l1_base_fee,
+            alloc={},
         )
+        self._from_file = file.alloc.keys() - funded.alloc.keys()
+        genesis = msgspec.structs.replace(file, alloc={**file.alloc, **funded.alloc})
         self.expected = ExpectedGenesis(genesis, self._check)
 
     def _check(self, stored: Genesis, expected: Genesis) -> Iterator[str]:
@@ -129,13 +145,18 @@ class LayerOneGenesis:
         ((slot, registered),) = storage.items()
         if _slot(stored, contract, slot) != registered:
             yield "--data-dir: the L2 beside it is not the one that is registered on it"
-        yield from _funding_differences(self._config, stored, self._predeploys)
+        for address in sorted(self._from_file):
+            for difference in account_differences(address, stored, expected):
+                yield f"--l1-init: {difference}"
+        yield from _funding_differences(
+            self._config, stored, self._predeploys.keys() | self._from_file
+        )
 
 
 def anvil_genesis(config: NodeConfig) -> Genesis:
     """Return the genesis that anvil has: a file's or an empty one, the accounts, and the CREATE2 deployer."""
     settings = config.chain
-    file = _load_file(settings) or Genesis(
+    file = load_file(settings) or Genesis(
         chain_id=settings.chain_id, timestamp=_now_unless(settings.timestamp), alloc={}
     )
     addresses = [account.address for account in requested_accounts(settings)]
@@ -164,13 +185,26 @@ def _enabled(
     return {address: it for address, it in predeploys.items() if address not in disabled}
 
 
-def _load_file(config: ChainConfig) -> Genesis | None:
-    if config.genesis is None:
+def load_file(config: ChainConfig) -> Genesis | None:
+    """Read the genesis file of the chain, if a flag names one; --timestamp overrides its time."""
+    if config.genesis is not None and config.init is not None:
+        raise InvalidConfig("--init", "it cannot be combined with --genesis: both give the genesis")
+    return _load(config.genesis or config.init, config.timestamp)
+
+
+def _load_l1_file(config: NodeConfig) -> Genesis | None:
+    file = _load(config.l1.l1_init, config.chain.timestamp)
+    if file is not None and file.chain_id != config.l1.l1_chain_id:
+        problem = f"its config.chainId is {file.chain_id}; give --l1-chain-id {file.chain_id}, too"
+        raise InvalidConfig("--l1-init", problem)
+    return file
+
+
+def _load(path: str | None, timestamp: int | None) -> Genesis | None:
+    if path is None:
         return None
-    file = Genesis.load(Path(config.genesis))
-    if config.timestamp is None:
-        return file
-    return msgspec.structs.replace(file, timestamp=config.timestamp)
+    file = Genesis.load(Path(path))
+    return file if timestamp is None else msgspec.structs.replace(file, timestamp=timestamp)
 
 
 def has_other_contracts(stored: Genesis, expected: Genesis) -> bool:
@@ -197,13 +231,13 @@ def _settlement_differences(stored: Genesis, expected: Genesis) -> Iterator[str]
 
 
 def _funding_differences(
-    config: ChainConfig, stored: Genesis, predeploys: Mapping[Address, GenesisAccount]
+    config: ChainConfig, stored: Genesis, others: Collection[Address]
 ) -> Iterator[str]:
     """Yield how the funded accounts differ from those of the flags; without --accounts any number fits."""
     owners = {
         address: account.balance
         for address, account in stored.alloc.items()
-        if not account.code and address not in predeploys
+        if not account.code and address not in others
     }
     # The accounts of the ZK Stack are funded or not by where the chain settles, and by the version.
     derived = owners.keys() - {it.address for it in ZK_STACK_ACCOUNTS}

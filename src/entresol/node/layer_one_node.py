@@ -10,7 +10,7 @@ import msgspec
 from entresol.node.api import Api
 from entresol.node.chain_service import ChainService
 from entresol.node.chains import open_layer_one_alone
-from entresol.node.dev_features import open_keyring, requested_accounts
+from entresol.node.dev_features import init_signers, open_keyring, requested_accounts
 from entresol.node.pair_control import PairControl
 from entresol.node.startup.info import NodeInfo
 from entresol.node.state_files import StateDumper, load_at_start
@@ -34,7 +34,8 @@ class LayerOneNode:
         self._config = config
         self._log = log
         self._accounts = requested_accounts(config.chain)
-        self._keyring = open_keyring(config, self._accounts)
+        signers = init_signers(config.chain.init)
+        self._keyring = open_keyring(config, (*self._accounts, *signers))
         chain = open_layer_one_alone(config)
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(chain.close)

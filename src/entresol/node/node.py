@@ -14,7 +14,12 @@ from entresol.l1.urls import Endpoint
 from entresol.node.api import Api, L2Components
 from entresol.node.chain_service import ChainService
 from entresol.node.chains import OPERATOR, is_publicly_known, open_layer_one, open_layer_two
-from entresol.node.dev_features import funded_accounts, open_keyring, serves_dev_methods
+from entresol.node.dev_features import (
+    funded_accounts,
+    init_signers,
+    open_keyring,
+    serves_dev_methods,
+)
 from entresol.node.pair_control import PairControl
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.rollup import Rollup
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.chain import Chain
+    from entresol.chain.dev.keyring import Keyring
     from entresol.chain.fees.l2_fees import FeeModel
     from entresol.node.config.schema import NodeConfig
     from entresol.node.log.log import NodeLog
@@ -70,7 +76,7 @@ class Node:
         )
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(chain.close)
-            self.keyring = open_keyring(config, funded_accounts(config.chain, chain.genesis))
+            self.keyring = _keyring(config, chain, config.chain.init)
             l1_chain = (
                 open_layer_one(config, chain) if settles and settlement_layer is None else None
             )
@@ -212,7 +218,7 @@ class Node:
             return Api(
                 chain,
                 wake,
-                keyring=open_keyring(config, funded_accounts(config.chain, chain.genesis)),
+                keyring=_keyring(config, chain, config.l1.l1_init),
                 config=config.api,
                 dev_methods=serves_dev_methods(config),
                 limits=config.limits,
@@ -229,6 +235,11 @@ class Node:
             )
         )
         self.layer_one = ChainService(chain, make_api, server, log=log)
+
+
+def _keyring(config: NodeConfig, chain: Chain, init: str | None) -> Keyring:
+    funded = funded_accounts(config.chain, chain.genesis)
+    return open_keyring(config, (*funded, *init_signers(init)))
 
 
 def _warn_of_public_keys(config: NodeConfig, settlement_layer: SettlementLayer) -> None:

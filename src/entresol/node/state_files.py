@@ -28,6 +28,7 @@ def load_at_start(
     config: NodeConfig, states: PairState, layer_two: Chain, layer_one: Chain | None
 ) -> None:
     """Load the files that flags name into new chains; reject what a chain on disk or on another L1 would lose."""
+    _check_init(config)
     sources = dict(_sources(config, layer_two, layer_one))
     if not sources:
         return
@@ -61,6 +62,17 @@ def _sources(
             if load is not None or path.exists():
                 name = "state" if load is None else "load-state"
                 yield chain, (f"{prefix}{name}", path)
+
+
+def _check_init(config: NodeConfig) -> None:
+    files = config.state_files
+    for flag, init, load, both in (
+        ("--init", config.chain.init, files.load_state, files.state),
+        ("--l1-init", config.l1.l1_init, files.l1_load_state, files.l1_state),
+    ):
+        if init is not None and (load is not None or both is not None):
+            other = flag.replace("init", "state" if load is None else "load-state")
+            raise InvalidConfig(flag, f"it cannot be combined with {other}: both give the state")
 
 
 def _file(path: str) -> Path:

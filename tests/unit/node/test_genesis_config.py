@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -13,13 +14,14 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.chain.chain import Chain
+from entresol.chain.genesis.accounts import DevAccount
 from entresol.contracts import Artifact, artifact
-from entresol.errors import GenesisMismatch
+from entresol.errors import GenesisMismatch, InvalidConfig
 from entresol.node.chains import open_layer_one, open_layer_two
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
-from entresol.node.dev_features import development_accounts, funded_accounts
+from entresol.node.dev_features import development_accounts, funded_accounts, init_signers
 from entresol.node.settlement.settlement_layer import configured_contracts
-from entresol.primitives.values import Address, Data
+from entresol.primitives.values import Address, Data, Hash32
 from entresol.storage import tables
 
 CUSTOM = "legal winner thank year wave sausage worth useful legal winner thank yellow"
@@ -191,6 +193,71 @@ def test_the_time_of_a_genesis_is_not_compared_unless_a_flag_gives_it(tmp_path: 
         with opened(configured(tmp_path, timestamp=timestamp)) as (layer_two, layer_one):
             assert layer_one is not None
             assert (layer_two.genesis.timestamp, layer_one.genesis.timestamp) == (5, 5)
+
+
+SIGNER = DevAccount.from_secret(Hash32(b"\x77" * 32))
+INIT = {**FILE, "alloc": {**FILE["alloc"], str(SIGNER.address): {"secretKey": str(SIGNER.secret)}}}
+
+
+def initialized(path: Path, init: object, l1_init: object = None, **l1: Any) -> NodeConfig:
+    """Return a configuration with a file for each layer."""
+    config = configured(path)
+    paths = [path / "init.json", path / "l1-init.json"]
+    for file, document in zip(paths, (init, l1_init), strict=True):
+        file.write_text(json.dumps(document), encoding="utf-8")
+    layer_one = L1Config(l1_init=None if l1_init is None else str(paths[1]), **l1)
+    chain = msgspec.structs.replace(config.chain, init=str(paths[0]))
+    return msgspec.structs.replace(config, chain=chain, l1=layer_one)
+
+
+def test_an_init_file_is_a_genesis_with_the_development_accounts_on_either_layer(
+    tmp_path: Path,
+) -> None:
+    l1_file = {**INIT, "config": {"chainId": 31337}, "baseFeePerGas": "0x7"}
+    config = initialized(tmp_path, INIT, l1_file)
+    for _ in ("created", "opened again"):
+        with opened(config) as chains:
+            for chain in chains:
+                assert chain is not None
+                assert chain.genesis.alloc[OWNER].balance == 9
+                assert len(funded_accounts(config.chain, chain.genesis)) == 12
+            assert (chains[0].rules.chain_id, chains[0].genesis.timestamp) == (270, 5)
+            assert chains[1] is not None
+            assert chains[1].genesis.base_fee == 7
+    assert init_signers(config.chain.init) == (SIGNER,)
+
+
+@pytest.mark.parametrize(
+    ("init", "l1_init", "difference"),
+    [
+        ({**INIT, "alloc": {}}, None, "--init: alloc."),
+        (INIT, {**INIT, "config": {"chainId": 31337}}, "--l1-init: alloc."),
+    ],
+)
+def test_an_init_file_that_differs_from_the_genesis_of_the_chain_is_named(
+    tmp_path: Path, init: object, l1_init: object, difference: str
+) -> None:
+    with opened(initialized(tmp_path, INIT)):
+        pass
+    with (
+        pytest.raises(GenesisMismatch, match=re.escape(difference)),
+        opened(initialized(tmp_path, init, l1_init)),
+    ):
+        pass
+
+
+def test_the_chain_id_of_an_init_file_of_l1_has_to_be_that_of_the_flag(tmp_path: Path) -> None:
+    with (
+        pytest.raises(InvalidConfig, match="give --l1-chain-id 270, too"),
+        opened(msgspec.structs.replace(initialized(tmp_path, INIT, INIT), chain=ChainConfig())),
+    ):
+        pass
+
+
+def test_a_chain_has_one_genesis_file(tmp_path: Path) -> None:
+    config = configured(tmp_path, genesis=FILE, init="init.json")
+    with pytest.raises(InvalidConfig, match="--init: it cannot be combined with --genesis"):
+        open_layer_two(config, None, None)
 
 
 def test_the_flag_overrides_the_time_of_a_genesis_file(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Final, Self
 
 import msgspec
 
-from entresol._native import Account, keccak256
+from entresol._native import Account, keccak256, public_key
 from entresol.chain.genesis import geth_json
 from entresol.chain.genesis.geth_json import (
     optional,
@@ -33,6 +33,8 @@ class GenesisAccount(msgspec.Struct, frozen=True, kw_only=True):
     nonce: int = 0
     code: bytes = b""
     storage: Mapping[Hash32, Hash32] = msgspec.field(default_factory=dict)
+    secret_key: Hash32 | None = None
+    """Its key, which a file may give so that a development node can sign; it is not part of the state."""
 
     def __post_init__(self) -> None:
         _check("balance", self.balance, Quantity)
@@ -206,7 +208,14 @@ def _read_account(value: object) -> GenesisAccount:
         nonce=optional(item, "nonce", read_number, 0),
         code=optional(item, "code", read_data, b""),
         storage=optional(item, "storage", _read_storage, {}),
+        secret_key=optional(item, "secretKey", _read_secret_key, None),
     )
+
+
+def _read_secret_key(value: object) -> Hash32 | None:
+    secret = Hash32.parse(value)
+    public_key(secret)
+    return secret
 
 
 def _read_storage(value: object) -> dict[Hash32, Hash32]:

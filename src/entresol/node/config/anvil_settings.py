@@ -75,7 +75,7 @@ def _chain(flags: AnvilConfig, genesis: Genesis) -> ChainConfig:
     return ChainConfig(
         chain_id=_given(chain.chain_id, genesis.chain_id),
         hardfork=LATEST_FORK if chain.hardfork == "latest" else chain.hardfork,
-        genesis=chain.init,
+        init=chain.init,
         timestamp=chain.timestamp,
         accounts=accounts.accounts,
         balance=accounts.balance,

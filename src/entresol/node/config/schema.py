@@ -41,6 +41,13 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
             title="FILE", description="geth-style genesis file; without it the development genesis."
         ),
     ] = None
+    init: Annotated[
+        str | None,
+        Meta(
+            title="FILE",
+            description="As --genesis, with the development accounts besides; an account with a secretKey signs, too.",
+        ),
+    ] = None
     timestamp: Annotated[
         Annotated[int, Meta(ge=0, le=LATEST)] | None,
         Meta(
@@ -149,6 +156,13 @@ class L1Config(Struct, frozen=True, kw_only=True):
         Meta(ge=0, le=65_535, description="Port of the development L1; 0 picks a free one."),
     ] = 8545
     l1_chain_id: Annotated[int, Meta(ge=1, description="Chain id of the development L1.")] = 31337
+    l1_init: Annotated[
+        str | None,
+        Meta(
+            title="FILE",
+            description="As --init, for the development L1; its chain id has to be --l1-chain-id.",
+        ),
+    ] = None
     l1_delay: Annotated[
         float,
         Meta(

@@ -220,8 +220,20 @@ def test_what_a_file_leaves_out_has_the_value_geth_gives_it() -> None:
 
 def test_unknown_members_are_ignored() -> None:
     config = {"chainId": 270, "londonBlock": 0, "clique": {"period": 0}}
-    more = document(config=config, parentHash="0x", alloc={ALICE: {"secretKey": "0x1"}}, x=[None])
+    more = document(config=config, parentHash="0x", alloc={ALICE: {"comment": "0x1"}}, x=[None])
     assert Genesis.parse(more).alloc == {Address.parse(ALICE): GenesisAccount()}
+
+
+def test_a_secret_key_is_no_part_of_the_genesis() -> None:
+    with_key = Genesis.parse(document(alloc={ALICE: {"secretKey": "0x" + "11" * 32}}))
+    assert with_key.alloc[Address.parse(ALICE)].secret_key == b"\x11" * 32
+    assert with_key.dump() == Genesis.parse(document(alloc={ALICE: {}})).dump()
+
+
+@pytest.mark.parametrize("key", ["0x1", "0x" + "00" * 32, "0x" + "ff" * 32])
+def test_an_invalid_secret_key_is_rejected_by_its_path(key: str) -> None:
+    with pytest.raises(InvalidGenesis, match="secretKey: a "):
+        Genesis.parse(document(alloc={ALICE: {"secretKey": key}}))
 
 
 @pytest.mark.parametrize(
