@@ -153,7 +153,7 @@ def test_a_request_is_a_line_and_a_transaction_a_block() -> None:
     with running_node() as node:
         post(node.url, "eth_nothing")
         transaction = post(node.url, "eth_sendRawTransaction", signed_transfer(0))["result"]
-        output = output_with(node, "\n    Block             1")
+        output = output_with(node, "\n    Block number      1")
     after = output.partition("Listening on ")[2].splitlines()
     assert " ".join(after[2].split()).endswith(
         "ms error -32601: the method eth_nothing does not exist/is not available"
