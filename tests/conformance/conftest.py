@@ -9,11 +9,19 @@ from typing import Any
 
 import pytest
 from hexbytes import HexBytes
-from web3 import AsyncHTTPProvider, AsyncWeb3, HTTPProvider, Web3
+from web3 import AsyncWeb3, Web3
 from web3._utils.module_testing.utils import RequestMocker
 
-from tests.support.clients.web3_chain import ALICE, CHAIN_ID, CONTRACTS, Prepared, prepare
-from tests.support.node_process import RunningNode, running_node
+from tests.support.anvil import running_anvil
+from tests.support.clients.web3_chain import (
+    ALICE,
+    CHAIN_ID,
+    CONTRACTS,
+    Prepared,
+    Served,
+    serving,
+)
+from tests.support.node_process import ENTRESOL, running_node
 from tests.support.polling import PATIENCE_SECONDS
 
 # A test that is expected to fail may do so by waiting for what never comes.
@@ -45,27 +53,37 @@ def runner() -> Iterator[asyncio.Runner]:
 
 
 @pytest.fixture(scope="module")
-def node() -> Iterator[RunningNode]:
+def layer_two(runner: asyncio.Runner) -> Iterator[Served]:
     # The objects of a block must not change during a test.
-    with running_node("--chain-id", str(CHAIN_ID), "--no-settle") as running:
-        yield running
+    with (
+        running_node("--chain-id", str(CHAIN_ID), "--no-settle") as node,
+        serving(node.url, runner) as served,
+    ):
+        yield served
 
 
 @pytest.fixture(scope="module")
-def w3(node: RunningNode) -> Web3:
-    return Web3(HTTPProvider(node.url))
+def layer_one(runner: asyncio.Runner) -> Iterator[Served]:
+    with (
+        running_anvil("--chain-id", str(CHAIN_ID), program=(*ENTRESOL, "anvil")) as node,
+        serving(node.url, runner) as served,
+    ):
+        yield served
 
 
-@pytest.fixture(scope="module")
-def async_w3(node: RunningNode, runner: asyncio.Runner) -> Iterator[AsyncWeb3[Any]]:
-    provider = AsyncHTTPProvider(node.url)
-    yield AsyncWeb3(provider)
-    runner.run(provider.disconnect())
+@pytest.fixture
+def w3(served: Served) -> Web3:
+    return served.w3
 
 
-@pytest.fixture(scope="module")
-def prepared(w3: Web3) -> Prepared:
-    return prepare(w3)
+@pytest.fixture
+def async_w3(served: Served) -> AsyncWeb3[Any]:
+    return served.async_w3
+
+
+@pytest.fixture
+def prepared(served: Served) -> Prepared:
+    return served.prepared
 
 
 @pytest.fixture

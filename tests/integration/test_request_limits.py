@@ -51,7 +51,8 @@ def emit(client: ApiClient, blocks: int) -> None:
 def test_every_limit_can_be_set_from_outside() -> None:
     config = SETTINGS.load({}, {"ENTRESOL_CALL_GAS_CAP": "30000", "ENTRESOL_LOG_BLOCK_LIMIT": "5"})
     assert call_limits(config.limits).gas_cap == 30_000
-    assert (log_limits(config.limits).blocks, log_limits(config.limits).results) == (5, 10_000)
+    limits = log_limits(config.limits, is_layer_two=True)
+    assert (limits.blocks, limits.results) == (5, 10_000)
 
 
 def test_a_call_that_needs_more_gas_than_allowed_has_the_limit_in_its_error(

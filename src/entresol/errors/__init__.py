@@ -146,6 +146,7 @@
     │   ├── TooManyTopics              more topics than a log can have
     │   ├── TooManyAlternatives        too many addresses, or topics at a position
     │   ├── BlockHashWithRange         a block hash beside a block range
+    │   ├── InvalidBlockRange          ends before it begins, on an L1
     │   ├── TooManyResults             more logs than a response may have
     │   └── TooManyBlocks              a wider range than allowed
     ├── FilterNotFound                 no such filter, or it has expired
@@ -253,6 +254,7 @@ from entresol.errors.rpc import (
     ControlRejected,
     FilterMemoryFull,
     FilterNotFound,
+    InvalidBlockRange,
     InvalidFilter,
     NotificationsNotSupported,
     NotSupported,
@@ -369,6 +371,7 @@ __all__ = [
     "InitCodeTooLarge",
     "InsufficientFunds",
     "IntrinsicGasTooLow",
+    "InvalidBlockRange",
     "InvalidBytecode",
     "InvalidConfig",
     "InvalidFilter",

@@ -113,6 +113,13 @@ class BlockHashWithRange(InvalidFilter):
         )
 
 
+class InvalidBlockRange(InvalidFilter):
+    """The block range ends before it begins."""
+
+    def __init__(self) -> None:
+        super().__init__("invalid block range params")
+
+
 class TooManyResults(InvalidFilter):
     """More logs match than a response may have; the range from `first` to `last` would fit."""
 

@@ -36,12 +36,13 @@ def call_limits(config: LimitsConfig) -> CallLimits:
     return CallLimits(gas_cap=config.call_gas_cap, seconds=config.call_seconds)
 
 
-def log_limits(config: LimitsConfig) -> LogLimits:
-    """Return the limits of log queries."""
+def log_limits(config: LimitsConfig, *, is_layer_two: bool) -> LogLimits:
+    """Return the limits of log queries, by geth's rules on an L1 and by those of the ZK Stack on an L2."""
     return LogLimits(
         results=config.log_limit,
         blocks=config.log_block_limit or None,
         alternatives=config.log_filter_limit,
+        follows_geth=not is_layer_two,
     )
 
 

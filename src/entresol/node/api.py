@@ -114,6 +114,7 @@ class Api:
         self._client_version = client_version(is_layer_two=layer_two is not None)
         self.set_logging: Callable[[bool], None] = lambda _enabled: None
         """Called by `anvil_setLoggingEnabled`."""
+        self._log_limits = log_limits(self._limits, is_layer_two=layer_two is not None)
         self._criteria = CriteriaMemory(self._limits.filter_limit_bytes)
         is_anvil = dev_methods and layer_two is None
         self._filler = TransactionFiller(
@@ -195,7 +196,7 @@ class Api:
             self._rendered.log_cache,
             self._chain.events,
             max_filters=self._limits.filter_limit,
-            limits=log_limits(self._limits),
+            limits=self._log_limits,
             memory=self._criteria,
         )
 
@@ -206,7 +207,7 @@ class Api:
             NotificationRenderer(self._rendered),
             wake=wake,
             max_per_connection=self._limits.subscription_limit,
-            limits=log_limits(self._limits),
+            limits=self._log_limits,
             memory=self._criteria,
         )
 
@@ -225,7 +226,7 @@ class Api:
             EthCallMany(chain, resolver, self._runner),
             EthFees(chain, resolver),
             EthFilters(
-                chain, rendered.log_cache, self.filters, self.subscriptions, log_limits(limits)
+                chain, rendered.log_cache, self.filters, self.subscriptions, self._log_limits
             ),
             EthSimulate(chain, resolver, self._runner),
             EthState(resolver, chain.blocks, chain.state_trie, chain.pool, limits.slot_limit),

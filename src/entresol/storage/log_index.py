@@ -21,7 +21,7 @@ Search: TypeAlias = Callable[[bytes, int], int | None]
 class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A log filter: one of the addresses, and at each position one of the topics.
 
-    An empty set matches anything.
+    An empty set matches anything; a log has at least as many topics as there are positions.
     """
 
     addresses: frozenset[bytes] = frozenset()
@@ -39,6 +39,13 @@ class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
             not wanted or topic in wanted
             for wanted, topic in zip(self.topics, topics, strict=False)
         )
+
+    def without_open_end(self) -> LogQuery:
+        """Return the same query for logs that need not have the topics of open positions at the end."""
+        if not self.topics or self.topics[-1]:
+            return self
+        named = max((at + 1 for at, wanted in enumerate(self.topics) if wanted), default=0)
+        return LogQuery(addresses=self.addresses, topics=self.topics[:named])
 
     def criteria(self) -> list[list[bytes]]:
         """Return lists of index prefixes; a block must be under one prefix of every list."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
-from web3 import Web3
+from web3 import AsyncHTTPProvider, AsyncWeb3, HTTPProvider, Web3
 from web3._utils.contract_sources.contract_data.emitter_contract import EMITTER_CONTRACT_DATA
 from web3._utils.contract_sources.contract_data.math_contract import MATH_CONTRACT_DATA
 from web3._utils.contract_sources.contract_data.offchain_lookup import OFFCHAIN_LOOKUP_DATA
@@ -46,6 +49,25 @@ class Prepared(NamedTuple):
     empty_block: int
     block_with_transaction: int
     block_with_log: int
+
+
+class Served(NamedTuple):
+    """A prepared chain, and its clients."""
+
+    url: str
+    w3: Web3
+    async_w3: AsyncWeb3[Any]
+    prepared: Prepared
+
+
+@contextmanager
+def serving(url: str, runner: asyncio.Runner) -> Iterator[Served]:
+    """Prepare the chain of a node, and close its clients at the end."""
+    w3, provider = Web3(HTTPProvider(url)), AsyncHTTPProvider(url)
+    try:
+        yield Served(url, w3, AsyncWeb3(provider), prepare(w3))
+    finally:
+        runner.run(provider.disconnect())
 
 
 def prepare(web3: Web3) -> Prepared:

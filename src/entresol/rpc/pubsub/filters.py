@@ -101,9 +101,9 @@ class Filters:
 
     def new_log_filter(self, wanted: LogFilter) -> Quantity:
         """Install a filter for logs of new blocks, and return its id."""
-        self._limits.check(wanted.query)
-        blocks = resolve_range(wanted, self._head, self._source)
-        return self._install(LogCursor(wanted, blocks, self._head.number + 1, self._reorgs.end))
+        checked = self._limits.checked(wanted)
+        blocks = resolve_range(checked, self._head, self._source)
+        return self._install(LogCursor(checked, blocks, self._head.number + 1, self._reorgs.end))
 
     def new_block_filter(self) -> Quantity:
         """Install a filter for the hashes of new blocks, and return its id."""

@@ -105,9 +105,9 @@ class Subscriptions:
     ) -> str:
         """Subscribe a connection to events from now on, and return the subscription's id."""
         wanted = parse_kind(kind)
-        subscription = new_subscription(connection, wanted, options, self._published)
+        given = new_subscription(connection, wanted, options, self._published)
+        subscription = given._replace(query=self._limits.checked_query(given.query))
         subscription_id = subscription.id
-        self._limits.check(subscription.query)
         own = self._by_connection.get(connection)
         if own is not None and len(own) >= self._max_per_connection:
             raise TooManySubscriptions(self._max_per_connection)

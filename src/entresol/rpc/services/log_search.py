@@ -8,7 +8,13 @@ from typing import Protocol, Self
 import msgspec
 
 from entresol.chain.finality import BlockTag
-from entresol.errors import TooManyAlternatives, TooManyBlocks, TooManyResults, UnknownBlock
+from entresol.errors import (
+    InvalidBlockRange,
+    TooManyAlternatives,
+    TooManyBlocks,
+    TooManyResults,
+    UnknownBlock,
+)
 from entresol.primitives.values import Hash32
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.jsonrpc.cooperative import cooperatively
@@ -59,14 +65,33 @@ class BlockRange(msgspec.Struct, frozen=True):
 
 
 class LogLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much one request for logs may return and cover; a single block is never too much."""
+    """How much one request for logs may return and cover, and what a filter may say.
+
+    A single block is never too much.
+    """
 
     results: int = 10_000
     blocks: int | None = None
     alternatives: int = 1_000
+    follows_geth: bool = False
+    """Whether a range that ends before it begins is rejected, and open positions at the end demand a topic, as in
+    geth; by default such a range is empty and such positions demand nothing, as in the ZK Stack."""
 
-    def check(self, query: LogQuery) -> None:
-        """Reject a filter with too many alternatives in one position."""
+    def checked(self, wanted: LogFilter) -> LogFilter:
+        """Return a filter by these rules; reject a range or a query that they do not allow."""
+        first, last = wanted.from_block, wanted.to_block
+        # Tags are not compared: where they are depends on the head.
+        if isinstance(first, int) and isinstance(last, int) and self.follows_geth and first > last:
+            raise InvalidBlockRange
+        query = self.checked_query(wanted.query)
+        return wanted if query is wanted.query else msgspec.structs.replace(wanted, query=query)
+
+    def checked_query(self, query: LogQuery) -> LogQuery:
+        """Return a query by these rules; reject one with too many alternatives in one position."""
+        self._check_alternatives(query)
+        return query if self.follows_geth else query.without_open_end()
+
+    def _check_alternatives(self, query: LogQuery) -> None:
         limit = self.alternatives
         if len(query.addresses) > limit:
             raise TooManyAlternatives("address", len(query.addresses), limit)
@@ -108,9 +133,9 @@ class LogSearch(msgspec.Struct, frozen=True):
     ) -> Self:
         """Return the search for a filter as the chain is now."""
         limits = limits or LogLimits()
-        limits.check(wanted.query)
-        blocks = resolve_range(wanted, head, source)
-        return cls(source, wanted.query, blocks, limits, wanted.block_hash)
+        checked = limits.checked(wanted)
+        blocks = resolve_range(checked, head, source)
+        return cls(source, checked.query, blocks, limits, checked.block_hash)
 
     def run(self) -> list[bytes]:
         """Return the logs in order, as JSON; any thread may. Never many more than the limit are held."""

@@ -129,14 +129,10 @@ def _topics(value: object) -> tuple[frozenset[bytes], ...]:
         raise MalformedValue("topics are an array", field="topics")
     if len(value) > MAX_TOPICS:
         raise TooManyTopics
-    positions = [
+    return tuple(
         frozenset[bytes](_alternatives(wanted, f"topics[{index}]"))
         for index, wanted in enumerate(value)
-    ]
-    # An open position at the end asks for nothing, not even that the log has so many topics.
-    while positions and not positions[-1]:
-        positions.pop()
-    return tuple(positions)
+    )
 
 
 def _alternatives(value: object, path: str) -> list[Hash32]:

@@ -182,7 +182,8 @@ class BookMachine(RuleBasedStateMachine):
     ) -> None:
         query = LogQuery(addresses=frozenset[bytes](addresses), topics=tuple(topics))
         wanted = LogFilter(query=query, from_block=first, to_block=first + length)
-        search = LogSearch.of(self.rendered.log_cache, self.chain, wanted, LogLimits())
+        limits = LogLimits(follows_geth=True)
+        search = LogSearch.of(self.rendered.log_cache, self.chain, wanted, limits)
         found = asyncio.run(at_once(search)) if on_loop else search.run()
         if found is not None:
             assert found == self.plain(query, first, first + length)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from entresol.errors import (
+    InvalidBlockRange,
     TooManyBlocks,
     TooManyResults,
     UnknownBlock,
@@ -79,6 +80,24 @@ def test_numbers_above_the_head_are_capped(chain: EmittingChain) -> None:
 
 def test_a_range_that_ends_before_it_begins_is_empty(chain: EmittingChain) -> None:
     assert blocks_of(chain, {"fromBlock": "0x3", "toBlock": "0x2"}) == []
+
+
+def test_geth_rejects_numbers_of_a_range_that_ends_before_it_begins(chain: EmittingChain) -> None:
+    limits = LogLimits(follows_geth=True)
+    with pytest.raises(InvalidBlockRange, match=r"^invalid block range params$"):
+        find(chain, LogFilter.parse({"fromBlock": "0x3", "toBlock": "0x2"}), limits)
+    for wanted in ({"toBlock": "0x1"}, {"fromBlock": "latest", "toBlock": "0x1"}):
+        assert find(chain, LogFilter.parse(wanted), limits) == []
+
+
+@pytest.mark.parametrize("topics", [[None], [None] * 3, [[], []], [ONE, None, None]])
+def test_in_geth_an_open_position_demands_a_topic(
+    chain: EmittingChain, topics: list[object]
+) -> None:
+    wanted = LogFilter.parse({"fromBlock": "0x0", "topics": topics})
+    zk_stack, geth = find(chain, wanted), find(chain, wanted, LogLimits(follows_geth=True))
+    assert geth == [log for log in zk_stack if len(log["topics"]) >= len(topics)]
+    assert len(geth) < len(zk_stack) or len(topics) < 3
 
 
 def test_65_logs_by_block_hash_equal_those_by_number(chain: EmittingChain) -> None:

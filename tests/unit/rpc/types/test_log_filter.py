@@ -54,8 +54,8 @@ def test_addresses_are_one_or_many() -> None:
         ([[ONE, TWO]], ({word(1), word(2)},)),
         ([[], ONE], (set(), {word(1)})),
         ([[ONE, None], TWO], (set(), {word(2)})),
-        ([ONE, None, [], None], ({word(1)},)),
-        ([None, None], ()),
+        ([ONE, None, [], None], ({word(1)}, set(), set(), set())),
+        ([None, None], (set(), set())),
     ],
 )
 def test_topics_are_open_single_or_alternatives(
