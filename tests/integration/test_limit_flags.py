@@ -61,6 +61,8 @@ ELSEWHERE = {
     "--host", "--port", "--backlog", "--dev-methods", "--expose-unlocked-accounts",
     # How failures are reported: unit/rpc/namespaces/eth/test_accounts.py.
     "--hardhat-errors",
+    # Which senders need no signature: test_anvil_command.py.
+    "--auto-impersonate",
     # Clients that do not read, and the end: test_server.py and test_server_websocket.py.
     "--write-seconds", "--linger-seconds", "--stop-seconds", "--write-buffer-bytes", "--gzip-level",
     "--websocket-queue-bytes", "--websocket-concurrency", "--websocket-deflate",
