@@ -11,7 +11,7 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_PATH
 from entresol.chain.rules import EPOCH_SLOTS, MAX_CODE_SIZE
 from entresol.node.config.evm import Fork
 from entresol.node.config.loader import Settings
-from entresol.node.config.log import MAX_VERBOSITY
+from entresol.node.config.log import MAX_VERBOSITY, DisableConsoleLog, PrintTraces
 from entresol.node.config.schema import MAX_ACCOUNTS
 
 
@@ -215,16 +215,8 @@ class AnvilServer(Struct, frozen=True, kw_only=True):
 class AnvilTransactionLog(Struct, frozen=True, kw_only=True):
     """What is logged of transactions."""
 
-    disable_console_log: Annotated[
-        bool,
-        Meta(
-            description="Do not print what contracts log by console.log.",
-            extra={"aliases": ("--no-console-log",)},
-        ),
-    ] = False
-    print_traces: Annotated[
-        bool, Meta(description="Log the call tree of every transaction, as -vvvv does.")
-    ] = False
+    disable_console_log: DisableConsoleLog = False
+    print_traces: PrintTraces = False
     verbosity: Annotated[
         int,
         Meta(

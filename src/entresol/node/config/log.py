@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
 MAX_VERBOSITY: Final = 5
 """As many as anvil has; the last two log the same."""
+
+# `entresol anvil` has these, too.
+DisableConsoleLog: TypeAlias = Annotated[
+    bool,
+    Meta(
+        description="Do not print what contracts log by console.log.",
+        extra={"aliases": ("--no-console-log",)},
+    ),
+]
+PrintTraces: TypeAlias = Annotated[
+    bool, Meta(description="Log the call tree of every transaction, as -vvvv does.")
+]
 
 
 class LogConfig(Struct, frozen=True, kw_only=True):
@@ -24,13 +36,7 @@ class LogConfig(Struct, frozen=True, kw_only=True):
         bool,
         Meta(description="Log one JSON object per line, with level, time, message and fields."),
     ] = False
-    disable_console_log: Annotated[
-        bool,
-        Meta(
-            description="Do not print what contracts log by console.log.",
-            extra={"aliases": ("--no-console-log",)},
-        ),
-    ] = False
+    disable_console_log: DisableConsoleLog = False
     verbosity: Annotated[
         int,
         Meta(
@@ -41,10 +47,7 @@ class LogConfig(Struct, frozen=True, kw_only=True):
             extra={"counted": ("-v",)},
         ),
     ] = 0
-    print_traces: Annotated[
-        bool,
-        Meta(description="Log the call tree of every transaction, as -vvvv does."),
-    ] = False
+    print_traces: PrintTraces = False
     abi: Annotated[
         tuple[str, ...],
         Meta(

@@ -84,9 +84,9 @@ class AnvilReorg:
 
     @method(RollbackRejected)
     def rollback(self, depth: Number | None = None) -> None:
-        """Roll the chain back by some blocks, by default one; its clock goes back as well.
+        """Roll the chain back by some blocks, by default one; its clock is set to that block.
 
-        The other layer of a development pair goes back to where it was then, with batches and deposits.
+        The other layer of a development pair is rolled back to its head at that time, with batches and deposits.
         """
         self._linked.roll_back(self._chain, 1 if depth is None else int(depth))
 
