@@ -14,16 +14,22 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
-from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.polling import PATIENCE_SECONDS, POLL_SECONDS, eventually
 from tests.support.rpc_client import HttpRpcClient
 
 STOP_SECONDS: Final = 5.0
 """Then it is killed."""
 
+AUTOMINE_SECONDS: Final = 5.0
+"""What is still pending then cannot be mined, as with too low a fee."""
+
 _PACKAGES: Final = Path(__file__).resolve().parent.parent / "node_modules" / "@foundry-rs"
 _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
+_SENDS: Final = frozenset(
+    {"eth_sendTransaction", "eth_sendRawTransaction", "eth_sendUnsignedTransaction"}
+)
 _LISTENING: Final = re.compile(r"Listening on ([0-9.]+):([0-9]+)\s")
 
 
@@ -33,6 +39,21 @@ class Anvil(HttpRpcClient):
     def __init__(self, url: str, pid: int) -> None:
         super().__init__(url)
         self.pid = pid
+
+    def __call__(self, method: str, *params: object) -> Any:
+        """Return the result of a method; what was sent is mined by then if automine is on.
+
+        Anvil responds to a send, and mines a moment later.
+        """
+        result = super().__call__(method, *params)
+        if method in _SENDS and super().__call__("anvil_getAutomine"):
+            deadline = time.monotonic() + AUTOMINE_SECONDS
+            while self._has_pending() and time.monotonic() < deadline:
+                time.sleep(POLL_SECONDS)
+        return result
+
+    def _has_pending(self) -> bool:
+        return super().__call__("txpool_status")["pending"] != "0x0"
 
 
 class RestartableAnvil:

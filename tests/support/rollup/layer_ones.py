@@ -183,6 +183,12 @@ class LyingLayerOne(EmbeddedLayerOne):
     """Of how many blocks it has the state."""
     finalized: int | None = None
     """The last block that is safe and finalized."""
+    early_calls = 0
+    """How many of the next calls see the last block before it is the head, as on an anvil that mines it."""
+
+    async def head(self) -> L1Block:
+        """Return the latest block, or its parent while that is mined."""
+        return self._block(self._chain.number - (self.early_calls > 0))
 
     async def block_number(self, tag: L1Finality = "latest") -> int:
         """Return the number of the latest block, or the one that is set."""
@@ -211,7 +217,10 @@ class LyingLayerOne(EmbeddedLayerOne):
         sender: Address = DEFAULT_SENDER,
         block: int | Hash32 | None = None,
     ) -> bytes:
-        """Reject calls on states that it does not have."""
+        """Reject calls on states that it does not have, or see one that is not there yet."""
+        if self.early_calls:
+            self.early_calls -= 1
+            return await super().call(to, data, sender=sender)
         if self.states is not None and block is not None:
             number = block if isinstance(block, int) else self._chain.blocks.block_number(block)
             if number is None or number <= self._chain.number - self.states:

@@ -81,14 +81,12 @@ class L1Sync:
 
     async def refresh(self) -> BatchTotals:
         """Read L1's totals, check that they count this chain's batches, and record what is new."""
-        head = self.head = await self._l1.head()
-        totals = self.totals = await self._contract.totals(head.hash)
-        if totals.committed > self.sealed:
-            raise LayerOneMismatch(
-                f"{self._l1.name} has {totals.committed} batches, and this chain {self.sealed}: the "
-                "chain was reverted, or it is another chain's L1"
-            )
-        await self._compare_last(totals, head.hash)
+        try:
+            head = await self._read_totals()
+        except LayerOneMismatch:
+            # While anvil mines it responds with the new state for the last block, and a moment later with the old.
+            head = await self._read_totals()
+        totals = self.totals
         for step in SettlementStep:
             await self._record(step, totals.last(step))
         if await self._may_have_reorged():
@@ -116,6 +114,18 @@ class L1Sync:
         ):
             self._last_block = block
         return SettlementTransaction(receipt.transaction_hash, block.number, block.timestamp)
+
+    async def _read_totals(self) -> L1Block:
+        """Read L1's totals at its head, and return that; raises if they do not count this chain's batches."""
+        head = self.head = await self._l1.head()
+        totals = self.totals = await self._contract.totals(head.hash)
+        if totals.committed > self.sealed:
+            raise LayerOneMismatch(
+                f"{self._l1.name} has {totals.committed} batches, and this chain {self.sealed}: the "
+                "chain was reverted, or it is another chain's L1"
+            )
+        await self._compare_last(totals, head.hash)
+        return head
 
     async def _compare_last(self, totals: BatchTotals, block: Hash32) -> None:
         """Compare the last batch that L1 has; its hash covers those before it."""

@@ -90,3 +90,19 @@ def test_blocks_are_final_once_l1_finalized_their_settlement() -> None:
         assert isinstance(steered, Embedded)
         steered.l1 = LyingLayerOne(steered.chain)
         run(steered, play, config=SettlementConfig(finality="finalized"))
+
+
+def test_an_l1_that_shows_a_block_before_it_is_mined_is_read_again() -> None:
+    async def play(scenario: Scenario) -> None:
+        assert isinstance(scenario.l1, LyingLayerOne)
+        scenario.seal_batch(1)
+        while (await scenario.totals())[0] == 0:
+            await scenario.settler.step(0.0)
+        scenario.l1.early_calls = 3
+        await scenario.settle()
+        assert await scenario.totals() == (1, 1, 1)
+
+    with layer_one("embedded") as steered:
+        assert isinstance(steered, Embedded)
+        steered.l1 = LyingLayerOne(steered.chain)
+        run(steered, play)
