@@ -53,7 +53,8 @@ class Anvil(HttpRpcClient):
         return result
 
     def _has_pending(self) -> bool:
-        return super().__call__("txpool_status")["pending"] != "0x0"
+        pending: str = super().__call__("txpool_status")["pending"]
+        return pending != "0x0"
 
 
 class RestartableAnvil:
