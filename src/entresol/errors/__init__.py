@@ -155,6 +155,7 @@
     │   ├── UnknownSubscription        no such kind of subscription
     │   ├── NotificationsNotSupported  the connection cannot carry notifications
     │   └── TooManySubscriptions       the connection has too many
+    ├── ProducerUnavailable            does not answer what a replica forwards
     │
     │ config
     ├── InvalidConfig                  an invalid setting, named with its source
@@ -258,6 +259,7 @@ from entresol.errors.rpc import (
     InvalidFilter,
     NotificationsNotSupported,
     NotSupported,
+    ProducerUnavailable,
     ReceiptTimeout,
     SubscriptionRejected,
     TokenSlotNotFound,
@@ -412,6 +414,7 @@ __all__ = [
     "PoolFull",
     "PoolRejection",
     "PrecompileMovedToSelf",
+    "ProducerUnavailable",
     "RebuildInterrupted",
     "ReceiptTimeout",
     "ReorgIndexTooHigh",

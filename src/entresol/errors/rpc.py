@@ -188,3 +188,12 @@ class TooManySubscriptions(SubscriptionRejected):
     def __init__(self, limit: int) -> None:
         super().__init__("Too many subscriptions on the connection")
         self.limit = limit
+
+
+class ProducerUnavailable(EntresolError):
+    """What only the producer can do could not be forwarded to it, or had no response in time."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"the producer of this node {problem}; it is safe to send the request again"
+        )

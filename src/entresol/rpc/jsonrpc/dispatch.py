@@ -28,6 +28,7 @@ from entresol.rpc.jsonrpc.envelope import (
     id_of_malformed,
     is_id,
     is_utf8,
+    not_a_request,
     opening,
     response,
 )
@@ -41,6 +42,7 @@ from entresol.rpc.jsonrpc.errors import (
     ResponseSizeError,
     error_object_of,
 )
+from entresol.rpc.jsonrpc.forwarding import Forwarding, Item, Producer
 from entresol.rpc.jsonrpc.method import Method, Namespace, methods_of
 from entresol.rpc.jsonrpc.metrics import Metrics
 from entresol.rpc.jsonrpc.offload import Deferred, Offload
@@ -67,6 +69,8 @@ class RequestLimits(msgspec.Struct, frozen=True):
 class Dispatcher:
     """Calls the methods of the namespaces it is given.
 
+    With a `producer` it is a replica's, and forwards the calls that are the producer's.
+
     Remembers: call metrics, and results of methods declared `cached` until they are invalidated.
     Persists:  nothing.
     Assumes:   that it is called on the event loop, and that methods which are not offloaded are quick.
@@ -80,6 +84,7 @@ class Dispatcher:
         executor: Executor | None = None,
         limits: RequestLimits = RequestLimits(),  # noqa: B008  # frozen
         metrics: Metrics | None = None,
+        producer: Producer | None = None,
     ) -> None:
         self._discovery = Discovery()
         self._methods = methods_of([*namespaces, self._discovery])
@@ -89,6 +94,7 @@ class Dispatcher:
         self.metrics = metrics or Metrics()
         for name, method in self._methods.items():
             method.metrics = self.metrics.of_method(name)
+        self._forwarding = None if producer is None else Forwarding(producer, self._methods)
         self._batches = RequestBatchReader(limits.batch)
         self._cache = ResponseCache(capacity=RESPONSE_CACHE_BYTES, batch=limits.batch)
 
@@ -145,7 +151,7 @@ class Dispatcher:
             return self._reject(error)
         if request_id is None:
             return self._reject(ParseError("a request is an object with jsonrpc, method and id"))
-        return self._reject(_not_a_request(stripped), request_id)
+        return self._reject(not_a_request(stripped), request_id)
 
     def _handle_batch(self, body: bytes, connection: ClientConnection) -> Response:
         try:
@@ -156,28 +162,34 @@ class Dispatcher:
             return self._reject(BatchSizeError(self._limits.batch))
         if not items:
             return self._reject(InvalidRequestError("a batch has at least one call"))
+        forwarding, handle = self._forwarding, partial(self._handle_items, connection)
+        if forwarding is not None and forwarding.has_forwarded(items):
+            return forwarding.batch(items, connection, handle)
+        return handle(items)
+
+    def _handle_items(self, connection: ClientConnection, items: list[Item]) -> Response:
         batch = RequestBatch(
             items, partial(self._handle_item, connection), self._limits.response_bytes
         )
         return self._joined(batch) if batch.advance() else self._finish(batch)
 
-    async def _finish(self, batch: RequestBatch[Request | Raw]) -> bytes | None:
+    async def _finish(self, batch: RequestBatch[Item]) -> bytes | None:
         await batch.finish()
         return self._joined(batch)
 
-    def _joined(self, batch: RequestBatch[Request | Raw]) -> bytes | None:
+    def _joined(self, batch: RequestBatch[Item]) -> bytes | None:
         if batch.too_large:
             return self._reject(BatchResponseSizeError(self._limits.response_bytes))
         return batch.joined()
 
-    def _handle_item(self, connection: ClientConnection, item: Request | Raw) -> Response:
+    def _handle_item(self, connection: ClientConnection, item: Item) -> Response:
         if isinstance(item, Request):
             return self._call(connection, item)
         try:
             request_id = id_of_malformed(item)
         except ParseError as error:
             return self._reject(error)
-        return self._reject(_not_a_request(item), request_id or NULL)
+        return self._reject(not_a_request(item), request_id or NULL)
 
     def _call(self, connection: ClientConnection, request: Request) -> Response:
         request_id = bytes(request.id)
@@ -187,6 +199,9 @@ class Dispatcher:
                 method = self._checked(request, request_id, connection.path)
             except RequestError as error:
                 return self._reject(error, request_id if is_id(request_id) else NULL)
+        forwarding = self._forwarding
+        if forwarding is not None and forwarding.takes(method, request.params):
+            return forwarding.call(request, connection)
         started = perf_counter()
         code = 0
         try:
@@ -197,6 +212,8 @@ class Dispatcher:
             if arguments is None:
                 arguments = method.arguments(request.params, connection)
             result = method.function(*arguments)
+            if forwarding is not None and forwarding.takes_absent(method, result):
+                return forwarding.call(request, connection)
             if type(result) is Offload or method.is_async or type(result) is Deferred:
                 return self._respond_later(method, request_id, result, started)
             body = self._respond(request_id, result)
@@ -281,13 +298,3 @@ def _respond_with_error(error: Exception, method: Method, request_id: bytes) -> 
     """Return the error response for an exception, and its code."""
     error_object = error_object_of(error, method.name)
     return error_response(error_object, request_id), error_object.code
-
-
-def _not_a_request(body: bytes | Raw) -> InvalidRequestError:
-    """Return the reason why `body` is not a request."""
-    try:
-        decode_request(body)
-    except (ValueError, RecursionError) as error:
-        return InvalidRequestError(str(error).replace(" - at `$.", " - at `"))
-    # Deeply nested JSON may fail first and pass later: it depends on the depth of the stack.
-    return InvalidRequestError("nested too deep")

@@ -12,7 +12,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from entresol.rpc.jsonrpc.errors import ErrorObject, ParseError
+from entresol.rpc.jsonrpc.errors import ErrorObject, InvalidRequestError, ParseError
 
 ABSENT: Final = Raw(b"")
 """The value of a member that was not sent; a request without `id` is a notification."""
@@ -92,6 +92,16 @@ def id_of_malformed(body: bytes | Raw) -> bytes | None:
     if not request_id:
         return None
     return request_id if is_id(request_id) else NULL
+
+
+def not_a_request(body: bytes | Raw) -> InvalidRequestError:
+    """Return the reason why `body` is not a request."""
+    try:
+        decode_request(body)
+    except (ValueError, RecursionError) as error:
+        return InvalidRequestError(str(error).replace(" - at `$.", " - at `"))
+    # Deeply nested JSON may fail first and pass later: it depends on the depth of the stack.
+    return InvalidRequestError("nested too deep")
 
 
 class RequestBatchReader:

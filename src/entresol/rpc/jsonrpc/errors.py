@@ -60,6 +60,7 @@ from entresol.errors import (
     NotSupported,
     PoolRejection,
     PrecompileMovedToSelf,
+    ProducerUnavailable,
     ReceiptTimeout,
     ReorgIndexTooHigh,
     ReplayMismatch,
@@ -238,6 +239,8 @@ CODES: Final[dict[type[EntresolError], int]] = {
     BatchOverflow: INTERNAL,
     # A client that settles on request has to know why it does not work.
     LayerOneFailed: -32000,
+    # The request is right, and may succeed later.
+    ProducerUnavailable: -32000,
 }
 
 TEXTS: Final[dict[type[EntresolError], str]] = {

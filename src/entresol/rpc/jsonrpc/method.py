@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum, auto
 from functools import cache, partial, reduce
 from operator import or_
 from types import UnionType
@@ -56,6 +57,23 @@ class Namespace(Protocol):
         """Return the prefix of method names: `eth` in `eth_chainId`."""
 
 
+class ServedBy(Enum):
+    """Who serves a method on a node that follows a producer: the replica itself, or the producer it forwards to."""
+
+    REPLICA = auto()
+    """The replica: constants, sealed blocks by hash, everything else that no pending block or edit changes."""
+    BLOCK = auto()
+    """The replica, but the producer if the block is `pending`."""
+    STORE = auto()
+    """The replica if its store has the object, else the producer: it may be pending."""
+    QUOTE = auto()
+    """The producer, unless the replica knows the gas price of L1 as soon as the producer does."""
+    ESTIMATE = auto()
+    """The producer, for its pending block; a replica far away may take its own head instead."""
+    PRODUCER = auto()
+    """The producer: what changes the chain, the pool, filters, keys of the node."""
+
+
 class Mark(msgspec.Struct, frozen=True):
     """The options of `@method`, attached to the function."""
 
@@ -64,6 +82,7 @@ class Mark(msgspec.Struct, frozen=True):
     cached: bool
     ordered: bool
     short: bool
+    served_by: ServedBy | None
     name: str | None
 
 
@@ -73,6 +92,7 @@ def method(
     cached: bool = False,
     ordered: bool = False,
     short: bool = False,
+    served_by: ServedBy | None = None,
     name: str | None = None,
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Mark a function of a namespace as a method.
@@ -80,12 +100,13 @@ def method(
     `errors` are the ones to document. With `offload`, calls run on a worker thread. With `cached`, a result
     stays valid until blocks change or are reverted, unless it is null or an argument is a block tag. With
     `ordered`, calls run in the order in which they come, even if their parameters are long. With `short`, long
-    parameters are rejected before they are decoded. `name` is the full method name, if it does not follow from
+    parameters are rejected before they are decoded. `served_by` says who serves it on a replica; without it, the
+    producer does. `name` is the full method name, if it does not follow from
     the function's; `{prefix}` in it is that of the namespace.
     """
 
     def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        setattr(function, _MARK, Mark(errors, offload, cached, ordered, short, name))
+        setattr(function, _MARK, Mark(errors, offload, cached, ordered, short, served_by, name))
         return function
 
     return mark
@@ -106,6 +127,7 @@ class Method:
         self.function = _positional(function)
         self.errors = mark.errors
         self.is_cached = mark.cached
+        self.served_by = mark.served_by
         self.is_async = inspect.iscoroutinefunction(function)
         self.doc = inspect.getdoc(function) or ""
         hints = get_type_hints(function, include_extras=True)
@@ -126,6 +148,11 @@ class Method:
         _reject_bytes(self)
         if mark.offload:
             self.function = partial(_offload, self.function)
+
+    @property
+    def needs_connection(self) -> bool:
+        """Whether calls depend on the connection they come from."""
+        return self._connection_at is not None
 
     @property
     def summary(self) -> str:

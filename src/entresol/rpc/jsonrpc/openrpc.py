@@ -14,7 +14,7 @@ from entresol.errors import EntresolError
 from entresol.primitives.values import Data, FixedBytes, Quantity
 from entresol.rpc.jsonrpc.codec import ByteArray, encode
 from entresol.rpc.jsonrpc.errors import TEXTS, code_of
-from entresol.rpc.jsonrpc.method import Method, method
+from entresol.rpc.jsonrpc.method import Method, ServedBy, method
 from entresol.rpc.jsonrpc.params import Parameter
 
 Json: TypeAlias = dict[str, Any]
@@ -47,7 +47,7 @@ class Discovery:
         """Return the document as JSON."""
         return Raw(msgspec.json.encode(self.document))
 
-    @method(name="rpc.discover")
+    @method(name="rpc.discover", served_by=ServedBy.REPLICA)
     def discover(self) -> Annotated[Raw, dict[str, object]]:
         """Return the OpenRPC document of this node."""
         return self.encoded

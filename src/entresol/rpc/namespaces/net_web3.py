@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol._native import keccak256
 from entresol.primitives.values import Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
 
 if TYPE_CHECKING:
@@ -32,17 +32,17 @@ class Net:
     def __init__(self, chain_id: int) -> None:
         self._chain_id = chain_id
 
-    @method(cached=True)
+    @method(cached=True, served_by=ServedBy.REPLICA)
     def version(self) -> str:
         """Return the network id, which is the chain id in decimal digits."""
         return str(self._chain_id)
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def listening(self) -> bool:
         """Return whether the node listens for network connections: false."""
         return False
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def peer_count(self) -> Quantity:
         """Return the number of peers: none."""
         return Quantity(0)
@@ -56,7 +56,7 @@ class Web3:
     def __init__(self, client_version: str) -> None:
         self._client_version = client_version
 
-    @method(cached=True)
+    @method(cached=True, served_by=ServedBy.REPLICA)
     def client_version(self) -> str:
         """Return the client version: first the node whose methods this layer follows, then this one.
 
@@ -65,7 +65,7 @@ class Web3:
         """
         return self._client_version
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def sha3(self, data: Data) -> Hash32 | Offload[Hash32]:
         """Return the Keccak-256 hash of data."""
         if len(data) > POLICY.data_bytes:
@@ -81,7 +81,7 @@ class RpcModules:
     def __init__(self, prefixes: Iterable[str]) -> None:
         self._prefixes = sorted({self.prefix, *prefixes})
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def modules(self) -> dict[str, str]:
         """Return the namespaces that the node serves, each with its version."""
         return dict.fromkeys(self._prefixes, "1.0")

@@ -9,7 +9,7 @@ from msgspec import Raw
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.jsonrpc.size_limit import within_limit
 
@@ -63,19 +63,19 @@ class TxPool:
         self._rendered = rendered
         self._max_bytes = max_bytes
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def status(self) -> PoolStatus:
         """Return the numbers of pending and queued transactions in the pool."""
         counts = self._pool.counts()
         return PoolStatus(pending=Quantity(counts.pending), queued=Quantity(counts.queued))
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def content(self) -> PoolContent | Offload[PoolContent]:
         """Return all pooled transactions."""
         listing = self._pool.listing()
         return _run(listing, lambda: PoolContent(**self._contents(listing)))
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def content_from(self, address: Address) -> SenderContent | Offload[SenderContent]:
         """Return the pooled transactions of one sender."""
         listing, name = self._pool.listing(address), address.checksummed()
@@ -86,13 +86,13 @@ class TxPool:
 
         return _run(listing, work)
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def inspect(self) -> PoolSummary | Offload[PoolSummary]:
         """Return a text summary of each pooled transaction: recipient, value, gas and price."""
         listing = self._pool.listing()
         return _run(listing, lambda: PoolSummary(**self._grouped(listing, _summary, len)))
 
-    @method(name="eth_pendingTransactions")
+    @method(name="eth_pendingTransactions", served_by=ServedBy.PRODUCER)
     def pending_transactions(self) -> list[Raw] | Offload[list[Raw]]:
         """Return all transactions in the pool, those of a sender by nonce."""
         listing = self._pool.listing()

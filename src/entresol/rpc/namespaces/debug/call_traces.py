@@ -17,7 +17,7 @@ from entresol.errors import (
 from entresol.execution.call.overrides import override
 from entresol.execution.evm_env import EvmEnv
 from entresol.execution.trace.call_trace import CallSequence, trace_call
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.services.trace_runner import Traces
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_bundle import CallBundle, StateContext
@@ -48,6 +48,7 @@ class DebugCallTraces:
         UnknownTracer,
         TraceTooLarge,
         DeadlinePassed,
+        served_by=ServedBy.BLOCK,
     )
     def trace_call(
         self,
@@ -70,7 +71,14 @@ class DebugCallTraces:
 
         return self._traces.run(work, wanted.timeout)
 
-    @method(BlockNotFound, PendingNotTraceable, InvalidOverride, TooManyCalls, UnknownTracer)
+    @method(
+        BlockNotFound,
+        PendingNotTraceable,
+        InvalidOverride,
+        TooManyCalls,
+        UnknownTracer,
+        served_by=ServedBy.BLOCK,
+    )
     def trace_call_many(
         self,
         bundles: list[CallBundle],

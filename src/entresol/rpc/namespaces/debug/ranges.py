@@ -20,7 +20,7 @@ from entresol.execution.replay import state_at_transaction
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.size_limit import within_limit
 from entresol.rpc.services.slot_limit import check_slots
 from entresol.rpc.types.block_id import BlockId
@@ -120,7 +120,13 @@ class DebugRanges:
         self._max_slots = max_slots
         self._max_bytes = max_bytes
 
-    @method(BlockNotFound, NotExecutedHere, TransactionIndexTooHigh, offload=True)
+    @method(
+        BlockNotFound,
+        NotExecutedHere,
+        TransactionIndexTooHigh,
+        offload=True,
+        served_by=ServedBy.BLOCK,
+    )
     def storage_range_at(
         self,
         block: BlockId,
@@ -145,7 +151,7 @@ class DebugRanges:
         }
         return StorageRange(storage=entries, next_key=_hash(_next(page, wanted)))
 
-    @method(BlockNotFound, TooManySlots, offload=True)
+    @method(BlockNotFound, TooManySlots, offload=True, served_by=ServedBy.BLOCK)
     def account_range(
         self,
         block: BlockId,

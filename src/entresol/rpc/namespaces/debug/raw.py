@@ -11,7 +11,7 @@ from entresol.errors import BlockNotFound
 from entresol.primitives.records import transaction_type
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.jsonrpc.size_limit import within_limit
 from entresol.rpc.render.hex import array, data, raw
@@ -38,12 +38,12 @@ class DebugRaw:
         self._rendered = rendered
         self._max_bytes = max_bytes
 
-    @method(BlockNotFound)
+    @method(BlockNotFound, served_by=ServedBy.BLOCK)
     def get_raw_header(self, block: BlockId) -> Data:
         """Return the RLP of a header, whose hash is the block hash."""
         return Data(self._record(block).header_rlp)
 
-    @method(BlockNotFound)
+    @method(BlockNotFound, served_by=ServedBy.BLOCK)
     def get_raw_block(self, block: BlockId) -> Annotated[Raw, Data] | Offload[Annotated[Raw, Data]]:
         """Return the RLP of a block: header, transactions, no uncles.
 
@@ -57,7 +57,7 @@ class DebugRaw:
 
         return work() if _is_short(record) else Offload(work)
 
-    @method()
+    @method(served_by=ServedBy.STORE)
     def get_raw_transaction(self, hash: Hash32) -> Annotated[Raw, Data]:
         """Return the bytes of a transaction, in a block or pending; `0x` if there is none.
 
@@ -67,7 +67,7 @@ class DebugRaw:
         """
         return self._rendered.raw_transaction(hash) or raw(data(b""))
 
-    @method(BlockNotFound)
+    @method(BlockNotFound, served_by=ServedBy.BLOCK)
     def get_raw_receipts(
         self, block: BlockId
     ) -> Annotated[Raw, list[Data]] | Offload[Annotated[Raw, list[Data]]]:

@@ -9,7 +9,7 @@ from entresol.errors import BlockNotFound, GenesisNotExecuted, MalformedValue, N
 from entresol.execution.witness import witness_of
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.block_id import LATEST, BlockId
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ class DebugState:
         self._ledger = ledger
         self._store = ledger.store
 
-    @method(BlockNotFound)
+    @method(BlockNotFound, served_by=ServedBy.BLOCK)
     def code_by_hash(self, hash: Hash32, block: BlockId = LATEST) -> Data:
         """Return the code with this hash, of any block; `0x` if there is none."""
         self._resolver.inspected(block)
         return Data(self._store.code(hash) or b"")
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def db_get(self, key: Data) -> Data:
         """Return a value of the database by its key: code, for 0x63 and the code's hash."""
         if len(key) != _CODE_KEY_SIZE:
@@ -55,7 +55,7 @@ class DebugState:
             raise MalformedValue("Key prefix must be 0x63 for code hash lookups")
         return Data(self._store.code(bytes(key[1:])) or b"")
 
-    @method(BlockNotFound, NotExecutedHere, offload=True)
+    @method(BlockNotFound, NotExecutedHere, offload=True, served_by=ServedBy.BLOCK)
     def execution_witness(self, block: BlockId) -> WitnessResult:
         """Return the trie nodes, codes and headers that suffice to execute a block again."""
         number = self._resolver.inspected(block)
@@ -73,12 +73,12 @@ class DebugState:
             headers=list(map(Data, found.headers)),
         )
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_bad_blocks(self) -> list[Data]:
         """Return the blocks that were rejected: none, because the node seals all of them itself."""
         return []
 
-    @method(cached=True)
+    @method(cached=True, served_by=ServedBy.REPLICA)
     def chain_config(self) -> dict[str, Any]:
         """Return the `config` of a geth genesis with the chain id and the forks of the chain."""
         rules = self._ledger.rules

@@ -19,7 +19,7 @@ from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.services.trace_runner import Traces
 from entresol.rpc.types.block_id import BlockId, BlockNumber
@@ -43,7 +43,13 @@ class DebugTraces:
         self._traces = traces
         self._trie = trie
 
-    @method(TransactionNotFound, UnknownTracer, TraceTooLarge, DeadlinePassed)
+    @method(
+        TransactionNotFound,
+        UnknownTracer,
+        TraceTooLarge,
+        DeadlinePassed,
+        served_by=ServedBy.REPLICA,
+    )
     def trace_transaction(self, hash: Hash32, config: TraceConfig | None = None) -> Traces:
         """Execute a sealed transaction again, and return its trace.
 
@@ -60,25 +66,31 @@ class DebugTraces:
 
         return self._traces.run(work, wanted.timeout)
 
-    @method(BlockNotFound, GenesisNotTraceable, UnknownTracer, TraceTooLarge)
+    @method(
+        BlockNotFound, GenesisNotTraceable, UnknownTracer, TraceTooLarge, served_by=ServedBy.BLOCK
+    )
     def trace_block_by_number(
         self, block: BlockNumber, config: TraceConfig | None = None
     ) -> Traces:
         """Return the traces of all transactions of a block, by number or tag."""
         return self._trace_block(self._traces.number(block), config)
 
-    @method(BlockNotFound, GenesisNotTraceable, UnknownTracer, TraceTooLarge)
+    @method(
+        BlockNotFound, GenesisNotTraceable, UnknownTracer, TraceTooLarge, served_by=ServedBy.REPLICA
+    )
     def trace_block_by_hash(self, hash: Hash32, config: TraceConfig | None = None) -> Traces:
         """Return the traces of all transactions of a block, by hash."""
         return self._trace_block(self._traces.number(BlockId(block_hash=hash)), config)
 
-    @method(BlockNotFound, GenesisNotTraceable, UnknownTracer, TraceTooLarge)
+    @method(
+        BlockNotFound, GenesisNotTraceable, UnknownTracer, TraceTooLarge, served_by=ServedBy.REPLICA
+    )
     def trace_block(self, block: Data, config: TraceConfig | None = None) -> Traces:
         """Return the traces of all transactions of a block of this chain, by its RLP."""
         named = BlockId(block_hash=_hash_of(bytes(block)))
         return self._trace_block(self._traces.number(named), config)
 
-    @method(BlockNotFound, GenesisNotTraceable)
+    @method(BlockNotFound, GenesisNotTraceable, served_by=ServedBy.REPLICA)
     def intermediate_roots(
         self, hash: Hash32, config: TraceConfig | None = None
     ) -> Offload[list[Hash32]]:

@@ -15,7 +15,7 @@ from entresol.errors import (
 )
 from entresol.execution.tx_env import MAX_GAS_LIMIT
 from entresol.primitives.values import Quantity
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.namespaces.dev.mining import seal_ordered
 from entresol.rpc.types.mine_request import IntervalRequest, MineRequest
 from entresol.rpc.types.number import Number, Number256
@@ -36,7 +36,7 @@ class TimeTravel:
         self._chain = chain
         self._checkpoints = checkpoints
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def snapshot(self) -> Quantity:
         """Take a snapshot of the chain and return its id.
 
@@ -45,12 +45,12 @@ class TimeTravel:
         """
         return Quantity(self._checkpoints.create())
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def revert(self, snapshot: Number) -> bool:
         """Revert the chain to a snapshot, and return whether that snapshot existed."""
         return self._checkpoints.restore(snapshot)
 
-    @method(TimestampTooHigh)
+    @method(TimestampTooHigh, served_by=ServedBy.PRODUCER)
     def increase_time(self, seconds: Number) -> int:
         """Move the chain's clock forward, and return its offset in seconds.
 
@@ -59,7 +59,7 @@ class TimeTravel:
         """
         return self._chain.clock.increase(int(seconds), self._chain.head.timestamp)
 
-    @method(TimestampTooHigh)
+    @method(TimestampTooHigh, served_by=ServedBy.PRODUCER)
     def set_time(self, timestamp: Number256) -> int:
         """Set the chain's clock, also backwards, and return by how many seconds that moved it forward.
 
@@ -73,12 +73,12 @@ class TimeTravel:
         clock.set_time(seconds)
         return max(seconds - before, 0)
 
-    @method(TimestampTooLow, TimestampTooHigh)
+    @method(TimestampTooLow, TimestampTooHigh, served_by=ServedBy.PRODUCER)
     def set_next_block_timestamp(self, timestamp: Number) -> None:
         """Set the timestamp of the next block, from which the clock goes on."""
         self._chain.clock.set_next_timestamp(int(timestamp), self._chain.head.timestamp)
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def set_automine(self, enabled: bool) -> None:
         """Enable or disable sealing a block for each transaction."""
         if enabled:
@@ -87,7 +87,7 @@ class TimeTravel:
         else:
             self._chain.schedule.seal_on_request()
 
-    @method(InvalidInterval)
+    @method(InvalidInterval, served_by=ServedBy.PRODUCER)
     def set_interval_mining(self, interval: IntervalRequest) -> None:
         """Seal a block every given number of seconds; 0 seals on request only.
 
@@ -100,7 +100,7 @@ class TimeTravel:
         else:
             self._chain.schedule.seal_on_request()
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def set_block_gas_limit(self, gas_limit: Number) -> bool:
         """Set the gas limit of blocks to come."""
         settings = msgspec.structs.replace(
@@ -116,7 +116,7 @@ class Evm(TimeTravel):
     def __init__(self, chain: Chain, checkpoints: Checkpoints) -> None:
         super().__init__("evm", chain, checkpoints)
 
-    @method(TimestampTooLow, TimestampTooHigh, TooManyToSeal)
+    @method(TimestampTooLow, TimestampTooHigh, TooManyToSeal, served_by=ServedBy.PRODUCER)
     async def mine(self, options: MineRequest | None = None) -> Quantity:
         """Seal a block, optionally with a given timestamp, or several by `{timestamp, blocks}`."""
         await seal_ordered(self._chain, options)

@@ -10,7 +10,7 @@ from entresol.errors import TimestampTooHigh, TimestampTooLow, TooManyToSeal
 from entresol.execution.replay import replayed
 from entresol.execution.reverts import describe_revert
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.namespaces.dev.mining import seal_ordered
 from entresol.rpc.types.mine_request import MineRequest
@@ -32,7 +32,13 @@ class MineDetailed:
         self._chain = chain
         self._rendered = rendered
 
-    @method(TimestampTooLow, TimestampTooHigh, TooManyToSeal, name="{prefix}_mine_detailed")
+    @method(
+        TimestampTooLow,
+        TimestampTooHigh,
+        TooManyToSeal,
+        name="{prefix}_mine_detailed",
+        served_by=ServedBy.PRODUCER,
+    )
     async def mine_detailed(
         self, options: MineRequest | None = None
     ) -> Offload[list[dict[str, object]]]:

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import TimestampTooHigh, TooManyToSeal
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.mine_request import MineOptions, MineRequest
 from entresol.rpc.types.number import Number
 
@@ -60,7 +60,7 @@ class AnvilMine:
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
 
-    @method(TimestampTooHigh, TooManyToSeal)
+    @method(TimestampTooHigh, TooManyToSeal, served_by=ServedBy.PRODUCER)
     async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> None:
         """Seal blocks; before each of them, the clock moves forward by `interval` seconds."""
         async for _ in sliced(block_count(blocks)):
@@ -77,7 +77,7 @@ class HardhatMine:
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
 
-    @method(TimestampTooHigh, TooManyToSeal)
+    @method(TimestampTooHigh, TooManyToSeal, served_by=ServedBy.PRODUCER)
     async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> bool:
         """Seal blocks `interval` seconds apart, by default one; the first has the time of the clock."""
         seconds = 1 if interval is None else int(interval)
@@ -88,7 +88,7 @@ class HardhatMine:
             await self._chain.mine()
         return True
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     async def interval_mine(self) -> bool:
         """Seal a block now, as Hardhat's timer does."""
         await self._chain.mine()

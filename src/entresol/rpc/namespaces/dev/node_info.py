@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from entresol.primitives.values import Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,7 @@ class AnvilNode:
         self._client_version = client_version
         self._set_logging = set_logging
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def node_info(self) -> AnvilNodeInfo:
         """Return the head, the fork, the transaction order and the prices of the next block."""
         chain, settings = self._chain, self._chain.settings
@@ -101,7 +101,7 @@ class AnvilNode:
             fork_config=NodeForkConfig(),
         )
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def metadata(self) -> AnvilMetadata:
         """Return the client version, the head, the snapshots, and an id that each start of the node renews."""
         chain = self._chain
@@ -121,26 +121,26 @@ class AnvilNode:
             },
         )
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def set_logging_enabled(self, enabled: bool) -> None:
         """Enable or disable the log of requests and transactions."""
         self._set_logging(enabled)
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def get_genesis_time(self) -> int:
         """Return the timestamp of the genesis block."""
         return self._chain.blocks.header(0).timestamp
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def set_rpc_url(self, url: str) -> None:
         """Set where a fork reads; nothing happens, because the chain is no fork."""
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def get_blob_by_hash(self, hash: Hash32) -> Data | None:  # noqa: ARG002 - there are none
         """Return a blob by its versioned hash: null, because no transaction has blobs."""
         return None
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def get_blobs_by_transaction_hash(
         self,
         hash: Hash32,  # noqa: ARG002 - there are none
@@ -161,7 +161,7 @@ class HardhatNode:
         self._client_version = client_version
         self._set_logging = set_logging
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def metadata(self) -> HardhatMetadata:
         """Return the client version, the head, and an id that each start of the node renews."""
         return HardhatMetadata(
@@ -172,13 +172,13 @@ class HardhatNode:
             latest_block_hash=self._chain.ledger.head_hash,
         )
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def set_logging_enabled(self, enabled: bool) -> bool:
         """Enable or disable the log of requests and transactions."""
         self._set_logging(enabled)
         return True
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def add_compilation_result(self) -> bool:
         """Accept the output of a compiler, which Hardhat uploads for its stack traces; it is not used.
 
@@ -186,7 +186,7 @@ class HardhatNode:
         """
         return True
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def get_stack_trace_failures_count(self) -> int:
         """Return how many stack traces could not be made: none, because the node makes none."""
         return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from entresol.errors import ControlRejected, NotSupported
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 
 
 class RejectedControls:
@@ -11,7 +11,7 @@ class RejectedControls:
 
     prefix = "anvil"
 
-    @method(ControlRejected)
+    @method(ControlRejected, served_by=ServedBy.PRODUCER)
     def set_chain_id(self) -> None:
         """Reject: a block would have other results when it is executed again.
 
@@ -23,7 +23,7 @@ class RejectedControls:
             "the L1 knows the L2 by its chain id; start a new chain with --chain-id or --l1-chain-id"
         )
 
-    @method(ControlRejected)
+    @method(ControlRejected, served_by=ServedBy.PRODUCER)
     def impersonate_signature(self) -> None:
         """Reject: ECRECOVER would answer otherwise when a block is executed again.
 
@@ -34,17 +34,17 @@ class RejectedControls:
             "them, where ECRECOVER would answer as on Ethereum; use anvil_impersonateAccount"
         )
 
-    @method(NotSupported)
+    @method(NotSupported, served_by=ServedBy.PRODUCER)
     def set_fee_token(self) -> None:
         """Reject: fees are paid in the base token."""
         raise NotSupported("fees are paid in the base token")
 
-    @method(NotSupported)
+    @method(NotSupported, served_by=ServedBy.PRODUCER)
     def set_validator_fee_token(self) -> None:
         """Reject: fees are paid in the base token."""
         raise NotSupported("fees are paid in the base token")
 
-    @method(NotSupported)
+    @method(NotSupported, served_by=ServedBy.PRODUCER)
     def set_fee_amm_liquidity(self) -> None:
         """Reject: fees are paid in the base token."""
         raise NotSupported("fees are paid in the base token")

@@ -17,7 +17,7 @@ from entresol.errors import (
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import convert
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.namespaces.dev.mining import block_count, sliced
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.number import Number
@@ -82,7 +82,7 @@ class AnvilReorg:
         self._keyring = keyring
         self._filler = filler
 
-    @method(RollbackRejected)
+    @method(RollbackRejected, served_by=ServedBy.PRODUCER)
     def rollback(self, depth: Number | None = None) -> None:
         """Roll the chain back by some blocks, by default one; its clock is set to that block.
 
@@ -96,6 +96,7 @@ class AnvilReorg:
         PoolRejection,
         ExecutionFailed,
         UnknownAccount,
+        served_by=ServedBy.PRODUCER,
     )
     async def reorg(
         self, depth: Number, transactions: list[ReorgTransaction] | None = None
@@ -114,7 +115,7 @@ class AnvilReorg:
                     await self._add(it)
             self._chain.seal()
 
-    @method(RollbackRejected, ControlRejected)
+    @method(RollbackRejected, ControlRejected, served_by=ServedBy.PRODUCER)
     def reset(self, options: ResetOptions | None = None) -> None:
         """Start again from the genesis, on both layers: without blocks, pool, snapshots and state edits."""
         if options is not None:
@@ -139,7 +140,7 @@ class HardhatReset:
     def __init__(self, linked: LinkedChains) -> None:
         self._linked = linked
 
-    @method(RollbackRejected, ControlRejected)
+    @method(RollbackRejected, ControlRejected, served_by=ServedBy.PRODUCER)
     def reset(self, options: ResetOptions | None = None) -> bool:
         """Start again from the genesis, on both layers."""
         if options is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from entresol.errors import LayerOneFailed
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Hash32
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -29,17 +29,17 @@ class AnvilSettlement:
     def __init__(self, rollup: SettlementControl) -> None:
         self._rollup = rollup
 
-    @method(LayerOneFailed, name="anvil_zks_commitBatch")
+    @method(LayerOneFailed, name="anvil_zks_commitBatch", served_by=ServedBy.PRODUCER)
     async def commit_batch(self, batch_number: Number) -> Hash32:
         """Commit a batch on L1, sealing it first if it is the next one; return the L1 transaction's hash."""
         return await self._rollup.settle(SettlementStep.COMMIT, int(batch_number))
 
-    @method(LayerOneFailed, name="anvil_zks_proveBatch")
+    @method(LayerOneFailed, name="anvil_zks_proveBatch", served_by=ServedBy.PRODUCER)
     async def prove_batch(self, batch_number: Number) -> Hash32:
         """Prove a committed batch on L1; return the L1 transaction's hash."""
         return await self._rollup.settle(SettlementStep.PROVE, int(batch_number))
 
-    @method(LayerOneFailed, name="anvil_zks_executeBatch")
+    @method(LayerOneFailed, name="anvil_zks_executeBatch", served_by=ServedBy.PRODUCER)
     async def execute_batch(self, batch_number: Number) -> Hash32:
         """Execute a proven batch on L1; return the L1 transaction's hash."""
         return await self._rollup.settle(SettlementStep.EXECUTE, int(batch_number))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.errors import DumpInterrupted, InvalidStateFile, LoadRejected, RollbackRejected
 from entresol.primitives.values import Data
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class AnvilState:
         self._states = states
         self._executor = executor
 
-    @method(DumpInterrupted)
+    @method(DumpInterrupted, served_by=ServedBy.PRODUCER)
     async def dump_state(self, preserve_historical_states: bool | None = None) -> Offload[Data]:
         """Return the state file of the chain, packed by gzip; on request with the states after earlier blocks.
 
@@ -47,7 +47,9 @@ class AnvilState:
             packed = await self._dump(historical=historical)
         return Offload(lambda: Data(packed))
 
-    @method(InvalidStateFile, LoadRejected, RollbackRejected, ordered=True)
+    @method(
+        InvalidStateFile, LoadRejected, RollbackRejected, ordered=True, served_by=ServedBy.PRODUCER
+    )
     async def load_state(self, state: Data) -> bool:
         """Load a state file, packed by gzip or not, of this node or of anvil.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.errors import TokenSlotNotFound
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.number import Number256
 
 if TYPE_CHECKING:
@@ -50,17 +50,17 @@ class AnvilTokens:
     def __init__(self, edits: TokenEdits) -> None:
         self._edits = edits
 
-    @method(TokenSlotNotFound, name="anvil_dealERC20")
+    @method(TokenSlotNotFound, name="anvil_dealERC20", served_by=ServedBy.PRODUCER)
     async def deal_erc20(self, account: Address, token: Address, amount: Number256) -> None:
         """Set the balance of an account in a token that keeps it in a slot of its own."""
         await self._edits.set_balance(account, token, amount)
 
-    @method(TokenSlotNotFound, name="anvil_setERC20Balance")
+    @method(TokenSlotNotFound, name="anvil_setERC20Balance", served_by=ServedBy.PRODUCER)
     async def set_erc20_balance(self, account: Address, token: Address, amount: Number256) -> None:
         """Set the balance of an account in a token; an alias of `anvil_dealERC20`."""
         await self._edits.set_balance(account, token, amount)
 
-    @method(TokenSlotNotFound, name="anvil_setERC20Allowance")
+    @method(TokenSlotNotFound, name="anvil_setERC20Allowance", served_by=ServedBy.PRODUCER)
     async def set_erc20_allowance(
         self, owner: Address, spender: Address, token: Address, amount: Number256
     ) -> None:
@@ -76,7 +76,7 @@ class HardhatTokens:
     def __init__(self, edits: TokenEdits) -> None:
         self._edits = edits
 
-    @method(TokenSlotNotFound, name="hardhat_dealERC20")
+    @method(TokenSlotNotFound, name="hardhat_dealERC20", served_by=ServedBy.PRODUCER)
     async def deal_erc20(self, account: Address, token: Address, amount: Number256) -> bool:
         """Set the balance of an account in a token that keeps it in a slot of its own."""
         await self._edits.set_balance(account, token, amount)

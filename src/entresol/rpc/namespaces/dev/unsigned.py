@@ -13,7 +13,7 @@ from entresol.errors import (
 )
 from entresol.primitives.transactions import impersonate
 from entresol.primitives.values import Hash32
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.call_request import TransactionObject
 
 if TYPE_CHECKING:
@@ -32,7 +32,14 @@ class EthUnsigned:
         self._keyring = keyring
         self._filler = filler
 
-    @method(UnknownAccount, AccountsLocked, InvalidTransaction, PoolRejection, ExecutionFailed)
+    @method(
+        UnknownAccount,
+        AccountsLocked,
+        InvalidTransaction,
+        PoolRejection,
+        ExecutionFailed,
+        served_by=ServedBy.PRODUCER,
+    )
     async def send_unsigned_transaction(self, transaction: TransactionObject) -> Hash32:
         """Fill in and submit a transaction of any account without a signature; return its hash."""
         if self._keyring.locked is not None:

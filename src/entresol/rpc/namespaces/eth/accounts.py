@@ -19,7 +19,7 @@ from entresol.primitives.transactions import unsigned
 from entresol.primitives.typed_data import personal_hash
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.typed_data import TypedDataObject
@@ -52,17 +52,17 @@ class EthAccounts:
         self._filler = filler
         self._rendered = rendered
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def accounts(self) -> list[Address]:
         """Return the accounts that the node controls: its own, then impersonated ones."""
         return self._keyring.addresses
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def request_accounts(self) -> list[Address]:
         """Return the accounts that the node controls, which wallets ask the user for (EIP-1102)."""
         return self._keyring.addresses
 
-    @method(UnknownAccount, InvalidTransaction, ExecutionFailed)
+    @method(UnknownAccount, InvalidTransaction, ExecutionFailed, served_by=ServedBy.PRODUCER)
     async def fill_transaction(self, transaction: TransactionObject) -> Raw:
         """Fill in a transaction of any sender, by default the first account; return its bytes and fields, unsigned."""
         sender = transaction.from_ or self._keyring.sender(None)
@@ -76,6 +76,7 @@ class EthAccounts:
         PoolRejection,
         ExecutionFailed,
         TransactionFailed,
+        served_by=ServedBy.PRODUCER,
     )
     async def send_transaction(self, transaction: TransactionObject) -> Hash32:
         """Fill in, sign and submit a transaction of one of the node's accounts; return its hash.
@@ -87,7 +88,13 @@ class EthAccounts:
         payload = await self._filler.fill(transaction, sender, is_sent=True)
         return await self._submission.send(self._keyring.transaction(payload, sender))
 
-    @method(UnknownAccount, AccountsLocked, InvalidTransaction, ExecutionFailed)
+    @method(
+        UnknownAccount,
+        AccountsLocked,
+        InvalidTransaction,
+        ExecutionFailed,
+        served_by=ServedBy.PRODUCER,
+    )
     async def sign_transaction(self, transaction: TransactionObject) -> Raw:
         """Fill in and sign a transaction without submitting it; return its bytes and fields.
 
@@ -98,22 +105,24 @@ class EthAccounts:
         signed = self._keyring.sign(payload, sender)
         return Raw(encode(Data(signed.raw))) if self._signs_to_bytes else self._filled(signed)
 
-    @method(UnknownAccount, AccountsLocked)
+    @method(UnknownAccount, AccountsLocked, served_by=ServedBy.PRODUCER)
     def sign(self, address: Address, message: Data) -> Data | Offload[Data]:
         """Return an EIP-191 signature over data."""
         return _sign_message(self._keyring, address, message)
 
-    @method(UnknownAccount, AccountsLocked, name="eth_signTypedData_v4")
+    @method(
+        UnknownAccount, AccountsLocked, name="eth_signTypedData_v4", served_by=ServedBy.PRODUCER
+    )
     def sign_typed_data_v4(self, address: Address, typed_data: TypedDataObject) -> Data:
         """Return an EIP-712 signature over typed data."""
         return Data(self._keyring.sign_digest(address, typed_data.signing_hash))
 
-    @method(UnknownAccount, AccountsLocked)
+    @method(UnknownAccount, AccountsLocked, served_by=ServedBy.PRODUCER)
     def sign_typed_data(self, address: Address, typed_data: TypedDataObject) -> Data:
         """Return an EIP-712 signature over typed data; an alias of `eth_signTypedData_v4`."""
         return self.sign_typed_data_v4(address, typed_data)
 
-    @method(NotSupported, name="eth_signTypedData_v3")
+    @method(NotSupported, name="eth_signTypedData_v3", served_by=ServedBy.PRODUCER)
     def sign_typed_data_v3(self) -> Data:
         """Reject: version 3 knows no arrays and no recursive structs, and wallets have moved on to version 4."""
         raise NotSupported("version 3 of typed data knows no arrays; use eth_signTypedData_v4")
@@ -131,7 +140,7 @@ class Personal:
     def __init__(self, keyring: Keyring) -> None:
         self._keyring = keyring
 
-    @method(UnknownAccount, AccountsLocked)
+    @method(UnknownAccount, AccountsLocked, served_by=ServedBy.PRODUCER)
     def sign(self, message: Data, address: Address) -> Data | Offload[Data]:
         """Return an EIP-191 signature over data; a password is ignored."""
         return _sign_message(self._keyring, address, message)

@@ -14,7 +14,7 @@ from entresol.execution.trace.block_trace import SealedBlock
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_bundle import CallBundle, StateContext
@@ -53,7 +53,7 @@ class EthCallMany:
         self._resolver = resolver
         self._runner = runner
 
-    @method(UnknownBlock, InvalidOverride, TooManyCalls)
+    @method(UnknownBlock, InvalidOverride, TooManyCalls, served_by=ServedBy.BLOCK)
     def call_many(
         self,
         bundles: list[CallBundle],

@@ -22,7 +22,7 @@ from entresol.execution.evm_env import EvmEnv
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.cache.calls import CallCache
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
@@ -74,7 +74,7 @@ class EthCalls:
         """How many bytes cached results take."""
         return self._cache.size
 
-    @method(UnknownBlock, ExecutionFailed, InvalidTransaction)
+    @method(UnknownBlock, ExecutionFailed, InvalidTransaction, served_by=ServedBy.BLOCK)
     def call(
         self,
         transaction: CallObject,
@@ -110,7 +110,13 @@ class EthCalls:
             self._cache.put(evm_env, transaction, result)
         return result
 
-    @method(UnknownBlock, ExecutionFailed, InvalidTransaction, UnserializableCall)
+    @method(
+        UnknownBlock,
+        ExecutionFailed,
+        InvalidTransaction,
+        UnserializableCall,
+        served_by=ServedBy.BLOCK,
+    )
     def estimate_gas(
         self,
         transaction: CallObject,
@@ -134,7 +140,7 @@ class EthCalls:
             is_short=self._is_short(transaction),
         )
 
-    @method(UnknownBlock, InvalidTransaction)
+    @method(UnknownBlock, InvalidTransaction, served_by=ServedBy.BLOCK)
     def create_access_list(
         self, transaction: CallObject, block: BlockId = LATEST
     ) -> AccessListResult | Offload[AccessListResult]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from entresol.errors import NotSupported
 from entresol.l1.deployment import PROTOCOL_VERSION
 from entresol.primitives.values import Address, Hash32, Quantity
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -23,58 +23,58 @@ class EthClient:
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
 
-    @method(cached=True)
+    @method(cached=True, served_by=ServedBy.REPLICA)
     def chain_id(self) -> Quantity:
         """Return the chain id."""
         return Quantity(self._chain.rules.chain_id)
 
-    @method(cached=True)
+    @method(cached=True, served_by=ServedBy.REPLICA)
     def network_id(self) -> str:
         """Return the network id; an alias of `net_version`."""
         return str(self._chain.rules.chain_id)
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def block_number(self) -> Quantity:
         """Return the number of the latest block."""
         return Quantity(self._chain.number)
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def syncing(self) -> Literal[False]:
         """Return the sync status: false, because the node has every block."""
         return False
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def coinbase(self) -> Address:
         """Return the coinbase address, which receives the priority fees."""
         return self._chain.beneficiary
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def mining(self) -> bool:
         """Return whether the node mines: false, because blocks are sealed."""
         return False
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def hashrate(self) -> Quantity:
         """Return the hash rate: zero, because blocks are sealed, not mined."""
         return Quantity(0)
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def protocol_version(self) -> str:
         """Return the protocol version, as a ZK Stack node names it."""
         major, minor, patch = PROTOCOL_VERSION
         return f"zks/{major}.{minor}.{patch}"
 
-    @method(NotSupported)
+    @method(NotSupported, served_by=ServedBy.REPLICA)
     def get_work(self) -> list[Hash32]:
         """Reject: blocks are sealed, not mined."""
         raise NotSupported(_NOT_MINED)
 
-    @method(NotSupported)
+    @method(NotSupported, served_by=ServedBy.REPLICA)
     def submit_work(self) -> bool:
         """Reject: blocks are sealed, not mined."""
         raise NotSupported(_NOT_MINED)
 
-    @method(NotSupported)
+    @method(NotSupported, served_by=ServedBy.REPLICA)
     def submit_hashrate(self) -> bool:
         """Reject: blocks are sealed, not mined."""
         raise NotSupported(_NOT_MINED)

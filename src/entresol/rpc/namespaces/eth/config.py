@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from entresol.chain.genesis.chain_config import BLOB_SCHEDULES
 from entresol.primitives.values import Address, Data, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 
 if TYPE_CHECKING:
     from entresol.chain.rules import ChainRules
@@ -61,7 +61,7 @@ class EthConfig:
     def __init__(self, rules: ChainRules) -> None:
         self._rules = rules
 
-    @method(cached=True)
+    @method(cached=True, served_by=ServedBy.REPLICA)
     def config(self) -> ChainParameters:
         """Return the parameters of the chain's fork (EIP-7910).
 

@@ -8,7 +8,7 @@ from entresol.chain.fees.fee_history import FeeHistory, fee_history
 from entresol.errors import InvalidPercentiles, UnknownBlock
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.types.block_id import BlockNumber
 from entresol.rpc.types.number import Number
@@ -38,27 +38,27 @@ class EthFees:
         self._chain = chain
         self._resolver = resolver
 
-    @method()
+    @method(served_by=ServedBy.QUOTE)
     def gas_price(self) -> Quantity:
         """Return a gas price in wei at which the next block includes a transaction."""
         return Quantity(self._chain.next_base_fee() + self._chain.rules.suggested_tip)
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def max_priority_fee_per_gas(self) -> Quantity:
         """Return a priority fee per gas in wei at which the next block includes a transaction."""
         return Quantity(self._chain.rules.suggested_tip)
 
-    @method()
+    @method(served_by=ServedBy.QUOTE)
     def base_fee(self) -> Quantity:
         """Return the base fee per gas of the next block, in wei."""
         return Quantity(self._chain.next_base_fee())
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def blob_base_fee(self) -> Quantity:
         """Return the base fee per blob gas: 1 wei, though the chain accepts no blobs."""
         return Quantity(1)
 
-    @method(UnknownBlock, InvalidPercentiles, short=True)
+    @method(UnknownBlock, InvalidPercentiles, short=True, served_by=ServedBy.BLOCK)
     def fee_history(
         self,
         block_count: Number,

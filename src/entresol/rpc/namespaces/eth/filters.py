@@ -13,7 +13,7 @@ from entresol.errors import (
     SubscriptionRejected,
 )
 from entresol.primitives.values import Hash32, Quantity
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.render.hex import raw_array
 from entresol.rpc.services.log_search import LogLimits, LogSearch
@@ -47,42 +47,42 @@ class EthFilters:
         self._subscriptions = subscriptions
         self._limits = limits
 
-    @method(InvalidFilter)
+    @method(InvalidFilter, served_by=ServedBy.BLOCK)
     def get_logs(self, filter: FilterObject) -> Raw | Offload[Raw]:
         """Return all logs that match a filter, in order."""
         return _run(LogSearch.of(self._logs, self._head, filter.wanted, self._limits))
 
-    @method(InvalidFilter)
+    @method(InvalidFilter, served_by=ServedBy.PRODUCER)
     def new_filter(self, filter: FilterObject) -> Quantity:
         """Install a filter for logs, and return its id."""
         return self._filters.new_log_filter(filter.wanted)
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def new_block_filter(self) -> Quantity:
         """Install a filter for new blocks, and return its id."""
         return self._filters.new_block_filter()
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def new_pending_transaction_filter(self) -> Quantity:
         """Install a filter for new pending transactions, and return its id."""
         return self._filters.new_pending_filter()
 
-    @method(FilterNotFound)
+    @method(FilterNotFound, served_by=ServedBy.PRODUCER)
     def get_filter_changes(self, idx: Quantity) -> Raw | list[Hash32] | Offload[Raw]:
         """Return the logs, block hashes or transaction hashes since the filter's last poll."""
         return _run(self._filters.poll(idx))
 
-    @method(FilterNotFound)
+    @method(FilterNotFound, served_by=ServedBy.PRODUCER)
     def get_filter_logs(self, idx: Quantity) -> Raw | Offload[Raw]:
         """Return all logs that match an installed log filter."""
         return _run(self._filters.logs(idx))
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     def uninstall_filter(self, idx: Quantity) -> bool:
         """Uninstall a filter, and return whether it existed."""
         return self._filters.uninstall(idx)
 
-    @method(SubscriptionRejected)
+    @method(SubscriptionRejected, served_by=ServedBy.REPLICA)
     def subscribe(
         self,
         connection: ClientConnection,
@@ -94,7 +94,7 @@ class EthFilters:
             raise NotificationsNotSupported
         return self._subscriptions.subscribe(connection, kind, options)
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def unsubscribe(self, connection: ClientConnection, id: str) -> bool:
         """Cancel a subscription, and return whether it existed."""
         return self._subscriptions.unsubscribe(connection, id)

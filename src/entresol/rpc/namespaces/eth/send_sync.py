@@ -16,7 +16,7 @@ from entresol.errors import (
     UnknownAccount,
 )
 from entresol.primitives.values import Data
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.number import Number
@@ -43,7 +43,7 @@ class EthSendSync:
         self._rendered = rendered
         self._max_seconds = max_seconds
 
-    @method(InvalidTransaction, PoolRejection, ReceiptTimeout)
+    @method(InvalidTransaction, PoolRejection, ReceiptTimeout, served_by=ServedBy.PRODUCER)
     async def send_raw_transaction_sync(
         self, tx_bytes: Data, timeout_ms: Number | None = None
     ) -> Raw | Offload[Raw]:
@@ -57,6 +57,7 @@ class EthSendSync:
         PoolRejection,
         ExecutionFailed,
         ReceiptTimeout,
+        served_by=ServedBy.PRODUCER,
     )
     async def send_transaction_sync(
         self, transaction: TransactionObject, timeout_ms: Number | None = None

@@ -21,7 +21,7 @@ from entresol.errors import (
 )
 from entresol.execution.simulate.simulate import SimulationBase, simulate
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.render.hex import array, raw
 from entresol.rpc.render.simulations import simulated_block_json
@@ -57,6 +57,7 @@ class EthSimulate:
         SimulationTooLong,
         SimulationGasSpent,
         TooManyCalls,
+        served_by=ServedBy.BLOCK,
     )
     def simulate_v1(
         self, payload: SimulationPayload, block: BlockId = LATEST

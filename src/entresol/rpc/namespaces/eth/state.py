@@ -10,7 +10,7 @@ from entresol.errors import MalformedValue, TooManySlots, UnknownBlock
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.services.slot_limit import check_slots
 from entresol.rpc.types.block_id import LATEST, BlockId
@@ -79,27 +79,27 @@ class EthState:
         self._pool = pool
         self._max_slots = max_slots
 
-    @method(UnknownBlock)
+    @method(UnknownBlock, served_by=ServedBy.BLOCK)
     def get_balance(self, address: Address, block: BlockId = LATEST) -> Quantity:
         """Return the balance of an account in wei."""
         account = self._account(address, block)
         return Quantity(0 if account is None else account.balance)
 
-    @method(UnknownBlock)
+    @method(UnknownBlock, served_by=ServedBy.BLOCK)
     def get_code(self, address: Address, block: BlockId = LATEST) -> Data:
         """Return the code at an address."""
         state = self._resolver.state(block)
         account = state.account(address)
         return Data(b"" if account is None else state.code(account.code_hash))
 
-    @method(UnknownBlock)
+    @method(UnknownBlock, served_by=ServedBy.BLOCK)
     def get_storage_at(
         self, address: Address, slot: HexOrInteger, block: BlockId = LATEST
     ) -> Hash32:
         """Return the value of a storage slot."""
         return Hash32(self._resolver.state(block).slot(address, slot.to_bytes(32)))
 
-    @method(UnknownBlock)
+    @method(UnknownBlock, served_by=ServedBy.BLOCK)
     def get_transaction_count(self, address: Address, block: BlockId = LATEST) -> Quantity:
         """Return the number of transactions sent from an account; `pending` counts pending ones."""
         if block.tag is BlockTag.PENDING:
@@ -107,7 +107,7 @@ class EthState:
         account = self._account(address, block)
         return Quantity(0 if account is None else account.nonce)
 
-    @method(UnknownBlock)
+    @method(UnknownBlock, served_by=ServedBy.BLOCK)
     def get_account_info(self, address: Address, block: BlockId = LATEST) -> AccountInfo:
         """Return balance, nonce and code of an account."""
         state = self._resolver.state(block)
@@ -118,7 +118,7 @@ class EthState:
             code=Data(state.code(account.code_hash)),
         )
 
-    @method(UnknownBlock)
+    @method(UnknownBlock, served_by=ServedBy.BLOCK)
     def get_account(self, address: Address, block: BlockId = LATEST) -> AccountState | None:
         """Return balance, nonce, code hash and storage root of an account, or null if there is none."""
         account = self._account(address, block)
@@ -133,7 +133,7 @@ class EthState:
             storage_root=proof.storage_root,
         )
 
-    @method(UnknownBlock, TooManySlots)
+    @method(UnknownBlock, TooManySlots, served_by=ServedBy.BLOCK)
     def get_storage_values(
         self, requests: dict[Address, list[Quantity]], block: BlockId = LATEST
     ) -> dict[str, list[Hash32]] | Offload[dict[str, list[Hash32]]]:
@@ -152,7 +152,7 @@ class EthState:
 
         return work() if count <= POLICY.slots else Offload(work)
 
-    @method(UnknownBlock, TooManySlots)
+    @method(UnknownBlock, TooManySlots, served_by=ServedBy.BLOCK)
     def get_proof(
         self, address: Address, storage_keys: list[Quantity], block: BlockId = LATEST
     ) -> AccountResult | Offload[AccountResult]:

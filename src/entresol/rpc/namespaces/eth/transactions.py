@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from entresol.errors import InvalidTransaction, PoolRejection, TransactionFailed
 from entresol.primitives.values import Address, Data, Hash32, Quantity64
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Deferred, Offload
 from entresol.rpc.types.block_id import BlockNumber
 
@@ -36,17 +36,23 @@ class EthTransactions:
         self._resolver = resolver
         self._rendered = rendered
 
-    @method(InvalidTransaction, PoolRejection, TransactionFailed, ordered=True)
+    @method(
+        InvalidTransaction,
+        PoolRejection,
+        TransactionFailed,
+        ordered=True,
+        served_by=ServedBy.PRODUCER,
+    )
     def send_raw_transaction(self, tx_bytes: Data) -> Hash32 | Deferred[Hash32]:
         """Submit a signed transaction, and return its hash."""
         return self._submission.submit(bytes(tx_bytes))
 
-    @method()
+    @method(served_by=ServedBy.STORE)
     def get_transaction_by_hash(self, hash: Hash32) -> Raw | None:
         """Return a transaction by hash, pending or in a block."""
         return self._rendered.transaction(hash)
 
-    @method()
+    @method(served_by=ServedBy.BLOCK)
     def get_transaction_by_block_number_and_index(
         self, block_number: BlockNumber, index: Quantity64
     ) -> Raw | None:
@@ -54,7 +60,7 @@ class EthTransactions:
         number = self._resolver.number(block_number)
         return None if number is None else self._rendered.transaction_at(number, index)
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_transaction_by_block_hash_and_index(
         self, block_hash: Hash32, index: Quantity64
     ) -> Raw | None:
@@ -62,17 +68,17 @@ class EthTransactions:
         number = self._chain.blocks.block_number(block_hash)
         return None if number is None else self._rendered.transaction_at(number, index)
 
-    @method(cached=True)
+    @method(cached=True, served_by=ServedBy.REPLICA)
     def get_transaction_receipt(self, hash: Hash32) -> Raw | Offload[Raw] | None:
         """Return the receipt of a transaction by hash, or null until it is in a block."""
         return self._rendered.receipt(hash)
 
-    @method()
+    @method(served_by=ServedBy.STORE)
     def get_raw_transaction_by_hash(self, hash: Hash32) -> Raw | None:
         """Return the raw bytes of a transaction by hash."""
         return self._rendered.raw_transaction(hash)
 
-    @method()
+    @method(served_by=ServedBy.BLOCK)
     def get_raw_transaction_by_block_number_and_index(
         self, block_number: BlockNumber, index: Quantity64
     ) -> Raw | None:
@@ -80,7 +86,7 @@ class EthTransactions:
         number = self._resolver.number(block_number)
         return None if number is None else self._rendered.raw_transaction_at(number, index)
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_raw_transaction_by_block_hash_and_index(
         self, block_hash: Hash32, index: Quantity64
     ) -> Raw | None:
@@ -88,7 +94,7 @@ class EthTransactions:
         number = self._chain.blocks.block_number(block_hash)
         return None if number is None else self._rendered.raw_transaction_at(number, index)
 
-    @method()
+    @method(served_by=ServedBy.STORE)
     def get_transaction_by_sender_and_nonce(self, sender: Address, nonce: Quantity64) -> Raw | None:
         """Return a transaction by sender and nonce, pending or in a block."""
         sent = self._chain.blocks.hash_by_nonce(sender, nonce)

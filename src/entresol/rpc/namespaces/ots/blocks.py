@@ -10,7 +10,7 @@ from entresol.errors import BlockNotFound, MalformedValue
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.render.transactions import effective_gas_price
 from entresol.rpc.types.block_id import LATEST, BlockId, BlockNumber
@@ -46,34 +46,34 @@ class OtsBlocks:
         self._resolver = resolver
         self._objects = objects
 
-    @method(name="erigon_getHeaderByNumber")
+    @method(name="erigon_getHeaderByNumber", served_by=ServedBy.BLOCK)
     def get_header_by_number(self, block: BlockNumber) -> Raw | Offload[Raw] | None:
         """Return the header of a block by number or tag; Otterscan recognizes a node by it."""
         number = self._resolver.number(block)
         return None if number is None else self._objects.rendered.header(number)
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_api_level(self) -> int:
         """Return the version of the interface."""
         return API_LEVEL
 
-    @method(BlockNotFound)
+    @method(BlockNotFound, served_by=ServedBy.BLOCK)
     def has_code(self, address: Address, block: BlockId = LATEST) -> bool:
         """Return whether an account has code after a block."""
         account = self._resolver.state(block).account(address)
         return account is not None and account.code_hash != EMPTY_CODE_HASH
 
-    @method()
+    @method(served_by=ServedBy.BLOCK)
     def get_block_details(self, block: BlockNumber) -> Offload[dict[str, Any]] | None:
         """Return a block by number without its transactions, with issuance and fees."""
         return self._details(self._resolver.number(block))
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_block_details_by_hash(self, hash: Hash32) -> Offload[dict[str, Any]] | None:
         """Return a block by hash without its transactions, with issuance and fees."""
         return self._details(self._blocks.block_number(hash))
 
-    @method()
+    @method(served_by=ServedBy.BLOCK)
     def get_block_transactions(
         self, block: BlockNumber, page: Number, size: Number
     ) -> Offload[dict[str, Any]] | None:

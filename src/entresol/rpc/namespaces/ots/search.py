@@ -8,7 +8,7 @@ from entresol.errors import SearchTooLong
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.namespaces.ots.blocks import check_page
 from entresol.rpc.types.number import Number
@@ -38,7 +38,7 @@ class OtsSearch:
         self._search = search
         self._objects = objects
 
-    @method(SearchTooLong)
+    @method(SearchTooLong, served_by=ServedBy.REPLICA)
     def search_transactions_before(
         self, address: Address, block: Number, size: Number
     ) -> Offload[TransactionPage]:
@@ -53,7 +53,7 @@ class OtsSearch:
 
         return Offload(work)
 
-    @method(SearchTooLong)
+    @method(SearchTooLong, served_by=ServedBy.REPLICA)
     def search_transactions_after(
         self, address: Address, block: Number, size: Number
     ) -> Offload[TransactionPage]:

@@ -11,7 +11,7 @@ from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.services.trace_runner import Traces
 from entresol.rpc.types.number import Number
@@ -58,17 +58,17 @@ class OtsTransactions:
         self._ledger = ledger
         self._traces = traces
 
-    @method(TransactionNotFound)
+    @method(TransactionNotFound, served_by=ServedBy.REPLICA)
     def get_internal_operations(self, hash: Hash32) -> Traces:
         """Return the transfers, creations and self-destructs within a transaction."""
         return self._trace(hash, _OPERATIONS)
 
-    @method(TransactionNotFound)
+    @method(TransactionNotFound, served_by=ServedBy.REPLICA)
     def trace_transaction(self, hash: Hash32) -> Traces:
         """Return the frames of a transaction in order, each with its depth."""
         return self._trace(hash, _FRAMES)
 
-    @method(TransactionNotFound)
+    @method(TransactionNotFound, served_by=ServedBy.REPLICA)
     def get_transaction_error(self, hash: Hash32) -> Offload[Data]:
         """Return the data that a transaction reverted with; `0x` if it did not."""
         block, index = self._traces.transaction(hash)
@@ -80,12 +80,12 @@ class OtsTransactions:
 
         return Offload(work)
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_transaction_by_sender_and_nonce(self, address: Address, nonce: Number) -> Hash32 | None:
         """Return the hash of the transaction of an account with this nonce."""
         return self._ledger.store.hash_by_nonce(address, int(nonce))
 
-    @method()
+    @method(served_by=ServedBy.BLOCK)
     def get_contract_creator(self, address: Address) -> Offload[ContractCreator | None]:
         """Return who created a contract, and by which transaction; null for one of the genesis or of an edit."""
         return Offload(lambda: self._creator(address))

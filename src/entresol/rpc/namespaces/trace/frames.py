@@ -11,7 +11,7 @@ from entresol.chain.finality import BlockTag
 from entresol.errors import BlockNotFound, InvalidTraceRange, TraceTooLarge, TransactionNotFound
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.primitives.values import Hash32
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.services.trace_runner import Traces
 from entresol.rpc.types.block_id import BlockId, BlockNumber
@@ -47,7 +47,7 @@ class TraceFrames:
     def __init__(self, traces: TraceRunner) -> None:
         self._traces = traces
 
-    @method(TraceTooLarge)
+    @method(TraceTooLarge, served_by=ServedBy.REPLICA)
     def transaction(self, hash: Hash32) -> Traces | list[Any]:
         """Return the frames of a transaction; none if there is no such transaction."""
         try:
@@ -60,13 +60,13 @@ class TraceFrames:
 
         return self._traces.run(work)
 
-    @method(BlockNotFound, TraceTooLarge)
+    @method(BlockNotFound, TraceTooLarge, served_by=ServedBy.BLOCK)
     def block(self, block: BlockId) -> Traces:
         """Return the frames of all transactions of a block."""
         number = self._traces.number(block)
         return self._traces.run(lambda budget: self._write(budget, range(number, number + 1), _ALL))
 
-    @method(TransactionNotFound, short=True)
+    @method(TransactionNotFound, short=True, served_by=ServedBy.REPLICA)
     def get(
         self, hash: Hash32, indices: list[Number]
     ) -> Offload[Annotated[Raw, dict[str, Any]] | None]:
@@ -81,7 +81,7 @@ class TraceFrames:
 
         return Offload(work)
 
-    @method(BlockNotFound, InvalidTraceRange, TraceTooLarge)
+    @method(BlockNotFound, InvalidTraceRange, TraceTooLarge, served_by=ServedBy.BLOCK)
     def filter(self, filter: TraceFilterObject) -> Traces:
         """Return the frames of up to 300 blocks that are from or to some addresses.
 

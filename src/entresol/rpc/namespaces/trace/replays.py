@@ -20,7 +20,7 @@ from entresol.execution.trace.call_trace import CallSequence, trace_call
 from entresol.execution.tx_env import tx_env_of
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data, Hash32
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.services.trace_runner import Traces
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
@@ -41,7 +41,14 @@ class TraceReplays:
         self._traces = traces
         self._runner = runner
 
-    @method(BlockNotFound, PendingNotTraceable, InvalidTransaction, TraceTooLarge, DeadlinePassed)
+    @method(
+        BlockNotFound,
+        PendingNotTraceable,
+        InvalidTransaction,
+        TraceTooLarge,
+        DeadlinePassed,
+        served_by=ServedBy.BLOCK,
+    )
     def call(
         self, transaction: CallObject, types: list[TraceType], block: BlockId = LATEST
     ) -> Traces:
@@ -56,7 +63,14 @@ class TraceReplays:
 
         return self._traces.run(work)
 
-    @method(BlockNotFound, PendingNotTraceable, InvalidTransaction, TooManyCalls, TraceTooLarge)
+    @method(
+        BlockNotFound,
+        PendingNotTraceable,
+        InvalidTransaction,
+        TooManyCalls,
+        TraceTooLarge,
+        served_by=ServedBy.BLOCK,
+    )
     def call_many(self, calls: list[TracedCall], block: BlockId = LATEST) -> Traces:
         """Return the traces of calls; each runs on the state that the one before it left."""
         self._runner.check_calls(len(calls))
@@ -75,7 +89,14 @@ class TraceReplays:
 
         return self._traces.run(work)
 
-    @method(BlockNotFound, PendingNotTraceable, InvalidTransaction, TraceTooLarge, DeadlinePassed)
+    @method(
+        BlockNotFound,
+        PendingNotTraceable,
+        InvalidTransaction,
+        TraceTooLarge,
+        DeadlinePassed,
+        served_by=ServedBy.BLOCK,
+    )
     def raw_transaction(
         self, data: Data, types: list[TraceType], block: BlockId = LATEST
     ) -> Traces:
@@ -100,7 +121,7 @@ class TraceReplays:
 
         return self._traces.run(work)
 
-    @method(TransactionNotFound, TraceTooLarge, DeadlinePassed)
+    @method(TransactionNotFound, TraceTooLarge, DeadlinePassed, served_by=ServedBy.REPLICA)
     def replay_transaction(self, hash: Hash32, types: list[TraceType]) -> Traces:
         """Execute a sealed transaction again, and return its traces."""
         block, index = self._traces.transaction(hash)
@@ -111,7 +132,9 @@ class TraceReplays:
 
         return self._traces.run(work)
 
-    @method(BlockNotFound, GenesisNotTraceable, TraceTooLarge, DeadlinePassed)
+    @method(
+        BlockNotFound, GenesisNotTraceable, TraceTooLarge, DeadlinePassed, served_by=ServedBy.BLOCK
+    )
     def replay_block_transactions(self, block: BlockId, types: list[TraceType]) -> Traces:
         """Execute the transactions of a block again, and return the traces of each."""
         sealed = self._traces.block(self._traces.number(block))

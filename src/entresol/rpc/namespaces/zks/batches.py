@@ -11,7 +11,7 @@ from entresol.errors import UnknownBlock
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.services.batch_status import PROTOCOL_VERSION, BatchStatus, SettlementFields
 from entresol.rpc.types.number import Number
 from entresol.storage.price_table import Prices
@@ -113,12 +113,12 @@ class ZksBatches:
         self._fees = fees
         self._commitments = commitments
 
-    @method(name="zks_L1BatchNumber")
+    @method(name="zks_L1BatchNumber", served_by=ServedBy.REPLICA)
     def l1_batch_number(self) -> Quantity:
         """Return the number of the last sealed batch."""
         return Quantity(self._batch_status.last_batch)
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_l1_batch_block_range(self, batch: Number) -> tuple[Quantity, Quantity] | None:
         """Return the numbers of the first and the last block of a batch."""
         found = self._batch_status.batches.get(batch)
@@ -126,7 +126,7 @@ class ZksBatches:
             return None
         return Quantity(found.first_block), Quantity(found.last_block)
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_l1_batch_details(self, batch: Number) -> L1BatchDetails | None:
         """Return a sealed batch: state root, prices and settlement, with the commitment once it is on L1."""
         found = self._batch_status.batches.get(batch)
@@ -148,7 +148,7 @@ class ZksBatches:
             **self._batch_status.fields_of(found),
         )
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_block_details(self, block: Number) -> BlockDetails | None:
         """Return a block: prices and the settlement of its batch; `rootHash` is the hash of the block."""
         record = self._record(block)
@@ -172,7 +172,7 @@ class ZksBatches:
             **self._batch_status.fields_of(batch),
         )
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_block_metadata_by_number(self, block: Number) -> BlockMetadata | None:
         """Return the prices that a block was sealed with."""
         record = self._record(block)
@@ -185,14 +185,14 @@ class ZksBatches:
 
     # Finality
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_block_finality(self, block: Number) -> BlockFinality | None:
         """Return the settlement stage of a block."""
         if block > self._chain.number:
             return None
         return self._finality(block, self._batch_status.batch_of(block))
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_transaction_finality(self, hash: Hash32) -> BlockFinality | None:
         """Return the settlement stage of a transaction's block."""
         location = self._chain.blocks.locate_transaction(hash)
@@ -201,13 +201,13 @@ class ZksBatches:
         block = location.block_number
         return self._finality(block, self._batch_status.batch_of(block))
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_batch_finality(self, batch: Number) -> BlockFinality | None:
         """Return the settlement stage of a batch, and its last block."""
         found = self._batch_status.batches.get(batch)
         return None if found is None else self._finality(found.last_block, found)
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_finality_status(self) -> FinalityStatus:
         """Return the last sealed, committed, executed and finalized blocks and batches."""
         finality = self._chain.finality

@@ -10,7 +10,7 @@ from msgspec import Raw
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
 from entresol.rpc.jsonrpc.codec import ByteArray
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class ZksBytecode:
         self._codes = codes
         self._cache: BoundedMap[Hash32, Raw] = BoundedMap(MAX_CACHED)
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_bytecode_by_hash(self, hash: Hash32) -> Annotated[Raw, ByteArray] | Offload[Raw] | None:
         """Return published bytecode as an array of bytes.
 

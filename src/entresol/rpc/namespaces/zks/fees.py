@@ -16,7 +16,7 @@ from entresol.errors import (
 from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
 from entresol.primitives.values import Quantity
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.render.raw_transactions import Fee
 from entresol.rpc.types.block_id import BlockId
@@ -90,7 +90,7 @@ class ZksFees:
         self._run_with_overrides = runner.run_with_overrides
         self._model = model
 
-    @method(ExecutionFailed, InvalidTransaction, UnserializableCall)
+    @method(ExecutionFailed, InvalidTransaction, UnserializableCall, served_by=ServedBy.PRODUCER)
     def estimate_fee(
         self, req: CallObject, state_override: StateOverrides | None = None
     ) -> Fee | Offload[Fee]:
@@ -104,7 +104,13 @@ class ZksFees:
             is_short=self._is_short(req),
         )
 
-    @method(ExecutionFailed, InvalidTransaction, UnserializableCall, name="zks_estimateGasL1ToL2")
+    @method(
+        ExecutionFailed,
+        InvalidTransaction,
+        UnserializableCall,
+        name="zks_estimateGasL1ToL2",
+        served_by=ServedBy.ESTIMATE,
+    )
     def estimate_gas_l1_to_l2(
         self, req: CallObject, state_override: StateOverrides | None = None
     ) -> Quantity | Offload[Quantity]:
@@ -124,23 +130,23 @@ class ZksFees:
             is_short=self._is_short(req),
         )
 
-    @method()
+    @method(served_by=ServedBy.QUOTE)
     def gas_per_pubdata(self) -> Quantity:
         """Return the gas per pubdata byte."""
         return Quantity(self._model.quoted().gas_per_pubdata)
 
-    @method()
+    @method(served_by=ServedBy.QUOTE)
     def get_l1_gas_price(self) -> Quantity:
         """Return the L1 gas price that fees are computed from, in wei."""
         return Quantity(self._model.quoted().l1_gas_price)
 
-    @method()
+    @method(served_by=ServedBy.QUOTE)
     def get_batch_fee_input(self) -> BatchFeeInput:
         """Return the prices for the next batch, in wei."""
         prices = self._model.quoted()
         return BatchFeeInput(**msgspec.structs.asdict(prices))
 
-    @method()
+    @method(served_by=ServedBy.QUOTE)
     def get_fee_params(self) -> FeeParams:
         """Return the inputs of the fee formula."""
         model = self._model

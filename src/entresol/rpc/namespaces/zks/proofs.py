@@ -10,7 +10,7 @@ from entresol.errors import TooManySlots
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.services.slot_limit import check_slots
 from entresol.rpc.types.number import Number
@@ -86,7 +86,7 @@ class ZksProofs:
         # The prover remembers trees, and is used by one thread at a time.
         self._lock = Lock()
 
-    @method(name="zks_getL2ToL1MsgProof")
+    @method(name="zks_getL2ToL1MsgProof", served_by=ServedBy.REPLICA)
     def get_l2_to_l1_msg_proof(
         self, block: Number, sender: Address, msg: Hash32, l2_log_position: Number | None = None
     ) -> Offload[L2ToL1LogProof | None]:
@@ -100,7 +100,7 @@ class ZksProofs:
             lambda: self._prover.prove_message(block, sender, msg, l2_log_position)
         )
 
-    @method(name="zks_getL2ToL1LogProof")
+    @method(name="zks_getL2ToL1LogProof", served_by=ServedBy.REPLICA)
     def get_l2_to_l1_log_proof(
         self,
         tx_hash: Hash32,
@@ -113,7 +113,7 @@ class ZksProofs:
         """
         return self._offload(lambda: self._prover.prove_transaction_log(tx_hash, index or 0))
 
-    @method(TooManySlots)
+    @method(TooManySlots, served_by=ServedBy.REPLICA)
     def get_proof(
         self, address: Address, keys: list[Hash32], l1_batch_number: Number
     ) -> BatchAccountProof | Offload[BatchAccountProof] | None:

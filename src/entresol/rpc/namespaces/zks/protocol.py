@@ -10,7 +10,7 @@ from msgspec import Raw
 from entresol.l1.deployment import PROTOCOL_VERSION
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import encode
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.namespaces.zks.batches import NO_SYSTEM_CODE, BaseSystemContractsHashes
 from entresol.rpc.types.number import Number
@@ -81,7 +81,7 @@ class ZksProtocol:
         self._genesis = genesis
         self._encoded_genesis: Raw | None = None
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_protocol_version(self, version_id: Number | None = None) -> ProtocolVersion | None:
         """Return the protocol version, or null for any but the current one."""
         minor = PROTOCOL_VERSION[1]
@@ -97,7 +97,7 @@ class ZksProtocol:
             timestamp=self._genesis.timestamp,
         )
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_genesis(self) -> Annotated[Raw, GenesisInput] | Offload[Raw]:
         """Return the genesis: contracts, their storage, balances and the state root."""
         encoded = self._encoded_genesis

@@ -9,7 +9,7 @@ from entresol.errors import MalformedValue
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.services.tokens import BridgedTokens
 from entresol.rpc.types.block_id import LATEST
@@ -39,7 +39,7 @@ class ZksTokens:
     def __init__(self, resolver: BlockResolver) -> None:
         self._resolver = resolver
 
-    @method()
+    @method(served_by=ServedBy.BLOCK)
     def get_confirmed_tokens(self, from_: Number, limit: Number) -> Offload[list[TokenInfo]]:
         """Return the well-known tokens, which is the base token only.
 
@@ -63,7 +63,7 @@ class ZksTokens:
             ]
         )
 
-    @method()
+    @method(served_by=ServedBy.BLOCK)
     def get_all_account_balances(self, address: Address) -> Offload[dict[str, Quantity]]:
         """Return the balances of an account by the token's address on L2.
 

@@ -16,7 +16,7 @@ from entresol.execution.tx_env import tx_env_of
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.jsonrpc.size_limit import within_limit
 from entresol.rpc.render.hex import raw_array
@@ -93,7 +93,7 @@ class ZksTransactions:
         self._executor = executor
         self._max_bytes = max_bytes
 
-    @method()
+    @method(served_by=ServedBy.STORE)
     def get_transaction_details(self, hash: Hash32) -> TransactionDetails | None:
         """Return the status, fee and settlement of a transaction."""
         location = self._chain.blocks.locate_transaction(hash)
@@ -104,7 +104,7 @@ class ZksTransactions:
             return None
         return _details(pending, status="pending", fee=0, received=time.time())
 
-    @method()
+    @method(served_by=ServedBy.REPLICA)
     def get_raw_block_transactions(
         self, block: Number
     ) -> Annotated[Raw, list[RawTransaction]] | Offload[Raw]:
@@ -125,7 +125,7 @@ class ZksTransactions:
         is_short = count <= POLICY.rendered_items and size <= POLICY.data_bytes
         return work() if is_short else Offload(work)
 
-    @method(InvalidTransaction, PoolRejection)
+    @method(InvalidTransaction, PoolRejection, served_by=ServedBy.PRODUCER)
     async def send_raw_transaction_with_detailed_output(self, tx_bytes: Data) -> DetailedOutput:
         """Submit a signed transaction, and return the storage writes and logs it has if it is the next one."""
         transaction = decode(bytes(tx_bytes))

@@ -1,0 +1,139 @@
+"""Decide for each call of a replica who serves it, and forward what is the producer's."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from itertools import groupby
+from typing import Final, Protocol, TypeAlias, cast
+
+import msgspec
+from msgspec import Raw
+
+from entresol.errors import EntresolError
+from entresol.rpc.jsonrpc.batch import Response
+from entresol.rpc.jsonrpc.envelope import Request, error_response
+from entresol.rpc.jsonrpc.errors import error_object_of
+from entresol.rpc.jsonrpc.method import Method, ServedBy
+from entresol.server.handler import ClientConnection
+
+_PENDING: Final = b'"pending"'
+_ABSENT: Final = (None, Raw(b'"0x"'))
+"""What methods return for an object that no sealed block has."""
+
+Item: TypeAlias = Request | Raw
+"""One item of a batch; raw JSON is no request."""
+
+
+class Producer(Protocol):
+    """The producer, as the dispatcher of a replica sees it."""
+
+    @property
+    def takes(self) -> Collection[ServedBy]:
+        """What is forwarded now; `PRODUCER` is always among it."""
+
+    def forward(self, body: bytes, connection: ClientConnection) -> Awaitable[bytes | None]:
+        """Return the producer's response to a request or a batch; raise `ProducerUnavailable` without one."""
+
+    def catch_up(self) -> None:
+        """Apply what the producer has announced, so that the next call sees what a forwarded one did."""
+
+
+class Forwarding:
+    """Forwards calls to the producer.
+
+    Remembers: nothing. Persists: nothing. Assumes: that forwarding is always right, only slower.
+    Fails: never: what the producer does not answer becomes an error response.
+    """
+
+    def __init__(self, producer: Producer, methods: Mapping[str, Method]) -> None:
+        self._producer = producer
+        self._methods = methods
+
+    def takes(self, method: Method, params: Raw) -> bool:
+        """Return whether a call is the producer's, by the method's declaration and its block tag."""
+        served_by = method.served_by
+        if served_by is None or served_by in self._producer.takes:
+            return not method.needs_connection
+        if served_by is not ServedBy.BLOCK:
+            return False
+        text = bytes(params)
+        # A backslash may be the escape of a letter of `pending`.
+        return _PENDING in text or b"\\" in text
+
+    def takes_absent(self, method: Method, result: object) -> bool:
+        """Return whether a call is the producer's because the store does not have the object."""
+        return method.served_by is ServedBy.STORE and result in _ABSENT
+
+    async def call(self, request: Request, connection: ClientConnection) -> bytes | None:
+        """Return the producer's response to a call."""
+        try:
+            return await self._producer.forward(request_bytes(request), connection)
+        except EntresolError as error:
+            return _failed(request, error)
+
+    def has_forwarded(self, items: list[Item]) -> bool:
+        """Return whether the producer serves an item of a batch."""
+        return any(map(self._takes_item, items))
+
+    async def batch(
+        self,
+        items: list[Item],
+        connection: ClientConnection,
+        handle: Callable[[list[Item]], Response],
+    ) -> bytes | None:
+        """Return the response to a batch: runs of items that are ours by `handle`, others by the producer, in order.
+
+        An item that follows a forwarded one waits for it, and sees what it did.
+        """
+        responses: list[bytes] = []
+        while items:
+            # Again for each run: what is forwarded may depend on what the one before did.
+            is_forwarded, group = next(groupby(items, self._takes_item))
+            run = list(group)
+            items = items[len(run) :]
+            if is_forwarded:
+                response = await self._forward_run(cast("list[Request]", run), connection)
+                self._producer.catch_up()
+            else:
+                handled = handle(run)
+                response = await handled if inspect.isawaitable(handled) else handled
+            if response is not None and response[:1] != b"[":
+                # All of it failed, as by a limit of its size.
+                return response
+            responses += [] if response is None else [response[1:-1]]
+        return b"[" + b",".join(responses) + b"]" if responses else None
+
+    def _takes_item(self, item: Item) -> bool:
+        method = self._methods.get(item.method) if isinstance(item, Request) else None
+        return method is not None and self.takes(method, cast("Request", item).params)
+
+    async def _forward_run(self, run: list[Request], connection: ClientConnection) -> bytes | None:
+        body = b"[" + b",".join(map(request_bytes, run)) + b"]"
+        try:
+            return await self._producer.forward(body, connection)
+        except EntresolError as error:
+            failed = [_failed(it, error) for it in run]
+        responses = [it for it in failed if it is not None]
+        return b"[" + b",".join(responses) + b"]" if responses else None
+
+
+def request_bytes(request: Request) -> bytes:
+    """Return a request as JSON, with `id` and `params` as they came."""
+    request_id, params = bytes(request.id), bytes(request.params)
+    return b"".join(
+        (
+            b'{"jsonrpc":"2.0",',
+            b'"id":' + request_id + b"," if request_id else b"",
+            b'"method":' + msgspec.json.encode(request.method),
+            b',"params":' + params if params else b"",
+            b"}",
+        )
+    )
+
+
+def _failed(request: Request, error: EntresolError) -> bytes | None:
+    request_id = bytes(request.id)
+    return (
+        error_response(error_object_of(error, request.method), request_id) if request_id else None
+    )

@@ -1,0 +1,216 @@
+"""Who serves a call of a replica: the declaration, the block tag, the store; and batches that mix them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from entresol.errors import ProducerUnavailable
+from entresol.node.config.schema import NodeConfig
+from entresol.node.node import Node
+from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.rpc.jsonrpc.envelope import decode_request
+from entresol.rpc.jsonrpc.forwarding import request_bytes
+from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.types.block_id import LATEST, BlockId
+from entresol.server.handler import ClientConnection
+from tests.support.example_namespace import dispatch
+
+
+class Ledger:
+    """Methods of every kind; each returns who served it."""
+
+    prefix = "x"
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.sent: list[str] = []
+
+    @method(served_by=ServedBy.REPLICA)
+    def hash(self) -> str:
+        return self._name
+
+    @method(served_by=ServedBy.BLOCK)
+    def balance(self, block: BlockId = LATEST) -> str:
+        assert isinstance(block, BlockId)
+        return self._name
+
+    @method(served_by=ServedBy.STORE)
+    def find(self, name: str) -> Raw | None:
+        return None if name == "pending" and self._name == "replica" else Raw(self._quoted())
+
+    @method(served_by=ServedBy.STORE)
+    def raw(self) -> Raw:
+        return Raw(b'"0x"' if self._name == "replica" else self._quoted())
+
+    @method(served_by=ServedBy.QUOTE)
+    def price(self) -> str:
+        return self._name
+
+    @method(served_by=ServedBy.PRODUCER)
+    def send(self, what: str) -> str:
+        self.sent.append(what)
+        return self._name
+
+    @method()
+    def undeclared(self) -> str:
+        return self._name
+
+    @method(served_by=ServedBy.PRODUCER)
+    def subscribe(self, connection: ClientConnection) -> str:
+        assert connection.path == "/"
+        return self._name
+
+    def _quoted(self) -> bytes:
+        return json.dumps(self._name).encode()
+
+
+class Forward:
+    """A producer in the same process."""
+
+    def __init__(self) -> None:
+        self.ledger = Ledger("producer")
+        self._dispatcher = Dispatcher([self.ledger])
+        self.takes: Collection[ServedBy] = {ServedBy.PRODUCER}
+        self.bodies: list[bytes] = []
+        self.problem: str | None = None
+        self.caught_up = 0
+
+    async def forward(self, body: bytes, connection: ClientConnection) -> bytes | None:
+        if self.problem is not None:
+            raise ProducerUnavailable(self.problem)
+        self.bodies.append(body)
+        response = self._dispatcher.handle(body, connection)
+        assert response is None or isinstance(response, bytes)
+        return response
+
+    def catch_up(self) -> None:
+        self.caught_up += 1
+
+
+class Replica:
+    def __init__(self) -> None:
+        self.producer = Forward()
+        self._dispatcher = Dispatcher([Ledger("replica")], producer=self.producer)
+
+    def send(self, body: object) -> Any:
+        response = dispatch(self._dispatcher, json.dumps(body).encode())
+        return None if response is None else json.loads(response)
+
+    def __call__(self, name: str, *params: object) -> Any:
+        return self.send(call(name, *params))["result"]
+
+
+def call(name: str, *params: object, request_id: int | None = 1) -> dict[str, object]:
+    named = {} if request_id is None else {"id": request_id}
+    return {"jsonrpc": "2.0", **named, "method": f"x_{name}", "params": list(params)}
+
+
+def test_every_method_of_a_node_declares_who_serves_it() -> None:
+    node = Node(NodeConfig())
+    try:
+        services = [node.layer_two, node.layer_one]
+        methods = [it for service in services for it in service.api.dispatcher.methods.values()]  # type: ignore[union-attr]
+        assert [it.name for it in methods if it.served_by is None] == []
+        assert len(methods) > 400
+    finally:
+        for service in services:
+            service.close()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "server"),
+    [
+        ("hash", [], "replica"),
+        ("balance", [], "replica"),
+        ("balance", ["latest"], "replica"),
+        ("balance", ["0x1"], "replica"),
+        ("balance", ["pending"], "producer"),
+        ("balance", [{"blockNumber": "pending"}], "producer"),
+        ("find", ["sealed"], "replica"),
+        ("find", ["pending"], "producer"),
+        ("raw", [], "producer"),
+        ("price", [], "replica"),
+        ("send", ["x"], "producer"),
+        ("undeclared", [], "producer"),
+        ("subscribe", [], "replica"),
+    ],
+)
+def test_a_call_is_served_where_its_method_and_its_block_say(
+    name: str, params: list[object], server: str
+) -> None:
+    assert Replica()(name, *params) == server
+
+
+def test_an_escaped_tag_is_forwarded_too() -> None:
+    replica = Replica()
+    body = rb'{"jsonrpc":"2.0","id":1,"method":"x_balance","params":["pend\u0069ng"]}'
+    response = dispatch(replica._dispatcher, body)
+    assert response is not None
+    assert json.loads(response)["result"] == "producer"
+
+
+def test_what_is_forwarded_can_change() -> None:
+    replica = Replica()
+    replica.producer.takes = {ServedBy.PRODUCER, ServedBy.QUOTE, ServedBy.BLOCK}
+    assert [replica(it) for it in ("hash", "balance", "price")] == [
+        "replica",
+        "producer",
+        "producer",
+    ]
+
+
+def test_a_batch_runs_in_order_and_consecutive_forwarded_items_go_together() -> None:
+    replica = Replica()
+    batch = [
+        call("hash", request_id=1),
+        call("send", "a", request_id=2),
+        call("send", "b", request_id=3),
+        call("hash", request_id=4),
+        call("send", "c", request_id=5),
+        {"no": "request"},
+        call("send", "silent", request_id=None),
+    ]
+    responses = replica.send(batch)
+    assert [it.get("result") for it in responses] == [
+        "replica", "producer", "producer", "replica", "producer", None,
+    ]  # fmt: skip
+    assert [it["id"] for it in responses] == [1, 2, 3, 4, 5, None]
+    assert replica.producer.ledger.sent == ["a", "b", "c", "silent"]
+    assert len(replica.producer.bodies) == 3
+    assert replica.producer.caught_up == 3
+
+
+def test_a_producer_that_does_not_answer_is_an_error_for_each_call() -> None:
+    replica = Replica()
+    replica.producer.problem = "is away"
+    assert "is away" in replica.send(call("send", "a"))["error"]["message"]
+    first, second, third = replica.send(
+        [call("send", "a"), call("send", "b", request_id=None), call("hash"), call("send", "c")]
+    )
+    assert (first["error"]["code"], second["result"], third["error"]["code"]) == (
+        -32000, "replica", -32000,
+    )  # fmt: skip
+
+
+def test_a_forwarded_notification_has_no_response() -> None:
+    replica = Replica()
+    assert replica.send(call("send", "a", request_id=None)) is None
+    assert replica.send([call("send", "b", request_id=None)]) is None
+    assert replica.producer.ledger.sent == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc":"2.0","id":1.0,"method":"eth_call","params":[{"to": "0x0"}, 1e3]}',
+        b'{"jsonrpc":"2.0","id":"a\\"b","method":"m\\n"}',
+        b'{"jsonrpc":"2.0","method":"m","params":{}}',
+    ],
+)
+def test_a_forwarded_request_is_what_came(body: bytes) -> None:
+    assert request_bytes(decode_request(body)) == body
