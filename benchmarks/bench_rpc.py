@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 import http.client
-import os
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from functools import partial
 from itertools import chain, count
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
 
-from benchmarks.harness import Peer, Row, Target
+from benchmarks.harness import Peer, Row
 from benchmarks.load import (
     CONNECTIONS,
     LOADER_CORE,
-    SERVER_CORE,
-    Load,
     Sample,
     find_wrk,
     load,
     pinned,
 )
+from benchmarks.servers import CHAIN_ID, Server, both, in_turns, row
 from entresol._native import address_of, keccak256, public_key
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
 from entresol.server.limits import allow_open_files
-from tests.support.anvil import free_port, running_anvil
 from tests.support.differential.contracts import TOKEN
-from tests.support.node_process import running_node
 from tests.support.rpc_client import HttpRpcClient
 
-CHAIN_ID: Final = 31337
-GAS_LIMIT: Final = 1_000_000_000
 ETHER: Final = 10**18
 TOKEN_ADDRESS: Final = Address(b"\x70" * 20)
 TRANSFER: Final = bytes.fromhex("a9059cbb")
@@ -62,35 +54,6 @@ LOGS: Final = 20
 BATCH: Final = 50
 MINED_SECONDS: Final = 60
 IDLE_CONNECTIONS: Final = 1_000
-
-
-class Server(msgspec.Struct, frozen=True):
-    """A server under load."""
-
-    name: str
-    client: HttpRpcClient
-    pid: int
-
-    def resident_bytes(self) -> int:
-        """Return how much memory the process has."""
-        status = Path(f"/proc/{self.pid}/status").read_text(encoding="utf-8")
-        line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
-        return int(line.split()[1]) * 1024
-
-    def cpu_seconds(self) -> float:
-        """Return how long the process has computed."""
-        fields = (
-            Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        )
-        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
-
-    def under(self, requests: Load) -> Sample:
-        """Put a load on the server for one round."""
-        before = self.cpu_seconds()
-        sample = requests.put_on(self.client.url)
-        # A slow and disturbed server may respond to nothing in a round.
-        cpu = (self.cpu_seconds() - before) / max(sample.requests, 1) * 1e6
-        return msgspec.structs.replace(sample, cpu=cpu)
 
 
 class RepeatedRequest(msgspec.Struct, frozen=True):
@@ -159,22 +122,6 @@ def rows() -> Iterable[Row]:
         chains = [found(server.client) for server in servers]
         yield rate_of(LOGGED, servers, chains)
     yield from idle_connections()
-
-
-@contextmanager
-def both(*, silent: bool = True) -> Iterator[tuple[Server, Server]]:
-    """Start a node and anvil, on one core that they share and the loader leaves alone."""
-    flags = ["--gas-limit", str(GAS_LIMIT), *(["--silent"] if silent else [])]
-    with ExitStack() as stack:
-        info = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "facts.json"
-        ours = ["--no-l1", "--chain-id", str(CHAIN_ID), "--config-out", str(info)]
-        with pinned(SERVER_CORE):
-            node = stack.enter_context(running_node(*flags, *ours, info=info))
-            port = stack.enter_context(free_port())
-            anvil = stack.enter_context(running_anvil(*flags, "--hardfork", "osaka", port=port))
-        client = HttpRpcClient(node.url)
-        stack.callback(client.close)
-        yield Server("node", client, node.process.pid), Server("anvil", anvil, anvil.pid)
 
 
 def found(client: HttpRpcClient) -> Chain:
@@ -271,25 +218,6 @@ def check(client: HttpRpcClient, repeated: RepeatedRequest, body: bytes) -> None
     response = msgspec.json.decode(client.post_bytes(body))
     for item in response if isinstance(response, list) else [response]:
         assert item.get("result") is not None, (repeated.what, client.url, item)
-
-
-def in_turns(measure: Callable[[int], Sample], servers: int, rounds: int) -> list[list[Sample]]:
-    """Return the samples of each server, taken one by one in turns."""
-    samples = [[measure(at) for at in range(servers)] for _ in range(rounds)]
-    return [[turn[at] for turn in samples] for at in range(servers)]
-
-
-def row(what: str, samples: Sequence[Sequence[Sample]], ratio: float | None) -> Row:
-    """Return the medians of both servers side by side."""
-    ours, theirs = (Sample.median(it) for it in samples)
-    return Row(
-        what=what,
-        value=ours.rate,
-        unit="/s",
-        peer=Peer("anvil", theirs.rate),
-        target=None if ratio is None else Target(ratio * theirs.rate, "at least"),
-        note=f"{ours.details} (anvil {theirs.details})",
-    )
 
 
 def raw_transactions(servers: Sequence[Server]) -> Row:

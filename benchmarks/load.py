@@ -23,20 +23,37 @@ LOADER_CORE, SERVER_CORE = 0, 1
 
 _MARK: Final = "RESULT "
 _SCRIPT: Final = """
-local bodies, at = {}, 0
+local ffi = require("ffi")
+ffi.cdef("typedef struct { long seconds, nanoseconds; } moment; int clock_gettime(int, moment *);")
+local bodies, at, moment = {}, 0, ffi.new("moment")
+local function now()
+    ffi.C.clock_gettime(1, moment)
+    return tonumber(moment.seconds) * 1e6 + tonumber(moment.nanoseconds) / 1e3
+end
+function setup(thread)
+    only = thread
+end
 function init()
     for line in io.lines("BODIES") do
         bodies[#bodies + 1] = wrk.format("POST", "/", {["content-type"] = "application/json"}, line)
     end
+    started, ended = 0, 0
 end
 function request()
-    at = at % #bodies + 1
+    if at == 0 then started = now() end
+    if at == #bodies then
+        ended = now()
+        if ONCE then wrk.thread:stop() else at = 0 end
+    end
+    at = math.min(at, #bodies - 1) + 1
     return bodies[at]
 end
 function done(summary, latency, requests)
+    local ended, started, duration = only:get("ended"), only:get("started"), summary.duration
+    if ONCE and ended > 0 then duration = ended - started end
     io.write(string.format(
         'RESULT {"requests":%d,"microseconds":%d,"p50":%d,"p99":%d,"errors":%d}\\n',
-        summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+        summary.requests, duration, latency:percentile(50), latency:percentile(99),
         summary.errors.status + summary.errors.connect + summary.errors.read
             + summary.errors.write + summary.errors.timeout))
 end
@@ -76,13 +93,14 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Load:
-    """Requests that are sent in turn, as fast as a server responds."""
+    """Requests that are sent in turn, as fast as a server responds; with `once` a round ends with the last one."""
 
-    def __init__(self, directory: Path, bodies: Sequence[bytes]) -> None:
+    def __init__(self, directory: Path, bodies: Sequence[bytes], *, once: bool = False) -> None:
         self._script = directory / "load.lua"
         path = directory / "bodies"
         path.write_bytes(b"\n".join(bodies))
-        self._script.write_text(_SCRIPT.replace("BODIES", str(path)), encoding="utf-8")
+        script = _SCRIPT.replace("BODIES", str(path)).replace("ONCE", str(once).lower())
+        self._script.write_text(script, encoding="utf-8")
 
     def put_on(self, url: str) -> Sample:
         """Send requests for a round."""
@@ -99,10 +117,10 @@ class Load:
 
 
 @contextmanager
-def load(bodies: Sequence[bytes]) -> Iterator[Load]:
+def load(bodies: Sequence[bytes], *, once: bool = False) -> Iterator[Load]:
     """Make a load of `bodies`, each of which is one line."""
     with tempfile.TemporaryDirectory(prefix="entresol-bench-") as directory:
-        yield Load(Path(directory), bodies)
+        yield Load(Path(directory), bodies, once=once)
 
 
 @contextmanager

@@ -1,8 +1,20 @@
 from __future__ import annotations
 
+import json
+import re
+from itertools import chain, islice
+from pathlib import Path
+
 import pytest
 
 from benchmarks.harness import Peer, Row, Target, best_seconds, table
+from benchmarks.read_chain import ReadChain, SettledChain
+from benchmarks.read_requests import ETH, NOT_READS, REQUESTS, ZKS, bodies
+
+RPC_PAGE = Path(__file__).resolve().parents[2] / "docs" / "rpc.md"
+HASHES = [f"0x{number:064x}" for number in range(2_000)]
+READ_CHAIN = ReadChain(2_000, HASHES, HASHES, HASHES[:64])
+SETTLED_CHAIN = SettledChain(200, 50, HASHES, [(1, it[:42], it) for it in HASHES], HASHES)
 
 
 def test_the_table_is_aligned_and_judges() -> None:
@@ -38,3 +50,27 @@ def test_timing_counts_the_calls_it_makes() -> None:
     made: list[None] = []
     assert best_seconds(lambda: made.append(None), calls=3) > 0
     assert len(made) == 15
+
+
+def test_every_read_method_has_a_row() -> None:
+    declared = re.findall(r"^### ((?:eth|zks)_\w+)$", RPC_PAGE.read_text(), re.MULTILINE)
+    rows = {name.partition(",")[0] for name in chain(ETH, ZKS)}
+    assert rows | set(chain.from_iterable(NOT_READS.values())) == set(declared)
+    assert rows.isdisjoint(chain.from_iterable(NOT_READS.values()))
+
+
+@pytest.mark.parametrize("name", ETH | ZKS)
+def test_no_two_requests_of_a_row_are_the_same(name: str) -> None:
+    read = (ETH | ZKS)[name]
+    made = bodies("m", read.params(READ_CHAIN if name in ETH else SETTLED_CHAIN))
+    params = [body.partition(b'"params":')[2] for body in made]
+    assert len(params) == REQUESTS >= 10_000
+    assert len(set(params)) == (1 if params[0] == b"[]}" else REQUESTS)
+
+
+@pytest.mark.parametrize(
+    "name", ["eth_call", "eth_estimateGas", "eth_feeHistory", "eth_getBalance", "eth_getStorageAt"]
+)
+def test_the_parameters_of_a_state_read_are_all_different(name: str) -> None:
+    params = islice(ETH[name].params(READ_CHAIN), REQUESTS)
+    assert len({json.dumps(it) for it in params}) == REQUESTS
