@@ -62,7 +62,7 @@ def tree_and_proofs() -> Iterator[Row]:
         sent.append(chain.send_message(7, times=min(left, MESSAGES_AT_ONCE)))
         left -= min(left, MESSAGES_AT_ONCE)
         chain.seal()
-    batcher.seal(0.0)
+    asyncio.run(batcher.seal(0.0))
     batches = chain.batches
     batches.settle([1], SettlementStep.EXECUTE, SettlementTransaction(Hash32.zero(), 1, 1))
     logs = batches.logs(1)
@@ -102,7 +102,7 @@ async def _settle() -> tuple[float, int]:
     settler = Settler(chain, contracts.chain, {operator: ALL_STEPS}, contracts.timelock)
     for number in range(BATCHES):
         chain.seal_messages(number)
-        batcher.seal(0.0)
+        asyncio.run(batcher.seal(0.0))
     begun = time.perf_counter()
     while await settler.step(0.0):
         pass

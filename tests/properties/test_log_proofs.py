@@ -21,6 +21,7 @@ from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.message_tree import root_of_proof
 from entresol.rollup.proofs import LogProver
 from entresol.rollup.settlement.settler import Settler
+from tests.support.coroutines import completed
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
 from tests.support.rollup.settlement_contracts import deploy
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
@@ -77,7 +78,7 @@ class Settled:
                 self.chain.send_message(size, times=min(left, 450))
                 left -= min(left, 450)
                 self.chain.seal()
-            self.batcher.seal(0.0)
+            completed(self.batcher.seal(0.0))
         genesis = self.chain.batches.get(0)
         assert genesis is not None
         begun, l1 = stored_info_of(genesis, CHAIN_ID).hash(), self.layer_one.l1

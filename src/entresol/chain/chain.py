@@ -14,6 +14,7 @@ from entresol.chain.dev.checkpoint import Checkpoint, CheckpointLog
 from entresol.chain.dev.clock import Clock
 from entresol.chain.events import BlockSealed, BlocksReverted, ChainEvents, TransactionPending
 from entresol.chain.finality import Finality
+from entresol.chain.journal import StoreJournal
 from entresol.chain.mempool import Mempool, PoolConfig
 from entresol.chain.mining import MiningMode, MiningSchedule
 from entresol.chain.open_block import BuildState, OpenBlock
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
     from entresol._native import Overlay
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
+    from entresol.chain.journal import Journal
     from entresol.chain.rules import ChainRules
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord, StoredChange
+    from entresol.storage.price_table import Prices
 
 
 class Chain(ChainView):
@@ -69,6 +72,8 @@ class Chain(ChainView):
         self.mine: Callable[[], Awaitable[Header]] = self._mine
         """Seal the next block on request, even if it is empty; a node may execute it on a thread."""
         self.checkpoints = CheckpointLog()
+        self.journal: Journal = StoreJournal(self.batches, self.set_finality)
+        """Where batches, their settlement and finality become durable; a node of a cluster has another one."""
 
     @classmethod
     def open(
@@ -164,7 +169,7 @@ class Chain(ChainView):
     def seal(self, *, limit: int | None = None) -> Header:
         """Seal the next block, even if it is empty."""
         executed = self.producer.build(self._next_timestamp(), *self._edits.stored(), limit=limit)
-        return self._append(executed)
+        return self.append(executed, self.rules.fees.prices())
 
     def open_block(self) -> OpenBlock:
         """Open the next block, to execute its transactions on any thread, and then to seal it here."""
@@ -180,15 +185,19 @@ class Chain(ChainView):
     def seal_open(self, block: OpenBlock) -> Header | None:
         """Seal a finished block; None if it is not the next one any more."""
         assert block.executed is not None
-        return self._append(block.executed) if self.is_next(block) else None
+        if not self.is_next(block):
+            return None
+        return self.append(block.executed, self.rules.fees.prices())
 
-    def import_block(self, record: BlockRecord, *, execute: bool = False) -> None:
-        """Import a block that another node sealed."""
-        self.ledger.import_block(record, execute=execute)
+    def import_block(
+        self, record: BlockRecord, *, execute: bool = False, prices: Prices | None = None
+    ) -> None:
+        """Import a block that another node sealed, with the prices it had there."""
+        self.ledger.import_block(record, execute=execute, prices=prices)
         sealed = BlockSealed(self.number, self.ledger.head_hash, self.head)
         self._on_new_head(record, record.decoded(), sealed)
 
-    def set_finality(self, *, safe: int | None = None, finalized: int | None = None) -> None:
+    def set_finality(self, safe: int | None = None, finalized: int | None = None) -> None:
         """Set the safe and the finalized block; what is not given stays."""
         self.finality = self.finality.updated(safe, finalized)
 
@@ -249,6 +258,12 @@ class Chain(ChainView):
         self.pool.reset(self.ledger.latest, self.next_base_fee(), reverted=others)
         self._publish_reverted(reverted, head)
 
+    def drop_pending(self) -> None:
+        """Drop every transaction that is in no block."""
+        self.producer.priority.replace(())
+        for it in list(self.pool):
+            self.pool.remove(it.hash, "dropped")
+
     def replace(
         self, source: Store, edits: Sequence[StoredChange] = (), codes: Iterable[bytes] = ()
     ) -> None:
@@ -267,8 +282,9 @@ class Chain(ChainView):
         self.events.publish(BlocksReverted(reverted, -1))
         self.events.publish(BlockSealed(self.number, self.ledger.head_hash, self.head, {}))
 
-    def _append(self, executed: ExecutedBlock) -> Header:
-        self.ledger.append(executed)
+    def append(self, executed: ExecutedBlock, prices: Prices | None) -> Header:
+        """Seal an executed block, which must be the next one."""
+        self.ledger.append(executed, prices)
         self.producer.on_sealed(executed)
         self.clock.on_sealed(executed.header.timestamp)
         self.ledger.settings = self.settings.after_block()

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from entresol.execution.block_executor import ExecutedBlock
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
+    from entresol.storage.price_table import Prices
     from entresol.storage.store import Store
 
 MAX_HEADS: Final = 64
@@ -133,13 +134,18 @@ class Ledger:
         """The head as the parent of the next block."""
         return ParentBlock(self._head_hash, self._head.state_root)
 
-    def append(self, executed: ExecutedBlock) -> None:
+    def append(self, executed: ExecutedBlock, prices: Prices | None = None) -> None:
         """Make an executed block the head, durably."""
-        self.store.append(executed.record, executed.nodes, self.rules.fees.prices())
+        self.store.append(executed.record, executed.nodes, prices)
         self._advance(executed.header, executed.overlay)
 
-    def import_block(self, record: BlockRecord, *, execute: bool = False) -> None:
-        """Make a block of another node the head: apply its record, or re-execute it."""
+    def import_block(
+        self, record: BlockRecord, *, execute: bool = False, prices: Prices | None = None
+    ) -> None:
+        """Make a block of another node the head: apply its record, or re-execute it.
+
+        Only the node that sealed it knows its prices.
+        """
         header = record.header()
         if header.number != self.number + 1 or header.parent_hash != self._head_hash:
             raise WrongParent(header.number, self.number)
@@ -150,8 +156,7 @@ class Ledger:
             overlay, nodes = apply_and_verify(
                 record, self._head.state_root, snapshot=self.latest, trie=self.trie
             )
-        # Only the node that sealed it knows its prices.
-        self.store.append(record, nodes)
+        self.store.append(record, nodes, prices)
         self._advance(header, overlay)
 
     def unwind(self, number: int) -> tuple[BlockRecord, ...]:

@@ -120,6 +120,17 @@
     │   ├── L1FeeTooHigh               its base fee is above the operator's limit
     │   └── OperatorOutOfFunds         the operator cannot pay for a transaction
     │
+    │ cluster
+    ├── ClusterFailed                  the cluster cannot be used
+    │   ├── ClusterUnreachable         its database does not respond
+    │   ├── ClusterFenced              another node has taken over
+    │   ├── OutcomeUnknown             the connection broke during a write
+    │   ├── LogTailLost                the log ends before what this node has applied
+    │   ├── LogTruncated               the log begins after what this node needs
+    │   ├── LogDamaged                 an entry does not have its digest
+    │   ├── DepositsNotNext            a block skips or repeats a deposit
+    │   └── NoProducer                 no node produces blocks at the moment
+    │
     │ debug
     ├── NotInspectable                 is not there, or cannot be inspected
     │   ├── BlockNotFound              there is no block to inspect
@@ -188,6 +199,17 @@ from entresol.errors.chain import (
     TimestampTooLow,
     TooManyToSeal,
     UnknownBlock,
+)
+from entresol.errors.cluster import (
+    ClusterFailed,
+    ClusterFenced,
+    ClusterUnreachable,
+    DepositsNotNext,
+    LogDamaged,
+    LogTailLost,
+    LogTruncated,
+    NoProducer,
+    OutcomeUnknown,
 )
 from entresol.errors.config import (
     AddressForbidden,
@@ -345,9 +367,13 @@ __all__ = [
     "BlockHashWithRange",
     "BlockNotFound",
     "CallGasSpent",
+    "ClusterFailed",
+    "ClusterFenced",
+    "ClusterUnreachable",
     "ControlRejected",
     "DeadlinePassed",
     "DepositsMissing",
+    "DepositsNotNext",
     "DumpInterrupted",
     "DuplicatePrecompileMove",
     "EmptyAuthorizations",
@@ -394,10 +420,14 @@ __all__ = [
     "LayerOneUnreachable",
     "ListenFailed",
     "LoadRejected",
+    "LogDamaged",
+    "LogTailLost",
+    "LogTruncated",
     "MalformedTransaction",
     "MalformedValue",
     "MintOverflow",
     "MissingNode",
+    "NoProducer",
     "NoPubdataLimit",
     "NonceOverflow",
     "NonceTooHigh",
@@ -409,6 +439,7 @@ __all__ = [
     "NotSupported",
     "NotificationsNotSupported",
     "OperatorOutOfFunds",
+    "OutcomeUnknown",
     "PaymasterNotSupported",
     "PendingNotTraceable",
     "PoolFull",

@@ -7,14 +7,17 @@ import math
 import time
 from typing import TYPE_CHECKING, Final
 
+from entresol.chain.journal import StoreJournal
 from entresol.errors import StoreDamaged
 from entresol.rollup.batches import OpenBatch, SealingPolicy, frontier_after, genesis_batch
 from entresol.rollup.worker import Backoff, Worker
+from entresol.storage.replication.entries import BatchEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.events import ChainEvents
+    from entresol.chain.journal import Journal
     from entresol.primitives.batches import Batch
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.values import Hash32
@@ -31,8 +34,8 @@ DEFERRED_SECONDS: Final = 0.05
 class Batcher:
     """Groups sealed blocks into batches.
 
-    Remembers: the open batch, and the hash of its last block. Persists: sealed batches, each in one
-    durable write; the open one is rebuilt from the blocks after the last batch. Assumes: the thread
+    Remembers: the open batch, and the hash of its last block. Persists: sealed batches, each by one
+    entry of the journal; the open one is rebuilt from the blocks after the last batch. Assumes: the thread
     that changes the chain. When the chain is reverted, the store removes every batch with a reverted
     block, and the open batch starts after the last one that is left; the settler checks whether L1
     has one of those removed. While `is_deferred` is true, a batch that is due only by its age grows.
@@ -46,11 +49,13 @@ class Batcher:
         batches: BatchTable,
         policy: SealingPolicy | None = None,
         *,
+        journal: Journal | None = None,
         on_sealed: Callable[[Batch], None] = lambda _batch: None,
         is_deferred: Callable[[], bool] = lambda: False,
     ) -> None:
         self._blocks = blocks
         self._batches = batches
+        self._journal = journal or StoreJournal(batches)
         self._policy = policy or SealingPolicy()
         self._on_sealed = on_sealed
         self._is_held = is_deferred
@@ -81,7 +86,7 @@ class Batcher:
         """Whether there are blocks that are in no batch yet, not even in the open one."""
         return self._open.next_block <= (self._blocks.head_number or 0)
 
-    def step(self, now: float) -> list[Batch]:
+    async def step(self, now: float) -> list[Batch]:
         """Add some blocks to the open batch, and return the batches that this sealed."""
         if self._was_reverted():
             self._open, self._last_hash = self._reopen()
@@ -91,19 +96,19 @@ class Batcher:
                 break
             record = self._record(self._open.next_block)
             if not self._open.has_room_for(record, self._policy):
-                sealed.append(self._seal())
+                sealed.append(await self._seal())
             self._add(record, now)
         if self._is_due(now):
-            sealed.append(self._seal())
+            sealed.append(await self._seal())
         return sealed
 
-    def seal(self, now: float) -> Batch | None:
+    async def seal(self, now: float) -> Batch | None:
         """Seal all blocks that are in no batch, and return the last batch; None if there are none."""
-        sealed = self.step(now)
+        sealed = await self.step(now)
         while self.is_behind:
-            sealed += self.step(now)
+            sealed += await self.step(now)
         if self._open.blocks:
-            return self._seal()
+            return await self._seal()
         return sealed[-1] if sealed else None
 
     def due_in(self, now: float) -> float:
@@ -126,7 +131,7 @@ class Batcher:
 
     async def _poll(self) -> float:
         now = time.monotonic()
-        self.step(now)
+        await self.step(now)
         return self.due_in(now)
 
     def _is_due(self, now: float) -> bool:
@@ -138,10 +143,9 @@ class Batcher:
         self._open.add(record, now)
         self._last_hash = self._blocks.block_hash(self._open.next_block - 1)
 
-    def _seal(self) -> Batch:
-        sealed = self._open.seal()
-        batch = sealed.batch
-        self._batches.append(*sealed)
+    async def _seal(self) -> Batch:
+        batch, logs, positions = self._open.seal()
+        await self._journal.write(BatchEntry(batch.encode(), logs, tuple(positions)))
         frontier = self._open.frontier.extend(self._open.priority)
         self._open = OpenBatch(batch.number + 1, batch.last_block + 1, frontier)
         log.debug(

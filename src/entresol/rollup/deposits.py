@@ -13,6 +13,7 @@ from entresol.primitives.values import Hash32
 from entresol.rollup.deposit_reader import DepositReader
 from entresol.rollup.worker import Backoff, Worker
 from entresol.storage.batch_table import DepositCursor
+from entresol.storage.replication.entries import DepositsEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +101,9 @@ class DepositWatcher:
         if found.total is not None:
             self._gaps = 0
             if not self._chain.producer.priority:
-                self._chain.batches.set_deposit_cursor(self._cursor)
+                block, block_hash, next_id = self._cursor
+                entry = DepositsEntry(block, bytes(block_hash), next_id)
+                await self._chain.journal.write(entry)
         return enqueued
 
     async def run(self) -> None:

@@ -123,10 +123,10 @@ class BatchTable:
         self._db.write(_settled_rows(numbers, step, by), [_pending_key(step)])
 
     def update_settlement(
-        self, number: int, step: SettlementStep, by: SettlementTransaction
+        self, numbers: Iterable[int], step: SettlementStep, by: SettlementTransaction
     ) -> None:
-        """Record another L1 transaction for a step of a batch; the pending one stays."""
-        self._db.write(_settled_rows([number], step, by))
+        """Record another L1 transaction for a step of some batches; the pending one stays."""
+        self._db.write(_settled_rows(numbers, step, by))
 
     def revert_settlement(self, numbers: Iterable[int], step: SettlementStep) -> None:
         """Remove the record of a step of some batches, after a reorg of L1."""

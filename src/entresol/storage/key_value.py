@@ -8,6 +8,7 @@ import logging
 import shutil
 import weakref
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -78,6 +79,8 @@ class KeyValueStore:
         self._recovery = recovery
         self.failure: StoreFailed | None = None
         """Why the last write failed, if it did."""
+        self.along: list[tuple[bytes, bytes]] = []
+        """Rows that the next write takes along."""
         self._open(create=create, read_only=read_only)
         self._synced = _write_options(sync=durable, log=durable)
         self._unsynced = _write_options(sync=False, log=durable)
@@ -159,7 +162,7 @@ class KeyValueStore:
     ) -> None:
         if self.failure is not None and not self.recover():
             raise self.failure
-        for key, value in puts:
+        for key, value in chain(puts, self.along):
             batch.put(key, value)
         try:
             self._db.write(batch, options)
@@ -170,6 +173,7 @@ class KeyValueStore:
             if isinstance(failure, StoreFailed):
                 self.failure = failure
             raise failure from error
+        self.along = []
 
     def recover(self) -> bool:
         """Open the database again after a failed write, if there is space; return whether it takes writes.

@@ -20,6 +20,15 @@ class Prices(NamedTuple):
     l1_gas_price: int
     fair_pubdata_price: int
 
+    def pack(self) -> bytes:
+        """Return the prices as a row has them, each at most what fits."""
+        return b"".join(min(price, _HIGHEST).to_bytes(_SIZE) for price in self)
+
+    @classmethod
+    def unpack(cls, row: bytes) -> Prices:
+        """Read what `pack` writes."""
+        return cls(int.from_bytes(row[:_SIZE]), int.from_bytes(row[_SIZE:]))
+
 
 class PriceTable:
     """The prices of a chain's blocks.
@@ -36,17 +45,15 @@ class PriceTable:
         found = self._db.last_at_most(tables.PRICES + tables.number(block), tables.PRICES)
         if found is None:
             return None
-        row = found[1]
-        return Prices(int.from_bytes(row[:_SIZE]), int.from_bytes(row[_SIZE:]))
+        return Prices.unpack(found[1])
 
     def rows_of(self, block: int, prices: Prices | None) -> list[tuple[bytes, bytes]]:
         """Return the rows for the prices of a new block; none if they equal the last block's."""
         if prices is None:
             return []
-        known = Prices(*(min(price, _HIGHEST) for price in prices))
-        if known == self.at(block):
+        row = prices.pack()
+        if Prices.unpack(row) == self.at(block):
             return []
-        row = b"".join(price.to_bytes(_SIZE) for price in known)
         return [(tables.PRICES + tables.number(block), row)]
 
     def keys_above(self, block: int) -> Iterator[bytes]:

@@ -32,6 +32,7 @@ from entresol.storage.price_table import Prices, PriceTable
 from entresol.storage.published_bytecodes import as_published
 from entresol.storage.readers import TransactionLocation
 from entresol.storage.record_cache import RecordCache
+from entresol.storage.replication.position import PositionTable
 from entresol.storage.state_keys import StateKeys
 
 
@@ -51,6 +52,7 @@ class Store:
         self.batches = BatchTable(db)
         self.prices = PriceTable(db)
         self.state_keys = StateKeys(db)
+        self.position = PositionTable(db)
         self.loaded = LoadedHistory(db)
         head = db.get(tables.HEAD)
         self._head = None if head is None else int.from_bytes(head)

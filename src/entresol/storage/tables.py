@@ -39,6 +39,8 @@ REBUILDING: Final = META + b"rebuilding"
 PENDING_SETTLEMENT: Final = META + b"outstanding"
 DEPOSITS: Final = META + b"deposits"
 LOADED: Final = META + b"loaded"
+POSITION: Final = META + b"position"
+CONFIRMED: Final = META + b"confirmed"
 
 # The tables that can be rebuilt from the records.
 DERIVED: Final = (

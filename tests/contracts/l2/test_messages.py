@@ -30,6 +30,7 @@ from tests.support.contracts.layer_two import (
     padded,
     topic,
 )
+from tests.support.coroutines import completed
 from tests.support.evm.assembler import assemble, initcode
 
 RECEIVER = Address.parse("0x36615cf349d7f6344891b1e7ca7c72883f5dc049")
@@ -135,7 +136,7 @@ def test_a_priority_transaction_with_more_messages_than_fit_into_a_batch_fails(
     assert len(outcome.l2_to_l1_logs) == (MAX_LOGS_PER_BATCH if fit else 1)
     if not fit:
         assert (outcome.gas_used, outcome.logs) == (gas, ())
-    batch = Batcher(l2.chain.blocks, l2.chain.batches).seal(0.0)
+    batch = completed(Batcher(l2.chain.blocks, l2.chain.batches).seal(0.0))
     assert batch is not None
     assert batch.last_block == l2.chain.number
 

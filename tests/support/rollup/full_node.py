@@ -23,6 +23,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rollup.message_tree import CAPACITY
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.server.config import ServerConfig
+from tests.support.coroutines import completed
 from tests.support.evm.assembler import assemble
 
 FEE = 1_000_000_000
@@ -155,7 +156,7 @@ class FullNode:
             sent = self._seal(self.transaction(MESSENGER, gas=TRANSACTION_GAS, data=data))
         rollup = self.node.rollup
         assert rollup is not None
-        batch = rollup.batcher.seal(0.0)
+        batch = completed(rollup.batcher.seal(0.0))
         assert batch is not None
         assert batch.logs == CAPACITY
         for step in SettlementStep:

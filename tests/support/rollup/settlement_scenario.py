@@ -15,6 +15,7 @@ from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.deposits import DepositWatcher
 from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
+from tests.support.coroutines import completed
 from tests.support.rollup.layer_ones import ACCOUNTS, SteeredLayerOne, layer_one
 from tests.support.rollup.settlement_contracts import DeployedContracts, deploy
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
@@ -82,7 +83,7 @@ class Scenario:
     def seal_batch(self, *messages: int) -> int:
         """Seal a batch of one block with these messages."""
         self.chain.seal_messages(*messages)
-        batch = self.batcher.seal(0.0)
+        batch = completed(self.batcher.seal(0.0))
         assert batch is not None
         return batch.number
 

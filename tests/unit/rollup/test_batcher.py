@@ -22,6 +22,7 @@ from entresol.rollup.batches import SealingPolicy, priority_hashes, priority_ops
 from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.priority_tree import Frontier, rolling_hash, root_of_range
 from entresol.storage.batch_table import BatchPosition
+from tests.support.coroutines import completed
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 
 NEVER = SealingPolicy(max_age=1e9, max_blocks=10_000)
@@ -50,8 +51,8 @@ def test_an_idle_chain_has_no_batches(chain: SettlingChain) -> None:
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=1))
     chain.seal()
     chain.seal()
-    assert batcher.step(0.0) == []
-    assert batcher.step(1_000.0) == []
+    assert completed(batcher.step(0.0)) == []
+    assert completed(batcher.step(1_000.0)) == []
     assert batcher.due_in(1_000.0) == math.inf
 
 
@@ -59,12 +60,12 @@ def test_a_batch_is_due_when_its_first_transaction_is_old_enough(chain: Settling
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=2))
     chain.seal()
     chain.seal_messages(1)
-    assert batcher.step(10.0) == []
+    assert completed(batcher.step(10.0)) == []
     assert batcher.due_in(10.5) == 1.5
-    assert batcher.step(11.9) == []
-    [batch] = batcher.step(12.0)
+    assert completed(batcher.step(11.9)) == []
+    [batch] = completed(batcher.step(12.0))
     assert (batch.number, batch.first_block, batch.last_block) == (1, 1, 2)
-    assert batcher.step(1_000.0) == []
+    assert completed(batcher.step(1_000.0)) == []
 
 
 def test_a_deferred_batch_grows_until_it_is_full(
@@ -74,17 +75,17 @@ def test_a_deferred_batch_grows_until_it_is_full(
     policy = SealingPolicy(max_age=2, max_blocks=3)
     batcher = Batcher(chain.blocks, chain.batches, policy, is_deferred=lambda: held)
     chain.seal_messages(1)
-    assert batcher.step(10.0) == []
-    assert batcher.step(20.0) == []
+    assert completed(batcher.step(10.0)) == []
+    assert completed(batcher.step(20.0)) == []
     # It is checked again soon, but not at once.
     assert 0 < batcher.due_in(20.0) < 1
     chain.seal_messages(2)
     held = False
-    [first] = batcher.step(21.0)
+    [first] = completed(batcher.step(21.0))
     held = True
     for number in range(3):
         chain.seal_messages(number)
-    [second] = batcher.step(22.0)
+    [second] = completed(batcher.step(22.0))
     assert [(it.first_block, it.last_block) for it in (first, second)] == [(1, 2), (3, 5)]
 
 
@@ -103,15 +104,15 @@ def test_a_batch_is_full_by_blocks_transactions_or_logs(
 ) -> None:
     for number in range(5):
         chain.seal_messages(number, number)
-    sealed = Batcher(chain.blocks, chain.batches, policy).step(0.0)
+    sealed = completed(Batcher(chain.blocks, chain.batches, policy).step(0.0))
     assert [(batch.first_block, batch.last_block) for batch in sealed] == ranges
 
 
 def test_a_batch_is_sealed_on_request_even_without_transactions(chain: SettlingChain) -> None:
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
-    assert batcher.seal(0.0) is None
+    assert completed(batcher.seal(0.0)) is None
     chain.seal()
-    batch = batcher.seal(0.0)
+    batch = completed(batcher.seal(0.0))
     assert batch is not None
     assert (batch.number, batch.transactions, batch.logs) == (1, 0, 0)
     assert batch.message_root == MessageTree([]).root
@@ -127,7 +128,7 @@ def test_the_logs_of_a_batch_have_the_transaction_index_in_the_block(
     deposited = chain.deposit()
     chain.send_message(8, times=2)
     chain.seal()
-    batch = batcher.seal(0.0)
+    batch = completed(batcher.seal(0.0))
     assert batch is not None
     logs = logs_of(chain, 1)
     assert [(log.tx_number, int.from_bytes(log.value)) for log in logs] == [
@@ -153,7 +154,7 @@ def test_a_block_with_more_messages_than_leaves_is_rejected_with_its_number(
     chain.send_message(1, times=4)
     chain.seal()
     with pytest.raises(BatchOverflow, match="block 1 has 1 transactions and 4 messages"):
-        batcher.step(0.0)
+        completed(batcher.step(0.0))
 
 
 @pytest.mark.parametrize("limits", [{"max_logs": 3}, {"max_transactions": 1}])
@@ -164,7 +165,7 @@ def test_a_block_that_exceeds_a_limit_gets_a_batch_of_its_own(
     chain.seal_messages(1)
     chain.seal_messages(1, 2, 3, 4)
     chain.seal_messages(1)
-    batcher.seal(0.0)
+    completed(batcher.seal(0.0))
     stored = [chain.batches.get(number) for number in (1, 2, 3)]
     assert [batch and (batch.first_block, batch.logs) for batch in stored] == [
         (1, 1),
@@ -181,7 +182,7 @@ def test_the_deposits_of_a_batch_fit_into_one_l1_transaction(
     while chain.producer.priority:
         chain.seal()
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
-    batcher.seal(0.0)
+    completed(batcher.seal(0.0))
     stored = [chain.batches.get(number) for number in (1, 2)]
     assert [batch and batch.l1_transactions for batch in stored] == [MAX_PRIORITY_TRANSACTIONS, 2]
 
@@ -197,7 +198,7 @@ def test_deposits_are_proven_in_order_across_batches(chain: SettlingChain) -> No
     for count in (3, 0, 1, 4):
         hashes = [chain.deposit() for _ in range(count)]
         chain.seal()
-        batch = batcher.seal(0.0)
+        batch = completed(batcher.seal(0.0))
         assert batch is not None
         assert priority_hashes(chain.blocks, batch) == hashes
         assert batch.priority_hash == rolling_hash(hashes)
@@ -216,17 +217,17 @@ def test_batches_and_the_open_one_are_the_same_after_a_restart(tmp_path: Path) -
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
     chain.deposit()
     chain.seal_messages(1, 2)
-    sealed = batcher.seal(0.0)
+    sealed = completed(batcher.seal(0.0))
     chain.deposit()
     chain.seal_messages(3)
-    batcher.step(0.0)
+    completed(batcher.step(0.0))
     chain.close()
 
     chain = SettlingChain.begin(tmp_path / "chain")
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
     assert batcher.last == sealed == chain.batches.get(1)
     assert [log.tx_number for log in logs_of(chain, 1)] == [0, 1, 2]
-    after = batcher.seal(0.0)
+    after = completed(batcher.seal(0.0))
     assert after is not None
     assert (after.number, after.first_block, after.last_block) == (2, 2, 2)
     assert (after.first_priority_id, after.l1_transactions, after.logs) == (1, 1, 2)
@@ -239,7 +240,7 @@ def test_a_revert_removes_batches_with_reverted_blocks_and_batches_the_rest_agai
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=1e9, max_blocks=2))
     for number in range(6):
         chain.seal_messages(number)
-    assert [batch.number for batch in batcher.step(0.0)] == [1, 2, 3]
+    assert [batch.number for batch in completed(batcher.step(0.0))] == [1, 2, 3]
     chain.batches.settle(
         [2, 3], SettlementStep.COMMIT, SettlementTransaction(Hash32(b"\1" * 32), 1, 1)
     )
@@ -250,7 +251,7 @@ def test_a_revert_removes_batches_with_reverted_blocks_and_batches_the_rest_agai
     assert chain.batches.position_of_block(3) is None
     assert chain.batches.settled(2, SettlementStep.COMMIT) is None
     chain.seal()
-    [batch] = batcher.step(0.0)
+    [batch] = completed(batcher.step(0.0))
     assert (batch.number, batch.first_block, batch.last_block) == (2, 3, 4)
 
 
@@ -258,11 +259,11 @@ def test_identical_blocks_after_a_revert_get_a_batch_again(chain: SettlingChain)
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
     checkpoint = chain.checkpoint()
     chain.seal()
-    before, first = batcher.seal(0.0), chain.head.hash()
+    before, first = completed(batcher.seal(0.0)), chain.head.hash()
     chain.restore(checkpoint)
     chain.seal()
     assert chain.head.hash() == first
-    assert batcher.seal(0.0) == before
+    assert completed(batcher.seal(0.0)) == before
 
 
 @given(
@@ -282,14 +283,14 @@ def test_batches_cover_all_blocks_without_gaps_after_any_actions(actions: list[s
         "message": lambda: chain.send_message(5) if not len(chain.pool) else None,
         "transfer": chain.transfer,
         "seal": chain.seal,
-        "batch": lambda: batcher.seal(0.0),
-        "step": lambda: batcher.step(0.0),
+        "batch": lambda: completed(batcher.seal(0.0)),
+        "step": lambda: completed(batcher.step(0.0)),
         "back": lambda: chain.rewind(max(0, chain.number - 2)),
     }
     try:
         for action in actions:
             act[action]()
-        batcher.seal(0.0)
+        completed(batcher.seal(0.0))
         assert_no_gaps(chain, batcher)
     finally:
         chain.close()

@@ -17,6 +17,7 @@ from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.message_tree import root_of_proof
 from entresol.rollup.proofs import LogProver
 from tests.support.chain.block_production import sender
+from tests.support.coroutines import completed
 from tests.support.hex_data import word
 from tests.support.rollup.settling_chain import USER, SettlingChain
 
@@ -34,7 +35,7 @@ class Scenario:
 
     def settle(self) -> int:
         """Seal a batch and record that L1 executed it."""
-        batch = self.batcher.seal(0.0)
+        batch = completed(self.batcher.seal(0.0))
         assert batch is not None
         self.chain.batches.settle([batch.number], SettlementStep.EXECUTE, DONE)
         return batch.number
@@ -83,7 +84,7 @@ def test_there_is_no_proof_before_the_batch_is_sealed_and_executed(scenario: Sce
     scenario.chain.seal()
     assert scenario.prover.prove_transaction_log(sent) is None
     assert scenario.prover.prove_message(1, SENDER, word(1)) is None
-    assert scenario.batcher.seal(0.0) is not None
+    assert completed(scenario.batcher.seal(0.0)) is not None
     assert scenario.prover.prove_transaction_log(sent) is None
     assert scenario.prover.prove_message(1, SENDER, word(1)) is None
     scenario.chain.batches.settle([1], SettlementStep.EXECUTE, DONE)

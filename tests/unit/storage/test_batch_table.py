@@ -101,7 +101,7 @@ def test_a_step_that_is_corrected_leaves_what_is_under_way(store: Store) -> None
     table, moved = store.batches, SettlementTransaction(Hash32.zero(), 9, 9)
     table.settle([1, 2], SettlementStep.COMMIT, SettlementTransaction(Hash32.zero(), 1, 1))
     table.set_pending_settlement(SettlementStep.COMMIT, b"under way")
-    table.update_settlement(2, SettlementStep.COMMIT, moved)
+    table.update_settlement([2], SettlementStep.COMMIT, moved)
     assert table.settled(1, SettlementStep.COMMIT) == SettlementTransaction(Hash32.zero(), 1, 1)
     assert table.settled(2, SettlementStep.COMMIT) == moved
     assert table.pending_settlement(SettlementStep.COMMIT) == b"under way"

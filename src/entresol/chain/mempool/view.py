@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, KeysView
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -84,6 +84,15 @@ class PoolView:
     def __iter__(self) -> Iterator[Transaction]:
         """Yield every transaction in the order of arrival."""
         return (entry.transaction for entry in self._entries.values())
+
+    @property
+    def hashes(self) -> KeysView[bytes]:
+        """The hashes of all transactions, as they are at any time."""
+        return self._entries.keys()
+
+    def arrival(self, transaction_hash: bytes) -> int:
+        """Return the place of a transaction in the order of arrival."""
+        return self._entries[transaction_hash].arrival
 
     def get(self, transaction_hash: bytes) -> Transaction | None:
         """Return the transaction with this hash."""

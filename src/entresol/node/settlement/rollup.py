@@ -62,6 +62,7 @@ class Rollup:
             chain.blocks,
             chain.batches,
             policy,
+            journal=chain.journal,
             on_sealed=self._on_sealed,
             is_deferred=self._is_settling,
         )
@@ -106,7 +107,7 @@ class Rollup:
     async def settle(self, step: SettlementStep, batch: int) -> Hash32:
         """Send one settlement step of a batch, sealing the batch if it is the next one; return L1's transaction."""
         if batch == self.batcher.last.number + 1:
-            self.batcher.seal(time.monotonic())
+            await self.batcher.seal(time.monotonic())
         if not 1 <= batch <= self.batcher.last.number:
             last = self.batcher.last.number
             raise LayerOneFailed(f"there is no batch {batch} to settle: the last one is {last}")

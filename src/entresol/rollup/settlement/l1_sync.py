@@ -12,6 +12,7 @@ from entresol.primitives.batches import Batch, SettlementStep, SettlementTransac
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.settlement.pending_tx import SettlementJournal, SettlementOperation
+from entresol.storage.replication.entries import ConfirmedEntry
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -44,7 +45,7 @@ class L1Sync:
     ) -> None:
         self._chain = chain
         self._batches = chain.batches
-        self._journal = SettlementJournal(chain.batches)
+        self._journal = SettlementJournal(chain.batches, chain.journal)
         self._l1 = contract.l1
         self._contract = contract
         self._confirmations = confirmations
@@ -98,7 +99,7 @@ class L1Sync:
             if self._finality == "latest"
             else await self._l1.block_number(self._finality)
         )
-        self._update_finality(totals, last - self._confirmations)
+        await self._update_finality(totals, last - self._confirmations)
         return totals
 
     async def settlement_of(self, receipt: L1Receipt) -> SettlementTransaction:
@@ -151,13 +152,13 @@ class L1Sync:
         if above > last:
             undone = SettlementOperation(step, last + 1, above)
             log.warning("a reorg of %s reverted the %s", self._l1.name, undone)
-            self._batches.revert_settlement(range(last + 1, above + 1), step)
+            await self._journal.revert(undone.batches, step)
         last = recorded = self.last_recorded(step)
         while not self.is_recorded(step, recorded):
             recorded -= 1
         for number in range(recorded + 1, last + 1):
             found = await self._find_by_event(step, number)
-            self._batches.update_settlement(number, step, found)
+            await self._journal.update(number, step, found)
 
     async def _may_have_reorged(self) -> bool:
         """Say whether a settlement transaction may be in another block than recorded, as after a start."""
@@ -177,7 +178,7 @@ class L1Sync:
             if found != recorded:
                 moved = SettlementOperation(step, number, number)
                 log.warning("a reorg of %s moved the %s", self._l1.name, moved)
-                self._batches.update_settlement(number, step, found)
+                await self._journal.update(number, step, found)
 
     async def _find(
         self, step: SettlementStep, number: int, recorded: SettlementTransaction
@@ -213,12 +214,12 @@ class L1Sync:
         topic = BATCH_COMMITTED if step is SettlementStep.COMMIT else BATCH_EXECUTED
         return await self._l1.logs(self._contract.address, [topic, word], first, last)
 
-    def _update_finality(self, totals: BatchTotals, confirmed: int) -> None:
+    async def _update_finality(self, totals: BatchTotals, confirmed: int) -> None:
         """Set the chain's `safe` and `finalized` blocks, as of the L1 block `confirmed`."""
         safe = self._last_settled_block(SettlementStep.COMMIT, totals.committed, confirmed)
         final = self._last_settled_block(SettlementStep.EXECUTE, totals.executed, confirmed)
         if (safe, final) != (self._chain.finality.safe, self._chain.finality.finalized):
-            self._chain.set_finality(safe=safe, finalized=final)
+            await self._chain.journal.write(ConfirmedEntry(safe, final))
 
     def _last_settled_block(self, step: SettlementStep, number: int, confirmed: int) -> int:
         """Return the last block of the last batch whose step is in an L1 block up to `confirmed`."""

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import msgspec
 
+from entresol.chain.journal import StoreJournal
 from entresol.errors import MalformedValue
 from entresol.l1.operator import SignedTransaction
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.records import Natural, NotEmpty, RecordPart
 from entresol.primitives.transactions import decode
+from entresol.storage.replication.entries import OutgoingEntry, SettledEntry, UnsettledEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from entresol.chain.journal import Journal
     from entresol.l1.contracts import BatchTotals
     from entresol.primitives.batches import SettlementTransaction
     from entresol.primitives.values import Address
@@ -102,14 +103,15 @@ class PendingSettlement(RecordPart, frozen=True):
 
 
 class SettlementJournal:
-    """The pending transaction of each step.
+    """The pending transaction of each step, and the transactions of the steps that are done.
 
-    Remembers: nothing. Persists: a transaction before it is sent, until its effect is recorded. One that a
-    version with one key for all steps persisted is assigned to its step.
+    Remembers: nothing. Persists: a transaction before it is sent, until its effect is recorded, by entries of the
+    chain's journal. One that a version with one key for all steps persisted is assigned to its step.
     """
 
-    def __init__(self, batches: BatchTable) -> None:
+    def __init__(self, batches: BatchTable, journal: Journal | None = None) -> None:
         self._batches = batches
+        self._journal = journal or StoreJournal(batches)
         unassigned = batches.unassigned_settlement()
         if unassigned is not None:
             batches.assign_settlement(PendingSettlement.decode(unassigned).step)
@@ -119,16 +121,23 @@ class SettlementJournal:
         stored = self._batches.pending_settlement(step)
         return None if stored is None else PendingSettlement.decode(stored)
 
-    def persist(self, pending: PendingSettlement) -> None:
+    async def persist(self, pending: PendingSettlement) -> None:
         """Add a pending transaction, or replace that of its step."""
-        self._batches.set_pending_settlement(pending.step, pending.encode())
+        await self._journal.write(OutgoingEntry(pending.step, pending.encode()))
 
-    def drop(self, step: SettlementStep) -> None:
+    async def drop(self, step: SettlementStep) -> None:
         """Remove the pending transaction of a step."""
-        self._batches.set_pending_settlement(step, None)
+        await self._journal.write(OutgoingEntry(step, b""))
 
-    def settle(
-        self, numbers: Iterable[int], step: SettlementStep, by: SettlementTransaction
-    ) -> None:
+    async def settle(self, numbers: range, step: SettlementStep, by: SettlementTransaction) -> None:
         """Record the transaction that did a step, and remove the pending one, in one write."""
-        self._batches.settle(numbers, step, by)
+        await self._journal.write(SettledEntry.of(numbers, step, by, ends_outgoing=True))
+
+    async def update(self, number: int, step: SettlementStep, by: SettlementTransaction) -> None:
+        """Record another transaction for a step of a batch; the pending one stays."""
+        numbers = range(number, number + 1)
+        await self._journal.write(SettledEntry.of(numbers, step, by, ends_outgoing=False))
+
+    async def revert(self, numbers: range, step: SettlementStep) -> None:
+        """Remove the record of a step of some batches, after a reorg of L1."""
+        await self._journal.write(UnsettledEntry(step, numbers[0], numbers[-1]))

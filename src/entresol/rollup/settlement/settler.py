@@ -79,7 +79,7 @@ class Settler:
         self._plan = SettlementPlan(
             chain.rules.chain_id, chain.blocks, contract.address, self._l1_sync, config.max_batches
         )
-        self._journal = SettlementJournal(chain.batches)
+        self._journal = SettlementJournal(chain.batches, chain.journal)
         self._senders = [
             StepSender(
                 self._transactions(operator, steps, timelock),

@@ -115,20 +115,20 @@ class StepSender:
             await self._finish(pending, receipt)
         elif totals.last(pending.step) >= pending.last:
             # Another account did it; `L1Sync` finds its transaction.
-            self.transactions.drop(pending)
+            await self.transactions.drop(pending)
         elif not self.transactions.is_own(pending):
             log.warning(
                 "%s was signed with the key of %s: signing again with that of %s",
                 *(pending.operation, pending.sender.checksummed()),
                 self.transactions.address.checksummed(),
             )
-            self.transactions.drop(pending)
+            await self.transactions.drop(pending)
         elif nonce != pending.nonce:
             # Another transaction has used it, or a reorg removed an earlier one.
             log.warning(
                 "nonce %d is not the operator's next any more: signing again", pending.nonce
             )
-            self.transactions.drop(pending)
+            await self.transactions.drop(pending)
         elif self._must_wait(pending.operation, totals):
             return False
         else:
@@ -145,12 +145,12 @@ class StepSender:
         operation = pending.operation
         if not receipt.succeeded:
             await self._handle_revert(operation, receipt)
-            self.transactions.drop(pending)
+            await self.transactions.drop(pending)
             return
         if not self._l1_sync.is_recorded(operation.step, operation.first - 1):
             # A reorg hid the earlier batches for a moment; the next refresh records them again.
             return
-        self.transactions.settle(operation, await self._l1_sync.settlement_of(receipt))
+        await self.transactions.settle(operation, await self._l1_sync.settlement_of(receipt))
         level = logging.INFO if operation.step is SettlementStep.EXECUTE else logging.DEBUG
         log.log(level, "%s: L1 transaction %s", operation, receipt.transaction_hash)
         for number in operation.batches:

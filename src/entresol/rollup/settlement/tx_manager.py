@@ -97,7 +97,7 @@ class TxManager:
         self, operation: SettlementOperation, signed: SignedTransaction, head: int, now: float
     ) -> None:
         """Persist the transaction of an operation as pending, and send it."""
-        self._persist(PendingSettlement.of(operation, signed), head, now)
+        await self._persist(PendingSettlement.of(operation, signed), head, now)
         self._sent_at = now
         await self._operator.send(signed)
 
@@ -115,7 +115,7 @@ class TxManager:
         sendable = [it for it in pending.transactions() if self._is_sendable(it, balance)]
         if not sendable:
             best = await self._operator.sign_again(pending.transactions()[-1])
-            self._persist(pending.with_attempt(best), head, now)
+            await self._persist(pending.with_attempt(best), head, now)
         else:
             best = await self._replaced(pending, sendable[0], head, now)
         await self._operator.send(best)
@@ -140,7 +140,7 @@ class TxManager:
                 "replacing the stuck transaction for %s: %g gwei instead of %g",
                 *(pending.operation, signed.fees.max_fee / GWEI, best.fees.max_fee / GWEI),
             )
-            self._persist(pending.with_attempt(signed), head, now)
+            await self._persist(pending.with_attempt(signed), head, now)
             return signed
         limit = signed.limit if isinstance(signed, ReplacementLimited) else "the number of attempts"
         self._is_fee_limited = True
@@ -150,8 +150,8 @@ class TxManager:
         )
         return best
 
-    def _persist(self, pending: PendingSettlement, head: int, now: float) -> None:
-        self._journal.persist(pending)
+    async def _persist(self, pending: PendingSettlement, head: int, now: float) -> None:
+        await self._journal.persist(pending)
         self._signed_at, self._signed_head = now, head
         self._problem, self._is_fee_limited = None, False
 
@@ -160,13 +160,13 @@ class TxManager:
             log.warning("%s", problem)
         self._problem = problem
 
-    def drop(self, pending: PendingSettlement) -> None:
+    async def drop(self, pending: PendingSettlement) -> None:
         """Stop following a transaction."""
-        self._journal.drop(pending.step)
+        await self._journal.drop(pending.step)
 
-    def settle(self, operation: SettlementOperation, by: SettlementTransaction) -> None:
+    async def settle(self, operation: SettlementOperation, by: SettlementTransaction) -> None:
         """Record the transaction that did an operation, which is no longer pending then."""
-        self._journal.settle(operation.batches, operation.step, by)
+        await self._journal.settle(operation.batches, operation.step, by)
 
     async def nonce(self, block: Hash32) -> int:
         """Return the operator's next nonce after a block of L1."""

@@ -13,6 +13,7 @@ from entresol.chain.events import BlocksReverted
 from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
 from entresol.rollup.batcher import Batcher
 from tests.support.chain.dev_chain import ALICE, NOBODY, balance, deposit, open_chain, transaction
+from tests.support.coroutines import completed
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_a_batch_on_a_foreign_l1_stays(chains: tuple[Chain, Chain]) -> None:
     linked = LinkedChains(chain, foreign_l1=True)
     for _ in range(2):
         chain.seal()
-    batcher.seal(0.0)
+    completed(batcher.seal(0.0))
     chain.seal()
     linked.roll_back(chain, 1)
     with pytest.raises(BelowSettledBatch, match="batch 1 ends at block 2"):

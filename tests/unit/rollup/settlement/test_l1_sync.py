@@ -65,7 +65,7 @@ def test_a_step_that_is_not_near_the_one_before_it_is_searched_everywhere() -> N
         assert recorded is not None
         scenario.layer_one.mine(100)
         wrong = recorded._replace(block=head + 100)
-        scenario.batches.update_settlement(1, SettlementStep.COMMIT, wrong)
+        scenario.batches.update_settlement([1], SettlementStep.COMMIT, wrong)
         scenario.batches.revert_settlement([2], SettlementStep.COMMIT)
         await scenario.new_settler().step(0.0)
         assert scenario.batches.settled(2, SettlementStep.COMMIT) is not None

@@ -20,6 +20,7 @@ from entresol.rollup.settlement.pending_tx import (
 from entresol.storage import tables
 from entresol.storage.batch_table import BatchTable
 from entresol.storage.key_value import KeyValueStore
+from tests.support.coroutines import completed
 
 COMMIT, PROVE, EXECUTE = SettlementStep
 
@@ -115,6 +116,6 @@ def test_a_transaction_of_a_version_with_one_key_is_pending_for_its_step(tmp_pat
         pending = [journal.pending(step) for step in SettlementStep]
         assert [it and it.encode().hex() for it in pending] == [None, STORED, None]
         assert database.get(tables.PENDING_SETTLEMENT) is None
-    journal.drop(PROVE)
+    completed(journal.drop(PROVE))
     assert SettlementJournal(BatchTable(database)).pending(PROVE) is None
     database.close()

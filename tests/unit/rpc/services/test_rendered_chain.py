@@ -9,6 +9,7 @@ from entresol.node.api import Api, L2Components
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from tests.support.chain.api_client import ACCOUNTS, ApiClient
+from tests.support.coroutines import completed
 from tests.support.rollup.settling_chain import SettlingChain
 from tests.support.rpc_client import DispatcherClient
 
@@ -54,7 +55,7 @@ def test_a_block_and_its_receipts_name_their_batch_once_it_is_sealed() -> None:
         block = client("eth_getBlockByNumber", "0x1", False)
         (receipt,) = client("eth_getBlockReceipts", "0x1")
         assert block["l1BatchNumber"] is receipt["l1BatchNumber"] is None
-    batch = batcher.seal(0.0)
+    batch = completed(batcher.seal(0.0))
     assert batch is not None
     api.batch_sealed(batch)
     assert client("eth_getBlockByNumber", "0x1", False)["l1BatchNumber"] == "0x1"

@@ -13,6 +13,7 @@ from entresol.node.api import Api, L2Components
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain
+from tests.support.coroutines import completed
 from tests.support.rpc_client import DispatcherClient, RpcError
 
 ALL = {"fromBlock": "0x0", "toBlock": "latest"}
@@ -34,7 +35,7 @@ class Rollup(DispatcherClient):
 
     def seal_batch(self) -> None:
         """Seal a batch of all blocks that are in none."""
-        assert self.batcher.seal(0.0) is not None
+        assert completed(self.batcher.seal(0.0)) is not None
 
     def batches(self) -> list[str | None]:
         """Return the batch that each log says it is in."""

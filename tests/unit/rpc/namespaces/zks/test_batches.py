@@ -26,6 +26,7 @@ from entresol.rpc.namespaces.zks.transactions import ZksTransactions
 from entresol.rpc.services.batch_status import BatchStatus
 from entresol.rpc.services.rendered_chain import RenderedChain
 from tests.support.chain.block_production import sender
+from tests.support.coroutines import completed
 from tests.support.rollup.settling_chain import CHAIN_ID, USER, SettlingChain
 from tests.support.rpc_client import NamespaceClient, RpcError
 
@@ -67,7 +68,7 @@ class Rollup(NamespaceClient):
 
     def seal_batch(self) -> int:
         """Seal a batch of all blocks, and return its number."""
-        batch = self.batcher.seal(0.0)
+        batch = completed(self.batcher.seal(0.0))
         assert batch is not None
         return batch.number
 

@@ -1,0 +1,54 @@
+"""Follow the canonical log: apply its entries to a chain, one by one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from entresol.cluster.applying import apply_entry, restore_finality
+from entresol.cluster.log import read_page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import asyncpg
+
+    from entresol.chain.chain import Chain
+    from entresol.storage.replication.entries import Entry
+    from entresol.storage.replication.position import LogPosition
+
+SLICE_SECONDS: Final = 0.005
+"""How long entries are applied before others have their turn on the event loop."""
+
+
+class Follower:
+    """Applies the log to a chain, also what its own producer wrote to the log and could not apply.
+
+    Remembers: nothing; the store has the position. Persists: an entry and its position in one write. Assumes: nobody
+    else changes the chain meanwhile. Fails: with the errors of the log and of the store; what was applied stays.
+    """
+
+    def __init__(self, chain: Chain, on_applied: Callable[[Entry], None]) -> None:
+        self._chain = chain
+        self._on_applied = on_applied
+        restore_finality(chain)
+
+    @property
+    def applied(self) -> LogPosition:
+        """The last entry that was applied."""
+        return self._chain.ledger.store.position.get()
+
+    async def catch_up(self, connection: asyncpg.Connection[Any]) -> int:
+        """Apply everything that the log has; return how many entries that were."""
+        count, position = 0, self.applied
+        while page := await read_page(connection, position):
+            began = time.monotonic()
+            for position, entry in page:
+                apply_entry(self._chain, entry, position)
+                self._on_applied(entry)
+                if time.monotonic() - began > SLICE_SECONDS:
+                    await asyncio.sleep(0)
+                    began = time.monotonic()
+            count += len(page)
+        return count

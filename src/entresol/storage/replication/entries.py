@@ -1,0 +1,162 @@
+"""Entries of the canonical log: everything a store persists that cannot be derived from something else.
+
+Their contents are what the tables store, byte for byte.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import msgspec
+
+from entresol.errors import MalformedValue
+from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
+from entresol.primitives.records import BlockRecord, HashBytes, Natural
+from entresol.primitives.values import Hash32
+from entresol.storage.batch_table import DepositCursor
+from entresol.storage.price_table import Prices
+
+if TYPE_CHECKING:
+    from entresol.storage.batch_table import BatchTable
+
+
+class _EntryPart(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """An entry: encoded as an array of its kind and exactly its fields."""
+
+
+class BlockEntry(_EntryPart, frozen=True, tag="block"):
+    """A sealed block with its prices, which its header does not contain."""
+
+    record: bytes
+    prices: bytes = b""
+
+    @classmethod
+    def of(cls, record: BlockRecord, prices: Prices | None) -> BlockEntry:
+        """Return the entry of a block."""
+        return cls(record.encode(), b"" if prices is None else prices.pack())
+
+    def block(self) -> tuple[BlockRecord, Prices | None]:
+        """Return the record and the prices."""
+        prices = Prices.unpack(self.prices) if self.prices else None
+        return BlockRecord.decode(self.record), prices
+
+
+class UnwindEntry(_EntryPart, frozen=True, tag="unwind"):
+    """The chain goes back to a block."""
+
+    number: Natural
+
+
+class BatchEntry(_EntryPart, frozen=True, tag="batch"):
+    """A sealed batch, its packed logs, and the position of each of its blocks."""
+
+    batch: bytes
+    logs: bytes
+    positions: tuple[tuple[Natural, Natural], ...]
+
+    def decoded(self) -> Batch:
+        """Return the batch."""
+        return Batch.decode(self.batch)
+
+
+class SettledEntry(_EntryPart, frozen=True, tag="settled"):
+    """The L1 transaction that did a step of consecutive batches."""
+
+    step: SettlementStep
+    first: Natural
+    last: Natural
+    transaction: HashBytes
+    block: Natural
+    timestamp: Natural
+    ends_outgoing: bool
+    """Whether it is the transaction that was under way for the step, which no longer is then."""
+
+    @classmethod
+    def of(
+        cls, numbers: range, step: SettlementStep, by: SettlementTransaction, *, ends_outgoing: bool
+    ) -> SettledEntry:
+        """Return the entry of a step of some batches."""
+        done = (bytes(by.transaction), by.block, by.timestamp)
+        return cls(step, numbers[0], numbers[-1], *done, ends_outgoing)
+
+
+class UnsettledEntry(_EntryPart, frozen=True, tag="unsettled"):
+    """A reorg of L1 removed a step of consecutive batches."""
+
+    step: SettlementStep
+    first: Natural
+    last: Natural
+
+
+class OutgoingEntry(_EntryPart, frozen=True, tag="outgoing"):
+    """The settlement transaction under way for a step, before it is sent; empty if there is none any more."""
+
+    step: SettlementStep
+    transaction: bytes
+
+
+class ConfirmedEntry(_EntryPart, frozen=True, tag="confirmed"):
+    """How far L1 has confirmed the chain."""
+
+    safe: Natural
+    finalized: Natural
+
+
+class DepositsEntry(_EntryPart, frozen=True, tag="deposits"):
+    """The L1 block up to which all deposits are in sealed blocks."""
+
+    block: Natural
+    block_hash: HashBytes
+    next_id: Natural
+
+
+Entry: TypeAlias = (
+    BlockEntry
+    | UnwindEntry
+    | BatchEntry
+    | SettledEntry
+    | UnsettledEntry
+    | OutgoingEntry
+    | ConfirmedEntry
+    | DepositsEntry
+)
+
+_DECODER: Final[msgspec.msgpack.Decoder[Entry]] = msgspec.msgpack.Decoder(Entry)
+
+
+def kind_of(entry: Entry) -> str:
+    """Return the name of an entry's kind."""
+    return str(type(entry).__struct_config__.tag)
+
+
+def encode_entry(entry: Entry) -> bytes:
+    """Return an entry in MessagePack."""
+    return msgspec.msgpack.encode(entry)
+
+
+def decode_entry(payload: bytes) -> Entry:
+    """Decode what `encode_entry` writes."""
+    try:
+        return _DECODER.decode(payload)
+    except msgspec.DecodeError as error:
+        raise MalformedValue(f"an entry of the log is not readable: {error}") from error
+
+
+def apply_to_batches(batches: BatchTable, entry: Entry) -> None:
+    """Write an entry about batches, their settlement or deposits, in one write."""
+    match entry:
+        case BatchEntry():
+            batches.append(entry.decoded(), entry.logs, entry.positions)
+        case SettledEntry():
+            by = SettlementTransaction(Hash32(entry.transaction), entry.block, entry.timestamp)
+            settle = batches.settle if entry.ends_outgoing else batches.update_settlement
+            settle(range(entry.first, entry.last + 1), entry.step, by)
+        case UnsettledEntry():
+            batches.revert_settlement(range(entry.first, entry.last + 1), entry.step)
+        case OutgoingEntry():
+            batches.set_pending_settlement(entry.step, entry.transaction or None)
+        case DepositsEntry():
+            cursor = DepositCursor(entry.block, Hash32(entry.block_hash), entry.next_id)
+            batches.set_deposit_cursor(cursor)
+        case _:
+            raise TypeError(f"{kind_of(entry)} is not about batches")

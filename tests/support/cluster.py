@@ -1,0 +1,74 @@
+"""A cluster's database with its tables, and nodes without servers on it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import asyncpg
+
+from entresol.chain.chain import Chain
+from entresol.cluster import schema
+from entresol.cluster.address import ClusterAddress
+from entresol.cluster.connection import ClusterDatabase
+from entresol.cluster.follower import Follower
+from entresol.cluster.journal import ClusterJournal
+from entresol.cluster.lease import take_lease
+from entresol.cluster.pool_rows import PoolRows, read_pool
+from entresol.cluster.sealer import ClusterSealer
+from entresol.cluster.writer import LogWriter
+from tests.support.polling import PATIENCE_SECONDS
+from tests.support.postgres import Postgres
+
+LEASE_SECONDS = 60.0
+"""Longer than any test, so that a lease expires only where a test wants it."""
+
+
+class EmptyCluster:
+    """The tables of a cluster in a database of their own."""
+
+    def __init__(self, url: str) -> None:
+        self.database = ClusterDatabase(ClusterAddress(url), LEASE_SECONDS)
+
+    @contextlib.asynccontextmanager
+    async def connected(self) -> AsyncIterator[asyncpg.Connection[Any]]:
+        """Connect, and close the connection at the end."""
+        async with self.database.session() as connection:
+            yield connection
+
+    async def writer(self, connection: asyncpg.Connection[Any], holder: str = "a") -> LogWriter:
+        """Take the lease, and return what writes."""
+        held = await take_lease(connection, holder, f"http://{holder}", LEASE_SECONDS)
+        assert held is not None
+        return LogWriter(connection, held, LEASE_SECONDS)
+
+    async def expire(self, connection: asyncpg.Connection[Any]) -> None:
+        """Let the lease expire now."""
+        await connection.execute("update lease set valid_until = '-infinity'")
+
+    async def producer(
+        self, connection: asyncpg.Connection[Any], chain: Chain, holder: str = "a"
+    ) -> ClusterSealer:
+        """Take over with a chain, as a node does, and return what seals."""
+        held = await take_lease(connection, holder, f"http://{holder}", LEASE_SECONDS)
+        assert held is not None
+        await Follower(chain, lambda _: None).catch_up(connection)
+        journal = ClusterJournal(chain, LogWriter(connection, held, LEASE_SECONDS), lambda _: None)
+        chain.journal = journal
+        rows = PoolRows(chain, await read_pool(connection))
+        return ClusterSealer(chain, journal, rows, LEASE_SECONDS / 3)
+
+
+def play(postgres: Postgres, scenario: Callable[[EmptyCluster], Awaitable[None]]) -> None:
+    """Run a scenario on a new cluster."""
+
+    async def whole() -> None:
+        cluster = EmptyCluster(url)
+        async with cluster.connected() as connection:
+            await schema.create(connection)
+        await scenario(cluster)
+
+    url = postgres.new_database()
+    asyncio.run(asyncio.wait_for(whole(), PATIENCE_SECONDS))

