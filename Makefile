@@ -12,6 +12,7 @@ BIN := $(VENV)/bin
 NATIVE := src/entresol/_native.abi3.so
 NATIVE_SOURCES := $(shell find native -name target -prune -o -type f \( -name '*.rs' -o -name 'Cargo.*' \) -print)
 NODE_MODULES := tests/node_modules/.package-lock.json
+EXPLORER_MODULES := tests/explorer/node_modules/.package-lock.json
 SOLIDITY_MODULES := contracts/node_modules/.package-lock.json
 SOLIDITY_STAMP := contracts/node_modules/.checked
 SOLIDITY := $(shell find contracts -name node_modules -prune -o -name '*.sol' -print)
@@ -44,7 +45,7 @@ help: ## List the targets
 # --- Build -------------------------------------------------------------------------------------
 
 .PHONY: install
-install: $(REQUIREMENTS_STAMP) $(NATIVE) $(NODE_MODULES) ## Build everything into .venv and tests/node_modules
+install: $(REQUIREMENTS_STAMP) $(NATIVE) $(NODE_MODULES) $(EXPLORER_MODULES) ## Build everything into .venv and node_modules
 
 .PHONY: build
 build: $(NATIVE) ## Build the native crate into the package
@@ -122,7 +123,7 @@ contracts: $(SOLIDITY_MODULES) ## Format and compile the contracts; only needed 
 test: check rust-test python-test ## Run every check and every test
 
 .PHONY: check
-check: python-check rust-check contracts-check ## Run the checks that execute nothing: format, lint, types, imports
+check: python-check rust-check contracts-check explorer-check ## Run the checks that execute nothing: format, lint, types, imports
 
 .PHONY: python-check
 python-check: $(REQUIREMENTS_STAMP) $(NATIVE)
@@ -132,6 +133,12 @@ python-check: $(REQUIREMENTS_STAMP) $(NATIVE)
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest tests/unit/test_layout.py --noconftest --quiet
 	$(BIN)/python docs/tools/generate.py --check
+
+# The explorer is served as it is written; its types are in comments.
+.PHONY: explorer-check
+explorer-check: $(EXPLORER_MODULES)
+	cd tests/explorer && $(NODE) node_modules/@biomejs/biome/bin/biome check --error-on-warnings ../../src/entresol/explorer/static .
+	cd tests/explorer && $(NODE) node_modules/typescript/bin/tsc --project .
 
 .PHONY: contracts-check
 contracts-check: $(SOLIDITY_STAMP)
@@ -208,6 +215,6 @@ lock: $(REQUIREMENTS_STAMP) ## Pin the newest dependencies that fit pyproject.to
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf $(VENV) native/target tests/node_modules contracts/node_modules dist src/entresol/*.so
+	rm -rf $(VENV) native/target tests/node_modules tests/explorer/node_modules contracts/node_modules dist src/entresol/*.so
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -23,6 +23,7 @@ from entresol.server.config import ServerConfig
 from entresol.server.handler import ClientConnection
 from entresol.server.limits import allow_open_files
 from entresol.server.server import Server
+from entresol.server.static_files import StaticFile
 from tests.support.http_server import (
     HELLO,
     RawConnection,
@@ -697,3 +698,26 @@ def test_it_does_not_matter_how_the_bytes_are_split(
         for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(STREAM)], strict=True):
             client.send(STREAM[start:end])
         assert client.rest() == whole
+
+
+def test_files_are_served_from_memory_with_tags(serve: Serve) -> None:
+    page = StaticFile.of(b"<p>floors</p>", "text/html")
+    style = StaticFile.of(b"p { }" * 1000, "text/css")
+    with (
+        serve(echo, files=lambda: {"/": page, "/explorer/base.css": style}) as server,
+        server.client() as client,
+    ):
+        client.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n\r\n")
+        assert client.response().body == page.body
+        client.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n")
+        assert client.response().status == 405
+        get = b"GET /explorer/base.css HTTP/1.1\r\nHost: localhost\r\n"
+        client.send(get + b"Accept-Encoding: gzip\r\n\r\n")
+        response = client.response()
+        assert response.headers["content-encoding"] == "gzip"
+        assert gzip.decompress(response.body) == style.body
+        client.send(get + b"If-None-Match: " + response.headers["etag"].encode() + b"\r\n\r\n")
+        assert client.response(to_head=True).status == 304
+        client.send(get.replace(b"localhost", b"evil.example") + b"\r\n")
+        assert client.response().status == 403
+        assert client.post().status == 200

@@ -17,6 +17,7 @@ from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 from entresol.server.config import ServerConfig
 from entresol.server.handler import ClientConnection, Handler, OnRejection, Page
 from entresol.server.server import Server
+from entresol.server.static_files import StaticFiles, no_files
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
 T = TypeVar("T")
@@ -200,6 +201,7 @@ def running_server(
     plain: bool = False,
     pages: Mapping[str, Page] | None = None,
     on_rejection: OnRejection | None = None,
+    files: StaticFiles = no_files,
     **settings: Any,
 ) -> Iterator[RunningServer]:
     """Serve on a free port, with the settings of ServerConfig."""
@@ -208,7 +210,7 @@ def running_server(
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
-        server = Server(handler, JSON_RPC, config, pages, on_rejection)
+        server = Server(handler, JSON_RPC, config, pages, on_rejection, files=files)
         asyncio.run_coroutine_threadsafe(server.start(), loop).result(PATIENCE_SECONDS)
         yield RunningServer(loop, server)
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result(PATIENCE_SECONDS)

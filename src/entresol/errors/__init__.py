@@ -115,6 +115,7 @@
     ├── LayerOneFailed                 a request to L1 failed
     │   ├── LayerOneUnreachable        no connection, or no response in time
     │   ├── LayerOneRejected           L1 responded with an error
+    │   ├── TooManyL1Requests          more than the node passes on to a remote L1
     │   ├── LayerOneMismatch           not, or no longer, the L1 that the chain settles on
     │   │   └── DepositsMissing        its logs have fewer deposits than its contract counts
     │   ├── L1FeeTooHigh               its base fee is above the operator's limit
@@ -263,6 +264,7 @@ from entresol.errors.l1 import (
     LayerOneRejected,
     LayerOneUnreachable,
     OperatorOutOfFunds,
+    TooManyL1Requests,
 )
 from entresol.errors.pool import (
     AlreadyKnown,
@@ -479,6 +481,7 @@ __all__ = [
     "TooManyBlocks",
     "TooManyCalls",
     "TooManyFactoryDeps",
+    "TooManyL1Requests",
     "TooManyMessages",
     "TooManyOverrides",
     "TooManyResults",

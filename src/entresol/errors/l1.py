@@ -28,6 +28,13 @@ class LayerOneRejected(LayerOneFailed):
         self.message = message
 
 
+class TooManyL1Requests(LayerOneFailed):
+    """More requests to a remote L1 than the node passes on."""
+
+    def __init__(self) -> None:
+        super().__init__("too many requests to L1 in a short time: try again later")
+
+
 class LayerOneMismatch(LayerOneFailed):
     """L1 is not, or no longer, the one that the chain settles on."""
 

@@ -31,15 +31,17 @@ from entresol.l1.urls import Endpoint
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 
 if TYPE_CHECKING:
-    from aiohttp import ClientSession
+    from aiohttp import ClientResponse, ClientSession
 
 T = TypeVar("T")
 
 MAX_ATTEMPTS: Final = 5
 FIRST_RETRY_SECONDS: Final = 0.1
 TIMEOUT_SECONDS: Final = 20.0
+MAX_RESPONSE_BYTES: Final = 64 << 20
 FALLBACK_TIP: Final = 10**9
 
+_PIECE_BYTES: Final = 64 << 10
 _REVERTED: Final = 3
 _HASHES_ONLY: Final = False
 _UNEXPECTED_RESPONSE: Final = 0
@@ -166,6 +168,13 @@ class RemoteLayerOne:
             tip = FALLBACK_TIP
         return L1Fees(head.base_fee, tip)
 
+    async def read(self, method: str, *params: object) -> Any:
+        """Return the result of any method, from one attempt."""
+        try:
+            return self._result(method, await self._post(method, params))
+        except _NoResponseError as error:
+            raise LayerOneUnreachable(self.name, self._endpoint.redact(str(error))) from error
+
     async def wait_for_block(self, seconds: float) -> None:
         """Wait for the next block, up to so many seconds."""
         await self._sleep(seconds)
@@ -244,7 +253,7 @@ class RemoteLayerOne:
             ) as response:
                 if response.status == 429 or response.status >= 500:
                     raise _NoResponseError(f"HTTP status {response.status}")
-                body = msgspec.json.decode(await response.read())
+                body = msgspec.json.decode(await _read_bounded(response))
         except TimeoutError as error:
             raise _NoResponseError(f"no response in {self._timeout:g} seconds") from error
         except (aiohttp.ClientError, OSError) as error:
@@ -258,6 +267,16 @@ class RemoteLayerOne:
 
 class _NoResponseError(Exception):
     """L1 did not respond; a retry may succeed."""
+
+
+async def _read_bounded(response: ClientResponse) -> bytes:
+    """Return the body of a response, unless it is longer than a node would send."""
+    body = bytearray()
+    async for piece in response.content.iter_chunked(_PIECE_BYTES):
+        body += piece
+        if len(body) > MAX_RESPONSE_BYTES:
+            raise _NoResponseError(f"the response has more than {MAX_RESPONSE_BYTES} bytes")
+    return bytes(body)
 
 
 def _may_lag(params: Sequence[object], rejection: LayerOneRejected) -> bool:

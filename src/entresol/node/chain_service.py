@@ -9,17 +9,21 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from entresol.errors import StoreFailed
+from entresol.explorer.files import explorer_files
 from entresol.node.block_sealer import BlockSealer
 from entresol.node.metrics import chain_samples, memory_samples, render, server_samples
 from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
+from entresol.server.routing import PathRouter
 from entresol.server.server import Server
+from entresol.server.static_files import no_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from entresol.chain.chain import Chain
     from entresol.node.api import Api
+    from entresol.node.explorer import ExplorerPage
     from entresol.node.log.log import ChainLog
     from entresol.node.metrics import Sample
     from entresol.server.config import ServerConfig
@@ -41,7 +45,7 @@ class ChainService:
     alone changes the chain. Fails: to start, with the error that says why.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain: Chain,
         make_api: Callable[[Callable[[], None]], Api],
@@ -50,6 +54,7 @@ class ChainService:
         log: ChainLog | None = None,
         health: Callable[[], dict[str, Any]] = dict,
         metrics: Callable[[], Iterable[Sample]] = tuple,
+        explorer: ExplorerPage | None = None,
     ) -> None:
         self.chain = chain
         self._config = config
@@ -64,7 +69,16 @@ class ChainService:
             self.api.set_logging = log.set_enabled
             self.api.report_console = log.report_console
         on_rejection = None if log is None else log.on_rejection()
-        self._server = Server(self.handler, JSON_RPC, config, self._pages(), on_rejection)
+        self.routes = PathRouter(self.handler)
+        self._explorer = explorer
+        self._server = Server(
+            self.handler if explorer is None else self.routes,
+            JSON_RPC,
+            config,
+            self._pages(),
+            on_rejection,
+            files=no_files if explorer is None else explorer_files,
+        )
         self._tick_task: asyncio.Task[None] | None = None
         self._sealer = BlockSealer(chain)
         chain.automine = self._sealer.automine
@@ -125,7 +139,9 @@ class ChainService:
 
     def _pages(self) -> dict[str, Page]:
         dispatcher = self.api.dispatcher
+        explorer = {} if self._explorer is None else self._explorer.pages()
         return {
+            **explorer,
             "/health": self._health_page,
             "/metrics": self._metrics_page,
             "/openrpc.json": lambda: (200, JSON, json.dumps(dispatcher.openrpc()).encode()),

@@ -11,6 +11,7 @@ from entresol.node.api import Api
 from entresol.node.chain_service import ChainService
 from entresol.node.chains import open_layer_one_alone
 from entresol.node.dev_features import init_signers, open_keyring, requested_accounts
+from entresol.node.explorer import ExplorerPage
 from entresol.node.pair_control import PairControl
 from entresol.node.startup.info import NodeInfo
 from entresol.node.state_files import StateDumper, load_at_start
@@ -59,7 +60,10 @@ class LayerOneNode:
             )
 
         chain_log = None if log is None else log.for_chain()
-        self.service = ChainService(chain, make_api, config.server, log=chain_log)
+        explorer = ExplorerPage(layer=1) if config.api.explorer else None
+        self.service = ChainService(
+            chain, make_api, config.server, log=chain_log, explorer=explorer
+        )
 
     @classmethod
     async def open(cls, config: NodeConfig, log: NodeLog | None = None) -> Self:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import msgspec
 
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint
+from entresol.node.adapters import request_limits
 from entresol.node.api import Api, L2Components
 from entresol.node.chain_service import ChainService
 from entresol.node.chains import OPERATOR, is_publicly_known, open_layer_one, open_layer_two
@@ -20,6 +22,7 @@ from entresol.node.dev_features import (
     open_keyring,
     serves_dev_methods,
 )
+from entresol.node.explorer import L1_PATH, L2_PATH, ExplorerPage
 from entresol.node.pair_control import PairControl
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.rollup import Rollup
@@ -32,6 +35,8 @@ from entresol.node.settlement.settlement_layer import (
 from entresol.node.startup.info import L1Info, NodeInfo
 from entresol.node.startup.l1_checks import check_batches, check_gas_limit
 from entresol.node.state_files import StateDumper, load_at_start
+from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.rpc.namespaces.l1_reads import L1Reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,6 +100,7 @@ class Node:
             self._serve(config, chain, fees, pair)
             if l1_chain is not None:
                 self._serve_layer_one(config, l1_chain, pair)
+            self._connect_layers()
             cleanup.pop_all()
 
     @classmethod
@@ -208,7 +214,13 @@ class Node:
         )
         metrics = tuple if rollup is None else rollup.metrics
         self.layer_two = ChainService(
-            chain, make_api, config.server, log=log, health=health, metrics=metrics
+            chain,
+            make_api,
+            config.server,
+            log=log,
+            health=health,
+            metrics=metrics,
+            explorer=self._explorer_page(2),
         )
         if rollup is not None:
             rollup.on_batch = self.layer_two.api.batch_sealed
@@ -234,7 +246,33 @@ class Node:
                 "L1", hidden=OPERATOR.address, is_public=not serves_dev_methods(config)
             )
         )
-        self.layer_one = ChainService(chain, make_api, server, log=log)
+        self.layer_one = ChainService(
+            chain, make_api, server, log=log, explorer=self._explorer_page(1)
+        )
+
+    def _explorer_page(self, layer: Literal[1, 2]) -> ExplorerPage | None:
+        if not self._config.api.explorer:
+            return None
+        if self.rollup is None:
+            return ExplorerPage(layer=layer)
+        settlement_layer = self.rollup.settlement_layer
+        return ExplorerPage(
+            layer=layer,
+            other="here" if self._config.l1.l1_url is None else "remote",
+            contracts=settlement_layer.contracts,
+            operators=tuple(key.address for key in settlement_layer.operator_keys.keys),
+        )
+
+    def _connect_layers(self) -> None:
+        """Let the explorer of each layer reach the other one."""
+        if self.layer_one is not None:
+            self.layer_two.routes.add(L1_PATH, self.layer_one.handler)
+            self.layer_one.routes.add(L2_PATH, self.layer_two.handler)
+        elif self.rollup is not None:
+            l1 = self.rollup.settlement_layer.l1
+            if isinstance(l1, RemoteLayerOne):
+                reads = Dispatcher([L1Reads(l1)], limits=request_limits(self._config.limits))
+                self.layer_two.routes.add(L1_PATH, reads.handle)
 
 
 def _keyring(config: NodeConfig, chain: Chain, init: str | None) -> Keyring:

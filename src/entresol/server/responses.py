@@ -10,6 +10,7 @@ from msgspec import Struct
 JSON = b"application/json; charset=utf-8"
 TEXT = b"text/plain; charset=utf-8"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+WITHOUT_CONTENT = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 
 class HttpResponse(Struct, frozen=True):
@@ -25,6 +26,11 @@ class HttpResponse(Struct, frozen=True):
     """Further header lines, each with its line break."""
     reason: str = ""
     """Why the request was rejected, if it was."""
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether the body is compressed already."""
+        return b"content-encoding:" in self.headers
 
     @property
     def is_rejection(self) -> bool:
@@ -44,7 +50,7 @@ JSON_OK = response_start(200, JSON)
 def encode(response: HttpResponse, headers: bytes = b"", *, without_body: bool = False) -> bytes:
     """Return the bytes of the response, with further `headers`."""
     start = response_start(response.status, response.content_type)
-    if response.status == HTTPStatus.NO_CONTENT:
+    if response.status in WITHOUT_CONTENT:
         return start + response.headers + headers + b"\r\n"
     body = b"" if without_body else response.body
     return b"%b%b%bcontent-length: %d\r\n\r\n%b" % (

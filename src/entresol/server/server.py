@@ -14,13 +14,14 @@ from entresol.server.documents import DocumentFormat
 from entresol.server.handler import Handler, OnRejection, Page
 from entresol.server.http.connection import HttpConnection
 from entresol.server.state import Counters, ServerState
+from entresol.server.static_files import StaticFiles, no_files
 from entresol.server.unsent_bytes import UnsentBytes
 
 MAX_SWEEP_SECONDS = 1.0
 
 
 class Server:
-    """Serves a handler and pages on one port.
+    """Serves a handler, pages and files on one port.
 
     Remembers: open connections. Persists: nothing.
     Assumes: one event loop, on which it was started. Fails: to start, with a ListenFailed.
@@ -33,9 +34,11 @@ class Server:
         config: ServerConfig | None = None,
         pages: Mapping[str, Page] | None = None,
         on_rejection: OnRejection | None = None,
+        *,
+        files: StaticFiles = no_files,
     ) -> None:
         self.config = config or ServerConfig()
-        self._state = ServerState(handler, documents, self.config, pages or {}, on_rejection)
+        self._state = ServerState(handler, documents, self.config, pages or {}, on_rejection, files)
         self._listeners: list[asyncio.Server] = []
         self._sweep: asyncio.TimerHandle | None = None
         self.port = self.config.port

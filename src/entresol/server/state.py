@@ -13,6 +13,7 @@ from entresol.server.handler import Handler, OnRejection, Page
 from entresol.server.http.head_cache import HeadCache
 from entresol.server.limits import RequestRate
 from entresol.server.round_robin import RoundRobin
+from entresol.server.static_files import StaticFiles, no_files
 from entresol.server.unsent_bytes import UnsentBytes, Writer
 
 
@@ -70,10 +71,12 @@ class ServerState:
         config: ServerConfig,
         pages: Mapping[str, Page],
         on_rejection: OnRejection | None = None,
+        files: StaticFiles = no_files,
     ) -> None:
         self.handler = handler
         self.config = config
         self.pages = pages
+        self.files = files
         self.on_rejection = on_rejection
         self.content_types = documents.content_types
         self.internal_error = documents.internal_error

@@ -209,6 +209,7 @@ class AnvilServer(Struct, frozen=True, kw_only=True):
             extra={"aliases": ("-q", "--silent")},
         ),
     ] = False
+    explorer: Annotated[bool, Meta(description="Serve the explorer to browsers at `/`.")] = True
     json: Annotated[bool, Meta(description="Log one JSON object per line.")] = False
 
 

@@ -54,6 +54,7 @@ def node_config(flags: AnvilConfig) -> NodeConfig:
             dev_methods=True,
             expose_unlocked_accounts=True,
             auto_impersonate=flags.mining.auto_impersonate,
+            explorer=server.explorer,
         ),
         state_files=StateFilesConfig(**structs.asdict(flags.state_files)),
         server=_server(server),

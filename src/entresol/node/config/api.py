@@ -37,6 +37,13 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
             gt=0, description="Longest time that eth_sendRawTransactionSync waits for the receipt."
         ),
     ] = 60.0
+    explorer: Annotated[
+        bool,
+        Meta(
+            description="Serve the explorer to browsers at `/`, its files below `/explorer/`, and the other "
+            "layer to it at `/explorer/l1` or `/explorer/l2`."
+        ),
+    ] = True
     auto_impersonate: Annotated[
         bool,
         Meta(

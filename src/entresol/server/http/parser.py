@@ -242,8 +242,13 @@ class HttpParser:
         if upgrade.lower() == b"websocket" and self._parser.should_upgrade():
             self.upgrade = WebSocketUpgrade(self._target, self._headers)
             return None
-        self._page = self._state.pages.get(path_of(self._target))
-        return None if self._page is not None else self._state.rejections.wrong_method
+        path = path_of(self._target)
+        self._page = self._state.pages.get(path)
+        if self._page is not None:
+            return None
+        file = self._state.files().get(path)
+        response = None if file is None else file.response(self._headers)
+        return response or self._state.rejections.wrong_method
 
     def _check_expectation(self, expected: bytes) -> None:
         if expected.lower() != b"100-continue":

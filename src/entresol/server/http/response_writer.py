@@ -43,7 +43,7 @@ class ResponseWriter:
 
     def write(self, request: HttpRequest, response: HttpResponse) -> Awaitable[None] | None:
         """Write `response`."""
-        if request.gzip and self._compresses(response.body):
+        if request.gzip and self._compresses(response.body) and not response.is_compressed:
             if len(response.body) > MAX_INLINE_COMPRESSION:
                 return self._compress_and_write(request, response)
             response = compressed(response, self._level)

@@ -1,0 +1,76 @@
+"""The files of the explorer, as the server sends them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
+from typing import Final
+
+import msgspec
+
+from entresol.explorer.signatures import signatures
+from entresol.server.static_files import StaticFile
+
+FOLDER: Final = "/explorer/"
+"""The paths of all files but the page itself."""
+PAGE: Final = "index.html"
+
+# The page loads and asks nothing but its own server, and runs nothing but its own files.
+POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS: Final = (
+    f"content-security-policy: {POLICY}\r\n"
+    "x-content-type-options: nosniff\r\n"
+    "referrer-policy: no-referrer\r\n"
+).encode()
+
+_TYPES: Final = {
+    "css": "text/css; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "json": "application/json; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+
+_COMMENTS: Final = re.compile(
+    r"/\*\*.*?\*/ ?|^/\*.*?\*/\n|^[ \t]+//[^\n]*\n|^//[^\n]*\n|^[ \t]+", re.DOTALL | re.MULTILINE
+)
+
+
+@cache
+def explorer_files() -> Mapping[str, StaticFile]:
+    """Return all files by their path."""
+    return dict(_files())
+
+
+def _files() -> Iterator[tuple[str, StaticFile]]:
+    for file in resources.files(__package__).joinpath("static").iterdir():
+        kind = _TYPES.get(file.name.rpartition(".")[2])
+        if kind is not None:
+            path = "/" if file.name == PAGE else FOLDER + file.name
+            yield (
+                path,
+                StaticFile.of(without_comments(file.read_text(encoding="utf-8")), kind, HEADERS),
+            )
+    abis = msgspec.json.encode(signatures())
+    yield f"{FOLDER}abis.json", StaticFile.of(abis, _TYPES["json"], HEADERS)
+
+
+def without_comments(text: str) -> bytes:
+    """Return a file without its documentation and indentation, which are a third of what would be sent.
+
+    A comment begins with two asterisks or fills its lines; no file has such a thing within a string.
+    """
+    return _COMMENTS.sub("", text).encode()

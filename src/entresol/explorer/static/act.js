@@ -1,0 +1,287 @@
+/** Acting: send as a development account, whose key the node has, or through the browser's wallet. */
+
+import { addressOf, update } from "./crossings.js";
+import { append, h, say, show } from "./dom.js";
+import { big, checksum, hex, parseUnits, short, units } from "./format.js";
+import { callData, nameOf } from "./known.js";
+import { refresh } from "./live.js";
+import { floors, node } from "./rpc.js";
+import { reasonOf } from "./view.js";
+
+const BASE_TOKEN = "0x000000000000000000000000000000000000800a";
+const PUBDATA = 800n;
+const RECEIPT_TRIES = 100;
+
+/** @returns {any} the browser's wallet, if it has one */
+const wallet = () => /** @type {any} */ (window).ethereum;
+
+/** @type {string[]} */
+let connected = [];
+
+/**
+ * @param {import("./rpc.js").Floor} floor
+ * @returns {string[]} the accounts that can send on this floor
+ */
+export const signers = (floor) => [...floor.accounts, ...connected.filter((it) => !floor.accounts.includes(it))];
+
+/** Whether anybody can send at all. */
+export const canAct = () => Boolean(wallet()) || floors().some((it) => it.accounts.length > 0);
+
+/**
+ * @param {import("./rpc.js").Floor} floor
+ * @param {any} tx
+ * @returns {Promise<string>} the hash
+ */
+export async function send(floor, tx) {
+  if (floor.accounts.includes(tx.from)) return floor.call("eth_sendTransaction", tx);
+  if (!wallet()) throw new Error("This account is not unlocked, and the browser has no wallet.");
+  await wallet().request({ method: "wallet_switchEthereumChain", params: [{ chainId: hex(floor.chainId) }] });
+  return wallet().request({ method: "eth_sendTransaction", params: [tx] });
+}
+
+/**
+ * @param {import("./rpc.js").Floor} floor
+ * @param {string} hash
+ */
+export async function receiptOf(floor, hash) {
+  for (let i = 0; i < RECEIPT_TRIES; i++) {
+    const receipt = await floor.maybe("eth_getTransactionReceipt", hash);
+    if (receipt) return receipt;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error("It is still pending.");
+}
+
+/**
+ * A choice among the accounts that can send.
+ * @param {import("./rpc.js").Floor} floor
+ * @param {string} [chosen]
+ */
+export function accountSelect(floor, chosen) {
+  const select = /** @type {any} */ (h("select", { "aria-label": "Account" }));
+  const fill = () => {
+    show(
+      select,
+      signers(floor).map((it) =>
+        h(
+          "option",
+          { value: it, selected: it === chosen?.toLowerCase() },
+          `${nameOf(it, floor.name) ?? "Account"} ${short(checksum(it))}`,
+        ),
+      ),
+    );
+    if (wallet()) select.append(h("option", { value: "wallet" }, "Connect the browser's wallet…"));
+  };
+  select.addEventListener("change", async () => {
+    if (select.value !== "wallet") return;
+    connected = await wallet().request({ method: "eth_requestAccounts" });
+    chosen = connected[0];
+    fill();
+  });
+  fill();
+  return select;
+}
+
+/**
+ * @typedef {{floor: import("./rpc.js").Floor, tx: any, note: string}} Plan
+ *
+ * A dialog with an account and an amount; the fee is shown before the one button is pressed.
+ * @param {string} title
+ * @param {import("./rpc.js").Floor} floor
+ * @param {{from?: string, to?: string, verb: string, plan: (from: string, to: string, amount: bigint) => Promise<Plan>}} options
+ */
+export function amountDialog(title, floor, { from, to, verb, plan }) {
+  const account = accountSelect(floor, from);
+  const amount = h("input", { value: "1", inputmode: "decimal", "aria-label": "Amount in ether" });
+  const target = h("input.mono", {
+    value: to ?? from ?? checksum(signers(floor)[0] ?? ""),
+    "aria-label": "Receiver",
+    spellcheck: "false",
+  });
+  const note = h("p.small.muted", "\u00a0");
+  const problem = h("p.small.bad", { role: "alert" });
+  const button = h("button.primary.acts", { type: "submit" }, verb);
+  const form = h(
+    "form",
+    h("h2.title", title),
+    label("From", account),
+    label("Amount, ETH", amount),
+    label("To", target),
+    note,
+    problem,
+    h("div.actions", button, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel")),
+  );
+  const dialog = /** @type {any} */ (h("dialog.act", { "aria-label": title }, form));
+  const prepare = () => {
+    if (!/^0x[0-9a-fA-F]{40}$/.test(target.value)) throw new Error("An address has 40 digits after 0x.");
+    return plan(account.value, target.value.toLowerCase(), parseUnits(amount.value));
+  };
+  const estimate = async () => {
+    try {
+      show(note, (await prepare()).note);
+      show(problem);
+    } catch (error) {
+      show(note, "\u00a0");
+      show(problem, reasonOf(error));
+    }
+  };
+  form.addEventListener("input", estimate);
+  form.addEventListener("submit", async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    button.disabled = true;
+    try {
+      const made = await prepare();
+      await send(made.floor, made.tx);
+      say(`${title}: sent.`);
+      dialog.close();
+      refresh();
+    } catch (error) {
+      show(problem, reasonOf(error));
+    }
+    button.disabled = false;
+  });
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  estimate();
+}
+
+/**
+ * @param {string} text
+ * @param {Element} field
+ */
+export function label(text, field) {
+  const element = h("label.field", h("span", text));
+  append(element, field);
+  return element;
+}
+
+/** @param {string} [from] */
+export function depositDialog(from) {
+  const [l1, l2] = /** @type {import("./rpc.js").Floor[]} */ ([node.l1, node.l2]);
+  amountDialog("Deposit to layer 2", l1, {
+    from,
+    verb: "Deposit",
+    plan: async (sender, to, amount) => {
+      const [gasText, priceText] = await Promise.all([
+        l2.call("zks_estimateGasL1ToL2", { from: sender, to, value: hex(amount) }),
+        l1.call("eth_gasPrice"),
+      ]);
+      const [gas, price, chain] = [big(gasText), big(priceText), BigInt(l2.chainId)];
+      const bridgehub = addressOf("Bridgehub");
+      const cost = big(
+        await l1.call(
+          "eth_call",
+          { to: bridgehub, data: callData("Bridgehub", "l2TransactionBaseCost", chain, price, gas, PUBDATA) },
+          "latest",
+        ),
+      );
+      const data = callData("Bridgehub", "requestL2TransactionDirect", [
+        chain,
+        amount + cost,
+        to,
+        amount,
+        "0x",
+        gas,
+        PUBDATA,
+        [],
+        sender,
+      ]);
+      const tx = { from: sender, to: bridgehub, value: hex(amount + cost), data, gasPrice: hex(price) };
+      return { floor: l1, tx, note: `${units(amount)} ETH rise, and ${units(cost)} ETH pay for the gas on layer 2.` };
+    },
+  });
+}
+
+/** @param {string} [from] */
+export function withdrawDialog(from) {
+  const l2 = /** @type {import("./rpc.js").Floor} */ (node.l2);
+  amountDialog("Withdraw to layer 1", l2, {
+    from,
+    verb: "Withdraw",
+    plan: async (sender, to, amount) => {
+      const tx = { from: sender, to: BASE_TOKEN, value: hex(amount), data: callData("L2BaseToken", "withdraw", to) };
+      return { floor: l2, tx, note: `${await feeOf(l2, tx)} It can be claimed once layer 1 has executed the batch.` };
+    },
+  });
+}
+
+/**
+ * @param {import("./rpc.js").Floor} floor
+ * @param {string} [from]
+ */
+export function sendDialog(floor, from) {
+  amountDialog(`Send on layer ${floor.layer}`, floor, {
+    from,
+    to: checksum(floor.accounts.find((it) => it !== from?.toLowerCase()) ?? from ?? ""),
+    verb: "Send",
+    plan: async (sender, to, amount) => {
+      const tx = { from: sender, to, value: hex(amount) };
+      return { floor, tx, note: await feeOf(floor, tx) };
+    },
+  });
+}
+
+/**
+ * @param {import("./rpc.js").Floor} floor
+ * @param {any} tx
+ */
+async function feeOf(floor, tx) {
+  const [gas, price] = await Promise.all([floor.call("eth_estimateGas", tx), floor.call("eth_gasPrice")]);
+  return `The fee is about ${units(big(gas) * big(price))} ETH.`;
+}
+
+/**
+ * The call that pays a withdrawal out on layer 1.
+ * @param {import("./crossings.js").Crossing} it
+ * @param {string} from
+ */
+export async function claim(it, from) {
+  const [l1, l2] = /** @type {import("./rpc.js").Floor[]} */ ([node.l1, node.l2]);
+  const proof = await l2.call("zks_getL2ToL1LogProof", it.tx, it.log);
+  if (!proof) throw new Error("Layer 1 has not executed the batch yet.");
+  const values = [
+    BigInt(l2.chainId),
+    BigInt(it.batch),
+    BigInt(proof.id),
+    it.sender,
+    BigInt(it.txIndex),
+    it.message,
+    proof.proof,
+  ];
+  const hash = await send(l1, {
+    from,
+    to: addressOf("L1Nullifier"),
+    data: callData("L1Nullifier", "finalizeDeposit", values),
+  });
+  const receipt = await receiptOf(l1, hash);
+  if (big(receipt.status) === 0n) throw new Error("Layer 1 did not pay: the transaction failed.");
+  say(`Paid: ${it.what}.`);
+  await update();
+}
+
+/**
+ * The call that gives the tokens of a failed deposit back.
+ * @param {import("./crossings.js").Crossing & {token?: string, tokens?: bigint}} it
+ * @param {string} from
+ */
+export async function claimBack(it, from) {
+  const [l1, l2] = /** @type {import("./rpc.js").Floor[]} */ ([node.l1, node.l2]);
+  const [proof, receipt] = await Promise.all([
+    l2.call("zks_getL2ToL1LogProof", it.l2Tx, 0),
+    l2.call("eth_getTransactionReceipt", it.l2Tx),
+  ]);
+  if (!proof) throw new Error("Layer 1 has not executed the batch yet.");
+  const place = [it.l2Tx, big(receipt.l1BatchNumber), BigInt(proof.id), big(receipt.l1BatchTxIndex), proof.proof];
+  const data = callData(
+    "L1Nullifier",
+    "claimFailedDeposit",
+    BigInt(l2.chainId),
+    it.from,
+    it.token,
+    it.tokens,
+    ...place,
+  );
+  await receiptOf(l1, await send(l1, { from, to: addressOf("L1Nullifier"), data }));
+  say("The tokens are back.");
+}

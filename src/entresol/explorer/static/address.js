@@ -1,0 +1,235 @@
+/** An address: what it is and has on both floors, and a contract's functions. */
+
+import { canAct, depositDialog, sendDialog, withdrawDialog } from "./act.js";
+import { contractPart } from "./contract.js";
+import { crossings, followCrossings, isMoving } from "./crossings.js";
+import { PRIORITY, tokenOf, what } from "./describe.js";
+import { h, ICONS, icon, show } from "./dom.js";
+import { big, byteLength, checksum, count, int, units } from "./format.js";
+import { nameOf } from "./known.js";
+import { live, watch } from "./live.js";
+import { floors, node } from "./rpc.js";
+import { addressLink, ago, badge, copyButton, empty, section, table, txLink } from "./view.js";
+
+const PAGE = 25;
+const ETHER = "0x0000000000000000000000000000000000000000";
+
+/**
+ * @param {string} text
+ * @returns {Promise<import("./main.js").Page>}
+ */
+export async function page(text) {
+  const address = text.toLowerCase();
+  const whole = checksum(address);
+  followCrossings();
+  const states = new Map(
+    await Promise.all(
+      floors().map(async (floor) => {
+        const [balance, nonce, code] = await Promise.all([
+          floor.call("eth_getBalance", address, "latest"),
+          floor.call("eth_getTransactionCount", address, "latest"),
+          floor.call("eth_getCode", address, "latest"),
+        ]);
+        return /** @type {const} */ ([floor.name, { balance: big(balance), nonce: int(nonce), code }]);
+      }),
+    ),
+  );
+  const unlocked = floors().some((it) => it.accounts.includes(address));
+  const hasCode = [...states.values()].some((it) => it.code !== "0x");
+  const name = nameOf(address, "l2") ?? nameOf(address, "l1");
+  const house = h("div.both-floors");
+  const draw = () => drawFloors(house, address, states);
+  const rail = h(
+    "aside.rail",
+    node.l2 ? section("Tokens", () => tokens(address), { rows: 2 }) : null,
+    unlocked && canAct() ? actions(whole, name) : null,
+  );
+  const codes = floors().filter((it) => states.get(it.name)?.code !== "0x");
+  return {
+    title: name ?? `Address ${whole.slice(0, 6)}…${whole.slice(-4)}`,
+    leave: watch(() => {
+      refreshStates(address, states).then(draw);
+    }),
+    body: [
+      h("p.crumbs", h("span", hasCode ? "Contract" : unlocked ? "Account, unlocked here" : "Account")),
+      h("h1.plain", name ?? "Address"),
+      h("p.whole-line", h("span.whole", whole), copyButton(whole, "the address")),
+      h(
+        "div.with-rail",
+        h(
+          "div",
+          house,
+          codes.map((floor) => contractPart(floor, address, /** @type {any} */ (states.get(floor.name)).code)),
+          section("Transactions", () => history(address)),
+        ),
+        rail,
+      ),
+    ],
+  };
+}
+
+let drawnAt = "";
+
+/**
+ * @param {string} address
+ * @param {Map<string, {balance: bigint, nonce: number, code: string}>} states
+ */
+async function refreshStates(address, states) {
+  const now = `${address}${live.l1.head}/${live.l2.head}`;
+  if (now === drawnAt) return;
+  drawnAt = now;
+  await Promise.all(
+    floors().map(async (floor) => {
+      const [balance, nonce] = await Promise.all([
+        floor.maybe("eth_getBalance", address, "latest"),
+        floor.maybe("eth_getTransactionCount", address, "latest"),
+      ]);
+      const state = states.get(floor.name);
+      if (state && balance) Object.assign(state, { balance: big(balance), nonce: int(nonce) });
+    }),
+  );
+}
+
+/**
+ * @param {Element} element
+ * @param {string} address
+ * @param {Map<string, {balance: bigint, nonce: number, code: string}>} states
+ */
+function drawFloors(element, address, states) {
+  const row = (/** @type {string} */ layer, /** @type {string} */ title) => {
+    const state = states.get(layer);
+    if (!state) return null;
+    const code = state.code === "0x" ? "no code" : `${count(byteLength(state.code))} bytes of code`;
+    return h(
+      `div.floor.${layer}`,
+      h(`h2.title.${layer}`, title),
+      h("p.amount", `${units(state.balance)} `, h("small", "ETH")),
+      h("p.muted", `nonce ${count(state.nonce)}, ${code}`),
+    );
+  };
+  const moving = crossings().filter((it) => isMoving(it) && (it.from === address || it.to === address));
+  const between = moving.length
+    ? moving
+        .slice(0, 4)
+        .map((it) =>
+          h("span", it.kind === "deposit" ? "↑ " : "↓ ", it.what, it.kind === "deposit" ? " rises  " : " descends  "),
+        )
+    : h("span.muted", "nothing on the stairs");
+  show(
+    element,
+    row("l2", "Upper floor"),
+    node.l1 && node.l2
+      ? [
+          h("div.slab.l2"),
+          h(
+            "div.floor.between",
+            h("h2.title.mid", "Between"),
+            h("p", between),
+            h("a.down", { href: "#/bridge" }, "Show"),
+          ),
+          h("div.slab.l1"),
+        ]
+      : null,
+    row("l1", "Ground floor"),
+  );
+}
+
+/**
+ * @param {string} address
+ * @param {string | undefined} name
+ */
+function actions(address, name) {
+  const both = node.l1 && node.l2;
+  const button = (/** @type {any} */ text, /** @type {() => void} */ onclick) =>
+    h("button.acts", { type: "button", onclick }, text);
+  return h(
+    "section.part.act-as",
+    h("header", h("h2", `Act as ${name ?? "this account"}`)),
+    both && node.l1?.accounts.includes(address.toLowerCase())
+      ? button([icon(ICONS.up), "Deposit to L2"], () => depositDialog(address))
+      : null,
+    both ? button([icon(ICONS.down), "Withdraw to L1"], () => withdrawDialog(address)) : null,
+    floors()
+      .filter((it) => it.accounts.length)
+      .map((floor) => button(`Send on L${floor.layer}`, () => sendDialog(floor, address))),
+    h("p.small.muted", "The node signs for its development accounts. For others the page asks the browser’s wallet."),
+  );
+}
+
+/** @param {string} address */
+async function tokens(address) {
+  const l2 = /** @type {import("./rpc.js").Floor} */ (node.l2);
+  const found = await l2.maybe("zks_getAllAccountBalances", address);
+  const others = Object.entries(found ?? {}).filter(([token]) => token !== ETHER);
+  if (!others.length) return h("p.muted.small", "none");
+  const rows = others.slice(0, 30).map(async ([token, balance]) => {
+    const known = await tokenOf("l2", token);
+    return h(
+      "li",
+      h("span", addressLink(token, "l2", { copies: false }), " ", known?.symbol ?? "token"),
+      h("span", units(big(balance), known?.decimals ?? 0), " ", badge("l2")),
+    );
+  });
+  return h("ul.tokens", await Promise.all(rows));
+}
+
+/** @param {string} address */
+async function history(address) {
+  const found = await Promise.all(
+    floors()
+      .filter((it) => !it.remote)
+      .map(async (floor) => {
+        const pageOf = await floor.call("ots_searchTransactionsBefore", address, 0, PAGE);
+        const receipts = new Map(pageOf.receipts.map((/** @type {any} */ it) => [it.transactionHash, it]));
+        return pageOf.txs.map((/** @type {any} */ tx) => ({
+          tx,
+          layer: floor.name,
+          receipt: /** @type {any} */ (receipts.get(tx.hash)),
+        }));
+      }),
+  );
+  const all = found
+    .flat()
+    .sort((a, b) => at(b) - at(a))
+    .slice(0, 2 * PAGE);
+  if (!all.length) return empty("Nothing yet", "This address has sent and received no transaction.");
+  const rows = all.map(({ tx, layer, receipt }) => {
+    const { verb, batch } = what(tx, layer);
+    const isSender = tx.from === address;
+    const value = big(tx.value);
+    const change =
+      int(tx.type) === PRIORITY && isSender && tx.to !== address
+        ? 0n
+        : isSender && tx.to === address
+          ? 0n
+          : isSender
+            ? -value
+            : tx.to === address
+              ? value
+              : 0n;
+    const failed = receipt && int(receipt.status) === 0;
+    return h(
+      "tr",
+      h("td", badge(layer)),
+      h("td", txLink(layer, tx.hash)),
+      h("td", batch === undefined ? verb : `${verb} ${count(batch)}`, failed ? h("span.badge.bad", "failed") : null),
+      h(
+        "td.mid-column",
+        isSender ? addressLink(tx.to ?? receipt?.contractAddress, layer) : addressLink(tx.from, layer),
+      ),
+      h(
+        "td.end.mono",
+        change === 0n ? "0" : h(change > 0n ? "span.ok" : "span", `${change > 0n ? "+" : ""}${units(change)} ETH`),
+      ),
+      h("td.end.muted", ago(at({ tx, receipt }), layer)),
+    );
+  });
+  return table(
+    "Transactions of this address",
+    [["", ""], ["Hash"], ["What"], ["With", "mid-column"], ["Change", "end"], ["Age", "end"]],
+    rows,
+  );
+}
+
+/** @param {{tx: any, receipt: any}} it */
+const at = ({ tx, receipt }) => int(tx.blockTimestamp ?? receipt?.timestamp);

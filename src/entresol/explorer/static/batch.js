@@ -1,0 +1,98 @@
+/** A batch: its pillar, its blocks, its message tree, its three transactions on layer 1. */
+
+import { h, show } from "./dom.js";
+import { count, plural } from "./format.js";
+import { live, loadBatch, STAGES, watch } from "./live.js";
+import { leavesOf, treePart } from "./proof.js";
+import { pillarNotes } from "./standing.js";
+import { ago, blockLink, facts, section, table } from "./view.js";
+
+/**
+ * @param {number} number
+ * @returns {Promise<import("./main.js").Page>}
+ */
+export async function page(number) {
+  const batch = number ? await loadBatch(number).catch(() => null) : null;
+  if (!batch)
+    return {
+      title: "No such batch",
+      body: h(
+        "div.empty",
+        h("h1", "No such batch"),
+        h("p", `Batch ${count(number)} is not sealed, or gone with a revert.`),
+        h("div.actions", h("a.button", { href: "#/" }, "To the floors")),
+      ),
+    };
+  const rail = h("section.stand");
+  const leave = watch(() => {
+    loadBatch(number).then(
+      (it) => it && draw(rail, it),
+      () => {},
+    );
+  });
+  const neighbours = h(
+    "nav",
+    { "aria-label": "Neighbours" },
+    number > 1 ? h("a.before", { href: `#/batch/${number - 1}` }, "← Before") : null,
+    number < live.sealed || !live.sealed ? h("a.after", { href: `#/batch/${number + 1}` }, "After →") : null,
+  );
+  const numbers = Array.from({ length: Math.min(200, batch.last - batch.first + 1) }, (_, at) => batch.last - at);
+  const rows = numbers.map((it) =>
+    h(
+      "tr",
+      h("td", blockLink("l2", it)),
+      h("td.end", live.l2.blocks.has(it) ? plural(live.l2.blocks.get(it)?.txs.length ?? 0, "transaction") : ""),
+    ),
+  );
+  return {
+    title: `Batch ${count(number)}`,
+    leave,
+    body: [
+      h("div.crumbs", h("span", "Entresol / batch"), neighbours),
+      h("h1.plain", `Batch ${count(number)}`),
+      h(
+        "div.with-rail",
+        h(
+          "div",
+          h(
+            "section.part",
+            facts([
+              ["Sealed", ago(batch.at, "l2", " ago")],
+              [
+                "Blocks",
+                [
+                  blockLink("l2", batch.first),
+                  batch.last > batch.first ? [" to ", blockLink("l2", batch.last)] : null,
+                ].flat(),
+              ],
+              ["Transactions", `${count(batch.l2Txs)} of layer 2, ${plural(batch.l1Txs, "deposit")}`],
+              ["State root", h("span.mono", batch.root)],
+            ]),
+          ),
+          section("Messages", async () => {
+            const leaves = await leavesOf(batch);
+            return leaves?.length === 0
+              ? h("p.muted", "Nothing goes down from this batch.")
+              : treePart(number, leaves, null);
+          }),
+          h(
+            "section.part",
+            h("header", h("h2", "Blocks")),
+            table("Blocks of the batch", [["Block"], ["Transactions", "end"]], rows),
+          ),
+        ),
+        h("aside.rail", rail),
+      ),
+    ],
+  };
+}
+
+/**
+ * @param {Element} element
+ * @param {import("./live.js").Batch} batch
+ */
+function draw(element, batch) {
+  if (element.getAttribute("data-state") === `${batch.stage}`) return;
+  element.setAttribute("data-state", `${batch.stage}`);
+  show(element, h("header", h("h2", STAGES[batch.stage])), pillarNotes(batch));
+}

@@ -1,0 +1,135 @@
+/** A block: header and transactions. */
+
+import { what } from "./describe.js";
+import { h } from "./dom.js";
+import { big, byteLength, count, gwei, hex, int, moment, plural, textOf, units } from "./format.js";
+import { live } from "./live.js";
+import { floorOf } from "./rpc.js";
+import { addressLink, ago, copyButton, empty, facts, table, txLink } from "./view.js";
+
+/**
+ * @param {string} layer
+ * @param {string} id a number, a tag or a hash
+ * @returns {Promise<import("./main.js").Page>}
+ */
+export async function page(layer, id) {
+  const floor = floorOf(layer);
+  const isHash = id.length === 66;
+  const asked = /^\d+$/.test(id) ? hex(Number(id)) : id;
+  const block = await floor?.call(isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", asked, true);
+  if (!block) return missing(layer, id);
+  const number = int(block.number);
+  const title = `Block ${count(number)}`;
+  const state = live[layer === "l1" ? "l1" : "l2"];
+  const before = number > 0 ? h("a.before", { href: `#/${layer}/block/${number - 1}` }, "← Before") : null;
+  const after =
+    number < state.head || state.head < 0 ? h("a.after", { href: `#/${layer}/block/${number + 1}` }, "After →") : null;
+  const receipts = (await floor?.maybe("eth_getBlockReceipts", hex(number))) ?? [];
+  const failed = new Set(
+    receipts.filter((/** @type {any} */ it) => int(it.status) === 0).map((/** @type {any} */ it) => it.transactionHash),
+  );
+  return {
+    title: `${title} of L${layer[1]}`,
+    body: [
+      h(
+        "div.crumbs",
+        h("span", layer === "l2" ? "Upper floor" : "Ground floor", " / block"),
+        h("nav", { "aria-label": "Neighbours" }, before, after),
+      ),
+      h("h1.plain", title),
+      h("p.whole-line", h("span.whole", block.hash), copyButton(block.hash, "the hash")),
+      h("section.part", header(block, layer)),
+      h(
+        "section.part",
+        h("header", h("h2", "Transactions"), h("span.muted", count(block.transactions.length))),
+        list(block.transactions, layer, failed),
+      ),
+    ],
+  };
+}
+
+/**
+ * @param {any} block
+ * @param {string} layer
+ */
+function header(block, layer) {
+  const [used, limit] = [int(block.gasUsed), int(block.gasLimit)];
+  const text = textOf(block.extraData);
+  const batch = block.l1BatchNumber;
+  return facts([
+    ["When", [moment(int(block.timestamp)), " ", h("span.muted", ago(int(block.timestamp), layer, " ago"))]],
+    [
+      "Batch",
+      layer === "l2"
+        ? batch
+          ? h("a.mono", { href: `#/batch/${int(batch)}` }, count(int(batch)))
+          : h("span.muted", "open: it is not sealed yet")
+        : null,
+    ],
+    ["Gas used", `${count(used)} of ${count(limit)}, ${((100 * used) / limit).toFixed(1)} %`],
+    ["Base fee", `${gwei(big(block.baseFeePerGas))} gwei`],
+    ["Fees to", addressLink(block.miner, layer)],
+    [
+      "Parent",
+      int(block.number)
+        ? h("a.mono", { href: `#/${layer}/block/${int(block.number) - 1}` }, block.parentHash)
+        : h("span.mono", block.parentHash),
+    ],
+    ["State root", h("span.mono", block.stateRoot)],
+    ["Extra data", block.extraData === "0x" ? null : h("span.mono", text ?? `${byteLength(block.extraData)} bytes`)],
+    ["Size", `${count(int(block.size))} bytes`],
+  ]);
+}
+
+/**
+ * @param {any[]} transactions
+ * @param {string} layer
+ * @param {Set<string>} failed
+ */
+export function list(transactions, layer, failed) {
+  if (!transactions.length) return empty("An empty block", "It has no transactions.");
+  const rows = transactions.slice(0, 500).map((tx) => {
+    const { verb, batch } = what(tx, layer);
+    return h(
+      "tr",
+      h("td", txLink(layer, tx.hash)),
+      h(
+        "td",
+        batch === undefined ? verb : `${verb} ${count(batch)}`,
+        failed.has(tx.hash) ? h("span.badge.bad", "failed") : null,
+      ),
+      h("td.mid-column", addressLink(tx.from, layer)),
+      h("td.mid-column", addressLink(tx.to, layer)),
+      h("td.end", big(tx.value) ? `${units(big(tx.value))} ETH` : "0"),
+    );
+  });
+  const grid = table(
+    "Transactions",
+    [["Hash"], ["What"], ["From", "mid-column"], ["To", "mid-column"], ["Value", "end"]],
+    rows,
+  );
+  return transactions.length > 500
+    ? h(
+        "div",
+        grid,
+        h("p.muted.small", `${plural(transactions.length - 500, "more transaction")}: the console has them all.`),
+      )
+    : grid;
+}
+
+/**
+ * @param {string} layer
+ * @param {string} id
+ * @returns {import("./main.js").Page}
+ */
+function missing(layer, id) {
+  return {
+    title: "No such block",
+    body: h(
+      "div.empty",
+      h("h1", "No such block"),
+      h("p", `Layer ${layer[1]} has no block ${id}. It may be gone with a revert, or not be sealed yet.`),
+      h("div.actions", h("a.button", { href: `#/${layer}/block/latest` }, "Latest block")),
+    ),
+  };
+}

@@ -1,0 +1,248 @@
+/** The bridge: every deposit, message and withdrawal as a line, one of them with its stages and its proof. */
+
+import { accountSelect, canAct, claim, claimBack, depositDialog, signers, withdrawDialog } from "./act.js";
+import { crossings, followCrossings, hasOlder, isClaimable, isMoving, loadOlder, STEPS } from "./crossings.js";
+import { called } from "./describe.js";
+import { choice, h, ICONS, icon, keyed, s, show } from "./dom.js";
+import { count, textOf } from "./format.js";
+import { isUp, lineView, title } from "./lines.js";
+import { live, loadBatch, watch } from "./live.js";
+import { proofView } from "./proof.js";
+import { node } from "./rpc.js";
+import { addressLink, ago, blockLink, empty, errorBox, reasonOf, txLink } from "./view.js";
+
+/** @typedef {import("./crossings.js").Crossing} Crossing */
+
+/** @type {Record<string, (it: Crossing) => boolean>} */
+const FILTERS = { all: () => true, moving: isMoving, claim: isClaimable, failed: (it) => it.failed };
+let filter = "all";
+let whose = "";
+
+/**
+ * @param {string} [id] the chosen one
+ * @returns {import("./main.js").Page}
+ */
+export function page(id) {
+  followCrossings();
+  const lines = h("ul.lines");
+  const bar = h("div.filters");
+  const panel = h("aside.panel.one", { "aria-label": "One line" });
+  const nothing = h("div");
+  const older = h("button", { type: "button", hidden: true, onclick: () => loadOlder() }, "Older");
+  let state = "";
+  const draw = () => {
+    if (!live.ready) return;
+    const all = crossings().filter((it) => !whose || it.from === whose || it.to === whose);
+    const shown = all.filter(FILTERS[filter]);
+    drawFilters(bar, all, draw);
+    keyed(
+      lines,
+      shown.slice(0, 200),
+      (it) => it.id,
+      (it) => [it.stage, it.failed, it.what, it.batch, it.arrived, it.id === chosen],
+      (it) => lineView(it, it.id === chosen),
+    );
+    older.hidden = !hasOlder();
+    show(nothing, shown.length ? null : nothingYet());
+    const it = all.find((one) => one.id === chosen) ?? (chosen ? null : shown[0]);
+    panel.hidden = !it;
+    const next = it ? JSON.stringify([it.id, it.stage, it.failed, it.batch, it.leaf]) : "";
+    if (next !== state) {
+      state = next;
+      if (it) show(panel, oneView(it));
+    }
+  };
+  const chosen = id ?? "";
+  const actions = canAct()
+    ? h(
+        "div.actions",
+        h("button.acts", { type: "button", onclick: () => withdrawDialog() }, icon(ICONS.down), "Withdraw"),
+        h("button.primary.acts", { type: "button", onclick: () => depositDialog() }, icon(ICONS.up), "Deposit"),
+      )
+    : null;
+  return {
+    title: "Bridge",
+    body: [
+      h(
+        "div.head",
+        h(
+          "div",
+          h("h1", "Between the floors"),
+          h("p.muted", "Deposits climb from layer 1 to layer 2. Messages and withdrawals go down."),
+        ),
+        actions,
+      ),
+      h(
+        `div.with-panel${id ? ".chosen" : ""}`,
+        h("section", { "aria-label": "Lines" }, bar, lines, nothing, older),
+        panel,
+      ),
+    ],
+    leave: watch(draw),
+  };
+}
+
+/**
+ * @param {Element} element
+ * @param {Crossing[]} all
+ * @param {() => void} draw
+ */
+function drawFilters(element, all, draw) {
+  const counts = Object.entries(FILTERS).map(([name, test]) => [name, all.filter(test).length]);
+  const text = JSON.stringify([counts, filter, whose]);
+  if (element.getAttribute("data-state") === text) return;
+  element.setAttribute("data-state", text);
+  const words = /** @type {Record<string, string>} */ ({
+    all: "All",
+    moving: "Moving",
+    claim: "To claim",
+    failed: "Failed",
+  });
+  const options = /** @type {[string, any][]} */ (
+    counts.map(([name, number]) => [name, name === "all" ? "All" : `${words[name]} ${number}`])
+  );
+  const people = node.l2?.accounts ?? [];
+  const select = h(
+    "select",
+    { "aria-label": "Whose" },
+    h("option", { value: "" }, "everyone"),
+    people.map((it) => h("option", { value: it, selected: it === whose }, called(it, "l2"))),
+  );
+  select.addEventListener("change", () => {
+    whose = select.value;
+    draw();
+  });
+  show(
+    element,
+    choice("Which lines", options, filter, (value) => {
+      filter = value;
+      draw();
+    }),
+    people.length ? select : null,
+  );
+}
+
+function nothingYet() {
+  const stairs = s(
+    "svg",
+    { viewBox: "0 0 100 48", width: 100, height: 48, "aria-hidden": "true" },
+    s("path.of-l2", { d: "M0 1h100" }),
+    s("path.of-l1", { d: "M0 47h100" }),
+    s("path.faint", { d: "M20 47v-8h8v-8h8v-8h8v-8h8v-8h8V7h8V1", "stroke-dasharray": "3 3" }),
+  );
+  const first = node.l1?.accounts[0];
+  const element = empty(
+    "Nothing on the stairs yet",
+    "A deposit from layer 1 arrives here within a second.",
+    ...(first
+      ? [h("button.acts", { type: "button", onclick: () => depositDialog() }, icon(ICONS.up), "Deposit 1 ETH")]
+      : []),
+  );
+  element.prepend(stairs);
+  return element;
+}
+
+/** @param {Crossing} it */
+function oneView(it) {
+  const body = h("div");
+  const acting = actionOf(it);
+  const parts = [
+    h(
+      "header",
+      h("h2", h(isUp(it) ? "span.up" : "span.down", icon(isUp(it) ? ICONS.up : ICONS.down)), title(it)),
+      acting?.button ?? null,
+    ),
+    h(
+      "p",
+      it.from ? [addressLink(it.from, isUp(it) ? "l1" : "l2", { copies: false }), it.to ? " to " : ""] : null,
+      it.to ? addressLink(it.to, isUp(it) ? "l2" : "l1", { copies: false }) : null,
+      ", sent in ",
+      txLink(isUp(it) ? "l1" : "l2", it.tx),
+    ),
+    acting?.note ?? null,
+    h(
+      `ol.stages.${isUp(it) ? "rising" : "sinking"}`,
+      STEPS[it.kind].map((name, at) =>
+        h(
+          `li${at <= it.stage ? ".done" : ""}${it.failed && at === it.stage ? ".failed" : ""}`,
+          { "aria-current": at === it.stage ? "step" : null },
+          h("span", it.failed && at === it.stage ? "Failed" : name),
+          h("span.small.muted", noteOf(it, at)),
+        ),
+      ),
+    ),
+    body,
+  ];
+  if (isUp(it)) show(body, depositPart(it));
+  else messagePart(it, body);
+  return parts;
+}
+
+/**
+ * @param {Crossing} it
+ * @param {number} at
+ */
+function noteOf(it, at) {
+  if (isUp(it))
+    return at === 0 ? [ago(it.at, "l1", " ago")] : at === 2 && it.stage === 2 ? [`block ${count(it.arrived)}`] : [];
+  const batch = live.batches.get(it.batch);
+  const times = [it.at, batch?.at, batch?.committed, batch?.proven, batch?.executed];
+  if (at <= it.stage && times[at]) return [ago(/** @type {number} */ (times[at]), at < 2 ? "l2" : "l1", " ago")];
+  return at === 5 && it.stage < 5 ? ["by anybody"] : [];
+}
+
+/** @param {Crossing} it */
+function depositPart(it) {
+  return h(
+    "dl.fields",
+    h("div", h("dt", "On layer 1"), h("dd", "block ", blockLink("l1", it.block))),
+    h("div", h("dt", "On layer 2"), h("dd", it.stage === 2 ? txLink("l2", it.l2Tx) : h("span.muted", "not yet"))),
+  );
+}
+
+/**
+ * @param {Crossing} it
+ * @param {Element} body
+ */
+async function messagePart(it, body) {
+  const text = it.kind === "message" ? textOf(it.message) : null;
+  const quote = text ? h("blockquote", text) : null;
+  if (it.stage < 4 || it.leaf < 0) {
+    const stage = STEPS[it.kind][it.stage];
+    const bar = h(
+      "span.pillar.flat",
+      { "aria-hidden": "true" },
+      [1, 2, 3, 4].map((at) => h(at <= it.stage ? "i.done" : at === it.stage + 1 ? "i.work" : "i")),
+    );
+    const waiting = empty(
+      "Proof not there yet",
+      it.batch
+        ? `Batch ${count(it.batch)} is ${stage.toLowerCase()}. The proof exists once layer 1 has executed it.`
+        : "Its batch is not sealed yet.",
+    );
+    waiting.append(bar);
+    show(body, quote, waiting);
+    return;
+  }
+  show(body, quote, proofView(it, await loadBatch(it.batch).catch(() => null)));
+}
+
+/** @param {Crossing} it */
+function actionOf(it) {
+  const l1 = node.l1;
+  const back = it.failed && /** @type {any} */ (it).token;
+  if (!l1 || !(isClaimable(it) || back) || !(signers(l1).length || canAct())) return null;
+  const select = accountSelect(l1);
+  const problem = h("div");
+  const button = h("button.primary.acts", { type: "button" }, back ? "Claim back" : "Claim on L1");
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    try {
+      await (back ? claimBack(it, select.value) : claim(it, select.value));
+    } catch (error) {
+      show(problem, errorBox(new Error(reasonOf(error))));
+    }
+    button.disabled = false;
+  });
+  return { button, note: h("div.acting", h("span.small.muted", "as"), select, problem) };
+}

@@ -1,0 +1,172 @@
+/** A contract's functions: read with a call, write as a development account or through the wallet. */
+
+import { signatureOf, typeName } from "./abi.js";
+import { accountSelect, receiptOf, send, signers } from "./act.js";
+import { decode } from "./codec.js";
+import { h, show } from "./dom.js";
+import { byteLength, count, hex, parseUnits } from "./format.js";
+import { abiOf, dataOf, learn, nameOf } from "./known.js";
+import { errorBox, fields, reasonOf, txLink } from "./view.js";
+
+/**
+ * @param {import("./rpc.js").Floor} floor
+ * @param {string} address
+ * @param {string} code
+ */
+export function contractPart(floor, address, code) {
+  const body = h("div");
+  const file = h("input.unseen", {
+    type: "file",
+    accept: ".json,.abi",
+    id: `abi-${floor.name}`,
+    "aria-label": "ABI file",
+  });
+  const draw = () => {
+    const name = nameOf(address, floor.name);
+    const abi = name ? abiOf(name) : null;
+    if (!abi) {
+      show(
+        body,
+        h(
+          "p.muted",
+          "Its ABI is not known. Drop the JSON file of a compiler here, or choose one, to read and write the contract.",
+        ),
+        h("p.muted.small", "An ERC-20 token can be used at once."),
+        h(
+          "div.actions",
+          h("button", { type: "button", onclick: () => use(abiOf("TestERC20") ?? []) }, "Use it as an ERC-20"),
+        ),
+      );
+      return;
+    }
+    use(abi);
+  };
+  /** @param {import("./abi.js").Entry[]} abi */
+  const use = (abi) => {
+    const functions = abi.filter((it) => it.kind === "f");
+    const group = (/** @type {string} */ title, /** @type {boolean} */ reads) => {
+      const found = functions.filter((it) => it.reads === reads).sort((a, b) => a.name.localeCompare(b.name));
+      return found.length
+        ? h(
+            "div",
+            h("h3.muted", `${title}, ${count(found.length)}`),
+            found.map((it) => functionForm(floor, address, it)),
+          )
+        : null;
+    };
+    show(body, h("div.functions", group("Read", true), group("Write", false)));
+  };
+  file.addEventListener("change", async () => {
+    try {
+      const chosen = file.files?.[0];
+      if (!chosen) return;
+      learn(await chosen.text(), chosen.name, [`${floor.name}:${address}`]);
+      draw();
+    } catch (error) {
+      show(body, errorBox(error));
+    }
+  });
+  draw();
+  return h(
+    "section.part.contract",
+    h(
+      "header",
+      h("h2", `Contract on L${floor.layer}`),
+      h("label.button.small", { for: `abi-${floor.name}` }, "Choose an ABI"),
+      file,
+    ),
+    body,
+    h(
+      "details",
+      h("summary", `Code, ${count(byteLength(code))} bytes`),
+      h("pre.raw", { tabindex: 0 }, code.slice(0, 60_000)),
+    ),
+  );
+}
+
+/**
+ * @param {import("./rpc.js").Floor} floor
+ * @param {string} to
+ * @param {import("./abi.js").Entry} entry
+ */
+function functionForm(floor, to, entry) {
+  const inputs = entry.inputs.map((type, at) => ({
+    type,
+    input: h("input.mono", {
+      placeholder: typeName(type),
+      "aria-label": `${type.name || `argument ${at}`}, ${typeName(type)}`,
+      spellcheck: "false",
+    }),
+  }));
+  const value = entry.pays
+    ? h("input", { placeholder: "0", "aria-label": "Value in ether", inputmode: "decimal" })
+    : null;
+  const account = entry.reads ? null : accountSelect(floor);
+  const result = h("output");
+  const run = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    try {
+      const data = dataOf(
+        entry,
+        inputs.map(({ type, input }) => read(type, input.value)),
+      );
+      if (entry.reads) {
+        const found = await floor.call("eth_call", { to, data }, "latest");
+        show(
+          result,
+          entry.outputs.length
+            ? fields(entry.outputs, decode(entry.outputs, found), floor.name)
+            : h("span.mono", found),
+        );
+        return;
+      }
+      show(result, h("span.muted", "Sending…"));
+      const tx = { from: account.value, to, data, value: hex(value?.value ? parseUnits(value.value) : 0n) };
+      const hash = await send(floor, tx);
+      show(result, h("span.muted", "Pending: "), txLink(floor.name, hash));
+      const receipt = await receiptOf(floor, hash);
+      show(
+        result,
+        BigInt(receipt.status) ? h("span.badge.ok", "Succeeded") : h("span.badge.bad", "Failed"),
+        " ",
+        txLink(floor.name, hash),
+      );
+    } catch (error) {
+      show(result, h("span.bad", reasonOf(error)));
+    }
+  };
+  const canSend = entry.reads || signers(floor).length > 0 || "ethereum" in window;
+  return h(
+    "details.function",
+    h("summary.mono", h("b", entry.name), h("span.faint", signatureOf(entry).slice(entry.name.length))),
+    h(
+      "form",
+      { onsubmit: run },
+      inputs.map(({ type, input }, at) =>
+        h("label.field", h("span", type.name || `argument ${at}`, h("span.muted", ` ${typeName(type)}`)), input),
+      ),
+      value ? h("label.field", h("span", "Value, ETH"), value) : null,
+      account ? h("label.field", h("span", "From"), account) : null,
+      h(
+        "div.actions",
+        canSend
+          ? h("button.acts", { type: "submit" }, entry.reads ? "Read" : "Write")
+          : h("span.muted", "No account can send here."),
+      ),
+      result,
+    ),
+  );
+}
+
+/**
+ * Read an argument as somebody typed it; tuples and arrays are JSON.
+ * @param {import("./abi.js").Type} type
+ * @param {string} text
+ * @returns {any}
+ */
+function read(type, text) {
+  if (type.parts || type.base === "array")
+    return JSON.parse(text, (_, it) => (typeof it === "number" ? BigInt(it) : it));
+  if (type.base === "string") return text;
+  return text.trim() || (type.base === "bytes" ? "0x" : "");
+}

@@ -1,0 +1,118 @@
+/** Numbers, amounts, hashes and times as text. */
+
+import { keccakText } from "./keccak.js";
+
+const DIGITS = new Intl.NumberFormat("en-US");
+
+/** @param {any} hex a quantity, or null */
+export const int = (hex) => (hex === null || hex === undefined ? 0 : Number(hex));
+
+/** @param {any} hex */
+export const big = (hex) => (hex === null || hex === undefined || hex === "0x" ? 0n : BigInt(hex));
+
+/** @param {number | bigint} number */
+export const hex = (number) => `0x${number.toString(16)}`;
+
+/** @param {number | bigint} number */
+export const count = (number) => DIGITS.format(number);
+
+/**
+ * @param {number} number
+ * @param {string} one
+ * @param {string} [many]
+ */
+export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
+
+/**
+ * An amount in units of 10^decimals, with at most `places` after the point.
+ * @param {bigint} value
+ * @param {number} [decimals]
+ * @param {number} [places]
+ */
+export function units(value, decimals = 18, places = 4) {
+  const sign = value < 0n ? "−" : "";
+  const absolute = value < 0n ? -value : value;
+  const one = 10n ** BigInt(decimals);
+  const whole = absolute / one;
+  let rest = (absolute % one).toString().padStart(decimals, "0");
+  if (places < decimals) {
+    const cut = rest.slice(0, places);
+    // A small amount is not nothing: show its first digits wherever they are.
+    const first = rest.search(/[1-9]/);
+    rest = whole === 0n && first >= places ? rest.slice(0, first + 3) : cut;
+  }
+  rest = rest.replace(/0+$/, "");
+  if (rest && rest.length < 2 && places >= 2) rest = rest.padEnd(2, "0");
+  return `${sign}${DIGITS.format(whole)}${rest ? `.${rest}` : ""}`;
+}
+
+/** @param {bigint} wei */
+export const gwei = (wei) => units(wei, 9, 2);
+
+/**
+ * Read an amount that somebody typed.
+ * @param {string} text
+ * @param {number} [decimals]
+ */
+export function parseUnits(text, decimals = 18) {
+  const match = /^(\d+)?(?:\.(\d*))?$/.exec(text.trim().replaceAll(",", ""));
+  if (!match || (!match[1] && !match[2])) throw new Error("This is no amount.");
+  const rest = match[2] ?? "";
+  if (rest.length > decimals) throw new Error(`At most ${decimals} digits after the point.`);
+  return BigInt((match[1] ?? "0") + rest.padEnd(decimals, "0"));
+}
+
+/** @param {string} value a hash or an address */
+export const short = (value) => `${value.slice(0, 6)}…${value.slice(-4)}`;
+
+/** @type {Map<string, string>} */
+const checksums = new Map();
+
+/** @param {string} address */
+export function checksum(address) {
+  const plain = address.toLowerCase();
+  let found = checksums.get(plain);
+  if (!found) {
+    const hash = keccakText(plain.slice(2));
+    found = `0x${[...plain.slice(2)].map((c, i) => (Number.parseInt(hash[i + 2], 16) > 7 ? c.toUpperCase() : c)).join("")}`;
+    if (checksums.size > 5000) checksums.clear();
+    checksums.set(plain, found);
+  }
+  return found;
+}
+
+/**
+ * How long ago a time was, by the clock of the chain, which may be ahead of ours.
+ * @param {number} seconds
+ */
+export function age(seconds) {
+  if (seconds < 1) return "now";
+  if (seconds < 90) return `${Math.floor(seconds)} s`;
+  if (seconds < 5400) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172800) return `${Math.floor(seconds / 3600)} h`;
+  return `${count(Math.floor(seconds / 86400))} days`;
+}
+
+/** @param {number} timestamp */
+export const moment = (timestamp) => new Date(timestamp * 1000).toISOString().slice(0, 19).replace("T", " ");
+
+/** @param {number} bytes */
+export const size = (bytes) => (bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(1)} kB`);
+
+/** @param {string} data */
+export const byteLength = (data) => (data.length - 2) / 2;
+
+/**
+ * The text in bytes, if they are text.
+ * @param {string} data
+ */
+export function textOf(data) {
+  if (data.length <= 2 || data.length > 4002) return null;
+  try {
+    const bytes = Uint8Array.from(data.slice(2).match(/../g) ?? [], (it) => Number.parseInt(it, 16));
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return /^[\P{C}\n\t]+$/u.test(text) ? text : null;
+  } catch {
+    return null;
+  }
+}

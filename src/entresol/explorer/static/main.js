@@ -1,0 +1,204 @@
+/** The explorer: load what it knows, then show the page that the address names. */
+
+import { h, icon, s, say, show } from "./dom.js";
+import { keys } from "./keys.js";
+import { learn, loadNames } from "./known.js";
+import { follow, live, watch } from "./live.js";
+import { connect, node } from "./rpc.js";
+import { searchBox } from "./search.js";
+import { errorBox } from "./view.js";
+
+/** @typedef {{title: string, body: Node | Node[], leave?: () => void}} Page */
+
+/** @type {[string, string, string, string][]} the key, name, link and icon of each tab */
+export const TABS = [
+  ["f", "Floors", "#/", "M1 3h14M5 8h6M1 13h14"],
+  ["b", "Bridge", "#/bridge", "M2 14h3v-4h3V6h3V2h3"],
+  ["p", "Pool", "#/pool", "M2 4h12M4 8h8M6 12h4"],
+  ["c", "Console", "#/console", "M2 4l4 4-4 4M8 12h6"],
+  ["x", "Controls", "#/controls", "M2 4h7M13 4h1M11 2v4M2 12h1M7 12h7M5 10v4"],
+];
+
+/** @type {[RegExp, (match: string[], query: URLSearchParams) => Promise<Page>][]} */
+const ROUTES = [
+  [/^$/, async () => (await import("./home.js")).page()],
+  [/^bridge$/, async () => (await import("./bridge.js")).page()],
+  [
+    /^bridge\/(0x[0-9a-f]{64}|d\d+)(?:\/(\d+))?$/i,
+    async ([, id, log]) => (await import("./bridge.js")).page(log ? `${id}/${log}` : id),
+  ],
+  [/^batch\/(\d+)$/, async ([, number]) => (await import("./batch.js")).page(Number(number))],
+  [/^(l1|l2)\/block\/(\w+)$/, async ([, layer, id]) => (await import("./block.js")).page(layer, id)],
+  [/^(l1|l2)\/tx\/(0x[0-9a-f]{64})$/i, async ([, layer, hash]) => (await import("./transaction.js")).page(layer, hash)],
+  [/^address\/(0x[0-9a-f]{40})$/i, async ([, address]) => (await import("./address.js")).page(address)],
+  [/^pool$/, async () => (await import("./pool.js")).page()],
+  [/^console(?:\/([\w.]+))?$/, async ([, method], query) => (await import("./console.js")).page(method, query)],
+  [/^controls$/, async () => (await import("./controls.js")).page()],
+];
+
+const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+/** @type {(() => void) | undefined} */
+let leave;
+let visit = 0;
+
+async function route() {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  if (path === "main") return;
+  const mine = ++visit;
+  for (const tab of document.querySelectorAll("#tabs a")) {
+    const target = /** @type {HTMLAnchorElement} */ (tab).hash.slice(2);
+    const isHere = target === path.split("/")[0];
+    if (isHere) tab.setAttribute("aria-current", "page");
+    else tab.removeAttribute("aria-current");
+  }
+  try {
+    const found = ROUTES.map(([pattern, open]) => ({ match: pattern.exec(decodeURIComponent(path)), open })).find(
+      (it) => it.match,
+    );
+    const page = found
+      ? await found.open([.../** @type {any} */ (found.match)], new URLSearchParams(query))
+      : nowhere(path);
+    if (mine !== visit) {
+      page.leave?.();
+      return;
+    }
+    leave?.();
+    leave = page.leave;
+    document.title = `${page.title} · Entresol`;
+    main.className = `wide at-${path.split("/")[0] || "home"}`;
+    show(main, page.body);
+    if (mine > 1) {
+      scrollTo(0, 0);
+      const title = main.querySelector("h1");
+      title?.setAttribute("tabindex", "-1");
+      title?.focus({ preventScroll: true });
+    }
+  } catch (error) {
+    console.info(error);
+    if (mine === visit) show(main, h("h1", "This page did not load"), errorBox(error, route));
+  }
+}
+
+/**
+ * @param {string} path
+ * @returns {Page}
+ */
+const nowhere = (path) => ({
+  title: "No such page",
+  body: h(
+    "div.empty",
+    h("h1", "There is no such room"),
+    h("p", `Nothing is at “${path.slice(0, 80)}”.`),
+    h("div.actions", h("a.button", { href: "#/" }, "To the floors")),
+  ),
+});
+
+function tabs() {
+  const nav = /** @type {HTMLElement} */ (document.getElementById("tabs"));
+  const shown = TABS.filter(([, name]) => name !== "Bridge" || (node.l1 && node.l2));
+  show(
+    nav,
+    shown.map(([, name, href, path]) => h(`a.tab-${name.toLowerCase()}`, { href }, icon(path), h("span", name))),
+  );
+}
+
+const THEMES = ["system", "dark", "light"];
+
+function theme() {
+  const button = /** @type {HTMLButtonElement} */ (document.getElementById("theme"));
+  let now = localStorage.getItem("entresol-theme") ?? "system";
+  const apply = () => {
+    if (now === "system") document.documentElement.removeAttribute("data-theme");
+    else document.documentElement.dataset.theme = now;
+    button.setAttribute("aria-label", `Theme: ${now}`);
+    button.title = `Theme: ${now}`;
+    show(
+      button,
+      s(
+        "svg.icon",
+        { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" },
+        s("circle", { cx: 8, cy: 8, r: 6 }),
+        s("path.half", { d: "M8 2a6 6 0 0 1 0 12z" }),
+      ),
+    );
+  };
+  button.addEventListener("click", () => {
+    now = THEMES[(THEMES.indexOf(now) + 1) % THEMES.length];
+    localStorage.setItem("entresol-theme", now);
+    apply();
+    say(`Theme: ${now}`);
+  });
+  apply();
+}
+
+/** The lamp in the header, and the banner of a node that is away. */
+function lamp() {
+  const element = /** @type {HTMLElement} */ (document.getElementById("live"));
+  const banner = /** @type {HTMLElement} */ (document.getElementById("banner"));
+  let before = "";
+  const draw = () => {
+    const states = [node.l2 && live.l2.state, node.l1 && live.l1.state];
+    const state = states.includes("away") ? "away" : states.includes("connecting") ? "connecting" : "live";
+    if (state !== before) {
+      before = state;
+      const words = { away: "Away", connecting: "Connecting", live: "Live" };
+      element.className = `live ${state}`;
+      show(element, h("i"), h("span", words[state]));
+      document.documentElement.dataset.node = state;
+      if (state === "away") say("The node does not respond.");
+    }
+    const stopped = live.health?.settlement;
+    const text =
+      state === "away"
+        ? `The node does not answer since ${new Date(live.awaySince).toLocaleTimeString("en-GB")}. What you see is from then. Trying again in ${Math.max(0, Math.ceil((live.retryAt - Date.now()) / 1000))} s.`
+        : stopped
+          ? `Settlement has stopped: ${stopped}`
+          : live.notice;
+    banner.hidden = !text;
+    if (banner.textContent !== text) show(banner, text);
+  };
+  watch(draw);
+  setInterval(draw, 1000);
+}
+
+/** ABIs can be dropped anywhere. */
+function drops() {
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", async (event) => {
+    event.preventDefault();
+    for (const file of event.dataTransfer?.files ?? []) {
+      try {
+        if (file.size > 5_000_000) throw new Error("The file is too large.");
+        const here = /^#\/address\/(0x[0-9a-f]{40})/i.exec(location.hash);
+        const at = here ? [`l1:${here[1]}`, `l2:${here[1]}`] : [];
+        const name = learn(await file.text(), file.name, at);
+        live.notice = `Learned the ABI of ${name}.`;
+        route();
+      } catch (error) {
+        live.notice = `${file.name}: ${/** @type {Error} */ (error).message}`;
+      }
+      say(live.notice);
+    }
+  });
+}
+
+async function start() {
+  theme();
+  try {
+    await connect();
+    await loadNames();
+  } catch (error) {
+    show(main, h("h1", "The node is away"), errorBox(error, start));
+    return;
+  }
+  tabs();
+  show(/** @type {Element} */ (document.getElementById("search")), searchBox());
+  keys(TABS);
+  lamp();
+  drops();
+  addEventListener("hashchange", route);
+  follow();
+  await route();
+}
+
+start();

@@ -1,0 +1,183 @@
+/** The call tree and the state changes of a transaction, from the tracers. */
+
+import { decode } from "./codec.js";
+import { called } from "./describe.js";
+import { h } from "./dom.js";
+import { big, count, int, short, units } from "./format.js";
+import { decodeCall, decodeError } from "./known.js";
+import { addressLink, empty, table, valueText } from "./view.js";
+
+const MAX_CALLS = 200;
+const KINDS = /** @type {Record<string, string>} */ ({
+  CALL: "call",
+  STATICCALL: "static",
+  DELEGATECALL: "delegate",
+  CALLCODE: "callcode",
+  CREATE: "create",
+  CREATE2: "create2",
+  SELFDESTRUCT: "destroy",
+});
+
+/**
+ * @param {import("./rpc.js").Floor} floor
+ * @param {any} tx
+ * @param {any} receipt
+ */
+export async function callTree(floor, tx, receipt) {
+  if (!tx.to && !receipt) return null;
+  if (floor.remote) return null;
+  const trace = await floor.call("debug_traceTransaction", tx.hash, { tracer: "callTracer" });
+  /** @type {Node[]} */
+  const rows = [];
+  let hidden = 0;
+  /**
+   * @param {any} frame
+   * @param {number} depth
+   */
+  const add = (frame, depth) => {
+    if (rows.length >= MAX_CALLS) hidden++;
+    else rows.push(callRow(frame, depth, floor.name));
+    for (const inner of frame.calls ?? []) add(inner, depth + 1);
+  };
+  add(trace, 0);
+  return [
+    h("ol.calls", rows),
+    hidden ? h("p.muted.small", `${count(hidden)} more calls: the console has them all.`) : h("span"),
+  ];
+}
+
+/**
+ * @param {any} frame
+ * @param {number} depth
+ * @param {string} layer
+ */
+function callRow(frame, depth, layer) {
+  const decoded = decodeCall(frame.to, frame.input ?? "0x", layer);
+  const text = decoded
+    ? [
+        h("b", decoded.entry.name),
+        `(${decoded.entry.inputs.map((type, at) => valueText(type, decoded.values[at], layer)).join(", ")})`,
+      ]
+    : frame.type.startsWith("CREATE")
+      ? [h("b", "new contract")]
+      : [h("b", (frame.input ?? "0x").length > 2 ? frame.input.slice(0, 10) : "transfer")];
+  const failure = frame.error ? reason(frame) : null;
+  let result = null;
+  if (decoded?.entry.outputs.length && frame.output && !failure)
+    try {
+      const values = decode(decoded.entry.outputs, frame.output);
+      result = ` → ${decoded.entry.outputs.map((type, at) => valueText(type, values[at], layer)).join(", ")}`;
+    } catch {
+      result = null;
+    }
+  const value = big(frame.value);
+  const line = h(
+    "span",
+    h("span.kind", depth ? "└ " : "", KINDS[frame.type] ?? frame.type.toLowerCase()),
+    frame.to ? h("a", { href: `#/address/${frame.to}` }, called(frame.to, layer)) : "",
+    ".",
+    text,
+    value ? h("span.muted", ` ${units(value)} ETH`) : null,
+    result,
+    failure ? h("span.bad", ` ✕ ${failure}`) : null,
+  );
+  line.style.paddingLeft = `${Math.min(depth, 12) * 18}px`;
+  return h(failure ? "li.bad" : "li", line, h("span.gas", count(int(frame.gasUsed))));
+}
+
+/** @param {any} frame */
+function reason(frame) {
+  if (frame.revertReason) return frame.revertReason;
+  const known = decodeError(frame.output ?? "0x");
+  return known
+    ? `${known.entry.name}(${known.entry.inputs.map((type, at) => valueText(type, known.values[at], "l2")).join(", ")})`
+    : frame.error;
+}
+
+/**
+ * @param {import("./rpc.js").Floor} floor
+ * @param {any} tx
+ */
+export async function stateChanges(floor, tx) {
+  if (floor.remote) return null;
+  const found = await floor.call("debug_traceTransaction", tx.hash, {
+    tracer: "prestateTracer",
+    tracerConfig: { diffMode: true },
+  });
+  /** @type {Node[]} */
+  const rows = [];
+  for (const address of new Set([...Object.keys(found.pre), ...Object.keys(found.post)])) {
+    const before = found.pre[address] ?? {};
+    const after = found.post[address] ?? {};
+    if (after.balance !== undefined)
+      rows.push(amountRow(floor, address, "balance", big(before.balance), big(after.balance), true));
+    if (after.nonce !== undefined)
+      rows.push(amountRow(floor, address, "nonce", BigInt(before.nonce ?? 0), BigInt(after.nonce), false));
+    if (after.code !== undefined)
+      rows.push(row(floor, address, "code", before.code ? "code" : "none", `${(after.code.length - 2) / 2} bytes`, ""));
+    const slots = new Set([...Object.keys(before.storage ?? {}), ...Object.keys(after.storage ?? {})]);
+    for (const slot of [...slots].slice(0, 100))
+      rows.push(slotRow(floor, address, slot, before.storage?.[slot], after.storage?.[slot]));
+  }
+  if (!rows.length) return empty("Nothing changed", "The transaction left the state as it was.");
+  const grid = table(
+    "State changes",
+    [["Account"], ["What"], ["Before", "end"], ["After", "end"], ["Change", "end"]],
+    rows.slice(0, 300),
+  );
+  grid.classList.add("diff");
+  return grid;
+}
+
+/**
+ * @param {import("./rpc.js").Floor} floor
+ * @param {string} address
+ * @param {string} name
+ * @param {bigint} before
+ * @param {bigint} after
+ * @param {boolean} isEther
+ */
+function amountRow(floor, address, name, before, after, isEther) {
+  const write = (/** @type {bigint} */ it) => (isEther ? units(it, 18, 7) : count(it));
+  return row(floor, address, name, write(before), write(after), change(after - before, write));
+}
+
+/**
+ * @param {bigint} by
+ * @param {(it: bigint) => string} write
+ */
+const change = (by, write) => (by < 0n ? h("span.bad", `−${write(-by)}`) : h("span.ok", `+${write(by)}`));
+
+/**
+ * @param {import("./rpc.js").Floor} floor
+ * @param {string} address
+ * @param {string} slot
+ * @param {string} [before]
+ * @param {string} [after]
+ */
+function slotRow(floor, address, slot, before = "0x0", after = "0x0") {
+  const name = big(slot) < 1_000_000n ? `slot ${big(slot)}` : `slot ${short(slot)}`;
+  const [from, to] = [big(before), big(after)];
+  const isNumber = from < 2n ** 128n && to < 2n ** 128n;
+  const write = (/** @type {bigint} */ it) =>
+    isNumber ? it.toString() : short(`0x${it.toString(16).padStart(64, "0")}`);
+  return row(floor, address, name, write(from), write(to), isNumber ? change(to - from, (it) => it.toString()) : "");
+}
+
+/**
+ * @param {import("./rpc.js").Floor} floor
+ * @param {string} address
+ * @param {string} name
+ * @param {string} before
+ * @param {string} after
+ * @param {any} by
+ */
+const row = (floor, address, name, before, after, by) =>
+  h(
+    "tr",
+    h("td", addressLink(address, floor.name, { copies: false })),
+    h("td.muted", name),
+    h("td.end.muted", before),
+    h("td.end", after),
+    h("td.end", by),
+  );

@@ -1,0 +1,258 @@
+/** A transaction: one page to scroll, so that the browser's own search finds everything. */
+
+import { PRIORITY, sentence, tokenOf } from "./describe.js";
+import { choice, h, show } from "./dom.js";
+import { big, byteLength, count, gwei, int, moment, short, textOf, units } from "./format.js";
+import { decodeCall, decodeLog } from "./known.js";
+import { floorOf, node } from "./rpc.js";
+import { standing } from "./standing.js";
+import { callTree, stateChanges } from "./traces.js";
+import { addressLink, ago, blockLink, copyButton, facts, fields, section } from "./view.js";
+
+const TYPES = /** @type {Record<number, string>} */ ({
+  0: "legacy",
+  1: "access list",
+  2: "fee market",
+  3: "blobs",
+  4: "set code",
+  113: "EIP-712",
+  255: "from layer 1",
+});
+
+/**
+ * @param {string} layer
+ * @param {string} hash
+ * @returns {Promise<import("./main.js").Page>}
+ */
+export async function page(layer, hash) {
+  const floor = /** @type {import("./rpc.js").Floor} */ (floorOf(layer));
+  const [tx, receipt] = floor
+    ? await Promise.all([floor.call("eth_getTransactionByHash", hash), floor.call("eth_getTransactionReceipt", hash)])
+    : [];
+  if (!tx) return missing(hash);
+  const block = tx.blockNumber ? await floor.maybe("eth_getBlockByNumber", tx.blockNumber, false) : null;
+  const status = receipt
+    ? int(receipt.status)
+      ? h("span.badge.ok", "Succeeded")
+      : h("span.badge.bad", "Failed")
+    : h("span.badge.mid", "Pending");
+  const number = int(tx.blockNumber);
+  const crumbs = [
+    layer === "l2" ? "Upper floor" : "Ground floor",
+    " / ",
+    tx.blockNumber ? h("a", { href: `#/${layer}/block/${number}` }, `block ${count(number)}`) : "pool",
+    " / transaction",
+  ];
+  const parts = [
+    h("section.part", { id: "overview" }, overview(tx, receipt, block, layer)),
+    inputSection(tx, layer),
+    receipt?.logs.length
+      ? section("Events", () => eventList(receipt.logs, layer), { id: "events", rows: receipt.logs.length })
+      : null,
+    receipt
+      ? section("Calls", () => callTree(floor, tx, receipt), { id: "calls", aside: h("span.muted", "gas used") })
+      : null,
+    receipt ? section("State", () => stateChanges(floor, tx), { id: "state" }) : null,
+    h(
+      "section.part",
+      { id: "raw" },
+      h("header", h("h2", "Raw")),
+      h("pre.raw", { tabindex: 0 }, JSON.stringify({ transaction: tx, receipt }, null, 2)),
+    ),
+  ];
+  const rail = layer === "l2" ? standing(tx) : null;
+  const console = `#/console/eth_getTransactionByHash?l=${layer}&p=${encodeURIComponent(JSON.stringify([hash]))}`;
+  return {
+    title: `Transaction ${short(hash)}`,
+    leave: rail?.leave,
+    body: [
+      h("p.crumbs", h("span", crumbs)),
+      h(
+        "div.head.tx",
+        h(
+          "div",
+          h("h1.plain", await sentence(tx, layer), " ", status),
+          h("p.whole-line", h("span.whole", hash), copyButton(hash, "the hash")),
+        ),
+        h("div.actions", h("a.button.small", { href: console }, "Open in console")),
+      ),
+      index(parts),
+      h("div.with-rail", h("div", parts), rail ? h("aside.rail", rail.element) : null),
+    ],
+  };
+}
+
+/** @param {(any)[]} parts */
+function index(parts) {
+  const names = /** @type {Record<string, string>} */ ({
+    overview: "Overview",
+    input: "Input",
+    events: "Events",
+    calls: "Calls",
+    state: "State",
+    raw: "Raw",
+  });
+  const links = parts.filter(Boolean).map((part) => {
+    const link = h("a", { href: location.hash, role: "link" }, names[part.id]);
+    link.addEventListener("click", (/** @type {Event} */ event) => {
+      event.preventDefault();
+      part.scrollIntoView({ behavior: "smooth" });
+    });
+    return { part, link };
+  });
+  const seen = new IntersectionObserver(
+    (found) => {
+      for (const it of found)
+        if (it.isIntersecting)
+          for (const { part, link } of links)
+            part === it.target ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current");
+    },
+    { rootMargin: "-120px 0px -70% 0px" },
+  );
+  for (const { part } of links) seen.observe(part);
+  return h(
+    "nav.index",
+    { "aria-label": "Parts of this page" },
+    links.map((it) => it.link),
+  );
+}
+
+/**
+ * @param {any} tx
+ * @param {any} receipt
+ * @param {any} block
+ * @param {string} layer
+ */
+function overview(tx, receipt, block, layer) {
+  const at = int(block?.timestamp);
+  const used = int(receipt?.gasUsed);
+  const price = big(receipt?.effectiveGasPrice ?? tx.gasPrice);
+  const kind = int(tx.type);
+  return facts([
+    [
+      "When",
+      block
+        ? [moment(at), " ", h("span.muted", ago(at, layer, " ago"), ", block "), blockLink(layer, int(block.number))]
+        : "it is pending",
+    ],
+    ["From", addressLink(tx.from, layer, { both: true })],
+    [
+      "To",
+      tx.to
+        ? [addressLink(tx.to, layer, { both: true }), tx.input === "0x" ? null : h("span.badge", "contract")]
+        : [
+            "new contract ",
+            receipt?.contractAddress ? addressLink(receipt.contractAddress, layer, { both: true }) : null,
+          ],
+    ],
+    ["Value", big(tx.value) ? `${units(big(tx.value), 18, 18)} ETH` : null],
+    [
+      "Fee",
+      receipt
+        ? [
+            `${units(BigInt(used) * price, 18, 12)} ETH `,
+            h(
+              "span.muted",
+              `${count(used)} gas at ${gwei(price)} gwei, ${Math.round((100 * used) / int(tx.gas))} % of the limit`,
+            ),
+          ]
+        : `at most ${count(int(tx.gas))} gas`,
+    ],
+    [
+      "Type",
+      [
+        `${kind}, ${TYPES[kind] ?? "unknown"} `,
+        h("span.muted", kind === PRIORITY ? "" : `nonce ${count(int(tx.nonce))}`),
+      ],
+    ],
+    ["From L1", kind === PRIORITY && node.l1 ? h("a", { href: "#/bridge" }, "Show it on the bridge") : null],
+  ]);
+}
+
+/**
+ * @param {any} tx
+ * @param {string} layer
+ */
+function inputSection(tx, layer) {
+  if (tx.input === "0x") return null;
+  const decoded = decodeCall(tx.to, tx.input, layer);
+  const body = h("div");
+  const text = textOf(tx.input);
+  const draw = (/** @type {string} */ mode) => {
+    if (mode === "hex" || !decoded) {
+      show(body, h("pre.raw", { tabindex: 0 }, tx.input), text ? h("p", h("span.muted", "As text: "), text) : null);
+      return;
+    }
+    const { entry, values } = decoded;
+    show(
+      body,
+      h(
+        "p.signature",
+        h("b", entry.name),
+        `(${entry.inputs.map((it) => `${it.name}`).join(", ")}) `,
+        h("span.faint", `of ${entry.contract}`),
+      ),
+      fields(entry.inputs, values, layer),
+    );
+    if (entry.name === "transfer" && values.length === 2)
+      tokenOf(layer, tx.to).then(
+        (token) => token && body.append(h("p.muted", `${units(values[1], token.decimals)} ${token.symbol}`)),
+      );
+  };
+  draw(decoded ? "decoded" : "hex");
+  const options = /** @type {["decoded" | "hex", string][]} */ ([
+    ["decoded", "Decoded"],
+    ["hex", "Hex"],
+  ]);
+  const aside = decoded
+    ? choice("Form of the input", options, "decoded", draw)
+    : h("span.muted", tx.to ? `${count(byteLength(tx.input))} bytes; drop an ABI file to decode them` : "init code");
+  return h("section.part", { id: "input" }, h("header", h("h2", "Input"), aside), body);
+}
+
+/**
+ * @param {any[]} logs
+ * @param {string} layer
+ */
+async function eventList(logs, layer) {
+  return h(
+    "ol.events",
+    logs.slice(0, 200).map((log, at) => {
+      const decoded = decodeLog(log, layer);
+      return h(
+        "li",
+        h("span.muted", count(at)),
+        h("div", h("b", decoded ? decoded.entry.name : "Unknown event"), h("p.small", addressLink(log.address, layer))),
+        decoded
+          ? fields(decoded.entry.inputs, decoded.values, layer)
+          : h("pre", log.topics.join("\n"), log.data === "0x" ? "" : `\n${log.data.slice(0, 2000)}`),
+      );
+    }),
+    logs.length > 200 ? h("li.muted", `${count(logs.length - 200)} more`) : null,
+  );
+}
+
+/**
+ * @param {string} hash
+ * @returns {import("./main.js").Page}
+ */
+function missing(hash) {
+  return {
+    title: "No such transaction",
+    body: h(
+      "div.empty",
+      h("h1", "No such transaction"),
+      h(
+        "p",
+        "The layer does not know ",
+        h("span.mono", short(hash)),
+        ". It may have gone with a revert, or be of another chain.",
+      ),
+      h(
+        "div.actions",
+        h("a.button", { href: "#/pool" }, "Look in the pool"),
+        h("a.button", { href: "#/" }, "Latest blocks"),
+      ),
+    ),
+  };
+}

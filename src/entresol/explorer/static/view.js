@@ -1,0 +1,292 @@
+/** Parts of pages: hashes, addresses, times, values, sections with their states. */
+
+import { typeName } from "./abi.js";
+import { h, ICONS, icon, say, show } from "./dom.js";
+import { age, checksum, count, moment, short, textOf } from "./format.js";
+import { decodeError, nameOf } from "./known.js";
+import { RpcError } from "./rpc.js";
+
+const SKELETON_MS = 150;
+
+/**
+ * @param {string} text what is copied
+ * @param {string} what
+ */
+export function copyButton(text, what) {
+  const button = h(
+    "button.copy",
+    { type: "button", "aria-label": `Copy ${what}`, title: `Copy ${what}` },
+    icon(ICONS.copy),
+  );
+  button.addEventListener("click", async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    await copy(text, what);
+    show(button, icon(ICONS.check));
+    setTimeout(() => show(button, icon(ICONS.copy)), 1200);
+  });
+  return button;
+}
+
+/**
+ * @param {string} text
+ * @param {string} what
+ */
+export async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(`Copied ${what}.`);
+  } catch {
+    say("The browser did not allow copying.");
+  }
+}
+
+/**
+ * @param {string} hash
+ * @param {string} href
+ * @param {string} what
+ */
+export const hashLink = (hash, href, what) =>
+  h("span.hash", h("a.mono", { href, title: hash }, short(hash)), copyButton(hash, what));
+
+/**
+ * @param {string} layer
+ * @param {string} hash
+ */
+export const txLink = (layer, hash) => hashLink(hash, `#/${layer}/tx/${hash}`, "the hash");
+
+/**
+ * An address by its name, if it has one.
+ * @param {string | null} address
+ * @param {string} layer
+ * @param {{both?: boolean, copies?: boolean}} [options]
+ */
+export function addressLink(address, layer, { both = false, copies = true } = {}) {
+  if (!address) return h("span.muted", "new contract");
+  const full = checksum(address);
+  const name = nameOf(address, layer);
+  const link = h(
+    name && !both ? "a" : "a.mono",
+    { href: `#/address/${full}`, title: full },
+    name && !both ? name : short(full),
+  );
+  return h("span.hash", both && name ? [name, " "] : null, link, copies ? copyButton(full, "the address") : null);
+}
+
+/**
+ * @param {string} layer
+ * @param {number} number
+ */
+export const blockLink = (layer, number) => h("a.mono", { href: `#/${layer}/block/${number}` }, count(number));
+
+/** @param {string} layer */
+export const badge = (layer) => h(`span.badge.${layer}`, layer.toUpperCase());
+
+// The clock of a chain may be ahead of ours, by its own will.
+/** @type {Map<string, number>} */
+export const clocks = new Map();
+
+/**
+ * @param {number} timestamp
+ * @param {string} [layer]
+ * @param {string} [after]
+ */
+export function ago(timestamp, layer = "l2", after = "") {
+  const element = h("time.age", { datetime: new Date(timestamp * 1000).toISOString(), title: moment(timestamp) });
+  Object.assign(element.dataset, { at: timestamp, layer, after });
+  tick(element);
+  return element;
+}
+
+/** @param {any} element */
+function tick(element) {
+  const { at, layer, after } = element.dataset;
+  const text = age(Math.max(Date.now() / 1000, clocks.get(layer) ?? 0) - Number(at));
+  const full = text === "now" ? text : text + after;
+  if (element.textContent !== full) element.textContent = full;
+}
+
+setInterval(() => {
+  if (!document.hidden) for (const element of document.querySelectorAll("time.age")) tick(element);
+}, 1000);
+
+/**
+ * A decoded value.
+ * @param {import("./abi.js").Type} type
+ * @param {any} value
+ * @param {string} layer
+ * @returns {Node}
+ */
+export function valueView(type, value, layer) {
+  if (type.base === "address") return addressLink(value, layer, { both: true });
+  if (type.parts) return fields(type.parts, value, layer);
+  if (type.base === "array") {
+    const items = value
+      .slice(0, 50)
+      .map((/** @type {any} */ it) => h("li", valueView(/** @type {any} */ (type.of), it, layer)));
+    if (value.length > 50) items.push(h("li.muted", `${count(value.length - 50)} more`));
+    return value.length ? h("ol.items", items) : h("span.muted", "none");
+  }
+  const text = type.base === "string" ? `“${value}”` : String(value);
+  const readable = type.base === "bytes" ? textOf(value) : null;
+  const shown = text.length > 400 ? `${text.slice(0, 400)}…` : text;
+  return h(
+    "span.value",
+    h("span.mono", shown),
+    readable ? h("span.muted", ` “${readable.slice(0, 200)}”`) : null,
+    text.length > 12 ? copyButton(String(value), "the value") : null,
+  );
+}
+
+/**
+ * @param {import("./abi.js").Type[]} types
+ * @param {any[]} values
+ * @param {string} layer
+ */
+export function fields(types, values, layer) {
+  return h(
+    "dl.fields",
+    types.map((type, at) =>
+      h(
+        "div",
+        h("dt", type.name || `${at}`, h("span.type", typeName(type))),
+        h("dd", valueView(type, values[at], layer)),
+      ),
+    ),
+  );
+}
+
+/**
+ * A value in one line, for calls.
+ * @param {import("./abi.js").Type} type
+ * @param {any} value
+ * @param {string} layer
+ * @returns {string}
+ */
+export function valueText(type, value, layer) {
+  if (type.base === "address") return nameOf(value, layer) ?? short(checksum(value));
+  if (type.parts) return `(${type.parts.map((it, at) => valueText(it, value[at], layer)).join(", ")})`;
+  if (type.base === "array")
+    return `[${value
+      .slice(0, 3)
+      .map((/** @type {any} */ it) => valueText(/** @type {any} */ (type.of), it, layer))
+      .join(", ")}${value.length > 3 ? `, … ${value.length}` : ""}]`;
+  if (type.base === "string") return JSON.stringify(value.slice(0, 60));
+  const text = String(value);
+  return text.startsWith("0x") && text.length > 18
+    ? `${text.slice(0, 10)}…${text.length > 66 ? ` ${(text.length - 2) / 2} bytes` : ""}`
+    : text;
+}
+
+/** @param {unknown} error */
+export function reasonOf(error) {
+  if (!(error instanceof Error)) return String(error);
+  const data = error instanceof RpcError ? (error.data?.data ?? error.data) : null;
+  const known = typeof data === "string" ? decodeError(data) : null;
+  if (known && known.entry.contract !== "Solidity")
+    return `${known.entry.name}(${known.entry.inputs.map((type, at) => valueText(type, known.values[at], "l1")).join(", ")})`;
+  return error.message;
+}
+
+/**
+ * @param {unknown} error
+ * @param {() => void} [again]
+ */
+export function errorBox(error, again) {
+  const known = error instanceof RpcError;
+  return h(
+    "div.box.bad",
+    { role: "alert" },
+    h(
+      "div",
+      h("strong", known ? `${error.method} failed` : "This did not work"),
+      h("p", known && error.code ? `${error.code}, ` : null, reasonOf(error)),
+    ),
+    again ? h("button", { type: "button", onclick: again }, "Try again") : null,
+  );
+}
+
+/**
+ * @param {string} title
+ * @param {string} text
+ * @param {...Node} actions
+ */
+export const empty = (title, text, ...actions) =>
+  h("div.empty", h("p.title", title), h("p", text), actions.length ? h("div.actions", actions) : null);
+
+/** @param {number} rows */
+const skeleton = (rows) =>
+  h(
+    "div.skeleton",
+    { "aria-hidden": "true" },
+    Array.from({ length: rows }, () => h("div", h("i"), h("i"), h("i"), h("i"))),
+  );
+
+/**
+ * A section that loads what it shows, and has states of its own.
+ * @param {string} title
+ * @param {() => Promise<Node | Node[] | null>} load returns null if there is nothing to show
+ * @param {{id?: string, aside?: any, rows?: number}} [options]
+ */
+export function section(title, load, { id, aside, rows = 3 } = {}) {
+  const body = h("div.body");
+  const element = h(
+    "section.part",
+    { id: id ?? null, "aria-busy": "true" },
+    title ? h("header", h("h2", title), aside ?? null) : null,
+    body,
+  );
+  const run = async () => {
+    const timer = setTimeout(() => show(body, skeleton(rows)), SKELETON_MS);
+    try {
+      const found = await load();
+      if (found === null) element.remove();
+      else show(body, /** @type {any} */ (found));
+    } catch (error) {
+      console.info(error);
+      show(body, errorBox(error, run));
+    } finally {
+      clearTimeout(timer);
+      element.removeAttribute("aria-busy");
+    }
+  };
+  element.load = run;
+  run();
+  return element;
+}
+
+/**
+ * @param {[string, any][]} rows
+ */
+export const facts = (rows) =>
+  h(
+    "dl.facts",
+    rows
+      .filter(([, value]) => value !== null && value !== undefined)
+      .map(([name, value]) => h("div", h("dt", name), h("dd", value))),
+  );
+
+/**
+ * @param {string} label
+ * @param {[string, string?][]} columns their titles and classes
+ * @param {Node[]} rows
+ */
+export const table = (label, columns, rows) =>
+  h(
+    "div.scroll",
+    { tabindex: 0, role: "region", "aria-label": label },
+    h(
+      "table",
+      { "aria-label": label },
+      h(
+        "thead",
+        h(
+          "tr",
+          columns.map(([title, kind]) =>
+            h(kind ? `th.${kind}` : "th", { scope: "col" }, title || h("span.unseen", "Layer")),
+          ),
+        ),
+      ),
+      h("tbody", rows),
+    ),
+  );

@@ -1,0 +1,125 @@
+"""The methods of a remote L1 that the explorer reads, passed on within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from entresol.errors import TooManyL1Requests
+from entresol.primitives.values import Address, Hash32
+from entresol.rpc.jsonrpc.method import method
+from entresol.server.limits import RequestRate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_CONCURRENT: Final = 8
+MAX_PENDING: Final = 64
+MAX_PER_SECOND: Final = 100.0
+"""Requests a second of all clients together: the L1 counts them, and may charge for them."""
+SECONDS: Final = 10.0
+
+_LATEST: Final = "latest"
+
+
+class L1Reader(Protocol):
+    """An L1 that answers any method."""
+
+    async def read(self, method: str, *params: object) -> Any:
+        """Return the result of a method, or fail with a `LayerOneFailed`."""
+        ...
+
+
+class L1Reads:
+    """Methods that read from a remote L1. No other method reaches it, and its URL reaches no client.
+
+    Remembers: how many requests are in progress. Persists: nothing. Assumes: one event loop. Fails: with
+    `TooManyL1Requests`, or with what L1 responded.
+    """
+
+    prefix = "eth"
+
+    def __init__(self, l1: L1Reader) -> None:
+        self._l1 = l1
+        self._rate: RequestRate | None = None
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT)
+        self._pending = 0
+
+    @method()
+    async def chain_id(self) -> Any:
+        """Return the chain id."""
+        return await self._read("eth_chainId")
+
+    @method()
+    async def block_number(self) -> Any:
+        """Return the number of the latest block."""
+        return await self._read("eth_blockNumber")
+
+    @method()
+    async def gas_price(self) -> Any:
+        """Return the current gas price."""
+        return await self._read("eth_gasPrice")
+
+    @method(short=True)
+    async def get_block_by_number(self, block: str, full: bool) -> Any:
+        """Return a block by number or tag."""
+        return await self._read("eth_getBlockByNumber", block, full)
+
+    @method(short=True)
+    async def get_block_by_hash(self, hash: Hash32, full: bool) -> Any:
+        """Return a block by hash."""
+        return await self._read("eth_getBlockByHash", str(hash), full)
+
+    @method(short=True)
+    async def get_block_receipts(self, block: str) -> Any:
+        """Return the receipts of a block."""
+        return await self._read("eth_getBlockReceipts", block)
+
+    @method(short=True)
+    async def get_transaction_by_hash(self, hash: Hash32) -> Any:
+        """Return a transaction."""
+        return await self._read("eth_getTransactionByHash", str(hash))
+
+    @method(short=True)
+    async def get_transaction_receipt(self, hash: Hash32) -> Any:
+        """Return the receipt of a transaction."""
+        return await self._read("eth_getTransactionReceipt", str(hash))
+
+    @method(short=True)
+    async def get_logs(self, filter: dict[str, Any]) -> Any:
+        """Return logs."""
+        return await self._read("eth_getLogs", filter)
+
+    @method(short=True)
+    async def call(self, transaction: dict[str, Any], block: str = _LATEST) -> Any:
+        """Execute a call."""
+        return await self._read("eth_call", transaction, block)
+
+    @method(short=True)
+    async def get_balance(self, address: Address, block: str = _LATEST) -> Any:
+        """Return a balance."""
+        return await self._read("eth_getBalance", str(address), block)
+
+    @method(short=True)
+    async def get_transaction_count(self, address: Address, block: str = _LATEST) -> Any:
+        """Return a nonce."""
+        return await self._read("eth_getTransactionCount", str(address), block)
+
+    @method(short=True)
+    async def get_code(self, address: Address, block: str = _LATEST) -> Any:
+        """Return code."""
+        return await self._read("eth_getCode", str(address), block)
+
+    async def _read(self, name: str, *params: str | bool | Mapping[str, Any]) -> Any:
+        now = asyncio.get_running_loop().time()
+        rate = self._rate = self._rate or RequestRate(MAX_PER_SECOND, now)
+        if self._pending >= MAX_PENDING or not rate.allows(now):
+            raise TooManyL1Requests
+        self._pending += 1
+        try:
+            async with asyncio.timeout(SECONDS), self._slots:
+                return await self._l1.read(name, *params)
+        except TimeoutError:
+            raise TooManyL1Requests from None
+        finally:
+            self._pending -= 1

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.rpc.namespaces.l1_reads import MAX_PENDING, MAX_PER_SECOND, L1Reads
+
+HASH = "0x" + "11" * 32
+
+
+class SlowL1:
+    """Responds with the request, once it may."""
+
+    def __init__(self) -> None:
+        self.may_respond = asyncio.Event()
+        self.running = 0
+        self.most_running = 0
+
+    async def read(self, method: str, *params: object) -> Any:
+        self.running += 1
+        self.most_running = max(self.most_running, self.running)
+        await self.may_respond.wait()
+        self.running -= 1
+        return [method, *params]
+
+
+async def ask(dispatcher: Dispatcher, method: str, *params: object) -> Any:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    response = dispatcher.handle(body, LocalConnection())
+    if not isinstance(response, bytes):
+        assert response is not None
+        response = await response
+    assert response is not None
+    return json.loads(response)
+
+
+def test_a_read_is_passed_on_with_its_parameters() -> None:
+    async def run() -> None:
+        l1 = SlowL1()
+        l1.may_respond.set()
+        found = await ask(Dispatcher([L1Reads(l1)]), "eth_getBlockByHash", HASH, False)
+        assert found["result"] == ["eth_getBlockByHash", HASH, False]
+
+    asyncio.run(run())
+
+
+def test_what_the_explorer_does_not_read_is_unknown() -> None:
+    async def run() -> None:
+        dispatcher = Dispatcher([L1Reads(SlowL1())])
+        for method in ("eth_sendRawTransaction", "eth_accounts", "debug_traceTransaction"):
+            assert (await ask(dispatcher, method, "0x"))["error"]["code"] == -32601
+
+    asyncio.run(run())
+
+
+def test_few_requests_run_at_once_and_a_flood_is_rejected() -> None:
+    async def run() -> None:
+        l1 = SlowL1()
+        dispatcher = Dispatcher([L1Reads(l1)])
+        asked = [
+            asyncio.create_task(ask(dispatcher, "eth_blockNumber")) for _ in range(MAX_PENDING + 5)
+        ]
+        rejected = [await it for it in asked[MAX_PENDING:]]
+        assert all("too many requests to L1" in it["error"]["message"] for it in rejected)
+        l1.may_respond.set()
+        found = [await it for it in asked[:MAX_PENDING]]
+        assert all("result" in it for it in found)
+        assert l1.most_running == 8
+
+    asyncio.run(run())
+
+
+def test_the_rate_is_limited_for_all_clients_together() -> None:
+    async def run() -> None:
+        l1 = SlowL1()
+        l1.may_respond.set()
+        dispatcher = Dispatcher([L1Reads(l1)])
+        found = [await ask(dispatcher, "eth_chainId") for _ in range(int(2 * MAX_PER_SECOND))]
+        assert any("error" in it for it in found)
+
+    asyncio.run(run())
