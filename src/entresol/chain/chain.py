@@ -28,16 +28,21 @@ from entresol.storage.store import Store
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
     from pathlib import Path
+    from typing import TypeAlias
 
     from entresol._native import Overlay
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.journal import Journal
+    from entresol.chain.mempool.events import TransactionAdded
     from entresol.chain.rules import ChainRules
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord, StoredChange
     from entresol.storage.price_table import Prices
+
+    OnIncluded: TypeAlias = Callable[[Exception | None], None]
+    """Called once no block can include a transaction any more, mostly because one has; with what prevented it."""
 
 
 class Chain(ChainView):
@@ -63,12 +68,14 @@ class Chain(ChainView):
         self.pool = Mempool(
             rules.validation_rules(), self.ledger.latest, base_fee=self.next_base_fee(), config=pool
         )
+        self.schedule.on_change = self._set_pool_order
+        self._set_pool_order()
         self.producer = BlockProducer(self.ledger, self.pool)
         self._pending = PendingBlock(self.ledger, self.pool, self.producer)
         self.automine: Callable[[], None] = self.seal_pending
         """Called in automine mode when a transaction is pending; a node may seal in the background."""
-        self.sealing: Callable[[], Awaitable[None] | None] = lambda: None
-        """What is being sealed in the background: with automine a sender is answered once it is over."""
+        self.include: Callable[[Hash32, OnIncluded], None] = self._include
+        """Seal a pending transaction with automine, and report it; a node seals those of many senders together."""
         self.mine: Callable[[], Awaitable[Header]] = self._mine
         """Seal the next block on request, even if it is empty; a node may execute it on a thread."""
         self.checkpoints = CheckpointLog()
@@ -129,18 +136,14 @@ class Chain(ChainView):
         """Add a transaction to the pool, and seal it in automine mode."""
         self.add(transaction)
         if self.schedule.is_automine:
-            try:
-                self.automine()
-            except StoreFailed as error:
-                # The sender receives the error, so the transaction must not be sealed later.
-                if self.pool.remove(transaction.hash, str(error)) is not None:
-                    raise
+            self._automine_for(transaction.hash)
         return transaction.hash
 
-    def add(self, transaction: Transaction) -> None:
+    def add(self, transaction: Transaction) -> TransactionAdded:
         """Add a transaction to the pool."""
-        self.pool.add(transaction)
+        added = self.pool.add(transaction)
         self.events.publish(TransactionPending(transaction))
+        return added
 
     def enqueue(self, payload: PriorityTransaction) -> Hash32:
         """Add a priority transaction from L1 to the queue."""
@@ -296,6 +299,26 @@ class Chain(ChainView):
 
     async def _mine(self) -> Header:
         return self.seal()
+
+    def _include(self, transaction_hash: Hash32, on_included: OnIncluded) -> None:
+        try:
+            self._automine_for(transaction_hash)
+        except StoreFailed as error:
+            on_included(error)
+        else:
+            on_included(None)
+
+    def _automine_for(self, transaction_hash: Hash32) -> None:
+        try:
+            self.automine()
+        except StoreFailed as error:
+            # The sender receives the error, so the transaction must not be sealed later.
+            if self.pool.remove(transaction_hash, str(error)) is not None:
+                raise
+
+    def _set_pool_order(self) -> None:
+        """With automine transactions are included as they arrive: a later one may build on any before it."""
+        self.pool.order = "fifo" if self.schedule.is_automine else self.pool.config.order
 
     def _build_state(self) -> BuildState:
         return BuildState(self.ledger.head_hash, self.latest, self.clock.state, self.settings)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from entresol.errors import InvalidInterval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SHORTEST_SECONDS: Final = 0.001
 """The shortest interval, if the shortest time of a random one is zero."""
@@ -34,10 +37,22 @@ class MiningSchedule:
     """
 
     def __init__(self) -> None:
-        self.mode = MiningMode.AUTO
+        self._mode = MiningMode.AUTO
+        self.on_change: Callable[[], None] = lambda: None
+        """Called after the mode has changed."""
         self.interval_seconds = 0.0
         self._spread = 0.0
         self._due: float | None = None
+
+    @property
+    def mode(self) -> MiningMode:
+        """What triggers the next block."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: MiningMode) -> None:
+        self._mode = mode
+        self.on_change()
 
     @property
     def is_automine(self) -> bool:

@@ -120,7 +120,9 @@ class Api:
         self._filler = TransactionFiller(
             chain, self._resolver, self._runner, self._executor, sends_failing=dev_methods
         )
-        self._submission = Submission(chain, hardhat_errors=self._config.hardhat_errors)
+        self._submission = Submission(
+            chain, self._executor, hardhat_errors=self._config.hardhat_errors
+        )
         self.report_console: ReportConsole = lambda _method, _calls: None
         """Called with what calls and estimates log by `console.log`."""
         self._calls = EthCalls(
@@ -231,7 +233,13 @@ class Api:
             EthSimulate(chain, resolver, self._runner),
             EthState(resolver, chain.blocks, chain.state_trie, chain.pool, limits.slot_limit),
             EthTransactions(chain, resolver, rendered, self._submission),
-            EthSendSync(chain, accounts, rendered, self._config.receipt_seconds),
+            EthSendSync(
+                chain,
+                Submission(chain, self._executor),
+                accounts,
+                rendered,
+                self._config.receipt_seconds,
+            ),
             Net(chain.rules.chain_id),
             Personal(keyring),
             TxPool(chain.pool, rendered, limits.answer_limit_bytes),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from entresol.errors import StoreFailed
 from entresol.explorer.files import explorer_files
+from entresol.node.automine import Automine
 from entresol.node.block_sealer import BlockSealer
 from entresol.node.metrics import chain_samples, memory_samples, render, server_samples
 from entresol.rpc.jsonrpc.offload import POLICY
@@ -81,8 +82,9 @@ class ChainService:
         )
         self._tick_task: asyncio.Task[None] | None = None
         self._sealer = BlockSealer(chain)
-        chain.automine = self._sealer.automine
-        chain.sealing = self._sealer.sealing
+        self._automine = Automine(chain, self._sealer)
+        chain.automine = self._automine.seal
+        chain.include = self._automine.include
         chain.mine = self._sealer.seal
 
     @property
@@ -102,6 +104,7 @@ class ChainService:
         if self._tick_task is not None:
             self._tick_task.cancel()
         await self._server.stop()
+        await self._automine.stop()
         await self._sealer.stop()
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from entresol.chain.mempool.config import PoolConfig
+from entresol.chain.mempool.config import Order, PoolConfig
 from entresol.chain.mempool.events import PoolUpdated, TransactionAdded, TransactionDropped
 from entresol.chain.mempool.eviction import EvictionQueue, IncomingTransaction, select_own_victims
 from entresol.chain.mempool.ordering import BestTransactions, HeadQueue, Pricing
@@ -79,8 +79,29 @@ class Mempool(PoolView):
     def base_fee(self, base_fee: int) -> None:
         if base_fee != self._pricing.base_fee:
             self.version += 1
-            self._pricing = Pricing(self.config.order, base_fee)
+            self._pricing = Pricing(self.order, base_fee)
             self._invalidate_order()
+
+    @property
+    def order(self) -> Order:
+        """The order in which a block includes transactions; at first that of the configuration."""
+        return self._pricing.order
+
+    @order.setter
+    def order(self, order: Order) -> None:
+        if order != self._pricing.order:
+            self.version += 1
+            self._pricing = Pricing(order, self._pricing.base_fee)
+            self._invalidate_order()
+
+    def includable_until(self, sender: Address) -> int:
+        """Return the first nonce of a sender that the next blocks cannot include: it is missing, or pays too little."""
+        sender_txs = self._senders.get(sender)
+        for entry in () if sender_txs is None else sender_txs.pending():
+            gas_limit = entry.transaction.payload.gas_limit
+            if entry.fee_cap < self.base_fee or gas_limit > self.rules.gas_limit:
+                return entry.nonce
+        return self.next_nonce(sender)
 
     def add(self, transaction: Transaction) -> TransactionAdded:
         """Add a transaction, or raise an `InvalidTransaction` or a `PoolRejection`."""
@@ -170,7 +191,7 @@ class Mempool(PoolView):
             entries=tuple(self._entries.values()),
             nonces={sender_txs.sender: sender_txs.nonce for sender_txs in senders},
             balances={sender_txs.sender: sender_txs.balance for sender_txs in senders},
-            pricing=self._pricing,
+            base_fee=self.base_fee,
             arrivals=self._arrivals,
         )
 
@@ -178,7 +199,7 @@ class Mempool(PoolView):
         """Restore a checkpoint; `accounts` reads the state that it was taken at."""
         self.version += 1
         self._accounts = accounts
-        self._pricing = checkpoint.pricing
+        self._pricing = Pricing(self.order, checkpoint.base_fee)
         self._arrivals = checkpoint.arrivals
         self._entries = {entry.transaction.hash: entry for entry in checkpoint.entries}
         self._bytes = sum(entry.size for entry in checkpoint.entries)

@@ -10,7 +10,6 @@ import msgspec
 from entresol.chain.mempool.validation import AccountReader
 
 if TYPE_CHECKING:
-    from entresol.chain.mempool.ordering import Pricing
     from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Address
@@ -56,7 +55,7 @@ class PoolCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[PooledTransaction, ...]
     nonces: dict[Address, int]
     balances: dict[Address, int]
-    pricing: Pricing
+    base_fee: int
     arrivals: int
 
     @property

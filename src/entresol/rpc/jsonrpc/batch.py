@@ -19,11 +19,22 @@ class RequestBatch(Generic[_T]):
     """The calls of one batch and their responses so far.
 
     Calls that respond at once run one after another, for a slice of time, before the event loop serves others.
-    The rest run concurrently. Once the responses exceed `limit` bytes, no more calls start.
+    The rest run concurrently, except that a call which is not grouped starts after the grouped ones before it: what
+    reads the chain sees the transactions that the batch has sent. Once the responses exceed `limit` bytes, no more
+    calls start.
     """
 
-    def __init__(self, items: list[_T], respond: Callable[[_T], Response], limit: int) -> None:
+    def __init__(
+        self,
+        items: list[_T],
+        respond: Callable[[_T], Response],
+        limit: int,
+        is_grouped: Callable[[_T], bool] = lambda _item: False,
+    ) -> None:
         self._items = items
+        self._is_grouped = is_grouped
+        self._group: list[asyncio.Task[None]] = []
+        self._waits = False
         self._respond = respond
         self._limit = limit
         self._responses: list[bytes | None] = []
@@ -39,6 +50,9 @@ class RequestBatch(Generic[_T]):
         """Run calls for a slice of time; say whether all responses are there."""
         end = perf_counter() + POLICY.batch_seconds
         for item in islice(self._items, len(self._responses), None):
+            if self._group and not self._is_grouped(item):
+                self._waits = True
+                return False
             response = self._respond(item)
             if type(response) is bytes:
                 self._responses.append(response)
@@ -46,7 +60,9 @@ class RequestBatch(Generic[_T]):
             elif response is None:
                 self._responses.append(None)
             else:
-                self._start_task(cast("Awaitable[bytes | None]", response))
+                task = self._start_task(cast("Awaitable[bytes | None]", response))
+                if self._is_grouped(item):
+                    self._group.append(task)
             if self._size > self._limit or perf_counter() > end:
                 break
         return self._all_started() and not self._tasks
@@ -55,7 +71,11 @@ class RequestBatch(Generic[_T]):
         """Run the remaining calls, and wait for those that run concurrently."""
         try:
             while not self._all_started():
-                await asyncio.sleep(0)
+                if self._waits:
+                    await asyncio.wait(self._group)
+                    self._group, self._waits = [], False
+                else:
+                    await asyncio.sleep(0)
                 self.advance()
             for task in self._tasks:
                 if not self.too_large:
@@ -72,10 +92,12 @@ class RequestBatch(Generic[_T]):
     def _all_started(self) -> bool:
         return len(self._responses) == len(self._items) or self.too_large
 
-    def _start_task(self, response: Awaitable[bytes | None]) -> None:
+    def _start_task(self, response: Awaitable[bytes | None]) -> asyncio.Task[None]:
         index = len(self._responses)
         self._responses.append(None)
-        self._tasks.append(asyncio.ensure_future(self._complete(index, response)))
+        task = asyncio.ensure_future(self._complete(index, response))
+        self._tasks.append(task)
+        return task
 
     async def _complete(self, index: int, awaitable: Awaitable[bytes | None]) -> None:
         response = await awaitable

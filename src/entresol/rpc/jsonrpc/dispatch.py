@@ -169,7 +169,10 @@ class Dispatcher:
 
     def _handle_items(self, connection: ClientConnection, items: list[Item]) -> Response:
         batch = RequestBatch(
-            items, partial(self._handle_item, connection), self._limits.response_bytes
+            items,
+            partial(self._handle_item, connection),
+            self._limits.response_bytes,
+            self._is_grouped,
         )
         return self._joined(batch) if batch.advance() else self._finish(batch)
 
@@ -181,6 +184,10 @@ class Dispatcher:
         if batch.too_large:
             return self._reject(BatchResponseSizeError(self._limits.response_bytes))
         return batch.joined()
+
+    def _is_grouped(self, item: Item) -> bool:
+        method = self._methods.get(item.method) if isinstance(item, Request) else None
+        return method is not None and method.is_grouped
 
     def _handle_item(self, connection: ClientConnection, item: Item) -> Response:
         if isinstance(item, Request):

@@ -81,6 +81,7 @@ class Mark(msgspec.Struct, frozen=True):
     offload: bool
     cached: bool
     ordered: bool
+    grouped: bool
     short: bool
     served_by: ServedBy | None
     name: str | None
@@ -91,6 +92,7 @@ def method(
     offload: bool = False,
     cached: bool = False,
     ordered: bool = False,
+    grouped: bool = False,
     short: bool = False,
     served_by: ServedBy | None = None,
     name: str | None = None,
@@ -99,14 +101,16 @@ def method(
 
     `errors` are the ones to document. With `offload`, calls run on a worker thread. With `cached`, a result
     stays valid until blocks change or are reverted, unless it is null or an argument is a block tag. With
-    `ordered`, calls run in the order in which they come, even if their parameters are long. With `short`, long
-    parameters are rejected before they are decoded. `served_by` says who serves it on a replica; without it, the
-    producer does. `name` is the full method name, if it does not follow from
+    `ordered`, calls run in the order in which they come, even if their parameters are long. With `grouped`, calls that
+    follow each other in a batch run together, and the next call of another method starts once they have results.
+    With `short`, long parameters are rejected before they are decoded. `served_by` says who serves it on a replica;
+    without it, the producer does. `name` is the full method name, if it does not follow from
     the function's; `{prefix}` in it is that of the namespace.
     """
 
     def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        setattr(function, _MARK, Mark(errors, offload, cached, ordered, short, served_by, name))
+        options = Mark(errors, offload, cached, ordered, grouped, short, served_by, name)
+        setattr(function, _MARK, options)
         return function
 
     return mark
@@ -128,6 +132,7 @@ class Method:
         self.errors = mark.errors
         self.is_cached = mark.cached
         self.served_by = mark.served_by
+        self.is_grouped = mark.grouped
         self.is_async = inspect.iscoroutinefunction(function)
         self.doc = inspect.getdoc(function) or ""
         hints = get_type_hints(function, include_extras=True)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Hash32
     from entresol.rpc.namespaces.eth.accounts import EthAccounts
     from entresol.rpc.services.rendered_chain import RenderedChain
+    from entresol.rpc.services.submission import Submission
 
 DEFAULT_SECONDS: Final = 20.0
 
@@ -36,9 +37,15 @@ class EthSendSync:
     prefix = "eth"
 
     def __init__(
-        self, chain: Chain, accounts: EthAccounts, rendered: RenderedChain, max_seconds: float
+        self,
+        chain: Chain,
+        submission: Submission,
+        accounts: EthAccounts,
+        rendered: RenderedChain,
+        max_seconds: float,
     ) -> None:
         self._chain = chain
+        self._submission = submission
         self._accounts = accounts
         self._rendered = rendered
         self._max_seconds = max_seconds
@@ -48,7 +55,9 @@ class EthSendSync:
         self, tx_bytes: Data, timeout_ms: Number | None = None
     ) -> Raw | Offload[Raw]:
         """Submit a signed transaction, and return its receipt; fail if no block includes it in time."""
-        return await self._receipt(self._chain.submit(bytes(tx_bytes)), timeout_ms)
+        return await self._receipt(
+            await self._submission.submit(bytes(tx_bytes)).result, timeout_ms
+        )
 
     @method(
         UnknownAccount,

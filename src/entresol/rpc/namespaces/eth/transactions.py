@@ -41,9 +41,10 @@ class EthTransactions:
         PoolRejection,
         TransactionFailed,
         ordered=True,
+        grouped=True,
         served_by=ServedBy.PRODUCER,
     )
-    def send_raw_transaction(self, tx_bytes: Data) -> Hash32 | Deferred[Hash32]:
+    def send_raw_transaction(self, tx_bytes: Data) -> Deferred[Hash32]:
         """Submit a signed transaction, and return its hash."""
         return self._submission.submit(bytes(tx_bytes))
 

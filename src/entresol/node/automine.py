@@ -1,0 +1,148 @@
+"""Automine: transactions that arrive together, and while a block is sealed, share the next block."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from entresol.chain.events import TransactionPending
+from entresol.errors import StoreFailed
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain, OnIncluded
+    from entresol.node.block_sealer import BlockSealer
+    from entresol.primitives.values import Hash32
+
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS: Final = 1.0
+
+
+class Automine:
+    """Seals what is pending, one block at a time, and reports to senders once their transactions are durable.
+
+    A few light transactions are sealed at the end of the turn of the event loop that brought them. Others are sealed
+    in the background, and what arrives meanwhile waits for the next block.
+
+    Remembers: who waits for which transaction. Persists: nothing; the chain does. Assumes: one event loop, whose
+    thread alone changes the chain. Fails: towards the senders, whose transactions leave the pool; a block that only
+    deposits wait for is tried again.
+    """
+
+    def __init__(self, chain: Chain, sealer: BlockSealer) -> None:
+        self._chain = chain
+        self._sealer = sealer
+        self._waiting: dict[Hash32, list[OnIncluded]] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._is_scheduled = False
+        self._events = chain.events.subscribe(wake=self._on_event)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether blocks are being sealed in the background."""
+        return self._task is not None and not self._task.done()
+
+    def seal(self) -> None:
+        """Seal what is pending: now, or in the background if deposits are heavy."""
+        if self.is_busy:
+            return
+        if self._sealer.has_heavy_deposits:
+            self._start()
+        else:
+            self._chain.seal_pending()
+
+    def include(self, transaction_hash: Hash32, on_included: OnIncluded) -> None:
+        """Seal a pending transaction with others that arrive in this turn of the event loop, and report it."""
+        self._waiting.setdefault(transaction_hash, []).append(on_included)
+        if not self._is_scheduled and not self.is_busy:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._seal_turn)
+
+    async def drain(self) -> None:
+        """Wait until nothing is sealed in the background."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def stop(self) -> None:
+        """Stop sealing in the background; who still waits has an error."""
+        self._chain.events.unsubscribe(self._events)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._report_all(StoreFailed("the node stops; the transaction is in no block"))
+
+    def _start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._seal_all())
+
+    def _seal_turn(self) -> None:
+        self._is_scheduled = False
+        if self.is_busy:
+            return
+        if self._sealer.is_heavy:
+            self._start()
+            return
+        try:
+            if self._chain.schedule.is_automine:
+                self._chain.seal_pending()
+        except Exception as error:
+            if not isinstance(error, StoreFailed):
+                logger.exception("a block could not be sealed")
+            self._fail(error)
+        self._report_all(None)
+
+    async def _seal_all(self) -> None:
+        while self._chain.schedule.is_automine and self._chain.producer.has_work:
+            try:
+                header = await self._sealer.seal()
+            except Exception as error:
+                if isinstance(error, StoreFailed):
+                    # A full disk may have space again later.
+                    logger.error("a block could not be sealed: %s", error)  # noqa: TRY400  # known
+                else:
+                    logger.exception("a block could not be sealed; trying again")
+                self._fail(error)
+                if self._chain.producer.has_work:
+                    await asyncio.sleep(RETRY_SECONDS)
+            else:
+                if not header.gas_used:
+                    break
+                # Others have their turn.
+                await asyncio.sleep(0)
+        self._report_all(None)
+
+    def _on_event(self) -> None:
+        events, _ = self._events.take()
+        if not self._waiting or all(isinstance(it, TransactionPending) for it in events):
+            return
+        for it in self._not_includable():
+            self._report(it, None)
+
+    def _not_includable(self) -> list[Hash32]:
+        """Return the transactions that no next block includes: mostly because the last one has."""
+        pool, until = self._chain.pool, {}
+        found = []
+        for it in self._waiting:
+            transaction = pool.get(it)
+            if transaction is not None:
+                sender = transaction.sender
+                if sender not in until:
+                    until[sender] = pool.includable_until(sender)
+                if transaction.payload.nonce < until[sender]:
+                    continue
+            found.append(it)
+        return found
+
+    def _fail(self, error: Exception) -> None:
+        """Report an error to all senders whose transactions are in no block, and drop those."""
+        for it in list(self._waiting):
+            is_pooled = self._chain.pool.remove(it, str(error)) is not None
+            self._report(it, error if is_pooled else None)
+
+    def _report_all(self, error: Exception | None) -> None:
+        for it in list(self._waiting):
+            self._report(it, error)
+
+    def _report(self, transaction_hash: Hash32, error: Exception | None) -> None:
+        for on_included in self._waiting.pop(transaction_hash, ()):
+            on_included(error)

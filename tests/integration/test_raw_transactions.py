@@ -1,0 +1,253 @@
+"""Raw transactions in batches and floods: who was answered has a durable block, and nobody affects others."""
+
+from __future__ import annotations
+
+import http.client
+import random
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from entresol._native import keccak256
+from entresol.primitives.transactions import FeeMarketTransaction, sign
+from entresol.primitives.values import Address
+from tests.support.node_process import RunningNode, running_node
+from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.rpc_client import HttpRpcClient, RpcError
+
+CHAIN_ID = 31337
+FLAGS = ("--no-l1", "--chain-id", str(CHAIN_ID), "--log-level", "warning")
+BATCH = 50
+
+# Deploys the nine bytes of code after it.
+DEPLOY = bytes.fromhex("6009600c60003960096000f3")
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[RunningNode]:
+    with running_node(*FLAGS) as running:
+        yield running
+        assert running.stop() == 0
+        assert "Traceback" not in running.printed()
+
+
+@pytest.fixture
+def client(node: RunningNode) -> Iterator[HttpRpcClient]:
+    connected = HttpRpcClient(node.url)
+    yield connected
+    connected.close()
+
+
+def secret(number: int) -> bytes:
+    return (0xE57 << 64 | number).to_bytes(32)
+
+
+def raw(nonce: int, by: bytes, to: Address | None = None, **fields: Any) -> str:
+    payload = FeeMarketTransaction(
+        chain_id=CHAIN_ID,
+        nonce=nonce,
+        max_priority_fee_per_gas=fields.pop("tip", 0),
+        max_fee_per_gas=2 * 10**9,
+        gas_limit=fields.pop("gas", 21_000),
+        to=to,
+        **{"value": 1, **fields},
+    )
+    return "0x" + sign(payload, by).raw.hex()
+
+
+def address(by: bytes) -> Address:
+    return sign(
+        FeeMarketTransaction(
+            chain_id=1, nonce=0, max_priority_fee_per_gas=0, max_fee_per_gas=0, gas_limit=0,
+            to=None, value=0,
+        ),
+        by,
+    ).sender  # fmt: skip
+
+
+def rich(client: HttpRpcClient, *numbers: int) -> None:
+    """Give accounts ether."""
+    found = [("anvil_setBalance", [str(address(secret(it))), hex(10**20)]) for it in numbers]
+    client.batch(found)
+
+
+def sends(*raws: str) -> list[tuple[str, list[object]]]:
+    return [("eth_sendRawTransaction", [it]) for it in raws]
+
+
+def test_the_transactions_of_a_batch_share_blocks_and_keep_their_order(
+    client: HttpRpcClient,
+) -> None:
+    rich(client, 1, 2)
+    before = int(client("eth_blockNumber"), 16)
+    to = address(secret(3))
+    raws = [raw(nonce, secret(by), to, tip=by) for nonce in range(20) for by in (1, 2)]
+    hashes = client.batch(sends(*raws))
+    receipts = [client("eth_getTransactionReceipt", it) for it in hashes]
+    assert {it["status"] for it in receipts} == {"0x1"}
+    places = [(int(it["blockNumber"], 16), int(it["transactionIndex"], 16)) for it in receipts]
+    assert places == sorted(places)
+    assert int(client("eth_blockNumber"), 16) - before < len(raws) / 4
+
+
+def test_a_read_sees_what_the_batch_has_sent_before_it(client: HttpRpcClient) -> None:
+    rich(client, 10)
+    sender, to = str(address(secret(10))), address(secret(11))
+    raws = [raw(nonce, secret(10), to) for nonce in range(4)]
+    count = ("eth_getTransactionCount", [sender, "latest"])
+    number: tuple[str, list[object]] = ("eth_blockNumber", [])
+    results = client.batch(
+        [count, number, *sends(*raws[:3]), count, number, *sends(raws[3]), count]
+    )
+    assert [results[at] for at in (0, 5, 8)] == ["0x0", "0x3", "0x4"]
+    assert int(results[6], 16) > int(results[1], 16)
+    receipt = ("eth_getTransactionReceipt", [results[2]])
+    sent = raw(4, secret(10), to)
+    assert client.batch([receipt, *sends(sent), receipt])[2]["status"] == "0x1"
+
+
+def test_a_contract_that_a_batch_deploys_is_called_by_another_sender_after_it(
+    client: HttpRpcClient,
+) -> None:
+    rich(client, 20, 21)
+    deployer = secret(20)
+    created = Address(keccak256(b"\xd6\x94" + address(deployer) + b"\x80")[12:])
+    # It returns the transferred ether, so a call without code would keep it.
+    code = bytes.fromhex("5f5f5f5f47335af100")
+    deploy = raw(0, deployer, gas=200_000, value=0, data=DEPLOY + code)
+    call = raw(0, secret(21), created, gas=100_000, value=7, tip=10**9)
+    sent = client.batch(sends(deploy, call))
+    receipts = [client("eth_getTransactionReceipt", it) for it in sent]
+    assert [it["status"] for it in receipts] == ["0x1", "0x1"]
+    assert client("eth_getBalance", str(created), "latest") == "0x0"
+
+
+def test_rejected_items_have_their_own_errors(client: HttpRpcClient) -> None:
+    rich(client, 30)
+    to = address(secret(31))
+    good = [raw(nonce, secret(30), to) for nonce in range(3)]
+    poor = raw(0, secret(39), to)
+    results = client.batch(sends(good[0], "0x00", poor, good[1], good[0], "0x", good[2]))
+    assert [isinstance(it, RpcError) for it in results] == [
+        False, True, True, False, True, True, False,
+    ]  # fmt: skip
+    assert "insufficient funds" in results[2].message
+    for at in (0, 3, 6):
+        assert client("eth_getTransactionReceipt", results[at])["status"] == "0x1"
+
+
+def test_a_batch_overflows_into_further_blocks() -> None:
+    with running_node(*FLAGS, "--gas-limit", "1000000") as running:
+        client = HttpRpcClient(running.url)
+        rich(client, 1)
+        to = address(secret(2))
+        hashes = client.batch(sends(*(raw(nonce, secret(1), to) for nonce in range(200))))
+        receipts = [client("eth_getTransactionReceipt", it) for it in hashes]
+        blocks = [int(it["blockNumber"], 16) for it in receipts]
+        assert blocks == sorted(blocks)
+        assert len(set(blocks)) >= 200 * 21_000 // 1_000_000
+        client.close()
+
+
+def test_a_batch_of_ten_thousand_lets_others_be_served() -> None:
+    with running_node(*FLAGS, "--batch-limit", "10000") as running:
+        client, other = HttpRpcClient(running.url), HttpRpcClient(running.url)
+        rich(client, *range(1, 11))
+        to = address(secret(99))
+        raws = [raw(nonce, secret(by), to) for nonce in range(1_000) for by in range(1, 11)]
+        responses: list[Any] = []
+        sender = threading.Thread(target=lambda: responses.extend(client.batch(sends(*raws))))
+        sender.start()
+        served = 0
+        while sender.is_alive():
+            other("eth_blockNumber")
+            served += 1
+        sender.join()
+        assert served > 10
+        assert all(isinstance(it, str) for it in responses)
+        assert other("eth_getTransactionCount", str(address(secret(1))), "latest") == "0x3e8"
+        client.close()
+        other.close()
+
+
+def test_a_client_that_disconnects_affects_nobody(node: RunningNode, client: HttpRpcClient) -> None:
+    rich(client, 50, 51)
+    to = address(secret(52))
+    body = msgspec.json.encode(
+        [
+            {"jsonrpc": "2.0", "id": nonce, "method": "eth_sendRawTransaction",
+             "params": [raw(nonce, secret(50), to)]}
+            for nonce in range(200)
+        ]
+    )  # fmt: skip
+    head = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", node.port)) as gone:
+        gone.sendall(head % len(body) + body)
+    results = client.batch(sends(*(raw(nonce, secret(51), to) for nonce in range(BATCH))))
+    assert all(isinstance(it, str) for it in results)
+    count = ("eth_getTransactionCount", str(address(secret(50))), "latest")
+    eventually(lambda: int(client(*count), 16) in {0, 200})
+
+
+class Flood:
+    """Sends batches of transfers of one sender each over a few connections, and records what was acknowledged."""
+
+    def __init__(self, node: RunningNode, connections: int = 4) -> None:
+        self.acknowledged: list[str] = []
+        self._url = node.url
+        self._threads = [
+            threading.Thread(target=self._run, args=(100 + at,)) for at in range(connections)
+        ]
+        for it in self._threads:
+            it.start()
+
+    def join(self) -> None:
+        for it in self._threads:
+            it.join()
+
+    def _run(self, number: int) -> None:
+        client, to = HttpRpcClient(self._url), address(secret(99))
+        sender = str(address(secret(number)))
+        try:
+            client("anvil_setBalance", sender, hex(10**20))
+            first = int(client("eth_getTransactionCount", sender, "latest"), 16)
+            for nonce in range(first, first + 100 * BATCH, BATCH):
+                raws = [raw(it, secret(number), to) for it in range(nonce, nonce + BATCH)]
+                results = client.batch(sends(*raws))
+                self.acknowledged += [it for it in results if isinstance(it, str)]
+        except (OSError, http.client.HTTPException, msgspec.DecodeError):
+            return
+        finally:
+            client.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["term", "kill"])
+def test_what_a_flood_was_acknowledged_survives(tmp_path: Path, number: signal.Signals) -> None:
+    randomness = random.Random("entresol")
+    directory = (*FLAGS, "--data-dir", str(tmp_path / "chain"))
+    acknowledged: list[str] = []
+    for _ in range(4):
+        with running_node(*directory) as running:
+            flood = Flood(running)
+            wanted = randomness.randrange(1, 10) * BATCH
+            eventually(lambda flood=flood, wanted=wanted: len(flood.acknowledged) >= wanted)  # type: ignore[misc]
+            time.sleep(randomness.uniform(0, 0.02))
+            running.process.send_signal(number)
+            running.process.wait(PATIENCE_SECONDS)
+            flood.join()
+            acknowledged += flood.acknowledged
+    with running_node(*directory) as running:
+        client = HttpRpcClient(running.url)
+        for first in range(0, len(acknowledged), 100):
+            some = acknowledged[first : first + 100]
+            receipts = client.batch([("eth_getTransactionReceipt", [it]) for it in some])
+            assert all(it is not None and it["status"] == "0x1" for it in receipts)
+        client.close()

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from entresol.chain.chain import Chain
+from entresol.chain.mempool import PoolConfig
+from entresol.errors import InsufficientFunds, InvalidTransaction, NonceTooLow, PoolFull
+from entresol.node.automine import Automine
+from entresol.node.block_sealer import BlockSealer
+from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
+from entresol.primitives.values import Address
+from entresol.rpc.services import submission as module
+from entresol.rpc.services.submission import Submission
+from tests.support.chain.dev_chain import (
+    ETHER,
+    FEE,
+    GENESIS,
+    RULES,
+    SECRETS,
+    open_chain,
+    transaction,
+)
+from tests.support.polling import PATIENCE_SECONDS
+
+POOR = bytes([9]) * 32
+
+
+@pytest.fixture
+def chain() -> Iterator[Chain]:
+    opened = open_chain()
+    yield opened
+    opened.close()
+
+
+async def outcomes(chain: Chain, *raws: bytes) -> list[object]:
+    """Submit raw transactions in one turn of the event loop; return the hash or the error of each."""
+    sealer = BlockSealer(chain)
+    automine, submission = Automine(chain, sealer), Submission(chain)
+    chain.automine, chain.include = automine.seal, automine.include
+    results = [submission.submit(raw).result for raw in raws]
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        found: list[object] = list(await asyncio.gather(*results, return_exceptions=True))
+    await automine.stop()
+    await sealer.stop()
+    return found
+
+
+def transfer(nonce: int, secret: bytes, to: Address, wei: int = 1, fee: int = FEE) -> Transaction:
+    return sign(
+        FeeMarketTransaction(
+            chain_id=270,
+            nonce=nonce,
+            max_priority_fee_per_gas=0,
+            max_fee_per_gas=fee,
+            gas_limit=21_000,
+            to=to,
+            value=wei,
+        ),
+        secret,
+    )
+
+
+def poor() -> Address:
+    return transfer(0, POOR, Address(bytes(20))).sender
+
+
+@pytest.mark.parametrize("count", [1, 2, module.INLINE_DECODED + 1, 100])
+def test_raw_transactions_of_one_turn_are_decoded_together_and_share_a_block(
+    chain: Chain, count: int
+) -> None:
+    sent = [transaction(nonce, by=by) for nonce in range(-(-count // 2)) for by in (0, 1)][:count]
+    assert asyncio.run(outcomes(chain, *(it.raw for it in sent))) == [it.hash for it in sent]
+    assert chain.number == 1
+    assert [raw for raw, _ in chain.blocks.record(1).transactions] == [it.raw for it in sent]
+
+
+def test_a_malformed_one_has_its_own_error(chain: Chain) -> None:
+    good, unsigned = transaction(0), transaction(1).raw[:-32] + bytes(32)
+    found = asyncio.run(outcomes(chain, b"", good.raw, unsigned, b"\x03", transaction(1).raw))
+    assert [isinstance(it, InvalidTransaction) for it in found] == [True, False, True, True, False]
+    assert chain.number == 1
+
+
+def test_one_that_an_earlier_one_pays_for_is_valid(chain: Chain) -> None:
+    funding = transfer(0, SECRETS[0], poor(), ETHER)
+    spending = transfer(0, POOR, poor())
+    assert asyncio.run(outcomes(chain, funding.raw, spending.raw)) == [funding.hash, spending.hash]
+    assert chain.number == 2
+
+
+def test_one_that_nothing_pays_for_is_rejected(chain: Chain) -> None:
+    found = asyncio.run(outcomes(chain, transaction(0).raw, transfer(0, POOR, poor()).raw))
+    assert found[0] == transaction(0).hash
+    assert isinstance(found[1], InsufficientFunds)
+
+
+def test_a_second_one_with_the_same_nonce_comes_too_late_whatever_it_offers(chain: Chain) -> None:
+    first, second = transaction(0), transaction(0, tip=FEE)
+    found = asyncio.run(outcomes(chain, first.raw, second.raw, transaction(1).raw))
+    assert [found[0], found[2]] == [first.hash, transaction(1).hash]
+    assert isinstance(found[1], NonceTooLow)
+    assert chain.blocks.locate_transaction(first.hash) is not None
+
+
+def test_one_behind_a_gap_is_answered_at_once(chain: Chain) -> None:
+    assert asyncio.run(outcomes(chain, transaction(3).raw)) == [transaction(3).hash]
+    assert chain.number == 0
+
+
+def test_without_automine_the_pool_answers(chain: Chain) -> None:
+    chain.schedule.seal_on_request()
+    sent = [transaction(nonce) for nonce in range(20)]
+    assert asyncio.run(outcomes(chain, *(it.raw for it in sent))) == [it.hash for it in sent]
+    assert (chain.number, len(chain.pool)) == (0, 20)
+
+
+def test_a_small_pool_takes_as_many_as_arrive() -> None:
+    chain = Chain.open(None, RULES, GENESIS, pool=PoolConfig(limit=8, sender_limit=3))
+    sent = [transaction(nonce) for nonce in range(8)]
+    assert asyncio.run(outcomes(chain, *(it.raw for it in sent))) == [it.hash for it in sent]
+    assert not len(chain.pool)
+    chain.close()
+
+
+def test_more_than_the_pool_holds_are_not_queued() -> None:
+    async def live(chain: Chain) -> None:
+        submission = Submission(chain)
+        sent = [submission.submit(transaction(nonce).raw).result for nonce in range(4)]
+        with pytest.raises(PoolFull):
+            submission.submit(transaction(4).raw)
+        await asyncio.gather(*sent)
+        # There is room again.
+        await submission.submit(transaction(4).raw).result
+
+    chain = Chain.open(None, RULES, GENESIS, pool=PoolConfig(limit=4))
+    asyncio.run(live(chain))
+    chain.close()
+
+
+def test_a_client_that_goes_does_not_affect_others(chain: Chain) -> None:
+    async def live() -> None:
+        sealer = BlockSealer(chain)
+        automine, submission = Automine(chain, sealer), Submission(chain)
+        chain.automine, chain.include = automine.seal, automine.include
+        gone = asyncio.ensure_future(submission.submit(transaction(0).raw).result)
+        other = submission.submit(transaction(1).raw).result
+        gone.cancel()
+        assert await asyncio.wait_for(other, PATIENCE_SECONDS) == transaction(1).hash
+        await automine.stop()
+        await sealer.stop()
+
+    asyncio.run(live())
+    assert len(chain.blocks.record(1).transactions) == 2
