@@ -17,16 +17,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from benchmarks.bench_rpc import (
-    ADDRESSES,
-    CHAIN_ID,
-    ETHER,
-    GAS_LIMIT,
-    raw_transaction,
-    request,
-    wait_until_mined,
-)
+from benchmarks.bench_chain import ADDRESSES, ETHER
+from benchmarks.bench_rpc import raw_transaction, request, wait_until_mined
 from benchmarks.harness import Peer, Row, Target
+from benchmarks.servers import CHAIN_ID, GAS_LIMIT
 from tests.support.anvil import Anvil, free_port, running_anvil
 from tests.support.node_process import running_node
 from tests.support.rpc_client import HttpRpcClient

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.journal import Journal
-    from entresol.chain.mempool.events import TransactionAdded
     from entresol.chain.rules import ChainRules
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.primitives.headers import Header
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from entresol.storage.price_table import Prices
 
     OnIncluded: TypeAlias = Callable[[Exception | None], None]
-    """Called once no block can include a transaction any more, mostly because one has; with what prevented it."""
+    """Called once a transaction is in a block, or only others can change whether it will be; with what prevented it."""
 
 
 class Chain(ChainView):
@@ -75,7 +74,8 @@ class Chain(ChainView):
         self.automine: Callable[[], None] = self.seal_pending
         """Called in automine mode when a transaction is pending; a node may seal in the background."""
         self.include: Callable[[Hash32, OnIncluded], None] = self._include
-        """Seal a pending transaction with automine, and report it; a node seals those of many senders together."""
+        """Seal a transaction of the pool with automine, and report when its sender can be answered; a node seals those
+        of many senders together."""
         self.mine: Callable[[], Awaitable[Header]] = self._mine
         """Seal the next block on request, even if it is empty; a node may execute it on a thread."""
         self.checkpoints = CheckpointLog()
@@ -139,11 +139,10 @@ class Chain(ChainView):
             self._automine_for(transaction.hash)
         return transaction.hash
 
-    def add(self, transaction: Transaction) -> TransactionAdded:
+    def add(self, transaction: Transaction) -> None:
         """Add a transaction to the pool."""
-        added = self.pool.add(transaction)
+        self.pool.add(transaction)
         self.events.publish(TransactionPending(transaction))
-        return added
 
     def enqueue(self, payload: PriorityTransaction) -> Hash32:
         """Add a priority transaction from L1 to the queue."""
@@ -302,7 +301,8 @@ class Chain(ChainView):
 
     def _include(self, transaction_hash: Hash32, on_included: OnIncluded) -> None:
         try:
-            self._automine_for(transaction_hash)
+            if self.schedule.is_automine:
+                self._automine_for(transaction_hash)
         except StoreFailed as error:
             on_included(error)
         else:

@@ -53,7 +53,15 @@ class Automine:
             self._chain.seal_pending()
 
     def include(self, transaction_hash: Hash32, on_included: OnIncluded) -> None:
-        """Seal a pending transaction with others that arrive in this turn of the event loop, and report it."""
+        """Seal a transaction with others that arrive in this turn of the event loop, and report it.
+
+        One that no block can include now, or not by itself, is reported at once.
+        """
+        if not self._chain.schedule.is_automine or not self._chain.pool.is_pending(
+            transaction_hash
+        ):
+            on_included(None)
+            return
         self._waiting.setdefault(transaction_hash, []).append(on_included)
         if not self._is_scheduled and not self.is_busy:
             self._is_scheduled = True

@@ -87,7 +87,7 @@ class Mark(msgspec.Struct, frozen=True):
     name: str | None
 
 
-def method(
+def method(  # noqa: PLR0913 - independent options
     *errors: type[EntresolError],
     offload: bool = False,
     cached: bool = False,

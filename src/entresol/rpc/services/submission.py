@@ -160,13 +160,10 @@ class Submission:
             _fail(response, error)
 
     def _add(self, transaction: Transaction, response: asyncio.Future[Hash32]) -> None:
-        chain, sent = self._chain, transaction.hash
-        added = chain.add(transaction)
-        if not added.is_pending or not chain.schedule.is_automine:
-            _respond(response, sent)
-            return
+        sent = transaction.hash
+        self._chain.add(transaction)
         self._unsealed.add(sent)
-        chain.include(sent, partial(self._on_included, sent, response))
+        self._chain.include(sent, partial(self._on_included, sent, response))
 
     def _replaces(self, transaction: Transaction) -> bool:
         """Return whether a transaction with the same nonce is being sealed, which comes first."""
