@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from benchmarks.harness import ROUNDS, Peer, Row, Target
-from benchmarks.largest_requests import largest_request_rows
+from benchmarks.largest_requests import largest_request_rows, longest_wait
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
@@ -70,6 +70,7 @@ def rows() -> Iterable[Row]:
 
 def _rows_beside_large_requests() -> Iterable[Row]:
     with running_node("--gas-price", "0") as node:
+        snapshot = Client(node.url).result(request(("evm_snapshot", [])))
         _populate(Client(node.url))
         alone = _p99(node.url)
         yield Row(what="eth_blockNumber p99, alone", value=alone, unit="ms")
@@ -78,6 +79,13 @@ def _rows_beside_large_requests() -> Iterable[Row]:
                 growth = _p99(node.url) - alone
             target = Target(GROWTH_MS, "at most")
             yield Row(what=f"grows beside {name}", value=growth, unit="ms", target=target)
+        body = msgspec.json.encode(request(("evm_revert", [snapshot])))
+        wait = longest_wait(urlsplit(node.url).netloc, body)
+        yield Row(
+            what=f"longest wait beside evm_revert of {BLOCKS:,} blocks with a log",
+            value=wait,
+            unit="ms",
+        )
     yield from largest_request_rows()
 
 

@@ -32,12 +32,12 @@ def largest_request_rows() -> Iterable[Row]:
     with tempfile.TemporaryDirectory() as folder, _full_node(Path(folder)) as host:
         for path in sorted(Path(folder).iterdir()):
             method = path.name.partition("-")[2]
-            longest[method] = max(longest.get(method, 0.0), _longest_wait(host, path.read_bytes()))
+            longest[method] = max(longest.get(method, 0.0), longest_wait(host, path.read_bytes()))
     for method, wait in sorted(longest.items(), key=lambda it: -it[1])[:SHOWN]:
         yield Row(what=f"longest wait beside {method}", value=wait, unit="ms")
 
 
-def _longest_wait(host: str, body: bytes) -> float:
+def longest_wait(host: str, body: bytes) -> float:
     """Return how long a small request waits at most until the response to a large one is there, in ms."""
     sender = threading.Thread(target=_post, args=(host, body))
     connection, longest = http.client.HTTPConnection(host, timeout=60), 0.0

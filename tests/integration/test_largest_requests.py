@@ -20,15 +20,10 @@ pytestmark = pytest.mark.slow
 
 MAX_SECONDS = 0.15
 """Five times what the longest takes on a slow machine: 15 MiB of JSON that have to be scanned."""
-MAX_SECONDS_WITH_A_BLOCK = 1.0
-"""What the full pending block may take, which is executed on the event loop, or what replaces a long chain."""
+MAX_SECONDS_OF_A_REVERT = 0.02
+"""What a revert may take, and the full pending block: five times what they take on a slow machine."""
 
-REPLACES_BLOCKS = frozenset(
-    {
-        *("evm_revert", "anvil_revert", "anvil_rollback", "anvil_reorg"),
-        *("anvil_reset", "hardhat_reset", "anvil_loadState", "hardhat_loadState"),
-    }
-)
+REVERTS = frozenset({"evm_revert", "anvil_revert", "anvil_rollback"})
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +49,10 @@ def loop_seconds(dispatcher: Dispatcher, request: Request) -> float:
     return measured.longest
 
 
-def is_pending(request: Request) -> bool:
-    """Say whether a request executes the pending block, which is full."""
+def is_short_pending(request: Request) -> bool:
+    """Say whether a request only executes the pending block, which is full."""
     method, params = request
-    return "pending" in params or method in {"zks_estimateFee", "zks_estimateGasL1ToL2"}
+    return method.startswith("eth_getBlock") and "pending" in params
 
 
 def test_no_request_keeps_the_event_loop_for_long(full: FullNode) -> None:
@@ -68,11 +63,8 @@ def test_no_request_keeps_the_event_loop_for_long(full: FullNode) -> None:
     gc.disable()
     try:
         for request in requests:
-            allowed = (
-                MAX_SECONDS_WITH_A_BLOCK
-                if request[0] in REPLACES_BLOCKS or is_pending(request)
-                else MAX_SECONDS
-            )
+            bounded = request[0] in REVERTS or is_short_pending(request)
+            allowed = MAX_SECONDS_OF_A_REVERT if bounded else MAX_SECONDS
             taken = loop_seconds(dispatcher, request)
             if taken > allowed:
                 too_long[request[0], msgspec.json.encode(request[1])[:80]] = taken

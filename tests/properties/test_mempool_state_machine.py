@@ -344,7 +344,7 @@ class PoolMachine(RuleBasedStateMachine):
     def restore(self) -> None:
         assert self.saved is not None
         snapshot, model, chain = self.saved
-        self.pool.restore(snapshot, model.accounts)
+        self.pool.adopt(self.pool.restored(snapshot, model.accounts, model.base_fee))
         self.model = Model(**{**vars(model), "pooled": list(model.pooled)})
         self.chain = list(chain)
 

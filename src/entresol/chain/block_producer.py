@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import islice
-from typing import TYPE_CHECKING
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from entresol.primitives.records import StoredChange
 
 
+INLINE_GAS: Final = 3_000_000
+"""Up to this gas limit of all pending transactions, a block is built at once: it takes a few milliseconds."""
+INLINE_TRANSACTIONS: Final = 32
+"""Up to so many, for the same reason."""
+
+
 class BlockProducer:
     """Builds the next block on the ledger.
 
@@ -44,6 +50,11 @@ class BlockProducer:
     def has_work(self) -> bool:
         """Whether a block built now would include a transaction."""
         return bool(self.priority) or next(self._pool.best(), None) is not None
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether the pending transactions take more than a few milliseconds to execute."""
+        return are_heavy(chain(self.priority, self._pool.best()))
 
     def enqueue(self, payload: PriorityTransaction) -> Transaction:
         """Queue a priority transaction; L1 has accepted it, so it is never rejected."""
@@ -127,6 +138,16 @@ class BlockProducer:
         if first is None or first.payload.gas_limit <= env.gas_limit:
             return env
         return msgspec.structs.replace(env, gas_limit=min(first.payload.gas_limit, MAX_GAS_LIMIT))
+
+
+def are_heavy(transactions: Iterable[Transaction]) -> bool:
+    """Return whether transactions take longer than those that execute on the event loop."""
+    gas = 0
+    for count, transaction in enumerate(transactions, start=1):
+        gas += transaction.payload.gas_limit
+        if gas > INLINE_GAS or count > INLINE_TRANSACTIONS:
+            return True
+    return False
 
 
 def include_priority(

@@ -36,11 +36,13 @@ class BlockSealed(msgspec.Struct, frozen=True):
 class BlocksReverted(msgspec.Struct, frozen=True):
     """The chain was reverted to block `head`; `records` are those of the reverted blocks that were not empty.
 
-    The newest comes first. The event carries the records because the store has deleted them.
+    The newest comes first. The event carries the records because other blocks overwrite them in the store.
     """
 
     records: tuple[BlockRecord, ...]
     head: int
+    size: int = 0
+    """How many bytes the records take, roughly."""
 
 
 class TransactionPending(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import keccak256
 from entresol.chain.dev.block_settings import BlockSettings
@@ -23,6 +23,7 @@ from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
 from entresol.state.snapshots import Snapshots
 from entresol.state.state_trie import StateTrie
+from entresol.storage.record_cache import memory_of_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,16 @@ if TYPE_CHECKING:
 
 MAX_HEADS: Final = 64
 """How many heads are remembered: tests revert to the same few again and again."""
+
+
+class RevertedBlocks(NamedTuple):
+    """What a revert from the block with the hash `head` removes."""
+
+    head: Hash32
+    records: tuple[BlockRecord, ...]
+    """Those of blocks that are not empty, newest first."""
+    size: int
+    """How many bytes the records take, roughly."""
 
 
 class Ledger:
@@ -159,24 +170,29 @@ class Ledger:
         self.store.append(record, nodes, prices)
         self._advance(header, overlay)
 
-    def unwind(self, number: int) -> tuple[BlockRecord, ...]:
-        """Revert to block `number`; return the records of the reverted blocks that were not empty, newest first."""
+    def reverted_by(self, number: int) -> RevertedBlocks:
+        """Return the blocks that reverting to block `number` removes; any thread may call it."""
+        head = self._head_hash
+        records = tuple(self.store.nonempty_above(number))[::-1]
+        return RevertedBlocks(head, records, sum(map(memory_of_record, records)))
+
+    def unwind(self, number: int) -> None:
+        """Revert to block `number`."""
         self.check_state(number)
-        reverted = self.store.unwind(number)
+        if number >= self.number:
+            return
+        self.store.unwind(number)
         self._snapshots.evict_above(number)
         for it in [it for it in self._heads if it > number]:
             self._heads.pop(it)
         self._set_head(self._heads.get(number) or self.header(number))
-        return reverted
 
-    def replace(self, source: Store) -> tuple[BlockRecord, ...]:
-        """Replace all blocks by those of another store; return the records of all there were, newest first."""
-        reverted = tuple(self.record(n) for n in range(self.number, -1, -1))
+    def replace(self, source: Store) -> None:
+        """Replace all blocks by those of another store."""
         self.store.replace(source)
         self._snapshots.evict_above(-1)
         self._heads.clear()
         self._set_head(self.header(self.number))
-        return reverted
 
     def verify(self, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
         """Re-execute every block that was executed here; raise `ReplayMismatch` at the first that differs."""

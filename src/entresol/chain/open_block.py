@@ -56,6 +56,11 @@ class OpenBlock:
         self._execute: Callable[[], None] | None = None
 
     @property
+    def executor(self) -> BlockExecutor:
+        """The block with what has been executed; it must not be changed."""
+        return self._executor
+
+    @property
     def transactions(self) -> Sequence[Transaction]:
         """The transactions of the block so far."""
         return self._executor.transactions

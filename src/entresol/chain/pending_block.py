@@ -72,6 +72,22 @@ class PendingBlock:
             self._inputs = inputs if self._pool.version == inputs.pool else None
         return self._executor
 
+    def is_cached(self, timestamp: int, state: Snapshot | Overlay) -> bool:
+        """Return whether `filled` has nothing to execute."""
+        return self._inputs is not None and self._inputs.equals(self._current(timestamp, state))
+
+    def adopt(
+        self,
+        executor: BlockExecutor,
+        executed: ExecutedBlock,
+        timestamp: int,
+        state: Snapshot | Overlay,
+    ) -> None:
+        """Cache a block that was built elsewhere on what there is now, if it has this timestamp."""
+        if executor.env.timestamp == timestamp:
+            self._inputs = self._current(timestamp, state)
+            self._executor, self._executed = executor, executed
+
     def finished(self, executor: BlockExecutor) -> ExecutedBlock:
         """Return the block that `filled` has just returned, with its roots."""
         assert executor is self._executor

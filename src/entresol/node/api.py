@@ -62,6 +62,7 @@ from entresol.rpc.services.batch_status import BatchStatus
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.fill_transaction import TransactionFiller
+from entresol.rpc.services.pending_builder import PendingBuilder
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.services.submission import Submission
 from entresol.rpc.services.token_slots import TokenSlots
@@ -105,9 +106,10 @@ class Api:
         self._keyring = keyring or Keyring()
         self._executor = ThreadPoolExecutor(POLICY.workers, thread_name_prefix="call")
         self._pending = PendingTransactions(chain.pool, chain.producer.priority)
+        self._pending_builder = PendingBuilder(chain, self._executor)
         self._rendered = self._new_rendered(layer_two)
         self._events = chain.events.subscribe(wake=self._on_events)
-        self._resolver = BlockResolver(chain)
+        self._resolver = BlockResolver(chain, self._pending_builder.executor)
         self._runner = CallRunner(
             call_limits(self._limits), override_limits(self._limits), self._limits.call_limit
         )
@@ -187,7 +189,7 @@ class Api:
             chain.rules.chain_id,
             chain.blocks,
             self._pending,
-            chain.pending_block,
+            self._pending_builder.block,
             batches=None if layer_two is None else BatchInclusion(chain.batches),
         )
 
@@ -281,6 +283,7 @@ class Api:
                 self._rendered,
                 self._executor,
                 self._limits.answer_limit_bytes,
+                pending_block=self._pending_builder.executor,
             ),
         ]
 

@@ -10,7 +10,8 @@ from entresol.chain.events import TransactionPending
 from entresol.errors import StoreFailed
 
 if TYPE_CHECKING:
-    from entresol.chain.chain import Chain, OnIncluded
+    from entresol.chain.chain import Chain
+    from entresol.chain.sealing_chain import OnIncluded
     from entresol.node.block_sealer import BlockSealer
     from entresol.primitives.values import Hash32
 

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain as concatenated
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from entresol.chain.block_producer import are_heavy
 
+if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.open_block import OpenBlock
     from entresol.primitives.headers import Header
-    from entresol.primitives.transactions import Transaction
-
-INLINE_GAS: Final = 3_000_000
-"""Up to this gas limit of all pending transactions, a block is sealed at once: it takes a few milliseconds."""
-
-INLINE_TRANSACTIONS: Final = 32
-"""Up to so many, for the same reason."""
 
 ATTEMPTS: Final = 3
 """How often a block is built on the thread, if the chain changes meanwhile, before it is built on the event loop."""
@@ -40,12 +32,12 @@ class BlockSealer:
     @property
     def has_heavy_deposits(self) -> bool:
         """Whether the pending priority transactions take long to execute."""
-        return _is_heavy(self._chain.producer.priority)
+        return are_heavy(self._chain.producer.priority)
 
     @property
     def is_heavy(self) -> bool:
         """Whether the pending transactions take long to execute."""
-        return _is_heavy(concatenated(self._chain.producer.priority, self._chain.pool.best()))
+        return self._chain.producer.is_heavy
 
     async def seal(self) -> Header:
         """Seal the next block, even if it is empty; a heavy one executes on a thread."""
@@ -69,12 +61,3 @@ class BlockSealer:
             if not self._chain.is_next(block):
                 return None
         return block
-
-
-def _is_heavy(transactions: Iterable[Transaction]) -> bool:
-    gas = 0
-    for count, transaction in enumerate(transactions, start=1):
-        gas += transaction.payload.gas_limit
-        if gas > INLINE_GAS or count > INLINE_TRANSACTIONS:
-            return True
-    return False

@@ -13,6 +13,7 @@ from entresol.rpc.namespaces.dev.node_info import AnvilNode, HardhatNode
 from entresol.rpc.namespaces.dev.pool import AnvilPool, HardhatPool
 from entresol.rpc.namespaces.dev.rejected import RejectedControls
 from entresol.rpc.namespaces.dev.reorg import AnvilReorg, HardhatReset
+from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 from entresol.rpc.namespaces.dev.state import (
     AccountEdits,
     BalanceEdits,
@@ -51,12 +52,13 @@ def dev_namespaces(  # noqa: PLR0913 - independent parts
     set_logging: Callable[[bool], None],
 ) -> list[Namespace]:
     """Return the namespaces that both layers have."""
+    reverts = RevertRunner(executor)
     return [
-        Evm(chain, pair.checkpoints),
+        Evm(chain, pair.checkpoints, reverts),
         AccountEdits(chain),
         MineDetailed("evm", chain, rendered),
         BalanceEdits("tenderly", chain),
-        TimeTravel("anvil", chain, pair.checkpoints),
+        TimeTravel("anvil", chain, pair.checkpoints, reverts),
         StateEdits("anvil", chain),
         AnvilBlockControl(chain),
         AnvilImpersonation(keyring),
@@ -64,7 +66,7 @@ def dev_namespaces(  # noqa: PLR0913 - independent parts
         MineDetailed("anvil", chain, rendered),
         AnvilNode(chain, pair.checkpoints, client_version, set_logging),
         AnvilPool(chain.pool),
-        AnvilReorg(chain, pair.linked, keyring, filler),
+        AnvilReorg(chain, pair.linked, reverts, keyring, filler),
         AnvilState(chain, pair.states, executor),
         AnvilTokens(tokens),
         RejectedControls(),

@@ -39,7 +39,8 @@ def load_at_start(
         raise InvalidConfig(flag, "the L1 of --l1-url knows nothing of the blocks of a file")
     try:
         contents = {chain: path.read_bytes() for chain, (_, path) in sources.items()}
-        states.apply(states.prepare(contents))
+        with contextlib.closing(states.prepare(contents)) as prepared:
+            states.apply(prepared)
     except OSError as error:
         raise InvalidConfig(flag, f"{error.filename}: {error.strerror}") from error
     except EntresolError as error:

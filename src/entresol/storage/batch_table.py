@@ -64,7 +64,10 @@ class BatchTable:
         row = self._db.get(tables.BATCH_POSITION + tables.number(block))
         if row is None:
             return None
-        return BatchPosition(*(int.from_bytes(part) for part in (row[:8], row[8:12], row[12:])))
+        position = BatchPosition(*(int.from_bytes(it) for it in (row[:8], row[8:12], row[12:])))
+        batch = self.get(position.batch)
+        # A reverted block may have left it.
+        return position if batch is not None and block <= batch.last_block else None
 
     def append(self, batch: Batch, logs: bytes, positions: Iterable[tuple[int, int]]) -> None:
         """Add a sealed batch; `positions` are the first transaction number and the logs before each of its blocks."""
@@ -78,10 +81,10 @@ class BatchTable:
         self._db.write(rows)
 
     def keys_above(self, block: int) -> Iterator[bytes]:
-        """Yield every key of the batches that have a block above this one.
+        """Yield the keys of the batches that have a block above this one, and the positions of the blocks that stay.
 
         The pending settlement transactions are among them: they may be for such a batch, and must not be
-        sent again.
+        sent again. The position of a reverted block is deleted when another gets its number.
         """
         batch = self.last()
         if batch is not None and batch.last_block > block:
@@ -91,7 +94,7 @@ class BatchTable:
             key = tables.number(batch.number)
             yield tables.BATCH + key
             yield tables.BATCH_LOGS + key
-            for number in range(batch.first_block, batch.last_block + 1):
+            for number in range(batch.first_block, min(batch.last_block, block) + 1):
                 yield tables.BATCH_POSITION + tables.number(number)
             for step in SettlementStep:
                 yield _settled_key(batch.number, step)

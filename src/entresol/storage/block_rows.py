@@ -42,8 +42,13 @@ def rows_of(
 
 def contents_keys_of(db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[bytes]:
     """Yield the keys of what block `number` alone contains; blocks may share codes and nodes."""
-    for key, _ in _contents_rows(db, record, number):
-        yield key
+    for index, (raw, sender) in enumerate(record.transactions):
+        for key, _ in _transaction_rows(raw, sender, number, index):
+            yield key
+    for change in record.changes:
+        yield tables.account_key(change.address, number)
+        yield from _slot_keys(db, change, number)
+    yield from index_keys(record, number)
     for name, _ in published_by(record):
         yield tables.published_key(name, number)
 
@@ -55,6 +60,16 @@ def _contents_rows(db: KeyValueStore, record: BlockRecord, number: int) -> Itera
         yield from _state_rows(db, change, number)
     for key in index_keys(record, number):
         yield key, b""
+
+
+def _slot_keys(db: KeyValueStore, change: StoredChange, number: int) -> Iterator[bytes]:
+    if change.destroyed:
+        # Which slots there were depended on the blocks before it, and others may be there now.
+        prefix = tables.SLOT + change.address
+        yield from (key for key, _ in db.scan(prefix) if tables.block_of(key) == number)
+    else:
+        for slot, _ in change.slots:
+            yield tables.slot_key(change.address, slot, number)
 
 
 def _transaction_rows(raw: bytes, sender: bytes, number: int, index: int) -> Iterator[Row]:

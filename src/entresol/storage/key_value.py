@@ -99,6 +99,11 @@ class KeyValueStore:
         # Without this, a program that ends without closing would wait for RocksDB's threads.
         self._finalizer = weakref.finalize(self, _close_quietly, self._db)
 
+    def _close_at_exit(self) -> None:
+        """Close the database that this is now with it, and not the one before."""
+        self._finalizer.detach()
+        self._finalizer = weakref.finalize(self, _close_quietly, self._db)
+
     def get(self, key: bytes) -> bytes | None:
         """Return the value of `key`."""
         try:
@@ -156,6 +161,15 @@ class KeyValueStore:
         batch = WriteBatch(raw_mode=True)
         batch.delete_range(b"", b"\xff" * _LONGEST_KEY)
         self._write(batch, entries, self._synced)
+
+    def exchange(self, other: KeyValueStore) -> None:
+        """Exchange everything with another store; both have the same options."""
+        assert self._durable == other._durable
+        self._path, other._path = other._path, self._path
+        self._db, other._db = other._db, self._db
+        self.failure, other.failure = other.failure, self.failure
+        self._close_at_exit()
+        other._close_at_exit()
 
     def _write(
         self, batch: WriteBatch, puts: Iterable[tuple[bytes, bytes]], options: WriteOptions

@@ -50,6 +50,7 @@ _KEPT_TABLES: Final = (
     tables.SETTLED,
     tables.PRICES,
 )
+_TABLES_BY_BLOCK: Final = (tables.BATCH_POSITION, tables.PRICES)
 _KEPT_ROWS: Final = (tables.LOADED, tables.DEPOSITS, tables.PENDING_SETTLEMENT)
 
 
@@ -73,14 +74,17 @@ class LoadedHistory:
         row = self._db.get(tables.LOADED)
         self._loaded = LoadedBlocks.of({} if row is None else {tables.LOADED: row})
 
-    def rows(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows that belong to a dump beside the records."""
+    def rows(self, head: int) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows that belong to a dump beside the records up to block `head`."""
         for table in _KEPT_TABLES:
-            yield from self._db.scan(table)
+            for key, row in self._db.scan(table):
+                # A reverted block may have left some.
+                if table not in _TABLES_BY_BLOCK or tables.block_of(key) <= head:
+                    yield key, row
         for key in _KEPT_ROWS:
-            row = self._db.get(key)
-            if row is not None:
-                yield key, row
+            found = self._db.get(key)
+            if found is not None:
+                yield key, found
 
     def write(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
         """Write such rows."""

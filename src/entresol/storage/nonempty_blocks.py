@@ -47,6 +47,11 @@ class NonEmptyBlocks:
         known = self._numbers[bisect_right(self._numbers, number) :]
         return chain(range(number + 1, self._known_from), known)
 
+    def count_above(self, number: int) -> int:
+        """Return how many blocks `above` returns."""
+        known = len(self._numbers) - bisect_right(self._numbers, number)
+        return known + len(range(number + 1, self._known_from))
+
     def remove_above(self, number: int) -> None:
         """Forget the blocks above `number`, which are deleted."""
         del self._numbers[bisect_right(self._numbers, number) :]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.storage import tables
@@ -52,16 +51,7 @@ class PriceTable:
         if prices is None:
             return []
         row = prices.pack()
-        if Prices.unpack(row) == self.at(block):
+        # A reverted block may have left a row for this one.
+        if block and Prices.unpack(row) == self.at(block - 1):
             return []
         return [(tables.PRICES + tables.number(block), row)]
-
-    def keys_above(self, block: int) -> Iterator[bytes]:
-        """Yield the keys of all blocks above this one."""
-        key = tables.PRICES + tables.LAST_NUMBER
-        while (found := self._db.last_at_most(key, tables.PRICES)) is not None:
-            number = tables.block_of(found[0])
-            if number <= block:
-                return
-            yield found[0]
-            key = tables.PRICES + tables.number(number - 1)

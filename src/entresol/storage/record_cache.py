@@ -42,7 +42,7 @@ class RecordCache:
             with self._lock:
                 # A record that was read before others were evicted may be deleted since.
                 if generation == self._generation:
-                    self._records.put(number, record, _size_of(record))
+                    self._records.put(number, record, memory_of_record(record))
         return record
 
     def evict_above(self, number: int) -> None:
@@ -53,7 +53,8 @@ class RecordCache:
             self._generation += 1
 
 
-def _size_of(record: BlockRecord) -> int:
+def memory_of_record(record: BlockRecord) -> int:
+    """Return how many bytes a record takes in memory, roughly."""
     logs = [log for result in record.results for log in result.logs]
     parts = 2 * len(record.transactions) + len(logs)
     parts += sum(len(result.l2_to_l1_logs) for result in record.results)

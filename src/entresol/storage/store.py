@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Self
 
-from entresol._native import Account
+from entresol._native import Account, keccak256
 from entresol.errors import (
     MalformedValue,
     RebuildInterrupted,
@@ -163,7 +164,13 @@ class Store:
     def next_priority_id(self) -> int:
         """Return the id that follows the last priority transaction's."""
         found = self._db.last_at_most(tables.PRIORITY + tables.LAST_NUMBER * 2, tables.PRIORITY)
-        return 0 if found is None else int.from_bytes(found[0][1 : 1 + tables.NUMBER_SIZE]) + 1
+        if found is None:
+            return 0
+        following = int.from_bytes(found[0][1 : 1 + tables.NUMBER_SIZE]) + 1
+        if self._has(tables.block_of(found[0])):
+            return following
+        # It is of a reverted block; ids follow each other from block to block.
+        return bisect_left(range(following), 1, key=lambda it: self.locate_priority(it) is None)
 
     def locate_priority(self, priority_id: int) -> TransactionLocation | None:
         """Return the location of the priority transaction with this id."""
@@ -227,23 +234,16 @@ class Store:
         number = 0 if self._head is None else self._head + 1
         self._append(record, nodes, self.prices.rows_of(number, prices))
 
-    def unwind(self, number: int) -> tuple[BlockRecord, ...]:
-        """Revert to block `number`: delete the contents of the blocks above, and batches that have one, in one write.
+    def unwind(self, number: int) -> None:
+        """Revert to block `number`, and delete the batches that have a block above it, in one write.
 
-        Return the records of the reverted blocks that were not empty, newest first. Records and hashes stay, unread,
-        until other blocks overwrite them: so an empty block costs nothing. Trie nodes and codes stay for good, since
-        other blocks may share them.
+        Everything else of the blocks above stays, unread, until another block overwrites it: so the time does not
+        depend on what they contain. Trie nodes and codes stay for good, since other blocks may share them.
         """
         head = self._head
         if head is None or number >= head:
-            return ()
-        reverted = [
-            (block, self._record_to_delete(block)) for block in self._nonempty.above(number)
-        ]
-        reverted = [(block, record) for block, record in reverted if has_contents(record)]
-        deleted = [key for it, record in reverted for key in contents_keys_of(self._db, record, it)]
-        deleted += self.batches.keys_above(number)
-        deleted += self.prices.keys_above(number)
+            return
+        deleted = list(self.batches.keys_above(number))
         # The head first, so that no reader sees a head without its block.
         self._head = number
         try:
@@ -253,16 +253,31 @@ class Store:
             raise
         self.record_cache.evict_above(number)
         self._nonempty.remove_above(number)
-        return tuple(record for _, record in reversed(reverted))
+
+    def nonempty_above(self, number: int) -> Iterator[BlockRecord]:
+        """Yield the records of the blocks above `number` that have contents, in order."""
+        return filter(has_contents, map(self.record, self._nonempty.above(number)))
+
+    def count_nonempty_above(self, number: int) -> int:
+        """Return how many blocks above `number` may have contents."""
+        return self._nonempty.count_above(number)
 
     def replace(self, source: Store) -> None:
-        """Replace the whole chain by that of another store, in one durable write."""
-        head, self._head = self._head, source.head_number
-        try:
-            self._db.replace(source._db.scan(b""))
-        except BaseException:
-            self._head = head
-            raise
+        """Replace the whole chain by that of another store, which is not used any more.
+
+        That is one durable write. Two temporary stores only exchange their files.
+        """
+        if self._directory.is_temporary and source._directory.is_temporary:
+            self._directory, source._directory = source._directory, self._directory
+            self._db.exchange(source._db)
+            self._head, source._head = source._head, self._head
+        else:
+            head, self._head = self._head, source.head_number
+            try:
+                self._db.replace(source._db.scan(b""))
+            except BaseException:
+                self._head = head
+                raise
         self.record_cache.evict_above(-1)
         self._nonempty.reset(self._head)
         self.loaded.refresh()
@@ -301,8 +316,7 @@ class Store:
             (tables.HEAD, tables.number(header.number)),
             *rows_of(self._db, record, header.number, nodes),
         ]
-        reverted = self._hash_row(header.number)
-        self._db.write(rows, [] if reverted is None else [tables.NUMBER_OF_HASH + reverted])
+        self._db.write(rows, self._left_by_reverted(header.number))
         self._nonempty.add(header.number, record)
         self._head = header.number
 
@@ -311,19 +325,28 @@ class Store:
             return number == 0
         return number == self._head + 1 and self.block_hash(self._head) == parent_hash
 
+    def _left_by_reverted(self, number: int) -> list[bytes]:
+        """Return the keys that a reverted block with this number has left."""
+        record = self._decoded(number)
+        if record is None:
+            return []
+        key = tables.number(number)
+        return [
+            tables.NUMBER_OF_HASH + keccak256(record.header_rlp),
+            tables.PRICES + key,
+            tables.BATCH_POSITION + key,
+            *contents_keys_of(self._db, record, number),
+        ]
+
     def _last(self, prefix: bytes) -> tuple[bytes, bytes] | None:
-        return self._db.last_at_most(prefix + tables.LAST_NUMBER, prefix)
+        """Return the last row of a history; blocks above the head are reverted."""
+        head = 0 if self._head is None else self._head
+        return self._db.last_at_most(prefix + tables.number(head), prefix)
 
     def _location(self, prefix: bytes) -> TransactionLocation | None:
         if (found := self._last(prefix)) is None:
             return None
         return TransactionLocation(tables.block_of(found[0]), int.from_bytes(found[1]))
-
-    def _record_to_delete(self, number: int) -> BlockRecord:
-        record = self.get_record(number)
-        if record is None:
-            raise StoreDamaged(self.path, f"block {number} is missing")
-        return record
 
     def _has(self, number: int) -> bool:
         return self._head is not None and number <= self._head
@@ -332,8 +355,9 @@ class Store:
         return self._db.get(tables.HASH_OF_NUMBER + tables.number(number))
 
     def _read_record(self, number: int) -> BlockRecord | None:
-        if not self._has(number):
-            return None
+        return self._decoded(number) if self._has(number) else None
+
+    def _decoded(self, number: int) -> BlockRecord | None:
         data = self._db.get(tables.record_key(number))
         try:
             return None if data is None else BlockRecord.decode(data)

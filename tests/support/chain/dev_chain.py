@@ -35,7 +35,14 @@ GENESIS = Genesis.development(
 
 
 def transaction(
-    nonce: int, *, by: int = 0, to: Address = NOBODY, wei: int = 1, data: bytes = b"", tip: int = 0
+    nonce: int,
+    *,
+    by: int = 0,
+    to: Address = NOBODY,
+    wei: int = 1,
+    data: bytes = b"",
+    tip: int = 0,
+    gas: int = 100_000,
 ) -> Transaction:
     """Return a transaction signed by the account of this index."""
     payload = FeeMarketTransaction(
@@ -43,7 +50,7 @@ def transaction(
         nonce=nonce,
         max_priority_fee_per_gas=tip,
         max_fee_per_gas=FEE + tip,
-        gas_limit=100_000,
+        gas_limit=gas,
         to=to,
         value=wei,
         data=data,

@@ -98,11 +98,13 @@ def record_after(
     return BlockRecord(header.encode(), stored, tuple(results), tuple(changes), tuple(codes))
 
 
-def random_chain(randomness: random.Random, blocks: int) -> list[BlockRecord]:
-    """Return a chain in which everything happens: changes, destructions, codes, logs, deposits."""
-    chain: list[BlockRecord] = []
-    nonce = 0
-    for number in range(blocks):
+def random_chain(
+    randomness: random.Random, blocks: int, start: Iterable[BlockRecord] = ()
+) -> list[BlockRecord]:
+    """Return a chain of so many blocks in which everything happens: changes, destructions, codes, logs, deposits."""
+    chain = list(start)
+    nonce = sum(len(record.transactions) for record in chain)
+    for number in range(len(chain), blocks):
         transactions: list[Transaction] = []
         if number and randomness.random() < 0.3:
             transactions.append(deposit(number))
@@ -143,13 +145,22 @@ def fill(store: Store, chain: Iterable[BlockRecord]) -> None:
         store.append(record, nodes_of(record))
 
 
+BY_NUMBER = (
+    *(tables.RECORD, tables.HASH_OF_NUMBER, tables.TRANSACTION_LOCATION, tables.HASH_OF_NONCE),
+    *(tables.ACCOUNT, tables.SLOT, tables.PUBLISHED, tables.LOGS, tables.PRIORITY),
+    *(tables.PRICES, tables.BATCH_POSITION),
+)
+"""Tables whose keys end with a block number."""
+
+
 def dump(store: Store) -> dict[bytes, bytes]:
-    """Return every key and value of a store, but for the records and hashes of reverted blocks."""
+    """Return every key and value of a store, but for what reverted blocks have left."""
     rows = dict(store._db.scan(b""))
     head = -1 if store.head_number is None else store.head_number
-    by_number = (tables.RECORD, tables.HASH_OF_NUMBER)
-    reverted = [it for it in rows if it[:1] in by_number and tables.block_of(it) > head]
-    hashes = {tables.NUMBER_OF_HASH + rows[it] for it in reverted if it[:1] == by_number[1]}
+    reverted = [it for it in rows if it[:1] in BY_NUMBER and tables.block_of(it) > head]
+    hashes = {
+        tables.NUMBER_OF_HASH + rows[it] for it in reverted if it[:1] == tables.HASH_OF_NUMBER
+    }
     return {key: row for key, row in rows.items() if key not in {*reverted, *hashes}}
 
 

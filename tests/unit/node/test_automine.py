@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from entresol.chain.block_producer import INLINE_GAS, INLINE_TRANSACTIONS
 from entresol.chain.chain import Chain
 from entresol.chain.open_block import OpenBlock
 from entresol.errors import StoreFailed, StoreFull
 from entresol.node import automine as module
 from entresol.node.automine import Automine
-from entresol.node.block_sealer import INLINE_GAS, INLINE_TRANSACTIONS, BlockSealer
+from entresol.node.block_sealer import BlockSealer
 from entresol.primitives.transactions import Transaction
 from tests.support.chain.dev_chain import deposit, open_chain, transaction
 from tests.support.polling import PATIENCE_SECONDS

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.chain import pool_inclusion
+from entresol.chain.block_producer import INLINE_GAS
 from entresol.chain.chain import Chain
 from entresol.execution.block_executor import BlockExecutor
-from entresol.node.block_sealer import INLINE_GAS, BlockSealer
+from entresol.node.block_sealer import BlockSealer
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
 from tests.support.chain.dev_chain import deposit, open_chain, transaction

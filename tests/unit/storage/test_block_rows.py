@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol._native import Account
-from entresol.errors import RebuildInterrupted, StoreFailed
+from entresol.errors import RebuildInterrupted, UnknownBlock
 from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
 from entresol.storage.store import Store
@@ -85,6 +85,23 @@ def test_going_back_leaves_what_was_there_before(
     fill(store, chain[target + 1 :])
     assert dump(store) == everything
     store.close()
+
+
+@few
+@given(st.randoms(use_true_random=False), st.lists(st.integers(0, 8), min_size=2, max_size=6))
+def test_branches_leave_nothing_of_each_other(rng: random.Random, targets: list[int]) -> None:
+    store, chain = Store.temporary(), random_chain(rng, 10)
+    fill(store, chain)
+    for target in targets:
+        store.unwind(target)
+        length = len(chain[: target + 1]) + rng.randint(1, 4)
+        chain = random_chain(rng, length, chain[: target + 1])
+        fill(store, chain[(store.head_number or 0) + 1 :])
+    fresh = Store.temporary()
+    fill(fresh, chain)
+    assert without_shared(dump(store)) == without_shared(dump(fresh))
+    store.close()
+    fresh.close()
 
 
 @few
@@ -163,13 +180,14 @@ def test_a_reverted_block_is_unknown_also_after_reopening(tmp_path: Path) -> Non
     store.close()
 
 
-def test_a_revert_returns_the_records_of_blocks_with_contents(store: Store) -> None:
+def test_the_blocks_with_contents_above_a_block_are_known(store: Store) -> None:
     chain = [record_after(None)]
     for number in range(1, 6):
         sent = [transfer(number)] if number in (2, 4) else []
         chain.append(record_after(chain[-1], transactions=sent))
     fill(store, chain)
-    assert store.unwind(0) == (chain[4], chain[2])
+    assert list(store.nonempty_above(0)) == [chain[2], chain[4]]
+    assert [store.count_nonempty_above(number) for number in (0, 2, 4)] == [2, 1, 0]
 
 
 def test_a_store_is_the_same_after_reopening(tmp_path: Path) -> None:
@@ -215,12 +233,11 @@ def test_an_interrupted_rebuild_can_only_be_done_again(tmp_path: Path) -> None:
     Store.open(tmp_path).close()
 
 
-def test_a_head_without_its_block_is_not_unwound(store: Store) -> None:
+def test_a_missing_block_is_reported_before_anything_is_unwound(store: Store) -> None:
     fill(store, random_chain(random.Random(8), 3))
     store._db.write([], [tables.record_key(1)])
-    with pytest.raises(StoreFailed, match="block 1 is missing"):
-        store.unwind(0)
-    assert store.head_number == 2
+    with pytest.raises(UnknownBlock):
+        list(store.nonempty_above(0))
 
 
 def test_an_account_that_never_changed_is_none_at_any_block(store: Store) -> None:

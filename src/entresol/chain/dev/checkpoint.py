@@ -34,6 +34,8 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     settings: BlockSettings
     finality: Finality
     edited: Overlay | None
+    base_fee: int
+    """That of the next block, by which the pool is ordered."""
 
 
 class CheckpointLog:
@@ -62,10 +64,9 @@ class CheckpointLog:
         self._checkpoints.put(self._last, checkpoint, checkpoint.pool.size)
         return self._last
 
-    def number_at(self, number: int) -> int | None:
-        """Return the number of the head at the checkpoint with this id."""
-        found = self._checkpoints.get(number)
-        return None if found is None else found.number
+    def get(self, number: int) -> Checkpoint | None:
+        """Return the checkpoint with this id."""
+        return self._checkpoints.get(number)
 
     def take(self, number: int) -> Checkpoint | None:
         """Return the checkpoint with this id, and drop it with all later ones."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.chain.dev.checkpoint import MAX_CHECKPOINTS
+from entresol.chain.dev.revert_plan import PairRevertPlan
 from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
@@ -33,24 +34,34 @@ class Checkpoints:
         """Return the number of the head of `chain` at each checkpoint that it can revert to, by id."""
         index = self._chains.index(chain)
         found = {it: self._checkpoints.get(it) for it in self._checkpoints}
-        numbers = {
-            it: chain.checkpoints.number_at(parts[index])
+        own = {
+            it: chain.checkpoints.get(parts[index])
             for it, parts in found.items()
             if parts is not None
         }
-        return {it: number for it, number in numbers.items() if number is not None}
+        return {it: checkpoint.number for it, checkpoint in own.items() if checkpoint is not None}
 
     def restore(self, number: int) -> bool:
         """Revert all chains to a checkpoint, which is dropped with all later ones."""
+        plan = self.plan(number)
+        if plan is not None:
+            plan.apply()
+        return plan is not None
+
+    def plan(self, number: int) -> PairRevertPlan | None:
+        """Return what reverts all chains to a checkpoint; None if there is no such."""
         checkpoints = self._checkpoints.get(number)
         if checkpoints is None:
-            return False
+            return None
+        parts = zip(self._chains, checkpoints, strict=True)
+        plans = [chain.plan_restore(checkpoint) for chain, checkpoint in parts]
+        found = [it for it in plans if it is not None]
+        if len(found) < len(plans):
+            # One of a block that was rolled back, or that was dropped for others, is gone on all chains.
+            self._drop_from(number)
+            return None
+        return PairRevertPlan(found, lambda: self._drop_from(number))
+
+    def _drop_from(self, number: int) -> None:
         for later in [it for it in self._checkpoints if it >= number]:
             self._checkpoints.pop(later)
-        parts = list(zip(self._chains, checkpoints, strict=True))
-        # One of a block that was rolled back, or that was dropped for others, is gone on all chains.
-        if not all(checkpoint in chain.checkpoints for chain, checkpoint in parts):
-            return False
-        for chain, checkpoint in parts:
-            chain.restore(checkpoint)
-        return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from entresol._native import Overlay
 from entresol.primitives.records import stored_changes
@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 
     from entresol._native import Snapshot
     from entresol.primitives.records import StoredChange
+
+
+class PreparedEdit(NamedTuple):
+    """A state and what an edit makes of it."""
+
+    before: Snapshot | Overlay
+    after: Overlay
 
 
 class Edits:
@@ -26,9 +33,13 @@ class Edits:
 
     def apply(self, latest: Snapshot, change: Callable[[Overlay], object]) -> Overlay:
         """Apply `change` on top of `latest` and earlier edits, and return the state; an error changes nothing."""
+        self._edited = edited = self.edited(latest, change)
+        return edited
+
+    def edited(self, latest: Snapshot, change: Callable[[Overlay], object]) -> Overlay:
+        """Return the state that `apply` would lead to; any thread may call it."""
         edited = Overlay(latest) if self._edited is None else self._edited.fork()
         change(edited)
-        self._edited = edited
         return edited
 
     def on(self, latest: Snapshot) -> Snapshot | Overlay:

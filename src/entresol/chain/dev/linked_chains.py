@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from entresol.chain.dev.pair_journal import PairJournal
+from entresol.chain.dev.revert_plan import PairRevertPlan
 from entresol.chain.genesis.stored_genesis import identity
 from entresol.chain.state_file.loading import build_genesis
 from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
@@ -36,9 +37,13 @@ class LinkedChains:
 
     def roll_back(self, chain: Chain, depth: int) -> None:
         """Roll a chain back by so many blocks, and the other to where it was then."""
+        self.plan_roll_back(chain, depth).apply()
+
+    def plan_roll_back(self, chain: Chain, depth: int) -> PairRevertPlan:
+        """Return what rolls a chain back by so many blocks, and the other to where it was then."""
         self.check_depth(chain, depth)
         if depth == 0:
-            return
+            return PairRevertPlan([])
         target = chain.number - depth
         numbers = self._journal.at(chain, target)
         if numbers is None:
@@ -49,10 +54,12 @@ class LinkedChains:
             self._check_batches(it, number)
             it.ledger.check_state(number)
         # L1 first: if the process ends in between, it must not have batches that the L2 has not.
-        for it, number in zip(self.chains, numbers, strict=True):
-            if number < it.number:
-                it.roll_back(number)
-        self._report("rolled back")
+        plans = [
+            it.plan_roll_back(number)
+            for it, number in zip(self.chains, numbers, strict=True)
+            if number < it.number
+        ]
+        return PairRevertPlan(plans, lambda: self._report("rolled back"))
 
     def reset(self) -> None:
         """Replace all chains by their genesis; nothing is pending then, and no snapshot is left."""

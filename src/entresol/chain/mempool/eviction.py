@@ -68,7 +68,7 @@ class EvictionQueue:
         self, incoming: IncomingTransaction, pricing: Pricing
     ) -> list[PooledTransaction]:
         """Return what to evict for `incoming`, the worst first; raise `PoolFull` if it is no better."""
-        heap = self._built(pricing)
+        heap = self.build(pricing)
         excess, excess_bytes = incoming.excess, incoming.excess_bytes
         depths: dict[Address, int] = {}
         if incoming.own_victims:
@@ -87,7 +87,8 @@ class EvictionQueue:
             _push(heap, self._senders[entry.sender], depths[entry.sender], pricing)
         return victims
 
-    def _built(self, pricing: Pricing) -> list[_Tail]:
+    def build(self, pricing: Pricing) -> list[_Tail]:
+        """Build the queue of all senders, unless it is built."""
         if self._heap is None:
             self._heap = []
             for sender_txs in self._senders.values():

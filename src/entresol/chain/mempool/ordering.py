@@ -111,13 +111,15 @@ class HeadQueue:
     def best(self, pricing: Pricing) -> BestTransactions:
         """Return an iterator over the pending transactions that pay the base fee."""
         if self._heap is None:
-            self._heap = self._build(pricing)
+            self.build(pricing)
+        assert self._heap is not None
         # Included transactions were at the top, and would be copied on every call.
         while self._heap and not self._is_head(self._heap[0][-1]):
             heappop(self._heap)
         return BestTransactions(self._heap.copy(), self._senders, pricing)
 
-    def _build(self, pricing: Pricing) -> list[_Head]:
+    def build(self, pricing: Pricing) -> None:
+        """Build the queue of all senders."""
         heads = (sender_txs.head for sender_txs in self._senders.values())
         heap = [
             (pricing.rank(entry), entry.arrival, entry)
@@ -125,7 +127,7 @@ class HeadQueue:
             if entry is not None and entry.fee_cap >= pricing.base_fee
         ]
         heapify(heap)
-        return heap
+        self._heap = heap
 
     def _is_head(self, entry: PooledTransaction) -> bool:
         sender_txs = self._senders.get(entry.sender)

@@ -160,9 +160,11 @@ class Mempool(PoolView):
             senders = list(self._senders)
         else:
             pooled = [self._entries[known].sender for known in included if known in self._entries]
-            senders = [
-                sender for sender in dict.fromkeys([*pooled, *touched]) if sender in self._senders
-            ]
+            affected = dict.fromkeys([*pooled, *touched])
+            if len(affected) > len(self._senders):
+                senders = [sender for sender in self._senders if sender in affected]
+            else:
+                senders = [sender for sender in affected if sender in self._senders]
         return self._refresh(senders, frozenset(included))
 
     def reset(
@@ -186,29 +188,36 @@ class Mempool(PoolView):
 
     def checkpoint(self) -> PoolCheckpoint:
         """Return a checkpoint of the pool; entries are shared, so it costs a copy of references."""
-        senders = self._senders.values()
-        return PoolCheckpoint(
-            entries=tuple(self._entries.values()),
-            nonces={sender_txs.sender: sender_txs.nonce for sender_txs in senders},
-            balances={sender_txs.sender: sender_txs.balance for sender_txs in senders},
-            base_fee=self.base_fee,
-            arrivals=self._arrivals,
-        )
+        entries = tuple(self._entries.values())
+        return PoolCheckpoint(entries, len(self._senders), self._bytes, self._arrivals)
 
-    def restore(self, checkpoint: PoolCheckpoint, accounts: AccountReader) -> None:
-        """Restore a checkpoint; `accounts` reads the state that it was taken at."""
+    def restored(self, saved: PoolCheckpoint, accounts: AccountReader, base_fee: int) -> Mempool:
+        """Return a pool with what a checkpoint has, on some state, to `adopt` it; any thread may call it."""
+        pool = Mempool(self.rules, accounts, base_fee=base_fee, config=self.config)
+        pool.order = self.order
+        pool._arrivals, pool._bytes = saved.arrivals, saved.entry_bytes
+        senders = pool._senders
+        for entry in saved.entries:
+            pool._entries[entry.transaction.hash] = entry
+            if (sender_txs := senders.get(entry.sender)) is None:
+                nonce, balance, _ = read_sender(accounts, entry.sender)
+                sender_txs = senders[entry.sender] = SenderTransactions(
+                    entry.sender, nonce, balance
+                )
+            sender_txs.put(entry)
+        pool._heads.build(pool._pricing)
+        pool._evictions.build(pool._pricing)
+        return pool
+
+    def adopt(self, other: Mempool) -> None:
+        """Take over the transactions of another pool, which is not used any more."""
         self.version += 1
-        self._accounts = accounts
-        self._pricing = Pricing(self.order, checkpoint.base_fee)
-        self._arrivals = checkpoint.arrivals
-        self._entries = {entry.transaction.hash: entry for entry in checkpoint.entries}
-        self._bytes = sum(entry.size for entry in checkpoint.entries)
-        self._senders.clear()
-        for sender, nonce in checkpoint.nonces.items():
-            self._senders[sender] = SenderTransactions(sender, nonce, checkpoint.balances[sender])
-        for entry in checkpoint.entries:
-            self._senders[entry.sender].put(entry)
-        self._invalidate_order()
+        order = self.order
+        self._accounts, self._pricing = other._accounts, other._pricing
+        self._entries, self._senders = other._entries, other._senders
+        self._heads, self._evictions = other._heads, other._evictions
+        self._arrivals, self._bytes = other._arrivals, other._bytes
+        self.order = order
 
     # --- Adding --------------------------------------------------------------
 

@@ -49,20 +49,18 @@ class PoolListing(msgspec.Struct, frozen=True):
             yield from sorted(entries, key=lambda entry: entry.nonce)
 
 
-class PoolCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a mempool, to restore it."""
+class PoolCheckpoint(msgspec.Struct, frozen=True):
+    """The content of a mempool, to restore it; nonces and balances are in the state of that moment."""
 
     entries: tuple[PooledTransaction, ...]
-    nonces: dict[Address, int]
-    balances: dict[Address, int]
-    base_fee: int
+    senders: int
+    entry_bytes: int
     arrivals: int
 
     @property
     def size(self) -> int:
         """How many bytes of memory it holds at most: those of transactions that others hold too, and its own."""
-        own = _BYTES_PER_SENDER * len(self.nonces)
-        return own + sum(entry.size for entry in self.entries)
+        return _BYTES_PER_SENDER * self.senders + self.entry_bytes
 
 
 class PoolView:

@@ -19,7 +19,10 @@ from entresol.primitives.records import StoredChange
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from entresol._native import Overlay
     from entresol.chain.chain import Chain
+    from entresol.chain.dev.edits import PreparedEdit
+    from entresol.chain.ledger import RevertedBlocks
     from entresol.chain.state_file.state_file import ChainPart, FileAccount, StateFile
     from entresol.primitives.values import Address
     from entresol.storage.store import Store
@@ -32,6 +35,8 @@ class Replacement(NamedTuple):
     store: Store
     edits: tuple[StoredChange, ...] = ()
     codes: tuple[bytes, ...] = ()
+    reverted: RevertedBlocks | None = None
+    """The blocks that the chain had while this was prepared."""
 
 
 class PreparedLoad:
@@ -43,7 +48,9 @@ class PreparedLoad:
         accounts: Mapping[Chain, dict[Address, FileAccount]],
     ) -> None:
         self.replacements = replacements
-        self.accounts = accounts
+        self.accounts = {it: found for it, found in accounts.items() if found}
+        self.edits: dict[Chain, PreparedEdit] = {}
+        """The states with the accounts, unless chains are replaced first."""
 
     def close(self) -> None:
         """Delete what was prepared."""
@@ -85,29 +92,32 @@ class PairState:
         self._linked.check_replaceable()
         files = {it: read_state_file(content, it.rules.chain_id) for it, content in data.items()}
         accounts = {it: file.accounts for it, file in files.items() if self._is_merged(it, file)}
-        if accounts.keys() == files.keys():
-            return PreparedLoad([], accounts)
         load = PreparedLoad([], accounts)
+        if accounts.keys() == files.keys():
+            load.edits = {it: it.prepare_edit(_edit(found)) for it, found in load.accounts.items()}
+            return load
         try:
             for chain in self._linked.chains:
-                load.replacements.append(self._replacement(chain, files))
+                replacement = self._replacement(chain, files)
+                load.replacements.append(replacement)
+                reverted = chain.ledger.reverted_by(-1)
+                load.replacements[-1] = replacement._replace(reverted=reverted)
         except BaseException:
             load.close()
             raise
         return load
 
     def apply(self, load: PreparedLoad) -> None:
-        """Let a prepared file take effect."""
-        try:
-            for it in load.replacements:
-                it.chain.replace(it.store, it.edits, it.codes)
-        finally:
-            load.close()
+        """Let a prepared file take effect; the caller closes it."""
+        for it in load.replacements:
+            it.chain.replace(it.store, it.edits, it.codes, it.reverted)
         if load.replacements:
             self._linked.on_replaced()
         for chain, accounts in load.accounts.items():
-            if accounts:
-                _edit(chain, accounts)
+            edit = load.edits.get(chain)
+            # Whatever changed the state meanwhile, the file is loaded after it.
+            while edit is None or not chain.apply_edit(edit, accounts):
+                edit = chain.prepare_edit(_edit(accounts))
 
     def _is_merged(self, chain: Chain, file: StateFile) -> bool:
         """Return whether only the accounts of a file are taken."""
@@ -145,6 +155,5 @@ class PairState:
             )
 
 
-def _edit(chain: Chain, accounts: dict[Address, FileAccount]) -> None:
-    first, *others = accounts
-    chain.edit(first, lambda it: apply_accounts(it, {}, accounts), *others)
+def _edit(accounts: Mapping[Address, FileAccount]) -> Callable[[Overlay], None]:
+    return lambda overlay: apply_accounts(overlay, {}, accounts)

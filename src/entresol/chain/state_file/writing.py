@@ -41,7 +41,7 @@ class ChainDump:
         self._chain_id = chain.rules.chain_id
         self._latest = chain.latest
         self._edits, self._codes = chain.edited()
-        self._rows = tuple(self._store.loaded.rows())
+        self._rows = tuple(self._store.loaded.rows(self.number))
 
     def document(
         self, others: Iterable[ChainDump] = (), *, historical: bool = False

@@ -45,7 +45,7 @@ from entresol.rpc.jsonrpc.errors import (
 from entresol.rpc.jsonrpc.forwarding import Forwarding, Item, Producer
 from entresol.rpc.jsonrpc.method import Method, Namespace, methods_of
 from entresol.rpc.jsonrpc.metrics import Metrics
-from entresol.rpc.jsonrpc.offload import Deferred, Offload
+from entresol.rpc.jsonrpc.offload import BuildFirst, Deferred, Offload, built_first
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
 from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES, LongParams
 from entresol.server.handler import ClientConnection
@@ -226,21 +226,25 @@ class Dispatcher:
             body = self._respond(request_id, result)
             if method.is_cached and method.is_repeatable(arguments):
                 self._cache_result(method, params, result)
-        except LongParams as params:
-            result = self._call_with_long_params(method, params, connection)
+        except (BuildFirst, LongParams) as paused:
+            result = self._call_later(method, paused, request.params, connection)
             return self._respond_later(method, request_id, result, started)
         except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
             body, code = _respond_with_error(error, method, request_id)
         method.metrics.observe(perf_counter() - started, code)
         return body if request_id else None
 
-    async def _call_with_long_params(
-        self, method: Method, params: LongParams, connection: ClientConnection
+    async def _call_later(
+        self, method: Method, paused: Exception, params: Raw, connection: ClientConnection
     ) -> object:
-        """Decode the parameters on a worker thread, then call the method on the event loop."""
-        loop = asyncio.get_running_loop()
-        values = await loop.run_in_executor(self._executor, params.read)
-        result = method.function(*method.with_connection(values, connection))
+        """Call a method on the event loop, after a worker has decoded its parameters or built what it needs."""
+        if isinstance(paused, LongParams):
+            loop = asyncio.get_running_loop()
+            values = await loop.run_in_executor(self._executor, paused.read)
+            arguments = method.with_connection(values, connection)
+        else:
+            arguments = method.arguments(params, connection)
+        result = await built_first(partial(method.function, *arguments))
         if type(result) is Deferred:
             return await result.result
         return await result if method.is_async else result

@@ -8,10 +8,12 @@ that it compresses on the loop, because it knows nothing of JSON-RPC.)
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from typing import Final, Generic, TypeVar
 
 import msgspec
 
+_T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
 
 
@@ -31,6 +33,27 @@ class Deferred(Generic[_T_co]):
 
     def __init__(self, result: Awaitable[_T_co]) -> None:
         self.result = result
+
+
+class BuildFirst(Exception):  # noqa: N818  # no error
+    """Raised by what needs something that takes long to build: it has to be called again, in the context of `build`."""
+
+    def __init__(self, build: Callable[[], Awaitable[AbstractContextManager[None]]]) -> None:
+        super().__init__()
+        self._build = build
+
+    async def then(self, call: Callable[[], _T]) -> _T:
+        """Build it, and return what `call` returns."""
+        with await self._build():
+            return call()
+
+
+async def built_first(call: Callable[[], _T]) -> _T:
+    """Return what `call` returns, after building what it needs."""
+    try:
+        return call()
+    except BuildFirst as first:
+        return await first.then(call)
 
 
 class OffloadPolicy(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,18 +6,19 @@ stored event is recognised.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
+from entresol.primitives.headers import number_and_timestamp
 from entresol.primitives.values import Hash32
 from entresol.rpc.cache.block_logs import BlockLogs
 
 if TYPE_CHECKING:
     from entresol.chain.events import BlocksReverted
+    from entresol.primitives.records import BlockRecord
 
 MAX_PENDING_HASHES: Final = 65_536
 MAX_REMOVED_BYTES: Final = 64 * 1024 * 1024
@@ -28,6 +29,8 @@ _BYTES_PER_HASH: Final = 96
 MAX_EVENT_BYTES: Final = MAX_REMOVED_BYTES + _BYTES_PER_HASH * MAX_PENDING_HASHES
 """What all events take that filters have not read."""
 _BYTES_PER_REORG: Final = 256
+_BYTES_PER_RECORD_BYTE: Final = 4
+"""What the logs of a record take once they are rendered, for each byte of the record."""
 
 
 class PendingHashes:
@@ -59,27 +62,41 @@ class PendingHashes:
         return found, self.end - unread + len(found)
 
 
-class Reorg(msgspec.Struct, frozen=True):
-    """A reorg to block `head`, with the logs that it removed."""
+class Reorg:
+    """A reorg to block `head`, with the logs that it removed; any thread may read them.
 
-    head: int
-    blocks: tuple[BlockLogs, ...]
-    """The reverted blocks that had logs, the oldest first."""
-    weight: int
+    The logs of a block are taken from its record when a filter first needs them.
+    """
 
-    @classmethod
-    def of(cls, event: BlocksReverted) -> Reorg:
-        """Take from an event what filters need."""
-        blocks = tuple(
-            BlockLogs(record, None, removed=True)
-            for record in reversed(event.records)
-            if any(result.logs for result in record.results)
-        )
-        return cls(event.head, blocks, _BYTES_PER_REORG + sum(it.weight for it in blocks))
+    __slots__ = ("_blocks", "_records", "head", "weight")
+
+    def __init__(self, event: BlocksReverted) -> None:
+        self.head = event.head
+        self.weight = _BYTES_PER_REORG + _BYTES_PER_RECORD_BYTE * event.size
+        # The newest first.
+        self._records = event.records
+        self._blocks: dict[int, BlockLogs] = {}
+
+    def count(self, first: int, last: int) -> int:
+        """Return how many reverted blocks from `first` to `last` may have had logs."""
+        return len(self._range(first, last))
 
     def between(self, first: int, last: int) -> Iterator[BlockLogs]:
-        """Yield the removed logs of the blocks from `first` to `last`."""
-        return (it for it in self.blocks if first <= it.number <= last)
+        """Yield the removed logs of the blocks from `first` to `last`, the oldest first."""
+        for index in reversed(self._range(first, last)):
+            record = self._records[index]
+            if any(result.logs for result in record.results):
+                if (found := self._blocks.get(index)) is None:
+                    found = self._blocks[index] = BlockLogs(record, None, removed=True)
+                yield found
+
+    def _range(self, first: int, last: int) -> range:
+        start = bisect_left(self._records, -last, key=_descending)
+        return range(start, bisect_right(self._records, -first, lo=start, key=_descending))
+
+
+def _descending(record: BlockRecord) -> int:
+    return -number_and_timestamp(record.header_rlp)[0]
 
 
 class ReorgLog:

@@ -203,7 +203,7 @@ class Filters:
             if isinstance(event, TransactionPending):
                 self._pending.add(event.transaction.hash)
             elif isinstance(event, BlocksReverted):
-                self._reorgs.add(Reorg.of(event))
+                self._reorgs.add(Reorg(event))
 
 
 def _size_of(cursor: _Cursor) -> int:

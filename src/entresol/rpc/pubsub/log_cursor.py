@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from entresol.errors import FilterNotFound, TooManyResults, UnknownBlock
 from entresol.rpc.jsonrpc.cooperative import cooperatively
@@ -17,6 +17,22 @@ if TYPE_CHECKING:
     from entresol.rpc.types.log_filter import LogFilter
 
 _Found = TypeVar("_Found", bound=list[bytes] | None)
+
+
+class RemovedLogs(NamedTuple):
+    """What a reorg removed of the blocks from `first` to `last`."""
+
+    reorg: Reorg
+    first: int
+    last: int
+
+    def count_blocks(self) -> int:
+        """Return how many blocks there are."""
+        return self.reorg.count(self.first, self.last)
+
+    def blocks(self) -> Iterator[BlockLogs]:
+        """Yield the removed logs of each block."""
+        return self.reorg.between(self.first, self.last)
 
 
 class LogCursor:
@@ -34,13 +50,12 @@ class LogCursor:
         if wanted.block_hash is not None:
             self._first, self._last = blocks.first, blocks.last
 
-    def rewind(self, reorgs: list[Reorg]) -> list[BlockLogs]:
+    def rewind(self, reorgs: list[Reorg]) -> list[RemovedLogs]:
         """Move back behind reorgs, and return the logs that they removed from those the client has."""
-        removed: list[BlockLogs] = []
+        removed: list[RemovedLogs] = []
         for reorg in reorgs:
             last = self.next - 1 if self._last is None else min(self.next - 1, self._last)
-            blocks = reorg.between(self._first, last)
-            removed += [it for it in blocks if self.wanted.block_hash in {None, it.hash}]
+            removed.append(RemovedLogs(reorg, self._first, last))
             self.next = min(self.next, reorg.head + 1)
         self.reorgs += len(reorgs)
         return removed
@@ -57,9 +72,9 @@ class LogCursor:
 
 
 class LogChanges:
-    """The changes of a log filter: removed logs are at hand, new ones are still to be searched."""
+    """The changes of a log filter, which are still to be rendered and searched."""
 
-    def __init__(self, cursor: LogCursor, removed: list[BlockLogs], new: LogSearch) -> None:
+    def __init__(self, cursor: LogCursor, removed: list[RemovedLogs], new: LogSearch) -> None:
         self._cursor = cursor
         self._removed = removed
         self._new = new
@@ -71,14 +86,19 @@ class LogChanges:
 
     def run_if_quick(self) -> list[bytes] | None:
         """Return the changes, or None if they are too many for the event loop."""
-        if sum(map(len, self._removed)) > POLICY.logs:
+        if sum(it.count_blocks() for it in self._removed) > POLICY.log_blocks:
+            return None
+        if sum(len(logs) for it in self._removed for logs in it.blocks()) > POLICY.logs:
             return None
         new = self._search(self._new.run_if_quick)
         return None if new is None else [*self._matching_removed(), *new]
 
     def _matching_removed(self) -> Iterator[bytes]:
-        for logs in self._removed:
-            yield from logs.matching(self._cursor.wanted.query)
+        wanted = self._cursor.wanted
+        for removed in self._removed:
+            for logs in removed.blocks():
+                if wanted.block_hash in {None, logs.hash}:
+                    yield from logs.matching(wanted.query)
 
     def _search(self, search: Callable[[], _Found]) -> _Found | list[bytes]:
         try:

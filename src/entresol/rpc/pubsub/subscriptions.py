@@ -159,6 +159,7 @@ class Subscriptions:
                 case BlocksReverted():
                     for record in reversed(event.records):
                         yield from self._notify_logs(record, number, removed=True)
+                        yield
                 case TransactionPending():
                     yield from self._notify_pending(event.transaction, number)
             self._queue.popleft()

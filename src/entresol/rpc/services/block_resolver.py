@@ -9,7 +9,10 @@ from entresol.errors import BlockNotFound, UnknownBlock
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from entresol.chain.chain import Chain
+    from entresol.execution.block_executor import BlockExecutor
     from entresol.execution.evm_env import State
     from entresol.primitives.headers import Header
     from entresol.rpc.types.block_id import BlockNumber
@@ -21,8 +24,10 @@ class BlockResolver:
     Remembers: the EVM environment of the latest block, where most calls run. Fails: with `UnknownBlock`.
     """
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, pending: Callable[[], BlockExecutor] | None = None) -> None:
+        """Resolve on a chain; `pending` returns its pending block, by default built at once."""
         self._chain = chain
+        self._pending = pending or chain.pending
         self._rules = chain.rules.evm_rules()
         self._latest: tuple[Header, EvmEnv] | None = None
 
@@ -53,7 +58,7 @@ class BlockResolver:
     def state(self, block: BlockNumber) -> State:
         """Return the state after a block."""
         if block.tag is BlockTag.PENDING and self._chain.producer.has_work:
-            return self._chain.pending().overlay
+            return self._pending().overlay
         return self._chain.state_after(self.sealed(block))
 
     def evm_env(self, block: BlockNumber) -> EvmEnv:
@@ -61,7 +66,7 @@ class BlockResolver:
         if block.tag is BlockTag.LATEST:
             return self._latest_env()
         if block.tag is BlockTag.PENDING:
-            pending = self._chain.pending()
+            pending = self._pending()
             return EvmEnv(pending.overlay, self._rules, pending.env)
         number = self.sealed(block)
         if number == self._chain.number:

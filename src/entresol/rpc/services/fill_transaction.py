@@ -25,7 +25,7 @@ from entresol.primitives.transactions import (
     SetCodeTransaction,
     ZkTransaction,
 )
-from entresol.rpc.jsonrpc.offload import Offload
+from entresol.rpc.jsonrpc.offload import Offload, built_first
 from entresol.rpc.types.block_id import PENDING
 from entresol.rpc.types.eip712_meta import Eip712Meta
 
@@ -126,7 +126,7 @@ class TransactionFiller:
 
     async def _gas(self, given: TransactionObject, sender: Address) -> int:
         """Return the gas that the transaction needs in the next block, after the pending ones."""
-        evm_env = self._resolver.evm_env(PENDING)
+        evm_env = await built_first(lambda: self._resolver.evm_env(PENDING))
         request = msgspec.structs.replace(given.request(), sender=sender)
         gas = self._runner.run(lambda limits: estimate_gas(evm_env, request, limits).gas)
         if not isinstance(gas, Offload):

@@ -416,7 +416,7 @@ def test_a_snapshot_can_be_restored_again_and_again() -> None:
     for _ in range(2):
         pool.add(transfer(CAT))
         pool.on_block([first.hash], Accounts(nonces={ANN: 7, BEN: 1}), BASE_FEE + 1)
-        pool.restore(snapshot, Accounts())
+        pool.adopt(pool.restored(snapshot, Accounts(), BASE_FEE))
         assert list(pool) == [first, second, queued]
         assert list(pool.best()) == [second, first]
         assert (pool.next_nonce(ANN), pool.base_fee) == (1, BASE_FEE)

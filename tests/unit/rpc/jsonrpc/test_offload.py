@@ -163,13 +163,13 @@ def test_a_batch_of_requests_about_the_pending_block_builds_it_once(
     for nonce in range(50):
         client.chain.add(transaction(nonce))
     transitions = []
-    fill = client.chain.producer.fill
+    open_ = client.chain.producer.open
 
     def counted(*arguments: Any) -> BlockExecutor:
-        transitions.append(fill(*arguments))
+        transitions.append(open_(*arguments))
         return transitions[-1]
 
-    monkeypatch.setattr(client.chain.producer, "fill", counted)
+    monkeypatch.setattr(client.chain.producer, "open", counted)
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     responses = client.post([call] * 500)
     assert len(responses) == 500

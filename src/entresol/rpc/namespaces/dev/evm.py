@@ -16,6 +16,7 @@ from entresol.errors import (
 from entresol.execution.tx_env import MAX_GAS_LIMIT
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.offload import Deferred
 from entresol.rpc.namespaces.dev.mining import seal_ordered
 from entresol.rpc.types.mine_request import IntervalRequest, MineRequest
 from entresol.rpc.types.number import Number, Number256
@@ -23,6 +24,7 @@ from entresol.rpc.types.number import Number, Number256
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.dev.checkpoints import Checkpoints
+    from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 
 FIRST_MILLISECONDS: Final = 10**12
 """From here on a time is milliseconds, as in anvil: as seconds it is after the year 33,000."""
@@ -31,10 +33,13 @@ FIRST_MILLISECONDS: Final = 10**12
 class TimeTravel:
     """Snapshots, time and mining mode."""
 
-    def __init__(self, prefix: str, chain: Chain, checkpoints: Checkpoints) -> None:
+    def __init__(
+        self, prefix: str, chain: Chain, checkpoints: Checkpoints, reverts: RevertRunner
+    ) -> None:
         self.prefix = prefix
         self._chain = chain
         self._checkpoints = checkpoints
+        self._reverts = reverts
 
     @method(served_by=ServedBy.PRODUCER)
     def snapshot(self) -> Quantity:
@@ -46,9 +51,11 @@ class TimeTravel:
         return Quantity(self._checkpoints.create())
 
     @method(served_by=ServedBy.PRODUCER)
-    def revert(self, snapshot: Number) -> bool:
+    def revert(self, snapshot: Number) -> bool | Deferred[bool]:
         """Revert the chain to a snapshot, and return whether that snapshot existed."""
-        return self._checkpoints.restore(snapshot)
+        return self._reverts.run(
+            lambda: self._checkpoints.plan(snapshot), result=True, otherwise=False
+        )
 
     @method(TimestampTooHigh, served_by=ServedBy.PRODUCER)
     def increase_time(self, seconds: Number) -> int:
@@ -113,8 +120,8 @@ class TimeTravel:
 class Evm(TimeTravel):
     """The `evm_` namespace."""
 
-    def __init__(self, chain: Chain, checkpoints: Checkpoints) -> None:
-        super().__init__("evm", chain, checkpoints)
+    def __init__(self, chain: Chain, checkpoints: Checkpoints, reverts: RevertRunner) -> None:
+        super().__init__("evm", chain, checkpoints, reverts)
 
     @method(TimestampTooLow, TimestampTooHigh, TooManyToSeal, served_by=ServedBy.PRODUCER)
     async def mine(self, options: MineRequest | None = None) -> Quantity:

@@ -18,14 +18,19 @@ from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.offload import Deferred
 from entresol.rpc.namespaces.dev.mining import block_count, sliced
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from entresol.chain.chain import Chain
     from entresol.chain.dev.keyring import Keyring
     from entresol.chain.dev.linked_chains import LinkedChains
+    from entresol.chain.dev.revert_plan import PairRevertPlan
+    from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
     from entresol.rpc.services.fill_transaction import TransactionFiller
 
 
@@ -75,20 +80,27 @@ class AnvilReorg:
     prefix = "anvil"
 
     def __init__(
-        self, chain: Chain, linked: LinkedChains, keyring: Keyring, filler: TransactionFiller
+        self,
+        chain: Chain,
+        linked: LinkedChains,
+        reverts: RevertRunner,
+        keyring: Keyring,
+        filler: TransactionFiller,
     ) -> None:
         self._chain = chain
         self._linked = linked
+        self._reverts = reverts
         self._keyring = keyring
         self._filler = filler
 
     @method(RollbackRejected, served_by=ServedBy.PRODUCER)
-    def rollback(self, depth: Number | None = None) -> None:
+    def rollback(self, depth: Number | None = None) -> Deferred[None] | None:
         """Roll the chain back by some blocks, by default one; its clock is set to that block.
 
         The other layer of a development pair is rolled back to its head at that time, with batches and deposits.
         """
-        self._linked.roll_back(self._chain, 1 if depth is None else int(depth))
+        plan = self._plan(1 if depth is None else int(depth))
+        return self._reverts.run(plan, None, None)
 
     @method(
         RollbackRejected,
@@ -108,7 +120,7 @@ class AnvilReorg:
         for it in given:
             if it.index >= count:
                 raise ReorgIndexTooHigh(it.index, count)
-        self._linked.roll_back(self._chain, count)
+        await self._reverts.finish(self._plan(count))
         async for number in sliced(count):
             for it in given:
                 if it.index == number:
@@ -122,6 +134,12 @@ class AnvilReorg:
             _reject_forking(options)
             raise MalformedValue("Forking not enabled and RPC URL not provided to start forking")
         self._linked.reset()
+
+    def _plan(self, depth: int) -> Callable[[], PairRevertPlan]:
+        """Return what plans a rollback; blocks that are sealed while it is prepared are rolled back too."""
+        self._linked.check_depth(self._chain, depth)
+        target = self._chain.number - depth
+        return lambda: self._linked.plan_roll_back(self._chain, max(self._chain.number - target, 0))
 
     async def _add(self, given: ReorgTransaction) -> None:
         if isinstance(given.transaction, Data):

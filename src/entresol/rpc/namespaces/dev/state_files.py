@@ -59,7 +59,10 @@ class AnvilState:
         files = {self._chain: bytes(state)}
         loop = asyncio.get_running_loop()
         prepared = await loop.run_in_executor(self._executor, self._states.prepare, files)
-        self._states.apply(prepared)
+        try:
+            self._states.apply(prepared)
+        finally:
+            await loop.run_in_executor(self._executor, prepared.close)
         return True
 
     async def _dump(self, *, historical: bool) -> bytes:

@@ -17,7 +17,7 @@ from entresol.primitives.transactions import PriorityTransaction, Transaction, d
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import POLICY, Offload
+from entresol.rpc.jsonrpc.offload import POLICY, Offload, built_first
 from entresol.rpc.jsonrpc.size_limit import within_limit
 from entresol.rpc.render.hex import raw_array
 from entresol.rpc.render.raw_transactions import (
@@ -31,6 +31,7 @@ from entresol.rpc.services.submission import Submission
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from concurrent.futures import Executor
 
     from entresol._native import ExecutionResult, Log
@@ -76,7 +77,7 @@ class ZksTransactions:
 
     prefix = "zks"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain: Chain,
         batch_status: BatchStatus,
@@ -84,6 +85,8 @@ class ZksTransactions:
         rendered: RenderedChain,
         executor: Executor,
         max_bytes: int,
+        *,
+        pending_block: Callable[[], BlockExecutor] | None = None,
     ) -> None:
         self._chain = chain
         self._submission = Submission(chain)
@@ -92,6 +95,7 @@ class ZksTransactions:
         self._rendered = rendered
         self._executor = executor
         self._max_bytes = max_bytes
+        self._pending_block = pending_block or chain.pending
 
     @method(served_by=ServedBy.STORE)
     def get_transaction_details(self, hash: Hash32) -> TransactionDetails | None:
@@ -130,7 +134,7 @@ class ZksTransactions:
         """Submit a signed transaction, and return the storage writes and logs it has if it is the next one."""
         transaction = decode(bytes(tx_bytes))
         check_transaction(transaction, self._chain.pool.rules)
-        pending = self._chain.pending()
+        pending = await built_first(self._pending_block)
         before = len(pending.transactions), sum(len(result.logs) for result in pending.results)
         executed = await self._execute(transaction, pending)
         events = self._events(transaction, pending, before, executed.logs)

@@ -1,0 +1,112 @@
+"""Revert a chain in two steps: prepare what takes long on any thread, and apply it on that of the chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from entresol.chain.events import BlocksReverted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from entresol.chain.ledger import RevertedBlocks
+    from entresol.chain.mempool import Mempool
+    from entresol.chain.sealing_chain import SealingChain
+
+QUICK_BLOCKS: Final = 16
+"""How many blocks with contents are reverted on the event loop: each takes some 20 microseconds to read."""
+QUICK_TRANSACTIONS: Final = 128
+"""How many pooled transactions are restored there: each takes some 5 microseconds."""
+
+
+class RevertPlan:
+    """A revert to block `number`, planned for a chain as it is now.
+
+    Remembers: the head and, if the pool stays, its version, since it is only right while they are the same. Persists:
+    nothing before it is applied. `prepare` may run on any thread, and changes nothing.
+    """
+
+    def __init__(
+        self,
+        chain: SealingChain,
+        number: int,
+        restore_pool: Callable[[], Mempool],
+        finish: Callable[[RevertPlan], None],
+        *,
+        pooled: int,
+        version: int | None = None,
+    ) -> None:
+        self.number = number
+        self._chain = chain
+        self._head = chain.ledger.head_hash
+        self._restore_pool = restore_pool
+        self._finish = finish
+        self._pooled = pooled
+        self._version = version
+        self._pool: Mempool | None = None
+        self._reverted: RevertedBlocks | None = None
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether it takes less than a few milliseconds."""
+        blocks = self._chain.ledger.store.count_nonempty_above(self.number)
+        return blocks <= QUICK_BLOCKS and self._pooled <= QUICK_TRANSACTIONS
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the chain is as it was when the revert was planned."""
+        unchanged = self._version is None or self._chain.pool.version == self._version
+        return unchanged and self._chain.ledger.head_hash == self._head
+
+    @property
+    def pool(self) -> Mempool:
+        """The pool after the revert."""
+        assert self._pool is not None
+        return self._pool
+
+    def prepare(self) -> None:
+        """Read the reverted blocks, and build the pool."""
+        self._pool = self._restore_pool()
+        self._reverted = self._chain.ledger.reverted_by(self.number)
+
+    def apply(self) -> None:
+        """Revert the chain; what is not prepared is prepared now."""
+        if self._reverted is None:
+            self.prepare()
+        assert self._reverted is not None
+        head = self._chain.number
+        self._finish(self)
+        if self.number < head:
+            _, records, size = self._reverted
+            self._chain.events.publish(BlocksReverted(records, self.number, size))
+
+
+class PairRevertPlan:
+    """Reverts of the chains of a node, which are applied together."""
+
+    def __init__(
+        self, plans: Sequence[RevertPlan], finish: Callable[[], None] = lambda: None
+    ) -> None:
+        self._plans = plans
+        self._finish = finish
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether all of them take less than a few milliseconds."""
+        return all(it.is_quick for it in self._plans)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether all chains are as they were."""
+        return all(it.is_current for it in self._plans)
+
+    def prepare(self) -> None:
+        """Do on any thread what takes long."""
+        for it in self._plans:
+            it.prepare()
+
+    def apply(self) -> None:
+        """Revert the chains, one after the other."""
+        for it in self._plans:
+            it.apply()
+        self._finish()

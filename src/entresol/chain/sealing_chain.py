@@ -1,0 +1,283 @@
+"""A chain that accepts transactions and seals blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from msgspec import structs
+
+from entresol.chain.block_producer import BlockProducer
+from entresol.chain.chain_view import ChainView
+from entresol.chain.dev.checkpoint import CheckpointLog
+from entresol.chain.dev.edits import PreparedEdit
+from entresol.chain.events import BlockSealed, ChainEvents, TransactionPending
+from entresol.chain.journal import StoreJournal
+from entresol.chain.mempool import Mempool, PoolConfig
+from entresol.chain.mining import MiningMode, MiningSchedule
+from entresol.chain.open_block import BuildState, OpenBlock
+from entresol.chain.pending_block import PendingBlock
+from entresol.errors import StoreFailed
+from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
+from entresol.primitives.values import Address, Hash32
+from entresol.storage.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+    from pathlib import Path
+    from typing import TypeAlias
+
+    from entresol._native import Overlay
+    from entresol.chain.dev.block_settings import BlockSettings
+    from entresol.chain.dev.clock import Clock
+    from entresol.chain.genesis.genesis import Genesis
+    from entresol.chain.genesis.stored_genesis import ExpectedGenesis
+    from entresol.chain.journal import Journal
+    from entresol.chain.rules import ChainRules
+    from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
+    from entresol.primitives.headers import Header
+    from entresol.primitives.records import BlockRecord, StoredChange
+    from entresol.storage.price_table import Prices
+
+    OnIncluded: TypeAlias = Callable[[Exception | None], None]
+    """Called once a transaction is in a block, or only others can change whether it will be; with what prevented it."""
+
+
+class SealingChain(ChainView):
+    """The chain of either layer without its reverts, which `Chain` adds; its rules define it.
+
+    Remembers: the pool, the priority queue, state edits since the last block, checkpoints and finality.
+    Persists: sealed blocks, through the ledger. Assumes: one thread writes; any thread may read sealed
+    blocks. Fails: an error leaves the chain unchanged.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        rules: ChainRules,
+        genesis: Genesis | ExpectedGenesis,
+        *,
+        clock: Clock | None = None,
+        pool: PoolConfig | None = None,
+    ) -> None:
+        super().__init__(store, rules, genesis, clock)
+        self.events = ChainEvents()
+        self.schedule = MiningSchedule()
+        self.checkpoints = CheckpointLog()
+        self.journal: Journal = StoreJournal(self.batches, self.set_finality)
+        """Where batches, their settlement and finality become durable; a node of a cluster has another one."""
+        self.pool = Mempool(
+            rules.validation_rules(), self.ledger.latest, base_fee=self.next_base_fee(), config=pool
+        )
+        self.schedule.on_change = self._set_pool_order
+        self._set_pool_order()
+        self.producer = BlockProducer(self.ledger, self.pool)
+        self._pending = PendingBlock(self.ledger, self.pool, self.producer)
+        self.automine: Callable[[], None] = self.seal_pending
+        """Called in automine mode when a transaction is pending; a node may seal in the background."""
+        self.include: Callable[[Hash32, OnIncluded], None] = self._include
+        """Seal a transaction of the pool with automine, and report when its sender can be answered; a node seals those
+        of many senders together."""
+        self.mine: Callable[[], Awaitable[Header]] = self._mine
+        """Seal the next block on request, even if it is empty; a node may execute it on a thread."""
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | None,
+        rules: ChainRules,
+        genesis: Genesis | ExpectedGenesis,
+        *,
+        durable: bool = True,
+        clock: Clock | None = None,
+        pool: PoolConfig | None = None,
+    ) -> Self:
+        """Open the chain in the directory `path`, or a temporary one."""
+        store = Store.temporary() if path is None else Store.open(path, durable=durable)
+        try:
+            return cls(store, rules, genesis, clock=clock, pool=pool)
+        except BaseException:
+            store.close()
+            raise
+
+    def close(self) -> None:
+        """Close the store."""
+        self.ledger.store.close()
+
+    # Blocks to come
+
+    def configure(self, settings: BlockSettings) -> None:
+        """Set what developers want of blocks to come."""
+        self.ledger.settings = settings
+        gas_limit = self.rules.gas_limit if settings.gas_limit is None else settings.gas_limit
+        self.pool.rules = structs.replace(self.pool.rules, gas_limit=gas_limit)
+        self.pool.base_fee = self.next_base_fee()
+
+    def edited(self) -> tuple[tuple[StoredChange, ...], tuple[bytes, ...]]:
+        """Return the edits since the last block and their codes, in the form of a record."""
+        return self._edits.stored()
+
+    def pending(self) -> BlockExecutor:
+        """Return the pending block with its transactions executed; it is shared and must not be changed."""
+        return self._pending.filled(self._next_timestamp(), self.latest, self._edits.stored)
+
+    @property
+    def is_pending_quick(self) -> bool:
+        """Whether `pending` takes no more than a few milliseconds: it is cached, or has little to execute."""
+        timestamp, state = self._next_timestamp(), self.latest
+        return self._pending.is_cached(timestamp, state) or not self.producer.is_heavy
+
+    def adopt_pending(self, block: OpenBlock, version: int) -> None:
+        """Let `pending` return a block that was built elsewhere on this version of the pool, until it would change."""
+        assert block.executed is not None
+        if self.pool.version == version and self.is_next(block):
+            timestamp, state = self._next_timestamp(), self.latest
+            self._pending.adopt(block.executor, block.executed, timestamp, state)
+
+    def pending_block(self) -> ExecutedBlock:
+        """Return the pending block with its header and roots."""
+        return self._pending.finished(self.pending())
+
+    # Transactions
+
+    def submit(self, raw: bytes) -> Hash32:
+        """Add a raw transaction to the pool, and seal it in automine mode."""
+        return self.send(decode(raw))
+
+    def send(self, transaction: Transaction) -> Hash32:
+        """Add a transaction to the pool, and seal it in automine mode."""
+        self.add(transaction)
+        if self.schedule.is_automine:
+            self._automine_for(transaction.hash)
+        return transaction.hash
+
+    def add(self, transaction: Transaction) -> None:
+        """Add a transaction to the pool."""
+        self.pool.add(transaction)
+        self.events.publish(TransactionPending(transaction))
+
+    def enqueue(self, payload: PriorityTransaction) -> Hash32:
+        """Add a priority transaction from L1 to the queue."""
+        transaction = self.producer.enqueue(payload)
+        self.events.publish(TransactionPending(transaction))
+        return transaction.hash
+
+    def edit(self, address: Address, change: Callable[[Overlay], object], *others: Address) -> None:
+        """Edit the account at `address`, and perhaps others; the next block records the change."""
+        self.apply_edit(self.prepare_edit(change), [address, *others])
+
+    def prepare_edit(self, change: Callable[[Overlay], object]) -> PreparedEdit:
+        """Return the state with an edit, for `apply_edit`; any thread may call it."""
+        return PreparedEdit(self.latest, self._edits.edited(self.ledger.latest, change))
+
+    def apply_edit(self, edit: PreparedEdit, touched: Iterable[Address]) -> bool:
+        """Let an edit of these accounts take effect; return whether the state is still what it was made on."""
+        if edit.before is not self.latest:
+            return False
+        self._edits.restore(edit.after)
+        self.pool.on_block([], edit.after, self.next_base_fee(), touched=touched)
+        return True
+
+    # Blocks
+
+    def is_due(self, now: float) -> bool:
+        """Return whether the next block is due at `now`, a monotonic time, and if so schedule the next one."""
+        has_work = self.schedule.mode is MiningMode.DELAYED and self.producer.has_work
+        return self.schedule.is_due(now, has_work=has_work)
+
+    def seal_pending(self) -> None:
+        """Seal blocks until no pending transaction can be included."""
+        while self.producer.has_work:
+            if not self.seal().gas_used:
+                return
+
+    def seal(self, *, limit: int | None = None) -> Header:
+        """Seal the next block, even if it is empty."""
+        executed = self.producer.build(self._next_timestamp(), *self._edits.stored(), limit=limit)
+        return self.append(executed, self.rules.fees.prices())
+
+    def open_block(self) -> OpenBlock:
+        """Open the next block, to execute its transactions on any thread, and then to seal it here."""
+        producer, state = self.producer, self._build_state()
+        executor = producer.open(self._next_timestamp(), *self._edits.stored())
+        best, trie = producer.best_for(executor), self.ledger.trie
+        return OpenBlock(executor, producer.first_priority(), best, trie, state)
+
+    def is_next(self, block: OpenBlock) -> bool:
+        """Return whether nothing has changed since the block was opened, so that it is still the next one."""
+        return block.state == self._build_state() and self.producer.has_all(block.transactions)
+
+    def seal_open(self, block: OpenBlock) -> Header | None:
+        """Seal a finished block; None if it is not the next one any more."""
+        assert block.executed is not None
+        if not self.is_next(block):
+            return None
+        return self.append(block.executed, self.rules.fees.prices())
+
+    def import_block(
+        self, record: BlockRecord, *, execute: bool = False, prices: Prices | None = None
+    ) -> None:
+        """Import a block that another node sealed, with the prices it had there."""
+        self.ledger.import_block(record, execute=execute, prices=prices)
+        sealed = BlockSealed(self.number, self.ledger.head_hash, self.head)
+        self._on_new_head(record, record.decoded(), sealed)
+
+    def set_finality(self, safe: int | None = None, finalized: int | None = None) -> None:
+        """Set the safe and the finalized block; what is not given stays."""
+        self.finality = self.finality.updated(safe, finalized)
+
+    def append(self, executed: ExecutedBlock, prices: Prices | None) -> Header:
+        """Seal an executed block, which must be the next one."""
+        self.ledger.append(executed, prices)
+        self.producer.on_sealed(executed)
+        self.clock.on_sealed(executed.header.timestamp)
+        self.ledger.settings = self.settings.after_block()
+        sealed = BlockSealed(
+            self.number, self.ledger.head_hash, self.head, executed.failures, executed.console
+        )
+        self._on_new_head(executed.record, executed.transactions, sealed)
+        return executed.header
+
+    async def _mine(self) -> Header:
+        return self.seal()
+
+    def _include(self, transaction_hash: Hash32, on_included: OnIncluded) -> None:
+        try:
+            if self.schedule.is_automine:
+                self._automine_for(transaction_hash)
+        except StoreFailed as error:
+            on_included(error)
+        else:
+            on_included(None)
+
+    def _automine_for(self, transaction_hash: Hash32) -> None:
+        try:
+            self.automine()
+        except StoreFailed as error:
+            # The sender receives the error, so the transaction must not be sealed later.
+            if self.pool.remove(transaction_hash, str(error)) is not None:
+                raise
+
+    def _set_pool_order(self) -> None:
+        """With automine transactions are included as they arrive: a later one may build on any before it."""
+        self.pool.order = "fifo" if self.schedule.is_automine else self.pool.config.order
+
+    def _build_state(self) -> BuildState:
+        return BuildState(self.ledger.head_hash, self.latest, self.clock.state, self.settings)
+
+    def _next_timestamp(self) -> int:
+        return self.clock.next_timestamp(self.head.timestamp)
+
+    def _on_new_head(
+        self,
+        record: BlockRecord,
+        transactions: Iterable[Transaction],
+        sealed: BlockSealed,
+    ) -> None:
+        self._edits.restore(None)
+        self.pool.on_block(
+            [transaction.hash for transaction in transactions],
+            self.ledger.latest,
+            self.next_base_fee(),
+            touched=[Address(change.address) for change in record.changes],
+        )
+        self.events.publish(sealed)

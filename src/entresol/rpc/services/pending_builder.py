@@ -1,0 +1,100 @@
+"""The pending block for RPC methods: a heavy one is built on a worker before they run."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+from entresol.rpc.jsonrpc.offload import BuildFirst
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Executor
+
+    from entresol.chain.chain import Chain
+    from entresol.chain.open_block import OpenBlock
+    from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
+
+ATTEMPTS: Final = 3
+"""How often a block is built on a worker, if the chain changes meanwhile, before it is built on the event loop."""
+
+
+class PendingBuilder:
+    """Builds the pending block; one that takes more than a few milliseconds on a worker.
+
+    `executor` and `block` raise `BuildFirst` for such a block. What runs after it sees a block with what was in the
+    pool when the request came, even if the pool has changed since.
+
+    Remembers: the block that was built last, for all requests that waited for it. Persists: nothing. Assumes: the event
+    loop. Fails: as the chain does.
+    """
+
+    def __init__(self, chain: Chain, workers: Executor) -> None:
+        self._chain = chain
+        self._workers = workers
+        self._building = asyncio.Lock()
+        self._opened = 0
+        self._version = -1
+        self._built: tuple[int, OpenBlock] | None = None
+        self._pinned: OpenBlock | None = None
+
+    def executor(self) -> BlockExecutor:
+        """Return the pending block with its transactions executed."""
+        if self._pinned is not None:
+            return self._pinned.executor
+        self._check()
+        return self._chain.pending()
+
+    def block(self) -> ExecutedBlock:
+        """Return the pending block with its header and roots."""
+        if self._pinned is not None and self._pinned.executed is not None:
+            return self._pinned.executed
+        self._check()
+        return self._chain.pending_block()
+
+    def _check(self) -> None:
+        if not self._chain.is_pending_quick:
+            raise BuildFirst(self._build)
+
+    async def _build(self) -> contextlib.AbstractContextManager[None]:
+        """Build a block of what is in the pool now, and return the context in which it is the pending one."""
+        needed = self._opened + (self._chain.pool.version != self._version)
+        async with self._building:
+            if self._built is None or self._built[0] < needed or not self._is_next(self._built[1]):
+                self._built = None
+                await self._try_to_build()
+            return self._pin(None if self._built is None else self._built[1])
+
+    async def _try_to_build(self) -> None:
+        loop = asyncio.get_running_loop()
+        for _ in range(ATTEMPTS):
+            self._opened += 1
+            self._version = version = self._chain.pool.version
+            block = self._chain.open_block()
+            while block.prepare():
+                await loop.run_in_executor(self._workers, block.execute)
+                if not self._is_next(block):
+                    break
+            else:
+                self._chain.adopt_pending(block, version)
+                self._built = self._opened, block
+                return
+
+    def _is_next(self, block: OpenBlock) -> bool:
+        return self._chain.is_next(block)
+
+    @contextlib.contextmanager
+    def _pin(self, block: OpenBlock | None) -> Iterator[None]:
+        self._pinned = block or self._built_here()
+        try:
+            yield
+        finally:
+            self._pinned = None
+
+    def _built_here(self) -> OpenBlock:
+        """Build the block on the event loop."""
+        block = self._chain.open_block()
+        while block.prepare():
+            block.execute()
+        return block
