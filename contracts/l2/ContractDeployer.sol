@@ -3,6 +3,7 @@ pragma solidity ^0.8.28;
 
 import {L2_NONCE_HOLDER} from "../shared/Addresses.sol";
 import {INonceHolder} from "./interfaces/INonceHolder.sol";
+import {AccountCode} from "./libraries/AccountCode.sol";
 
 /// @notice Deploys contracts by the interface of the ZK Stack.
 /// @dev This chain runs EVM bytecode. A deployment passes a versioned hash: one that starts with 0x02 is the
@@ -31,9 +32,8 @@ contract ContractDeployer {
     bytes1 private constant ERAVM = 0x01;
     bytes1 private constant EVM = 0x02;
     uint160 private constant LAST_SYSTEM_ADDRESS = 0xffff;
-    bytes3 private constant DELEGATION = 0xef0100;
-    uint256 private constant DELEGATION_SIZE = 23;
 
+    /// @dev The node reads the version, so its slot must not move.
     mapping(address account => AccountInfo info) private _accounts;
 
     /// @notice `deployer` deployed a contract whose code has the versioned hash `bytecodeHash`.
@@ -43,6 +43,10 @@ contract ContractDeployer {
         address indexed contractAddress
     );
 
+    /// @notice `account` is an account of version `aaVersion` from now on.
+    event AccountVersionUpdated(address indexed account, AccountAbstractionVersion aaVersion);
+
+    error InvalidNonceOrderingChange();
     error UnknownBytecodeVersion(bytes32 bytecodeHash);
     error BytecodeHashMismatch(bytes32 expected, bytes32 supplied);
     error BytecodeTooLong(uint256 size);
@@ -115,6 +119,17 @@ contract ContractDeployer {
         evmGasUsed = before - gasleft();
     }
 
+    /// @notice Make the caller an account of another version: 1 can send transactions, 0 cannot.
+    function updateAccountVersion(AccountAbstractionVersion version) external {
+        _accounts[msg.sender].supportedAAVersion = version;
+        emit AccountVersionUpdated(msg.sender, version);
+    }
+
+    /// @notice Revert: all accounts use their nonces in order.
+    function updateNonceOrdering(AccountNonceOrdering) external pure {
+        revert InvalidNonceOrderingChange();
+    }
+
     /// @notice The account information that was recorded when a contract was deployed.
     function getAccountInfo(address account) external view returns (AccountInfo memory info) {
         return _accounts[account];
@@ -124,7 +139,7 @@ contract ContractDeployer {
     function extendedAccountVersion(
         address account
     ) external view returns (AccountAbstractionVersion) {
-        if (uint160(account) > LAST_SYSTEM_ADDRESS && _hasKey(account)) {
+        if (uint160(account) > LAST_SYSTEM_ADDRESS && AccountCode.hasKey(account)) {
             return AccountAbstractionVersion.Version1;
         }
         return _accounts[account].supportedAAVersion;
@@ -187,12 +202,6 @@ contract ContractDeployer {
         }
         if (newAddress == address(0)) revert DeploymentFailed();
         emit ContractDeployed(msg.sender, _versionedHash(newAddress.code), newAddress);
-    }
-
-    /// @dev Whether there is no code, or only a delegation (EIP-7702).
-    function _hasKey(address account) private view returns (bool) {
-        bytes memory code = account.code;
-        return code.length == 0 || (code.length == DELEGATION_SIZE && bytes3(code) == DELEGATION);
     }
 
     function _saltOf(address sender, bytes32 salt) private pure returns (bytes32) {

@@ -146,6 +146,7 @@ class TxEnv:
     fee cap of types 2 and 4. Priority transactions use `mint`, wei minted to the sender first and not reverted by a
     failed execution; `keeps_nonce`, which leaves the sender's nonce alone; and `l1_payment`: wei minted in all, wei for
     a unit of gas, and who receives what is left. With it a failed execution leaves nothing, not even the mint.
+    With `zk` the sender may be a contract account and a paymaster may pay: then it runs in steps.
     """
 
     def __new__(
@@ -165,11 +166,32 @@ class TxEnv:
         mint: int = ...,
         keeps_nonce: bool = False,
         l1_payment: tuple[int, int, bytes] | None = None,
+        zk: ZkFields | None = None,
     ) -> TxEnv: ...
     def with_gas_limit(self, gas_limit: int) -> TxEnv:
         """Return the same transaction with another gas limit."""
     @property
     def gas_limit(self) -> int: ...
+
+@final
+class ZkFields:
+    """The fields of type 0x71 that no type of Ethereum has.
+
+    `mode` is `transaction`, `impersonation`, which does not call the sender's account, or `estimate`, which ignores what
+    accounts and paymasters say to a signature, and lends the payer the fee.
+    """
+
+    def __new__(
+        cls,
+        *,
+        signature: bytes,
+        gas_per_pubdata_limit: int,
+        max_priority_fee_per_gas: int,
+        paymaster: bytes = ...,
+        paymaster_input: bytes = ...,
+        factory_dep_hashes: Sequence[bytes] | None = None,
+        mode: str = ...,
+    ) -> ZkFields: ...
 
 @final
 class Checks:

@@ -32,6 +32,9 @@ SLOTS = {
         ("originChainId", 2, 0),
         ("chainBalance", 3, 0),
     ],
+    "Bootloader": [("supportedAccountVersion", 0, 0)],
+    "NonceHolder": [("_rawNonces", 0, 0), ("_keyedNonces", 1, 0)],
+    "ContractDeployer": [("_accounts", 0, 0)],
     "L2AssetRouter": [("L1_CHAIN_ID", 0, 0), ("L1_ASSET_ROUTER", 1, 0)],
     "L2NativeTokenVault": [
         ("L1_CHAIN_ID", 0, 0),

@@ -6,6 +6,7 @@ use revm::context::{BlockEnv, TxEnv as RevmTxEnv};
 use revm::primitives::hardfork::SpecId;
 use revm::primitives::{eip170, eip7825};
 
+use super::account::ZkTx;
 use super::l1_payment::L1Payment;
 use super::limits::Limits;
 use super::precompiles::MovedPrecompiles;
@@ -93,6 +94,8 @@ pub struct TxEnv {
     pub keeps_nonce: bool,
     /// What L1 has paid for a priority transaction.
     pub l1_payment: Option<L1Payment>,
+    /// The fields of type 0x71.
+    pub zk: Option<Box<ZkTx>>,
 }
 
 /// Everything that an execution depends on besides the state.

@@ -93,6 +93,13 @@ impl LimitChecker {
         }
     }
 
+    /// Count the gas that was used before the next step of a transaction that runs in steps.
+    pub fn start_step(&mut self, gas_used: u64) {
+        self.gas_above.clear();
+        // The frames of a step are one level below those of other transactions.
+        self.gas_above.extend([0, gas_used]);
+    }
+
     fn check(&mut self, depth: usize, frame_gas: u64) -> Option<LimitReached> {
         if let Some(progress) = self.limits.progress {
             (progress.on_check)();

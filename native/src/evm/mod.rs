@@ -1,5 +1,6 @@
 //! Execution of a transaction or a call on a state, by revm.
 
+pub mod account;
 pub mod console;
 pub mod env;
 pub mod l1_payment;
@@ -24,15 +25,19 @@ use revm::handler::pre_execution::{
     calculate_caller_fee, validate_account_nonce_and_code_with_components,
 };
 use revm::handler::validation::validate_env;
-use revm::handler::{EthFrame, EvmTr, Handler};
+use revm::handler::{EthFrame, EvmTr, FrameResult, Handler};
 use revm::inspector::InspectorHandler;
 use revm::interpreter::InitialAndFloorGas;
 use revm::interpreter::interpreter::EthInterpreter;
+use revm::interpreter::interpreter_action::FrameInit;
 use revm::state::EvmState;
 
 use crate::state::changes::Changes;
 use crate::state::database::StateDatabase;
 use crate::state::{ProviderError, State};
+use account::rejection::Rejection;
+use account::steps::{self, StepError};
+use account::{Sender, sender_of};
 use console::ConsoleCalls;
 use env::{Checks, ExecutionEnv, Rules, TxEnv};
 use l1_payment::pay_out;
@@ -61,6 +66,9 @@ pub enum ExecutionError {
     /// The transaction is not valid on this state or in this block.
     #[error("{0}")]
     Invalid(InvalidTransaction),
+    /// An account or a paymaster does not agree to the transaction, or cannot.
+    #[error("{0:?}")]
+    Rejected(Rejection),
     /// The state could not be read.
     #[error("{0}")]
     Provider(ProviderError),
@@ -109,9 +117,12 @@ pub fn reject(
 
 fn execute_plain(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResult, ExecutionError> {
     let mut evm = build(state, env, ());
-    let result = TxHandler::new(env).run(&mut evm);
+    let result = match sender_of(state, env)? {
+        None => TxHandler::new(env).run(&mut evm).map_err(StepError::from),
+        Some(sender) => steps::run(&mut evm, env, sender, PlainFrames(env)),
+    };
     let touched = evm.ctx.journaled_state.finalize();
-    let result = result.map_err(|error| execution_error(error, evm.ctx.chain.reached))?;
+    let result = result.map_err(|error| step_error(error, evm.ctx.chain.reached))?;
     finish(state, env, Execution { result, touched, console: evm.ctx.chain.console }, None)
 }
 
@@ -122,11 +133,26 @@ fn execute_traced(
 ) -> Result<ExecutionResult, ExecutionError> {
     let inspector = TracerInspector::new(tracer, env.limits.trace_bytes);
     let mut evm = build(state, env, inspector);
-    let result = TxHandler::new(env).inspect_run(&mut evm);
+    let result = match sender_of(state, env)? {
+        None => TxHandler::new(env).inspect_run(&mut evm).map_err(StepError::from),
+        Some(sender) => trace_steps(&mut evm, env, sender),
+    };
     let touched = evm.ctx.journaled_state.finalize();
-    let result = result.map_err(|error| execution_error(error, evm.ctx.chain.reached))?;
+    let result = result.map_err(|error| step_error(error, evm.ctx.chain.reached))?;
     let execution = Execution { result, touched, console: evm.ctx.chain.console };
     finish(state, env, execution, Some((tracer, evm.inspector)))
+}
+
+/// Run a transaction in steps, with one root frame around them.
+fn trace_steps(
+    evm: &mut EngineEvm<'_, TracerInspector>,
+    env: &ExecutionEnv,
+    sender: Sender,
+) -> Result<RevmResult, StepError> {
+    let inputs = trace::open_root(&mut evm.inspector, &mut evm.ctx, env);
+    let result = steps::run(evm, env, sender, InspectedFrames(env))?;
+    trace::close_root(&mut evm.inspector, &mut evm.ctx, &inputs, &result);
+    Ok(result)
 }
 
 /// What an execution left in the engine.
@@ -276,8 +302,49 @@ where
     }
 }
 
+/// Runs a top frame and the frames that it opens.
+pub trait FrameRunner<'a, I> {
+    /// Run `frame` until it ends.
+    fn run(
+        &mut self,
+        evm: &mut EngineEvm<'a, I>,
+        frame: FrameInit,
+    ) -> Result<FrameResult, EVMError<ProviderError>>;
+}
+
+struct PlainFrames<'e>(&'e ExecutionEnv);
+
+impl<'a> FrameRunner<'a, ()> for PlainFrames<'_> {
+    fn run(
+        &mut self,
+        evm: &mut EngineEvm<'a, ()>,
+        frame: FrameInit,
+    ) -> Result<FrameResult, EVMError<ProviderError>> {
+        TxHandler::new(self.0).run_exec_loop(evm, frame)
+    }
+}
+
+struct InspectedFrames<'e>(&'e ExecutionEnv);
+
+impl<'a> FrameRunner<'a, TracerInspector> for InspectedFrames<'_> {
+    fn run(
+        &mut self,
+        evm: &mut EngineEvm<'a, TracerInspector>,
+        frame: FrameInit,
+    ) -> Result<FrameResult, EVMError<ProviderError>> {
+        TxHandler::new(self.0).inspect_run_exec_loop(evm, frame)
+    }
+}
+
 impl<'a> InspectorHandler for TxHandler<'_, EngineEvm<'a, TracerInspector>> {
     type IT = EthInterpreter;
+}
+
+fn step_error(error: StepError, reached: Option<LimitReached>) -> ExecutionError {
+    match error {
+        StepError::Evm(error) => execution_error(error, reached),
+        StepError::Rejected(rejection) => ExecutionError::Rejected(rejection),
+    }
 }
 
 fn execution_error(

@@ -17,6 +17,7 @@ use revm::primitives::hardfork::SpecId;
 
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::gil;
+use crate::evm::account::{self, Mode};
 use crate::evm::l1_payment::L1Payment;
 use crate::evm::precompiles::{self, MovedPrecompiles};
 use crate::evm::{env, limits};
@@ -153,7 +154,8 @@ impl TxEnv {
     #[pyo3(signature = (
         *, sender, gas_limit, to = None, value = PyWord(U256::ZERO), data = PyData(Bytes::new()),
         gas_price = 0, priority_fee = None, nonce = 0, chain_id = None, access_list = None,
-        authorizations = None, mint = PyWord(U256::ZERO), keeps_nonce = false, l1_payment = None
+        authorizations = None, mint = PyWord(U256::ZERO), keeps_nonce = false, l1_payment = None,
+        zk = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
@@ -171,6 +173,7 @@ impl TxEnv {
         mint: PyWord,
         keeps_nonce: bool,
         l1_payment: Option<(PyWord, PyWord, PyAddress)>,
+        zk: Option<&Bound<'_, ZkFields>>,
     ) -> Self {
         let tx_type = transaction_type(&access_list, priority_fee, &authorizations);
         let base = RevmTxEnv {
@@ -194,7 +197,8 @@ impl TxEnv {
             fee_per_gas: fee_per_gas.0,
             refund_recipient: refund_recipient.0,
         });
-        Self(env::TxEnv { base, mint: mint.0, keeps_nonce, l1_payment })
+        let zk = zk.map(|fields| Box::new(fields.get().0.clone()));
+        Self(env::TxEnv { base, mint: mint.0, keeps_nonce, l1_payment, zk })
     }
 
     /// Return the same transaction with another gas limit.
@@ -207,6 +211,45 @@ impl TxEnv {
     #[getter]
     fn gas_limit(&self) -> u64 {
         self.0.base.gas_limit
+    }
+}
+
+/// The fields of type 0x71 that no type of Ethereum has.
+#[pyclass(frozen, module = "entresol._native")]
+pub struct ZkFields(account::ZkTx);
+
+#[pymethods]
+impl ZkFields {
+    #[new]
+    #[pyo3(signature = (
+        *, signature, gas_per_pubdata_limit, max_priority_fee_per_gas,
+        paymaster = PyAddress(Address::ZERO), paymaster_input = PyData(Bytes::new()),
+        factory_dep_hashes = None, mode = "transaction"
+    ))]
+    fn new(
+        signature: PyData,
+        gas_per_pubdata_limit: u64,
+        max_priority_fee_per_gas: u128,
+        paymaster: PyAddress,
+        paymaster_input: PyData,
+        factory_dep_hashes: Option<Vec<PyHash>>,
+        mode: &str,
+    ) -> PyResult<Self> {
+        let mode = match mode {
+            "transaction" => Mode::Transaction,
+            "impersonation" => Mode::Impersonation,
+            "estimate" => Mode::Estimate,
+            other => return Err(PyValueError::new_err(format!("no mode {other:?}"))),
+        };
+        Ok(Self(account::ZkTx {
+            paymaster: paymaster.0,
+            paymaster_input: paymaster_input.0,
+            signature: signature.0,
+            max_priority_fee_per_gas,
+            gas_per_pubdata_limit,
+            factory_dep_hashes: factory_dep_hashes.into_iter().flatten().map(|it| it.0).collect(),
+            mode,
+        }))
     }
 }
 

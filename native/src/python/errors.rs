@@ -10,12 +10,14 @@ use revm::context_interface::result::InvalidTransaction as Invalid;
 use super::convert::PyWord;
 use crate::crypto::CryptoError;
 use crate::evm::ExecutionError;
+use crate::evm::account::rejection::Rejection;
 use crate::evm::env::ExecutionEnv;
 use crate::evm::limits::LimitReached;
 use crate::rlp::RlpError;
 use crate::state::ProviderError;
 use crate::transaction::DecodeError;
 
+import_exception!(entresol.errors, AccountRejection);
 import_exception!(entresol.errors, DeadlinePassed);
 import_exception!(entresol.errors, EmptyAuthorizations);
 import_exception!(entresol.errors, EnginePanicked);
@@ -49,6 +51,7 @@ import_exception!(entresol.errors, WrongChain);
 pub fn execution_error(py: Python<'_>, error: ExecutionError, env: &ExecutionEnv) -> PyErr {
     match error {
         ExecutionError::Invalid(reason) => invalid_transaction(reason, env),
+        ExecutionError::Rejected(rejection) => account_rejection(rejection),
         ExecutionError::Provider(error) => provider_error(py, &error),
         ExecutionError::LimitReached(LimitReached::Gas) => {
             GasBudgetSpent::new_err("the gas budget is spent")
@@ -66,6 +69,10 @@ pub fn execution_error(py: Python<'_>, error: ExecutionError, env: &ExecutionEnv
         ExecutionError::Trace(text) => UnknownTracer::new_err(text),
         ExecutionError::Panicked(text) => EnginePanicked::new_err(text),
     }
+}
+
+fn account_rejection(rejection: Rejection) -> PyErr {
+    AccountRejection::new_err((rejection.step.name(), rejection.reason()))
 }
 
 /// Return the exception for a failed state provider, with the provider's own as its cause.

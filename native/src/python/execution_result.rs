@@ -67,11 +67,8 @@ impl ExecutionResult {
 
     #[getter]
     fn logs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let logs = match &self.0.result {
-            RevmResult::Success { logs, .. } => logs.as_slice(),
-            _ => &[],
-        };
-        let logs = logs.iter().map(|log| {
+        // One that runs in steps may have failed and still have logs, of the steps before and after.
+        let logs = self.0.result.logs().iter().map(|log| {
             let topics = PyTuple::new(py, log.topics().iter().copied().map(PyHash))?;
             (PyAddress(log.address), topics, PyData(log.data.data.clone())).into_pyobject(py)
         });

@@ -32,7 +32,7 @@ mod native {
     #[pymodule_export]
     use super::crypto::{address_of, keccak256, public_key, recover, sign};
     #[pymodule_export]
-    use super::env::{BlockEnv, CancelFlag, Checks, Limits, Rules, TxEnv};
+    use super::env::{BlockEnv, CancelFlag, Checks, Limits, Rules, TxEnv, ZkFields};
     #[pymodule_export]
     use super::evm::{Tracer, call, execute, reject};
     #[pymodule_export]

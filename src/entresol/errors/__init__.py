@@ -31,7 +31,8 @@
     │   ├── TransactionTooLarge        exceeds the size limit
     │   ├── UnprotectedTransaction     has no chain id
     │   ├── NoPubdataLimit             the gas per pubdata limit is zero
-    │   ├── PaymasterNotSupported      names a paymaster
+    │   ├── PaymasterNotSupported      names a paymaster where there are none
+    │   ├── AccountRejection           an account or a paymaster does not agree to it
     │   ├── TooManyFactoryDeps         has too many factory dependencies
     │   └── TooManyMessages            sends more messages to L1 than a batch can hold
     │
@@ -322,6 +323,7 @@ from entresol.errors.storage import (
     WrongParent,
 )
 from entresol.errors.transactions import (
+    AccountRejection,
     EmptyAuthorizations,
     FeeCapTooLow,
     GasLimitExceeded,
@@ -356,6 +358,7 @@ from entresol.errors.values import (
 )
 
 __all__ = [
+    "AccountRejection",
     "AccountsLocked",
     "AddressForbidden",
     "AddressInUse",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from entresol.errors.base import EntresolError
 
 
@@ -206,6 +208,44 @@ class PaymasterNotSupported(InvalidTransaction):
             "is named as one; the sender has to pay"
         )
         self.paymaster = paymaster
+
+
+_STEPS: Final = {
+    "form": ("", ""),
+    "sender": ("Sender is not an account: ", ""),
+    "validation": ("Account validation error: ", "failed to validate the transaction. reason: "),
+    "payment": (
+        "Failed to pay for the transaction: ",
+        "not enough balance to cover the fee. error message: ",
+    ),
+    "preparation": (
+        "Pre-paymaster preparation error: ",
+        "failed pre-paymaster preparation. error message: ",
+    ),
+    "paymaster": (
+        "Paymaster validation error: ",
+        "failed paymaster validation. error message: ",
+    ),
+    "charge": ("Failed to charge fee: ", "not enough balance to cover the fee. error message: "),
+}
+"""The texts of the network before the reason, by step: of a transaction, and of an estimate."""
+
+
+class AccountRejection(InvalidTransaction):
+    """An account or a paymaster does not agree to the transaction, or cannot; `step` is where."""
+
+    def __init__(self, step: str, reason: str) -> None:
+        super().__init__(
+            "failed to validate the transaction. reason: Validation revert: "
+            f"{_STEPS[step][0]}{reason}"
+        )
+        self.step = step
+        self.reason = reason
+
+    @property
+    def estimate_text(self) -> str:
+        """The text for the sender of an estimate."""
+        return f"{_STEPS[self.step][1]}{self.reason}"
 
 
 class TooManyFactoryDeps(InvalidTransaction):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from entresol._native import Checks, TxEnv
+from entresol._native import Checks, TxEnv, ZkFields
 from entresol.primitives.transactions import (
     Access,
     AccessListTransaction,
@@ -14,7 +14,9 @@ from entresol.primitives.transactions import (
     PriorityTransaction,
     SetCodeTransaction,
     Transaction,
+    ZkTransaction,
 )
+from entresol.primitives.transactions.zk import NO_PAYMASTER
 
 AccessItem: TypeAlias = tuple[bytes, Sequence[bytes]]
 AuthorizationItem: TypeAlias = tuple[int, bytes, int, int, int, int]
@@ -32,7 +34,10 @@ IMPERSONATION_CHECKS: Final = Checks(sender_code=False)
 
 
 def tx_env_of(transaction: Transaction) -> TxEnv:
-    """Return the `TxEnv` of `transaction`; type 0x71 executes like type 2."""
+    """Return the `TxEnv` of `transaction`.
+
+    Type 0x71 executes like type 2, except from a contract account or with a paymaster.
+    """
     # Keywords for each type are faster than a collected dictionary: see bench_calls.
     payload = transaction.payload
     if isinstance(payload, LegacyTransaction):
@@ -62,6 +67,20 @@ def tx_env_of(transaction: Transaction) -> TxEnv:
         chain_id=payload.chain_id,
         access_list=access_items(payload.access_list),
         authorizations=authorization_items(payload.authorizations) if is_set_code else None,
+        zk=_zk_fields(transaction, payload) if isinstance(payload, ZkTransaction) else None,
+    )
+
+
+def _zk_fields(transaction: Transaction, payload: ZkTransaction) -> ZkFields:
+    paymaster = payload.paymaster or NO_PAYMASTER
+    return ZkFields(
+        signature=payload.signature,
+        gas_per_pubdata_limit=payload.gas_per_pubdata_limit,
+        max_priority_fee_per_gas=payload.max_priority_fee_per_gas,
+        paymaster=paymaster.address,
+        paymaster_input=paymaster.input,
+        factory_dep_hashes=payload.factory_dep_hashes() if payload.factory_deps else None,
+        mode="impersonation" if transaction.is_impersonated else "transaction",
     )
 
 

@@ -71,6 +71,7 @@ def open_layer_two(
             l1_chain_id=l1_chain_id,
             l1_asset_router=contracts.asset_router,
             l1_takes_l2_tokens=True,
+            paymaster_balance=_balance(config) if config.l1.l1_url is None else None,
         )
     expected = LayerTwoGenesis(config, predeploys).expected
     genesis, settings, evm = expected.genesis, config.chain, config.evm

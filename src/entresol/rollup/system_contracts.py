@@ -28,7 +28,12 @@ NATIVE_TOKEN_VAULT: Final = L2_NATIVE_TOKEN_VAULT
 MESSAGE_ROOT: Final = _at(0x10005)
 BRIDGED_TOKEN_CODE: Final = _at(0x10104)
 """The implementation that bridged tokens delegate to; the address is this project's own choice."""
+TESTNET_PAYMASTER: Final = _at(0x10105)
+"""The paymaster of development chains; the address is this project's own choice, too."""
 MULTICALL: Final = Address.parse("0xca11bde05977b3631167028862be2a173976ca11")
+
+ACCOUNT_VERSION: Final = 1
+"""The version of accounts that the node calls; a chain whose bootloader has none calls no accounts."""
 
 CONTRACTS: Final = {
     BOOTLOADER: "Bootloader",
@@ -57,13 +62,18 @@ def system_genesis(
     l1_asset_router: Address,
     base_token: Address = ETH_TOKEN,
     l1_takes_l2_tokens: bool = False,
+    paymaster_balance: int | None = None,
 ) -> dict[Address, GenesisAccount]:
     """Return the contracts of an L2 that settles on `l1_chain_id`, for its genesis.
 
     Deposits come from the asset router of L1. `base_token` is the L1 address of the token that pays for gas.
-    `l1_takes_l2_tokens` allows withdrawals of L2 tokens, which the vault of L1 must be able to represent.
+    `l1_takes_l2_tokens` allows withdrawals of L2 tokens, which the vault of L1 must be able to represent. Without a
+    `paymaster_balance` there is no testnet paymaster: whoever pays for everybody's fees runs out of ether.
     """
     storage = {
+        BOOTLOADER: storage_of(
+            artifact(CONTRACTS[BOOTLOADER]), {"supportedAccountVersion": ACCOUNT_VERSION}
+        ),
         ASSET_ROUTER: storage_of(
             artifact(CONTRACTS[ASSET_ROUTER]),
             {"L1_CHAIN_ID": l1_chain_id, "L1_ASSET_ROUTER": l1_asset_router},
@@ -73,10 +83,22 @@ def system_genesis(
         ),
     }
     codes = {address: bytes(artifact(name).runtime) for address, name in CONTRACTS.items()}
-    return {
+    accounts = {
         address: GenesisAccount(code=code, nonce=_FIRST_NONCE, storage=storage.get(address, {}))
         for address, code in (codes | DEPLOYERS).items()
     }
+    if paymaster_balance is not None:
+        accounts[TESTNET_PAYMASTER] = GenesisAccount(
+            code=_paymaster_code(), nonce=_FIRST_NONCE, balance=paymaster_balance
+        )
+    return accounts
+
+
+def _paymaster_code() -> bytes:
+    """Return the paymaster's code, padded so that clients can hash it like EraVM bytecode."""
+    code = bytes(artifact("TestnetPaymaster").runtime)
+    words = (len(code) + 31) // 32 | 1
+    return code.ljust(32 * words, b"\0")
 
 
 def _vault_storage(

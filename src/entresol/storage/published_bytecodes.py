@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from entresol._native import keccak256
-from entresol.primitives.bytecode import EVM_VERSION, MAX_EVM_SIZE, evm_hash, pad_evm
+from entresol.primitives.bytecode import EVM_VERSION, MAX_EVM_SIZE, eravm_hash, evm_hash, pad_evm
 from entresol.primitives.transactions import PriorityTransaction, ZkTransaction, load
 from entresol.primitives.transactions.priority import L1_TYPES
 from entresol.primitives.transactions.zk import ZK_TYPE
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _WITH_DEPENDENCIES: Final = L1_TYPES | {ZK_TYPE}
 
+_WORD: Final = 32
+_ODD_WORDS: Final = 2 * _WORD
+
 _EVM_PREFIX: Final = bytes([EVM_VERSION, 0])
 
 
@@ -24,12 +27,15 @@ def published_by(record: BlockRecord) -> Iterator[tuple[bytes, bytes]]:
     """Yield the hash and the code of every bytecode that the block publishes.
 
     Deployed code has two hashes, its keccak and its versioned EVM hash; a factory dependency has the
-    hash that it was published under.
+    hash that it was published under. Code of a genesis that has the form of EraVM bytecode has its hash, too:
+    zksync-ethers looks up the testnet paymaster by it.
     """
     for code in record.codes:
         yield keccak256(code), code
         if len(code) <= MAX_EVM_SIZE:
             yield evm_hash(code), code
+        if not record.transactions and len(code) % _ODD_WORDS == _WORD:
+            yield eravm_hash(code), code
     yield from _factory_deps_of(record)
 
 

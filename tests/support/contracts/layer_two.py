@@ -102,12 +102,14 @@ class LayerTwo:
         l1_asset_router: Address = L1_ASSET_ROUTER,
         base_token: Address = ETH_TOKEN,
         l1_takes_l2_tokens: bool = True,
+        paymaster_balance: int | None = None,
     ) -> None:
         system = system_genesis(
             l1_chain_id=l1_chain_id,
             l1_asset_router=l1_asset_router,
             base_token=base_token,
             l1_takes_l2_tokens=l1_takes_l2_tokens,
+            paymaster_balance=paymaster_balance,
         )
         self.genesis = Genesis.development(CHAIN_ID, [ALICE, BOB], 100 * ETHER, system)
         clock = Clock(lambda: 1_000.0)

@@ -17,6 +17,7 @@ from entresol.rollup.system_contracts import (
     ASSET_ROUTER,
     CONTRACTS,
     NATIVE_TOKEN_VAULT,
+    TESTNET_PAYMASTER,
     system_genesis,
 )
 
@@ -56,7 +57,18 @@ def test_no_contract_needs_a_constructor() -> None:
 
 def test_every_contract_of_the_l2_is_deployed() -> None:
     compiled = map(contracts.artifact, contracts.names())
-    assert {it.name for it in compiled if it.source.startswith("l2/")} == set(CONTRACTS.values())
+    deployed = {*CONTRACTS.values(), "TestnetPaymaster"}
+    assert {it.name for it in compiled if it.source.startswith("l2/")} == deployed
+
+
+def test_only_a_development_chain_has_a_paymaster() -> None:
+    assert TESTNET_PAYMASTER not in system_genesis(l1_chain_id=9, l1_asset_router=ROUTER)
+    account = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER, paymaster_balance=7)[
+        TESTNET_PAYMASTER
+    ]
+    assert (account.balance, account.nonce) == (7, 1)
+    # An odd number of words, as EraVM bytecode has.
+    assert len(account.code) % 64 == 32
 
 
 def test_the_addresses_are_those_in_the_contracts() -> None:
@@ -99,5 +111,8 @@ def test_a_genesis_has_the_contracts_beside_funded_accounts() -> None:
 def test_the_page_about_the_contracts_lists_them_all() -> None:
     page = (Path(__file__).parents[3] / "docs" / "system-contracts.md").read_text()
     rows = re.findall(r"^\| `(0x\w{40})` \| `(\w+)` \|", page, re.MULTILINE)
-    assert {Address.parse(address): name for address, name in rows} == CONTRACTS
+    assert {Address.parse(address): name for address, name in rows} == {
+        **CONTRACTS,
+        TESTNET_PAYMASTER: "TestnetPaymaster",
+    }
     assert all(str(address) in page for address in DEPLOYERS)

@@ -66,7 +66,10 @@ impl FrameFormat {
         }
         if matches!(self, Self::Calls(_) | Self::Flat(_) | Self::Erc7562(_)) {
             inspector.set_transaction_gas_limit(env.tx.base.gas_limit);
-            inspector.set_transaction_caller(env.tx.base.caller);
+            // The root of one that runs in steps has no caller.
+            if env.tx.zk.is_none() {
+                inspector.set_transaction_caller(env.tx.base.caller);
+            }
         }
         match self {
             Self::Calls(config) => {

@@ -6,6 +6,7 @@ mod limit;
 mod preimages;
 mod prestate;
 mod recorder;
+mod root;
 mod struct_log;
 
 use alloy_primitives::map::HashSet;
@@ -21,6 +22,7 @@ use crate::state::ProviderError;
 use frames::FrameFormat;
 pub use inspector::TracerInspector;
 use prestate::PrestateOptions;
+pub use root::{close_root, open_root};
 use struct_log::StructLogOptions;
 
 /// The tracers that users can name; without a name a tracer writes struct logs.

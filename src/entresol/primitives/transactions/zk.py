@@ -123,7 +123,7 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
     def signing_hash(self) -> Hash32:
         """Return the typed-data digest that the sender signs."""
-        paymaster = self.paymaster or _NO_PAYMASTER
+        paymaster = self.paymaster or NO_PAYMASTER
         digest = zk_signing_hash(
             chain_id=self.chain_id,
             sender=self.sender,
@@ -144,7 +144,7 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def payer(self) -> Address:
         """Who pays the fee: the sender, unless a paymaster is named; the zero address is none."""
-        paymaster = self.paymaster or _NO_PAYMASTER
+        paymaster = self.paymaster or NO_PAYMASTER
         return paymaster.address if any(paymaster.address) else self.sender
 
     def factory_dep_hashes(self) -> tuple[Hash32, ...]:
@@ -185,7 +185,7 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-_NO_PAYMASTER: Final = Paymaster(Address.zero())
+NO_PAYMASTER: Final = Paymaster(Address.zero())
 
 
 def transaction_hash(payload: ZkTransaction) -> Hash32:

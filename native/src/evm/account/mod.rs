@@ -1,0 +1,165 @@
+//! Transactions of type 0x71 from contract accounts, or that a paymaster pays for.
+//!
+//! They run as a sequence of calls from 0x8001 on one journal: see [`steps`]. A transaction of a key
+//! account that pays for itself does not come here: it is executed like one of type 2.
+
+pub mod calls;
+mod default_account;
+pub mod rejection;
+pub mod steps;
+
+use alloy_primitives::{Address, B256, Bytes, U256, address, keccak256};
+
+use super::ExecutionError;
+use super::env::ExecutionEnv;
+use crate::state::{ProviderError, State};
+use crate::typed_data::Transaction;
+use rejection::{NOT_AN_ACCOUNT, Rejection, Step};
+
+/// Calls accounts and paymasters, and receives the fee.
+pub const BOOTLOADER: Address = address!("0000000000000000000000000000000000008001");
+/// Holds the nonces of contract accounts.
+pub const NONCE_HOLDER: Address = address!("0000000000000000000000000000000000008003");
+/// Records which contracts are accounts.
+pub const CONTRACT_DEPLOYER: Address = address!("0000000000000000000000000000000000008006");
+
+/// The variable of 0x8001 that says whether the chain calls accounts: the genesis sets it.
+const ACCOUNT_VERSION_SLOT: U256 = U256::ZERO;
+const LAST_SYSTEM_ADDRESS: Address = address!("000000000000000000000000000000000000ffff");
+const NONCE_MASK: U256 = U256::from_limbs([u64::MAX, u64::MAX, 0, 0]);
+
+/// The fields of type 0x71 that no type of Ethereum has, and how the transaction is run.
+#[derive(Clone, Debug, Default)]
+pub struct ZkTx {
+    /// Who pays, or zero.
+    pub paymaster: Address,
+    /// What the paymaster is told.
+    pub paymaster_input: Bytes,
+    /// The signature, which a contract account judges.
+    pub signature: Bytes,
+    /// The priority fee as it was signed; it is never charged.
+    pub max_priority_fee_per_gas: u128,
+    /// The most gas for a byte of pubdata.
+    pub gas_per_pubdata_limit: u64,
+    /// The hashes of the factory dependencies.
+    pub factory_dep_hashes: Vec<B256>,
+    /// What the run is for.
+    pub mode: Mode,
+}
+
+/// What a run is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// A transaction of a block.
+    #[default]
+    Transaction,
+    /// An unsigned transaction of an impersonated sender: its account is not called.
+    Impersonation,
+    /// An estimate: the payer has what it needs, and nobody minds a signature.
+    Estimate,
+}
+
+/// How the sender of a transaction is handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    /// By the node itself: an account with a key, or an impersonated one.
+    Key,
+    /// By calls of the contract.
+    Contract,
+}
+
+impl ZkTx {
+    /// Whether a paymaster pays.
+    pub fn has_paymaster(&self) -> bool {
+        !self.paymaster.is_zero()
+    }
+
+    /// Return the bytes that are charged for like calldata.
+    pub fn charged_data(&self, data: &Bytes, sender: Sender) -> Bytes {
+        let mut charged = data.to_vec();
+        if self.has_paymaster() {
+            charged.extend_from_slice(&self.paymaster_input);
+        }
+        if sender == Sender::Contract {
+            charged.extend_from_slice(&self.signature);
+        }
+        charged.into()
+    }
+}
+
+/// Return how the sender is handled if the transaction runs in steps; None if it runs like one of type 2.
+pub fn sender_of(state: &dyn State, env: &ExecutionEnv) -> Result<Option<Sender>, ExecutionError> {
+    let Some(zk) = &env.tx.zk else { return Ok(None) };
+    let sender = env.tx.base.caller;
+    let has_code = has_code(state, sender).map_err(ExecutionError::Provider)?;
+    let is_impersonated = zk.mode == Mode::Impersonation;
+    if !zk.has_paymaster() && (!has_code || is_impersonated) {
+        return Ok(None);
+    }
+    if !is_enabled(state).map_err(ExecutionError::Provider)? {
+        return Ok(None);
+    }
+    let is_system = |address: Address| address <= LAST_SYSTEM_ADDRESS;
+    if (is_system(sender) && !is_impersonated) || (zk.has_paymaster() && is_system(zk.paymaster)) {
+        return Err(Rejection::new(Step::Form, "a system contract neither sends nor pays").into());
+    }
+    if !has_code || is_impersonated {
+        return Ok(Some(Sender::Key));
+    }
+    let version = state.slot(CONTRACT_DEPLOYER, account_slot(sender));
+    match version.map_err(ExecutionError::Provider)?.byte(0) {
+        1 => Ok(Some(Sender::Contract)),
+        _ => Err(Rejection::new(Step::Sender, NOT_AN_ACCOUNT).into()),
+    }
+}
+
+/// Return whether the chain calls accounts and paymasters.
+fn is_enabled(state: &dyn State) -> Result<bool, ProviderError> {
+    Ok(!state.slot(BOOTLOADER, ACCOUNT_VERSION_SLOT)?.is_zero())
+}
+
+/// Return whether there is code other than a delegation.
+fn has_code(state: &dyn State, address: Address) -> Result<bool, ProviderError> {
+    let Some(account) = state.account(address)? else { return Ok(false) };
+    if account.code_hash == alloy_primitives::KECCAK256_EMPTY {
+        return Ok(false);
+    }
+    let code = state.code(account.code_hash)?;
+    Ok(!code.is_empty() && !code.is_eip7702())
+}
+
+/// Return the slot of an account in the first mapping of a contract.
+pub fn account_slot(account: Address) -> U256 {
+    let mut key = [0; 64];
+    key[12..32].copy_from_slice(account.as_slice());
+    keccak256(key).into()
+}
+
+/// Return the first unused nonce, of the slot that holds it beside the deployment nonce.
+fn min_nonce(raw: U256) -> U256 {
+    raw & NONCE_MASK
+}
+
+/// Return the digest that is signed, and the hash of the transaction.
+pub fn hashes(env: &ExecutionEnv, zk: &ZkTx) -> (B256, B256) {
+    let tx = &env.tx.base;
+    let signed = Transaction {
+        txType: U256::from(Transaction::TYPE),
+        from: tx.caller.into_word().into(),
+        to: tx.kind.to().copied().unwrap_or_default().into_word().into(),
+        gasLimit: U256::from(tx.gas_limit),
+        gasPerPubdataByteLimit: U256::from(zk.gas_per_pubdata_limit),
+        maxFeePerGas: U256::from(tx.gas_price),
+        maxPriorityFeePerGas: U256::from(zk.max_priority_fee_per_gas),
+        paymaster: zk.paymaster.into_word().into(),
+        nonce: U256::from(tx.nonce),
+        value: tx.value,
+        data: tx.data.clone(),
+        factoryDeps: zk.factory_dep_hashes.clone(),
+        paymasterInput: zk.paymaster_input.clone(),
+    };
+    let digest = signed.signing_hash(U256::from(env.rules.chain_id));
+    let mut content = digest.to_vec();
+    content.extend_from_slice(keccak256(&zk.signature).as_slice());
+    (digest, keccak256(content))
+}

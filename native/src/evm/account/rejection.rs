@@ -1,0 +1,107 @@
+//! Why a transaction of an account or with a paymaster cannot be included.
+
+use alloy_primitives::{Bytes, hex};
+use alloy_sol_types::{Revert, SolError};
+
+use crate::evm::ExecutionError;
+
+/// The step that a transaction did not pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The fields alone.
+    Form,
+    /// The sender is neither a key nor an account.
+    Sender,
+    /// `validateTransaction`, and the nonce.
+    Validation,
+    /// `payForTransaction`.
+    Payment,
+    /// `prepareForPaymaster`, or the approval of a key account.
+    Preparation,
+    /// `validateAndPayForPaymasterTransaction`.
+    Paymaster,
+    /// The fee that has arrived.
+    Charge,
+}
+
+impl Step {
+    /// The name that Python knows.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Form => "form",
+            Self::Sender => "sender",
+            Self::Validation => "validation",
+            Self::Payment => "payment",
+            Self::Preparation => "preparation",
+            Self::Paymaster => "paymaster",
+            Self::Charge => "charge",
+        }
+    }
+}
+
+/// What was wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The callee reverted with these bytes, or halted and returned none.
+    Reverted(Bytes),
+    /// In these words.
+    Reason(&'static str),
+}
+
+/// Why a transaction cannot be included: nobody pays, and nothing changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// The step that it did not pass.
+    pub step: Step,
+    /// What was wrong.
+    pub cause: Cause,
+}
+
+/// How much of a revert an error repeats.
+const MAX_SHOWN: usize = 4_096;
+
+/// The sender has code, and is no account.
+pub const NOT_AN_ACCOUNT: &str = "invalid sender. can't start a transaction from a non-account";
+
+/// A step has used up all gas.
+pub const NO_GAS: &str = "Not enough gas for transaction validation";
+
+impl Rejection {
+    /// Say what was wrong.
+    pub const fn new(step: Step, reason: &'static str) -> Self {
+        Self { step, cause: Cause::Reason(reason) }
+    }
+
+    /// Return what was wrong in words: a revert's own, or its bytes.
+    pub fn reason(&self) -> String {
+        let output = match &self.cause {
+            Cause::Reason(reason) => return (*reason).into(),
+            Cause::Reverted(output) => output,
+        };
+        if let Ok(revert) = Revert::abi_decode(output) {
+            return shortened(&revert.reason);
+        }
+        let selector = hex::encode(&output[..output.len().min(4)]);
+        let shown = hex::encode(&output[..output.len().min(MAX_SHOWN)]);
+        let more = if output.len() > MAX_SHOWN { "…" } else { "" };
+        format!("Error function_selector = 0x{selector}, data = 0x{shown}{more}")
+    }
+
+    /// Return what the callee has reverted with.
+    pub const fn reverted(step: Step, output: Bytes) -> Self {
+        Self { step, cause: Cause::Reverted(output) }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+impl From<Rejection> for ExecutionError {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection)
+    }
+}

@@ -1,0 +1,608 @@
+"""Transactions of type 0x71 from contract accounts and with paymasters: what each step does, costs and leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from entresol.errors import AccountRejection, FeeCapTooLow, InsufficientFunds, NonceTooLow
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
+from entresol.primitives.values import Address
+from entresol.rollup.system_contracts import CONTRACT_DEPLOYER, NONCE_HOLDER
+from tests.support.contracts.accounts import (
+    AGREES,
+    APPROVAL,
+    ASK_PAYMASTER,
+    CALLED,
+    EAT_GAS,
+    EXECUTE,
+    GAS,
+    GENERAL,
+    INVALID,
+    NOBODY,
+    PAYS,
+    POST,
+    PREPARE,
+    REVERT,
+    SELECTORS,
+    VALIDATE,
+    ScriptedWorld,
+    approval_based,
+    calls_of,
+    functions,
+    pay,
+    use_nonce,
+    word,
+)
+from tests.support.contracts.layer_two import (
+    ALICE,
+    BOB,
+    ETHER,
+    FEE,
+    calldata,
+    encode,
+    failure,
+    logs_of,
+    messages_of,
+    padded,
+    topic,
+)
+
+COST = GAS * FEE
+
+
+@pytest.fixture
+def l2() -> Iterator[ScriptedWorld]:
+    """Return an L2 at its genesis."""
+    layer = ScriptedWorld()
+    yield layer
+    layer.close()
+
+
+def rejection(l2: ScriptedWorld, transaction: object) -> AccountRejection:
+    """Return why a block cannot include a transaction."""
+    with pytest.raises(AccountRejection) as raised:
+        l2.open().run(transaction)  # type: ignore[arg-type]
+    return raised.value
+
+
+# Senders
+
+
+def test_a_contract_that_is_no_account_cannot_send(l2: ScriptedWorld) -> None:
+    refused = rejection(l2, l2.from_contract(l2.contract(ether=ETHER)))
+    assert "invalid sender. can't start a transaction from a non-account" in str(refused)
+    assert refused.step == "sender"
+
+
+def test_a_contract_is_an_account_while_it_says_so(l2: ScriptedWorld) -> None:
+    account = l2.account()
+    assert l2.include(l2.from_contract(account)).succeeded
+    ((_, topics, data),) = logs_of(
+        l2.set_version(account, 0), CONTRACT_DEPLOYER, topic("AccountVersionUpdated(address,uint8)")
+    )
+    assert topics[0].hex() == "3fb6f4f15ddd4a75588ca934894ad2cdcab25a5012e2515e1783433d0128611a"
+    assert (topics[1], data) == (padded(account), bytes(32))
+    l2.script(account, VALIDATE, use_nonce(1), output=AGREES)
+    assert rejection(l2, l2.from_contract(account, nonce=1)).step == "sender"
+
+
+def test_an_account_that_resigns_while_it_validates_is_rejected(l2: ScriptedWorld) -> None:
+    account = l2.account()
+    resign = (CONTRACT_DEPLOYER, 0, calldata("updateAccountVersion(uint8)", 0))
+    l2.script(account, VALIDATE, use_nonce(0), resign, output=AGREES)
+    assert rejection(l2, l2.from_contract(account)).step == "sender"
+
+
+def test_a_version_without_code_changes_nothing_for_a_key(l2: ScriptedWorld) -> None:
+    call = calldata("updateAccountVersion(uint8)", 1)
+    assert l2.send(CONTRACT_DEPLOYER, call).succeeded
+    assert l2.include(l2.from_key(value=7)).succeeded
+    assert l2.balance(NOBODY) == 7
+
+
+def test_a_delegated_sender_is_asked_by_its_key(l2: ScriptedWorld) -> None:
+    delegate, paymaster = l2.account(), l2.paymaster()
+    l2.chain.edit(ALICE, lambda it: it.set_code(ALICE, b"\xef\x01\x00" + delegate))
+    l2.chain.seal()
+    result = l2.include(l2.from_key(paymaster=paymaster))
+    assert functions(result) == [ASK_PAYMASTER, POST]
+
+
+@pytest.mark.parametrize("number", [0x8001, 0xFFFF, 1])
+def test_a_system_contract_is_no_paymaster(l2: ScriptedWorld, number: int) -> None:
+    transaction = l2.from_key(paymaster=Address(number.to_bytes(20)))
+    assert rejection(l2, transaction).step == "form"
+
+
+# Nonces
+
+
+def test_the_first_nonce_of_a_contract_account_is_0(l2: ScriptedWorld) -> None:
+    account = l2.account()
+    before = l2.nonce(account)
+    assert l2.include(l2.from_contract(account)).succeeded
+    assert (l2.min_nonce(account), l2.nonce(account)) == (1, before)
+
+
+def test_a_nonce_is_used_once(l2: ScriptedWorld) -> None:
+    account = l2.account()
+    transaction = l2.from_contract(account)
+    l2.include(transaction)
+    with pytest.raises(NonceTooLow):
+        l2.open().run(transaction)
+
+
+def test_an_account_has_to_mark_its_nonce(l2: ScriptedWorld) -> None:
+    account = l2.account()
+    l2.script(account, VALIDATE, output=AGREES)
+    assert "nonce was not marked" in str(rejection(l2, l2.from_contract(account)))
+
+
+def test_an_account_may_jump_over_nonces(l2: ScriptedWorld) -> None:
+    account = l2.account()
+    jump = (NONCE_HOLDER, 0, calldata("increaseMinNonce(uint256)", 5))
+    l2.script(account, VALIDATE, jump, output=AGREES)
+    l2.include(l2.from_contract(account))
+    assert l2.min_nonce(account) == 5
+    for used in range(5):
+        with pytest.raises(NonceTooLow):
+            l2.open().run(l2.from_contract(account, nonce=used))
+
+
+# What an account says
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        AGREES[:31],
+        AGREES + bytes(32),
+        AGREES[:-1] + b"\x01",
+        bytes(32),
+        word(SELECTORS[EXECUTE]),
+        b"",
+    ],
+    ids=["31 bytes", "64 bytes", "a dirty tail", "zero", "another selector", "nothing"],
+)
+def test_an_account_agrees_by_exactly_one_word(l2: ScriptedWorld, output: bytes) -> None:
+    account = l2.account()
+    l2.script(account, VALIDATE, use_nonce(0), output=output)
+    refused = rejection(l2, l2.from_contract(account))
+    assert str(refused) == (
+        "failed to validate the transaction. reason: Validation revert: Account validation error: "
+        "Account validation returned invalid magic value. Most often this means that the signature "
+        "is incorrect"
+    )
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (failure("Error(string)", "not now"), "not now"),
+        (failure("Odd(uint256)", 1), "Error function_selector = 0x{0}, data = 0x{1}"),
+        (b"", "Error function_selector = 0x, data = 0x"),
+    ],
+    ids=["text", "custom error", "empty"],
+)
+def test_a_revert_gives_its_reason(l2: ScriptedWorld, output: bytes, reason: str) -> None:
+    account = l2.account()
+    l2.script(account, VALIDATE, ending=REVERT, output=output)
+    refused = rejection(l2, l2.from_contract(account))
+    assert refused.reason == reason.format(output[:4].hex(), output.hex())
+
+
+def test_an_account_sees_the_transaction_and_its_hashes(l2: ScriptedWorld) -> None:
+    account = l2.account()
+    transaction = l2.from_contract(account, data=b"hello", value=3)
+    validated, paid, executed = calls_of(l2.include(transaction))
+    assert validated.data[4:36] == transaction.hash
+    assert validated.data[36:68] == transaction.payload.signing_hash()  # type: ignore[union-attr]
+    assert validated.data[4:] == paid.data[4:] == executed.data[4:]
+
+
+# Payment
+
+
+@pytest.mark.parametrize("excess", [0, 1, ETHER // 2], ids=["exact", "one more", "much more"])
+def test_what_is_more_than_the_fee_is_back_before_the_execution(
+    l2: ScriptedWorld, excess: int
+) -> None:
+    account = l2.account(fee=COST + excess)
+    result = l2.include(l2.from_contract(account))
+    executed = calls_of(result)[-1]
+    assert executed.balance == ETHER - COST
+    assert l2.balance(account) == ETHER - result.gas_used * FEE
+    assert l2.balance(BOOTLOADER) == 0
+
+
+def test_a_fee_that_lacks_a_wei_is_not_enough(l2: ScriptedWorld) -> None:
+    account = l2.account(fee=COST - 1)
+    refused = rejection(l2, l2.from_contract(account))
+    assert "Failed to charge fee: " in str(refused)
+    assert refused.estimate_text.startswith("not enough balance to cover the fee. error message: ")
+    assert (l2.balance(account), l2.min_nonce(account)) == (ETHER, 0)
+
+
+def test_the_base_fee_is_charged_whatever_is_offered(l2: ScriptedWorld) -> None:
+    account = l2.account(fee=3 * COST)
+    result = l2.include(l2.from_contract(account, max_fee_per_gas=3 * FEE))
+    assert l2.balance(account) == ETHER - result.gas_used * FEE
+    assert {called.gas_price for called in calls_of(result)} == {FEE}
+
+
+def test_an_offer_below_the_base_fee_is_rejected(l2: ScriptedWorld) -> None:
+    transaction = l2.from_contract(l2.account(), max_fee_per_gas=FEE - 1)
+    with pytest.raises(FeeCapTooLow):
+        l2.open().run(transaction)
+
+
+def test_nobody_sends_ether_to_the_bootloader_but_to_pay(l2: ScriptedWorld) -> None:
+    account = l2.account()
+    l2.script(account, EXECUTE, pay(1))
+    assert not l2.include(l2.from_contract(account)).succeeded
+    assert not l2.send(BOOTLOADER, b"", value=1).succeeded
+    l2.script(account, VALIDATE, use_nonce(1), pay(1), output=AGREES)
+    assert rejection(l2, l2.from_contract(account, nonce=1)).step == "validation"
+    assert l2.balance(BOOTLOADER) == 0
+
+
+# Paymasters
+
+
+def test_a_key_without_ether_pays_by_token(l2: ScriptedWorld) -> None:
+    paymaster, token = l2.paymaster(), l2.token(BOB)
+    l2.script(
+        paymaster,
+        ASK_PAYMASTER,
+        (token, 0, calldata("transferFrom(address,address,uint256)", BOB, paymaster, 10)),
+        pay(COST),
+        output=PAYS,
+    )
+    l2.chain.edit(BOB, lambda it: it.set_balance(BOB, 0))
+    l2.chain.seal()
+    transaction = l2.from_key(1, paymaster=paymaster, paymaster_input=approval_based(token, 10))
+    result = l2.include(transaction)
+    assert result.succeeded
+    assert (l2.balance(BOB), l2.nonce(BOB)) == (0, 1)
+    assert l2.token_balance(token, paymaster) == 10
+    assert l2.token_balance(token, BOB) == 990
+    assert l2.balance(paymaster) == ETHER - result.gas_used * FEE
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (b"", "0xb4fa3fb3"),
+        (GENERAL[:3], "0xb4fa3fb3"),
+        (b"\xde\xad\xbe\xef", "0xff15b069"),
+        (approval_based(NOBODY, 1)[:67], "0xb4fa3fb3"),
+        (approval_based(NOBODY, 1), "Address: call to non-contract"),
+    ],
+    ids=["empty", "3 bytes", "unknown", "67 bytes", "no token"],
+)
+def test_a_key_prepares_for_what_it_knows(l2: ScriptedWorld, message: bytes, reason: str) -> None:
+    refused = rejection(l2, l2.from_key(paymaster=l2.paymaster(), paymaster_input=message))
+    assert refused.step == "preparation"
+    assert reason in refused.reason
+
+
+def test_four_bytes_are_enough_for_the_general_flow(l2: ScriptedWorld) -> None:
+    transaction = l2.from_key(paymaster=l2.paymaster(), paymaster_input=GENERAL[:4])
+    assert l2.include(transaction).succeeded
+
+
+@pytest.mark.parametrize(("allowed", "approvals"), [(10, []), (11, []), (9, [0, 10]), (0, [0, 10])])
+def test_an_allowance_becomes_exactly_what_the_paymaster_needs(
+    l2: ScriptedWorld, allowed: int, approvals: list[int]
+) -> None:
+    paymaster, token = l2.paymaster(), l2.token()
+    l2.send(token, calldata("approve(address,uint256)", paymaster, allowed))
+    result = l2.include(l2.from_key(paymaster=paymaster, paymaster_input=approval_based(token, 10)))
+    logs = logs_of(result, token, APPROVAL)
+    assert [int.from_bytes(data) for _, _, data in logs] == approvals
+    left = l2.read(token, "allowance(address,address)(uint256)", ALICE, paymaster)
+    assert left == max(allowed, 10)
+
+
+ALLOWANCE = calldata("allowance(address,address)", ALICE, ALICE)[:4]
+APPROVE = calldata("approve(address,uint256)", ALICE, 0)[:4]
+
+
+@pytest.mark.parametrize(
+    ("allowance", "approve", "reason"),
+    [
+        (bytes(32), bytes(32), "SafeERC20: ERC20 operation did not succeed"),
+        (bytes(31), b"", "Error function_selector = 0x, data = 0x"),
+        (word(b"")[:-1] + b"\x01", b"", "approve from non-zero to non-zero allowance"),
+        (bytes(32), b"", None),
+        (bytes(32), (1).to_bytes(32), None),
+    ],
+    ids=["false", "no allowance", "stays approved", "nothing", "true"],
+)
+def test_a_token_answers_with_true_or_nothing(
+    l2: ScriptedWorld, allowance: bytes, approve: bytes, reason: str | None
+) -> None:
+    token, paymaster = l2.contract(), l2.paymaster()
+    l2.script(token, ALLOWANCE, output=allowance, is_logged=False)
+    l2.script(token, APPROVE, output=approve)
+    transaction = l2.from_key(paymaster=paymaster, paymaster_input=approval_based(token, 10))
+    if reason is not None:
+        assert reason in rejection(l2, transaction).reason
+        return
+    first, second = calls_of(l2.include(transaction))[:2]
+    assert (first.caller, first.origin) == (second.caller, second.origin) == (ALICE, BOOTLOADER)
+
+
+def test_the_sender_of_a_sponsored_transaction_has_its_value(l2: ScriptedWorld) -> None:
+    transaction = l2.from_key(paymaster=l2.paymaster(), value=1000 * ETHER)
+    with pytest.raises(InsufficientFunds):
+        l2.open().run(transaction)
+
+
+def test_a_paymaster_without_ether_changes_nothing(l2: ScriptedWorld) -> None:
+    paymaster = l2.paymaster(ether=0)
+    before = l2.nonce(ALICE)
+    assert rejection(l2, l2.from_key(paymaster=paymaster)).step == "paymaster"
+    assert l2.nonce(ALICE) == before
+
+
+def test_a_paymaster_that_does_not_agree_is_reported_as_the_network_does(
+    l2: ScriptedWorld,
+) -> None:
+    paymaster = l2.paymaster(output=encode("(bytes4,bytes)", bytes(4), b""))
+    assert str(rejection(l2, l2.from_key(paymaster=paymaster))) == (
+        "failed to validate the transaction. reason: Validation revert: Account validation error: "
+        "Paymaster validation returned invalid magic value. Please refer to the documentation of "
+        "the paymaster for more details"
+    )
+
+
+def context_reply(context: bytes, *, offset: int = 64, size: int | None = None) -> bytes:
+    """Return what a paymaster returns."""
+    size = len(context) if size is None else size
+    head = word(SELECTORS[ASK_PAYMASTER]) + offset.to_bytes(32) + size.to_bytes(32)
+    return head + context.ljust(-(-len(context) // 32) * 32, b"\0")
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (context_reply(bytes(1025)), "Paymaster returned context that is too long"),
+        (context_reply(bytes(1024))[:-1], "Paymaster returned invalid context"),
+        (context_reply(b"", offset=65), "Paymaster returned invalid context"),
+        (context_reply(b"", offset=2**255), "Paymaster returned invalid context"),
+        (context_reply(b"", size=1), "Paymaster returned invalid context"),
+        (context_reply(b"")[:63], "Paymaster returned invalid context"),
+        (b"", "Paymaster returned invalid context"),
+        (context_reply(b"", size=1_000_000), "Paymaster returned context that is too long"),
+    ],
+    ids=["1025", "cut", "offset", "far offset", "beyond", "63 bytes", "nothing", "1 MB"],
+)
+def test_a_context_that_is_none_is_rejected(l2: ScriptedWorld, output: bytes, reason: str) -> None:
+    refused = rejection(l2, l2.from_key(paymaster=l2.paymaster(output=output)))
+    assert (refused.step, refused.reason) == ("paymaster", reason)
+
+
+def test_the_context_arrives(l2: ScriptedWorld) -> None:
+    context = bytes(range(256)) * 4
+    paymaster = l2.paymaster(output=context_reply(context))
+    l2.script(paymaster, POST)
+    result = l2.include(l2.from_key(paymaster=paymaster, gas_limit=GAS))
+    post = calls_of(result)[-1]
+    assert post.function == POST
+    assert post.data[4 + 6 * 32 :][: 32 + 1024] == (1024).to_bytes(32) + context
+
+
+# Outcomes
+
+
+def test_the_steps_come_in_order_from_the_bootloader(l2: ScriptedWorld) -> None:
+    account, paymaster = l2.account(), l2.paymaster()
+    l2.script(account, PREPARE)
+    result = l2.include(l2.from_contract(account, paymaster=paymaster))
+    calls = calls_of(result)
+    assert [it.function for it in calls] == [VALIDATE, PREPARE, ASK_PAYMASTER, EXECUTE, POST]
+    assert {(it.caller, it.origin) for it in calls} == {(BOOTLOADER, BOOTLOADER)}
+
+
+def test_the_origin_of_a_keys_execution_is_the_key(l2: ScriptedWorld) -> None:
+    target, paymaster = l2.contract(), l2.paymaster()
+    l2.script(target, b"call")
+    result = l2.include(l2.from_key(paymaster=paymaster, to=target, data=b"call"))
+    asked, executed, post = calls_of(result)
+    assert (executed.caller, executed.origin) == (ALICE, ALICE)
+    assert asked.origin == post.origin == BOOTLOADER
+
+
+def test_a_reverted_execution_keeps_what_came_before(l2: ScriptedWorld) -> None:
+    account, paymaster, target = l2.account(), l2.paymaster(), l2.contract()
+    l2.script(account, PREPARE)
+    l2.script(account, EXECUTE, (target, 5, b""), ending=REVERT, output=b"no")
+    result = l2.include(l2.from_contract(account, paymaster=paymaster))
+    assert not result.succeeded
+    assert functions(result) == [VALIDATE, PREPARE, ASK_PAYMASTER, POST]
+    post = calls_of(result)[-1]
+    assert int.from_bytes(post.data[4 + 4 * 32 :][:32]) == 0
+    assert (l2.min_nonce(account), l2.balance(target), l2.balance(account)) == (1, 0, ETHER)
+    assert l2.balance(paymaster) == ETHER - result.gas_used * FEE
+
+
+@pytest.mark.parametrize("ending", [INVALID, EAT_GAS])
+def test_an_execution_that_halts_costs_everything(l2: ScriptedWorld, ending: int) -> None:
+    account, paymaster = l2.account(), l2.paymaster()
+    l2.script(account, PREPARE)
+    l2.script(account, EXECUTE, ending=ending)
+    result = l2.include(l2.from_contract(account, paymaster=paymaster))
+    assert (result.succeeded, result.gas_used) == (False, GAS)
+    assert functions(result) == [VALIDATE, PREPARE, ASK_PAYMASTER]
+    assert l2.balance(paymaster) == ETHER - COST
+
+
+@pytest.mark.parametrize("ending", [REVERT, INVALID, EAT_GAS])
+def test_a_failed_post_transaction_undoes_only_itself(l2: ScriptedWorld, ending: int) -> None:
+    target, paymaster = l2.contract(), l2.paymaster()
+    l2.script(paymaster, POST, (target, 5, b""), ending=ending)
+    result = l2.include(l2.from_key(paymaster=paymaster, value=3, to=NOBODY))
+    assert result.succeeded
+    assert functions(result) == [ASK_PAYMASTER]
+    assert (l2.balance(NOBODY), l2.balance(target)) == (3, 0)
+    assert l2.balance(paymaster) == ETHER - result.gas_used * FEE
+    assert (result.gas_used == GAS) == (ending != REVERT)
+
+
+def test_the_refund_goes_to_the_paymaster(l2: ScriptedWorld) -> None:
+    paymaster = l2.paymaster(fee=2 * COST)
+    before, supply = l2.balance(ALICE), l2.supply()
+    result = l2.include(
+        l2.from_key(paymaster=paymaster, value=3, max_fee_per_gas=2 * FEE, to=NOBODY)
+    )
+    assert l2.balance(ALICE) == before - 3
+    assert l2.balance(paymaster) == ETHER - result.gas_used * FEE
+    assert l2.supply() == supply - result.gas_used * FEE
+    assert l2.balance(BOOTLOADER) == 0
+
+
+def test_post_transaction_learns_how_much_gas_is_left(l2: ScriptedWorld) -> None:
+    result = l2.include(l2.from_key(paymaster=l2.paymaster()))
+    post = calls_of(result)[-1]
+    succeeded, left = (int.from_bytes(post.data[4 + 32 * at :][:32]) for at in (4, 5))
+    assert succeeded == 1
+    assert GAS - result.gas_used < left < GAS
+
+
+def test_a_transaction_without_gas_for_its_execution_is_rejected(l2: ScriptedWorld) -> None:
+    account = l2.account()
+    steps = l2.include(l2.from_contract(account)).gas_used
+    l2.script(account, VALIDATE, use_nonce(1), output=AGREES)
+    limits = range(steps - 60_000, steps, 500)
+    seen = set()
+    for limit in limits:
+        try:
+            l2.open().run(l2.from_contract(account, nonce=1, gas_limit=limit))
+            seen.add("included")
+        except AccountRejection as refused:
+            assert "included" not in seen
+            seen.add(refused.reason)
+    assert "Not enough gas for transaction validation" in seen
+
+
+# One journal
+
+
+def test_transient_storage_and_warm_slots_are_shared_by_the_steps(l2: ScriptedWorld) -> None:
+    """A contract stores its input transiently, and returns what it had stored, in a log."""
+    keeper = Address(b"\x77" * 20)
+    program = bytes.fromhex(
+        "5f35"  # PUSH0 CALLDATALOAD
+        "80156009"
+        "57"  # DUP1 ISZERO PUSH1 9 JUMPI
+        "5f5d"  # PUSH0 TSTORE  (pops key 0, value)
+        "5b"  # JUMPDEST
+        "5f5c5f52"  # MSTORE(0, TLOAD(0))
+        "5a6007545a"  # GAS SLOAD(7) GAS
+        "90509003"  # SWAP1 POP SWAP1 SUB
+        "602052"  # MSTORE(32, used)
+        "60405fa0"  # LOG0(0, 64)
+    )
+    l2.chain.edit(keeper, lambda it: it.set_code(keeper, program))
+    l2.chain.seal()
+    account = l2.account()
+    l2.script(account, VALIDATE, use_nonce(0), (keeper, 0, (42).to_bytes(32)), output=AGREES)
+    l2.script(account, EXECUTE, (keeper, 0, bytes(32)))
+    result = l2.include(l2.from_contract(account))
+    first, second = (data for address, _, data in result.logs if address == keeper)
+    assert int.from_bytes(second[:32]) == 42
+    assert int.from_bytes(first[32:]) - int.from_bytes(second[32:]) == 2_000
+
+
+def test_messages_of_all_steps_reach_l1(l2: ScriptedWorld) -> None:
+    account, paymaster = l2.account(), l2.paymaster()
+    send = (L1_MESSENGER, 0, calldata("sendToL1(bytes)", b"hello"))
+    l2.script(account, VALIDATE, use_nonce(0), send, output=AGREES)
+    l2.script(account, PREPARE)
+    l2.script(account, EXECUTE, send, ending=REVERT)
+    l2.script(paymaster, POST, send)
+    result = l2.include(l2.from_contract(account, paymaster=paymaster))
+    senders = [message.key[12:] for message in messages_of(result)]
+    assert senders == [account, paymaster]
+
+
+# Gas
+
+
+def test_a_key_that_pays_itself_is_like_type_2(l2: ScriptedWorld) -> None:
+    target = l2.contract()
+    l2.script(target, b"call")
+    plain = l2.send(target, b"call", gas=GAS)
+    zk = l2.include(l2.from_key(to=target, data=b"call"))
+    assert (zk.gas_used, zk.succeeded) == (plain.gas_used, plain.succeeded)
+    assert l2.trace()["from"] == str(ALICE)
+    assert zk.logs == plain.logs
+
+
+def test_paymaster_input_and_signature_cost_like_calldata(l2: ScriptedWorld) -> None:
+    paymaster = l2.paymaster(fee=COST)
+    short = l2.include(l2.from_key(paymaster=paymaster, paymaster_input=GENERAL[:4]))
+    more = GENERAL[:4] + b"\x01" * 10
+    longer = l2.include(l2.from_key(paymaster=paymaster, paymaster_input=more))
+    # It is also in the logs of the paymaster, and in their calldata.
+    assert longer.gas_used - short.gas_used >= 10 * 16
+
+
+# Tracing
+
+
+def test_a_trace_has_one_root(l2: ScriptedWorld) -> None:
+    account, paymaster = l2.account(), l2.paymaster()
+    l2.script(account, PREPARE)
+    l2.script(account, EXECUTE, output=b"done")
+    l2.include(l2.from_contract(account, paymaster=paymaster, data=b"hello"))
+    root = l2.trace()
+    assert (root["from"], root["to"]) == (str(Address.zero()), str(BOOTLOADER))
+    assert (root["input"], root["output"]) == ("0x" + b"hello".hex(), "0x" + b"done".hex())
+    assert int(root["gas"], 16) == GAS
+    assert int(root["gasUsed"], 16) == l2.last().gas_used
+    steps = [call["input"][2:10] for call in root["calls"]]
+    assert steps == [
+        SELECTORS[it].hex() for it in (VALIDATE, PREPARE, ASK_PAYMASTER, EXECUTE, POST)
+    ]
+
+
+def test_the_trace_of_a_failed_transaction_says_so(l2: ScriptedWorld) -> None:
+    account = l2.account()
+    l2.script(account, EXECUTE, ending=REVERT, output=failure("Error(string)", "no"))
+    l2.include(l2.from_contract(account))
+    root = l2.trace()
+    assert (root["error"], root["revertReason"]) == ("execution reverted", "no")
+    top = l2.trace(b'{"tracer":"callTracer","tracerConfig":{"onlyTopCall":true}}')
+    assert top["to"] == str(BOOTLOADER)
+    assert "calls" not in top
+
+
+def test_struct_logs_show_the_steps_at_depth_2(l2: ScriptedWorld) -> None:
+    l2.include(l2.from_contract(l2.account()))
+    depths = {entry["depth"] for entry in l2.trace(b"{}")["structLogs"]}
+    assert min(depths) == 2
+
+
+def test_the_prestate_has_the_payer_and_the_bootloader(l2: ScriptedWorld) -> None:
+    paymaster = l2.paymaster()
+    l2.include(l2.from_key(paymaster=paymaster))
+    accounts = l2.trace(b'{"tracer":"prestateTracer"}')
+    assert {str(ALICE), str(paymaster), str(BOOTLOADER)} <= accounts.keys()
+
+
+# Chains without accounts
+
+
+def test_a_chain_whose_genesis_has_no_accounts_calls_none(l2: ScriptedWorld) -> None:
+    paymaster = l2.paymaster()
+    l2.chain.edit(BOOTLOADER, lambda it: it.set_slot(BOOTLOADER, bytes(32), bytes(32)))
+    l2.chain.seal()
+    before = l2.balance(ALICE)
+    result = l2.include(l2.from_key(paymaster=paymaster))
+    assert functions(result) == []
+    assert l2.balance(ALICE) == before - result.gas_used * FEE
+    assert not [log for log in result.logs if log[1][0] == CALLED]

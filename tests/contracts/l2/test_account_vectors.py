@@ -1,0 +1,283 @@
+"""Transactions of type 0x71 that the network's clients have signed, and the calls that they lead to, byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from eth_abi.abi import encode as abi_encode
+
+from entresol._native import keccak256
+from entresol.primitives.transactions import Paymaster, Transaction, ZkTransaction, sign
+from entresol.primitives.transactions.envelope import load
+from entresol.primitives.transactions.zk import transaction_hash
+from entresol.primitives.values import Address
+from entresol.rollup.system_contracts import CONTRACT_DEPLOYER, NONCE_HOLDER
+from tests.support.contracts.accounts import (
+    AGREES,
+    ASK_PAYMASTER,
+    EXECUTE,
+    GENERAL,
+    PAY,
+    PAYS,
+    POST,
+    SELECTORS,
+    VALIDATE,
+    ScriptedWorld,
+    T,
+    approval_based,
+    calls_of,
+    pay,
+    use_nonce,
+)
+from tests.support.contracts.layer_two import ETHER, FEE, artifact_for_tests, calldata, padded
+
+KEY = bytes.fromhex("7726827caac94a7f9e1b160f7ea819f172f7b6f9d2a97f992c38edeab82d4110")
+SENDER = Address.parse("0x36615Cf349d7F6344891B1e7CA7C72883F5dc049")
+CROWN = Address.parse("0x2dc3685cA34163952CF4A5395b0039c00DFa851D")
+PAYMASTER = Address.parse("0x0EEc6f45108B4b806e27B81d9002e162BD910670")
+MULTISIG = Address.parse("0x1234567890abcdef1234567890abcdef12345678")
+
+TOKEN_PAYMENT = bytes.fromhex(
+    "71f9012c038405f5e1008405f5e10083030d4094a61464658afeaf65cccaafd3a512b69a83b776188501a13b"
+    "86008082010e808082010e9436615cf349d7f6344891b1e7ca7c72883f5dc04982c350c0b8414db362f877d4"
+    "c8011520a91f090300b1dce2995cff6ffb74c36b26aef3d61f281d9965d8c639d5db27007d4cd090a1f92be7"
+    "108e9d7f13ea1df59d95251a59c91cf89b940eec6f45108b4b806e27b81d9002e162bd910670b884949431dc"
+    "0000000000000000000000002dc3685ca34163952cf4a5395b0039c00dfa851d000000000000000000000000"
+    "0000000000000000000000000000000000000001000000000000000000000000000000000000000000000000"
+    "00000000000000600000000000000000000000000000000000000000000000000000000000000000"
+)
+TOKEN_PAYMENT_PLAIN = bytes.fromhex(
+    "71f90128038405f5e1008405f5e10083030d4094a61464658afeaf65cccaafd3a512b69a83b776188501a13b"
+    "86008001a04db362f877d4c8011520a91f090300b1dce2995cff6ffb74c36b26aef3d61f28a01d9965d8c639"
+    "d5db27007d4cd090a1f92be7108e9d7f13ea1df59d95251a59c982010e9436615cf349d7f6344891b1e7ca7c"
+    "72883f5dc04982c350c080f89b940eec6f45108b4b806e27b81d9002e162bd910670b884949431dc00000000"
+    "00000000000000002dc3685ca34163952cf4a5395b0039c00dfa851d00000000000000000000000000000000"
+    "0000000000000000000000000000000100000000000000000000000000000000000000000000000000000000"
+    "000000600000000000000000000000000000000000000000000000000000000000000000"
+)
+MULTISIG_CALL = bytes.fromhex(
+    "71f8f0808405f5e1008405f5e100830493e094a61464658afeaf65cccaafd3a512b69a83b7761880a460fe47"
+    "b100000000000000000000000000000000000000000000000000000000000001f482010e808082010e941234"
+    "567890abcdef1234567890abcdef1234567882c350c0b882d2900b96bac2b9e62e48e41f3160fb930964e730"
+    "24e1512149e7670781a1faed4b3e6018930cf03b82b6663a083aaac18801102be3186b083e10051e7fe1fb06"
+    "1b896c379355d468e8cf4dba5baae4ab2a708f33ffd5d5c7ab9cfc3616f96774a658dbcd0bd7610ea07a7633"
+    "fdf2ab76b8bed280385db8bd1d7cc553e9b33ef6b91bc0"
+)
+
+
+def decoded(raw: bytes) -> ZkTransaction:
+    """Return the payload of a vector."""
+    return ZkTransaction.decode(raw)
+
+
+def sponsored() -> ZkTransaction:
+    """Return the transfer of the first vector with the next nonce and a general paymaster."""
+    paymaster = Paymaster(PAYMASTER, GENERAL)
+    payload = msgspec.structs.replace(decoded(TOKEN_PAYMENT), nonce=4, paymaster=paymaster)
+    signed = sign(payload, KEY).payload
+    assert isinstance(signed, ZkTransaction)
+    return signed
+
+
+def encoded(payload: ZkTransaction) -> tuple[object, ...]:
+    """Return the tuple that accounts and paymasters are given."""
+    paymaster = payload.paymaster or Paymaster(Address.zero())
+    numbers = [payload.sender, payload.to]
+    return (
+        0x71,
+        *(int.from_bytes(number) for number in numbers),
+        payload.gas_limit,
+        payload.gas_per_pubdata_limit,
+        payload.max_fee_per_gas,
+        payload.max_priority_fee_per_gas,
+        int.from_bytes(paymaster.address),
+        payload.nonce,
+        payload.value,
+        [0, 0, 0, 0],
+        payload.data,
+        payload.signature,
+        list(payload.factory_dep_hashes()),
+        paymaster.input,
+        b"",
+    )
+
+
+def call(function: str, payload: ZkTransaction) -> bytes:
+    """Return the calldata of a step, by another implementation."""
+    hashes = [transaction_hash(payload), payload.signing_hash()]
+    return SELECTORS[function] + abi_encode(["bytes32", "bytes32", T], [*hashes, encoded(payload)])
+
+
+def post_call(payload: ZkTransaction, context: bytes, result: int, gas: int) -> bytes:
+    """Return the calldata of the last step, by another implementation."""
+    values = [context, encoded(payload), transaction_hash(payload), payload.signing_hash()]
+    types = ["bytes", T, "bytes32", "bytes32", "uint8", "uint256"]
+    return SELECTORS[POST] + abi_encode(types, [*values, result, gas])
+
+
+@pytest.mark.parametrize(
+    ("signature", "selector"),
+    [
+        (f"validateTransaction(bytes32,bytes32,{T})", SELECTORS[VALIDATE]),
+        (f"payForTransaction(bytes32,bytes32,{T})", SELECTORS[PAY]),
+        (f"executeTransaction(bytes32,bytes32,{T})", SELECTORS[EXECUTE]),
+        (f"validateAndPayForPaymasterTransaction(bytes32,bytes32,{T})", SELECTORS[ASK_PAYMASTER]),
+        (f"postTransaction(bytes,{T},bytes32,bytes32,uint8,uint256)", SELECTORS[POST]),
+    ],
+    ids=["validate", "pay", "execute", "paymaster", "post"],
+)
+def test_functions_have_the_selectors_of_the_network(signature: str, selector: bytes) -> None:
+    assert keccak256(signature.encode())[:4] == selector
+
+
+@pytest.mark.parametrize(
+    ("payload", "digest", "transaction"),
+    [
+        (
+            decoded(TOKEN_PAYMENT),
+            "f58fb02483b3a9fe8fd3d5ba865c11c5c281e157798e7a317a08cdac2cb7b7d7",
+            "7eb2da92f9997bb4f9fd8d3f315de27ebfde29b7de4aebdda6afd32599424474",
+        ),
+        (
+            decoded(TOKEN_PAYMENT_PLAIN),
+            "f58fb02483b3a9fe8fd3d5ba865c11c5c281e157798e7a317a08cdac2cb7b7d7",
+            "7eb2da92f9997bb4f9fd8d3f315de27ebfde29b7de4aebdda6afd32599424474",
+        ),
+        (
+            sponsored(),
+            "1f5eb3104a4cace8a11cac888bdea1b82ed9cc71dd7da8363b92ca23cfa26833",
+            "8d896a0f78de35df5afb9bedd3565b98446daa65030312a2ecfaae4e79c39fef",
+        ),
+        (
+            decoded(MULTISIG_CALL),
+            "b535e2074c86442f1125d06d4ae7808d2311851e67135f79d4b5faf0612d4ea4",
+            "56a600e409a2d4b3ad47534b14468a9bbcd10f1b59049978e593b3c404e4a16e",
+        ),
+    ],
+    ids=["token", "token, plain signature", "sponsored", "multisig"],
+)
+def test_hashes_are_those_of_the_clients(
+    payload: ZkTransaction, digest: str, transaction: str
+) -> None:
+    assert payload.signing_hash().hex() == digest
+    assert transaction_hash(payload).hex() == transaction
+
+
+@pytest.mark.parametrize(
+    ("data", "size", "expected"),
+    [
+        (
+            call(VALIDATE, decoded(TOKEN_PAYMENT)),
+            1_124,
+            "51bfa6bb4ebc887bf98fe1f2c34bc49778320a2ab10626f83fc8455d9d626660",
+        ),
+        (
+            call(ASK_PAYMASTER, decoded(TOKEN_PAYMENT)),
+            1_124,
+            "c1cdae110e89e36bbae2d5cdbd49b870252d18339adb4afbb3dcdbb1c7695d82",
+        ),
+        (
+            post_call(decoded(TOKEN_PAYMENT), (7).to_bytes(32), 1, 123_456),
+            1_284,
+            "58db11cc6fbb9ac97d8cff03a3e1750b2f28de3f72ac88bff951de44c64f5fc4",
+        ),
+        (
+            call(ASK_PAYMASTER, sponsored()),
+            None,
+            "d4cdf1094600f0017d8a6565e8e22847e55d79c6ebbf8b09e38c9cdcc6a6a1e4",
+        ),
+        (
+            call(VALIDATE, decoded(MULTISIG_CALL)),
+            1_092,
+            "8f83fb13ca7dee307a04750425e8d5afb2f564c44a4a63acae6db756e157415d",
+        ),
+    ],
+    ids=["validate", "paymaster", "post", "sponsored", "multisig"],
+)
+def test_the_other_implementation_agrees_with_the_vectors(
+    data: bytes, size: int | None, expected: str
+) -> None:
+    assert size is None or len(data) == size
+    assert keccak256(data).hex() == expected
+
+
+def test_paymaster_inputs_are_those_of_the_clients() -> None:
+    assert decoded(TOKEN_PAYMENT).paymaster == Paymaster(PAYMASTER, approval_based(CROWN, 1))
+    assert GENERAL.hex() == "8c5a3445" + "20".rjust(64, "0") + "0" * 64
+
+
+@pytest.fixture
+def l2() -> Iterator[ScriptedWorld]:
+    """Return an L2 with the sender, the paymaster, the token and the account of the vectors."""
+    layer = ScriptedWorld()
+    code = artifact_for_tests("ScriptedContract").runtime
+    for contract in (PAYMASTER, CROWN, MULTISIG):
+        _edit(layer, contract, code)
+    layer.chain.edit(SENDER, lambda it: it.set_nonce(SENDER, 3), SENDER)
+    layer.chain.edit(SENDER, lambda it: it.set_balance(SENDER, ETHER), SENDER)
+    layer.chain.seal()
+    allowance = calldata("allowance(address,address)", SENDER, SENDER)[:4]
+    # It is called statically, so it cannot log.
+    layer.script(CROWN, allowance, output=b"\1" * 32, is_logged=False)
+    layer.script(PAYMASTER, ASK_PAYMASTER, pay(200_000 * FEE), output=PAYS)
+    layer.script(PAYMASTER, POST)
+    yield layer
+    layer.close()
+
+
+def _edit(l2: ScriptedWorld, contract: Address, code: bytes) -> None:
+    l2.chain.edit(contract, lambda it: it.set_code(contract, code))
+    l2.chain.edit(contract, lambda it: it.set_balance(contract, ETHER))
+
+
+def loaded(payload: ZkTransaction) -> Transaction:
+    """Return a vector as a transaction."""
+    return load(payload.encode(), payload.sender)
+
+
+def test_a_paymaster_is_called_as_the_vectors_say(l2: ScriptedWorld) -> None:
+    l2.script(PAYMASTER, ASK_PAYMASTER, pay(200_000 * FEE), output=PAYS, is_logged=True)
+    asked, *_ = calls_of(l2.include(loaded(decoded(TOKEN_PAYMENT))))
+    assert asked.data == call(ASK_PAYMASTER, decoded(TOKEN_PAYMENT))
+    asked, *_ = calls_of(l2.include(loaded(sponsored())))
+    assert asked.data == call(ASK_PAYMASTER, sponsored())
+
+
+def test_post_transaction_is_called_as_the_vectors_say(l2: ScriptedWorld) -> None:
+    context = (7).to_bytes(32)
+    reply = abi_encode(["bytes4", "bytes"], [SELECTORS[ASK_PAYMASTER], context])
+    l2.script(PAYMASTER, ASK_PAYMASTER, pay(200_000 * FEE), output=reply, is_logged=False)
+    payload = decoded(TOKEN_PAYMENT)
+    *_, post = calls_of(l2.include(loaded(payload)))
+    gas = int.from_bytes(post.data[4 + 5 * 32 :][:32])
+    assert post.data == post_call(payload, context, 1, gas)
+
+
+def test_a_contract_account_is_called_as_the_vectors_say(l2: ScriptedWorld) -> None:
+    l2.set_version(MULTISIG, 1)
+    l2.script(MULTISIG, VALIDATE, use_nonce(0), output=AGREES)
+    l2.script(MULTISIG, PAY, pay(300_000 * FEE), is_logged=False)
+    l2.script(MULTISIG, EXECUTE, is_logged=False)
+    payload = decoded(MULTISIG_CALL)
+    (validated,) = calls_of(l2.include(loaded(payload)))
+    assert validated.data == call(VALIDATE, payload)
+
+
+def test_nonce_and_version_are_in_the_slots_of_the_network(l2: ScriptedWorld) -> None:
+    slot = keccak256(padded(MULTISIG) + bytes(32))
+    assert slot.hex() == "cba2a942e8e46d5080ce5198258ebdda85882d592803a84a8739e58bfb1cb9dc"
+    l2.set_version(MULTISIG, 1)
+    jump = calldata("increaseMinNonce(uint256)", 9)
+    l2.do(MULTISIG, (NONCE_HOLDER, 0, jump))
+    state = l2.chain.latest
+    assert int.from_bytes(state.slot(CONTRACT_DEPLOYER, slot)) == 1
+    assert int.from_bytes(state.slot(NONCE_HOLDER, slot)) == 9
+
+
+def test_money_moves_as_the_vectors_say(l2: ScriptedWorld) -> None:
+    l2.script(PAYMASTER, ASK_PAYMASTER, pay(2 * 200_000 * FEE), output=PAYS)
+    before = l2.balance(PAYMASTER)
+    result = l2.include(loaded(decoded(TOKEN_PAYMENT)))
+    assert before - l2.balance(PAYMASTER) == result.gas_used * FEE

@@ -1,0 +1,259 @@
+"""An L2 with scripted accounts and paymasters, and transactions of type 0x71 that a block includes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from entresol.contracts import artifact
+from entresol.execution.block_executor import BlockExecutor
+from entresol.execution.trace.block_trace import trace_transaction
+from entresol.execution.trace.budget import TraceBudget, TraceLimits
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER
+from entresol.primitives.records import TransactionResult
+from entresol.primitives.transactions import Paymaster, Transaction, ZkTransaction, sign
+from entresol.primitives.transactions.envelope import load
+from entresol.primitives.values import Address
+from entresol.rollup.system_contracts import CONTRACT_DEPLOYER, NONCE_HOLDER
+from tests.support.contracts.layer_two import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    ETHER,
+    FEE,
+    SECRETS,
+    LayerTwo,
+    Log,
+    artifact_for_tests,
+    calldata,
+    decode,
+    encode,
+    topic,
+)
+
+T = (
+    "(uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256[4],"
+    "bytes,bytes,bytes32[],bytes,bytes)"
+)
+VALIDATE = "validateTransaction"
+PAY = "payForTransaction"
+PREPARE = "prepareForPaymaster"
+EXECUTE = "executeTransaction"
+ASK_PAYMASTER = "validateAndPayForPaymasterTransaction"
+POST = "postTransaction"
+SELECTORS = {
+    VALIDATE: bytes.fromhex("202bcce7"),
+    PAY: bytes.fromhex("e2f318e3"),
+    PREPARE: bytes.fromhex("a28c1aee"),
+    EXECUTE: bytes.fromhex("df9c1589"),
+    ASK_PAYMASTER: bytes.fromhex("038a24bc"),
+    POST: bytes.fromhex("817b17f0"),
+}
+RETURN, REVERT, INVALID, EAT_GAS = range(4)
+CALLED = topic("Called(bytes4,address,address,uint256,uint256,bytes)")
+APPROVAL = topic("Approval(address,address,uint256)")
+GAS = 500_000
+NOBODY = Address(b"\x99" * 20)
+
+TOKEN = artifact("TestERC20")
+GENERAL = calldata("general(bytes)", b"")
+
+Call = tuple[Address, int, bytes]
+
+
+def word(value: bytes) -> bytes:
+    """Return bytes at the left of a word."""
+    return value.ljust(32, b"\0")
+
+
+AGREES = word(SELECTORS[VALIDATE])
+PAYS = encode("(bytes4,bytes)", SELECTORS[ASK_PAYMASTER], b"")
+
+
+def approval_based(token: Address, amount: int, inner: bytes = b"") -> bytes:
+    """Return the input of a paymaster that takes a token."""
+    return calldata("approvalBased(address,uint256,bytes)", token, amount, inner)
+
+
+def use_nonce(nonce: int) -> Call:
+    """Return the call by which an account uses its nonce."""
+    return NONCE_HOLDER, 0, calldata("incrementMinNonceIfEquals(uint256)", nonce)
+
+
+def pay(wei: int) -> Call:
+    """Return the call by which somebody pays a fee."""
+    return BOOTLOADER, wei, b""
+
+
+class ScriptedWorld(LayerTwo):
+    """An L2 with contracts that do what a test tells them to."""
+
+    def contract(self, *, ether: int = 0) -> Address:
+        """Deploy a scripted contract."""
+        address = self.deploy(artifact_for_tests("ScriptedContract"))
+        if ether:
+            assert self.send(address, b"", value=ether).succeeded
+        return address
+
+    def script(
+        self,
+        contract: Address,
+        function: str | bytes,
+        *calls: Call,
+        ending: int = RETURN,
+        output: bytes = b"",
+        is_logged: bool = True,
+        may_fail: bool = False,
+    ) -> None:
+        """Set what a contract does in a function."""
+        selector = SELECTORS[function] if isinstance(function, str) else function
+        data = calldata(
+            "script(bytes4,(address,uint256,bytes,bool)[],uint8,bytes,bool)",
+            selector,
+            [(*call, may_fail) for call in calls],
+            ending,
+            output,
+            is_logged,
+        )
+        assert self.send(contract, data).succeeded
+
+    def do(self, contract: Address, *calls: Call) -> TransactionResult:
+        """Let a scripted contract make calls."""
+        self.script(contract, b"do!!", *calls)
+        return self.send(contract, b"do!!")
+
+    def account(self, *, ether: int = ETHER, fee: int = GAS * FEE, nonce: int = 0) -> Address:
+        """Deploy a contract account that agrees to a transaction with this nonce, and pays for it."""
+        account = self.contract(ether=ether)
+        self.set_version(account, 1)
+        self.script(account, VALIDATE, use_nonce(nonce), output=AGREES)
+        self.script(account, PAY, pay(fee))
+        self.script(account, EXECUTE)
+        return account
+
+    def set_version(self, account: Address, version: int) -> TransactionResult:
+        """Let a contract say that it is an account, or is not."""
+        call = (CONTRACT_DEPLOYER, 0, calldata("updateAccountVersion(uint8)", version))
+        return self.do(account, call)
+
+    def paymaster(
+        self, *, ether: int = ETHER, fee: int = GAS * FEE, output: bytes = PAYS
+    ) -> Address:
+        """Deploy a paymaster that agrees to everything."""
+        paymaster = self.contract(ether=ether)
+        self.script(paymaster, ASK_PAYMASTER, pay(fee), output=output)
+        self.script(paymaster, POST)
+        return paymaster
+
+    def token(self, owner: Address = ALICE, amount: int = 1_000) -> Address:
+        """Deploy a token, and mint some of it."""
+        token = self.deploy(TOKEN, "(string,string,uint8)", "Crown", "CRWN", 18)
+        assert self.send(token, calldata("mint(address,uint256)", owner, amount)).succeeded
+        return token
+
+    def include(self, transaction: Transaction) -> TransactionResult:
+        """Seal a block with a transaction, whatever the pool says; a replay gives the same block."""
+        executor = self.open()
+        executor.run(transaction)
+        executed = executor.finish(self.chain.ledger.trie)
+        self.chain.import_block(executed.record, execute=True)
+        return self.last()
+
+    def open(self) -> BlockExecutor:
+        """Return the next block, empty."""
+        return self.chain.producer.open(self.chain.head.timestamp + 1)
+
+    def nonce(self, address: Address) -> int:
+        """Return the nonce of an account with a key, or the creations of a contract."""
+        account = self.chain.latest.account(address)
+        return 0 if account is None else account.nonce
+
+    def min_nonce(self, account: Address) -> int:
+        """Return the first unused nonce of a contract account."""
+        nonce: int = self.read(NONCE_HOLDER, "getMinNonce(address)(uint256)", account)
+        return nonce
+
+    def from_contract(
+        self, sender: Address, signature: bytes = b"signature", **fields: object
+    ) -> Transaction:
+        """Return a transaction of a contract account."""
+        payload = fill(sender, custom_signature=signature, **fields)
+        return load(payload.encode(), sender)
+
+    def from_key(self, by: int = 0, **fields: object) -> Transaction:
+        """Return a signed transaction of Alice's, or of Bob's."""
+        sender = (ALICE, BOB)[by]
+        fields.setdefault("nonce", self.nonce(sender))
+        return sign(fill(sender, **fields), SECRETS[by])
+
+    def supply(self) -> int:
+        """Return the ether of all accounts."""
+        state = self.chain.latest
+        known = map(state.account, self.chain.ledger.store.state_keys.addresses())
+        return sum(account.balance for account in known if account is not None)
+
+    def trace(self, options: bytes = b'{"tracer":"callTracer"}') -> dict[str, Any]:
+        """Return the trace of the only transaction of the head."""
+        block = self.chain.ledger.sealed_block(self.chain.number)
+        ran = trace_transaction(block, 0, options, TraceBudget(TraceLimits()))
+        trace: dict[str, Any] = json.loads(ran.trace or b"{}")
+        return trace
+
+
+def fill(sender: Address, **fields: object) -> ZkTransaction:
+    """Return a transaction with valid fields where none are given."""
+    paymaster = fields.pop("paymaster", None)
+    message = fields.pop("paymaster_input", GENERAL)
+    payload = ZkTransaction(
+        nonce=0,
+        max_priority_fee_per_gas=0,
+        max_fee_per_gas=FEE,
+        gas_limit=GAS,
+        to=NOBODY,
+        chain_id=CHAIN_ID,
+        sender=sender,
+        gas_per_pubdata_limit=50_000,
+        paymaster=None if paymaster is None else Paymaster(paymaster, message),  # type: ignore[arg-type]
+    )
+    return msgspec.structs.replace(payload, **fields)
+
+
+class Called(msgspec.Struct, frozen=True):
+    """A call of a scripted contract, as it has logged it."""
+
+    contract: bytes
+    function: str
+    caller: bytes
+    origin: bytes
+    gas_price: int
+    balance: int
+    data: bytes
+
+
+def calls_of(result: TransactionResult) -> list[Called]:
+    """Return the calls of scripted contracts, in order."""
+    return [_called(log) for log in result.logs if log[1][:1] == (CALLED,)]
+
+
+def _called(log: Log) -> Called:
+    contract, topics, data = log
+    names: dict[bytes, str] = {selector: name for name, selector in SELECTORS.items()}
+    gas_price, balance, calldata_ = decode("(uint256,uint256,bytes)", data)
+    selector = topics[1][:4]
+    return Called(
+        contract,
+        names.get(selector, selector.hex()),
+        topics[2][12:],
+        topics[3][12:],
+        gas_price,
+        balance,
+        calldata_,
+    )
+
+
+def functions(result: TransactionResult) -> Sequence[str]:
+    """Return which functions of scripted contracts were called, in order."""
+    return [called.function for called in calls_of(result)]
