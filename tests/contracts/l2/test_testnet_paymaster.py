@@ -63,7 +63,7 @@ def test_tokens_that_the_sender_does_not_have_are_not_taken(l2: ScriptedWorld) -
 
 def test_only_the_bootloader_asks_it(l2: ScriptedWorld) -> None:
     values = (0,) * 10
-    transaction = (*values, [0] * 4, b"", b"", [], b"", b"")
+    transaction: tuple[object, ...] = (*values, [0] * 4, b"", b"", [], b"", b"")
     data = calldata(
         f"validateAndPayForPaymasterTransaction(bytes32,bytes32,{T})",
         bytes(32),
