@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -159,3 +160,21 @@ def test_a_flag_exposes_the_accounts_and_another_leaves_out_methods() -> None:
         web3 = client_of(node)
         assert web3.eth.send_transaction({"from": ALICE.address, "to": BOB.address, "value": 1})
         assert rpc(web3, "evm_mine")["code"] == -32601
+
+
+@pytest.mark.parametrize("flag", ["--genesis", "--l1-init"])
+def test_the_l1_of_a_pair_signs_for_what_its_genesis_funds(tmp_path: Path, flag: str) -> None:
+    signer = Account.from_key("0x" + "17" * 32)
+    alloc = {signer.address: {"balance": hex(ETHER), "secretKey": "0x" + "17" * 32}}
+    chain_id = 270 if flag == "--genesis" else 9
+    document = {"config": {"chainId": chain_id}, "gasLimit": "0x1c9c380", "alloc": alloc}
+    genesis, info = tmp_path / "genesis.json", tmp_path / "info.json"
+    genesis.write_text(json.dumps(document), "utf-8")
+    flags = (flag, str(genesis), "--l1-chain-id", "9", "--config-out", str(info))
+    with running_node(*flags, info=info):
+        l1: Any = Web3(Web3.HTTPProvider(json.loads(info.read_text("utf-8"))["l1"]["http_url"]))
+        assert l1.eth.accounts[0] == ALICE.address
+        senders = [ALICE.address] if flag == "--genesis" else [ALICE.address, signer.address]
+        for sender in senders:
+            sent = l1.eth.send_transaction({"from": sender, "to": BOB.address, "value": 1})
+            assert l1.eth.wait_for_transaction_receipt(sent)["status"] == 1

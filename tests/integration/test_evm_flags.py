@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from tests.support.anvil import running_anvil
-from tests.support.node_process import running_node
+from tests.support.node_process import ENTRESOL, running_node
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
 SENDER = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
@@ -17,14 +17,15 @@ GAS = 12_000_000
 
 
 @contextmanager
-def both(*flags: str) -> Iterator[tuple[HttpRpcClient, HttpRpcClient]]:
-    """Yield clients of an L2 and of anvil that were started with the same flags."""
+def both(*flags: str) -> Iterator[tuple[HttpRpcClient, HttpRpcClient, HttpRpcClient]]:
+    """Yield clients of an L2, of `entresol anvil` and of anvil that were started with the same flags."""
     with (
         running_node("--no-l1", *flags) as node,
         closing(HttpRpcClient(node.url)) as client,
+        running_anvil(*flags, program=(*ENTRESOL, "anvil")) as ours,
         running_anvil(*flags) as anvil,
     ):
-        yield client, anvil
+        yield client, ours, anvil
 
 
 def created_size(client: HttpRpcClient, size: int, *, padding: int = 0) -> int:

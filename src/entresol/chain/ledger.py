@@ -64,7 +64,7 @@ class Ledger:
         self.rules = rules
         self.trie = StateTrie(store, lambda: store.loaded.roots)
         self._snapshots = Snapshots(store)
-        self._heads: BoundedMap[int, Header] = BoundedMap(MAX_HEADS)
+        self._heads: BoundedMap[int, tuple[Header, Hash32]] = BoundedMap(MAX_HEADS)
         self.settings = BlockSettings()
         expected = genesis if isinstance(genesis, ExpectedGenesis) else ExpectedGenesis(genesis)
         if store.head_number is None:
@@ -185,7 +185,11 @@ class Ledger:
         self._snapshots.evict_above(number)
         for it in [it for it in self._heads if it > number]:
             self._heads.pop(it)
-        self._set_head(self._heads.get(number) or self.header(number))
+        known = self._heads.get(number)
+        if known is None:
+            self._set_head(self.header(number))
+        else:
+            self._head, self._head_hash = known
 
     def replace(self, source: Store) -> None:
         """Replace all blocks by those of another store."""
@@ -220,7 +224,7 @@ class Ledger:
     def _set_head(self, header: Header) -> None:
         self._head = header
         self._head_hash = header.hash()
-        self._heads.put(header.number, header)
+        self._heads.put(header.number, (header, self._head_hash))
 
     def _init_genesis(self, genesis: Genesis) -> None:
         record, nodes = genesis_block(genesis, self.store, self.trie)

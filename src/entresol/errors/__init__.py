@@ -160,6 +160,7 @@
     │   ├── TooManyAlternatives        too many addresses, or topics at a position
     │   ├── BlockHashWithRange         a block hash beside a block range
     │   ├── InvalidBlockRange          ends before it begins, on an L1
+    │   ├── BlockAboveHead             begins above the head, on an L1
     │   ├── TooManyResults             more logs than a response may have
     │   └── TooManyBlocks              a wider range than allowed
     ├── FilterNotFound                 no such filter, or it has expired
@@ -276,6 +277,7 @@ from entresol.errors.pool import (
 )
 from entresol.errors.rpc import (
     AccountsLocked,
+    BlockAboveHead,
     BlockHashWithRange,
     ControlRejected,
     FilterMemoryFull,
@@ -367,6 +369,7 @@ __all__ = [
     "BatchOverflow",
     "BelowSettledBatch",
     "BestBlockMissing",
+    "BlockAboveHead",
     "BlockFull",
     "BlockFullOfMessages",
     "BlockHashWithRange",

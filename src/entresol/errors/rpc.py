@@ -120,6 +120,16 @@ class InvalidBlockRange(InvalidFilter):
         super().__init__("invalid block range params")
 
 
+class BlockAboveHead(InvalidFilter):
+    """The block range begins above the head."""
+
+    def __init__(self, head: int, number: int) -> None:
+        # As in anvil.
+        super().__init__(f"BlockOutOfRangeError: block height is {head} but requested was {number}")
+        self.head = head
+        self.number = number
+
+
 class TooManyResults(InvalidFilter):
     """More logs match than a response may have; the range from `first` to `last` would fit."""
 

@@ -60,9 +60,11 @@ def funding(config: NodeConfig) -> Funding:
     return development_accounts(config.chain)
 
 
-def funded_accounts(config: ChainConfig, genesis: Genesis) -> Funding:
-    """Return the development accounts in the genesis of an open chain; a --genesis file has none."""
-    if config.genesis is not None:
+def funded_accounts(
+    config: ChainConfig, genesis: Genesis, *, is_layer_one: bool = False
+) -> Funding:
+    """Return the development accounts in the genesis of an open chain; a --genesis file, which is the L2's, has none."""
+    if config.genesis is not None and not is_layer_one:
         return ()
     without_code = sum(not account.code for account in genesis.alloc.values())
     possible = (*derived_accounts(config, without_code), *ZK_STACK_ACCOUNTS)

@@ -230,7 +230,7 @@ class Node:
             return Api(
                 chain,
                 wake,
-                keyring=_keyring(config, chain, config.l1.l1_init),
+                keyring=_keyring(config, chain, config.l1.l1_init, is_layer_one=True),
                 config=config.api,
                 dev_methods=serves_dev_methods(config),
                 limits=config.limits,
@@ -275,8 +275,10 @@ class Node:
                 self.layer_two.routes.add(L1_PATH, reads.handle)
 
 
-def _keyring(config: NodeConfig, chain: Chain, init: str | None) -> Keyring:
-    funded = funded_accounts(config.chain, chain.genesis)
+def _keyring(
+    config: NodeConfig, chain: Chain, init: str | None, *, is_layer_one: bool = False
+) -> Keyring:
+    funded = funded_accounts(config.chain, chain.genesis, is_layer_one=is_layer_one)
     return open_keyring(config, (*funded, *init_signers(init)))
 
 

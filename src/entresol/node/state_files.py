@@ -65,15 +65,23 @@ def _sources(
                 yield chain, (f"{prefix}{name}", path)
 
 
+STATE_FLAGS: Final = ("load-state", "state", "dump-state")
+
+
 def _check_init(config: NodeConfig) -> None:
     files = config.state_files
-    for flag, init, load, both in (
-        ("--init", config.chain.init, files.load_state, files.state),
-        ("--l1-init", config.l1.l1_init, files.l1_load_state, files.l1_state),
+    for flag, init, given in (
+        ("--init", config.chain.init, (files.load_state, files.state, files.dump_state)),
+        (
+            "--l1-init",
+            config.l1.l1_init,
+            (files.l1_load_state, files.l1_state, files.l1_dump_state),
+        ),
     ):
-        if init is not None and (load is not None or both is not None):
-            other = flag.replace("init", "state" if load is None else "load-state")
-            raise InvalidConfig(flag, f"it cannot be combined with {other}: both give the state")
+        names = [name for name, path in zip(STATE_FLAGS, given, strict=True) if path is not None]
+        if init is not None and names:
+            other = flag.replace("init", names[0])
+            raise InvalidConfig(flag, f"it cannot be combined with {other}, as in anvil")
 
 
 def _file(path: str) -> Path:

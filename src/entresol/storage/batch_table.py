@@ -37,18 +37,28 @@ class DepositCursor(NamedTuple):
 class BatchTable:
     """The batches of a chain.
 
-    Persists: each call in one durable write. The store deletes batches together with their blocks.
+    Remembers: the last batch, which every revert compares. Persists: each call in one durable write. The store deletes
+    batches together with their blocks, and then calls `refresh`.
     """
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db
+        self._last: Batch | None = None
+        self._is_last_known = False
+
+    def refresh(self) -> None:
+        """Read the last batch again when it is needed, because rows were deleted or written elsewhere."""
+        self._is_last_known = False
 
     # Batches
 
     def last(self) -> Batch | None:
         """Return the last sealed batch."""
-        found = self._db.last_at_most(tables.BATCH + tables.LAST_NUMBER, tables.BATCH)
-        return None if found is None else Batch.decode(found[1])
+        if not self._is_last_known:
+            found = self._db.last_at_most(tables.BATCH + tables.LAST_NUMBER, tables.BATCH)
+            self._last = None if found is None else Batch.decode(found[1])
+            self._is_last_known = True
+        return self._last
 
     def get(self, number: int) -> Batch | None:
         """Return a batch."""
@@ -79,6 +89,7 @@ class BatchTable:
             position = key + tables.pack_index(transactions) + tables.pack_index(before)
             rows.append((tables.BATCH_POSITION + tables.number(block), position))
         self._db.write(rows)
+        self.refresh()
 
     def keys_above(self, block: int) -> Iterator[bytes]:
         """Yield the keys of the batches that have a block above this one, and the positions of the blocks that stay.

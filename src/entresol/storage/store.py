@@ -253,6 +253,8 @@ class Store:
             raise
         self.record_cache.evict_above(number)
         self._nonempty.remove_above(number)
+        if deleted:
+            self.batches.refresh()
 
     def nonempty_above(self, number: int) -> Iterator[BlockRecord]:
         """Yield the records of the blocks above `number` that have contents, in order."""
@@ -281,6 +283,7 @@ class Store:
         self.record_cache.evict_above(-1)
         self._nonempty.reset(self._head)
         self.loaded.refresh()
+        self.batches.refresh()
 
     def rebuild(
         self,
@@ -331,12 +334,15 @@ class Store:
         if record is None:
             return []
         key = tables.number(number)
-        return [
-            tables.NUMBER_OF_HASH + keccak256(record.header_rlp),
-            tables.PRICES + key,
-            tables.BATCH_POSITION + key,
-            *contents_keys_of(self._db, record, number),
+        # Searches skip deleted rows one by one, so nothing is deleted that is not there.
+        others = [
+            it
+            for it in (tables.PRICES + key, tables.BATCH_POSITION + key)
+            if self._db.get(it) is not None
         ]
+        block_hash = keccak256(record.header_rlp)
+        contents = contents_keys_of(self._db, record, number)
+        return [tables.NUMBER_OF_HASH + block_hash, *others, *contents]
 
     def _last(self, prefix: bytes) -> tuple[bytes, bytes] | None:
         """Return the last row of a history; blocks above the head are reverted."""

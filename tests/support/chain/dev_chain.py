@@ -82,7 +82,7 @@ def execute_block(ledger: Ledger, *transactions: Transaction) -> ExecutedBlock:
 def seal_block(ledger: Ledger, *transactions: Transaction) -> ExecutedBlock:
     """Append a block of these transactions to a ledger."""
     executed = execute_block(ledger, *transactions)
-    ledger.append(executed)
+    ledger.append(executed, ledger.rules.fees.prices())
     return executed
 
 

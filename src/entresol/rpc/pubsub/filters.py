@@ -101,7 +101,7 @@ class Filters:
 
     def new_log_filter(self, wanted: LogFilter) -> Quantity:
         """Install a filter for logs of new blocks, and return its id."""
-        checked = self._limits.checked(wanted)
+        checked = self._limits.checked(wanted, self._head)
         blocks = resolve_range(checked, self._head, self._source)
         return self._install(LogCursor(checked, blocks, self._head.number + 1, self._reorgs.end))
 

@@ -9,6 +9,7 @@ import msgspec
 
 from entresol.chain.finality import BlockTag
 from entresol.errors import (
+    BlockAboveHead,
     InvalidBlockRange,
     TooManyAlternatives,
     TooManyBlocks,
@@ -75,11 +76,14 @@ class LogLimits(msgspec.Struct, frozen=True, kw_only=True):
     alternatives: int = 1_000
     follows_geth: bool = False
     """Whether a range that ends before it begins is rejected, and open positions at the end demand a topic, as in
-    geth; by default such a range is empty and such positions demand nothing, as in the ZK Stack."""
+    geth, and a range that begins above the head is rejected, as in anvil; by default such ranges are empty and such
+    positions demand nothing, as in the ZK Stack."""
 
-    def checked(self, wanted: LogFilter) -> LogFilter:
+    def checked(self, wanted: LogFilter, head: ChainHead) -> LogFilter:
         """Return a filter by these rules; reject a range or a query that they do not allow."""
         first, last = wanted.from_block, wanted.to_block
+        if isinstance(first, int) and self.follows_geth and first > head.number:
+            raise BlockAboveHead(head.number, first)
         # Tags are not compared: where they are depends on the head.
         if isinstance(first, int) and isinstance(last, int) and self.follows_geth and first > last:
             raise InvalidBlockRange
@@ -133,7 +137,7 @@ class LogSearch(msgspec.Struct, frozen=True):
     ) -> Self:
         """Return the search for a filter as the chain is now."""
         limits = limits or LogLimits()
-        checked = limits.checked(wanted)
+        checked = limits.checked(wanted, head)
         blocks = resolve_range(checked, head, source)
         return cls(source, checked.query, blocks, limits, checked.block_hash)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from entresol.errors import (
+    BlockAboveHead,
     InvalidBlockRange,
     TooManyBlocks,
     TooManyResults,
@@ -88,6 +89,19 @@ def test_geth_rejects_numbers_of_a_range_that_ends_before_it_begins(chain: Emitt
         find(chain, LogFilter.parse({"fromBlock": "0x3", "toBlock": "0x2"}), limits)
     for wanted in ({"toBlock": "0x1"}, {"fromBlock": "latest", "toBlock": "0x1"}):
         assert find(chain, LogFilter.parse(wanted), limits) == []
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [{"fromBlock": "0x9"}, {"fromBlock": "0x9", "toBlock": "0xa"}, {"fromBlock": "0x9", "toBlock": "0x1"}],
+)  # fmt: skip
+def test_on_an_l1_a_range_that_begins_above_the_head_is_rejected(
+    chain: EmittingChain, wanted: dict[str, str]
+) -> None:
+    text = r"^BlockOutOfRangeError: block height is 4 but requested was 9$"
+    with pytest.raises(BlockAboveHead, match=text):
+        find(chain, LogFilter.parse(wanted), LogLimits(follows_geth=True))
+    assert find(chain, LogFilter.parse(wanted)) == []
 
 
 @pytest.mark.parametrize("topics", [[None], [None] * 3, [[], []], [ONE, None, None]])

@@ -1,0 +1,58 @@
+"""A node over WebSockets: responses that are longer than what an idle client may leave unread, and reorgs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from websockets.sync.client import ClientConnection, connect
+
+from tests.support.clients.accounts import ALICE
+from tests.support.node_process import running_node
+from tests.support.polling import PATIENCE_SECONDS
+
+LOOPER, EMITTER = ("0x" + digits * 20 for digits in ("a2", "a3"))
+MIB = 1024 * 1024
+
+
+@contextmanager
+def connected() -> Iterator[ClientConnection]:
+    with (
+        running_node("--no-l1") as node,
+        connect(node.url.replace("http", "ws"), max_size=None) as client,
+    ):
+        yield client
+
+
+def receive(client: ClientConnection) -> str:
+    return str(client.recv(timeout=PATIENCE_SECONDS))
+
+
+def request(client: ClientConnection, method: str, *params: object) -> str:
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    client.send(json.dumps(body))
+    return receive(client)
+
+
+def test_a_trace_of_more_than_32_mib_arrives() -> None:
+    with connected() as client:
+        request(client, "anvil_setCode", LOOPER, "0x5b5f56")
+        call = {"to": LOOPER, "gas": hex(2_200_000)}
+        assert len(request(client, "debug_traceCall", call, "latest")) > 32 * MIB
+        assert '"result":"0x0"' in request(client, "eth_blockNumber")
+
+
+def test_a_subscriber_sees_the_logs_that_a_reorg_removes() -> None:
+    with connected() as client:
+        request(client, "anvil_setCode", EMITTER, "0x5f5fa0")
+        sender = {"from": ALICE.address, "to": EMITTER}
+        request(client, "eth_sendTransaction", sender)
+        request(client, "eth_subscribe", "logs", {"address": EMITTER})
+        client.send(
+            json.dumps({"jsonrpc": "2.0", "id": 2, "method": "anvil_reorg", "params": [1, []]})
+        )
+        messages: list[dict[str, Any]] = [json.loads(receive(client)) for _ in range(2)]
+        (removed,) = [it["params"]["result"] for it in messages if "params" in it]
+        assert (removed["removed"], removed["blockNumber"]) == (True, "0x1")
