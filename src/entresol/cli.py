@@ -1,10 +1,11 @@
-"""The command line: `entresol run`, `anvil`, `rebuild` and `verify`."""
+"""The command line: `entresol run`, `anvil`, `rebuild`, `verify`, `backup` and `cluster`."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import gc
+import importlib
 import os
 import signal
 import sys
@@ -23,11 +24,13 @@ from entresol.node.config.setting import PREFIX
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.node.cluster.node import ClusterNode
     from entresol.node.layer_one_node import LayerOneNode
     from entresol.node.log.log import NodeLog
     from entresol.node.node import Node
 
-    OpenNode: TypeAlias = Callable[[NodeConfig, NodeLog], Coroutine[Any, Any, Node | LayerOneNode]]
+    AnyNode: TypeAlias = Node | LayerOneNode | ClusterNode
+    OpenNode: TypeAlias = Callable[[NodeConfig, NodeLog], Coroutine[Any, Any, AnyNode]]
 
 T = TypeVar("T")
 
@@ -44,10 +47,15 @@ PROGRESS_BLOCKS: Final = 1_000
 
 LAYER_1, LAYER_2 = "layer 1", "layer 2"
 
-USAGE: Final = "entresol [run | anvil | rebuild | verify] [flags]"
+USAGE: Final = (
+    "entresol [run | anvil | rebuild | verify | backup DEST | cluster init|status|unwind] [flags]"
+)
 COMMANDS_HELP: Final = """\
 run (the default) starts a node; anvil starts an L1 alone, on anvil's flags (entresol anvil --help); rebuild derives the indexes of a data directory again from its blocks; \
-verify executes every block of a data directory again and compares the results; both cover L1 and L2"""
+verify executes every block of a data directory again and compares the results; both cover L1 and L2; backup copies the data directory of a node, which may be running; cluster creates, shows or unwinds the cluster of --cluster"""
+CLUSTER_HELP: Final = """\
+init creates the tables and the chain, or brings the tables of an earlier version forward; status prints a table of nodes; \
+unwind goes back to the block of --to"""
 ANVIL_DESCRIPTION: Final = "An L1 alone, on the flags and defaults of anvil 1.7."
 EPILOG: Final = """\
 Each flag is also an environment variable (--chain-id is ENTRESOL_CHAIN_ID) and a key in the TOML file of --config \
@@ -71,6 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if words[:1] == ["anvil"]:
             return _anvil(words[1:])
+        if words[:1] == ["cluster"]:
+            return _cluster(words[1:])
         flags = _parser().parse(words)
         config = read_secret_files(SETTINGS.load(flags, os.environ, flags["config"]))
         return _COMMANDS[flags["command"]](config)
@@ -97,9 +107,45 @@ def _anvil(words: Sequence[str]) -> int:
 
 
 def _run(config: NodeConfig) -> int:
+    if config.cluster.cluster is not None:
+        return _start(config, _cluster_module("node").ClusterNode.open)
     from entresol.node.node import Node  # noqa: PLC0415
 
     return _start(config, Node.open)
+
+
+def _cluster(words: Sequence[str]) -> int:
+    """Run a command of operators on a cluster."""
+    usage = "entresol cluster {init,status,unwind --to BLOCK} --cluster URL [flags]"
+    parser = _new_parser(FORK_FLAGS, prog="entresol cluster", usage=usage, epilog=EPILOG)
+    choice: dict[str, Any] = {"choices": ("init", "status", "unwind")}
+    parser.add_argument("command", metavar="command", help=CLUSTER_HELP, **choice)
+    parser.add_argument("--to", type=int, metavar="BLOCK", help="Block that unwind goes back to.")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
+    add_flags(parser, SETTINGS.all, SETTINGS.titles())
+    flags = parser.parse(words)
+    config = read_secret_files(SETTINGS.load(flags, os.environ, flags["config"]))
+    commands, block = _cluster_module("commands"), flags["to"]
+    if flags["command"] == "unwind":
+        if block is None:
+            raise InvalidConfig("--to", "this command needs the block to go back to")
+        print(asyncio.run(commands.unwind(config, block)))
+    elif flags["command"] == "status":
+        print(asyncio.run(commands.status(config)).table())
+    else:
+        print(asyncio.run(commands.init(config)))
+    return 0
+
+
+def _cluster_module(name: str) -> Any:
+    """Import a module of clusters, which need a package that is not installed otherwise."""
+    try:
+        return importlib.import_module(f"entresol.node.cluster.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != "asyncpg":
+            raise
+        problem = "this needs a package that is missing: pip install 'entresol[cluster]'"
+        raise InvalidConfig("--cluster", problem) from None
 
 
 def _start(config: NodeConfig, open_node: OpenNode) -> int:

@@ -139,3 +139,15 @@ def _request(number: int, method: str, params: Sequence[object]) -> dict[str, ob
 def _outcome(response: dict[str, Any]) -> Any:
     error = response.get("error")
     return response["result"] if error is None else RpcError(error)
+
+
+def health_of(url: str) -> tuple[int, dict[str, Any]]:
+    """Return the status and the document of a node's `/health`."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
+    try:
+        connection.request("GET", "/health")
+        response = connection.getresponse()
+        return response.status, msgspec.json.decode(response.read())
+    finally:
+        connection.close()

@@ -77,6 +77,8 @@ class SealingChain(ChainView):
         self.include: Callable[[Hash32, OnIncluded], None] = self._include
         """Seal a transaction of the pool with automine, and report when its sender can be answered; a node seals those
         of many senders together."""
+        self.accepts_known = False
+        """Whether a transaction may be sent again that is pending or in a block, as after a lost response."""
         self.mine: Callable[[], Awaitable[Header]] = self._mine
         """Seal the next block on request, even if it is empty; a node may execute it on a thread."""
 
@@ -154,6 +156,11 @@ class SealingChain(ChainView):
         """Add a transaction to the pool."""
         self.pool.add(transaction)
         self.events.publish(TransactionPending(transaction))
+
+    def is_known(self, transaction_hash: Hash32) -> bool:
+        """Return whether a transaction is in the pool or in a block."""
+        located = self.blocks.locate_transaction(transaction_hash)
+        return transaction_hash in self.pool or located is not None
 
     def enqueue(self, payload: PriorityTransaction) -> Hash32:
         """Add a priority transaction from L1 to the queue."""

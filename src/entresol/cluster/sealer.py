@@ -7,21 +7,20 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from entresol.errors import NoProducer
+from entresol.errors import ProducerUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from entresol.chain.chain import Chain
     from entresol.chain.open_block import OpenBlock
+    from entresol.chain.sealing_chain import OnIncluded
     from entresol.cluster.journal import ClusterJournal
     from entresol.cluster.pool_rows import PoolRows
     from entresol.execution.block_executor import ExecutedBlock
     from entresol.primitives.headers import Header
+    from entresol.primitives.values import Hash32
 
 TICK_SECONDS: Final = 0.02
-INLINE_GAS: Final = 3_000_000
-"""Up to this gas limit of the pending transactions a block is executed on the event loop: a few milliseconds."""
+_LOST: Final = "is no longer this one"
 
 
 class ClusterSealer:
@@ -41,21 +40,20 @@ class ClusterSealer:
         self._renew_seconds = renew_seconds
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="seal")
         self._woken = asyncio.Event()
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: list[OnIncluded] = []
         self._closed = False
 
     def wake(self) -> None:
         """Seal what is pending in the next round, which begins once the current one has ended."""
         self._woken.set()
 
-    def durable(self) -> Awaitable[None]:
-        """Return what to wait for until everything that is pending now is in a block or has a row in the pool."""
+    def include(self, _transaction_hash: Hash32, on_included: OnIncluded) -> None:
+        """Report once everything that is pending now is in a block or has a row in the pool."""
         if self._closed:
-            raise NoProducer
-        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiting)
+            on_included(ProducerUnavailable(_LOST))
+            return
+        self._waiting.append(on_included)
         self._woken.set()
-        return waiting
 
     async def seal(self) -> Header:
         """Seal the next block, even if it is empty."""
@@ -75,9 +73,8 @@ class ClusterSealer:
                 except BaseException:
                     self._waiting = served + self._waiting
                     raise
-                for waiting in served:
-                    if not waiting.done():
-                        waiting.set_result(None)
+                for report in served:
+                    report(None)
         finally:
             self._close()
 
@@ -107,7 +104,7 @@ class ClusterSealer:
         self._woken.clear()
 
     async def _build(self, block: OpenBlock) -> ExecutedBlock:
-        loop, is_heavy = asyncio.get_running_loop(), self._is_heavy()
+        loop, is_heavy = asyncio.get_running_loop(), self._chain.producer.is_heavy
         while block.prepare():
             if is_heavy:
                 await loop.run_in_executor(self._thread, block.execute)
@@ -117,21 +114,9 @@ class ClusterSealer:
         assert block.executed is not None
         return block.executed
 
-    def _is_heavy(self) -> bool:
-        gas = 0
-        for pending in (self._chain.producer.priority, self._chain.pool.best()):
-            for transaction in pending:
-                gas += transaction.payload.gas_limit
-                if gas > INLINE_GAS:
-                    return True
-        return False
-
     def _close(self) -> None:
         self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
-        for waiting in self._waiting:
-            if not waiting.done():
-                waiting.set_exception(NoProducer())
-                # Its client may be gone.
-                waiting.exception()
-        self._waiting = []
+        waiting, self._waiting = self._waiting, []
+        for report in waiting:
+            report(ProducerUnavailable(_LOST))

@@ -130,8 +130,7 @@
     │   ├── LogTailLost                the log ends before what this node has applied
     │   ├── LogTruncated               the log begins after what this node needs
     │   ├── LogDamaged                 an entry does not have its digest
-    │   ├── DepositsNotNext            a block skips or repeats a deposit
-    │   └── NoProducer                 no node produces blocks at the moment
+    │   └── DepositsNotNext            a block skips or repeats a deposit
     │
     │ debug
     ├── NotInspectable                 is not there, or cannot be inspected
@@ -211,7 +210,6 @@ from entresol.errors.cluster import (
     LogDamaged,
     LogTailLost,
     LogTruncated,
-    NoProducer,
     OutcomeUnknown,
 )
 from entresol.errors.config import (
@@ -435,7 +433,6 @@ __all__ = [
     "MalformedValue",
     "MintOverflow",
     "MissingNode",
-    "NoProducer",
     "NoPubdataLimit",
     "NonceOverflow",
     "NonceTooHigh",

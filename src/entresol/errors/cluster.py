@@ -75,12 +75,3 @@ class DepositsNotNext(ClusterFailed):
             f"block {block} begins with deposit {first}, and the next one is deposit {expected}"
         )
         self.block = block
-
-
-class NoProducer(ClusterFailed):
-    """No node produces blocks at the moment; the request was not executed, or may be sent again."""
-
-    def __init__(self, problem: str = "a node takes over within seconds") -> None:
-        super().__init__(
-            f"no node of the cluster produces blocks at the moment, try again: {problem}"
-        )

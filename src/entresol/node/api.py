@@ -74,7 +74,10 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees.l2_fees import FeeModel
     from entresol.node.settlement.rollup import Rollup
+    from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.batches import Batch
+    from entresol.rollup.proofs import LogProver
+    from entresol.rpc.jsonrpc.forwarding import Producer
     from entresol.rpc.jsonrpc.method import Namespace
 
 
@@ -82,7 +85,14 @@ class L2Components(NamedTuple):
     """What an L2 has beyond a chain: a fee model, and a rollup if it settles on an L1."""
 
     fees: FeeModel
-    rollup: Rollup | None
+    rollup: Rollup | SettledView | None
+
+
+class SettledView(NamedTuple):
+    """What a node reads of the rollup that does not run it."""
+
+    settlement_layer: SettlementLayer
+    prover: LogProver
 
 
 class Api:
@@ -99,6 +109,7 @@ class Api:
         limits: LimitsConfig | None = None,
         pair: PairControl | None = None,
         layer_two: L2Components | None = None,
+        producer: Producer | None = None,
     ) -> None:
         self._chain = chain
         self._config = config or ApiConfig()
@@ -143,7 +154,10 @@ class Api:
             namespaces += self._development(pair or PairControl(chain), rollup)
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
         self.dispatcher = Dispatcher(
-            namespaces, executor=self._executor, limits=request_limits(self._limits)
+            namespaces,
+            executor=self._executor,
+            limits=request_limits(self._limits),
+            producer=producer,
         )
         self._rendered.on_invalidate(self.dispatcher.invalidate_cache)
 
@@ -287,7 +301,9 @@ class Api:
             ),
         ]
 
-    def _development(self, pair: PairControl, rollup: Rollup | None) -> list[Namespace]:
+    def _development(
+        self, pair: PairControl, rollup: Rollup | SettledView | None
+    ) -> list[Namespace]:
         slots = TokenSlots(self._resolver, self._runner, self._executor)
         namespaces = dev_namespaces(
             self._chain,
@@ -301,4 +317,6 @@ class Api:
             client_version=self._client_version,
             set_logging=self._set_logging,
         )
-        return namespaces if rollup is None else [*namespaces, AnvilSettlement(rollup)]
+        if rollup is None or isinstance(rollup, SettledView):
+            return namespaces
+        return [*namespaces, AnvilSettlement(rollup)]

@@ -8,6 +8,8 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from entresol.errors import StoreFailed
 from entresol.explorer.files import explorer_files
 from entresol.node.automine import Automine
@@ -39,6 +41,21 @@ JSON: Final = "application/json; charset=utf-8"
 PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
+class ServiceHooks(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node adds to the service of a chain."""
+
+    health: Callable[[], dict[str, Any]] = dict
+    """Returns more fields of `/health`."""
+    problem: Callable[[], str | None] = lambda: None
+    """Returns why the node is not healthy; None if it is."""
+    metrics: Callable[[], Iterable[Sample]] = tuple
+    """Returns more metrics."""
+    wrap: Callable[[Handler], Handler] = lambda handler: handler
+    """Returns a handler around that of all requests."""
+    seals: bool = True
+    """Whether the service seals blocks, and not something else."""
+
+
 class ChainService:
     """Serves a chain over RPC, and seals its blocks on schedule.
 
@@ -46,24 +63,22 @@ class ChainService:
     alone changes the chain. Fails: to start, with the error that says why.
     """
 
-    def __init__(  # noqa: PLR0913 - independent parts
+    def __init__(
         self,
         chain: Chain,
         make_api: Callable[[Callable[[], None]], Api],
         config: ServerConfig,
         *,
         log: ChainLog | None = None,
-        health: Callable[[], dict[str, Any]] = dict,
-        metrics: Callable[[], Iterable[Sample]] = tuple,
+        hooks: ServiceHooks | None = None,
         explorer: ExplorerPage | None = None,
     ) -> None:
         self.chain = chain
         self._config = config
-        self._health = health
-        self._metrics = metrics
+        self._hooks = hooks = hooks or ServiceHooks()
         self._is_scheduled = False
         self.api = make_api(self._schedule_notifications)
-        self.handler: Handler = self.api.dispatcher.handle
+        self.handler: Handler = hooks.wrap(self.api.dispatcher.handle)
         if log is not None:
             self.handler = log.wrap(self.handler)
             log.follow(chain)
@@ -82,10 +97,11 @@ class ChainService:
         )
         self._tick_task: asyncio.Task[None] | None = None
         self._sealer = BlockSealer(chain)
-        self._automine = Automine(chain, self._sealer)
-        chain.automine = self._automine.seal
-        chain.include = self._automine.include
-        chain.mine = self._sealer.seal
+        self._automine = Automine(chain, self._sealer) if hooks.seals else None
+        if self._automine is not None:
+            chain.automine = self._automine.seal
+            chain.include = self._automine.include
+            chain.mine = self._sealer.seal
 
     @property
     def address(self) -> str:
@@ -97,14 +113,16 @@ class ChainService:
     async def start(self) -> None:
         """Listen, and start sealing blocks."""
         await self._server.start()
-        self._tick_task = asyncio.create_task(self._tick())
+        if self._hooks.seals:
+            self._tick_task = asyncio.create_task(self._tick())
 
     async def stop(self) -> None:
         """Let requests in progress finish, and stop listening."""
         if self._tick_task is not None:
             self._tick_task.cancel()
         await self._server.stop()
-        await self._automine.stop()
+        if self._automine is not None:
+            await self._automine.stop()
         await self._sealer.stop()
 
     def close(self) -> None:
@@ -151,10 +169,10 @@ class ChainService:
         }
 
     def _health_page(self) -> tuple[int, str, bytes]:
-        failure = self.chain.failure
+        failure = self.chain.failure or self._hooks.problem()
         if failure is None:
-            return 200, JSON, json.dumps({"status": "ready", **self._health()}).encode()
-        failing = {"status": "failing", "reason": str(failure), **self._health()}
+            return 200, JSON, json.dumps({"status": "ready", **self._hooks.health()}).encode()
+        failing = {"status": "failing", "reason": str(failure), **self._hooks.health()}
         return 503, JSON, json.dumps(failing).encode()
 
     def _metrics_page(self) -> tuple[int, str, bytes]:
@@ -162,7 +180,7 @@ class ChainService:
             *chain_samples(self.chain),
             *memory_samples(self.api.memory()),
             *server_samples(self._server.counters, self._server.unsent),
-            *self._metrics(),
+            *self._hooks.metrics(),
         )
         text = render(samples) + self.api.dispatcher.render_metrics()
         return 200, PROMETHEUS, text.encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from pathlib import Path
@@ -39,10 +40,12 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatchInfo
 from entresol.rollup.deterministic_deployers import DEPLOYERS
 from entresol.rollup.system_contracts import CONTRACTS, MULTICALL, system_genesis
+from entresol.storage.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.node.config.schema import ChainConfig, NodeConfig
 
 log = logging.getLogger(__name__)
@@ -74,13 +77,23 @@ def open_layer_two(
             paymaster_balance=_balance(config) if config.l1.l1_url is None else None,
         )
     expected = LayerTwoGenesis(config, predeploys).expected
-    genesis, settings, evm = expected.genesis, config.chain, config.evm
+    genesis = expected.genesis
     if genesis.chain_id == l1_chain_id:
         raise InvalidConfig(
             "--chain-id",
             f"the L1 has {l1_chain_id}, too; give the development L1 another one by --l1-chain-id, or "
             "start without an L1 by --no-l1",
         )
+    chain, fees = open_with_genesis(config, expected)
+    _report_contracts(chain, genesis, "system contracts")
+    return chain, fees
+
+
+def open_with_genesis(
+    config: NodeConfig, expected: ExpectedGenesis, *, is_synced: bool = True
+) -> tuple[Chain, FeeModel]:
+    """Open an L2 with this genesis; without `is_synced`, a power cut may undo what something else restores."""
+    genesis, settings, evm = expected.genesis, config.chain, config.evm
     fees = FeeModel(FeeConstants(minimal_l2_gas_price=settings.gas_price))
     rules = msgspec.structs.replace(
         ChainRules.layer_2(genesis.chain_id),
@@ -92,8 +105,12 @@ def open_layer_two(
         beneficiary=_fee_recipient(settings),
         max_transactions=settings.max_transactions,
     )
-    chain = Chain.open(_path(settings), rules, expected, pool=_pool(settings))
-    _report_contracts(chain, genesis, "system contracts")
+    path = _path(settings)
+    store = Store.temporary() if path is None else Store.open(path, is_synced=is_synced)
+    with contextlib.ExitStack() as cleanup:
+        cleanup.callback(store.close)
+        chain = Chain(store, rules, expected, pool=_pool(settings))
+        cleanup.pop_all()
     _start_clock(chain, settings)
     _start_mining(chain, settings)
     return chain, fees

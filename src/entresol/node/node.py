@@ -14,7 +14,7 @@ from entresol.l1.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint
 from entresol.node.adapters import request_limits
 from entresol.node.api import Api, L2Components
-from entresol.node.chain_service import ChainService
+from entresol.node.chain_service import ChainService, ServiceHooks
 from entresol.node.chains import OPERATOR, is_publicly_known, open_layer_one, open_layer_two
 from entresol.node.dev_features import (
     funded_accounts,
@@ -218,8 +218,7 @@ class Node:
             make_api,
             config.server,
             log=log,
-            health=health,
-            metrics=metrics,
+            hooks=ServiceHooks(health=health, metrics=metrics),
             explorer=self._explorer_page(2),
         )
         if rollup is not None:

@@ -70,6 +70,7 @@ class KeyValueStore:
         path: Path,
         *,
         durable: bool = True,
+        is_synced: bool = True,
         create: bool = False,
         read_only: bool = False,
         recovery: Recovery = "stop",
@@ -82,7 +83,7 @@ class KeyValueStore:
         self.along: list[tuple[bytes, bytes]] = []
         """Rows that the next write takes along."""
         self._open(create=create, read_only=read_only)
-        self._synced = _write_options(sync=durable, log=durable)
+        self._synced = _write_options(sync=durable and is_synced, log=durable)
         self._unsynced = _write_options(sync=False, log=durable)
 
     def _open(self, *, create: bool = False, read_only: bool = False) -> None:

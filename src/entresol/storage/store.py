@@ -60,26 +60,39 @@ class Store:
         self._nonempty = NonEmptyBlocks(self._head)
 
     @classmethod
-    def open(cls, path: Path, *, durable: bool = True, rebuilding: bool = False) -> Self:
+    def open(
+        cls,
+        path: Path,
+        *,
+        durable: bool = True,
+        is_synced: bool = True,
+        rebuilding: bool = False,
+    ) -> Self:
         """Open the chain in the directory `path`, which is created if it is missing.
+
+        Without `is_synced` a power cut may undo the last writes: something else restores them.
 
         With `rebuilding`, also a chain whose last rebuild was interrupted; only its records can be read
         before `rebuild` completes.
         """
-        return cls._in(Directory.open(path), durable=durable, rebuilding=rebuilding)
+        return cls._in(
+            Directory.open(path), durable=durable, is_synced=is_synced, rebuilding=rebuilding
+        )
 
     @classmethod
     def temporary(cls) -> Self:
         """Create an empty chain that is deleted when it is closed."""
-        return cls._in(Directory.temporary(), durable=False, rebuilding=False)
+        return cls._in(Directory.temporary(), durable=False, is_synced=False, rebuilding=False)
 
     @classmethod
-    def _in(cls, directory: Directory, *, durable: bool, rebuilding: bool) -> Self:
+    def _in(cls, directory: Directory, *, durable: bool, is_synced: bool, rebuilding: bool) -> Self:
         with contextlib.ExitStack() as undo:
             undo.callback(directory.close)
             if not directory.is_new:
                 recovery.check(directory.database)
-            db = KeyValueStore(directory.database, durable=durable, create=directory.is_new)
+            db = KeyValueStore(
+                directory.database, durable=durable, is_synced=is_synced, create=directory.is_new
+            )
             undo.callback(db.close)
             directory.finish()
             if db.get(tables.REBUILDING) is not None and not rebuilding:

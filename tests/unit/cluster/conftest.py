@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.postgres import Postgres, running_postgres
+from tests.support.cluster.postgres import Postgres, running_postgres
 
 
 @pytest.fixture(scope="session")

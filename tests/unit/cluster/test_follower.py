@@ -31,8 +31,8 @@ from entresol.storage.replication.entries import (
 from entresol.storage.replication.position import START
 from tests.support.chain.dev_chain import deposit, execute_block, open_chain, transaction
 from tests.support.chain.records import dump
-from tests.support.cluster import EmptyCluster, play
-from tests.support.postgres import Postgres
+from tests.support.cluster.database import EmptyCluster, play
+from tests.support.cluster.postgres import Postgres
 
 NEVER = SealingPolicy(max_age=1e9)
 COMMIT = SettlementStep.COMMIT

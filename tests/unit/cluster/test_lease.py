@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from entresol.cluster.lease import give_up_lease, read_lease, seize_lease, take_lease
-from tests.support.cluster import LEASE_SECONDS, EmptyCluster, play
-from tests.support.postgres import Postgres
+from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster, play
+from tests.support.cluster.postgres import Postgres
 
 
 def test_a_lease_that_is_held_cannot_be_taken_but_by_its_holder(postgres: Postgres) -> None:

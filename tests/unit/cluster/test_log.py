@@ -9,8 +9,8 @@ from entresol.cluster.log import check_tail, read_page
 from entresol.errors import ClusterFailed, LogDamaged, LogTailLost, LogTruncated
 from entresol.storage.replication.entries import UnwindEntry
 from entresol.storage.replication.position import START, LogPosition
-from tests.support.cluster import EmptyCluster, play
-from tests.support.postgres import Postgres
+from tests.support.cluster.database import EmptyCluster, play
+from tests.support.cluster.postgres import Postgres
 
 
 @pytest.mark.parametrize(

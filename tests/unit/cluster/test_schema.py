@@ -12,8 +12,8 @@ from entresol.cluster.connection import ClusterDatabase
 from entresol.cluster.lease import read_lease
 from entresol.errors import InvalidConfig
 from entresol.storage.replication.position import START
-from tests.support.cluster import LEASE_SECONDS, EmptyCluster, play
-from tests.support.postgres import Postgres
+from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster, play
+from tests.support.cluster.postgres import Postgres
 
 
 def test_creating_the_tables_again_changes_nothing(postgres: Postgres) -> None:

@@ -10,8 +10,8 @@ from entresol.cluster.writer import PoolRow
 from entresol.errors import ClusterFenced, OutcomeUnknown
 from entresol.storage.replication.entries import ConfirmedEntry, UnwindEntry
 from entresol.storage.replication.position import START
-from tests.support.cluster import EmptyCluster, play
-from tests.support.postgres import Postgres
+from tests.support.cluster.database import EmptyCluster, play
+from tests.support.cluster.postgres import Postgres
 
 ROWS = [PoolRow(bytes([index]) * 32, bytes([index]), index) for index in range(3)]
 

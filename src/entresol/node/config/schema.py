@@ -10,6 +10,7 @@ from entresol.chain.dev.clock import LATEST
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DEVELOPMENT_PATH
 from entresol.l1.layer_one import L1Finality
 from entresol.node.config.api import ApiConfig
+from entresol.node.config.cluster import ClusterConfig
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
 from entresol.node.config.limits import LimitsConfig
 from entresol.node.config.loader import Settings
@@ -264,6 +265,7 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     l1: L1Config = L1Config()
     l1_blocks: L1BlockConfig = L1BlockConfig()
     settlement: SettlementSettings = SettlementSettings()
+    cluster: ClusterConfig = ClusterConfig()
     server: ServerConfig = ServerConfig()
     api: ApiConfig = ApiConfig()
     limits: LimitsConfig = LimitsConfig()

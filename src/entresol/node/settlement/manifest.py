@@ -56,7 +56,7 @@ class ManifestFile:
         self.manifest = manifest
         if self.path is None:
             return
-        text = msgspec.json.format(msgspec.json.encode(manifest, enc_hook=str)) + b"\n"
+        text = msgspec.json.format(encode_manifest(manifest)) + b"\n"
         try:
             write_durably(self.path, text)
         except OSError as error:
@@ -67,11 +67,19 @@ class ManifestFile:
         if self.path is None or not self.path.exists():
             return None
         try:
-            return msgspec.json.decode(
-                self.path.read_bytes(), type=SettlementManifest, dec_hook=_parse
-            )
+            return parse_manifest(self.path.read_bytes())
         except (OSError, msgspec.DecodeError, MalformedValue) as error:
             raise InvalidConfig("--data-dir", f"{self.path} cannot be read: {error}") from error
+
+
+def encode_manifest(manifest: SettlementManifest) -> bytes:
+    """Return a manifest as JSON."""
+    return msgspec.json.encode(manifest, enc_hook=str)
+
+
+def parse_manifest(document: bytes) -> SettlementManifest:
+    """Read what `encode_manifest` writes."""
+    return msgspec.json.decode(document, type=SettlementManifest, dec_hook=_parse)
 
 
 def _parse(kind: type[Address], value: object) -> Address:

@@ -55,7 +55,7 @@ class RemoteSetup:
         self._bridgehub = _bridgehub(config)
         self._keys = operator_keys(config.l1, OPERATOR.secret)
         self._file = ManifestFile(config.chain)
-        self.l1: LayerOne = RemoteLayerOne(_checked_url(config))
+        self.l1: LayerOne = RemoteLayerOne(checked_url(config))
         self._operator = Operator(self.l1, self._keys.deployer.secret, fee_limits(config.l1))
         self._check_flags()
 
@@ -199,7 +199,8 @@ def _log_progress(done: int, steps: int, step: str) -> None:
     log.info("contracts on L1: %d of %d, %s", done, steps, step)
 
 
-def _checked_url(config: NodeConfig) -> str:
+def checked_url(config: NodeConfig) -> str:
+    """Return the URL of `--l1-url`; reject what is none, without what may be secret in it."""
     url = config.l1.l1_url
     assert url is not None
     try:

@@ -99,10 +99,14 @@ class Rollup:
 
     async def stop(self) -> None:
         """Stop the workers, and close the connection to L1."""
+        await self.stop_workers()
+        await self.settlement_layer.l1.close()
+
+    async def stop_workers(self) -> None:
+        """Stop the workers."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.settlement_layer.l1.close()
 
     async def settle(self, step: SettlementStep, batch: int) -> Hash32:
         """Send one settlement step of a batch, sealing the batch if it is the next one; return L1's transaction."""

@@ -30,7 +30,7 @@ class Producer(Protocol):
 
     @property
     def takes(self) -> Collection[ServedBy]:
-        """What is forwarded now; `PRODUCER` is always among it."""
+        """What is forwarded now; `PRODUCER` is always among it, unless this node itself is the producer."""
 
     def forward(self, body: bytes, connection: ClientConnection) -> Awaitable[bytes | None]:
         """Return the producer's response to a request or a batch; raise `ProducerUnavailable` without one."""
@@ -52,8 +52,10 @@ class Forwarding:
 
     def takes(self, method: Method, params: Raw) -> bool:
         """Return whether a call is the producer's, by the method's declaration and its block tag."""
-        served_by = method.served_by
-        if served_by is None or served_by in self._producer.takes:
+        served_by, taken = method.served_by, self._producer.takes
+        if not taken:
+            return False
+        if served_by is None or served_by in taken:
             return not method.needs_connection
         if served_by is not ServedBy.BLOCK:
             return False
@@ -63,7 +65,8 @@ class Forwarding:
 
     def takes_absent(self, method: Method, result: object) -> bool:
         """Return whether a call is the producer's because the store does not have the object."""
-        return method.served_by is ServedBy.STORE and result in _ABSENT
+        is_absent = method.served_by is ServedBy.STORE and result in _ABSENT
+        return is_absent and bool(self._producer.takes)
 
     async def call(self, request: Request, connection: ClientConnection) -> bytes | None:
         """Return the producer's response to a call."""

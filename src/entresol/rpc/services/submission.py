@@ -161,7 +161,8 @@ class Submission:
 
     def _add(self, transaction: Transaction, response: asyncio.Future[Hash32]) -> None:
         sent = transaction.hash
-        self._chain.add(transaction)
+        if not (self._chain.accepts_known and self._chain.is_known(sent)):
+            self._chain.add(transaction)
         self._unsealed.add(sent)
         self._chain.include(sent, partial(self._on_included, sent, response))
 

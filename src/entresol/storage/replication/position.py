@@ -29,14 +29,20 @@ START: Final = LogPosition(0, bytes(DIGEST_SIZE))
 class PositionTable:
     """The position of a store in the canonical log, and what L1 had confirmed there.
 
-    Persists: the position, in the write of the entry that it follows.
+    Remembers: the position. Persists: it, in the write of the entry that it follows.
     """
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db
+        self._position: LogPosition | None = None
 
     def get(self) -> LogPosition:
         """Return the position; `START` if nothing was applied."""
+        if self._position is None:
+            self._position = self._read()
+        return self._position
+
+    def _read(self) -> LogPosition:
         row = self._db.get(tables.POSITION)
         if row is None:
             return START
@@ -52,6 +58,7 @@ class PositionTable:
             yield
             if self._db.along:
                 self._db.write([])
+            self._position = position
         finally:
             self._db.along = []
 

@@ -19,8 +19,8 @@ from entresol.cluster.lease import take_lease
 from entresol.cluster.pool_rows import PoolRows, read_pool
 from entresol.cluster.sealer import ClusterSealer
 from entresol.cluster.writer import LogWriter
+from tests.support.cluster.postgres import Postgres
 from tests.support.polling import PATIENCE_SECONDS
-from tests.support.postgres import Postgres
 
 LEASE_SECONDS = 60.0
 """Longer than any test, so that a lease expires only where a test wants it."""

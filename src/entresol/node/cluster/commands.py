@@ -1,0 +1,158 @@
+"""The commands of operators: `entresol cluster init`, `status` and `unwind`."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from entresol.chain.genesis.stored_genesis import identity
+from entresol.cluster import schema
+from entresol.cluster.address import FLAG
+from entresol.cluster.chain_row import ClusterChain, find_chain, write_chain
+from entresol.cluster.lease import give_up_lease, read_lease, seize_lease
+from entresol.cluster.writer import LogWriter
+from entresol.errors import InvalidConfig
+from entresol.node.chains import open_layer_two
+from entresol.node.cluster.joining import check_l1_url, open_database, shared_settings
+from entresol.node.cluster.unwinding import plan_unwind
+from entresol.node.settlement.manifest import SettlementManifest, encode_manifest
+from entresol.node.settlement.remote_setup import connect_remote
+from entresol.node.settlement.settlement_layer import verify_registration
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from entresol.node.config.schema import NodeConfig
+
+log = logging.getLogger(__name__)
+
+_OPERATOR: Final = "entresol cluster unwind"
+_NODES: Final = """
+select role, url, epoch, head, seq, extract(epoch from clock_timestamp() - seen)::float8 as age
+from node order by role, url, id
+"""
+
+
+class NodeStatus(NamedTuple):
+    """What a node last said of itself."""
+
+    role: str
+    url: str
+    epoch: int
+    head: int
+    seq: int
+    age_seconds: float
+
+
+class ClusterStatus(NamedTuple):
+    """The state of a cluster."""
+
+    chain_id: int
+    epoch: int
+    producer: str | None
+    """The URL of the node that produces."""
+    head: int
+    seq: int
+    pending: int
+    nodes: tuple[NodeStatus, ...]
+
+    def table(self) -> str:
+        """Return the state as a table."""
+        producer = self.producer or "nobody"
+        lines = [
+            f"chain {self.chain_id}, epoch {self.epoch}, produced by {producer}",
+            f"block {self.head}, log entry {self.seq}, {self.pending} transactions in the pool",
+            f"{'role':<10}{'head':>10}{'lag':>8}{'epoch':>8}{'seen':>9}  address",
+        ]
+        for it in self.nodes:
+            lag, seen = self.head - it.head, f"{it.age_seconds:.1f} s"
+            lines.append(f"{it.role:<10}{it.head:>10}{lag:>8}{it.epoch:>8}{seen:>9}  {it.url}")
+        return "\n".join(lines)
+
+
+async def init(config: NodeConfig) -> str:
+    """Create the tables, or bring them forward, and the chain if there is none; return what was done."""
+    database = open_database(config)
+    async with database.session() as connection:
+        await schema.create(connection)
+        if (found := await find_chain(connection)) is not None:
+            return f"the cluster has chain {found.chain_id}, and its schema is version {schema.VERSION}"
+    check_l1_url(config)
+    if config.chain.data_dir is not None:
+        raise InvalidConfig(
+            "--data-dir", "a cluster starts as a new chain, so this has no use here"
+        )
+    chain = await _new_chain(config)
+    async with database.session() as connection:
+        await write_chain(connection, chain)
+        found = await find_chain(connection)
+    if found is None or found.identity != chain.identity:
+        raise InvalidConfig(FLAG, "another chain was created there at the same time")
+    return f"created chain {chain.chain_id} in {database.address.redacted}"
+
+
+async def status(config: NodeConfig) -> ClusterStatus:
+    """Return the state of the cluster."""
+    async with open_database(config).session() as connection:
+        await schema.check(connection)
+        chain = await find_chain(connection)
+        lease = await read_lease(connection)
+        pending = await connection.fetchval("select count(*) from pool")
+        nodes = tuple(NodeStatus(*row) for row in await connection.fetch(_NODES))
+    return ClusterStatus(
+        chain_id=0 if chain is None else chain.chain_id,
+        epoch=lease.epoch,
+        producer=None if lease.is_free else lease.url,
+        head=lease.head,
+        seq=lease.end.seq,
+        pending=pending,
+        nodes=nodes,
+    )
+
+
+async def unwind(config: NodeConfig, number: int) -> str:
+    """Go back to a block: its successors' transactions are pending again; return what was done."""
+    database = open_database(config)
+    async with database.session() as connection:
+        await schema.check(connection)
+        head = (await read_lease(connection)).head
+        held = await seize_lease(connection, _OPERATOR, config.cluster.lease_seconds)
+        try:
+            count = await _unwind(
+                connection, LogWriter(connection, held, config.cluster.lease_seconds), number
+            )
+        finally:
+            await give_up_lease(connection, held.epoch, _OPERATOR)
+    return f"went back from block {head} to {number}; {count} transactions are pending again"
+
+
+async def _unwind(connection: asyncpg.Connection[Any], writer: LogWriter, number: int) -> int:
+    plan = await plan_unwind(connection, number)
+    await writer.write([plan.entry], number, added=plan.pending)
+    return len(plan.pending)
+
+
+async def _new_chain(config: NodeConfig) -> ClusterChain:
+    layer = await connect_remote(config)
+    try:
+        chain, _ = open_layer_two(config, layer.l1_chain_id, layer.contracts)
+        try:
+            await verify_registration(config, layer, chain)
+            genesis = chain.genesis
+        finally:
+            chain.close()
+    finally:
+        await layer.l1.close()
+    manifest = SettlementManifest(
+        l1_chain_id=layer.l1_chain_id,
+        contracts=layer.contracts,
+        deployment_block=layer.deployment_block,
+    )
+    return ClusterChain(
+        identity=identity(genesis),
+        chain_id=genesis.chain_id,
+        genesis=genesis.dump(),
+        settings=shared_settings(config),
+        l1_chain_id=layer.l1_chain_id,
+        settlement=encode_manifest(manifest),
+    )

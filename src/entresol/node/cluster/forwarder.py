@@ -1,0 +1,161 @@
+"""Forward requests to the producer of a cluster, over HTTP, and take those that others forward."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Final
+
+import aiohttp
+
+from entresol.errors import ProducerUnavailable
+from entresol.rpc.jsonrpc.method import ServedBy
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Collection
+
+    from entresol.node.cluster.member import Member
+    from entresol.node.cluster.production import Production
+    from entresol.server.handler import ClientConnection, Handler
+
+PATH: Final = "/cluster/"
+"""A request to this path and a sequence number was forwarded: its response begins with that of the producer."""
+
+NOT_PRODUCER: Final = b"-"
+
+RETRY_SECONDS: Final = 0.1
+
+_FORWARDED: Final = frozenset({ServedBy.PRODUCER, ServedBy.QUOTE})
+_NOTHING: Final[frozenset[ServedBy]] = frozenset()
+
+
+class ClusterForwarder:
+    """Forwards requests to the node that holds the lease.
+
+    While there is none, a request waits. What is forwarded in a cluster may be sent again, so it is, until its deadline.
+    A request carries how far this node has applied the log, and its response how far the producer has: each waits until
+    it has applied the other's. Remembers: connections. Fails: with `ProducerUnavailable`.
+    """
+
+    def __init__(self, member: Member, seconds: float) -> None:
+        self._member = member
+        self._seconds = seconds
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def takes(self) -> Collection[ServedBy]:
+        """What is forwarded now; nothing while this node produces."""
+        return _FORWARDED if self._member.production is None else _NOTHING
+
+    def forward(self, body: bytes, connection: ClientConnection) -> Awaitable[bytes | None]:
+        """Return the producer's response to a request or a batch."""
+        if connection.path.startswith(PATH):
+            raise ProducerUnavailable("is another node")
+        return self._forward(body)
+
+    def catch_up(self) -> None:
+        """Do nothing: a forwarded request has waited for what it did."""
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def _forward(self, body: bytes) -> bytes | None:
+        problem = "is not known: no node of the cluster produces blocks at the moment"
+        try:
+            async with asyncio.timeout(self._seconds):
+                while True:
+                    url = await self._producer()
+                    try:
+                        response = await self._post(url, body)
+                    except (aiohttp.ClientError, OSError, ValueError):
+                        response = None
+                    if response is not None:
+                        seq, _, answer = response.partition(b"\n")
+                        await self._member.wait_for(int(seq))
+                        return answer or None
+                    problem = "does not respond"
+                    await asyncio.sleep(RETRY_SECONDS)
+        except TimeoutError:
+            raise ProducerUnavailable(problem) from None
+
+    async def _producer(self) -> str:
+        while (url := self._member.producer_url) is None:
+            if self._member.production is not None:
+                return self._member.url
+            await self._member.wait_for_change()
+        return url
+
+    async def _post(self, url: str, body: bytes) -> bytes | None:
+        """Return what a producer responds; None if the node is none."""
+        if self._session is None:
+            connector = aiohttp.TCPConnector(limit=256)
+            self._session = aiohttp.ClientSession(connector=connector)
+        path = f"{url.rstrip('/')}{PATH}{self._member.seq}"
+        headers = {"Content-Type": "application/json"}
+        async with self._session.post(path, data=body, headers=headers) as response:
+            answer = await response.read()
+        if response.status != 200 or answer == NOT_PRODUCER:
+            return None
+        return answer
+
+
+class ClusterHandler:
+    """The handler of a node in a cluster: the producer answers what others forward, and nobody loses a request.
+
+    A request that fails because this node ceases to produce meanwhile is handled again, which forwards it: what is
+    forwarded in a cluster may be sent again. Remembers and persists: nothing. Fails: as the handler that it wraps.
+    """
+
+    def __init__(self, member: Member, handler: Handler) -> None:
+        self._member = member
+        self._handler = handler
+
+    def __call__(
+        self, body: bytes, connection: ClientConnection
+    ) -> bytes | Awaitable[bytes | None] | None:
+        """Handle a request of a client, or one that another node forwards."""
+        production = self._member.production
+        if connection.path.startswith(PATH):
+            return self._answer(body, connection, production)
+        response = self._handler(body, connection)
+        if production is None or not (inspect.isawaitable(response) or production.is_over):
+            return response
+        return self._finish(body, connection, response, production)
+
+    async def _finish(
+        self,
+        body: bytes,
+        connection: ClientConnection,
+        response: bytes | Awaitable[bytes | None] | None,
+        production: Production,
+    ) -> bytes | None:
+        answer = await _completed(response)
+        if not _is_lost(answer, production):
+            return answer
+        while self._member.production is production:
+            await self._member.wait_for_change()
+        return await _completed(self._handler(body, connection))
+
+    async def _answer(
+        self, body: bytes, connection: ClientConnection, production: Production | None
+    ) -> bytes:
+        seen = connection.path.removeprefix(PATH)
+        # A producer has applied the whole log, unless a new one has written to it.
+        is_known = seen.isascii() and seen.isdigit() and int(seen) <= self._member.seq
+        if production is None or not is_known:
+            return NOT_PRODUCER
+        answer = await _completed(self._handler(body, connection))
+        if _is_lost(answer, production):
+            return NOT_PRODUCER
+        return b"%d\n%b" % (self._member.seq, answer or b"")
+
+
+def _is_lost(answer: bytes | None, production: Production) -> bool:
+    """Return whether a request may have failed because its producer ceased to be one."""
+    return production.is_over and answer is not None and b'"error"' in answer
+
+
+async def _completed(response: bytes | Awaitable[bytes | None] | None) -> bytes | None:
+    return await response if inspect.isawaitable(response) else response

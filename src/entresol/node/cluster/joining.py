@@ -1,0 +1,136 @@
+"""Join a cluster: take genesis, settings and contracts from its database, and open the chain."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity
+from entresol.cluster import schema
+from entresol.cluster.address import FLAG, ClusterAddress
+from entresol.cluster.chain_row import ClusterChain, read_chain
+from entresol.cluster.connection import ClusterDatabase
+from entresol.errors import InvalidConfig
+from entresol.l1.remote import RemoteLayerOne
+from entresol.node.chains import OPERATOR, open_with_genesis
+from entresol.node.config.schema import NodeConfig
+from entresol.node.config.secrets import operator_keys
+from entresol.node.settlement.manifest import parse_manifest
+from entresol.node.settlement.remote_setup import checked_url
+from entresol.node.settlement.settlement_layer import SettlementLayer
+from entresol.rollup.batches import genesis_batch
+from entresol.storage.replication.position import START
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.chain.fees.l2_fees import FeeModel
+
+SHARED: Final = {
+    "chain": (
+        "hardfork",
+        "gas_limit",
+        "gas_price",
+        "block_time",
+        "mixed_mining",
+        "max_transactions",
+        "fee_recipient",
+        "order",
+    ),
+    "evm": (
+        "code_size_limit",
+        "disable_code_size_limit",
+        "enable_tx_gas_limit",
+    ),
+    "settlement": ("settle", "settle_interval", "batch_blocks", "batch_messages"),
+    "l1": ("l1_confirmations", "l1_finality"),
+}
+"""The settings that `entresol cluster init` takes for all nodes: what they execute and produce depends on them."""
+
+
+class Joined(NamedTuple):
+    """A chain that was opened to follow a cluster's."""
+
+    config: NodeConfig
+    database: ClusterDatabase
+    chain: Chain
+    fees: FeeModel
+    settlement_layer: SettlementLayer
+
+
+def open_database(config: NodeConfig) -> ClusterDatabase:
+    """Return the database that `--cluster` names."""
+    if config.cluster.cluster is None:
+        raise InvalidConfig(FLAG, "this command needs the URL of the cluster's database")
+    return ClusterDatabase(ClusterAddress(config.cluster.cluster), config.cluster.lease_seconds)
+
+
+async def join(config: NodeConfig) -> Joined:
+    """Open the chain of a cluster; errors name the flag that has to change."""
+    database = open_database(config)
+    check_l1_url(config)
+    async with database.session() as connection:
+        await schema.check(connection)
+        row = await read_chain(connection)
+    config = with_shared(config, row.settings)
+    chain, fees = _open(config, row)
+    with contextlib.ExitStack() as cleanup:
+        cleanup.callback(chain.close)
+        joined = Joined(config, database, chain, fees, _settlement_layer(config, row))
+        cleanup.pop_all()
+    return joined
+
+
+def check_l1_url(config: NodeConfig) -> None:
+    """Reject a cluster without a remote L1."""
+    if config.l1.l1_url is None or not config.l1.l1:
+        raise InvalidConfig(
+            "--l1-url", f"{FLAG} needs it: a cluster settles on an L1 that all its nodes reach"
+        )
+
+
+def shared_settings(config: NodeConfig) -> bytes:
+    """Return the settings that all nodes have in common, as JSON."""
+    plain: dict[str, dict[str, Any]] = msgspec.to_builtins(config)
+    shared = {
+        section: {name: plain[section][name] for name in names} for section, names in SHARED.items()
+    }
+    return msgspec.json.encode(shared)
+
+
+def with_shared(config: NodeConfig, settings: bytes) -> NodeConfig:
+    """Return a configuration with the settings that all nodes have in common."""
+    plain: dict[str, dict[str, Any]] = msgspec.to_builtins(config)
+    for section, values in msgspec.json.decode(settings).items():
+        known = SHARED.get(section, ())
+        plain[section] |= {name: value for name, value in values.items() if name in known}
+    return msgspec.convert(plain, NodeConfig)
+
+
+def _open(config: NodeConfig, row: ClusterChain) -> tuple[Chain, FeeModel]:
+    genesis = Genesis.parse(row.genesis)
+    assert identity(genesis) == row.identity
+    # Log and position restore what a power cut undoes.
+    chain, fees = open_with_genesis(config, ExpectedGenesis(genesis), is_synced=False)
+    if chain.number and chain.ledger.store.position.get() == START:
+        path = chain.blocks.path
+        chain.close()
+        raise InvalidConfig(
+            "--data-dir", f"the chain in {path} is not of this cluster: choose another directory"
+        )
+    if chain.batches.last() is None:
+        chain.batches.append(genesis_batch(chain.ledger.record(0)), b"", [(0, 0)])
+    return chain, fees
+
+
+def _settlement_layer(config: NodeConfig, row: ClusterChain) -> SettlementLayer:
+    manifest = parse_manifest(row.settlement)
+    return SettlementLayer(
+        l1=RemoteLayerOne(checked_url(config)),
+        l1_chain_id=row.l1_chain_id,
+        contracts=manifest.contracts,
+        operator_keys=operator_keys(config.l1, OPERATOR.secret),
+        deployment_block=manifest.deployment_block or 0,
+    )

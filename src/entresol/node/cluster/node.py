@@ -1,0 +1,248 @@
+"""A node of a cluster: it serves the shared chain, and produces blocks while it holds the lease."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from entresol.chain.dev.keyring import Keyring
+from entresol.errors import EntresolError, InvalidConfig, LayerOneFailed
+from entresol.l1.urls import Endpoint
+from entresol.node.api import Api, L2Components, SettledView
+from entresol.node.chain_service import ChainService, ServiceHooks
+from entresol.node.cluster.forwarder import ClusterForwarder, ClusterHandler
+from entresol.node.cluster.joining import Joined, join
+from entresol.node.cluster.member import Member
+from entresol.node.metrics import Sample
+from entresol.node.settlement.rollup import Rollup
+from entresol.node.startup.info import L1Info, NodeInfo
+from entresol.rollup.proofs import LogProver
+from entresol.storage.replication.entries import BatchEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from entresol.node.config.schema import NodeConfig
+    from entresol.node.log.log import NodeLog
+    from entresol.storage.replication.entries import Entry
+
+log = logging.getLogger(__name__)
+
+REPORT_SECONDS: Final = 1.0
+FORGET_AFTER: Final = "1 hour"
+
+_REPORT: Final = """
+insert into node (id, url, role, epoch, seq, head, seen)
+values ($1, $2, $3, $4, $5, $6, clock_timestamp())
+on conflict (id) do update set url = $2, role = $3, epoch = $4, seq = $5, head = $6, seen = clock_timestamp()
+"""
+_FORGET: Final = "delete from node where id = $1 or seen < clock_timestamp() - $2::text::interval"
+
+
+class ClusterNode:
+    """A node that serves the chain of a cluster.
+
+    Developer methods, unlocked accounts and the development L1 do not exist here. Remembers: nothing of its own.
+    Persists: the chain, as its member does. Assumes: one event loop, whose thread alone changes the chain. Fails: to
+    start, with the error that says why; nothing is left open then.
+    """
+
+    def __init__(self, joined: Joined, log: NodeLog | None = None) -> None:
+        self._config = config = joined.config
+        self._log = log
+        self._joined = joined
+        self._rollup: Rollup | None = None
+        self._report_task: asyncio.Task[None] | None = None
+        self.member = Member(
+            joined.chain,
+            joined.database,
+            self._make_rollup,
+            self._on_applied,
+            takes_over=config.cluster.takeover,
+        )
+        self._forwarder = ClusterForwarder(self.member, config.cluster.forward_seconds)
+        chain_log = None if log is None else log.for_chain(is_public=True)
+        self.service = ChainService(
+            joined.chain,
+            self._make_api,
+            config.server,
+            log=chain_log,
+            hooks=ServiceHooks(
+                health=self._health,
+                problem=self._problem,
+                metrics=self._metrics,
+                wrap=lambda handler: ClusterHandler(self.member, handler),
+                seals=False,
+            ),
+        )
+
+    @classmethod
+    async def open(cls, config: NodeConfig, log: NodeLog | None = None) -> Self:
+        """Return a node that has joined its cluster."""
+        check_flags(config)
+        joined = await join(config)
+        try:
+            await _check_l1(joined)
+            return cls(joined, log)
+        except BaseException:
+            joined.chain.close()
+            await joined.settlement_layer.l1.close()
+            raise
+
+    async def start(self) -> None:
+        """Start to serve, to follow and perhaps to produce."""
+        try:
+            await self.service.start()
+        except BaseException:
+            await self.stop()
+            raise
+        url = self._config.cluster.advertise_url or f"http://{self.service.address}"
+        self.member.start(url)
+        self._report_task = asyncio.create_task(self._report())
+
+    async def stop(self) -> None:
+        """Give up the lease, let requests in progress finish, and close everything."""
+        await self.member.stop()
+        if self._report_task is not None:
+            self._report_task.cancel()
+            await asyncio.gather(self._report_task, return_exceptions=True)
+        await self.service.stop()
+        await self._forwarder.close()
+        if self._log is not None:
+            self._log.unfollow()
+        await self._joined.settlement_layer.l1.close()
+        self.service.close()
+
+    def info(self) -> NodeInfo:
+        """Return what the banner and `--config-out` show."""
+        layer = self._joined.settlement_layer
+        url = self._config.l1.l1_url
+        assert url is not None
+        l1 = L1Info(
+            chain_id=layer.l1_chain_id,
+            endpoint=Endpoint(url),
+            is_embedded=False,
+            contracts=layer.contracts,
+        )
+        return NodeInfo.of(self._joined.chain, self._config, _keyring(), self.service.address, l1)
+
+    # Parts
+
+    def _make_api(self, wake: Callable[[], None]) -> Api:
+        joined, config = self._joined, self._config
+        prover = LogProver(joined.chain.blocks, joined.chain.batches)
+        return Api(
+            joined.chain,
+            wake,
+            keyring=_keyring(),
+            config=config.api,
+            dev_methods=False,
+            limits=config.limits,
+            layer_two=L2Components(joined.fees, SettledView(joined.settlement_layer, prover)),
+            producer=self._forwarder,
+        )
+
+    def _make_rollup(self) -> Rollup:
+        joined = self._joined
+        self._rollup = Rollup(joined.chain, joined.settlement_layer, joined.fees, joined.config)
+        return self._rollup
+
+    def _on_applied(self, entry: Entry) -> None:
+        if isinstance(entry, BatchEntry):
+            self.service.api.batch_sealed(entry.decoded())
+
+    # State
+
+    @property
+    def _epoch(self) -> int:
+        member = self.member
+        if member.production is not None:
+            return member.production.epoch
+        return 0 if member.lease is None else member.lease.epoch
+
+    def _problem(self) -> str | None:
+        member, limit = self.member, self._config.cluster.max_lag
+        if member.lag_seconds <= limit:
+            return None
+        behind = f"{member.lag_seconds:.1f} s and {member.lag_blocks} blocks behind the cluster"
+        return behind if member.problem is None else f"{behind}: {member.problem}"
+
+    def _health(self) -> dict[str, Any]:
+        member = self.member
+        cluster = {
+            "role": member.role,
+            "epoch": self._epoch,
+            "seq": member.seq,
+            "lag": {"blocks": member.lag_blocks, "seconds": round(member.lag_seconds, 3)},
+            "cluster": member.problem,
+        }
+        is_producing = member.production is not None and self._rollup is not None
+        return cluster | (self._rollup.health() if is_producing and self._rollup else {})
+
+    def _metrics(self) -> Iterator[Sample]:
+        member = self.member
+        is_producer = member.production is not None
+        yield Sample("cluster_producer", "Whether this node produces blocks.", is_producer)
+        yield Sample("cluster_epoch", "Epoch of the lease.", self._epoch)
+        yield Sample("cluster_seq", "Last entry of the log that was applied.", member.seq)
+        yield Sample("cluster_lag_blocks", "Blocks behind the log.", member.lag_blocks)
+        yield Sample(
+            "cluster_lag_milliseconds",
+            "Milliseconds behind the log.",
+            int(member.lag_seconds * 1000),
+        )
+        if is_producer and self._rollup is not None:
+            yield from self._rollup.metrics()
+
+    async def _report(self) -> None:
+        """Say in the database how this node is, for `entresol cluster status`."""
+        member, chain = self.member, self._joined.chain
+        while True:
+            with contextlib.suppress(EntresolError, OSError):
+                async with self._joined.database.session() as connection:
+                    try:
+                        while True:
+                            state = (member.role, self._epoch, member.seq, chain.number)
+                            await connection.execute(_REPORT, member.id, member.url, *state)
+                            await asyncio.sleep(REPORT_SECONDS)
+                    finally:
+                        await connection.execute(_FORGET, member.id, FORGET_AFTER)
+            await asyncio.sleep(REPORT_SECONDS)
+
+
+def check_flags(config: NodeConfig) -> None:
+    """Reject flags that cannot be used in a cluster."""
+    files = config.state_files
+    rejected = {
+        "--dev-methods": config.api.dev_methods,
+        "--expose-unlocked-accounts": config.api.expose_unlocked_accounts,
+        "--auto-impersonate": config.api.auto_impersonate,
+        "--state": files.state,
+        "--load-state": files.load_state,
+        "--dump-state": files.dump_state,
+        "--no-mining": not config.chain.mining,
+    }
+    for flag, is_set in rejected.items():
+        if is_set:
+            raise InvalidConfig(flag, "this cannot be combined with --cluster")
+
+
+async def _check_l1(joined: Joined) -> None:
+    """Reject another L1; one that cannot be reached now is checked by whoever uses it."""
+    layer = joined.settlement_layer
+    try:
+        found = await layer.l1.chain_id()
+    except LayerOneFailed as error:
+        log.warning("%s", error)
+        return
+    if found != layer.l1_chain_id:
+        raise InvalidConfig(
+            "--l1-url",
+            f"its chain id is {found}, but the cluster settles on chain {layer.l1_chain_id}",
+        )
+
+
+def _keyring() -> Keyring:
+    return Keyring(locked="nodes of a cluster sign for no account")

@@ -1,0 +1,174 @@
+"""A cluster of real processes on a real PostgreSQL: what clients see, and what happens when a node goes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.clients.accounts import ALICE, NOBODY, signed_transfer
+from tests.support.cluster.nodes import ClusterProcesses, running_cluster
+from tests.support.cluster.postgres import Postgres, running_postgres
+from tests.support.node_process import run_entresol
+from tests.support.polling import eventually
+from tests.support.rpc_client import RpcClient
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def cluster(postgres: Postgres, tmp_path: Path) -> Iterator[ClusterProcesses]:
+    with running_cluster(postgres, tmp_path, nodes=2) as started:
+        yield started
+
+
+def nonce(client: RpcClient) -> int:
+    return int(client("eth_getTransactionCount", ALICE.address, "latest"), 16)
+
+
+def balance(client: RpcClient) -> int:
+    return int(client("eth_getBalance", NOBODY, "latest"), 16)
+
+
+def test_any_node_takes_a_transaction_and_sees_it_at_once(cluster: ClusterProcesses) -> None:
+    producer = cluster.producer()
+    (replica,) = [node for node in cluster.nodes if node is not producer]
+    for number in range(6):
+        node = (producer, replica)[number % 2]
+        sent = node.client("eth_sendRawTransaction", signed_transfer(number))
+        assert node.client("eth_getTransactionReceipt", sent)["status"] == "0x1"
+        assert balance(node.client) == number + 1
+    eventually(lambda: replica.client("eth_getTransactionReceipt", sent))
+    heads = [node.client("eth_getBlockByNumber", "latest", False) for node in cluster.nodes]
+    assert heads[0] == heads[1]
+    assert producer.health()["role"] == "producer"
+    assert replica.health()["role"] == "replica"
+
+
+def test_a_transaction_may_be_sent_again_to_any_node(cluster: ClusterProcesses) -> None:
+    raw = signed_transfer(0)
+    sent = {node.client("eth_sendRawTransaction", raw) for node in (*cluster.nodes, *cluster.nodes)}
+    assert len(sent) == 1
+    assert nonce(cluster.nodes[0].client) == 1
+
+
+def test_another_node_takes_over_with_the_chain_and_the_pool(cluster: ClusterProcesses) -> None:
+    first = cluster.producer()
+    (second,) = [node for node in cluster.nodes if node is not first]
+    sent = [second.client("eth_sendRawTransaction", signed_transfer(n)) for n in (0, 2)]
+    first.kill()
+    eventually(lambda: second.health()["role"] == "producer", second.printed)
+    assert second.client("eth_getTransactionReceipt", sent[0]) is not None
+    # It had no predecessor, so no block could include it before.
+    assert second.client("eth_getTransactionByHash", sent[1])["blockNumber"] is None
+    second.client("eth_sendRawTransaction", signed_transfer(1))
+    assert second.client("eth_getTransactionReceipt", sent[1]) is not None
+    first.start()
+    eventually(lambda: nonce(first.client) == 3, first.printed)
+    assert first.health()["role"] == "replica"
+
+
+def test_a_producer_that_was_paused_beyond_its_lease_follows(cluster: ClusterProcesses) -> None:
+    first = cluster.producer()
+    (second,) = [node for node in cluster.nodes if node is not first]
+    first.pause()
+    eventually(lambda: second.health()["role"] == "producer", second.printed)
+    second.client("eth_sendRawTransaction", signed_transfer(0))
+    first.go_on()
+    first.client("eth_sendRawTransaction", signed_transfer(1))
+    assert nonce(first.client) == 2
+    assert first.health()["role"] == "replica"
+
+
+def test_a_producer_that_stops_gives_way_at_once(cluster: ClusterProcesses) -> None:
+    first = cluster.producer()
+    (second,) = [node for node in cluster.nodes if node is not first]
+    assert first.stop() == 0
+    eventually(lambda: second.health()["role"] == "producer", second.printed)
+
+
+def test_the_chain_goes_on_after_postgresql_restarts(cluster: ClusterProcesses) -> None:
+    if not cluster.postgres.can_restart:
+        pytest.skip("the server is not ours")
+    client = cluster.nodes[0].client
+    client("eth_sendRawTransaction", signed_transfer(0))
+    cluster.postgres.stop()
+    assert nonce(client) == 1
+    cluster.postgres.start()
+    cluster.producer()
+    client("eth_sendRawTransaction", signed_transfer(1))
+    assert nonce(client) == 2
+
+
+def test_a_batch_that_l1_has_is_not_unwound(cluster: ClusterProcesses) -> None:
+    client = cluster.producer().client
+    client("eth_sendRawTransaction", signed_transfer(0))
+    eventually(lambda: client("eth_getBlockByNumber", "finalized", False)["number"] == "0x1")
+    done = run_entresol("cluster", "unwind", "--to", "0", "--cluster", cluster.url)
+    assert done.returncode == 1
+    assert "batch 1 ends at block 1" in done.stderr
+    for node in cluster.nodes:
+        details = eventually(lambda node=node: node.client("zks_getL1BatchDetails", 1))  # type: ignore[misc]
+        eventually(lambda node=node: node.client("zks_getL1BatchDetails", 1)["executeTxHash"])  # type: ignore[misc]
+        assert details["number"] == 1
+    cluster.producer().client("eth_sendRawTransaction", signed_transfer(1))
+
+
+def test_operators_see_the_nodes_and_go_back_to_a_block(postgres: Postgres, tmp_path: Path) -> None:
+    with running_cluster(postgres, tmp_path, "--no-settle", nodes=2) as cluster:
+        go_back(cluster)
+
+
+def go_back(cluster: ClusterProcesses) -> None:
+    """Show the nodes, unwind to the genesis, and wait until everything is included again."""
+    producer = cluster.producer()
+    sent = [producer.client("eth_sendRawTransaction", signed_transfer(n)) for n in range(3)]
+    hashes = [producer.client("eth_getTransactionReceipt", it)["blockHash"] for it in sent]
+    status = cluster.run("status")
+    assert f"produced by {producer.url}" in status
+    eventually(lambda: all(it.url in cluster.run("status") for it in cluster.nodes))
+    assert "3 transactions" in cluster.run("unwind", "--to", "0")
+
+    def is_included_again() -> bool:
+        found = [
+            node.client("eth_getTransactionReceipt", it) for it in sent for node in cluster.nodes
+        ]
+        return all(it is not None and it["blockHash"] not in hashes[1:] for it in found)
+
+    eventually(is_included_again, lambda: "\n".join(it.printed() for it in cluster.nodes))
+    heads = [node.client("eth_getBlockByNumber", "latest", False)["hash"] for node in cluster.nodes]
+    assert heads[0] == heads[1]
+
+
+@pytest.mark.parametrize(
+    ("flags", "problem"),
+    [
+        (("--cluster", "postgresql:///x?host=/nowhere"), "--l1-url: --cluster needs it"),
+        (("--cluster", "secret"), "--cluster: this is no URL of a PostgreSQL database"),
+        (("--cluster", "{url}", "--l1-url", "{l1}", "--dev-methods"), "--dev-methods: "),
+        (("--cluster", "{empty}", "--l1-url", "{l1}"), "--cluster: the database has no cluster"),
+        (("--cluster", "{missing}", "--l1-url", "{l1}"), "--cluster: .* does not exist"),
+    ],
+)
+def test_a_start_that_cannot_succeed_names_the_flag(
+    postgres: Postgres, flags: tuple[str, ...], problem: str
+) -> None:
+    known = {
+        "url": postgres.url,
+        "empty": postgres.new_database(),
+        "missing": postgres.url_of("missing"),
+        "l1": "http://127.0.0.1:1",
+    }
+    done = run_entresol(*(it.format(**known) for it in flags), "--port", "0")
+    assert done.returncode == 2
+    assert re.search(problem, done.stderr), done.stderr
+    assert "secret" not in done.stderr
+    assert "Traceback" not in done.stderr

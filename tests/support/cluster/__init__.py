@@ -1,0 +1,1 @@
+"""A cluster for tests: PostgreSQL, nodes, faults, and a checker of what clients saw."""

@@ -1,0 +1,154 @@
+"""A cluster of real processes: PostgreSQL, an L1, and nodes that are started, killed and stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
+from tests.support.anvil import running_anvil
+from tests.support.cluster.postgres import Postgres
+from tests.support.node_process import ENTRESOL, RunningNode, run_entresol, starting_node
+from tests.support.polling import eventually
+from tests.support.rpc_client import HttpRpcClient, health_of
+
+OPERATOR = derive(DEVELOPMENT_MNEMONIC, 1)[0]
+LEASE_SECONDS = 1.0
+
+
+class ClusterNodeProcess:
+    """A node of a cluster, which may be killed and started again on its directory."""
+
+    def __init__(self, cluster: ClusterProcesses, name: str) -> None:
+        self.name = name
+        self._cluster = cluster
+        self._stack = contextlib.ExitStack()
+        self._running: RunningNode | None = None
+        self._client: HttpRpcClient | None = None
+        self._printed = ""
+
+    @property
+    def url(self) -> str:
+        """The URL of the node; it changes with each start."""
+        assert self._running is not None
+        return self._running.url
+
+    @property
+    def client(self) -> HttpRpcClient:
+        """A client of the node, for one thread."""
+        if self._client is None:
+            self._client = HttpRpcClient(self.url)
+            self._stack.callback(self._client.close)
+        return self._client
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is a process."""
+        return self._running is not None and self._running.process.poll() is None
+
+    def start(self, *flags: str) -> None:
+        """Start the node, and return once it listens."""
+        data = ("--data-dir", str(self._cluster.folder / self.name))
+        arguments = (*self._cluster.flags, *data, *flags)
+        self._running = self._stack.enter_context(starting_node(*arguments)).ready()
+
+    def health(self) -> dict[str, Any]:
+        """Return what the node says of itself."""
+        return health_of(self.url)[1]
+
+    def printed(self) -> str:
+        """Return everything that it has printed so far."""
+        with contextlib.suppress(OSError):
+            self._printed = "" if self._running is None else self._running.printed()
+        return f"{self.name}:\n{self._printed}"
+
+    def kill(self) -> None:
+        """Kill the process; nothing is finished."""
+        self.printed()
+        self._stack.close()
+        self._client = None
+
+    def stop(self) -> int:
+        """Stop the node by a signal, and return its exit code."""
+        assert self._running is not None
+        return self._running.stop()
+
+    def pause(self) -> None:
+        """Stop the process where it is."""
+        assert self._running is not None
+        self._running.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Let a paused process go on."""
+        assert self._running is not None
+        self._running.process.send_signal(signal.SIGCONT)
+
+
+class ClusterProcesses:
+    """The processes of one cluster, with a chain of its own."""
+
+    def __init__(self, postgres: Postgres, l1_url: str, folder: Path, url: str) -> None:
+        self.postgres = postgres
+        self.l1_url = l1_url
+        self.folder = folder
+        self.url = url
+        self.nodes: list[ClusterNodeProcess] = []
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What every node is started with."""
+        return (
+            *("--cluster", self.url, "--l1-url", self.l1_url),
+            *("--operator-key", str(OPERATOR.secret)),
+            *("--lease-seconds", str(LEASE_SECONDS)),
+        )
+
+    def add(self, *flags: str) -> ClusterNodeProcess:
+        """Start another node."""
+        node = ClusterNodeProcess(self, f"node-{len(self.nodes)}")
+        self.nodes.append(node)
+        node.start(*flags)
+        return node
+
+    def producer(self) -> ClusterNodeProcess:
+        """Return the node that produces, once there is one."""
+
+        def found() -> ClusterNodeProcess | None:
+            for node in self.nodes:
+                with contextlib.suppress(OSError):
+                    if node.is_running and node.health().get("role") == "producer":
+                        return node
+            return None
+
+        return eventually(found, lambda: "\n".join(it.printed() for it in self.nodes))
+
+    def run(self, *arguments: str) -> str:
+        """Run a command of operators on the cluster, and return what it prints."""
+        done = run_entresol("cluster", *arguments, "--cluster", self.url)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def close(self) -> None:
+        """Kill what is running."""
+        for node in self.nodes:
+            node.kill()
+
+
+@contextlib.contextmanager
+def running_cluster(
+    postgres: Postgres, folder: Path, *flags: str, nodes: int = 0
+) -> Iterator[ClusterProcesses]:
+    """Create a chain on an L1 of its own, start nodes, and kill them at the end whatever happens."""
+    with running_anvil(program=(*ENTRESOL, "anvil")) as l1:
+        cluster = ClusterProcesses(postgres, l1.url, folder, postgres.new_database())
+        settings = ("--l1-url", l1.url, "--operator-key", str(OPERATOR.secret), "--deploy-l1")
+        cluster.run("init", *settings, "--accounts", "10", "--l1-confirmations", "0", *flags)
+        try:
+            for _ in range(nodes):
+                cluster.add()
+            yield cluster
+        finally:
+            cluster.close()
