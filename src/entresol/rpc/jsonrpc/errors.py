@@ -26,6 +26,7 @@ from entresol.errors import (
     AccountsLocked,
     BatchOverflow,
     BlockFull,
+    ClusterFailed,
     ControlRejected,
     DumpInterrupted,
     DuplicatePrecompileMove,
@@ -238,6 +239,7 @@ CODES: Final[dict[type[EntresolError], int]] = {
     ListenFailed: INTERNAL,
     BatchOverflow: INTERNAL,
     # A client that settles on request has to know why it does not work.
+    ClusterFailed: -32000,
     LayerOneFailed: -32000,
     # The request is right, and may succeed later.
     ProducerUnavailable: -32000,
