@@ -20,11 +20,22 @@ if TYPE_CHECKING:
 MIN_VERSION: Final = 14
 SCHEMA: Final = "entresol"
 
+BROKEN: Final = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    # A connection that ends in the middle of something leaves the driver confused.
+    asyncpg.InternalClientError,
+)
+"""What a statement fails with, also if the connection is lost."""
+
 _UNREACHABLE: Final = (
     OSError,
     TimeoutError,
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import asyncpg
-
+from entresol.cluster.connection import BROKEN
 from entresol.cluster.log import CHANNEL, digest_after
 from entresol.errors import ClusterFenced, OutcomeUnknown
 from entresol.storage.replication.entries import encode_entry, kind_of
@@ -14,6 +13,8 @@ from entresol.storage.replication.position import LogPosition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import asyncpg
 
     from entresol.cluster.lease import HeldLease
     from entresol.storage.replication.entries import Entry
@@ -94,7 +95,7 @@ class LogWriter:
                 *([it[column] for it in added] for column in range(3)),
                 CHANNEL,
             )
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except BROKEN as error:
             raise OutcomeUnknown(str(error) or type(error).__name__) from error
         if written is None:
             raise ClusterFenced(self.epoch)
